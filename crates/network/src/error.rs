@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Result with this crate's [`Error`].
+/// Result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What is wrong with a network or with what it was given.
