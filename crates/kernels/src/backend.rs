@@ -1,0 +1,155 @@
+//! The operations on limbs, and the choice of the code that runs them.
+
+use std::sync::OnceLock;
+
+use crate::automorphism::coefficient_target;
+use crate::{Modulus, NttTable, Scalar};
+
+/// Operations on one limb: a slice of residues modulo `q`.
+///
+/// Unless a method says otherwise, every input word lies in `[0, q)` and so does every output
+/// word; all backends therefore give the same words. Out of range inputs give unspecified words,
+/// never undefined behaviour. Lengths are free (a limb is `N` words, a test any number), except
+/// for the transforms.
+///
+/// # Panics
+/// Every method panics if its slices differ in length.
+pub trait Kernels: Send + Sync {
+    /// Name of the backend, as `PALLADION_KERNELS` takes it.
+    fn name(&self) -> &'static str;
+
+    /// Negacyclic NTT in place: coefficients in, values in bit-reversed order out.
+    fn ntt(&self, table: &NttTable, a: &mut [u64]);
+    /// Inverse of [`Kernels::ntt`], the factor `1/N` included.
+    fn intt(&self, table: &NttTable, a: &mut [u64]);
+
+    /// `a += b`.
+    fn add_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]);
+    /// `a -= b`.
+    fn sub_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]);
+    /// `a = -a`.
+    fn neg_assign(&self, q: &Modulus, a: &mut [u64]);
+    /// `a *= b`, word by word.
+    fn mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]);
+    /// `out = a * b`, word by word.
+    fn mul_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64]);
+    /// `acc += a * b`, word by word.
+    fn mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], b: &[u64]);
+    /// `a *= c`.
+    fn scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], c: u64);
+    /// `acc += a * c`.
+    fn scalar_mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], c: u64);
+    /// `a = (a - b) * c`: the step of mod down and of rescaling.
+    fn sub_scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64], c: u64);
+    /// `out = a mod q`, for any words `a < 2^52`.
+    fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]);
+
+    /// `out[i] = sum over k of a[k][i] * b[k][i]`, one reduction per output, up to 256 terms.
+    ///
+    /// # Panics
+    /// Also if `a` and `b` have different numbers of terms, or more than 256.
+    fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]);
+    /// `acc[i] += sum over k of a[k][i] * b[k][i]`; as [`Kernels::dot_into`].
+    fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]);
+
+    /// `out[r][c] = sum over k of m[r * inner + k] * x[k][c] mod moduli[r]`, `inner = x.len()`.
+    ///
+    /// Entries of `m` and `x` are below `2^50`, not necessarily below the modulus; `inner` is at
+    /// most 512. When all moduli are the same, entries of `x` are below `2^bits` of that modulus.
+    /// Serves the inner products of table look-ups (one modulus, small `m`) and RNS basis
+    /// conversion (a modulus per row).
+    ///
+    /// # Panics
+    /// Also if `m` has not `moduli.len() * inner` entries, or `inner` exceeds 512.
+    fn mat_mul_into(&self, moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]);
+
+    /// `out[i] = a[index[i]]`: an automorphism in the evaluation domain.
+    ///
+    /// # Panics
+    /// Also if an index lies outside `a`.
+    fn permute_into(&self, out: &mut [u64], a: &[u64], index: &[u32]) {
+        check_lengths(out, [a.len(), index.len()]);
+        for (o, &i) in out.iter_mut().zip(index) {
+            *o = a[i as usize];
+        }
+    }
+
+    /// `X -> X^g` on coefficients.
+    ///
+    /// # Panics
+    /// Also if the length is not a power of two, or `g` is even.
+    fn automorphism_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], g: usize) {
+        check_lengths(out, [a.len()]);
+        assert!(a.len().is_power_of_two(), "N = {}", a.len());
+        assert!(g % 2 == 1, "the Galois element {g} is even");
+        for (i, &x) in a.iter().enumerate() {
+            let (target, negative) = coefficient_target(i, g, a.len());
+            out[target] = if negative { q.neg(x) } else { x };
+        }
+    }
+}
+
+/// Terms of the longest dot product: `256 * 2^50 * 2^50` leaves room in every accumulator.
+pub(crate) const MAX_DOT: usize = 256;
+/// Longest inner dimension of the matrix product.
+pub(crate) const MAX_INNER: usize = 512;
+
+#[track_caller]
+pub(crate) fn check_lengths<const K: usize>(out: &[u64], others: [usize; K]) {
+    for len in others {
+        assert_eq!(out.len(), len, "slices of one operation have one length");
+    }
+}
+
+#[track_caller]
+pub(crate) fn check_ntt(table: &NttTable, a: &[u64]) {
+    assert_eq!(a.len(), table.n(), "a limb has N words");
+}
+
+#[track_caller]
+pub(crate) fn check_dot(out: &[u64], a: &[&[u64]], b: &[&[u64]]) {
+    assert_eq!(a.len(), b.len(), "a dot product pairs its terms");
+    assert!(a.len() <= MAX_DOT, "{} terms, at most {MAX_DOT}", a.len());
+    for row in a.iter().chain(b) {
+        check_lengths(out, [row.len()]);
+    }
+}
+
+#[track_caller]
+pub(crate) fn check_mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &[&mut [u64]]) {
+    let inner = x.len();
+    assert!(inner <= MAX_INNER, "{inner} terms, at most {MAX_INNER}");
+    assert_eq!(out.len(), moduli.len(), "a row of the result per modulus");
+    assert_eq!(m.len(), moduli.len() * inner, "a matrix of rows * inner");
+    let columns = out.first().map_or(0, |row| row.len());
+    let lengths = out.iter().map(|row| row.len());
+    for len in lengths.chain(x.iter().map(|row| row.len())) {
+        assert!(
+            out.is_empty() || len == columns,
+            "rows of one matrix have one length"
+        );
+    }
+}
+
+/// Every backend this CPU can run, slowest first; the scalar reference is always there.
+pub fn available() -> Vec<&'static dyn Kernels> {
+    vec![&Scalar]
+}
+
+/// The backend in use: `PALLADION_KERNELS=scalar` forces one by name, otherwise the fastest.
+///
+/// # Panics
+/// If the forced name is not available, so that a typo cannot pass for a measurement.
+pub fn kernels() -> &'static dyn Kernels {
+    static CHOSEN: OnceLock<&'static dyn Kernels> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        let all = available();
+        match std::env::var("PALLADION_KERNELS") {
+            Ok(want) => *all
+                .iter()
+                .find(|k| k.name() == want)
+                .unwrap_or_else(|| panic!("PALLADION_KERNELS={want} is not available here")),
+            Err(_) => *all.last().expect("the scalar reference is always there"),
+        }
+    })
+}

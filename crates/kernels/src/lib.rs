@@ -1,0 +1,45 @@
+//! Kernels over one limb: `N` residues modulo one odd `q < 2^50`.
+//!
+//! The bottom layer: it knows words, one modulus at a time, and nothing of rings or ciphertexts.
+//! Every operation of the layers above ends here, so this is the one crate with `unsafe` code and
+//! with code for a particular CPU.
+//!
+//! - [`Modulus`] and [`is_prime`]: arithmetic of single words.
+//! - [`NttTable`]: the roots of the negacyclic number-theoretic transform.
+//! - [`Kernels`]: the operations on limbs. [`Scalar`] is the specification; every other backend
+//!   gives the same words, for inputs in the ranges the trait states.
+//! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
+//!
+//! Moduli stay below 2^50 because the multiplier of AVX-512 IFMA takes 52-bit words: two bits are
+//! left for values that are not fully reduced, and at 48 bits four.
+//!
+//! ```
+//! use kernels::{Modulus, NttTable, kernels};
+//!
+//! let q = Modulus::new(65537).expect("odd and below 2^50");
+//! let table = NttTable::new(q, 1024).expect("65537 is a prime, 1 modulo 2048");
+//! let mut x = vec![0; 1024];
+//! x[1] = 1; // the polynomial X
+//! kernels().ntt(&table, &mut x);
+//! let mut square = vec![0; 1024];
+//! kernels().mul_into(&q, &mut square, &x, &x);
+//! kernels().intt(&table, &mut square);
+//! assert_eq!(square.iter().position(|&c| c == 1), Some(2)); // X^2
+//! ```
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod automorphism;
+mod backend;
+mod modulus;
+#[doc(hidden)]
+pub mod naive;
+mod ntt;
+mod prime;
+mod scalar;
+
+pub use automorphism::eval_automorphism_index;
+pub use backend::{Kernels, available, kernels};
+pub use modulus::Modulus;
+pub use ntt::NttTable;
+pub use prime::is_prime;
+pub use scalar::Scalar;

@@ -1,0 +1,136 @@
+//! Tables of the negacyclic number-theoretic transform.
+
+use crate::modulus::Modulus;
+use crate::prime::is_prime;
+
+/// Roots of `X^N + 1` modulo a prime, in the order in which the transform reads them.
+///
+/// The transform evaluates `a(X)` at the odd powers of `psi`, a primitive `2N`-th root of unity:
+/// `out[i] = a(psi^(2 bitrev(i) + 1))`. It walks a binary tree: node `k` splits the residue of `a`
+/// modulo `X^(2t) - r^2` into those modulo `X^t - r` and `X^t + r`, with `r = psi^bitrev(k)`, and
+/// its children are `2k` and `2k + 1`. Node 1 is the root, with `t = N/2`. A block of the array
+/// under node `k` therefore needs the roots `k`, then `2k` and `2k+1`, then `4k..4k+4`, and so on.
+///
+/// Roots are kept in Montgomery form with radix 2^52, one word per root and direction; the second
+/// constant of the product, `root * q^-1 mod 2^52`, costs one multiplication to make.
+///
+/// # Source
+/// Harvey, "Faster arithmetic for number-theoretic transforms", 2014,
+/// <https://arxiv.org/abs/1205.2926>; the merged negacyclic form: Longa and Naehrig,
+/// <https://ia.cr/2016/504>. `psi` is the least primitive root, as in SEAL and OpenFHE.
+#[derive(Clone, Debug)]
+pub struct NttTable {
+    q: Modulus,
+    n: usize,
+    root: u64,
+    /// Montgomery form of `psi^bitrev(k)` at `k`.
+    forward: Box<[u64]>,
+    /// Montgomery form of `psi^-bitrev(k)` at `k`.
+    inverse: Box<[u64]>,
+    /// Montgomery forms of `1/N` and of `psi^-bitrev(1) / N`, factors of the last inverse stage.
+    last: [u64; 2],
+}
+
+impl NttTable {
+    /// The table for `q` and ring degree `n`, or `None` unless `n` is a power of two in
+    /// `2^4..=2^17` and `q` a prime that is 1 modulo `2n`.
+    pub fn new(q: Modulus, n: usize) -> Option<Self> {
+        let good_degree = n.is_power_of_two() && (4..=17).contains(&n.trailing_zeros());
+        if !good_degree || q.value() % (2 * n as u64) != 1 || !is_prime(q.value()) {
+            return None;
+        }
+        let root = least_primitive_root(&q, n)?;
+        let inverse_root = q.inv(root)?;
+        let n_inverse = q.inv(n as u64)?;
+        let inverse = powers_in_tree_order(&q, inverse_root, n);
+        let last = [
+            q.montgomery(n_inverse),
+            q.mul(inverse[1], n_inverse), // one factor is in Montgomery form, so the product is
+        ];
+        Some(Self {
+            q,
+            n,
+            root,
+            forward: powers_in_tree_order(&q, root, n),
+            inverse,
+            last,
+        })
+    }
+
+    /// The modulus.
+    pub fn modulus(&self) -> &Modulus {
+        &self.q
+    }
+
+    /// The ring degree `N`.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// `psi`, the least primitive `2N`-th root of unity modulo `q`.
+    pub fn root(&self) -> u64 {
+        self.root
+    }
+
+    pub(crate) fn forward(&self) -> &[u64] {
+        &self.forward
+    }
+
+    pub(crate) fn inverse(&self) -> &[u64] {
+        &self.inverse
+    }
+
+    pub(crate) fn last(&self) -> [u64; 2] {
+        self.last
+    }
+}
+
+/// The least primitive `2n`-th root of unity modulo the prime `q`, `q = 1 mod 2n`.
+fn least_primitive_root(q: &Modulus, n: usize) -> Option<u64> {
+    let cofactor = (q.value() - 1) / (2 * n as u64);
+    // Half of all bases are non-residues, and each of those gives a primitive root.
+    let some = (2..q.value())
+        .map(|base| q.pow(base, cofactor))
+        .find(|&r| q.pow(r, n as u64) == q.value() - 1)?;
+    let square = q.mul(some, some);
+    // The odd powers of one primitive root are all of them.
+    std::iter::successors(Some(some), |&r| Some(q.mul(r, square)))
+        .take(n)
+        .min()
+}
+
+/// `root^bitrev(k)` at `k`, in Montgomery form.
+fn powers_in_tree_order(q: &Modulus, root: u64, n: usize) -> Box<[u64]> {
+    let mut table = vec![0; n].into_boxed_slice();
+    let shift = usize::BITS - n.trailing_zeros();
+    let mut power = q.montgomery(1);
+    for i in 0..n {
+        table[i.reverse_bits() >> shift] = power;
+        power = q.mul(power, root);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unfit_degrees_and_moduli_are_refused() {
+        let q = Modulus::new(65537).unwrap();
+        for n in [0, 1, 8, 24, 1 << 16, 1 << 18] {
+            assert!(NttTable::new(q, n).is_none(), "N = {n}");
+        }
+        let composite = Modulus::new(33).unwrap(); // 1 modulo 32, but 3 * 11
+        assert!(NttTable::new(composite, 16).is_none());
+        assert!(NttTable::new(q, 1 << 15).is_some());
+    }
+
+    #[test]
+    fn the_root_is_the_least_one() {
+        let q = Modulus::new(97).unwrap();
+        let table = NttTable::new(q, 16).unwrap();
+        let least = (2..97).find(|&r| q.pow(r, 16) == 96);
+        assert_eq!(Some(table.root()), least);
+    }
+}
