@@ -1,0 +1,53 @@
+"""Palladion: neural networks on data that they cannot see.
+
+The client encrypts, the server computes blind, the client decrypts::
+
+    import palladion
+
+    program = palladion.compile(palladion.mnist_network().to_json(), batch=1)
+    secret, keys = palladion.keygen(program)
+    query = secret.encrypt(program, [image])  # 784 integers of 0 to 127
+    answer, report = program.run(keys, query)
+    logits, margin = secret.decrypt(program, answer)
+"""
+
+from __future__ import annotations
+
+from palladion._native import (
+    Ciphertexts,
+    EvaluationKeys,
+    Program,
+    SecretKey,
+    __version__,
+    compile,
+    info,
+    keygen,
+    set_threads,
+)
+from palladion.errors import DataError, ImageError, NetworkError, PalladionError, UsageError
+from palladion.nn.network import IntNetwork
+from palladion.nn.plain import PlainNetwork
+from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
+
+__all__ = [
+    "Ciphertexts",
+    "DataError",
+    "EvaluationKeys",
+    "ImageError",
+    "IntNetwork",
+    "NetworkError",
+    "PalladionError",
+    "PlainNetwork",
+    "Program",
+    "Sample",
+    "SecretKey",
+    "UsageError",
+    "__version__",
+    "compile",
+    "info",
+    "keygen",
+    "mnist_network",
+    "mnist_plain",
+    "mnist_sample",
+    "set_threads",
+]

@@ -1,0 +1,5 @@
+"""``python -m palladion.cli``."""
+
+from palladion.cli import main
+
+main()

@@ -1,0 +1,101 @@
+"""What several commands share: options, files, figures as text."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import palladion
+from palladion import IntNetwork, files
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+def threads_option(command: Command) -> Command:
+    """``--threads N``, which takes effect before the command starts."""
+
+    def use(_context: click.Context, _option: click.Parameter, count: int | None) -> int | None:
+        if count is not None:
+            palladion.set_threads(count)
+        return count
+
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=1, max=4096),
+        callback=use,
+        help="Threads to compute with; all cores unless given.",
+        expose_value=False,
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """``--json``, given to the command as ``as_json``."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print the result as one JSON object."
+    )(command)
+
+
+def network_option(command: Command) -> Command:
+    """``--network FILE``, given to the command as ``network``."""
+
+    def read(_context: click.Context, _option: click.Parameter, path: Path | None) -> IntNetwork:
+        return palladion.mnist_network() if path is None else IntNetwork.load(path)
+
+    return click.option(
+        "--network",
+        type=FILE,
+        callback=read,
+        help="Integer network, as JSON; the packaged MNIST network unless given.",
+    )(command)
+
+
+def program_option(command: Command) -> Command:
+    """``--program FILE``, given to the command as ``program``."""
+
+    def read(_context: click.Context, _option: click.Parameter, path: Path) -> palladion.Program:
+        return palladion.Program.from_bytes(files.read(path))
+
+    return click.option(
+        "--program",
+        type=FILE,
+        required=True,
+        callback=read,
+        help="Program file, as keygen wrote it.",
+    )(command)
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """One object on one line."""
+    click.echo(json.dumps(data))
+
+
+def print_rows(rows: Mapping[str, object]) -> None:
+    """Names and values in two columns."""
+    width = max(len(name) for name in rows) + 2
+    for name, value in rows.items():
+        click.echo(f"  {name:{width}}{value}")
+
+
+def size(count: int) -> str:
+    """Bytes as people read them, in powers of 1000."""
+    amount = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.2f} GB"
+
+
+def peak_memory() -> int:
+    """Largest resident memory of this process so far, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

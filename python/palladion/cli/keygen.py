@@ -1,0 +1,67 @@
+"""``palladion keygen``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import palladion
+from palladion import IntNetwork, files
+from palladion.cli.common import (
+    FOLDER,
+    json_option,
+    network_option,
+    print_json,
+    print_rows,
+    size,
+    threads_option,
+)
+from palladion.cli.progress import Steps
+from palladion.errors import DataError
+
+SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
+
+
+@click.command()
+@network_option
+@click.option("--batch", type=click.IntRange(min=1), default=1, help="Images per ciphertext.")
+@click.option("--output", type=FOLDER, required=True, help="Folder to write to.")
+@click.option("--force", is_flag=True, help="Replace keys that are there already.")
+@threads_option
+@json_option
+def keygen(network: IntNetwork, batch: int, output: Path, force: bool, as_json: bool) -> None:
+    """Compile a network and make its keys.
+
+    Writes three files: `secret.key` stays with the client; `evaluation.key` and `program` are for
+    the server.
+    """
+    if (output / SECRET).exists() and not force:
+        raise DataError(f"{output / SECRET} exists: give another folder, or --force to replace it")
+    with Steps(quiet=as_json) as steps:
+        with steps.step("compile"):
+            program = palladion.compile(network.to_json(), batch)
+        with steps.step("make keys"):
+            secret, keys = palladion.keygen(program)
+        with steps.step("write"):
+            try:
+                output.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise DataError(f"cannot make the folder {output}: {error.strerror}") from error
+            written = {PROGRAM: program.to_bytes(), EVALUATION: keys.to_bytes()}
+            for name, data in written.items():
+                files.write(output / name, data)
+            files.write(output / SECRET, secret.to_bytes(), secret=True)
+    report = program.report()
+    if as_json:
+        sizes = {"evaluation_key_bytes": len(written[EVALUATION])}
+        print_json({**report, **sizes, "output": str(output)})
+        return
+    print_rows(
+        {
+            f"{output / SECRET}": "keep it: it alone decrypts",
+            f"{output / EVALUATION}": f"{size(len(written[EVALUATION]))}, for the server",
+            f"{output / PROGRAM}": f"{size(len(written[PROGRAM]))}, for both",
+            "security": f"{report['security_bits']} bits",
+        }
+    )

@@ -1,0 +1,92 @@
+"""Progress on standard error: a line per step, with the time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+
+class Steps:
+    """Steps of a command, one line each; in a terminal the current one moves.
+
+    Used as a context. :meth:`step` times work done in Python, :meth:`update` is the callback for
+    a run of the core, which counts work of the whole run.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._live = sys.stderr.isatty() and not quiet
+        self._quiet = quiet
+        self._bar = Progress(
+            SpinnerColumn(finished_text="✓" if _unicode() else "+"),
+            TextColumn("{task.description:34}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[time]}"),
+            console=Console(stderr=True),
+            disable=not self._live,
+        )
+        self._name: str | None = None
+        self._task: TaskID | None = None
+        self._started = self._run_started = time.perf_counter()
+
+    def __enter__(self) -> Steps:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.finish()
+        self._bar.stop()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Show ``name`` while the body works."""
+        self._begin(name, total=None)
+        yield
+        self.finish()
+
+    def start_run(self) -> None:
+        """Call before a run whose progress comes through :meth:`update`."""
+        self._run_started = time.perf_counter()
+
+    def update(self, name: str, done: int, total: int) -> None:
+        """``done`` of ``total`` units of the run are finished; ``name`` is the step at work."""
+        if name != self._name:
+            self._begin(name, total=total)
+        if self._task is not None:
+            elapsed = time.perf_counter() - self._run_started
+            left = elapsed * (total - done) / done if done else 0.0
+            words = f"{left:.0f} s left" if done else ""
+            self._bar.update(self._task, completed=done, time=words)
+
+    def finish(self) -> None:
+        """End the step at work."""
+        if self._name is None:
+            return
+        seconds = time.perf_counter() - self._started
+        if self._task is not None:
+            self._bar.update(self._task, total=1, completed=1, time=f"{seconds:.2f} s")
+        elif not self._quiet:
+            click.echo(f"{self._name:34} {seconds:8.2f} s", err=True)
+        self._name = self._task = None
+
+    def _begin(self, name: str, total: int | None) -> None:
+        self.finish()
+        self._name, self._started = name, time.perf_counter()
+        if self._live:
+            self._task = self._bar.add_task(name, total=total, time="")
+
+
+def _unicode() -> bool:
+    return "utf" in (sys.stderr.encoding or "").lower()

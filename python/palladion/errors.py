@@ -1,0 +1,23 @@
+"""Errors of this package. Each message names the thing, what was found and what was expected."""
+
+from __future__ import annotations
+
+
+class PalladionError(Exception):
+    """Base class of every error of this package."""
+
+
+class NetworkError(PalladionError):
+    """A network is not what its format says, or does not fit what it is given."""
+
+
+class DataError(PalladionError):
+    """A file of images or labels is missing or is not what it should be."""
+
+
+class ImageError(PalladionError):
+    """A file is no image, or an image shows no digit."""
+
+
+class UsageError(PalladionError):
+    """A command was given something that it cannot work with."""

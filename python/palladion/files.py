@@ -1,0 +1,55 @@
+"""Files that are either written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from palladion.errors import DataError
+
+
+def write(path: Path, data: bytes, *, secret: bool = False) -> None:
+    """Write ``data`` beside ``path`` and rename it, so that nobody ever sees half a file.
+
+    A secret file can be read by its owner alone.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be written to, or the disk is full; then ``path`` is as before.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if not secret:  # mkstemp made it 0o600
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(name, 0o666 & ~umask)
+        os.replace(name, path)
+    except OSError as error:
+        os.unlink(name)
+        raise DataError(f"cannot write {path}: {error.strerror}") from error
+    except BaseException:  # Ctrl-C too leaves nothing behind
+        os.unlink(name)
+        raise
+
+
+def read(path: Path) -> bytes:
+    """Read a whole file.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error

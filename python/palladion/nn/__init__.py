@@ -1,0 +1,1 @@
+"""Networks: integer and plain, quantisation, MNIST."""

@@ -1,0 +1,38 @@
+"""Files that come with the package: the MNIST network, plain and integer, and sample images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.nn.network import IntNetwork
+from palladion.nn.plain import PlainNetwork
+
+_DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first images of the MNIST test set: (images, 28, 28) pixels of 0 to 255, and labels."""
+
+    images: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint8]
+
+
+def mnist_network() -> IntNetwork:
+    """The integer network that ``demo`` runs encrypted."""
+    return IntNetwork.load(_DATA / "mnist.json")
+
+
+def mnist_plain() -> PlainNetwork:
+    """The network in floating point that it was made from."""
+    return PlainNetwork.load(_DATA / "mnist_float.npz")
+
+
+def mnist_sample() -> Sample:
+    """The first 100 images of the MNIST test set, unchosen."""
+    with np.load(_DATA / "mnist_sample.npz", allow_pickle=False) as arrays:
+        return Sample(arrays["images"], arrays["labels"])

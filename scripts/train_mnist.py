@@ -1,0 +1,269 @@
+"""Train and quantise the MNIST network of the Athena paper.
+
+Convolution of 4 kernels 7x7 with stride 3, dense 256 -> 64, dense 64 -> 10, ReLU between. First in
+floating point; then quantisation-aware, in the integer network's own arithmetic, with the rounding
+noise of the encrypted loop added before each table and a penalty that keeps accumulators within
+the table.
+
+    pip install '.[train]'
+    python scripts/train_mnist.py --data DIR --output models
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from palladion.nn import mnist
+from palladion.nn.network import Conv, Dense, IntNetwork, Layer
+from palladion.nn.plain import PlainNetwork
+from palladion.nn.quantise import pixels_to_inputs, relu_table
+
+Params = dict[str, jax.Array]
+
+WEIGHT_MAX = 63
+ACTIVATION_MAX = 127
+BATCH = 128
+LAYERS = ("conv", "hidden", "last")
+
+
+def main() -> None:
+    options = parse()
+    train = mnist.load(options.data, "train")
+    test = mnist.load(options.data, "test")
+    key = jax.random.key(options.seed)
+
+    if options.start:
+        params = {
+            name: jnp.asarray(a) for name, a in vars(PlainNetwork.load(options.start)).items()
+        }
+        params["conv"] = params["conv"].reshape(4, 49)
+    else:
+        params = initial(jax.random.fold_in(key, 0))
+        params = fit(params, plain_logits, train, options.epochs, 2e-3, jax.random.fold_in(key, 1))
+    plain = plain_network(params)
+    options.output.mkdir(parents=True, exist_ok=True)
+    plain.save(options.output / "mnist_float.npz")
+    print(f"plain: {np.mean(plain.predict(test[0]) == test[1]):.2%} of the test images")
+
+    units = choose_units(plain, train[0], options.bound)
+    forward = partial(integer_logits, units=units, sigma=options.sigma, bound=options.bound)
+    params = fit(params, forward, train, options.fine_epochs, 5e-4, jax.random.fold_in(key, 2))
+    network = integer_network(params, units, options.bound, train[0])
+    report(network, train, test, options.sigma)
+
+    (options.output / "mnist.json").write_text(network.to_json() + "\n", encoding="utf-8")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of MNIST's IDX files")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--bound", type=int, default=8091, help="bound B of the hidden layers")
+    parser.add_argument("--sigma", type=float, default=10.7, help="noise before each table")
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--fine-epochs", type=int, default=20)
+    parser.add_argument("--start", type=Path, help="plain network to start from, not trained again")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def initial(key: jax.Array) -> Params:
+    shapes = {"conv": (4, 49), "hidden": (64, 256), "last": (10, 64)}
+    params: Params = {}
+    for index, (name, shape) in enumerate(shapes.items()):
+        deviation = (2 / shape[1]) ** 0.5
+        params[name] = deviation * jax.random.normal(jax.random.fold_in(key, index), shape)
+        params[f"{name}_bias"] = jnp.zeros(shape[0])
+    return params
+
+
+def augment(images: jax.Array, key: jax.Array) -> jax.Array:
+    """Small random rotations, scalings, shears and shifts of images with pixels of 0 to 255."""
+    keys = jax.random.split(key, 2)
+    count = len(images)
+    matrix = jnp.eye(2) + 0.1 * jax.random.uniform(keys[0], (count, 2, 2), minval=-1, maxval=1)
+    shift = 1.5 * jax.random.uniform(keys[1], (count, 2), minval=-1, maxval=1)
+    grid = jnp.stack(jnp.meshgrid(jnp.arange(28.0), jnp.arange(28.0), indexing="ij")) - 13.5
+    at = jnp.einsum("nij,jyx->niyx", matrix, grid) + 13.5 + shift[:, :, None, None]
+    sample = partial(jax.scipy.ndimage.map_coordinates, order=1, mode="constant")
+    return jnp.rint(jax.vmap(lambda image, where: sample(image, list(where)))(images, at))
+
+
+def windows(images: jax.Array) -> jax.Array:
+    """The 64 windows of 7x7 at stride 3: shape (images, 64, 49)."""
+    rows = 3 * jnp.arange(8)[:, None] + jnp.arange(7)
+    taken = images[:, rows][:, :, :, rows]
+    return taken.transpose(0, 1, 3, 2, 4).reshape(len(images), 64, 49)
+
+
+def accumulators(params: Params, x: jax.Array, activate: Any) -> list[jax.Array]:
+    """Accumulators of every layer; ``activate(index, accumulators)`` gives the next input."""
+    first = windows(x) @ params["conv"].T + params["conv_bias"]
+    first = first.transpose(0, 2, 1).reshape(len(x), -1)
+    second = activate(0, first) @ params["hidden"].T + params["hidden_bias"]
+    return [first, second, activate(1, second) @ params["last"].T + params["last_bias"]]
+
+
+def plain_logits(params: Params, images: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    del key
+    found = accumulators(params, images / 255, lambda _, a: jax.nn.relu(a))
+    # Large preactivations cost table entries later, so they are discouraged from the start.
+    return found[-1], 1e-4 * sum(jnp.mean(a**2) for a in found[:2])
+
+
+def choose_units(plain: PlainNetwork, images: Any, bound: int) -> dict[str, float]:
+    """Real value of the integer 1, for the weights of each layer and for what each layer takes.
+
+    Accumulators shall fill about 0.7 of their bound but for one in 10,000, the logits 20,000.
+    """
+    units = {"conv_in": 2 / 255}
+    found = plain.preactivations(images[:10_000])
+    for index, name in enumerate(LAYERS):
+        target = 0.7 * bound if name != "last" else 20_000
+        largest = float(np.quantile(np.abs(found[index]), 0.9999))
+        unit = largest / (target * units[f"{name}_in"])
+        units[name] = max(unit, float(np.abs(getattr(plain, name)).max()) / WEIGHT_MAX)
+        if name != "last":
+            activation = float(np.quantile(np.maximum(found[index], 0), 0.9999))
+            units[f"{LAYERS[index + 1]}_in"] = activation / ACTIVATION_MAX
+    return units
+
+
+def multiplier(units: dict[str, float], index: int) -> float:
+    """Next layer's units per accumulator of layer ``index``."""
+    name = LAYERS[index]
+    return units[f"{name}_in"] * units[name] / units[f"{LAYERS[index + 1]}_in"]
+
+
+def straight_round(x: jax.Array) -> jax.Array:
+    """Rounding whose derivative is taken to be 1 (straight-through estimator)."""
+    return x + jax.lax.stop_gradient(jnp.rint(x) - x)
+
+
+def to_integers(params: Params, units: dict[str, float]) -> Params:
+    integers: Params = {}
+    for name in LAYERS:
+        weights = jnp.clip(params[name] / units[name], -WEIGHT_MAX, WEIGHT_MAX)
+        integers[name] = straight_round(weights)
+        bias = params[f"{name}_bias"] / (units[name] * units[f"{name}_in"])
+        integers[f"{name}_bias"] = straight_round(bias)
+    return integers
+
+
+def integer_logits(
+    params: Params,
+    images: jax.Array,
+    key: jax.Array,
+    *,
+    units: dict[str, float],
+    sigma: float,
+    bound: int,
+) -> tuple[jax.Array, jax.Array]:
+    """Real logits of the integer network with noise, and the penalty on large accumulators."""
+
+    def activate(index: int, a: jax.Array) -> jax.Array:
+        noise = jnp.rint(sigma * jax.random.normal(jax.random.fold_in(key, index), a.shape))
+        scaled = (a + noise) * multiplier(units, index)
+        return straight_round(jnp.clip(scaled, 0, ACTIVATION_MAX))
+
+    found = accumulators(to_integers(params, units), jnp.floor(images / 2), activate)
+    over = [jax.nn.relu(jnp.abs(a) / bound - 0.75) for a in found[:2]]
+    over.append(jax.nn.relu(jnp.abs(found[2]) / 24_000 - 1))
+    penalty = 100 * sum(jnp.mean(jnp.sum(a**2, axis=1)) for a in over)
+    return found[-1] * units["last"] * units["last_in"], penalty
+
+
+def fit(
+    params: Params, forward: Any, train: Any, epochs: int, rate: float, key: jax.Array
+) -> Params:
+    """Adam with a cosine schedule on augmented images."""
+    images, labels = jnp.asarray(train[0], jnp.float32), jnp.asarray(train[1], jnp.int32)
+    steps = len(images) // BATCH
+    optimiser = optax.adamw(optax.cosine_decay_schedule(rate, epochs * steps), weight_decay=1e-4)
+
+    def loss(params: Params, x: jax.Array, y: jax.Array, key: jax.Array) -> jax.Array:
+        logits, penalty = forward(params, x, key)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean() + penalty
+
+    @jax.jit
+    def epoch(params: Params, state: Any, key: jax.Array) -> tuple[Params, Any, jax.Array]:
+        order = jax.random.permutation(key, len(images))[: steps * BATCH].reshape(steps, BATCH)
+
+        def step(carry: Any, chosen: jax.Array) -> tuple[Any, jax.Array]:
+            params, state = carry
+            k = jax.random.fold_in(key, chosen[0])
+            x = augment(images[chosen], jax.random.fold_in(k, 0))
+            value, slope = jax.value_and_grad(loss)(
+                params, x, labels[chosen], jax.random.fold_in(k, 1)
+            )
+            change, state = optimiser.update(slope, state, params)
+            return (optax.apply_updates(params, change), state), value
+
+        (params, state), values = jax.lax.scan(step, (params, state), order)
+        return params, state, values.mean()
+
+    state = optimiser.init(params)
+    for number in range(epochs):
+        params, state, value = epoch(params, state, jax.random.fold_in(key, number))
+        print(f"epoch {number + 1} of {epochs}: loss {value:.4f}", file=sys.stderr)
+    return params
+
+
+def plain_network(params: Params) -> PlainNetwork:
+    arrays = {name: np.asarray(value, np.float32) for name, value in params.items()}
+    arrays["conv"] = arrays["conv"].reshape(4, 7, 7)
+    return PlainNetwork(**arrays)
+
+
+def integer_network(params: Params, units: dict[str, float], bound: int, images: Any) -> IntNetwork:
+    rounded = to_integers(params, units)
+    integers = {name: np.asarray(jnp.rint(value), np.int64) for name, value in rounded.items()}
+    conv = Conv(integers["conv"].reshape(4, 1, 7, 7), integers["conv_bias"], 3, 0, (28, 28))
+    hidden = Dense(integers["hidden"], integers["hidden_bias"])
+    last = Dense(integers["last"], integers["last_bias"])
+    tables = [relu_table(bound, multiplier(units, index), ACTIVATION_MAX) for index in (0, 1)]
+
+    def network(logit_bound: int) -> IntNetwork:
+        layers = (
+            Layer("conv", conv, bound, tables[0]),
+            Layer("hidden", hidden, bound, tables[1]),
+            Layer("last", last, logit_bound, None),
+        )
+        return IntNetwork("mnist", (1, 28, 28), ACTIVATION_MAX, 1 / ACTIVATION_MAX, layers)
+
+    # The logits' bound is what the training images reach, and a tenth more.
+    logits = network(32_767).evaluate(pixels_to_inputs(images)).logits
+    return network(min(32_767, int(np.abs(logits).max() * 1.1)))
+
+
+def report(network: IntNetwork, train: Any, test: Any, sigma: float) -> None:
+    for name, (images, labels) in (("training", train), ("test", test)):
+        inputs = pixels_to_inputs(images)
+        trace = network.evaluate(inputs)
+        rng = np.random.default_rng(0)
+        noisy = network.evaluate(inputs, sigma, rng)
+        print(
+            f"integer: {np.mean(trace.predicted == labels):.2%}, with noise of {sigma}: "
+            f"{np.mean(noisy.predicted == labels):.2%} of {len(labels)} {name} images"
+        )
+        for layer, found in zip(network.layers, noisy.accumulators, strict=True):
+            print(
+                f"  {layer.name}: accumulators {found.min()} to {found.max()}, bound "
+                f"{layer.bound}, outside {layer.overflows(found)} of {found.size}"
+            )
+    for layer in network.layers:
+        largest = int(np.abs(layer.linear.weights).max())
+        deviation = float(layer.linear.weights.std())
+        print(f"{layer.name}: largest weight {largest}, deviation {deviation:.1f}")
+
+
+if __name__ == "__main__":
+    main()
