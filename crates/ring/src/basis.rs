@@ -1,0 +1,142 @@
+//! An ordered set of NTT-friendly primes with their transform tables.
+
+use crate::error::{Error, Result};
+use kernels::{Modulus, NttTable, is_prime};
+use std::sync::Arc;
+
+/// RNS basis: pairwise different primes `q_i = 1 mod 2N`. Cheap to clone.
+///
+/// Two bases are equal if they have the same degree and the same moduli in the same order.
+#[derive(Clone)]
+pub struct Basis {
+    n: usize,
+    tables: Arc<[Arc<NttTable>]>,
+}
+
+impl Basis {
+    /// Smallest ring degree: the kernels work on 16 words at a time.
+    pub const MIN_DEGREE: usize = 1 << 4;
+    /// Largest ring degree: the last entry of the security table.
+    pub const MAX_DEGREE: usize = 1 << 17;
+
+    /// Checks `moduli` and makes their transform tables.
+    ///
+    /// # Errors
+    /// [`Error::Degree`], [`Error::EmptyBasis`], [`Error::NotNttFriendly`] and
+    /// [`Error::RepeatedModulus`].
+    pub fn new(n: usize, moduli: &[u64]) -> Result<Self> {
+        let (min, max) = (Self::MIN_DEGREE, Self::MAX_DEGREE);
+        if !n.is_power_of_two() || !(min..=max).contains(&n) {
+            return Err(Error::Degree { n, min, max });
+        }
+        if moduli.is_empty() {
+            return Err(Error::EmptyBasis);
+        }
+        let mut tables = Vec::with_capacity(moduli.len());
+        for (index, &q) in moduli.iter().enumerate() {
+            if let Some(i) = moduli[..index].iter().position(|&other| other == q) {
+                return Err(Error::RepeatedModulus { i, j: index, q });
+            }
+            let not_friendly = Error::NotNttFriendly { index, q, n };
+            if q % (2 * n as u64) != 1 || !is_prime(q) {
+                return Err(not_friendly);
+            }
+            let table = Modulus::new(q).and_then(|q| NttTable::new(q, n));
+            tables.push(Arc::new(table.ok_or(not_friendly)?));
+        }
+        Ok(Self {
+            n,
+            tables: tables.into(),
+        })
+    }
+
+    /// Ring degree `N`.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Number of moduli.
+    pub fn len(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Always false: a basis has at least one modulus.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// Transform tables, one per modulus.
+    pub fn tables(&self) -> &[Arc<NttTable>] {
+        &self.tables
+    }
+
+    /// Modulus `i`.
+    pub fn modulus(&self, i: usize) -> &Modulus {
+        self.tables[i].modulus()
+    }
+
+    /// The moduli in order.
+    pub fn moduli(&self) -> impl ExactSizeIterator<Item = &Modulus> + '_ {
+        self.tables.iter().map(|t| t.modulus())
+    }
+
+    /// The moduli as words.
+    pub fn values(&self) -> Vec<u64> {
+        self.moduli().map(Modulus::value).collect()
+    }
+
+    /// log2 of the product of the moduli.
+    pub fn log2(&self) -> f64 {
+        self.moduli().map(|q| (q.value() as f64).log2()).sum()
+    }
+
+    /// The moduli of `range` as a basis of their own, tables shared.
+    ///
+    /// # Panics
+    /// If the range is empty or reaches past the end.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        assert!(!range.is_empty(), "a basis has at least one modulus");
+        Self {
+            n: self.n,
+            tables: self.tables[range].into(),
+        }
+    }
+
+    /// The first `len` moduli.
+    pub fn prefix(&self, len: usize) -> Self {
+        self.slice(0..len)
+    }
+
+    /// This basis followed by `other`, tables shared.
+    ///
+    /// # Panics
+    /// If the degrees differ.
+    pub fn concat(&self, other: &Self) -> Self {
+        assert_eq!(self.n, other.n, "bases of one ring have one degree");
+        Self {
+            n: self.n,
+            tables: self.tables.iter().chain(other.tables.iter()).cloned().collect(),
+        }
+    }
+
+    /// Product of the moduli modulo `p`.
+    pub fn product_mod(&self, p: &Modulus) -> u64 {
+        self.moduli()
+            .fold(1 % p.value(), |acc, q| p.mul(acc, p.reduce(q.value())))
+    }
+}
+
+impl PartialEq for Basis {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tables, &other.tables)
+            || (self.n == other.n && self.moduli().eq(other.moduli()))
+    }
+}
+
+impl Eq for Basis {}
+
+impl std::fmt::Debug for Basis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Basis(N = {}, {:?})", self.n, self.values())
+    }
+}

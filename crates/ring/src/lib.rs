@@ -1,0 +1,32 @@
+//! The ring `Z_Q[X]/(X^N + 1)` in residue number system (RNS) form.
+//!
+//! *Concept.* A [`Basis`] is an ordered list of word-sized NTT-friendly primes; a [`Poly`] holds one
+//! limb of `N` residues per prime, and its type says in which [domain](poly) they are.
+//!
+//! *May use* the kernels alone. *Invariant*: every residue of limb `i` lies in `[0, q_i)`.
+//!
+//! *Sources.* Bajard et al., "A Full RNS Variant of FV like Somewhat Homomorphic Encryption
+//! Schemes", SAC 2016; Halevi, Polyakov, Shoup, "An Improved RNS Variant of the BFV Homomorphic
+//! Encryption Scheme", CT-RSA 2019 (the floating-point quotient of the exact conversion).
+
+#![forbid(unsafe_code)]
+
+mod basis;
+mod cache;
+mod convert;
+mod divide;
+mod error;
+mod par;
+mod poly;
+mod primes;
+pub mod sample;
+
+pub use basis::Basis;
+pub use cache::Cache;
+pub use convert::{BasisConverter, ToModulus};
+pub use divide::Divider;
+pub use error::{Error, Result};
+pub use kernels::{Modulus, NttTable, eval_automorphism_index};
+pub use par::{for_each_limb, in_pool, threads};
+pub use poly::{Coeff, Domain, Eval, Poly};
+pub use primes::{ntt_primes, ntt_primes_avoiding};

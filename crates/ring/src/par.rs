@@ -1,0 +1,42 @@
+//! The only place of the arithmetic crates that names threads.
+
+use rayon::prelude::*;
+
+/// Runs `work(i, limb)` for every limb of `n` words, on the threads of the current pool.
+///
+/// # Panics
+/// If `data` is no whole number of limbs.
+pub fn for_each_limb(n: usize, data: &mut [u64], work: impl Fn(usize, &mut [u64]) + Sync) {
+    assert_eq!(data.len() % n, 0, "whole limbs");
+    if rayon::current_num_threads() == 1 {
+        data.chunks_exact_mut(n).enumerate().for_each(|(i, limb)| work(i, limb));
+    } else {
+        data.par_chunks_exact_mut(n).enumerate().for_each(|(i, limb)| work(i, limb));
+    }
+}
+
+/// Runs `work(i, item)` for every item, on the threads of the current pool.
+pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sync) {
+    if rayon::current_num_threads() == 1 {
+        items.into_iter().enumerate().for_each(|(i, item)| work(i, item));
+    } else {
+        items.into_par_iter().enumerate().for_each(|(i, item)| work(i, item));
+    }
+}
+
+/// Number of threads that work started here would use.
+pub fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+/// Runs `work` on a pool of exactly `threads` threads.
+///
+/// # Panics
+/// If the operating system gives no threads.
+pub fn in_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .expect("the operating system gives threads")
+        .install(work)
+}

@@ -1,0 +1,302 @@
+//! Polynomials over an RNS basis, with the domain in the type.
+
+use crate::basis::Basis;
+use crate::error::{Error, Result};
+use crate::par::for_each_limb;
+use kernels::kernels;
+use std::marker::PhantomData;
+use zeroize::Zeroize;
+
+/// Coefficient domain: residues of the coefficients of a polynomial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coeff;
+
+/// Evaluation domain: residues of its values at the odd powers of the `2N`-th root, bit-reversed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eval;
+
+/// [`Coeff`] or [`Eval`].
+pub trait Domain: Copy + Send + Sync + std::fmt::Debug + PartialEq + Eq + private::Sealed {}
+impl Domain for Coeff {}
+impl Domain for Eval {}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for super::Coeff {}
+    impl Sealed for super::Eval {}
+}
+
+/// Polynomial in RNS form, limb-major: word `i * N + k` is residue `k` modulo `q_i`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Poly<D> {
+    data: Vec<u64>,
+    basis: Basis,
+    domain: PhantomData<D>,
+}
+
+impl<D: Domain> Poly<D> {
+    /// The zero polynomial.
+    pub fn zero(basis: &Basis) -> Self {
+        Self::wrap(basis, vec![0; basis.len() * basis.n()])
+    }
+
+    pub(crate) fn wrap(basis: &Basis, data: Vec<u64>) -> Self {
+        debug_assert_eq!(data.len(), basis.len() * basis.n());
+        Self {
+            data,
+            basis: basis.clone(),
+            domain: PhantomData,
+        }
+    }
+
+    /// Takes residues that came from outside.
+    ///
+    /// # Errors
+    /// [`Error::Words`] for a wrong number of words, [`Error::Residue`] for one that is not below
+    /// its modulus.
+    pub fn from_words(basis: &Basis, data: Vec<u64>) -> Result<Self> {
+        let expected = basis.len() * basis.n();
+        if data.len() != expected {
+            return Err(Error::Words {
+                found: data.len(),
+                expected,
+            });
+        }
+        for (limb, (words, q)) in data.chunks_exact(basis.n()).zip(basis.moduli()).enumerate() {
+            if let Some(&found) = words.iter().find(|&&w| w >= q.value()) {
+                let q = q.value();
+                return Err(Error::Residue { limb, found, q });
+            }
+        }
+        Ok(Self::wrap(basis, data))
+    }
+
+    /// Its basis.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// Ring degree `N`.
+    pub fn n(&self) -> usize {
+        self.basis.n()
+    }
+
+    /// Number of limbs.
+    pub fn limbs(&self) -> usize {
+        self.basis.len()
+    }
+
+    /// All residues, limb after limb.
+    pub fn words(&self) -> &[u64] {
+        &self.data
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.data
+    }
+
+    /// The residues themselves, limb after limb.
+    pub fn into_words(self) -> Vec<u64> {
+        self.data
+    }
+
+    /// Residues modulo `q_i`, in `[0, q_i)`.
+    pub fn limb(&self, i: usize) -> &[u64] {
+        &self.data[i * self.n()..][..self.basis.n()]
+    }
+
+    /// Residues modulo `q_i`; the caller keeps them in `[0, q_i)`.
+    pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
+        let n = self.n();
+        &mut self.data[i * n..][..n]
+    }
+
+    /// Runs `work(i, limb i)` for every limb, in parallel; the caller keeps residues in range.
+    pub fn for_each_limb(&mut self, work: impl Fn(usize, &mut [u64]) + Sync) {
+        for_each_limb(self.basis.n(), &mut self.data, work);
+    }
+
+    /// `self += other`.
+    ///
+    /// # Panics
+    /// If the bases differ, as for every operation on two polynomials.
+    pub fn add_assign(&mut self, other: &Self) {
+        self.zip_limbs(other, |k, q, a, b| k.add_assign(q, a, b));
+    }
+
+    /// `self -= other`.
+    pub fn sub_assign(&mut self, other: &Self) {
+        self.zip_limbs(other, |k, q, a, b| k.sub_assign(q, a, b));
+    }
+
+    /// `self = -self`.
+    pub fn neg_assign(&mut self) {
+        let basis = self.basis.clone();
+        self.for_each_limb(|i, a| kernels().neg_assign(basis.modulus(i), a));
+    }
+
+    /// Multiplies limb `i` by `scalar(i)`, a residue modulo `q_i`.
+    pub fn scalar_mul_assign(&mut self, scalar: impl Fn(usize) -> u64 + Sync) {
+        let basis = self.basis.clone();
+        self.for_each_limb(|i, a| kernels().scalar_mul_assign(basis.modulus(i), a, scalar(i)));
+    }
+
+    /// `self_i += scalar(i) * other_i` on the limbs of `other`, whose basis is a prefix of this
+    /// one, or longer: then its further limbs do not count.
+    ///
+    /// # Panics
+    /// If the moduli differ.
+    pub fn add_scaled_prefix(&mut self, other: &Self, scalar: impl Fn(usize) -> u64 + Sync) {
+        let common = self.limbs().min(other.limbs());
+        let basis = self.basis.clone();
+        for i in 0..common {
+            assert_eq!(basis.modulus(i), other.basis.modulus(i), "operands over one basis");
+        }
+        self.for_each_limb(|i, a| {
+            if i < common {
+                kernels().scalar_mul_add_assign(basis.modulus(i), a, other.limb(i), scalar(i));
+            }
+        });
+    }
+
+    /// The limbs `limb_of(0), limb_of(1), ..` as a polynomial over `basis`.
+    ///
+    /// # Panics
+    /// If a limb has another modulus than its place in `basis`.
+    pub fn select(&self, basis: &Basis, limb_of: impl Fn(usize) -> usize) -> Self {
+        let mut words = Vec::with_capacity(basis.len() * basis.n());
+        for (i, q) in basis.moduli().enumerate() {
+            assert_eq!(q, self.basis.modulus(limb_of(i)), "limb {i} of the selection");
+            words.extend_from_slice(self.limb(limb_of(i)));
+        }
+        Self::wrap(basis, words)
+    }
+
+    /// `self += scalar * other`, the scalar given as a signed integer.
+    pub fn add_scaled(&mut self, other: &Self, scalar: i64) {
+        self.zip_limbs(other, |k, q, a, b| k.scalar_mul_add_assign(q, a, b, q.from_i64(scalar)));
+    }
+
+    /// Drops all limbs but the first `limbs`: the same residues in a smaller basis.
+    pub fn truncate(&mut self, limbs: usize) {
+        self.basis = self.basis.prefix(limbs);
+        self.data.truncate(limbs * self.basis.n());
+    }
+
+    /// A copy of the first `limbs` limbs.
+    pub fn prefix(&self, limbs: usize) -> Self {
+        let basis = self.basis.prefix(limbs);
+        let data = self.data[..limbs * basis.n()].to_vec();
+        Self::wrap(&basis, data)
+    }
+
+    fn zip_limbs(
+        &mut self,
+        other: &Self,
+        work: impl Fn(&dyn kernels::Kernels, &kernels::Modulus, &mut [u64], &[u64]) + Sync,
+    ) {
+        assert_eq!(self.basis, other.basis, "operands over one basis");
+        let basis = self.basis.clone();
+        self.for_each_limb(|i, a| work(kernels(), basis.modulus(i), a, other.limb(i)));
+    }
+}
+
+impl Poly<Coeff> {
+    /// The polynomial with the given signed coefficients, the same in every limb.
+    ///
+    /// # Panics
+    /// If there are not `N` of them.
+    pub fn from_signed(basis: &Basis, coefficients: &[i64]) -> Self {
+        assert_eq!(coefficients.len(), basis.n(), "one coefficient per power of X");
+        let mut poly = Self::zero(basis);
+        let moduli = basis.clone();
+        poly.for_each_limb(|i, limb| {
+            let q = moduli.modulus(i);
+            for (x, &c) in limb.iter_mut().zip(coefficients) {
+                *x = q.from_i64(c);
+            }
+        });
+        poly
+    }
+
+    /// NTT of every limb.
+    pub fn into_eval(mut self) -> Poly<Eval> {
+        let basis = self.basis.clone();
+        self.for_each_limb(|i, a| kernels().ntt(&basis.tables()[i], a));
+        Poly::wrap(&basis, self.data)
+    }
+
+    /// `X -> X^g`, `g` odd.
+    pub fn automorphism(&self, g: usize) -> Self {
+        let mut out = Self::zero(&self.basis);
+        out.for_each_limb(|i, o| {
+            kernels().automorphism_into(self.basis.modulus(i), o, self.limb(i), g);
+        });
+        out
+    }
+}
+
+impl Poly<Eval> {
+    /// Inverse NTT of every limb.
+    pub fn into_coeff(mut self) -> Poly<Coeff> {
+        let basis = self.basis.clone();
+        self.for_each_limb(|i, a| kernels().intt(&basis.tables()[i], a));
+        Poly::wrap(&basis, self.data)
+    }
+
+    /// `self *= other`.
+    pub fn mul_assign(&mut self, other: &Self) {
+        self.zip_limbs(other, |k, q, a, b| k.mul_assign(q, a, b));
+    }
+
+    /// `self * other`.
+    pub fn mul(&self, other: &Self) -> Self {
+        assert_eq!(self.basis, other.basis, "operands over one basis");
+        let mut out = Self::zero(&self.basis);
+        out.for_each_limb(|i, o| {
+            kernels().mul_into(self.basis.modulus(i), o, self.limb(i), other.limb(i));
+        });
+        out
+    }
+
+    /// `sum_k a[k] * b[k]`, with one reduction per residue.
+    ///
+    /// # Panics
+    /// If there are no factors, or not as many of `a` as of `b`; bases may only be longer than
+    /// that of `a[0]`, whose limbs count.
+    pub fn dot(a: &[&Self], b: &[&Self]) -> Self {
+        assert!(!a.is_empty() && a.len() == b.len(), "as many left factors as right ones");
+        Self::dot_limbs(&a[0].basis, |i| {
+            let left = a.iter().map(|p| p.limb(i)).collect();
+            let right = b.iter().map(|p| p.limb(i)).collect();
+            (left, right)
+        })
+    }
+
+    /// Inner products limb by limb: limb `i` is `sum_k left_k * right_k` of the slices that
+    /// `factors(i)` names.
+    pub fn dot_limbs<'a>(
+        basis: &Basis,
+        factors: impl Fn(usize) -> (Vec<&'a [u64]>, Vec<&'a [u64]>) + Sync,
+    ) -> Self {
+        let mut out = Self::zero(basis);
+        out.for_each_limb(|i, o| {
+            let (left, right) = factors(i);
+            kernels().dot_into(basis.modulus(i), o, &left, &right);
+        });
+        out
+    }
+
+    /// `X -> X^g` by the permutation [`kernels::eval_automorphism_index`] gives for `g`.
+    pub fn permuted(&self, index: &[u32]) -> Self {
+        let mut out = Self::zero(&self.basis);
+        out.for_each_limb(|i, o| kernels().permute_into(o, self.limb(i), index));
+        out
+    }
+}
+
+impl<D> Zeroize for Poly<D> {
+    fn zeroize(&mut self) {
+        self.data.zeroize();
+    }
+}

@@ -1,0 +1,182 @@
+//! Sampling from a CSPRNG: uniform polynomials, ternary secrets, Gaussian errors.
+//!
+//! Everything is drawn from ChaCha20. A [`Seed`] expands to the same polynomial on every machine,
+//! so the uniform half of a key or ciphertext travels as 32 bytes.
+
+use crate::basis::Basis;
+use crate::par::for_each_limb;
+use crate::poly::{Domain, Poly};
+use rand::{CryptoRng, Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use zeroize::Zeroize;
+
+/// Standard deviation of the error distribution, as in the security tables.
+pub const SIGMA: f64 = 3.19;
+
+/// Seed of a uniform polynomial.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Seed(pub [u8; 32]);
+
+impl std::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seed(..)")
+    }
+}
+
+impl Seed {
+    /// A fresh seed.
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        let mut bytes = [0; 32];
+        rng.fill_bytes(&mut bytes);
+        Self(bytes)
+    }
+}
+
+/// The uniform polynomial that `seed` and `index` name; residues are uniform in either domain.
+///
+/// Limb `i` reads the ChaCha20 stream `index * 2^32 + i`, so that limbs expand in parallel and a
+/// prefix of the basis gives a prefix of the limbs.
+pub fn uniform_from_seed<D: Domain>(basis: &Basis, seed: &Seed, index: u32) -> Poly<D> {
+    let n = basis.n();
+    let mut words = vec![0u64; n * basis.len()];
+    for_each_limb(n, &mut words, |i, limb| {
+        let mut rng = ChaCha20Rng::from_seed(seed.0);
+        rng.set_stream((u64::from(index) << 32) | i as u64);
+        fill_uniform(limb, basis.modulus(i).value(), &mut rng);
+    });
+    Poly::wrap(basis, words)
+}
+
+/// Rejection sampling on the low bits of each word.
+fn fill_uniform(limb: &mut [u64], q: u64, rng: &mut impl RngCore) {
+    let bits = 64 - q.leading_zeros();
+    let mask = (1u64 << bits) - 1;
+    for word in limb {
+        *word = loop {
+            let raw = if bits <= 32 {
+                u64::from(rng.next_u32())
+            } else {
+                rng.next_u64()
+            };
+            if raw & mask < q {
+                break raw & mask;
+            }
+        };
+    }
+}
+
+/// `n` coefficients uniform in {-1, 0, 1}.
+pub fn ternary(n: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
+    (0..n).map(|_| i64::from(rng.random_range(0..3u8)) - 1).collect()
+}
+
+/// `n` coefficients of which exactly `weight` are -1 or 1, at uniform places.
+///
+/// # Panics
+/// If `weight` exceeds `n`.
+pub fn sparse_ternary(n: usize, weight: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
+    assert!(weight <= n, "a weight of {weight} fits in {n} coefficients");
+    let mut out = vec![0i64; n];
+    // The first `weight` steps of a Fisher-Yates shuffle choose the places.
+    let mut places: Vec<usize> = (0..n).collect();
+    for k in 0..weight {
+        let other = rng.random_range(k..n);
+        places.swap(k, other);
+        out[places[k]] = if rng.random::<bool>() { 1 } else { -1 };
+    }
+    places.zeroize();
+    out
+}
+
+/// `n` errors from the rounded Gaussian of standard deviation [`SIGMA`].
+///
+/// Inversion of the cumulative table with 63 bits; every draw scans the whole table, so the time
+/// does not depend on the value.
+pub fn gaussian(n: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
+    let table = cumulative();
+    (0..n)
+        .map(|_| {
+            let raw = rng.next_u64();
+            let (u, sign) = (raw >> 1, (raw & 1) as i64);
+            let magnitude: i64 = table.iter().map(|&c| i64::from(u >= c)).sum();
+            magnitude * (1 - 2 * sign)
+        })
+        .collect()
+}
+
+/// `table[k] = 2^63 P(|e| <= k)` for the discrete Gaussian, up to 10 standard deviations.
+///
+/// The sign is drawn apart, so the weight of 0 is halved: both signs lead to it.
+fn cumulative() -> Vec<u64> {
+    let tail = (10.0 * SIGMA).ceil() as usize;
+    let density = |k: usize| (-((k * k) as f64) / (2.0 * SIGMA * SIGMA)).exp();
+    let weights: Vec<f64> = (0..=tail)
+        .map(|k| if k == 0 { 0.5 } else { density(k) })
+        .collect();
+    let total: f64 = weights.iter().sum();
+    let mut sum = 0.0;
+    weights
+        .iter()
+        .take(tail)
+        .map(|w| {
+            sum += w / total;
+            (sum * (1u64 << 63) as f64) as u64
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Eval, ntt_primes};
+
+    fn rng(seed: u64) -> ChaCha20Rng {
+        ChaCha20Rng::seed_from_u64(seed)
+    }
+
+    #[test]
+    fn gaussian_has_the_variance_of_its_name() {
+        const COUNT: usize = 1 << 18;
+        let errors = gaussian(COUNT, &mut rng(1));
+        let variance = errors.iter().map(|&e| (e * e) as f64).sum::<f64>() / COUNT as f64;
+        let mean = errors.iter().sum::<i64>() as f64 / COUNT as f64;
+        // A sample variance of near-normal values has relative deviation sqrt(2 / count).
+        let tolerance = 6.0 * (2.0 / COUNT as f64).sqrt();
+        assert!((variance / (SIGMA * SIGMA) - 1.0).abs() < tolerance, "variance {variance}");
+        assert!(mean.abs() < 6.0 * SIGMA / (COUNT as f64).sqrt(), "mean {mean}");
+    }
+
+    #[test]
+    fn ternary_is_balanced_and_sparse_ternary_has_its_weight() {
+        const COUNT: usize = 3 << 16;
+        let secret = ternary(COUNT, &mut rng(2));
+        for value in [-1, 0, 1] {
+            let count = secret.iter().filter(|&&s| s == value).count() as f64;
+            let (mean, deviation) = (COUNT as f64 / 3.0, (COUNT as f64 * 2.0 / 9.0).sqrt());
+            assert!((count - mean).abs() < 6.0 * deviation, "{value}: {count}");
+        }
+        let sparse = sparse_ternary(2048, 128, &mut rng(3));
+        assert_eq!(sparse.iter().map(|s| s.abs()).sum::<i64>(), 128);
+        assert!(sparse.iter().all(|s| s.abs() <= 1));
+    }
+
+    #[test]
+    fn a_seed_names_one_polynomial_and_prefixes_agree() {
+        let n = 1 << 10;
+        let primes = ntt_primes(30, n, 2).unwrap();
+        let basis = Basis::new(n, &[primes[0], ntt_primes(49, n, 1).unwrap()[0], primes[1]]).unwrap();
+        let seed = Seed([7; 32]);
+        let whole: Poly<Eval> = uniform_from_seed(&basis, &seed, 5);
+        let again: Poly<Eval> = uniform_from_seed(&basis.prefix(2), &seed, 5);
+        let other: Poly<Eval> = uniform_from_seed(&basis, &seed, 6);
+        assert_eq!(whole.prefix(2), again);
+        assert_ne!(whole, other);
+        for (i, q) in basis.moduli().enumerate() {
+            assert!(whole.limb(i).iter().all(|&w| w < q.value()));
+            // The mean of n uniform residues lies within 6 of its deviations of q / 2.
+            let mean = whole.limb(i).iter().map(|&w| w as f64).sum::<f64>() / n as f64;
+            let deviation = q.value() as f64 / (12.0 * n as f64).sqrt();
+            assert!((mean - q.value() as f64 / 2.0).abs() < 6.0 * deviation);
+        }
+    }
+}

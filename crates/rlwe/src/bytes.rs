@@ -1,0 +1,438 @@
+//! The byte form: one sealed container for everything that leaves a process.
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 8 | `PALLADIO` |
+//! | 4 | kind, four letters |
+//! | 4 | version of the kind's format, little endian |
+//! | 32 | fingerprint of the parameters |
+//! | 8 | length of the payload, little endian |
+//! | .. | payload |
+//! | 32 | SHA-256 of all before |
+//!
+//! Residues are packed to the bits of their modulus. The uniform half of keys and fresh ciphertexts
+//! is a seed of 32 bytes. Reading checks every count before it allocates.
+
+use crate::ciphertext::Ciphertext;
+use crate::keys::SwitchKey;
+use crate::params::Params;
+use ring::sample::Seed;
+use ring::{Basis, Domain, Poly};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+const MAGIC: &[u8; 8] = b"PALLADIO";
+const HEADER: usize = 8 + 4 + 4 + 32 + 8;
+const CHECKSUM: usize = 32;
+
+/// Fingerprint of what a file was made for: SHA-256 of its description.
+pub type Fingerprint = [u8; 32];
+
+/// What can be wrong with bytes from outside.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BytesError {
+    /// Not one of our files.
+    #[error("this is no Palladion file: it does not begin with PALLADIO")]
+    Magic,
+    /// One of our files, of another kind.
+    #[error("this file holds {found}, expected {expected}")]
+    Kind {
+        /// Kind found.
+        found: String,
+        /// Kind expected.
+        expected: String,
+    },
+    /// Written by another version of the format.
+    #[error("format version {found} of {kind}, expected {expected}")]
+    Version {
+        /// Kind of file.
+        kind: String,
+        /// Version found.
+        found: u32,
+        /// Version expected.
+        expected: u32,
+    },
+    /// Made for other parameters or another program.
+    #[error("this {kind} was made for other parameters: fingerprint {found}, expected {expected}")]
+    Fingerprint {
+        /// Kind of file.
+        kind: String,
+        /// First bytes of the fingerprint found.
+        found: String,
+        /// First bytes of the fingerprint expected.
+        expected: String,
+    },
+    /// The file ends early, or goes on after its end.
+    #[error("{found} bytes, expected {expected}: the file is truncated or has bytes appended")]
+    Length {
+        /// Bytes found.
+        found: u64,
+        /// Bytes expected.
+        expected: u64,
+    },
+    /// Some byte was changed.
+    #[error("the checksum does not fit the content: the file is damaged")]
+    Checksum,
+    /// The payload ends inside an object.
+    #[error("the payload ends inside {what}: {need} bytes needed, {have} left")]
+    Truncated {
+        /// What was read.
+        what: &'static str,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes left.
+        have: u64,
+    },
+    /// The payload goes on after the last object.
+    #[error("{left} bytes are left after the last object of the payload")]
+    Trailing {
+        /// Bytes left.
+        left: u64,
+    },
+    /// A value that cannot stand where it stands.
+    #[error("{what} is {found}, expected {expected}")]
+    Value {
+        /// What was read.
+        what: &'static str,
+        /// Value found.
+        found: u64,
+        /// What was expected.
+        expected: String,
+    },
+}
+
+type Result<T> = std::result::Result<T, BytesError>;
+
+/// Kind of a sealed object: its four letters, its words in errors, its version.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Four letters in the header.
+    pub tag: [u8; 4],
+    /// Words for errors.
+    pub words: &'static str,
+    /// Version written, and the only one read.
+    pub version: u32,
+}
+
+/// Fingerprint of a description.
+pub fn fingerprint(description: &[u8]) -> Fingerprint {
+    Sha256::digest(description).into()
+}
+
+fn short(fingerprint: &[u8]) -> String {
+    fingerprint.iter().take(6).map(|b| format!("{b:02x}")).collect()
+}
+
+/// Payload under construction.
+#[derive(Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// An empty payload, with room left for the header.
+    pub fn new() -> Self {
+        Self {
+            bytes: vec![0; HEADER],
+        }
+    }
+
+    /// Appends a number.
+    pub fn u64(&mut self, value: u64) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Appends a length and that many bytes.
+    pub fn block(&mut self, bytes: &[u8]) {
+        self.u64(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends a seed.
+    pub fn seed(&mut self, seed: &Seed) {
+        self.bytes.extend_from_slice(&seed.0);
+    }
+
+    /// Appends signed numbers of magnitude below 2^7, a byte each.
+    pub fn small(&mut self, values: &[i64]) {
+        self.bytes.extend(values.iter().map(|&v| v as i8 as u8));
+    }
+
+    /// Appends the residues, packed to the bits of their moduli.
+    pub fn poly<D: Domain>(&mut self, poly: &Poly<D>) {
+        for (i, q) in poly.basis().moduli().enumerate() {
+            let bits = q.bits();
+            let (mut held, mut count) = (0u128, 0u32);
+            for &word in poly.limb(i) {
+                held |= u128::from(word) << count;
+                count += bits;
+                while count >= 8 {
+                    self.bytes.push(held as u8);
+                    held >>= 8;
+                    count -= 8;
+                }
+            }
+            if count > 0 {
+                self.bytes.push(held as u8);
+            }
+        }
+    }
+
+    /// Appends the components of a ciphertext; the reader knows their number and level.
+    pub fn ciphertext(&mut self, ct: &Ciphertext) {
+        ct.components().iter().for_each(|c| self.poly(c));
+    }
+
+    /// Appends a key: level, seed, bodies.
+    pub fn switch_key(&mut self, key: &SwitchKey) {
+        self.u64(key.level() as u64);
+        self.seed(key.seed());
+        (0..key.digits()).for_each(|j| self.poly(key.digit(j, 0)));
+    }
+
+    /// Adds header and checksum.
+    pub fn seal(mut self, kind: &Kind, fingerprint: &Fingerprint) -> Vec<u8> {
+        let length = (self.bytes.len() - HEADER) as u64;
+        let mut header = Vec::with_capacity(HEADER);
+        header.extend_from_slice(MAGIC);
+        header.extend_from_slice(&kind.tag);
+        header.extend_from_slice(&kind.version.to_le_bytes());
+        header.extend_from_slice(fingerprint);
+        header.extend_from_slice(&length.to_le_bytes());
+        self.bytes[..HEADER].copy_from_slice(&header);
+        let checksum = Sha256::digest(&self.bytes);
+        self.bytes.extend_from_slice(&checksum);
+        self.bytes
+    }
+}
+
+/// Payload being read.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Checks header, length and checksum, and gives the payload.
+    ///
+    /// # Errors
+    /// Every variant of [`BytesError`] but those of the payload.
+    pub fn open(bytes: &'a [u8], kind: &Kind, expected: &Fingerprint) -> Result<Self> {
+        let (reader, found) = Self::open_any(bytes, kind)?;
+        if found != *expected {
+            return Err(BytesError::Fingerprint {
+                kind: kind.words.into(),
+                found: short(&found),
+                expected: short(expected),
+            });
+        }
+        Ok(reader)
+    }
+
+    /// As [`Reader::open`], for an object that says itself what it was made for.
+    ///
+    /// # Errors
+    /// As [`Reader::open`], except [`BytesError::Fingerprint`].
+    pub fn open_any(bytes: &'a [u8], kind: &Kind) -> Result<(Self, Fingerprint)> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(BytesError::Magic);
+        }
+        if bytes.len() < HEADER + CHECKSUM {
+            return Err(BytesError::Length {
+                found: bytes.len() as u64,
+                expected: (HEADER + CHECKSUM) as u64,
+            });
+        }
+        let tag = &bytes[8..12];
+        if tag != kind.tag {
+            return Err(BytesError::Kind {
+                found: format!("an object of kind {:?}", String::from_utf8_lossy(tag)),
+                expected: kind.words.into(),
+            });
+        }
+        let word = |at: usize| -> [u8; 4] { bytes[at..at + 4].try_into().expect("four bytes") };
+        let found = u32::from_le_bytes(word(12));
+        if found != kind.version {
+            return Err(BytesError::Version {
+                kind: kind.words.into(),
+                found,
+                expected: kind.version,
+            });
+        }
+        let fingerprint: Fingerprint = bytes[16..48].try_into().expect("thirty-two bytes");
+        let length = u64::from_le_bytes(bytes[48..56].try_into().expect("eight bytes"));
+        let expected = length.saturating_add((HEADER + CHECKSUM) as u64);
+        if bytes.len() as u64 != expected {
+            return Err(BytesError::Length {
+                found: bytes.len() as u64,
+                expected,
+            });
+        }
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if Sha256::digest(content).as_slice() != checksum {
+            return Err(BytesError::Checksum);
+        }
+        let bytes = &content[HEADER..];
+        Ok((Self { bytes }, fingerprint))
+    }
+
+    /// Bytes not yet read.
+    pub fn left(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn take(&mut self, what: &'static str, count: usize) -> Result<&'a [u8]> {
+        if count > self.bytes.len() {
+            return Err(BytesError::Truncated {
+                what,
+                need: count as u64,
+                have: self.bytes.len() as u64,
+            });
+        }
+        let (head, tail) = self.bytes.split_at(count);
+        self.bytes = tail;
+        Ok(head)
+    }
+
+    /// Reads a number.
+    ///
+    /// # Errors
+    /// [`BytesError::Truncated`], as for every reading.
+    pub fn u64(&mut self, what: &'static str) -> Result<u64> {
+        let bytes = self.take(what, 8)?;
+        Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+    }
+
+    /// Reads a number that must lie in `range`.
+    ///
+    /// # Errors
+    /// [`BytesError::Value`] if it does not.
+    pub fn bounded(&mut self, what: &'static str, range: std::ops::RangeInclusive<usize>) -> Result<usize> {
+        let found = self.u64(what)?;
+        match usize::try_from(found) {
+            Ok(value) if range.contains(&value) => Ok(value),
+            _ => Err(BytesError::Value {
+                what,
+                found,
+                expected: format!("{} to {}", range.start(), range.end()),
+            }),
+        }
+    }
+
+    /// Reads a length and that many bytes.
+    ///
+    /// # Errors
+    /// As [`Reader::u64`].
+    pub fn block(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let length = self.bounded(what, 0..=self.bytes.len())?;
+        self.take(what, length)
+    }
+
+    /// Reads a seed.
+    ///
+    /// # Errors
+    /// As [`Reader::u64`].
+    pub fn seed(&mut self) -> Result<Seed> {
+        let bytes = self.take("a seed", 32)?;
+        Ok(Seed(bytes.try_into().expect("thirty-two bytes")))
+    }
+
+    /// Reads `count` signed bytes of magnitude at most `bound`.
+    ///
+    /// # Errors
+    /// [`BytesError::Value`] for one that is larger.
+    pub fn small(&mut self, what: &'static str, count: usize, bound: i64) -> Result<Vec<i64>> {
+        let bytes = self.take(what, count)?;
+        bytes
+            .iter()
+            .map(|&b| {
+                let value = i64::from(b as i8);
+                if value.abs() <= bound {
+                    Ok(value)
+                } else {
+                    Err(BytesError::Value {
+                        what,
+                        found: u64::from(b),
+                        expected: format!("a magnitude of at most {bound}"),
+                    })
+                }
+            })
+            .collect()
+    }
+
+    /// Reads the residues of a polynomial over `basis`.
+    ///
+    /// # Errors
+    /// [`BytesError::Value`] for a residue that is not below its modulus.
+    pub fn poly<D: Domain>(&mut self, basis: &Basis) -> Result<Poly<D>> {
+        let n = basis.n();
+        let bytes_of = |bits: u32| (n * bits as usize).div_ceil(8);
+        let need: usize = basis.moduli().map(|q| bytes_of(q.bits())).sum();
+        let mut bytes = self.take("a polynomial", need)?;
+        let mut words = Vec::with_capacity(n * basis.len());
+        for q in basis.moduli() {
+            let (packed, rest) = bytes.split_at(bytes_of(q.bits()));
+            bytes = rest;
+            unpack(packed, q.bits(), n, &mut words);
+        }
+        Poly::from_words(basis, words).map_err(|error| match error {
+            ring::Error::Residue { found, q, .. } => BytesError::Value {
+                what: "a residue",
+                found,
+                expected: format!("less than {q}"),
+            },
+            other => unreachable!("the number of words was counted: {other}"),
+        })
+    }
+
+    /// Reads a ciphertext of `components` components at `level`.
+    ///
+    /// # Errors
+    /// As [`Reader::poly`].
+    pub fn ciphertext(&mut self, params: &Params, level: usize, components: usize) -> Result<Ciphertext> {
+        let basis = params.basis(level);
+        let parts: Result<Vec<_>> = (0..components).map(|_| self.poly(basis)).collect();
+        Ok(Ciphertext::new(parts?))
+    }
+
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// As [`Reader::poly`].
+    pub fn switch_key(&mut self, params: &Params) -> Result<SwitchKey> {
+        let level = self.bounded("the level of a key", 0..=params.max_level())?;
+        let seed = self.seed()?;
+        let basis = params.extended(level);
+        let count = SwitchKey::digit_count(params, level);
+        let bodies: Result<Vec<_>> = (0..count).map(|_| self.poly(&basis)).collect();
+        Ok(SwitchKey::from_parts(params, level, seed, bodies?))
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// [`BytesError::Trailing`] if bytes are left.
+    pub fn end(self) -> Result<()> {
+        match self.bytes.len() {
+            0 => Ok(()),
+            left => Err(BytesError::Trailing { left: left as u64 }),
+        }
+    }
+}
+
+fn unpack(packed: &[u8], bits: u32, count: usize, out: &mut Vec<u64>) {
+    let mask = (1u64 << bits) - 1;
+    let (mut held, mut have) = (0u128, 0u32);
+    let mut bytes = packed.iter();
+    for _ in 0..count {
+        while have < bits {
+            let byte = bytes.next().expect("the bytes were counted");
+            held |= u128::from(*byte) << have;
+            have += 8;
+        }
+        out.push(held as u64 & mask);
+        held >>= bits;
+        have -= bits;
+    }
+}

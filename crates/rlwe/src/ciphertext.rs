@@ -1,0 +1,154 @@
+//! RLWE ciphertexts and what needs no key.
+
+use crate::error::{Error, Result};
+use crate::params::Params;
+use ring::{Eval, Poly};
+
+/// Components `c_0, c_1, ..` in the evaluation domain; the phase is `c_0 + c_1 s + ..`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ciphertext {
+    components: Vec<Poly<Eval>>,
+}
+
+impl Ciphertext {
+    /// A ciphertext of these components.
+    ///
+    /// # Panics
+    /// If there are none, or their bases differ.
+    pub fn new(components: Vec<Poly<Eval>>) -> Self {
+        let basis = components.first().expect("a ciphertext has a component").basis();
+        assert!(components.iter().all(|c| c.basis() == basis), "components over one basis");
+        Self { components }
+    }
+
+    /// Limbs minus one.
+    pub fn level(&self) -> usize {
+        self.components[0].limbs() - 1
+    }
+
+    /// Components minus one: 1 when fresh, 2 after a product.
+    pub fn degree(&self) -> usize {
+        self.components.len() - 1
+    }
+
+    /// The components.
+    pub fn components(&self) -> &[Poly<Eval>] {
+        &self.components
+    }
+
+    /// The components, to be changed in place; the caller keeps their bases equal.
+    pub fn components_mut(&mut self) -> &mut [Poly<Eval>] {
+        &mut self.components
+    }
+
+    /// The components themselves.
+    pub fn into_components(self) -> Vec<Poly<Eval>> {
+        self.components
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.components.iter().map(|c| c.words().len() * 8).sum()
+    }
+
+    /// The two components of a ciphertext of degree 1.
+    ///
+    /// # Errors
+    /// [`Error::Components`] for any other degree.
+    pub fn pair(&self) -> Result<(&Poly<Eval>, &Poly<Eval>)> {
+        match self.components.as_slice() {
+            [c0, c1] => Ok((c0, c1)),
+            other => Err(Error::Components {
+                found: other.len(),
+                expected: 2,
+            }),
+        }
+    }
+
+    fn check_level(&self, other: &Self) -> Result<()> {
+        let (left, right) = (self.level(), other.level());
+        if left == right {
+            Ok(())
+        } else {
+            Err(Error::LevelMismatch { left, right })
+        }
+    }
+
+    /// `self += other`; the degree becomes the larger of the two.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`].
+    pub fn add_assign(&mut self, other: &Self) -> Result<()> {
+        self.check_level(other)?;
+        for (a, b) in self.components.iter_mut().zip(&other.components) {
+            a.add_assign(b);
+        }
+        for extra in other.components.iter().skip(self.components.len()) {
+            self.components.push(extra.clone());
+        }
+        Ok(())
+    }
+
+    /// `self -= other`; the degree becomes the larger of the two.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`].
+    pub fn sub_assign(&mut self, other: &Self) -> Result<()> {
+        let mut negated = other.clone();
+        negated.components.iter_mut().for_each(Poly::neg_assign);
+        self.add_assign(&negated)
+    }
+
+    /// Multiplies every component by a polynomial over the same basis.
+    ///
+    /// # Panics
+    /// If the bases differ.
+    pub fn mul_poly_assign(&mut self, factor: &Poly<Eval>) {
+        for c in &mut self.components {
+            c.mul_assign(factor);
+        }
+    }
+
+    /// Level drop: the same phase modulo fewer moduli.
+    ///
+    /// # Errors
+    /// [`Error::LevelTooLow`] if the level is below `level`.
+    pub fn drop_to(&mut self, level: usize) -> Result<()> {
+        self.check_at_least(level)?;
+        for c in &mut self.components {
+            c.truncate(level + 1);
+        }
+        Ok(())
+    }
+
+    /// Modulus switch: divides by the moduli above `level`, rounded, and drops them.
+    ///
+    /// The phase is divided with them, up to a rounding error of variance
+    /// `(1 + |s|^2) / 12`, `|s|^2` the squared norm of the secret.
+    ///
+    /// # Errors
+    /// [`Error::LevelTooLow`] if the level is below `level`.
+    pub fn switch_to(&mut self, params: &Params, level: usize) -> Result<()> {
+        self.check_at_least(level)?;
+        let dropped = self.level() - level;
+        if dropped > 0 {
+            let divider = params.divider(self.level(), dropped);
+            for c in &mut self.components {
+                let whole = std::mem::replace(c, Poly::zero(&params.basis(0).clone()));
+                *c = divider.divide(whole);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_at_least(&self, level: usize) -> Result<()> {
+        if level <= self.level() {
+            Ok(())
+        } else {
+            Err(Error::LevelTooLow {
+                need: level,
+                have: self.level(),
+            })
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Secret keys and the evaluation keys made from them.
+
+use crate::ciphertext::Ciphertext;
+use crate::error::{Error, Result};
+use crate::params::Params;
+use rand::CryptoRng;
+use ring::sample::{self, Seed};
+use ring::{Coeff, Eval, Poly};
+use std::collections::BTreeMap;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Secret polynomial with small coefficients. Zeroised when dropped.
+#[derive(Clone)]
+pub struct SecretKey {
+    params: Params,
+    coefficients: Vec<i64>,
+    /// Over all moduli and the special ones.
+    eval: Poly<Eval>,
+}
+
+impl SecretKey {
+    /// A uniform ternary secret: the distribution of the security table.
+    pub fn generate(params: &Params, rng: &mut impl CryptoRng) -> Self {
+        Self::from_coefficients(params, sample::ternary(params.n(), rng))
+    }
+
+    /// The secret with the given coefficients.
+    ///
+    /// # Panics
+    /// If there are not `N` of them.
+    pub fn from_coefficients(params: &Params, coefficients: Vec<i64>) -> Self {
+        let basis = params.extended(params.max_level());
+        let eval = Poly::from_signed(&basis, &coefficients).into_eval();
+        Self {
+            params: params.clone(),
+            coefficients,
+            eval,
+        }
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Its coefficients.
+    pub fn coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
+    /// Its values over the basis of a level.
+    pub fn at_level(&self, level: usize) -> Poly<Eval> {
+        self.eval.prefix(level + 1)
+    }
+
+    /// Encrypts zero at `level`: `(-a s + e, a)` with `a` expanded from `seed` at `index`.
+    pub fn encrypt_zero(
+        &self,
+        level: usize,
+        seed: &Seed,
+        index: u32,
+        rng: &mut impl CryptoRng,
+    ) -> Ciphertext {
+        let basis = self.params.basis(level);
+        let a: Poly<Eval> = sample::uniform_from_seed(basis, seed, index);
+        let mut errors = sample::gaussian(self.params.n(), rng);
+        let mut b = Poly::from_signed(basis, &errors).into_eval();
+        errors.zeroize();
+        b.sub_assign(&a.mul(&self.at_level(level)));
+        Ciphertext::new(vec![b, a])
+    }
+
+    /// Phase `c_0 + c_1 s + ..` of a ciphertext.
+    pub fn phase(&self, ct: &Ciphertext) -> Poly<Coeff> {
+        let s = self.at_level(ct.level());
+        let (last, rest) = ct.components().split_last().expect("a ciphertext has a component");
+        let sum = rest.iter().rev().fold(last.clone(), |mut acc, c| {
+            acc.mul_assign(&s);
+            acc.add_assign(c);
+            acc
+        });
+        sum.into_coeff()
+    }
+
+    /// Key from `s^2` to `s`, for levels up to `level`.
+    pub fn relinearization_key(&self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
+        let mut square = self.eval.clone();
+        square.mul_assign(&self.eval);
+        let key = SwitchKey::generate(&self.params, level, &square, &self.eval, rng);
+        square.zeroize();
+        key
+    }
+
+    /// Galois key of the element `g`, for levels up to `level`.
+    pub fn galois_key(&self, element: usize, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
+        // Switching to s(X^(1/g)) and then mapping X -> X^g gives s again, and lets the
+        // decomposition stay unpermuted, so that many rotations share it.
+        let inverse = inverse_mod_power_of_two(element, 2 * self.params.n());
+        let mut target = self.rotated(inverse);
+        let key = SwitchKey::generate(&self.params, level, &self.eval, &target, rng);
+        target.zeroize();
+        key
+    }
+
+    /// Key from this secret to `target` over the parameters of `target`, which may have other
+    /// moduli: the way to a secret of smaller dimension.
+    pub fn switch_key_to(&self, target: &SecretKey, rng: &mut impl CryptoRng) -> SwitchKey {
+        let params = &target.params;
+        let level = params.max_level();
+        let mut from = Poly::from_signed(&params.extended(level), &self.coefficients).into_eval();
+        let key = SwitchKey::generate(params, level, &from, &target.eval, rng);
+        from.zeroize();
+        key
+    }
+
+    fn rotated(&self, element: usize) -> Poly<Eval> {
+        self.eval.permuted(&ring::eval_automorphism_index(self.params.n(), element))
+    }
+}
+
+impl Drop for SecretKey {
+    fn drop(&mut self) {
+        self.coefficients.zeroize();
+        self.eval.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for SecretKey {}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}
+
+/// `g^{-1}` modulo a power of two.
+fn inverse_mod_power_of_two(g: usize, modulus: usize) -> usize {
+    debug_assert!(g % 2 == 1 && modulus.is_power_of_two());
+    // Newton: each step doubles the number of right bits, starting from three.
+    let mut x = g;
+    for _ in 0..6 {
+        x = x.wrapping_mul(2usize.wrapping_sub(g.wrapping_mul(x)));
+    }
+    x & (modulus - 1)
+}
+
+/// Evaluation key that turns phases under one secret into phases under another.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SwitchKey {
+    params: Params,
+    level: usize,
+    seed: Seed,
+    /// Pair `(b_j, a_j)` of each digit over `Q_level P`; `a_j` expands from the seed.
+    digits: Vec<[Poly<Eval>; 2]>,
+}
+
+impl SwitchKey {
+    fn generate(
+        params: &Params,
+        level: usize,
+        from: &Poly<Eval>,
+        to: &Poly<Eval>,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let basis = params.extended(level);
+        let whole = from.limbs() - params.special().len();
+        // Limbs q_0 .. q_level and the special ones, out of those of the whole chain.
+        let limb_of = |i: usize| if i <= level { i } else { i - (level + 1) + whole };
+        let to = to.select(&basis, limb_of);
+        let from = from.select(&basis, limb_of);
+        let special: Vec<u64> =
+            basis.moduli().map(|q| params.special().product_mod(q)).collect();
+        let width = params.spec().digit_limbs;
+        let seed = Seed::random(rng);
+        let bodies = (0..=level)
+            .step_by(width)
+            .enumerate()
+            .map(|(j, start)| {
+                let a: Poly<Eval> = sample::uniform_from_seed(&basis, &seed, j as u32);
+                let mut errors = sample::gaussian(params.n(), rng);
+                let mut b = Poly::from_signed(&basis, &errors).into_eval();
+                errors.zeroize();
+                b.sub_assign(&a.mul(&to));
+                let own = start..(start + width).min(level + 1);
+                b.add_scaled_prefix(&from, |i| if own.contains(&i) { special[i] } else { 0 });
+                [b, a]
+            })
+            .collect();
+        Self {
+            params: params.clone(),
+            level,
+            seed,
+            digits: bodies,
+        }
+    }
+
+    /// A key from its bodies `b_j` and the seed of its masks `a_j`.
+    ///
+    /// # Panics
+    /// If there is not one body per digit of `level`, each over `Q_level P`.
+    pub fn from_parts(params: &Params, level: usize, seed: Seed, bodies: Vec<Poly<Eval>>) -> Self {
+        assert_eq!(bodies.len(), Self::digit_count(params, level), "one body per digit");
+        let basis = params.extended(level);
+        let digits = bodies
+            .into_iter()
+            .enumerate()
+            .map(|(j, b)| {
+                assert_eq!(b.basis(), &basis, "bodies over Q_level P");
+                let a = sample::uniform_from_seed(&basis, &seed, j as u32);
+                [b, a]
+            })
+            .collect();
+        Self {
+            params: params.clone(),
+            level,
+            seed,
+            digits,
+        }
+    }
+
+    /// Digits of a key for levels up to `level`.
+    pub fn digit_count(params: &Params, level: usize) -> usize {
+        (level + 1).div_ceil(params.spec().digit_limbs)
+    }
+
+    /// Parameters of the key.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The highest level the key switches at.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// Seed of the masks.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// Component `part` (0: body, 1: mask) of digit `j`.
+    pub fn digit(&self, j: usize, part: usize) -> &Poly<Eval> {
+        &self.digits[j][part]
+    }
+
+    /// Number of digits.
+    pub fn digits(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.digits.iter().flatten().map(|p| p.words().len() * 8).sum()
+    }
+}
+
+/// Galois keys by Galois element, each with the permutation of its automorphism.
+#[derive(Clone, Default)]
+pub struct GaloisKeys {
+    keys: BTreeMap<usize, (SwitchKey, Vec<u32>)>,
+}
+
+impl GaloisKeys {
+    /// No keys.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the key of `element`.
+    pub fn insert(&mut self, element: usize, key: SwitchKey) {
+        let index = ring::eval_automorphism_index(key.params().n(), element);
+        self.keys.insert(element, (key, index));
+    }
+
+    /// The key of `element` and the permutation of `X -> X^element` in the evaluation domain.
+    ///
+    /// # Errors
+    /// [`Error::MissingGaloisKey`].
+    pub fn get(&self, element: usize) -> Result<(&SwitchKey, &[u32])> {
+        self.keys
+            .get(&element)
+            .map(|(key, index)| (key, index.as_slice()))
+            .ok_or(Error::MissingGaloisKey { element })
+    }
+
+    /// The keys in order of their elements.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, &SwitchKey)> {
+        self.keys.iter().map(|(&element, (key, _))| (element, key))
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.iter().map(|(_, key)| key.byte_len()).sum()
+    }
+}

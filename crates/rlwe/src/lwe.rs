@@ -1,0 +1,198 @@
+//! From RLWE to LWE: a smaller secret, a smaller modulus, and single coefficients.
+//!
+//! *Dimension switch.* The secret `z` of dimension `n` is laid into the ring as `z(X^(N/n))`. A
+//! key switch to it makes every coefficient of the phase depend on `n` mask coefficients only. A
+//! ring sample under `z(X^(N/n))` is `N/n` samples of the ring of degree `n`, so security is that
+//! of dimension `n`: [`small_params`] checks it there.
+//!
+//! *Rounding* to `t` then adds noise of variance `(1 + |z|^2)/12`: 10.7 as a standard deviation
+//! for a ternary secret of dimension 2048, where before the dimension switch it would be 42.7.
+//!
+//! *Extraction.* Coefficient `k` of the phase is an LWE sample with mask
+//! `a_j = c_1[k - j N/n]`, negated where the index wraps.
+//!
+//! Source: Athena (MICRO 2025), section 3.2.2, steps 2 and 3; Gentry, Halevi, Peikert, Smart,
+//! "Field Switching in BGV-Style Homomorphic Encryption", 2013 (secrets of a subring).
+
+use crate::ciphertext::Ciphertext;
+use crate::error::{Error, Result};
+use crate::keys::{SecretKey, SwitchKey};
+use crate::params::{Params, ParamsSpec};
+use crate::security::{SECURITY_BITS, max_log_qp};
+use crate::switch::Decomposed;
+use rand::CryptoRng;
+use ring::sample;
+use zeroize::Zeroize;
+
+/// Parameters of the dimension switch: one modulus `q`, one special modulus `p`, a secret of
+/// dimension `dimension` in the ring of degree `n`.
+///
+/// # Errors
+/// [`Error::LweDimension`] if the dimension does not divide the degree, [`Error::Insecure`] if
+/// log2(qp) exceeds what `dimension` allows at 128 bits, and those of the moduli.
+pub fn small_params(n: usize, q: u64, p: u64, dimension: usize) -> Result<Params> {
+    if dimension == 0 || n % dimension != 0 {
+        return Err(Error::LweDimension {
+            found: dimension,
+            n,
+        });
+    }
+    let params = small_params_insecure(n, q, p)?;
+    let (log_qp, limit) = (
+        params.log_qp().ceil() as u32,
+        max_log_qp(dimension).unwrap_or(0),
+    );
+    if log_qp > limit {
+        return Err(Error::Insecure {
+            log_qp,
+            limit,
+            lambda: SECURITY_BITS,
+            n: dimension,
+        });
+    }
+    Ok(params)
+}
+
+/// As [`small_params`], without the security check. For unit tests.
+///
+/// # Errors
+/// Those of the moduli.
+pub fn small_params_insecure(n: usize, q: u64, p: u64) -> Result<Params> {
+    Params::new_insecure(&ParamsSpec {
+        n,
+        q: vec![q],
+        p: vec![p],
+        digit_limbs: 1,
+    })
+}
+
+/// LWE secret: ternary, `n` coefficients. Zeroised when dropped.
+#[derive(Clone)]
+pub struct LweSecret {
+    coefficients: Vec<i64>,
+}
+
+impl LweSecret {
+    /// A uniform ternary secret of the given dimension.
+    pub fn generate(dimension: usize, rng: &mut impl CryptoRng) -> Self {
+        Self {
+            coefficients: sample::ternary(dimension, rng),
+        }
+    }
+
+    /// The secret with the given coefficients.
+    pub fn from_coefficients(coefficients: Vec<i64>) -> Self {
+        Self { coefficients }
+    }
+
+    /// Its coefficients.
+    pub fn coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
+    /// The secret `z(X^(N/n))` of the ring of `params`.
+    pub fn in_ring(&self, params: &Params) -> SecretKey {
+        let gap = params.n() / self.coefficients.len();
+        let mut spread = vec![0; params.n()];
+        for (j, &z) in self.coefficients.iter().enumerate() {
+            spread[j * gap] = z;
+        }
+        SecretKey::from_coefficients(params, spread)
+    }
+}
+
+impl Drop for LweSecret {
+    fn drop(&mut self) {
+        self.coefficients.zeroize();
+    }
+}
+
+/// The coefficients of a ring ciphertext under an LWE secret, modulo `t`: `N` LWE samples that
+/// share their masks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LweBatch {
+    t: u64,
+    dimension: usize,
+    body: Vec<u64>,
+    mask: Vec<u64>,
+}
+
+impl LweBatch {
+    /// Switches `ct`, at level 0, to the LWE secret and rounds to the modulus `t`.
+    ///
+    /// Keeps the phase in its high bits: a phase `q/t m + e` becomes `m + e t/q + e_ms`, with
+    /// `e_ms` of variance `(1 + |z|^2) / 12`.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`] if `ct` is not at level 0, [`Error::Components`] for a degree
+    /// other than 1.
+    pub fn switch(ct: &Ciphertext, key: &SwitchKey, dimension: usize, t: u64) -> Result<Self> {
+        let (c0, c1) = ct.pair()?;
+        if ct.level() != 0 {
+            return Err(Error::LevelMismatch {
+                left: ct.level(),
+                right: 0,
+            });
+        }
+        let mut switched = Decomposed::new(key.params(), c1).switch(key, None, 0)?;
+        switched.components_mut()[0].add_assign(c0);
+        let q = c0.basis().modulus(0).value();
+        let [body, mask] = [0, 1].map(|part| {
+            let coeff = switched.components()[part].clone().into_coeff();
+            coeff.limb(0).iter().map(|&c| round_to(c, q, t)).collect()
+        });
+        Ok(Self {
+            t,
+            dimension,
+            body,
+            mask,
+        })
+    }
+
+    /// Modulus `t`.
+    pub fn modulus(&self) -> u64 {
+        self.t
+    }
+
+    /// LWE dimension `n`.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Body `b` of the sample of coefficient `k`, in `[0, t)`.
+    ///
+    /// # Panics
+    /// If `k` is not below the ring degree.
+    pub fn body(&self, k: usize) -> u64 {
+        self.body[k]
+    }
+
+    /// Entry `j` of the mask of the sample of coefficient `k`, in `[0, t)`.
+    ///
+    /// # Panics
+    /// If `k` is not below the ring degree or `j` not below the dimension.
+    pub fn mask(&self, k: usize, j: usize) -> u64 {
+        let n = self.mask.len();
+        let back = j * (n / self.dimension);
+        if back <= k {
+            self.mask[k - back]
+        } else {
+            let a = self.mask[k + n - back];
+            if a == 0 { 0 } else { self.t - a }
+        }
+    }
+
+    /// Phase of coefficient `k`, in `[0, t)`: for tests and for measuring noise.
+    pub fn phase(&self, k: usize, secret: &LweSecret) -> u64 {
+        let sum: i64 = (0..self.dimension)
+            .map(|j| self.mask(k, j) as i64 * secret.coefficients[j])
+            .sum();
+        (self.body[k] as i64 + sum).rem_euclid(self.t as i64) as u64
+    }
+}
+
+/// `round(c t / q) mod t`.
+fn round_to(c: u64, q: u64, t: u64) -> u64 {
+    let rounded = (u128::from(c) * u128::from(t) + u128::from(q / 2)) / u128::from(q);
+    (rounded as u64) % t
+}

@@ -1,0 +1,175 @@
+//! Parameters: an unchecked spec, and the checked value.
+
+use crate::error::{Error, Result};
+use crate::security::{SECURITY_BITS, max_log_qp};
+use crate::switch::SwitchTables;
+use ring::{Basis, Cache, Divider};
+use std::sync::Arc;
+
+/// What a caller writes down. Any value may stand here; [`Params::new`] decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamsSpec {
+    /// Ring degree `N`.
+    pub n: usize,
+    /// Modulus chain `q_0, .., q_L`. Level `l` works modulo `q_0 .. q_l`.
+    pub q: Vec<u64>,
+    /// Special moduli of hybrid key switching; counted in the security check.
+    pub p: Vec<u64>,
+    /// Limbs per digit of key switching.
+    pub digit_limbs: usize,
+}
+
+/// Checked parameters: holding one means every test of [`Params::new`] has passed. Cheap to clone.
+#[derive(Clone)]
+pub struct Params(Arc<Inner>);
+
+struct Inner {
+    spec: ParamsSpec,
+    secure: bool,
+    levels: Vec<Basis>,
+    special: Basis,
+    dividers: Cache<(usize, usize), Divider>,
+    switch: Cache<usize, SwitchTables>,
+}
+
+impl Params {
+    /// Checks `spec` and builds the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Ring`] for a spec that names no RNS ring, [`Error::DigitLimbs`], and
+    /// [`Error::Insecure`] for one below 128-bit security.
+    pub fn new(spec: &ParamsSpec) -> Result<Self> {
+        let params = Self::build(spec, true)?;
+        let log_qp = params.log_qp().ceil() as u32;
+        let limit = max_log_qp(spec.n).unwrap_or(0);
+        if log_qp > limit {
+            return Err(Error::Insecure {
+                log_qp,
+                limit,
+                lambda: SECURITY_BITS,
+                n: spec.n,
+            });
+        }
+        Ok(params)
+    }
+
+    /// As [`Params::new`], without the security check. For unit tests and for attacks.
+    ///
+    /// # Errors
+    /// As [`Params::new`], except [`Error::Insecure`].
+    pub fn new_insecure(spec: &ParamsSpec) -> Result<Self> {
+        Self::build(spec, false)
+    }
+
+    fn build(spec: &ParamsSpec, secure: bool) -> Result<Self> {
+        let all: Vec<u64> = spec.q.iter().chain(&spec.p).copied().collect();
+        let whole = Basis::new(spec.n, &all)?;
+        if spec.q.is_empty() || spec.p.is_empty() {
+            return Err(ring::Error::EmptyBasis.into());
+        }
+        let limbs = spec.q.len();
+        if !(1..=limbs).contains(&spec.digit_limbs) {
+            return Err(Error::DigitLimbs {
+                found: spec.digit_limbs,
+                limbs,
+            });
+        }
+        Ok(Self(Arc::new(Inner {
+            spec: spec.clone(),
+            secure,
+            levels: (1..=limbs).map(|len| whole.prefix(len)).collect(),
+            special: whole.slice(limbs..all.len()),
+            dividers: Cache::new(),
+            switch: Cache::new(),
+        })))
+    }
+
+    /// The spec these parameters were built from.
+    pub fn spec(&self) -> &ParamsSpec {
+        &self.0.spec
+    }
+
+    /// Whether the security check was passed; false for [`Params::new_insecure`].
+    pub fn is_secure(&self) -> bool {
+        self.0.secure
+    }
+
+    /// Ring degree `N`.
+    pub fn n(&self) -> usize {
+        self.0.spec.n
+    }
+
+    /// log2 of the ring degree.
+    pub fn log_n(&self) -> u32 {
+        self.n().ilog2()
+    }
+
+    /// The highest level: a fresh ciphertext there has `max_level + 1` limbs.
+    pub fn max_level(&self) -> usize {
+        self.0.levels.len() - 1
+    }
+
+    /// Basis `q_0, .., q_level`.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn basis(&self, level: usize) -> &Basis {
+        &self.0.levels[level]
+    }
+
+    /// The special moduli.
+    pub fn special(&self) -> &Basis {
+        &self.0.special
+    }
+
+    /// `q_0, .., q_level` followed by the special moduli.
+    pub fn extended(&self, level: usize) -> Basis {
+        self.basis(level).concat(self.special())
+    }
+
+    /// log2(Q) of a level.
+    pub fn log_q(&self, level: usize) -> f64 {
+        self.basis(level).log2()
+    }
+
+    /// log2(QP), special moduli counted.
+    pub fn log_qp(&self) -> f64 {
+        self.log_q(self.max_level()) + self.special().log2()
+    }
+
+    /// Division by the last `dropped` moduli of level `level`, special moduli not included.
+    pub fn divider(&self, level: usize, dropped: usize) -> Arc<Divider> {
+        self.0
+            .dividers
+            .get_or(&(level, dropped), || Divider::new(self.basis(level), dropped))
+    }
+
+    /// Tables of key switching at a level.
+    pub(crate) fn switch_tables(&self, level: usize) -> Arc<SwitchTables> {
+        self.0.switch.get_or(&level, || SwitchTables::new(self, level))
+    }
+
+    /// Division of a value over `q_0, .., q_level` and the special moduli by `P` and by the last
+    /// `dropped` moduli of the level.
+    pub(crate) fn special_divider(&self, level: usize, dropped: usize) -> Arc<Divider> {
+        // Levels from the chain's length on stand for "extended" in the key.
+        let key = (level + self.0.levels.len(), dropped);
+        self.0.dividers.get_or(&key, || {
+            Divider::new(&self.extended(level), self.special().len() + dropped)
+        })
+    }
+}
+
+impl PartialEq for Params {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.spec == other.0.spec
+    }
+}
+
+impl Eq for Params {}
+
+impl std::fmt::Debug for Params {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Params").field(&self.0.spec).finish()
+    }
+}
