@@ -68,7 +68,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, required=True, help="folder to write to")
     parser.add_argument("--bound", type=int, default=8091, help="bound B of the hidden layers")
     parser.add_argument("--sigma", type=float, default=10.7, help="noise before each table")
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--fine-epochs", type=int, default=20)
     parser.add_argument("--start", type=Path, help="plain network to start from, not trained again")
     parser.add_argument("--seed", type=int, default=1)

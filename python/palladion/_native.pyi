@@ -14,6 +14,11 @@ def info() -> dict[str, Any]:
 def bench(what: str, samples: int) -> list[dict[str, Any]]:
     """Measure ``ntt``, ``bfv``, ``lut`` or ``loop``; one row per measurement."""
 
+def evaluate(
+    network_json: str, image: Sequence[int]
+) -> tuple[list[list[int]], list[list[int]], int]:
+    """Exact evaluation: each layer's accumulators and outputs, and the predicted class."""
+
 def compile(network_json: str, batch: int) -> Program:
     """Compile an integer network for ``batch`` images per run."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import math
+import struct
 from pathlib import Path
 from typing import Literal
 
@@ -41,12 +43,12 @@ def _read(folder: Path, name: str, magic: int) -> Bytes:
     except (OSError, EOFError) as error:
         raise DataError(f"cannot read {name} in {folder}: {error}") from error
     dimensions = magic & 0xFF
-    header = np.frombuffer(data[: 4 + 4 * dimensions], dtype=">u4")
-    if len(header) != 1 + dimensions or header[0] != magic:
+    start = 4 + 4 * dimensions
+    if len(data) < start or int.from_bytes(data[:4], "big") != magic:
         raise DataError(f"{name} in {folder} is no IDX file of {dimensions} dimensions")
-    shape = tuple(int(side) for side in header[1:])
-    body = np.frombuffer(data, dtype=np.uint8, offset=4 + 4 * dimensions)
-    if body.size != int(np.prod(shape)):
-        found = f"{body.size} bytes, expected {int(np.prod(shape))}"
+    shape = struct.unpack(f">{dimensions}I", data[4:start])
+    body = np.frombuffer(data, dtype=np.uint8, offset=start)
+    if body.size != math.prod(shape):
+        found = f"{body.size} bytes, expected {math.prod(shape)}"
         raise DataError(f"{name} in {folder} has {found}")
     return body.reshape(shape)

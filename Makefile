@@ -1,0 +1,64 @@
+# make build   the command .venv/bin/palladion
+# make demo    classify a real handwritten digit while it is encrypted
+# make test    every test, in Rust and in Python
+# make lint    formatting, lints, types, layers
+# make bench, make bench-peers    our figures; ours beside other libraries'
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+MATURIN := maturin>=1.9.4,<2
+
+SOURCES := Cargo.toml pyproject.toml \
+	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print) \
+	$(shell find python -name __pycache__ -prune -o -type f -print)
+
+.PHONY: build demo test lint bench bench-peers clean
+.DELETE_ON_ERROR:
+
+build: $(VENV)/built
+
+demo: build
+	$(BIN)/palladion demo
+
+test: $(VENV)/dev
+	cargo test --workspace --locked
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	$(BIN)/python scripts/check_layers.py
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: build
+	bench/run
+
+bench-peers: build
+	bench/run --peers
+
+clean:
+	cargo clean
+	rm -rf $(VENV) dist
+
+$(VENV)/python-ready:
+	@sh scripts/check_needs.sh "$(PYTHON)"
+	"$(PYTHON)" -m venv $(VENV)
+	$(PIP) install "$(MATURIN)"
+	@touch $@
+
+$(VENV)/built: $(VENV)/python-ready $(SOURCES)
+	@sh scripts/check_needs.sh "$(PYTHON)"
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
+	$(PIP) install dist/palladion-*.whl
+	$(PIP) install --force-reinstall --no-deps dist/palladion-*.whl
+	@touch $@
+
+$(VENV)/dev: $(VENV)/built
+	$(PIP) install "$$(echo dist/palladion-*.whl)[dev]"
+	@touch $@

@@ -1,0 +1,35 @@
+"""Classify a digit that the server never sees.
+
+The two halves stand apart as they would on two machines: what crosses between them is bytes.
+"""
+
+from __future__ import annotations
+
+import palladion
+from palladion.nn.quantise import pixels_to_inputs
+
+# Both sides know the network, and compile the same program from it.
+network = palladion.mnist_network()
+program = palladion.compile(network.to_json(), batch=1)
+
+# Client: makes the keys and encrypts an image of the MNIST test set.
+secret, keys = palladion.keygen(program)
+sample = palladion.mnist_sample()
+image = pixels_to_inputs(sample.images[:1])
+query = secret.encrypt(program, image.tolist()).to_bytes()
+
+
+def serve(program: palladion.Program, keys: bytes, query: bytes) -> bytes:
+    """Server: computes on ciphertexts, with no secret at hand."""
+    evaluation = palladion.EvaluationKeys.from_bytes(program, keys)
+    answer, _report = program.run(evaluation, palladion.Ciphertexts.from_bytes(program, query))
+    return answer.to_bytes()
+
+
+# Client: decrypts the answer.
+answer = palladion.Ciphertexts.from_bytes(program, serve(program, keys.to_bytes(), query))
+(logits,), margin = secret.decrypt(program, answer)
+predicted = max(range(10), key=logits.__getitem__)
+print(f"predicted {predicted}, label {sample.labels[0]}, {margin:.0f} bits of noise margin left")
+
+assert predicted == network.evaluate(image).predicted[0]

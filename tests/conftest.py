@@ -1,0 +1,91 @@
+"""Fixtures: the command as users start it, and keys made once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import palladion
+import pytest
+from PIL import Image
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def command() -> Command:
+    """Run ``palladion`` with arguments, in a process of its own."""
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "palladion.cli", *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True, timeout=600, check=False)
+
+    return run
+
+
+def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
+    """A command failed as it should: non-zero, nothing on stdout, a clear word, no traceback."""
+    assert result.returncode not in (0, -6, -11), result
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert "panicked" not in result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+
+
+@dataclass(frozen=True)
+class Halves:
+    """What keygen and encrypt wrote: the client's folder and the server's."""
+
+    client: Path
+    server: Path
+
+    @property
+    def secret(self) -> Path:
+        return self.client / "secret.key"
+
+    @property
+    def program(self) -> Path:
+        return self.server / "program"
+
+    @property
+    def evaluation(self) -> Path:
+        return self.server / "evaluation.key"
+
+    @property
+    def query(self) -> Path:
+        return self.server / "query"
+
+
+@pytest.fixture(scope="session")
+def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first MNIST test image, a 7, as a PNG."""
+    path = tmp_path_factory.mktemp("picture") / "seven.png"
+    Image.fromarray(palladion.mnist_sample().images[0]).save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def halves(command: Command, picture: Path, tmp_path_factory: pytest.TempPathFactory) -> Halves:
+    """Keys and one query, with the secret key in another folder than all that the server reads."""
+    root = tmp_path_factory.mktemp("halves")
+    found = Halves(root / "client", root / "server")
+    found.client.mkdir()
+    made = command("keygen", "--output", found.server)
+    assert made.returncode == 0, made.stderr
+    (found.server / "secret.key").rename(found.secret)
+    sent = command(
+        "encrypt", "--program", found.program, "--secret", found.secret,
+        "--output", found.query, picture,
+    )  # fmt: skip
+    assert sent.returncode == 0, sent.stderr
+    return found
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(2024)

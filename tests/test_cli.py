@@ -1,0 +1,69 @@
+"""The command: what users get wrong ends in one clear line and a non-zero exit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command, refused
+from tests.test_mnist import idx, write
+
+COMMANDS = ["demo", "keygen", "encrypt", "run", "decrypt", "evaluate", "bench", "info"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(command: Command, name: str) -> None:
+    result = command(name, "--help")
+    assert result.returncode == 0
+    assert "--json" in result.stdout
+
+
+def test_info_names_the_kernels(command: Command) -> None:
+    found = json.loads(command("info", "--json").stdout)
+    assert {"version", "kernels", "kernels_available", "threads"} <= found.keys()
+    assert found["kernels"] in found["kernels_available"]
+
+
+def test_threads_are_respected(command: Command) -> None:
+    assert json.loads(command("info", "--json", "--threads", 1).stdout)["threads"] == 1
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "many"])
+@pytest.mark.parametrize("name", ["demo", "info"])
+def test_wrong_thread_counts_are_refused(command: Command, name: str, count: str) -> None:
+    refused(command(name, "--threads", count), "--threads")
+
+
+def test_what_is_no_image_is_refused(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "notes.png"
+    path.write_text("not an image")
+    refused(command("demo", "--image", path), "notes.png", "no image")
+    refused(command("demo", "--image", tmp_path / "missing.png"), "does not exist")
+
+
+def test_choices_beyond_the_sample_are_refused(command: Command) -> None:
+    refused(command("demo", "--sample", 99, "--count", 2), "100 images")
+    refused(command("demo", "--count", 0), "--count")
+
+
+def test_missing_data_is_refused(command: Command, tmp_path: Path) -> None:
+    refused(command("evaluate", "--data", tmp_path), "--data")
+    refused(command("evaluate"), "--data")
+
+
+def test_a_file_that_is_no_network_is_refused(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "network.json"
+    path.write_text("{}")
+    refused(command("keygen", "--network", path, "--output", tmp_path), "not an integer network")
+    refused(command("keygen", "--network", tmp_path / "x", "--output", tmp_path), "cannot read")
+
+
+def test_evaluation_counts_in_the_clear(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, idx(3, 28, 28), idx(3))
+    result = command("evaluate", "--data", tmp_path, "--json")
+    found = json.loads(result.stdout)
+    assert found["images"] == 3
+    assert {"plain_correct", "integer_correct", "noisy_correct", "layers"} <= found.keys()
+    assert result.stderr == ""

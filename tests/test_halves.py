@@ -1,0 +1,141 @@
+"""Client and server halves on files, at full, secure size."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import palladion
+import pytest
+from palladion.nn.quantise import pixels_to_inputs
+
+from tests.conftest import Command, Halves, refused
+
+
+def run_arguments(halves: Halves, output: Path) -> list[object]:
+    return [
+        "run", "--program", halves.program, "--keys", halves.evaluation,
+        "--output", output, halves.query,
+    ]  # fmt: skip
+
+
+def test_a_digit_is_classified_through_files(
+    command: Command, halves: Halves, tmp_path: Path
+) -> None:
+    answer = tmp_path / "answer"
+    ran = command(*run_arguments(halves, answer), "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert [step["seconds"] >= 0 for step in json.loads(ran.stdout)["steps"]]
+    arguments = ["--program", halves.program, "--secret", halves.secret, answer]
+    decrypted = json.loads(command("decrypt", *arguments, "--json").stdout)
+    image = pixels_to_inputs(palladion.mnist_sample().images[:1])
+    exact = palladion.mnist_network().evaluate(image)
+    assert decrypted["predicted"] == exact.predicted.tolist() == [7]
+    assert decrypted["noise_margin_bits"] > 0
+    # Noise moves activations by a step or two, and so the logits; the class has a wide margin.
+    assert np.abs(np.array(decrypted["logits"]) - exact.logits).max() < 2000
+
+
+def test_the_secret_key_is_for_its_owner_and_nowhere_else(halves: Halves) -> None:
+    assert halves.secret.stat().st_mode & 0o777 == 0o600
+    secret = halves.secret.read_bytes()
+    middle = secret[len(secret) // 2 :][:64]
+    for path in halves.server.iterdir():
+        assert middle not in path.read_bytes(), path
+
+
+def test_keys_are_not_replaced_by_accident(
+    command: Command, halves: Halves, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.key").write_bytes(b"precious")
+    refused(command("keygen", "--output", tmp_path), "exists", "--force")
+    assert (tmp_path / "secret.key").read_bytes() == b"precious"
+
+
+DAMAGES = ["empty", "cut", "flipped", "longer", "version"]
+
+
+def damage(data: bytes, how: str) -> bytes:
+    middle = len(data) // 2
+    return {
+        "empty": b"",
+        "cut": data[:middle],
+        "flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+        "longer": data + b"\0",
+        "version": data[:8] + bytes(b ^ 0x40 for b in data[8:12]) + data[12:],
+    }[how]
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("which", ["program", "evaluation", "query"])
+def test_damaged_files_are_refused(
+    command: Command, halves: Halves, tmp_path: Path, which: str, how: str
+) -> None:
+    paths = {name: getattr(halves, name) for name in ("program", "evaluation", "query")}
+    paths[which] = tmp_path / which
+    paths[which].write_bytes(damage(getattr(halves, which).read_bytes(), how))
+    output = tmp_path / "answer"
+    result = command(
+        "run", "--program", paths["program"], "--keys", paths["evaluation"],
+        "--output", output, paths["query"],
+    )  # fmt: skip
+    refused(result, "error:")
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_secret_keys_are_refused(
+    command: Command, halves: Halves, picture: Path, tmp_path: Path, how: str
+) -> None:
+    secret, output = tmp_path / "secret.key", tmp_path / "query"
+    secret.write_bytes(damage(halves.secret.read_bytes(), how))
+    arguments = ["--program", halves.program, "--secret", secret, "--output", output, picture]
+    refused(command("encrypt", *arguments), "error:")
+    assert not output.exists()
+
+
+def test_files_in_each_others_place_are_refused(
+    command: Command, halves: Halves, picture: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    common = ["--program", halves.program]
+    for keys, query in ((halves.query, halves.query), (halves.evaluation, halves.evaluation)):
+        refused(command("run", *common, "--keys", keys, "--output", output, query), "error:")
+    missing = tmp_path / "missing"
+    arguments = ["--keys", missing, "--output", output, halves.query]
+    refused(command("run", *common, *arguments), "missing")
+    arguments = ["--secret", halves.evaluation, "--output", output, picture]
+    refused(command("encrypt", *common, *arguments), "error:")
+    assert not output.exists()
+
+
+def test_more_images_than_a_program_takes_are_refused(
+    command: Command, halves: Halves, picture: Path, tmp_path: Path
+) -> None:
+    arguments = ["--program", halves.program, "--secret", halves.secret]
+    result = command("encrypt", *arguments, "--output", tmp_path / "q", picture, picture)
+    refused(result, "error:")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_interrupting_a_run_leaves_nothing(halves: Halves, tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "palladion.cli"]
+    line += map(str, run_arguments(halves, tmp_path / "answer"))
+    process = subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(3)
+    assert process.poll() is None, "the run ended before it was interrupted"
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 15
+    assert out == ""
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
