@@ -115,7 +115,12 @@ impl Basis {
         assert_eq!(self.n, other.n, "bases of one ring have one degree");
         Self {
             n: self.n,
-            tables: self.tables.iter().chain(other.tables.iter()).cloned().collect(),
+            tables: self
+                .tables
+                .iter()
+                .chain(other.tables.iter())
+                .cloned()
+                .collect(),
         }
     }
 

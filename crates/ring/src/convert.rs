@@ -133,7 +133,11 @@ impl BasisConverter {
         let width = columns.len();
         let inner = limbs.len() + usize::from(exact);
         let mut scratch = vec![0u64; inner * width];
-        for (i, y) in scratch.chunks_exact_mut(width).take(limbs.len()).enumerate() {
+        for (i, y) in scratch
+            .chunks_exact_mut(width)
+            .take(limbs.len())
+            .enumerate()
+        {
             y.copy_from_slice(&limbs[i][columns.clone()]);
             kernels().scalar_mul_assign(self.from.modulus(i), y, self.hat_inverse[i]);
         }
@@ -142,7 +146,11 @@ impl BasisConverter {
             quotients(y, &self.inverse, v);
         }
         let rows: Vec<&[u64]> = scratch.chunks_exact(width).collect();
-        let matrix = if exact { &self.matrix } else { &self.approximate };
+        let matrix = if exact {
+            &self.matrix
+        } else {
+            &self.approximate
+        };
         kernels().mat_mul_into(&self.moduli, matrix, &rows, out);
     }
 }

@@ -23,12 +23,18 @@ impl Divider {
     /// # Panics
     /// If `dropped` is zero or leaves no modulus.
     pub fn new(whole: &Basis, dropped: usize) -> Self {
-        assert!(0 < dropped && dropped < whole.len(), "something is dropped, something kept");
+        assert!(
+            0 < dropped && dropped < whole.len(),
+            "something is dropped, something kept"
+        );
         let kept = whole.len() - dropped;
         let (keep, drop) = (whole.prefix(kept), whole.slice(kept..whole.len()));
         let inverse = keep
             .moduli()
-            .map(|q| q.inv(drop.product_mod(q)).expect("moduli are pairwise coprime"))
+            .map(|q| {
+                q.inv(drop.product_mod(q))
+                    .expect("moduli are pairwise coprime")
+            })
             .collect();
         Self {
             whole: whole.clone(),
@@ -53,8 +59,13 @@ impl Divider {
         let n = c.n();
         let mut words = c.into_words();
         let mut tail = words[self.keep.len() * n..].to_vec();
-        for_each_limb(n, &mut tail, |i, a| kernels().intt(&self.drop.tables()[i], a));
-        let remainder = self.converter.exact(&Poly::<Coeff>::wrap(&self.drop, tail)).into_eval();
+        for_each_limb(n, &mut tail, |i, a| {
+            kernels().intt(&self.drop.tables()[i], a)
+        });
+        let remainder = self
+            .converter
+            .exact(&Poly::<Coeff>::wrap(&self.drop, tail))
+            .into_eval();
         words.truncate(self.keep.len() * n);
         let mut out = Poly::<Eval>::wrap(&self.keep, words);
         self.finish(&mut out, remainder.words());

@@ -23,7 +23,9 @@ pub enum Error {
     #[error("the basis is empty")]
     EmptyBasis,
     /// A modulus does not split `X^N + 1`, or is too large for the kernels.
-    #[error("modulus {index} of the basis, {q}, is no prime below 2^50 with q = 1 mod 2N (N = {n})")]
+    #[error(
+        "modulus {index} of the basis, {q}, is no prime below 2^50 with q = 1 mod 2N (N = {n})"
+    )]
     NotNttFriendly {
         /// Place in the basis.
         index: usize,

@@ -9,18 +9,28 @@ use rayon::prelude::*;
 pub fn for_each_limb(n: usize, data: &mut [u64], work: impl Fn(usize, &mut [u64]) + Sync) {
     assert_eq!(data.len() % n, 0, "whole limbs");
     if rayon::current_num_threads() == 1 {
-        data.chunks_exact_mut(n).enumerate().for_each(|(i, limb)| work(i, limb));
+        data.chunks_exact_mut(n)
+            .enumerate()
+            .for_each(|(i, limb)| work(i, limb));
     } else {
-        data.par_chunks_exact_mut(n).enumerate().for_each(|(i, limb)| work(i, limb));
+        data.par_chunks_exact_mut(n)
+            .enumerate()
+            .for_each(|(i, limb)| work(i, limb));
     }
 }
 
 /// Runs `work(i, item)` for every item, on the threads of the current pool.
 pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sync) {
     if rayon::current_num_threads() == 1 {
-        items.into_iter().enumerate().for_each(|(i, item)| work(i, item));
+        items
+            .into_iter()
+            .enumerate()
+            .for_each(|(i, item)| work(i, item));
     } else {
-        items.into_par_iter().enumerate().for_each(|(i, item)| work(i, item));
+        items
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(i, item)| work(i, item));
     }
 }
 

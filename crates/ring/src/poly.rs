@@ -150,7 +150,11 @@ impl<D: Domain> Poly<D> {
         let common = self.limbs().min(other.limbs());
         let basis = self.basis.clone();
         for i in 0..common {
-            assert_eq!(basis.modulus(i), other.basis.modulus(i), "operands over one basis");
+            assert_eq!(
+                basis.modulus(i),
+                other.basis.modulus(i),
+                "operands over one basis"
+            );
         }
         self.for_each_limb(|i, a| {
             if i < common {
@@ -166,7 +170,11 @@ impl<D: Domain> Poly<D> {
     pub fn select(&self, basis: &Basis, limb_of: impl Fn(usize) -> usize) -> Self {
         let mut words = Vec::with_capacity(basis.len() * basis.n());
         for (i, q) in basis.moduli().enumerate() {
-            assert_eq!(q, self.basis.modulus(limb_of(i)), "limb {i} of the selection");
+            assert_eq!(
+                q,
+                self.basis.modulus(limb_of(i)),
+                "limb {i} of the selection"
+            );
             words.extend_from_slice(self.limb(limb_of(i)));
         }
         Self::wrap(basis, words)
@@ -174,7 +182,9 @@ impl<D: Domain> Poly<D> {
 
     /// `self += scalar * other`, the scalar given as a signed integer.
     pub fn add_scaled(&mut self, other: &Self, scalar: i64) {
-        self.zip_limbs(other, |k, q, a, b| k.scalar_mul_add_assign(q, a, b, q.from_i64(scalar)));
+        self.zip_limbs(other, |k, q, a, b| {
+            k.scalar_mul_add_assign(q, a, b, q.from_i64(scalar))
+        });
     }
 
     /// Drops all limbs but the first `limbs`: the same residues in a smaller basis.
@@ -207,7 +217,11 @@ impl Poly<Coeff> {
     /// # Panics
     /// If there are not `N` of them.
     pub fn from_signed(basis: &Basis, coefficients: &[i64]) -> Self {
-        assert_eq!(coefficients.len(), basis.n(), "one coefficient per power of X");
+        assert_eq!(
+            coefficients.len(),
+            basis.n(),
+            "one coefficient per power of X"
+        );
         let mut poly = Self::zero(basis);
         let moduli = basis.clone();
         poly.for_each_limb(|i, limb| {
@@ -265,7 +279,10 @@ impl Poly<Eval> {
     /// If there are no factors, or not as many of `a` as of `b`; bases may only be longer than
     /// that of `a[0]`, whose limbs count.
     pub fn dot(a: &[&Self], b: &[&Self]) -> Self {
-        assert!(!a.is_empty() && a.len() == b.len(), "as many left factors as right ones");
+        assert!(
+            !a.is_empty() && a.len() == b.len(),
+            "as many left factors as right ones"
+        );
         Self::dot_limbs(&a[0].basis, |i| {
             let left = a.iter().map(|p| p.limb(i)).collect();
             let right = b.iter().map(|p| p.limb(i)).collect();

@@ -51,7 +51,12 @@ mod tests {
 
     #[test]
     fn primes_have_the_asked_size_and_split_the_ring() {
-        for (bits, n, count) in [(30, 1 << 15, 30), (49, 1 << 15, 16), (50, 1 << 16, 8), (26, 1 << 15, 2)] {
+        for (bits, n, count) in [
+            (30, 1 << 15, 30),
+            (49, 1 << 15, 16),
+            (50, 1 << 16, 8),
+            (26, 1 << 15, 2),
+        ] {
             let primes = ntt_primes(bits, n, count).unwrap();
             assert_eq!(primes.len(), count);
             assert!(primes.windows(2).all(|w| w[0] > w[1]));
@@ -68,7 +73,12 @@ mod tests {
         assert!(ntt_primes(50, 1 << 15, 4).unwrap()[0] < 1 << 50);
         assert_eq!(
             ntt_primes(51, 1 << 15, 1),
-            Err(Error::TooFewPrimes { bits: 51, n: 1 << 15, found: 0, wanted: 1 })
+            Err(Error::TooFewPrimes {
+                bits: 51,
+                n: 1 << 15,
+                found: 0,
+                wanted: 1
+            })
         );
     }
 }

@@ -67,7 +67,9 @@ fn fill_uniform(limb: &mut [u64], q: u64, rng: &mut impl RngCore) {
 
 /// `n` coefficients uniform in {-1, 0, 1}.
 pub fn ternary(n: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
-    (0..n).map(|_| i64::from(rng.random_range(0..3u8)) - 1).collect()
+    (0..n)
+        .map(|_| i64::from(rng.random_range(0..3u8)) - 1)
+        .collect()
 }
 
 /// `n` coefficients of which exactly `weight` are -1 or 1, at uniform places.
@@ -142,8 +144,14 @@ mod tests {
         let mean = errors.iter().sum::<i64>() as f64 / COUNT as f64;
         // A sample variance of near-normal values has relative deviation sqrt(2 / count).
         let tolerance = 6.0 * (2.0 / COUNT as f64).sqrt();
-        assert!((variance / (SIGMA * SIGMA) - 1.0).abs() < tolerance, "variance {variance}");
-        assert!(mean.abs() < 6.0 * SIGMA / (COUNT as f64).sqrt(), "mean {mean}");
+        assert!(
+            (variance / (SIGMA * SIGMA) - 1.0).abs() < tolerance,
+            "variance {variance}"
+        );
+        assert!(
+            mean.abs() < 6.0 * SIGMA / (COUNT as f64).sqrt(),
+            "mean {mean}"
+        );
     }
 
     #[test]
@@ -164,7 +172,8 @@ mod tests {
     fn a_seed_names_one_polynomial_and_prefixes_agree() {
         let n = 1 << 10;
         let primes = ntt_primes(30, n, 2).unwrap();
-        let basis = Basis::new(n, &[primes[0], ntt_primes(49, n, 1).unwrap()[0], primes[1]]).unwrap();
+        let basis =
+            Basis::new(n, &[primes[0], ntt_primes(49, n, 1).unwrap()[0], primes[1]]).unwrap();
         let seed = Seed([7; 32]);
         let whole: Poly<Eval> = uniform_from_seed(&basis, &seed, 5);
         let again: Poly<Eval> = uniform_from_seed(&basis.prefix(2), &seed, 5);

@@ -121,7 +121,11 @@ pub fn fingerprint(description: &[u8]) -> Fingerprint {
 }
 
 fn short(fingerprint: &[u8]) -> String {
-    fingerprint.iter().take(6).map(|b| format!("{b:02x}")).collect()
+    fingerprint
+        .iter()
+        .take(6)
+        .map(|b| format!("{b:02x}"))
+        .collect()
 }
 
 /// Payload under construction.
@@ -308,7 +312,11 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`BytesError::Value`] if it does not.
-    pub fn bounded(&mut self, what: &'static str, range: std::ops::RangeInclusive<usize>) -> Result<usize> {
+    pub fn bounded(
+        &mut self,
+        what: &'static str,
+        range: std::ops::RangeInclusive<usize>,
+    ) -> Result<usize> {
         let found = self.u64(what)?;
         match usize::try_from(found) {
             Ok(value) if range.contains(&value) => Ok(value),
@@ -390,7 +398,12 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As [`Reader::poly`].
-    pub fn ciphertext(&mut self, params: &Params, level: usize, components: usize) -> Result<Ciphertext> {
+    pub fn ciphertext(
+        &mut self,
+        params: &Params,
+        level: usize,
+        components: usize,
+    ) -> Result<Ciphertext> {
         let basis = params.basis(level);
         let parts: Result<Vec<_>> = (0..components).map(|_| self.poly(basis)).collect();
         Ok(Ciphertext::new(parts?))

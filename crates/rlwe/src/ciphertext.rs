@@ -16,8 +16,14 @@ impl Ciphertext {
     /// # Panics
     /// If there are none, or their bases differ.
     pub fn new(components: Vec<Poly<Eval>>) -> Self {
-        let basis = components.first().expect("a ciphertext has a component").basis();
-        assert!(components.iter().all(|c| c.basis() == basis), "components over one basis");
+        let basis = components
+            .first()
+            .expect("a ciphertext has a component")
+            .basis();
+        assert!(
+            components.iter().all(|c| c.basis() == basis),
+            "components over one basis"
+        );
         Self { components }
     }
 

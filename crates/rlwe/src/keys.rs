@@ -73,7 +73,10 @@ impl SecretKey {
     /// Phase `c_0 + c_1 s + ..` of a ciphertext.
     pub fn phase(&self, ct: &Ciphertext) -> Poly<Coeff> {
         let s = self.at_level(ct.level());
-        let (last, rest) = ct.components().split_last().expect("a ciphertext has a component");
+        let (last, rest) = ct
+            .components()
+            .split_last()
+            .expect("a ciphertext has a component");
         let sum = rest.iter().rev().fold(last.clone(), |mut acc, c| {
             acc.mul_assign(&s);
             acc.add_assign(c);
@@ -114,7 +117,8 @@ impl SecretKey {
     }
 
     fn rotated(&self, element: usize) -> Poly<Eval> {
-        self.eval.permuted(&ring::eval_automorphism_index(self.params.n(), element))
+        self.eval
+            .permuted(&ring::eval_automorphism_index(self.params.n(), element))
     }
 }
 
@@ -165,11 +169,19 @@ impl SwitchKey {
         let basis = params.extended(level);
         let whole = from.limbs() - params.special().len();
         // Limbs q_0 .. q_level and the special ones, out of those of the whole chain.
-        let limb_of = |i: usize| if i <= level { i } else { i - (level + 1) + whole };
+        let limb_of = |i: usize| {
+            if i <= level {
+                i
+            } else {
+                i - (level + 1) + whole
+            }
+        };
         let to = to.select(&basis, limb_of);
         let from = from.select(&basis, limb_of);
-        let special: Vec<u64> =
-            basis.moduli().map(|q| params.special().product_mod(q)).collect();
+        let special: Vec<u64> = basis
+            .moduli()
+            .map(|q| params.special().product_mod(q))
+            .collect();
         let width = params.spec().digit_limbs;
         let seed = Seed::random(rng);
         let bodies = (0..=level)
@@ -199,7 +211,11 @@ impl SwitchKey {
     /// # Panics
     /// If there is not one body per digit of `level`, each over `Q_level P`.
     pub fn from_parts(params: &Params, level: usize, seed: Seed, bodies: Vec<Poly<Eval>>) -> Self {
-        assert_eq!(bodies.len(), Self::digit_count(params, level), "one body per digit");
+        assert_eq!(
+            bodies.len(),
+            Self::digit_count(params, level),
+            "one body per digit"
+        );
         let basis = params.extended(level);
         let digits = bodies
             .into_iter()
@@ -250,7 +266,11 @@ impl SwitchKey {
 
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
-        self.digits.iter().flatten().map(|p| p.words().len() * 8).sum()
+        self.digits
+            .iter()
+            .flatten()
+            .map(|p| p.words().len() * 8)
+            .sum()
     }
 }
 

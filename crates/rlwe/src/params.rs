@@ -139,14 +139,16 @@ impl Params {
 
     /// Division by the last `dropped` moduli of level `level`, special moduli not included.
     pub fn divider(&self, level: usize, dropped: usize) -> Arc<Divider> {
-        self.0
-            .dividers
-            .get_or(&(level, dropped), || Divider::new(self.basis(level), dropped))
+        self.0.dividers.get_or(&(level, dropped), || {
+            Divider::new(self.basis(level), dropped)
+        })
     }
 
     /// Tables of key switching at a level.
     pub(crate) fn switch_tables(&self, level: usize) -> Arc<SwitchTables> {
-        self.0.switch.get_or(&level, || SwitchTables::new(self, level))
+        self.0
+            .switch
+            .get_or(&level, || SwitchTables::new(self, level))
     }
 
     /// Division of a value over `q_0, .., q_level` and the special moduli by `P` and by the last

@@ -149,14 +149,21 @@ impl Decomposed {
     }
 
     /// `sum_j digit_j key_j + P carry` over `Q_l P`.
-    fn inner_product(&self, key: &SwitchKey, part: usize, carry: Option<&Poly<Eval>>) -> Poly<Eval> {
+    fn inner_product(
+        &self,
+        key: &SwitchKey,
+        part: usize,
+        carry: Option<&Poly<Eval>>,
+    ) -> Poly<Eval> {
         let tables = self.params.switch_tables(self.level);
         let skipped = key.level() - self.level;
         let digits = self.raised.len();
         let mut sum = Poly::dot_limbs(&self.params.extended(self.level), |i| {
             let key_limb = if i <= self.level { i } else { i + skipped };
             let left = (0..digits).map(|j| self.limb(j, i)).collect();
-            let right = (0..digits).map(|j| key.digit(j, part).limb(key_limb)).collect();
+            let right = (0..digits)
+                .map(|j| key.digit(j, part).limb(key_limb))
+                .collect();
             (left, right)
         });
         if let Some(carry) = carry {

@@ -1,0 +1,159 @@
+//! Ciphertexts, encryption and decryption.
+
+use crate::encoder::Plaintext;
+use crate::error::Result;
+use crate::params::Params;
+use rand::CryptoRng;
+use ring::sample::{self, Seed};
+use ring::{Coeff, Eval, Poly};
+use rlwe::SecretKey;
+use rlwe::noise::Size;
+
+/// A BFV ciphertext.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ciphertext {
+    inner: rlwe::Ciphertext,
+    factor: u64,
+}
+
+impl Ciphertext {
+    /// A ciphertext from its components and the factor `mu` of its message.
+    pub fn new(inner: rlwe::Ciphertext, factor: u64) -> Self {
+        Self { inner, factor }
+    }
+
+    /// Its components.
+    pub fn rlwe(&self) -> &rlwe::Ciphertext {
+        &self.inner
+    }
+
+    /// Its components, to be changed in place.
+    pub fn rlwe_mut(&mut self) -> &mut rlwe::Ciphertext {
+        &mut self.inner
+    }
+
+    /// Factor `mu` modulo `t` between the message in the high bits and the user's.
+    pub fn factor(&self) -> u64 {
+        self.factor
+    }
+
+    pub(crate) fn set_factor(&mut self, factor: u64) {
+        self.factor = factor;
+    }
+
+    /// Limbs minus one.
+    pub fn level(&self) -> usize {
+        self.inner.level()
+    }
+
+    /// Components minus one.
+    pub fn degree(&self) -> usize {
+        self.inner.degree()
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.inner.byte_len()
+    }
+}
+
+/// Public encryption key: an encryption of zero at the highest level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKey {
+    zero: rlwe::Ciphertext,
+}
+
+impl PublicKey {
+    /// A public key of `secret`.
+    pub fn generate(params: &Params, secret: &SecretKey, rng: &mut impl CryptoRng) -> Self {
+        let seed = Seed::random(rng);
+        let level = params.rlwe().max_level();
+        Self {
+            zero: secret.encrypt_zero(level, &seed, 0, rng),
+        }
+    }
+
+    /// Encrypts at `level`: `u pk + (e_0, e_1) + message`, `u` ternary.
+    ///
+    /// # Errors
+    /// If there is no such level.
+    pub fn encrypt(
+        &self,
+        params: &Params,
+        message: &Plaintext,
+        level: usize,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Ciphertext> {
+        let mut ct = self.zero.clone();
+        ct.drop_to(level)?;
+        let (basis, n) = (params.rlwe().basis(level), params.n());
+        let u = Poly::from_signed(basis, &sample::ternary(n, rng)).into_eval();
+        ct.mul_poly_assign(&u);
+        for c in ct.components_mut() {
+            c.add_assign(&Poly::from_signed(basis, &sample::gaussian(n, rng)).into_eval());
+        }
+        ct.components_mut()[0].add_assign(&scaled(params, message, level, 1));
+        Ok(Ciphertext::new(ct, 1))
+    }
+}
+
+/// Encrypts at `level` under the secret key; the mask expands from `seed` at `index`.
+pub fn encrypt(
+    params: &Params,
+    secret: &SecretKey,
+    message: &Plaintext,
+    level: usize,
+    (seed, index): (&Seed, u32),
+    rng: &mut impl CryptoRng,
+) -> Ciphertext {
+    let mut ct = secret.encrypt_zero(level, seed, index, rng);
+    ct.components_mut()[0].add_assign(&scaled(params, message, level, 1));
+    Ciphertext::new(ct, 1)
+}
+
+/// Decrypts: `m = -r / (Q mu) mod t`, `r` the centred residual.
+///
+/// The answer is right as long as `|r| < Q / 2`; [`measure`] says by how much it is.
+pub fn decrypt(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Plaintext {
+    let t = params.t();
+    let residual = residual(params, secret, ct);
+    let unit = t.neg(t.mul(params.q_mod_t(ct.level()), ct.factor()));
+    let inverse = t.inv(unit).expect("Q and the factor are units modulo t");
+    let words = params.to_t(ct.level()).exact(&residual);
+    let coefficients = words.into_iter().map(|r| t.mul(r, inverse)).collect();
+    params.encoder().from_residues(coefficients)
+}
+
+/// Residual `t phase mod Q`.
+fn residual(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Poly<Coeff> {
+    let mut phase = secret.phase(ct.rlwe());
+    phase.scalar_mul_assign(|_| params.t().value());
+    phase
+}
+
+/// Measured size of the residual `r`, and the noise budget `log2(Q / (2 max |r|))` in bits:
+/// what is left before decryption fails.
+pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> (Size, f64) {
+    let size = Size::of(&rlwe::noise::centred(&residual(params, secret, ct)));
+    let budget = params.rlwe().log_q(ct.level()) - 1.0 - size.log2_max;
+    (size, budget)
+}
+
+/// The phase of a noiseless encryption: `t^{-1} [-Q mu m]_t`, centred, modulo `Q`.
+pub(crate) fn scaled(
+    params: &Params,
+    message: &Plaintext,
+    level: usize,
+    factor: u64,
+) -> Poly<Eval> {
+    let t = params.t();
+    let unit = t.neg(t.mul(params.q_mod_t(level), factor));
+    let centred: Vec<i64> = message
+        .coefficients()
+        .iter()
+        .map(|&m| t.center(t.mul(m, unit)))
+        .collect();
+    let mut poly = Poly::from_signed(params.rlwe().basis(level), &centred);
+    poly.scalar_mul_assign(|i| params.t_inverse(i));
+    poly.into_eval()
+}

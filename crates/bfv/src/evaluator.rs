@@ -1,0 +1,249 @@
+//! Operations on ciphertexts that need no key or only evaluation keys.
+
+use crate::encoder::Plaintext;
+use crate::encrypt::{Ciphertext, scaled};
+use crate::error::{Error, Result};
+use crate::params::Params;
+use ring::{Eval, Poly};
+use rlwe::{Decomposed, GaloisKeys, SwitchKey};
+
+/// BFV operations for one set of parameters.
+#[derive(Clone, Debug)]
+pub struct Evaluator {
+    params: Params,
+}
+
+impl Evaluator {
+    /// Operations for `params`.
+    pub fn new(params: &Params) -> Self {
+        Self {
+            params: params.clone(),
+        }
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// `a += b`.
+    ///
+    /// # Errors
+    /// If levels or factors differ: [`Error::FactorMismatch`].
+    pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        check_factors(a, b)?;
+        Ok(a.rlwe_mut().add_assign(b.rlwe())?)
+    }
+
+    /// `a -= b`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add_assign`].
+    pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        check_factors(a, b)?;
+        Ok(a.rlwe_mut().sub_assign(b.rlwe())?)
+    }
+
+    /// `a += m`.
+    pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) {
+        let term = scaled(&self.params, m, a.level(), a.factor());
+        a.rlwe_mut().components_mut()[0].add_assign(&term);
+    }
+
+    /// `a *= m`, the plaintext lifted by [`Evaluator::lift`] at the level of `a`.
+    ///
+    /// # Panics
+    /// If the plaintext is over another basis.
+    pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly<Eval>) {
+        a.rlwe_mut().mul_poly_assign(m);
+    }
+
+    /// A plaintext as a factor for ciphertexts at `level`.
+    pub fn lift(&self, m: &Plaintext, level: usize) -> Poly<Eval> {
+        self.params
+            .encoder()
+            .lift(m, self.params.rlwe().basis(level))
+    }
+
+    /// `a *= c` for an integer modulo `t`, taken centred.
+    pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) {
+        let c = self.params.t().center(c);
+        let basis = self.params.rlwe().basis(a.level()).clone();
+        for part in a.rlwe_mut().components_mut() {
+            part.scalar_mul_assign(|i| basis.modulus(i).from_i64(c));
+        }
+    }
+
+    /// Modulus switch to `level`.
+    ///
+    /// # Errors
+    /// If the level of `a` is lower.
+    pub fn switch_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
+        Ok(a.rlwe_mut().switch_to(self.params.rlwe(), level)?)
+    }
+
+    /// Product of residuals `t (a x b)`, relinearised, switched down by `dropped` limbs.
+    ///
+    /// # Errors
+    /// If levels or degrees do not fit, or the key was made for lower levels.
+    pub fn mul_and_switch(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        key: &SwitchKey,
+        dropped: usize,
+    ) -> Result<Ciphertext> {
+        let product = self.tensor_sum(&[a], &[b])?;
+        self.relinearize_and_switch(&product, key, dropped)
+    }
+
+    /// `sum_k t (a_k x b_k)`, not relinearised: three components, residual `sum_k r_k r'_k`.
+    ///
+    /// # Errors
+    /// If levels or degrees do not fit, or the products do not carry one factor.
+    ///
+    /// # Panics
+    /// If there are no products.
+    pub fn tensor_sum(&self, a: &[&Ciphertext], b: &[&Ciphertext]) -> Result<Ciphertext> {
+        assert!(
+            !a.is_empty() && a.len() == b.len(),
+            "as many left factors as right ones"
+        );
+        let (level, factor) = (a[0].level(), self.product_factor(a[0], b[0]));
+        let mut left = Vec::with_capacity(a.len());
+        let mut right = Vec::with_capacity(a.len());
+        for (&x, &y) in a.iter().zip(b) {
+            if x.level() != level || y.level() != level {
+                let right = if x.level() == level {
+                    y.level()
+                } else {
+                    x.level()
+                };
+                return Err(rlwe::Error::LevelMismatch { left: level, right }.into());
+            }
+            let other = self.product_factor(x, y);
+            if other != factor {
+                return Err(Error::FactorMismatch {
+                    left: factor,
+                    right: other,
+                });
+            }
+            left.push(x.rlwe().pair()?);
+            right.push(y.rlwe().pair()?);
+        }
+        let [a0, a1]: [Vec<_>; 2] = [
+            left.iter().map(|p| p.0).collect(),
+            left.iter().map(|p| p.1).collect(),
+        ];
+        let [b0, b1]: [Vec<_>; 2] = [
+            right.iter().map(|p| p.0).collect(),
+            right.iter().map(|p| p.1).collect(),
+        ];
+        let mut d0 = Poly::dot(&a0, &b0);
+        let mut d1 = Poly::dot(&[a0, a1.clone()].concat(), &[b1.clone(), b0].concat());
+        let mut d2 = Poly::dot(&a1, &b1);
+        for d in [&mut d0, &mut d1, &mut d2] {
+            d.scalar_mul_assign(|_| self.params.t().value());
+        }
+        Ok(Ciphertext::new(
+            rlwe::Ciphertext::new(vec![d0, d1, d2]),
+            factor,
+        ))
+    }
+
+    /// Brings a product back to two components, and divides by the last `dropped` moduli.
+    ///
+    /// # Errors
+    /// If the ciphertext has not three components, or the key was made for lower levels.
+    pub fn relinearize_and_switch(
+        &self,
+        product: &Ciphertext,
+        key: &SwitchKey,
+        dropped: usize,
+    ) -> Result<Ciphertext> {
+        let [d0, d1, d2] = product.rlwe().components() else {
+            return Err(rlwe::Error::Components {
+                found: product.degree() + 1,
+                expected: 3,
+            }
+            .into());
+        };
+        let inner = Decomposed::new(self.params.rlwe(), d2).switch(key, Some((d0, d1)), dropped)?;
+        Ok(Ciphertext::new(inner, product.factor()))
+    }
+
+    /// The automorphism of a Galois element: a rotation or the swap of the rows, as
+    /// [`Encoder::rotation_element`](crate::Encoder::rotation_element) names them.
+    ///
+    /// # Errors
+    /// If the key is missing or was made for lower levels.
+    pub fn automorphism(
+        &self,
+        a: &Ciphertext,
+        element: usize,
+        keys: &GaloisKeys,
+    ) -> Result<Ciphertext> {
+        let (_, c1) = a.rlwe().pair()?;
+        self.automorphism_hoisted(a, &Decomposed::new(self.params.rlwe(), c1), element, keys)
+    }
+
+    /// As [`Evaluator::automorphism`], with the decomposition of `a`'s second component shared
+    /// between calls.
+    ///
+    /// # Errors
+    /// As [`Evaluator::automorphism`].
+    pub fn automorphism_hoisted(
+        &self,
+        a: &Ciphertext,
+        decomposed: &Decomposed,
+        element: usize,
+        keys: &GaloisKeys,
+    ) -> Result<Ciphertext> {
+        if element == 1 {
+            return Ok(a.clone());
+        }
+        let (key, index) = keys.get(element)?;
+        let mut switched = decomposed.switch(key, None, 0)?;
+        switched.components_mut()[0].add_assign(a.rlwe().pair()?.0);
+        let parts = switched
+            .components()
+            .iter()
+            .map(|c| c.permuted(index))
+            .collect();
+        Ok(Ciphertext::new(rlwe::Ciphertext::new(parts), a.factor()))
+    }
+
+    /// The decomposition that [`Evaluator::automorphism_hoisted`] shares.
+    ///
+    /// # Errors
+    /// If the ciphertext has not two components.
+    pub fn decompose(&self, a: &Ciphertext) -> Result<Decomposed> {
+        Ok(Decomposed::new(self.params.rlwe(), a.rlwe().pair()?.1))
+    }
+
+    /// Rewrites the message by the unit `unit`: the same ciphertext, read as an encryption of
+    /// `unit m`. Costs nothing and changes no noise.
+    pub fn reinterpret(&self, a: &mut Ciphertext, unit: u64) {
+        let t = self.params.t();
+        let inverse = t.inv(unit).expect("a unit modulo t");
+        a.set_factor(t.mul(a.factor(), inverse));
+    }
+
+    /// Factor of [`Evaluator::tensor_sum`]: `-Q mu mu' mod t`.
+    fn product_factor(&self, a: &Ciphertext, b: &Ciphertext) -> u64 {
+        let t = self.params.t();
+        t.neg(t.mul(
+            self.params.q_mod_t(a.level()),
+            t.mul(a.factor(), b.factor()),
+        ))
+    }
+}
+
+fn check_factors(a: &Ciphertext, b: &Ciphertext) -> Result<()> {
+    let (left, right) = (a.factor(), b.factor());
+    if left == right {
+        Ok(())
+    } else {
+        Err(Error::FactorMismatch { left, right })
+    }
+}
