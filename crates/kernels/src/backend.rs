@@ -133,7 +133,16 @@ pub(crate) fn check_mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &[
 
 /// Every backend this CPU can run, slowest first; the scalar reference is always there.
 pub fn available() -> Vec<&'static dyn Kernels> {
-    vec![&Scalar]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_mut, reason = "nothing to add")
+    )]
+    let mut all: Vec<&'static dyn Kernels> = vec![&Scalar];
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx512) = crate::avx512::Avx512::detect() {
+        all.push(avx512);
+    }
+    all
 }
 
 /// The backend in use: `PALLADION_KERNELS=scalar` forces one by name, otherwise the fastest.

@@ -29,6 +29,8 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod automorphism;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod backend;
 mod modulus;
 #[doc(hidden)]

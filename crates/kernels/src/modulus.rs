@@ -56,14 +56,15 @@ impl Modulus {
     pub fn add(&self, a: u64, b: u64) -> u64 {
         debug_assert!(a < self.q && b < self.q);
         let sum = a + b;
-        if sum >= self.q { sum - self.q } else { sum }
+        sum.min(sum.wrapping_sub(self.q)) // the difference is huge when sum < q
     }
 
     /// `a - b mod q`, for `a` and `b` in `[0, q)`.
     #[inline]
     pub fn sub(&self, a: u64, b: u64) -> u64 {
         debug_assert!(a < self.q && b < self.q);
-        if a >= b { a - b } else { a + self.q - b }
+        let r = a.wrapping_sub(b);
+        r.wrapping_add(self.q & ((r as i64 >> 63) as u64)) // without a branch
     }
 
     /// `-a mod q`, for `a` in `[0, q)`.
@@ -177,11 +178,9 @@ impl Modulus {
         let m = (z as u64).wrapping_mul(self.inv52) & MASK52;
         let high = (z >> 52) as u64;
         let low = ((u128::from(m) * u128::from(self.q)) >> 52) as u64;
-        if high >= low {
-            high - low
-        } else {
-            high + self.q - low
-        }
+        // Without a branch: the sign is a coin toss.
+        let r = high.wrapping_sub(low);
+        r.wrapping_add(self.q & ((r as i64 >> 63) as u64))
     }
 }
 

@@ -1,59 +1,227 @@
-//! Every backend against the definitions.
+//! Every operation of every backend against the scalar reference, and that against integers.
 
-use kernels::{Modulus, NttTable, available, eval_automorphism_index, naive};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha20Rng;
+mod common;
 
-/// Largest prime of each size that is 1 modulo 2^18, and the plaintext modulus 65537.
-fn ntt_prime(bits: u32, n: usize) -> Modulus {
-    let step = 2 * n as u64;
-    let top = ((1u64 << bits) - 1) / step * step + 1;
-    (0..)
-        .map(|i| top - i * step)
-        .find(|&q| q >> bits == 0 && kernels::is_prime(q))
-        .and_then(Modulus::new)
-        .expect("primes of this size exist")
+use common::{ntt_prime, words};
+use kernels::{Kernels, Modulus, Scalar, available};
+use proptest::prelude::*;
+
+/// Around the width of a vector, of four vectors, of a panel of the matrix product; one limb.
+const LEN: [usize; 16] = [0, 1, 3, 4, 5, 7, 8, 9, 23, 24, 25, 31, 33, 95, 97, 4096];
+
+fn moduli() -> Vec<Modulus> {
+    let primes = [20, 30, 36, 48, 49, 50].map(|bits| ntt_prime(bits, 1 << 12));
+    let others = [3, 97, 65537, (1 << 50) - 1].map(|q| Modulus::new(q).unwrap());
+    primes.into_iter().chain(others).collect()
 }
 
-fn words(seed: u64, len: usize, q: &Modulus) -> Vec<u64> {
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    (0..len).map(|_| rng.random_range(0..q.value())).collect()
+/// Two operands in `[0, q)` whose first words are the extremes.
+fn operands(q: &Modulus, len: usize, seed: u64) -> (Vec<u64>, Vec<u64>) {
+    let max = q.value() - 1;
+    let (mut a, mut b) = (words(seed, len, max + 1), words(!seed, len, max + 1));
+    let extremes = [(max, max), (max, 1), (0, max), (0, 0), (max, 0), (1, max)];
+    for (i, (x, y)) in extremes.into_iter().enumerate().take(len) {
+        (a[i], b[i]) = (x, y);
+    }
+    (a, b)
 }
 
-#[test]
-fn the_transform_is_its_definition_and_turns_products_into_products() {
-    for backend in available() {
-        for (bits, n) in [(17, 16), (20, 64), (30, 128), (49, 256), (50, 512)] {
-            let q = ntt_prime(bits, n);
-            let table = NttTable::new(q, n).unwrap();
-            let (a, b) = (words(1, n, &q), words(2, n, &q));
-            let (mut x, mut y) = (a.clone(), b.clone());
-            backend.ntt(&table, &mut x);
-            assert_eq!(x, naive::ntt(&table, &a), "{} N = {n}", backend.name());
-            backend.ntt(&table, &mut y);
-            backend.mul_assign(&q, &mut x, &y);
-            backend.intt(&table, &mut x);
-            let want = naive::negacyclic_mul(&q, &a, &b);
-            assert_eq!(x, want, "{} N = {n}", backend.name());
+/// Calls `f` on every backend, modulus and length, with the result of the scalar reference.
+fn compare(what: &str, f: impl Fn(&dyn Kernels, &Modulus, &mut Vec<u64>, &[u64], &[u64])) {
+    for q in moduli() {
+        for len in LEN {
+            let seed = q.value() ^ (len as u64) << 50;
+            let (a, b) = operands(&q, len, seed);
+            let start = words(seed + 1, len, q.value());
+            let mut want = start.clone();
+            f(&Scalar, &q, &mut want, &a, &b);
+            for backend in available() {
+                let mut got = start.clone();
+                f(backend, &q, &mut got, &a, &b);
+                let name = backend.name();
+                assert_eq!(
+                    got, want,
+                    "{name} {what}: {q:?}, len = {len}, seed = {seed:#x}"
+                );
+            }
         }
     }
 }
 
 #[test]
-fn both_domains_have_the_same_automorphisms() {
-    let n = 64;
-    let q = ntt_prime(30, n);
-    let table = NttTable::new(q, n).unwrap();
-    let a = words(3, n, &q);
+fn sums_and_negatives() {
+    compare("add_assign", |k, q, out, a, b| {
+        out.copy_from_slice(a);
+        k.add_assign(q, out, b);
+    });
+    compare("sub_assign", |k, q, out, a, b| {
+        out.copy_from_slice(a);
+        k.sub_assign(q, out, b);
+    });
+    compare("neg_assign", |k, q, out, a, _| {
+        out.copy_from_slice(a);
+        k.neg_assign(q, out);
+    });
+}
+
+#[test]
+fn products() {
+    compare("mul_assign", |k, q, out, a, b| {
+        out.copy_from_slice(a);
+        k.mul_assign(q, out, b);
+    });
+    compare("mul_into", |k, q, out, a, b| k.mul_into(q, out, a, b));
+    compare("mul_add_assign", |k, q, out, a, b| {
+        k.mul_add_assign(q, out, a, b)
+    });
+}
+
+#[test]
+fn products_with_scalars() {
+    for c in [0, 1, 2, u64::MAX, u64::MAX / 3] {
+        compare("scalar_mul_assign", |k, q, out, a, _| {
+            out.copy_from_slice(a);
+            k.scalar_mul_assign(q, out, c % q.value());
+        });
+        compare("scalar_mul_add_assign", |k, q, out, a, _| {
+            k.scalar_mul_add_assign(q, out, a, c % q.value());
+        });
+        compare("sub_scalar_mul_assign", |k, q, out, a, b| {
+            out.copy_from_slice(a);
+            k.sub_scalar_mul_assign(q, out, b, c % q.value());
+        });
+    }
+}
+
+#[test]
+fn reductions_of_words_below_2_to_52() {
+    compare("reduce_into", |k, q, out, a, _| {
+        let mut wide = words(a.len() as u64, a.len(), 1 << 52);
+        let q = q.value();
+        let edges = [(1 << 52) - 1, (1 << 52) - ((1 << 52) % q), q, 2 * q, q - 1];
+        for (x, edge) in wide.iter_mut().zip(edges) {
+            *x = edge.min((1 << 52) - 1);
+        }
+        k.reduce_into(&Modulus::new(q).unwrap(), out, &wide);
+    });
+}
+
+#[test]
+fn dot_products_up_to_256_terms() {
+    for terms in [0, 1, 2, 3, 16, 255, 256] {
+        let rows = |x: &[u64], shift: usize| -> Vec<Vec<u64>> {
+            (0..terms)
+                .map(|k| {
+                    let mut row = x.to_vec();
+                    // The first two words stay where they are: the largest sums.
+                    if let Some(rest) = row.get_mut(2..).filter(|r| !r.is_empty()) {
+                        let by = (k * shift) % rest.len();
+                        rest.rotate_left(by);
+                    }
+                    row
+                })
+                .collect()
+        };
+        compare("dot_into, dot_add_assign", |k, q, out, a, b| {
+            let (a, b) = (rows(a, 1), rows(b, 3));
+            let a: Vec<&[u64]> = a.iter().map(|r| &r[..]).collect();
+            let b: Vec<&[u64]> = b.iter().map(|r| &r[..]).collect();
+            let mut sum = out.clone();
+            k.dot_add_assign(q, &mut sum, &a, &b);
+            k.dot_into(q, out, &a, &b);
+            out.extend(sum);
+        });
+    }
+}
+
+/// Shape of one matrix product: `entries` bounds the matrix, `words` bounds `x`.
+fn mat_mul_case(moduli: &[Modulus], inner: usize, columns: usize, entries: u64, bound: u64) {
+    let mut m = words(7, moduli.len() * inner, entries);
+    let mut x: Vec<Vec<u64>> = (0..inner)
+        .map(|k| words(k as u64, columns, bound))
+        .collect();
+    if !moduli.is_empty() && inner > 0 && columns > 0 {
+        m[..inner].fill(entries - 1);
+        x.iter_mut().for_each(|row| row[columns - 1] = bound - 1);
+    }
+    let x: Vec<&[u64]> = x.iter().map(|row| &row[..]).collect();
+    let run = |k: &dyn Kernels| {
+        let mut out = vec![vec![1; columns]; moduli.len()];
+        let mut rows: Vec<&mut [u64]> = out.iter_mut().map(|row| &mut row[..]).collect();
+        k.mat_mul_into(moduli, &m, &x, &mut rows);
+        out
+    };
+    let want = run(&Scalar);
     for backend in available() {
-        for g in [1, 3, 5, 25, 2 * n - 1, 2 * n + 3] {
-            let (mut left, mut right) = (vec![0; n], vec![0; n]);
-            backend.automorphism_into(&q, &mut left, &a, g);
-            backend.ntt(&table, &mut left);
-            let mut values = a.clone();
-            backend.ntt(&table, &mut values);
-            backend.permute_into(&mut right, &values, &eval_automorphism_index(n, g));
-            assert_eq!(left, right, "{} g = {g}", backend.name());
+        let name = backend.name();
+        let rows = moduli.len();
+        assert!(
+            run(backend) == want,
+            "{name}: {rows} x {inner} x {columns}, entries < {entries:#x}, words < {bound:#x}"
+        );
+    }
+}
+
+#[test]
+fn matrix_products_with_one_modulus() {
+    for q in moduli() {
+        let bound = 1u64 << q.bits();
+        for (rows, inner, columns) in [(1, 1, 1), (4, 3, 24), (9, 17, 25), (13, 64, 101), (8, 0, 9)]
+        {
+            for entries in [65537, q.value(), 1 << 50] {
+                mat_mul_case(&vec![q; rows], inner, columns, entries, bound);
+            }
+        }
+    }
+    let q = ntt_prime(50, 1 << 12);
+    mat_mul_case(&[q; 5], 512, 33, 1 << 50, 1 << 50);
+    mat_mul_case(&[ntt_prime(36, 1 << 12); 16], 512, 96, 1 << 16, 1 << 36);
+    mat_mul_case(&[], 4, 5, 2, 2);
+}
+
+#[test]
+fn matrix_products_with_a_modulus_per_row() {
+    let all = moduli();
+    let large: Vec<Modulus> = all.iter().copied().filter(|q| q.bits() > 16).collect();
+    for moduli in [all, large] {
+        for (inner, columns) in [(1, 8), (5, 40), (20, 97), (512, 30)] {
+            mat_mul_case(&moduli, inner, columns, 1 << 50, 1 << 50);
+            mat_mul_case(&moduli, inner, columns, 2, 1 << 50); // no product above 2^52
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "one length")]
+fn lengths_that_differ_are_refused() {
+    let q = Modulus::new(65537).unwrap();
+    kernels::kernels().add_assign(&q, &mut [1, 2], &[3]);
+}
+
+proptest! {
+    // Any odd modulus of 2 to 50 bits and any words: the bounds of the quotients must hold for
+    // composite moduli next to powers of two as well.
+    #[test]
+    fn backends_agree_with_integers(
+        raw in 0u64..1 << 49, shift in 0u32..47, seed: u64, near_power: bool,
+    ) {
+        let raw = if near_power { (1 << 49) - 1 - (raw >> 45) } else { raw };
+        let q = Modulus::new((2 * (raw >> shift) + 1).max(3)).unwrap();
+        let wide = u128::from(q.value());
+        let (a, b) = operands(&q, 21, seed);
+        for backend in available() {
+            let mut product = vec![0; 21];
+            backend.mul_into(&q, &mut product, &a, &b);
+            let mut sum = a.clone();
+            backend.mul_add_assign(&q, &mut sum, &a, &b);
+            let mut dot = b.clone();
+            backend.dot_add_assign(&q, &mut dot, &[&a, &b, &a], &[&b, &b, &a]);
+            for i in 0..21 {
+                let (x, y) = (u128::from(a[i]), u128::from(b[i]));
+                prop_assert_eq!(u128::from(product[i]), x * y % wide);
+                prop_assert_eq!(u128::from(sum[i]), (x + x * y) % wide);
+                prop_assert_eq!(u128::from(dot[i]), (y + x * y + y * y + x * x) % wide);
+            }
         }
     }
 }

@@ -1,0 +1,160 @@
+//! Prints the speed of every backend of this CPU: `cargo run --release -p palladion-kernels
+//! --example throughput`. One thread, medians, data in the caches.
+
+use std::time::{Duration, Instant};
+
+use kernels::{Kernels, Modulus, NttTable, available, is_prime};
+
+const N: usize = 1 << 15;
+
+/// Median time of one call, in nanoseconds, over about a tenth of a second.
+fn median_ns(mut f: impl FnMut()) -> f64 {
+    f(); // warm the caches
+    let mut samples = Vec::new();
+    let start = Instant::now();
+    while samples.len() < 15
+        || (samples.len() < 4000 && start.elapsed() < Duration::from_millis(100))
+    {
+        let t = Instant::now();
+        f();
+        samples.push(t.elapsed().as_nanos() as f64);
+    }
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
+
+fn prime(bits: u32) -> Modulus {
+    let step = 2 * N as u64;
+    let top = ((1u64 << bits) - 2) / step * step + 1;
+    (0..)
+        .map(|i| top - i * step)
+        .find(|&q| is_prime(q))
+        .and_then(Modulus::new)
+        .expect("primes of this size exist")
+}
+
+fn words(len: usize, bound: u64) -> Vec<u64> {
+    (1..=len as u64)
+        .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % bound)
+        .collect()
+}
+
+fn transforms(k: &dyn Kernels) {
+    println!("  NTT, N = 2^15            forward     inverse   (us)");
+    for bits in [30, 36, 45, 48, 49, 50] {
+        let table = NttTable::new(prime(bits), N).expect("1 modulo 2N");
+        let mut a = words(N, table.modulus().value());
+        let forward = median_ns(|| k.ntt(&table, &mut a)) / 1e3;
+        let inverse = median_ns(|| k.intt(&table, &mut a)) / 1e3;
+        println!("    {bits} bits              {forward:9.1} {inverse:11.1}");
+    }
+    let tables: Vec<NttTable> = (0..15u64)
+        .scan(prime(48).value(), |q, _| {
+            *q = (1..)
+                .map(|i| *q - i * 2 * N as u64)
+                .find(|&q| is_prime(q))?;
+            NttTable::new(Modulus::new(*q)?, N)
+        })
+        .collect();
+    let mut limbs: Vec<Vec<u64>> = tables
+        .iter()
+        .map(|t| words(N, t.modulus().value()))
+        .collect();
+    let each = |f: &mut dyn FnMut(&NttTable, &mut [u64])| {
+        median_ns(|| tables.iter().zip(&mut limbs).for_each(|(t, a)| f(t, a))) / 15e3
+    };
+    let mut each = each;
+    let forward = each(&mut |t, a| k.ntt(t, a));
+    let inverse = each(&mut |t, a| k.intt(t, a));
+    println!("    48 bits, 15 primes   {forward:9.1} {inverse:11.1}");
+}
+
+fn element_wise(k: &dyn Kernels) {
+    println!("  word by word, 2^15 words      (us, 48 | 50 bits)");
+    let qs = [prime(48), prime(50)];
+    let line = |name: &str, f: &mut dyn FnMut(&Modulus, &mut [u64], &[u64], &[u64])| {
+        let times = qs.map(|q| {
+            let mut acc = words(N, q.value());
+            let (a, b) = (acc.clone(), acc.clone());
+            median_ns(|| f(&q, &mut acc, &a, &b)) / 1e3
+        });
+        println!("    {name:22} {:8.2} {:8.2}", times[0], times[1]);
+    };
+    line("add_assign", &mut |q, o, a, _| k.add_assign(q, o, a));
+    line("sub_assign", &mut |q, o, a, _| k.sub_assign(q, o, a));
+    line("neg_assign", &mut |q, o, _, _| k.neg_assign(q, o));
+    line("mul_assign", &mut |q, o, a, _| k.mul_assign(q, o, a));
+    line("mul_into", &mut |q, o, a, b| k.mul_into(q, o, a, b));
+    line("mul_add_assign", &mut |q, o, a, b| {
+        k.mul_add_assign(q, o, a, b)
+    });
+    line("scalar_mul_assign", &mut |q, o, _, _| {
+        k.scalar_mul_assign(q, o, 12345)
+    });
+    line("scalar_mul_add_assign", &mut |q, o, a, _| {
+        k.scalar_mul_add_assign(q, o, a, 12345)
+    });
+    line("sub_scalar_mul_assign", &mut |q, o, a, _| {
+        k.sub_scalar_mul_assign(q, o, a, 12345)
+    });
+    line("reduce_into", &mut |q, o, a, _| k.reduce_into(q, o, a));
+    line("dot_into, 3 terms", &mut |q, o, a, b| {
+        k.dot_into(q, o, &[a, b, a], &[b, b, a])
+    });
+    line("dot_into, 16 terms", &mut |q, o, a, b| {
+        k.dot_into(q, o, &[a; 16], &[b; 16])
+    });
+    let index = kernels::eval_automorphism_index(N, 5);
+    line("permute_into", &mut |_, o, a, _| {
+        k.permute_into(o, a, &index)
+    });
+    line("automorphism_into", &mut |q, o, a, _| {
+        k.automorphism_into(q, o, a, 5)
+    });
+}
+
+/// Multiply-adds per nanosecond of `rows x inner` times `inner x columns`.
+fn matrix(k: &dyn Kernels, name: &str, moduli: &[Modulus], shape: (usize, usize), entries: u64) {
+    let (inner, columns) = shape;
+    let m = words(moduli.len() * inner, entries);
+    let x: Vec<Vec<u64>> = (0..inner)
+        .map(|_| words(columns, moduli[0].value()))
+        .collect();
+    let x: Vec<&[u64]> = x.iter().map(|row| &row[..]).collect();
+    let mut out = vec![vec![0; columns]; moduli.len()];
+    let mut out: Vec<&mut [u64]> = out.iter_mut().map(|row| &mut row[..]).collect();
+    let ns = median_ns(|| k.mat_mul_into(moduli, &m, &x, &mut out));
+    let products = (moduli.len() * inner * columns) as f64;
+    let rows = moduli.len();
+    println!(
+        "    {name:30} {rows:3} x {inner:3} x {columns:6} {:8.2}",
+        products / ns
+    );
+}
+
+fn main() {
+    let only = std::env::args().nth(1);
+    for k in available() {
+        if only.as_deref().is_some_and(|name| name != k.name()) {
+            continue;
+        }
+        println!("{}", k.name());
+        transforms(k);
+        element_wise(k);
+        println!("  matrix product                                    (multiply-adds per ns)");
+        let columns = if k.name() == "scalar" { 256 } else { 4096 };
+        matrix(k, "17 x 50 bits", &[prime(50); 256], (256, columns), 65537);
+        matrix(k, "17 x 48 bits", &[prime(48); 256], (256, columns), 65537);
+        matrix(k, "16 x 36 bits", &[prime(36); 256], (256, columns), 65536);
+        matrix(k, "17 x 30 bits", &[prime(30); 256], (256, columns), 65537);
+        let mut moduli = vec![prime(48); 18];
+        moduli[17] = prime(49);
+        matrix(
+            k,
+            "48 x 48 bits, basis conversion",
+            &moduli,
+            (15, N),
+            1 << 48,
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! Forward negacyclic NTT.
+//!
+//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. With the product of [`Consts::mul_lazy`]
+//! split up, its last subtraction is merged with the sum:
+//!
+//! ```text
+//! m  = low(y w'),  u = x + high(y w),  x' = u - (high(m q) - q)   in (x, x + 2q)
+//!                  s = 2x + 2q,        y' = s - x'                in (x, x + 2q)
+//! ```
+//!
+//! five multiply-adds (the sum `s` is one) or six instructions per butterfly. `y` may be anything
+//! below 2^52; only the bound of `x` grows, by `2q` per stage. How often `x` must be reduced
+//! depends on the bits of `q`, see [`TIGHT`] and the others.
+//!
+//! Passes of radix 8 keep eight vectors in registers for three stages. Blocks of the transform are
+//! finished one after the other once they fit the L1 cache. The last three stages exchange lanes.
+//!
+//! # Source
+//! Harvey 2014, <https://arxiv.org/abs/1205.2926>, for lazy ranges; Boemer et al., "Intel HEXL",
+//! <https://ia.cr/2021/420>, for IFMA and the lane exchanges; Seiler, <https://ia.cr/2018/039>,
+//! for the signed Montgomery product whose low halves cancel.
+
+use std::arch::x86_64::*;
+
+use super::vector::*;
+use crate::NttTable;
+
+/// Classes of moduli: what range is left below 2^52 decides where `x` is reduced.
+///
+/// 50 bits: `4q <= 2^52`. Every `x` is reduced below `2q` in every stage.
+pub(super) const TIGHT: u8 = 0;
+/// 49 bits: `8q <= 2^52`. Reduced once per three stages; `2x + 2q` no longer fits in the third.
+pub(super) const MIDDLE: u8 = 1;
+/// Up to 48 bits: `16q <= 2^52`. Reduced once per three stages.
+pub(super) const WIDE: u8 = 2;
+/// Up to 45 bits: `128q <= 2^52`, and 17 stages grow to `35q`. Reduced at the end only.
+pub(super) const FREE: u8 = 3;
+
+/// Words of a block that stays in the L1 cache (32 KiB of 48).
+pub(super) const L1_WORDS: usize = 4096;
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
+    match table.modulus().bits() {
+        50.. => transform::<TIGHT>(table, a),
+        49 => transform::<MIDDLE>(table, a),
+        46..=48 => transform::<WIDE>(table, a),
+        _ => transform::<FREE>(table, a),
+    }
+}
+
+/// All stages. Input below q, output below q.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
+    let c = Consts::new(table.modulus());
+    let roots = table.forward();
+    let upper = a.len().trailing_zeros() - 3; // the stages before the lane exchanges
+    match upper % 3 {
+        1 => radix2(&c, a, roots),
+        2 => radix4::<CLASS>(&c, a, roots),
+        _ => {}
+    }
+    let blocks = 1usize << (upper % 3);
+    let len = a.len() / blocks;
+    if len < 64 {
+        return lanes::<CLASS>(&c, a, a.len() / 8, roots);
+    }
+    for (i, block) in a.chunks_exact_mut(len).enumerate() {
+        descend::<CLASS>(&c, block, blocks + i, roots);
+    }
+}
+
+/// All remaining stages of the block under `node`; its length is 8 times a power of 8.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn descend<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u64]) {
+    if block.len() > L1_WORDS {
+        radix8::<CLASS>(c, block, node, roots);
+        for (i, part) in block.chunks_exact_mut(block.len() / 8).enumerate() {
+            descend::<CLASS>(c, part, 8 * node + i, roots);
+        }
+        return;
+    }
+    let mut parts = 1;
+    while block.len() / parts > 8 {
+        for (i, part) in block.chunks_exact_mut(block.len() / parts).enumerate() {
+            radix8::<CLASS>(c, part, node * parts + i, roots);
+        }
+        parts *= 8;
+    }
+    lanes::<CLASS>(c, block, node * parts, roots);
+}
+
+/// One butterfly; `STAGE` counts from 0 since the last reduction.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn butterfly<const CLASS: u8, const STAGE: u8>(c: &Consts, x: &mut V, y: &mut V, f: Factor) {
+    let x0 = match (CLASS, STAGE) {
+        (TIGHT, _) => sub_min(*x, c.q2),
+        (MIDDLE | WIDE, 0) => c.barrett(*x),
+        _ => *x,
+    };
+    let m = low(zero(), *y, f.w_inv);
+    let u = high(x0, *y, f.w);
+    let sum = match (CLASS, STAGE) {
+        (MIDDLE, 2) => add(x0, add(x0, c.q2)), // 6q exceeds the 51 bits that low() can double
+        _ => low(c.q2, x0, c.two),
+    };
+    *x = sub(u, high(c.neg_q, m, c.q));
+    *y = sub(sum, *x);
+}
+
+/// First stage of the transform, when their number asks for one alone. Input below q.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn radix2(c: &Consts, a: &mut [u64], roots: &[u64]) {
+    let f = c.factor(splat(roots[1]));
+    let half = a.len() / 2;
+    let p = a.as_mut_ptr();
+    for i in (0..half).step_by(8) {
+        // SAFETY: half is a multiple of 8, so both accesses end within `a`.
+        unsafe {
+            let (mut x, mut y) = (load(p.add(i)), load(p.add(i + half)));
+            butterfly::<FREE, 0>(c, &mut x, &mut y, f);
+            store(p.add(i), x);
+            store(p.add(i + half), y);
+        }
+    }
+}
+
+/// First two stages of the transform. Input below q.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn radix4<const CLASS: u8>(c: &Consts, a: &mut [u64], roots: &[u64]) {
+    let f1 = c.factor(splat(roots[1]));
+    let (f2, f3) = (c.factor(splat(roots[2])), c.factor(splat(roots[3])));
+    let s = a.len() / 4;
+    let p = a.as_mut_ptr();
+    for i in (0..s).step_by(8) {
+        // SAFETY: s is a multiple of 8, so all accesses end within `a`.
+        unsafe {
+            let mut v = [0, 1, 2, 3].map(|k| load(p.add(i + k * s)));
+            let [v0, v1, v2, v3] = &mut v;
+            butterfly::<CLASS, 1>(c, v0, v2, f1);
+            butterfly::<CLASS, 1>(c, v1, v3, f1);
+            butterfly::<CLASS, 1>(c, v0, v1, f2);
+            butterfly::<CLASS, 1>(c, v2, v3, f3);
+            for (k, x) in v.into_iter().enumerate() {
+                store(p.add(i + k * s), x);
+            }
+        }
+    }
+}
+
+/// Three stages of the block under `node`: input and output in the range of the class
+/// (4q, 8q, 8q, 35q).
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn radix8<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u64]) {
+    assert!(block.len().is_multiple_of(64));
+    let s = block.len() / 8;
+    let factor = |k: usize| c.factor(splat(roots[k]));
+    let f1 = factor(node);
+    let f2 = [0, 1].map(|k| factor(2 * node + k));
+    let f4 = [0, 1, 2, 3].map(|k| factor(4 * node + k));
+    let p = block.as_mut_ptr();
+    for i in (0..s).step_by(8) {
+        // SAFETY: s is a multiple of 8, so all accesses end within `block`.
+        unsafe {
+            let mut v = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| load(p.add(i + k * s)));
+            let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
+            butterfly::<CLASS, 0>(c, v0, v4, f1);
+            butterfly::<CLASS, 0>(c, v1, v5, f1);
+            butterfly::<CLASS, 0>(c, v2, v6, f1);
+            butterfly::<CLASS, 0>(c, v3, v7, f1);
+            butterfly::<CLASS, 1>(c, v0, v2, f2[0]);
+            butterfly::<CLASS, 1>(c, v1, v3, f2[0]);
+            butterfly::<CLASS, 1>(c, v4, v6, f2[1]);
+            butterfly::<CLASS, 1>(c, v5, v7, f2[1]);
+            butterfly::<CLASS, 2>(c, v0, v1, f4[0]);
+            butterfly::<CLASS, 2>(c, v2, v3, f4[1]);
+            butterfly::<CLASS, 2>(c, v4, v5, f4[2]);
+            butterfly::<CLASS, 2>(c, v6, v7, f4[3]);
+            for (k, x) in v.into_iter().enumerate() {
+                store(p.add(i + k * s), x);
+            }
+        }
+    }
+}
+
+/// The last three stages and the reduction below q. `node` belongs to the first 8 words.
+///
+/// Two groups `p`, `q` of 8 words at a time. Words that meet are brought to equal lanes of two
+/// vectors: `p0..p3 q0..q3 | p4..p7 q4..q7`, then `p0 p1 p4 p5 .. | p2 p3 p6 p7 ..`, then even and
+/// odd words.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn lanes<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u64]) {
+    let (pairs, rest) = block.as_chunks_mut::<16>();
+    assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= roots.len());
+    let by_four = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
+    let by_two = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
+    let low_lanes = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+    let high_lanes = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    let first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    let second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        let k = node + 2 * i;
+        let p = pair.as_mut_ptr();
+        // SAFETY: `pair` has 16 words; the roots read end at 4k + 8 <= roots.len(), by the
+        // assertion above.
+        unsafe {
+            let r = roots.as_ptr();
+            let f4 = c.factor(_mm512_permutexvar_epi64(by_four, load(r.add(k))));
+            let f2 = c.factor(_mm512_permutexvar_epi64(by_two, load(r.add(2 * k))));
+            let f1 = c.factor(load(r.add(4 * k)));
+            let halves = |at: usize| {
+                let low = _mm512_castsi256_si512(_mm256_loadu_si256(p.add(at).cast()));
+                _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(p.add(at + 8).cast()))
+            };
+            let (mut x, mut y) = (halves(0), halves(4));
+            butterfly::<CLASS, 0>(c, &mut x, &mut y, f4);
+            let mut x2 = _mm512_permutex2var_epi64(x, low_lanes, y);
+            let mut y2 = _mm512_permutex2var_epi64(x, high_lanes, y);
+            butterfly::<CLASS, 1>(c, &mut x2, &mut y2, f2);
+            let mut x1 = _mm512_unpacklo_epi64(x2, y2);
+            let mut y1 = _mm512_unpackhi_epi64(x2, y2);
+            butterfly::<CLASS, 2>(c, &mut x1, &mut y1, f1);
+            let (x, y) = (finish::<CLASS>(c, x1), finish::<CLASS>(c, y1));
+            store(p, _mm512_permutex2var_epi64(x, first, y));
+            store(p.add(8), _mm512_permutex2var_epi64(x, second, y));
+        }
+    }
+}
+
+/// From the range of the class to below q.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn finish<const CLASS: u8>(c: &Consts, x: V) -> V {
+    let x = match CLASS {
+        TIGHT => sub_min(x, c.q2),
+        _ => c.barrett(x),
+    };
+    sub_min(x, c.q)
+}

@@ -1,0 +1,148 @@
+//! AVX-512 with IFMA: eight residues per vector, 52-bit products in one instruction each way.
+
+mod dot;
+mod elementwise;
+mod forward;
+mod inverse;
+mod matrix;
+mod vector;
+
+use crate::backend::{check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::{Kernels, Modulus, NttTable, Scalar};
+
+/// Moduli from here on have the constants of [`vector::Consts`] in range; smaller ones, of no
+/// use in practice, go to the scalar reference.
+const MIN_MODULUS: u64 = 1 << 10;
+
+/// Proof that this CPU has AVX-512 F, DQ and IFMA: only [`Avx512::detect`] makes one.
+#[derive(Debug)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    pub(crate) fn detect() -> Option<&'static Self> {
+        static HERE: Avx512 = Avx512(());
+        let here = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512ifma");
+        here.then_some(&HERE)
+    }
+}
+
+/// Runs `$fast` on a modulus in range, else the method of the scalar reference.
+macro_rules! dispatch {
+    ($q:expr, $scalar:ident ( $($arg:expr),* ), $fast:expr) => {
+        if $q.value() < MIN_MODULUS {
+            Scalar.$scalar($q, $($arg),*)
+        } else {
+            // SAFETY: `self` proves that the CPU has the features the kernel is compiled for.
+            unsafe { $fast }
+        }
+    };
+}
+
+impl Kernels for Avx512 {
+    fn name(&self) -> &'static str {
+        "avx512"
+    }
+
+    fn ntt(&self, table: &NttTable, a: &mut [u64]) {
+        check_ntt(table, a);
+        if table.modulus().value() < MIN_MODULUS {
+            return Scalar.ntt(table, a);
+        }
+        // SAFETY: `self` proves that the CPU has the features; the length was checked.
+        unsafe { forward::ntt(table, a) }
+    }
+
+    fn intt(&self, table: &NttTable, a: &mut [u64]) {
+        check_ntt(table, a);
+        if table.modulus().value() < MIN_MODULUS {
+            return Scalar.intt(table, a);
+        }
+        // SAFETY: `self` proves that the CPU has the features; the length was checked.
+        unsafe { inverse::intt(table, a) }
+    }
+
+    fn add_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
+        check_lengths(a, [b.len()]);
+        dispatch!(q, add_assign(a, b), elementwise::add_assign(q, a, b))
+    }
+
+    fn sub_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
+        check_lengths(a, [b.len()]);
+        dispatch!(q, sub_assign(a, b), elementwise::sub_assign(q, a, b))
+    }
+
+    fn neg_assign(&self, q: &Modulus, a: &mut [u64]) {
+        dispatch!(q, neg_assign(a), elementwise::neg_assign(q, a))
+    }
+
+    fn mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
+        check_lengths(a, [b.len()]);
+        dispatch!(q, mul_assign(a, b), elementwise::mul_assign(q, a, b))
+    }
+
+    fn mul_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64]) {
+        check_lengths(out, [a.len(), b.len()]);
+        dispatch!(q, mul_into(out, a, b), elementwise::mul_into(q, out, a, b))
+    }
+
+    fn mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        check_lengths(acc, [a.len(), b.len()]);
+        dispatch!(
+            q,
+            mul_add_assign(acc, a, b),
+            elementwise::mul_add_assign(q, acc, a, b)
+        )
+    }
+
+    fn scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], c: u64) {
+        dispatch!(
+            q,
+            scalar_mul_assign(a, c),
+            elementwise::scalar_mul_assign(q, a, c)
+        )
+    }
+
+    fn scalar_mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], c: u64) {
+        check_lengths(acc, [a.len()]);
+        dispatch!(
+            q,
+            scalar_mul_add_assign(acc, a, c),
+            elementwise::scalar_mul_add_assign(q, acc, a, c)
+        )
+    }
+
+    fn sub_scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
+        check_lengths(a, [b.len()]);
+        dispatch!(
+            q,
+            sub_scalar_mul_assign(a, b, c),
+            elementwise::sub_scalar_mul_assign(q, a, b, c)
+        )
+    }
+
+    fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]) {
+        check_lengths(out, [a.len()]);
+        dispatch!(q, reduce_into(out, a), elementwise::reduce_into(q, out, a))
+    }
+
+    fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
+        check_dot(out, a, b);
+        dispatch!(q, dot_into(out, a, b), dot::dot::<false>(q, out, a, b))
+    }
+
+    fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
+        check_dot(acc, a, b);
+        dispatch!(q, dot_add_assign(acc, a, b), dot::dot::<true>(q, acc, a, b))
+    }
+
+    fn mat_mul_into(&self, moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]) {
+        check_mat_mul(moduli, m, x, out);
+        if moduli.iter().any(|q| q.value() < MIN_MODULUS) {
+            return Scalar.mat_mul_into(moduli, m, x, out);
+        }
+        // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
+        unsafe { matrix::mat_mul(moduli, m, x, out) }
+    }
+}

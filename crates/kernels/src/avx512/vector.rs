@@ -1,0 +1,146 @@
+//! Eight residues: constants of a modulus, products and reductions.
+//!
+//! Notation of the ranges: a vector "below 4q" has every lane in `[0, 4q)`. The multiplier reads
+//! the low 52 bits of its factors, so factors stay below 2^52.
+
+use std::arch::x86_64::*;
+
+use crate::Modulus;
+use crate::modulus::MASK52;
+
+pub(super) type V = __m512i;
+
+/// Constants of one modulus, in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Consts {
+    pub(super) q: V,
+    pub(super) q2: V,
+    /// `-q` modulo 2^64: an accumulator that adds `q` when it is subtracted.
+    pub(super) neg_q: V,
+    /// `q^-1 mod 2^52`.
+    pub(super) inv52: V,
+    /// `floor(2^52 / q)`, for [`Consts::barrett`].
+    pub(super) ratio: V,
+    pub(super) two: V,
+}
+
+/// A fixed factor: its Montgomery form `w` and `w * q^-1 mod 2^52`.
+#[derive(Clone, Copy)]
+pub(super) struct Factor {
+    pub(super) w: V,
+    pub(super) w_inv: V,
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn splat(x: u64) -> V {
+    _mm512_set1_epi64(x as i64)
+}
+
+/// `acc + low 52 bits of a * b`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn low(acc: V, a: V, b: V) -> V {
+    _mm512_madd52lo_epu64(acc, a, b)
+}
+
+/// `acc + (a * b) >> 52`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn high(acc: V, a: V, b: V) -> V {
+    _mm512_madd52hi_epu64(acc, a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn zero() -> V {
+    _mm512_setzero_si512()
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn add(a: V, b: V) -> V {
+    _mm512_add_epi64(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn sub(a: V, b: V) -> V {
+    _mm512_sub_epi64(a, b)
+}
+
+/// `x` mod `kq` for `x` below `2kq`: the difference wraps to a huge value when `x < kq`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn sub_min(x: V, kq: V) -> V {
+    _mm512_min_epu64(x, _mm512_sub_epi64(x, kq))
+}
+
+impl Consts {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn new(m: &Modulus) -> Self {
+        let q = m.value();
+        Self {
+            q: splat(q),
+            q2: splat(2 * q),
+            neg_q: splat(q.wrapping_neg()),
+            inv52: splat(m.inv52()),
+            ratio: splat((MASK52 + 1) / q),
+            two: splat(2),
+        }
+    }
+
+    /// The factor whose Montgomery form is `w`, below q.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn factor(&self, w: V) -> Factor {
+        Factor {
+            w,
+            w_inv: low(zero(), w, self.inv52),
+        }
+    }
+
+    /// `x * f`, in `(0, 2q)`, for `x` below 2^52.
+    ///
+    /// `x * w` and `m * q` agree modulo 2^52, so the difference of their upper halves is exact
+    /// and lies in `(-q, q)`; the accumulator that starts at `-q` moves it up by `q`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn mul_lazy(&self, x: V, f: Factor) -> V {
+        let m = low(zero(), x, f.w_inv);
+        sub(high(zero(), x, f.w), high(self.neg_q, m, self.q))
+    }
+
+    /// `x` below 2^52 to the same residue below 2q.
+    ///
+    /// The quotient `floor(x * floor(2^52 / q) / 2^52)` is at most one too small.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn barrett(&self, x: V) -> V {
+        let quotient = high(zero(), x, self.ratio);
+        sub(x, low(zero(), quotient, self.q))
+    }
+}
+
+/// Reads 8 words at `p`.
+///
+/// # Safety
+/// 64 bytes at `p` are readable.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn load(p: *const u64) -> V {
+    // SAFETY: the caller's promise; loadu needs no alignment.
+    unsafe { _mm512_loadu_si512(p.cast()) }
+}
+
+/// Writes 8 words at `p`.
+///
+/// # Safety
+/// 64 bytes at `p` are writable.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn store(p: *mut u64, x: V) {
+    // SAFETY: the caller's promise; storeu needs no alignment.
+    unsafe { _mm512_storeu_si512(p.cast(), x) }
+}

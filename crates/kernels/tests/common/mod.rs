@@ -1,0 +1,22 @@
+//! Moduli and words for the tests of this folder.
+
+use kernels::{Modulus, is_prime};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+/// The largest prime below `2^bits` that is 1 modulo `2n`.
+pub(crate) fn ntt_prime(bits: u32, n: usize) -> Modulus {
+    let step = 2 * n as u64;
+    let top = ((1u64 << bits) - 2) / step * step + 1;
+    (0..)
+        .map(|i| top - i * step)
+        .find(|&q| is_prime(q))
+        .and_then(Modulus::new)
+        .expect("primes of this size exist")
+}
+
+/// Words in `[0, bound)`, from a fixed seed.
+pub(crate) fn words(seed: u64, len: usize, bound: u64) -> Vec<u64> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    (0..len).map(|_| rng.random_range(0..bound)).collect()
+}

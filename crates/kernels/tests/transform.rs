@@ -1,0 +1,106 @@
+//! The NTT of every backend: against its definition, against the reference, and known answers.
+
+mod common;
+
+use common::{ntt_prime, words};
+use kernels::{Kernels, NttTable, Scalar, available, eval_automorphism_index, naive};
+
+/// Sizes on both sides of every change of algorithm: 45 | 46, 48 | 49 | 50 bits.
+const BITS: [u32; 9] = [20, 30, 36, 44, 45, 46, 48, 49, 50];
+
+#[test]
+fn the_transform_is_its_definition_and_turns_products_into_products() {
+    for backend in available() {
+        for (bits, n) in [
+            (17, 16),
+            (20, 32),
+            (30, 64),
+            (36, 128),
+            (49, 256),
+            (50, 512),
+        ] {
+            let q = ntt_prime(bits, n);
+            let table = NttTable::new(q, n).unwrap();
+            let (a, b) = (words(1, n, q.value()), words(2, n, q.value()));
+            let (mut x, mut y) = (a.clone(), b.clone());
+            backend.ntt(&table, &mut x);
+            assert_eq!(x, naive::ntt(&table, &a), "{} N = {n}", backend.name());
+            backend.ntt(&table, &mut y);
+            backend.mul_assign(&q, &mut x, &y);
+            backend.intt(&table, &mut x);
+            let want = naive::negacyclic_mul(&q, &a, &b);
+            assert_eq!(x, want, "{} N = {n}", backend.name());
+        }
+    }
+}
+
+#[test]
+fn every_backend_transforms_like_the_scalar_reference_at_every_degree() {
+    for log_n in 4..=17 {
+        let n = 1usize << log_n;
+        for bits in BITS.into_iter().filter(|&b| b > log_n + 2) {
+            let q = ntt_prime(bits, n);
+            let table = NttTable::new(q, n).unwrap();
+            let max = q.value() - 1;
+            // All q - 1 is the largest input; alternating extremes the largest difference.
+            let inputs = [
+                words(u64::from(bits), n, q.value()),
+                vec![max; n],
+                (0..n).map(|i| if i % 2 == 0 { max } else { 0 }).collect(),
+                (0..n).map(|i| if i < n / 2 { max } else { 0 }).collect(),
+            ];
+            for (which, input) in inputs.iter().enumerate() {
+                let (mut forward, mut inverse) = (input.clone(), input.clone());
+                Scalar.ntt(&table, &mut forward);
+                Scalar.intt(&table, &mut inverse);
+                for backend in available() {
+                    let case = format!("{} {q:?} N = {n} input {which}", backend.name());
+                    let mut x = input.clone();
+                    backend.ntt(&table, &mut x);
+                    assert!(x == forward, "ntt, {case}");
+                    backend.intt(&table, &mut x);
+                    assert!(x == *input, "round trip, {case}");
+                    backend.intt(&table, &mut x);
+                    assert!(x == inverse, "intt, {case}");
+                }
+            }
+        }
+    }
+}
+
+/// Modulo 97 with N = 16 the least primitive 32nd root is 19; its powers were checked by hand.
+#[test]
+fn the_monomial_x_transforms_to_the_odd_powers_of_the_root() {
+    let n = 16;
+    let q = kernels::Modulus::new(97).unwrap();
+    let table = NttTable::new(q, n).unwrap();
+    let mut x = vec![0; n];
+    x[1] = 1;
+    let want: Vec<u64> = [1, 17, 9, 25, 5, 21, 13, 29, 3, 19, 11, 27, 7, 23, 15, 31]
+        .map(|e| q.pow(table.root(), e))
+        .into();
+    for backend in available() {
+        let mut got = x.clone();
+        backend.ntt(&table, &mut got);
+        assert_eq!(got, want, "{}", backend.name());
+    }
+}
+
+#[test]
+fn both_domains_have_the_same_automorphisms() {
+    let n = 64;
+    let q = ntt_prime(30, n);
+    let table = NttTable::new(q, n).unwrap();
+    let a = words(3, n, q.value());
+    for backend in available() {
+        for g in [1, 3, 5, 25, 2 * n - 1, 2 * n + 3] {
+            let (mut left, mut right) = (vec![0; n], vec![0; n]);
+            backend.automorphism_into(&q, &mut left, &a, g);
+            backend.ntt(&table, &mut left);
+            let mut values = a.clone();
+            backend.ntt(&table, &mut values);
+            backend.permute_into(&mut right, &values, &eval_automorphism_index(n, g));
+            assert_eq!(left, right, "{} g = {g}", backend.name());
+        }
+    }
+}
