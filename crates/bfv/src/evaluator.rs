@@ -99,8 +99,11 @@ impl Evaluator {
 
     /// `sum_k t (a_k x b_k)`, not relinearised: three components, residual `sum_k r_k r'_k`.
     ///
+    /// Operands may be at different levels: each counts as [dropped](Evaluator::drop_to) to the
+    /// lowest.
+    ///
     /// # Errors
-    /// If levels or degrees do not fit, or the products do not carry one factor.
+    /// If degrees do not fit, or the products do not carry one factor.
     ///
     /// # Panics
     /// If there are no products.
@@ -109,46 +112,64 @@ impl Evaluator {
             !a.is_empty() && a.len() == b.len(),
             "as many left factors as right ones"
         );
-        let (level, factor) = (a[0].level(), self.product_factor(a[0], b[0]));
+        let level = a
+            .iter()
+            .chain(b)
+            .map(|ct| ct.level())
+            .min()
+            .expect("there are products");
+        let factor = self.product_factor(a[0], b[0], level);
         let mut left = Vec::with_capacity(a.len());
         let mut right = Vec::with_capacity(a.len());
         for (&x, &y) in a.iter().zip(b) {
-            if x.level() != level || y.level() != level {
-                let right = if x.level() == level {
-                    y.level()
-                } else {
-                    x.level()
-                };
-                return Err(rlwe::Error::LevelMismatch { left: level, right }.into());
-            }
-            let other = self.product_factor(x, y);
+            let other = self.product_factor(x, y, level);
             if other != factor {
                 return Err(Error::FactorMismatch {
                     left: factor,
                     right: other,
                 });
             }
-            left.push(x.rlwe().pair()?);
-            right.push(y.rlwe().pair()?);
+            left.push(<[&Poly<Eval>; 2]>::from(x.rlwe().pair()?));
+            right.push(<[&Poly<Eval>; 2]>::from(y.rlwe().pair()?));
         }
-        let [a0, a1]: [Vec<_>; 2] = [
-            left.iter().map(|p| p.0).collect(),
-            left.iter().map(|p| p.1).collect(),
-        ];
-        let [b0, b1]: [Vec<_>; 2] = [
-            right.iter().map(|p| p.0).collect(),
-            right.iter().map(|p| p.1).collect(),
-        ];
-        let mut d0 = Poly::dot(&a0, &b0);
-        let mut d1 = Poly::dot(&[a0, a1.clone()].concat(), &[b1.clone(), b0].concat());
-        let mut d2 = Poly::dot(&a1, &b1);
-        for d in [&mut d0, &mut d1, &mut d2] {
-            d.scalar_mul_assign(|_| self.params.t().value());
-        }
-        Ok(Ciphertext::new(
-            rlwe::Ciphertext::new(vec![d0, d1, d2]),
-            factor,
-        ))
+        let t = self.params.t().value();
+        let basis = self.params.rlwe().basis(level);
+        // Component `p` of every left factor times component `q` of every right one.
+        let dot = |pairs: &[(usize, usize)]| {
+            let mut sum = Poly::dot_limbs(basis, |i| {
+                pairs
+                    .iter()
+                    .flat_map(|&(p, q)| {
+                        let factors = left.iter().zip(&right);
+                        factors.map(move |(l, r)| (l[p].limb(i), r[q].limb(i)))
+                    })
+                    .unzip()
+            });
+            sum.scalar_mul_assign(|_| t);
+            sum
+        };
+        let parts = vec![dot(&[(0, 0)]), dot(&[(0, 1), (1, 0)]), dot(&[(1, 1)])];
+        Ok(Ciphertext::new(rlwe::Ciphertext::new(parts), factor))
+    }
+
+    /// Level drop: the same residual modulo fewer moduli. Free, but the factor takes the dropped
+    /// moduli in.
+    ///
+    /// # Errors
+    /// If the level of `a` is lower.
+    pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
+        let factor = self.dropped_factor(a, level);
+        a.rlwe_mut().drop_to(level)?;
+        a.set_factor(factor);
+        Ok(())
+    }
+
+    /// The factor of `a` when dropped to `level`: `mu` times the dropped moduli.
+    fn dropped_factor(&self, a: &Ciphertext, level: usize) -> u64 {
+        let (t, basis) = (self.params.t(), self.params.rlwe().basis(a.level()));
+        (level + 1..=a.level()).fold(a.factor(), |mu, i| {
+            t.mul(mu, t.reduce(basis.modulus(i).value()))
+        })
     }
 
     /// Brings a product back to two components, and divides by the last `dropped` moduli.
@@ -229,13 +250,11 @@ impl Evaluator {
         a.set_factor(t.mul(a.factor(), inverse));
     }
 
-    /// Factor of [`Evaluator::tensor_sum`]: `-Q mu mu' mod t`.
-    fn product_factor(&self, a: &Ciphertext, b: &Ciphertext) -> u64 {
+    /// Factor of [`Evaluator::tensor_sum`] at `level`: `-Q mu mu' mod t`.
+    fn product_factor(&self, a: &Ciphertext, b: &Ciphertext, level: usize) -> u64 {
         let t = self.params.t();
-        t.neg(t.mul(
-            self.params.q_mod_t(a.level()),
-            t.mul(a.factor(), b.factor()),
-        ))
+        let factors = t.mul(self.dropped_factor(a, level), self.dropped_factor(b, level));
+        t.neg(t.mul(self.params.q_mod_t(level), factors))
     }
 }
 

@@ -134,8 +134,14 @@ fn sums_plaintext_products_and_switches_are_exact() {
         s.decrypt(&z),
         a.iter().map(|x| x * 65_000 % T_FERMAT).collect::<Vec<_>>()
     );
-    z.rlwe_mut().drop_to(2).unwrap();
+    let (before, _) = measure(&s.params, &s.secret, &z);
+    s.eval.drop_to(&mut z, 2).unwrap();
     assert_eq!(z.level(), 2);
+    assert_eq!(measure(&s.params, &s.secret, &z).0, before);
+    assert_eq!(
+        s.decrypt(&z),
+        a.iter().map(|x| x * 65_000 % T_FERMAT).collect::<Vec<_>>()
+    );
 }
 
 #[test]
