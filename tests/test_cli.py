@@ -30,6 +30,11 @@ def test_threads_are_respected(command: Command) -> None:
     assert json.loads(command("info", "--json", "--threads", 1).stdout)["threads"] == 1
 
 
+def test_unknown_kernels_are_refused(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALLADION_KERNELS", "abacus")
+    refused(command("info"), "abacus", "scalar")
+
+
 @pytest.mark.parametrize("count", ["0", "-1", "many"])
 @pytest.mark.parametrize("name", ["demo", "info"])
 def test_wrong_thread_counts_are_refused(command: Command, name: str, count: str) -> None:

@@ -21,3 +21,7 @@ class ImageError(PalladionError):
 
 class UsageError(PalladionError):
     """A command was given something that it cannot work with."""
+
+
+class InternalError(PalladionError):
+    """A fault in this package itself."""

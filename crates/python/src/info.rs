@@ -1,0 +1,21 @@
+//! What the core was built as and what it runs on.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::guard::guard;
+
+/// Kernels chosen and available, and threads.
+#[pyfunction]
+pub(crate) fn info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let (chosen, available, threads) = guard(py, || -> Result<_, PyErr> {
+        let available: Vec<_> = kernels::available().iter().map(|k| k.name()).collect();
+        let threads = rayon::current_num_threads();
+        Ok((kernels::kernels().name(), available, threads))
+    })?;
+    let found = PyDict::new(py);
+    found.set_item("kernels", chosen)?;
+    found.set_item("kernels_available", available)?;
+    found.set_item("threads", threads)?;
+    Ok(found)
+}
