@@ -167,13 +167,13 @@ impl Modulus {
         self.reduce_u128(u128::from(w) << 52)
     }
 
-    /// `x * w mod q` for `x < 2^52` and `w_mont` the [`Modulus::montgomery`] form of `w`.
+    /// `x * w mod q` for `w_mont` the [`Modulus::montgomery`] form of `w`, or that plus `q`.
     ///
     /// `x * w_mont` and `m * q` agree modulo 2^52, so the difference of their upper parts is the
-    /// exact quotient by 2^52; it lies in `(-q, q)`.
+    /// exact quotient by 2^52; it lies in `(-q, q)` if `x * w_mont < 2^52 q`.
     #[inline]
     pub(crate) fn mul_montgomery(&self, x: u64, w_mont: u64) -> u64 {
-        debug_assert!(x <= MASK52 && w_mont < self.q);
+        debug_assert!(u128::from(x) * u128::from(w_mont) < u128::from(self.q) << 52);
         let z = u128::from(x) * u128::from(w_mont);
         let m = (z as u64).wrapping_mul(self.inv52) & MASK52;
         let high = (z >> 52) as u64;

@@ -12,7 +12,9 @@ use crate::prime::is_prime;
 /// under node `k` therefore needs the roots `k`, then `2k` and `2k+1`, then `4k..4k+4`, and so on.
 ///
 /// Roots are kept in Montgomery form with radix 2^52, one word per root and direction; the second
-/// constant of the product, `root * q^-1 mod 2^52`, costs one multiplication to make.
+/// constant of the product, `root * q^-1 mod 2^52`, costs one multiplication to make. With
+/// `q < 2^48` forward roots are the odd one of `w` and `w + q`: no product of an odd `w` with a
+/// word in `1..2^52` is 0 modulo 2^52, which saves the AVX-512 butterfly an instruction.
 ///
 /// # Source
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014,
@@ -23,7 +25,7 @@ pub struct NttTable {
     q: Modulus,
     n: usize,
     root: u64,
-    /// Montgomery form of `psi^bitrev(k)` at `k`.
+    /// Montgomery form of `psi^bitrev(k)` at `k`, below `2q` and odd if `q < 2^48`, else below `q`.
     forward: Box<[u64]>,
     /// Montgomery form of `psi^-bitrev(k)` at `k`.
     inverse: Box<[u64]>,
@@ -32,6 +34,9 @@ pub struct NttTable {
 }
 
 impl NttTable {
+    /// Moduli up to this size have odd forward roots.
+    pub(crate) const ODD_ROOT_BITS: u32 = 48;
+
     /// The table for `q` and ring degree `n`, or `None` unless `n` is a power of two in
     /// `2^4..=2^17` and `q` a prime that is 1 modulo `2n`.
     pub fn new(q: Modulus, n: usize) -> Option<Self> {
@@ -47,11 +52,16 @@ impl NttTable {
             q.montgomery(n_inverse),
             q.mul(inverse[1], n_inverse), // one factor is in Montgomery form, so the product is
         ];
+        let mut forward = powers_in_tree_order(&q, root, n);
+        if q.bits() <= Self::ODD_ROOT_BITS {
+            let even = forward.iter_mut().filter(|w| w.is_multiple_of(2));
+            even.for_each(|w| *w += q.value());
+        }
         Some(Self {
             q,
             n,
             root,
-            forward: powers_in_tree_order(&q, root, n),
+            forward,
             inverse,
             last,
         })

@@ -101,9 +101,7 @@ unsafe fn columns<const K: usize, const ADD: bool>(
     let mut lower = [zero(); K];
     let mut upper = [zero(); K];
     if ADD {
-        for k in 0..K {
-            lower[k] = read(out.as_ptr(), k);
-        }
+        lower = std::array::from_fn(|k| read(out.as_ptr(), k));
     }
     for (x, y) in a.iter().zip(b) {
         for k in 0..K {

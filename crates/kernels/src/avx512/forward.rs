@@ -1,16 +1,28 @@
 //! Forward negacyclic NTT.
 //!
-//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. With the product of [`Consts::mul_lazy`]
-//! split up, its last subtraction is merged with the sum:
+//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. The Montgomery product is split up, so that
+//! its halves are added to `x` by the multiplier. Up to 48 bits five instructions do it all:
 //!
 //! ```text
-//! m  = low(y w'),  u = x + high(y w),  x' = u - (high(m q) - q)   in (x, x + 2q)
-//!                  s = 2x + 2q,        y' = s - x'                in (x, x + 2q)
+//! m  = low(-y w / q),  x' = (x + 1) + high(y w) + high(m q) = x + t,    t in [1, 2q)
+//!                      y' = (2x + 2q) - x' = x + 2q - t
 //! ```
 //!
-//! five multiply-adds (the sum `s` is one) or six instructions per butterfly. `y` may be anything
-//! below 2^52; only the bound of `x` grows, by `2q` per stage. How often `x` must be reduced
-//! depends on the bits of `q`, see [`TIGHT`] and the others.
+//! The low halves of `y w` and `m q` sum to 2^52 exactly, hence the 1, unless both are zero. They
+//! are not: `w` is odd, and `y` stays in `1..=2^51`. (Inputs that may be zero are moved up by
+//! `q`.) The 1 costs nothing either: a vector that is `x` in the next `k` stages is given a
+//! surplus of 1 for each, most often where it is reduced, and `y'` leaves a stage with the
+//! surplus that is left to `x'`.
+//!
+//! Above 48 bits the root is below `q` and the halves are subtracted, in six instructions:
+//!
+//! ```text
+//! m  = low(y w / q),  u = x + high(y w),  x' = u - (high(m q) - q)   in (x, x + 2q)
+//!                     s = 2x + 2q,        y' = s - x'                in (x, x + 2q)
+//! ```
+//!
+//! Only the bound of `x` grows, by `2q` per stage. How often it must be reduced depends on the
+//! bits of `q`, see [`TIGHT`] and the others.
 //!
 //! Passes of radix 8 keep eight vectors in registers for three stages. Blocks of the transform are
 //! finished one after the other once they fit the L1 cache. The last three stages exchange lanes.
@@ -24,6 +36,7 @@ use std::arch::x86_64::*;
 
 use super::vector::*;
 use crate::NttTable;
+use crate::modulus::MASK52;
 
 /// Classes of moduli: what range is left below 2^52 decides where `x` is reduced.
 ///
@@ -31,9 +44,9 @@ use crate::NttTable;
 pub(super) const TIGHT: u8 = 0;
 /// 49 bits: `8q <= 2^52`. Reduced once per three stages; `2x + 2q` no longer fits in the third.
 pub(super) const MIDDLE: u8 = 1;
-/// Up to 48 bits: `16q <= 2^52`. Reduced once per three stages.
+/// Up to 48 bits: `8q < 2^51`. Reduced once per three stages.
 pub(super) const WIDE: u8 = 2;
-/// Up to 45 bits: `128q <= 2^52`, and 17 stages grow to `35q`. Reduced at the end only.
+/// Up to 45 bits: `64q < 2^51`, and 17 stages grow to `36q`. Reduced at the end only.
 pub(super) const FREE: u8 = 3;
 
 /// Words of a block that stays in the L1 cache (32 KiB of 48).
@@ -52,85 +65,153 @@ pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
 /// All stages. Input below q, output below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
-    let c = Consts::new(table.modulus());
-    let roots = table.forward();
+    let t = &Context::new(table);
     let upper = a.len().trailing_zeros() - 3; // the stages before the lane exchanges
-    match upper % 3 {
-        1 => radix2(&c, a, roots),
-        2 => radix4::<CLASS>(&c, a, roots),
-        _ => {}
-    }
-    let blocks = 1usize << (upper % 3);
+    let blocks = match upper % 3 {
+        1 => radix2::<CLASS>(t, a),
+        2 => radix4::<CLASS>(t, a),
+        _ => radix8::<CLASS, true>(t, a, 1),
+    };
     let len = a.len() / blocks;
     if len < 64 {
-        return lanes::<CLASS>(&c, a, a.len() / 8, roots);
+        return lanes::<CLASS>(t, a, a.len() / 8);
     }
     for (i, block) in a.chunks_exact_mut(len).enumerate() {
-        descend::<CLASS>(&c, block, blocks + i, roots);
+        descend::<CLASS>(t, block, blocks + i);
     }
 }
 
 /// All remaining stages of the block under `node`; its length is 8 times a power of 8.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn descend<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u64]) {
+fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     if block.len() > L1_WORDS {
-        radix8::<CLASS>(c, block, node, roots);
+        radix8::<CLASS, false>(t, block, node);
         for (i, part) in block.chunks_exact_mut(block.len() / 8).enumerate() {
-            descend::<CLASS>(c, part, 8 * node + i, roots);
+            descend::<CLASS>(t, part, 8 * node + i);
         }
         return;
     }
     let mut parts = 1;
     while block.len() / parts > 8 {
         for (i, part) in block.chunks_exact_mut(block.len() / parts).enumerate() {
-            radix8::<CLASS>(c, part, node * parts + i, roots);
+            radix8::<CLASS, false>(t, part, node * parts + i);
         }
         parts *= 8;
     }
-    lanes::<CLASS>(c, block, node * parts, roots);
+    lanes::<CLASS>(t, block, node * parts);
 }
 
-/// One butterfly; `STAGE` counts from 0 since the last reduction.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn butterfly<const CLASS: u8, const STAGE: u8>(c: &Consts, x: &mut V, y: &mut V, f: Factor) {
-    let x0 = match (CLASS, STAGE) {
-        (TIGHT, _) => sub_min(*x, c.q2),
-        (MIDDLE | WIDE, 0) => c.barrett(*x),
-        _ => *x,
-    };
-    let m = low(zero(), *y, f.w_inv);
-    let u = high(x0, *y, f.w);
-    let sum = match (CLASS, STAGE) {
-        (MIDDLE, 2) => add(x0, add(x0, c.q2)), // 6q exceeds the 51 bits that low() can double
-        _ => low(c.q2, x0, c.two),
-    };
-    *x = sub(u, high(c.neg_q, m, c.q));
-    *y = sub(sum, *x);
+/// Constants of one transform.
+struct Context<'a> {
+    c: Consts,
+    roots: &'a [u64],
+    /// `-q^-1 mod 2^52`.
+    minus_inv52: V,
+    /// `2q - 2`.
+    double: V,
+}
+
+impl<'a> Context<'a> {
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn new(table: &'a NttTable) -> Self {
+        let q = table.modulus();
+        Self {
+            c: Consts::new(q),
+            roots: table.forward(),
+            minus_inv52: splat(MASK52 + 1 - q.inv52()),
+            double: splat(2 * q.value() - 2),
+        }
+    }
+
+    /// The factor with Montgomery form `w`; its second constant has the sign of the butterfly.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn factor<const CLASS: u8>(&self, w: V) -> Factor {
+        if CLASS < WIDE {
+            return self.c.factor(w);
+        }
+        let w_inv = low(zero(), w, self.minus_inv52);
+        Factor { w, w_inv }
+    }
+
+    /// The factor of node `k`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn root<const CLASS: u8>(&self, k: usize) -> Factor {
+        self.factor::<CLASS>(splat(self.roots[k]))
+    }
+
+    /// `x` at the start of a pass: reduced if the class asks for it, with its surplus.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn enter<const CLASS: u8>(&self, x: V, surplus: V) -> V {
+        let c = &self.c;
+        match CLASS {
+            TIGHT => x, // in every butterfly
+            MIDDLE => c.barrett(x),
+            WIDE => {
+                let quotient = high(zero(), x, c.ratio);
+                sub(x, low(sub(zero(), surplus), quotient, c.q))
+            }
+            _ => add(x, surplus),
+        }
+    }
+
+    /// One butterfly; `STAGE` counts from 0 since the last reduction.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn butterfly<const CLASS: u8, const STAGE: u8>(&self, x: &mut V, y: &mut V, f: Factor) {
+        let c = &self.c;
+        let x0 = if CLASS == TIGHT {
+            sub_min(*x, c.q2)
+        } else {
+            *x
+        };
+        let m = low(zero(), *y, f.w_inv);
+        let u = high(x0, *y, f.w);
+        if CLASS >= WIDE {
+            *x = high(u, m, c.q);
+            *y = sub(low(self.double, x0, c.two), *x);
+            return;
+        }
+        let sum = match (CLASS, STAGE) {
+            // 6q exceeds the 51 bits that low() can double
+            (MIDDLE, 2) => add(x0, add(x0, c.q2)),
+            _ => low(c.q2, x0, c.two),
+        };
+        *x = sub(u, high(c.neg_q, m, c.q));
+        *y = sub(sum, *x);
+    }
 }
 
 /// First stage of the transform, when their number asks for one alone. Input below q.
+/// Gives the number of blocks it leaves, as the other passes do.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn radix2(c: &Consts, a: &mut [u64], roots: &[u64]) {
-    let f = c.factor(splat(roots[1]));
+fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
+    let f = t.root::<CLASS>(1);
+    let one = splat(1);
     let half = a.len() / 2;
     let p = a.as_mut_ptr();
     for i in (0..half).step_by(8) {
         // SAFETY: half is a multiple of 8, so both accesses end within `a`.
         unsafe {
             let (mut x, mut y) = (load(p.add(i)), load(p.add(i + half)));
-            butterfly::<FREE, 0>(c, &mut x, &mut y, f);
+            if CLASS >= WIDE {
+                (x, y) = (add(x, one), add(y, t.c.q));
+            }
+            t.butterfly::<CLASS, 0>(&mut x, &mut y, f);
             store(p.add(i), x);
             store(p.add(i + half), y);
         }
     }
+    2
 }
 
 /// First two stages of the transform. Input below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn radix4<const CLASS: u8>(c: &Consts, a: &mut [u64], roots: &[u64]) {
-    let f1 = c.factor(splat(roots[1]));
-    let (f2, f3) = (c.factor(splat(roots[2])), c.factor(splat(roots[3])));
+fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
+    let [f1, f2, f3] = [1, 2, 3].map(|k| t.root::<CLASS>(k));
+    let (one, two) = (splat(1), splat(2));
     let s = a.len() / 4;
     let p = a.as_mut_ptr();
     for i in (0..s).step_by(8) {
@@ -138,50 +219,71 @@ fn radix4<const CLASS: u8>(c: &Consts, a: &mut [u64], roots: &[u64]) {
         unsafe {
             let mut v = [0, 1, 2, 3].map(|k| load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
-            butterfly::<CLASS, 1>(c, v0, v2, f1);
-            butterfly::<CLASS, 1>(c, v1, v3, f1);
-            butterfly::<CLASS, 1>(c, v0, v1, f2);
-            butterfly::<CLASS, 1>(c, v2, v3, f3);
+            if CLASS >= WIDE {
+                (*v0, *v1) = (add(*v0, two), add(*v1, one));
+                (*v2, *v3) = (add(*v2, t.c.q), add(*v3, t.c.q));
+            }
+            t.butterfly::<CLASS, 0>(v0, v2, f1);
+            t.butterfly::<CLASS, 0>(v1, v3, f1);
+            t.butterfly::<CLASS, 1>(v0, v1, f2);
+            t.butterfly::<CLASS, 1>(v2, v3, f3);
             for (k, x) in v.into_iter().enumerate() {
                 store(p.add(i + k * s), x);
             }
         }
     }
+    4
 }
 
-/// Three stages of the block under `node`: input and output in the range of the class
-/// (4q, 8q, 8q, 35q).
+/// Three stages of the block under `node`. Input below q if `FIRST`; else input, and always
+/// output, in the range of the class (4q, 8q, 8q, 36q; from 1 on in the last two).
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn radix8<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u64]) {
+fn radix8<const CLASS: u8, const FIRST: bool>(
+    t: &Context,
+    block: &mut [u64],
+    node: usize,
+) -> usize {
     assert!(block.len().is_multiple_of(64));
     let s = block.len() / 8;
-    let factor = |k: usize| c.factor(splat(roots[k]));
-    let f1 = factor(node);
-    let f2 = [0, 1].map(|k| factor(2 * node + k));
-    let f4 = [0, 1, 2, 3].map(|k| factor(4 * node + k));
+    let f1 = t.root::<CLASS>(node);
+    let f2 = [0, 1].map(|k| t.root::<CLASS>(2 * node + k));
+    let f4 = [0, 1, 2, 3].map(|k| t.root::<CLASS>(4 * node + k));
+    let [one, two, three] = [1, 2, 3].map(|k| splat(k));
     let p = block.as_mut_ptr();
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `block`.
         unsafe {
             let mut v = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| load(p.add(i + k * s)));
             let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
-            butterfly::<CLASS, 0>(c, v0, v4, f1);
-            butterfly::<CLASS, 0>(c, v1, v5, f1);
-            butterfly::<CLASS, 0>(c, v2, v6, f1);
-            butterfly::<CLASS, 0>(c, v3, v7, f1);
-            butterfly::<CLASS, 1>(c, v0, v2, f2[0]);
-            butterfly::<CLASS, 1>(c, v1, v3, f2[0]);
-            butterfly::<CLASS, 1>(c, v4, v6, f2[1]);
-            butterfly::<CLASS, 1>(c, v5, v7, f2[1]);
-            butterfly::<CLASS, 2>(c, v0, v1, f4[0]);
-            butterfly::<CLASS, 2>(c, v2, v3, f4[1]);
-            butterfly::<CLASS, 2>(c, v4, v5, f4[2]);
-            butterfly::<CLASS, 2>(c, v6, v7, f4[3]);
+            if !FIRST || CLASS >= WIDE {
+                *v0 = t.enter::<CLASS>(*v0, three);
+                *v1 = t.enter::<CLASS>(*v1, two);
+                *v2 = t.enter::<CLASS>(*v2, one);
+                *v3 = t.enter::<CLASS>(*v3, one);
+            }
+            if FIRST && CLASS >= WIDE {
+                for y in [&mut *v4, &mut *v5, &mut *v6, &mut *v7] {
+                    *y = add(*y, t.c.q);
+                }
+            }
+            t.butterfly::<CLASS, 0>(v0, v4, f1);
+            t.butterfly::<CLASS, 0>(v1, v5, f1);
+            t.butterfly::<CLASS, 0>(v2, v6, f1);
+            t.butterfly::<CLASS, 0>(v3, v7, f1);
+            t.butterfly::<CLASS, 1>(v0, v2, f2[0]);
+            t.butterfly::<CLASS, 1>(v1, v3, f2[0]);
+            t.butterfly::<CLASS, 1>(v4, v6, f2[1]);
+            t.butterfly::<CLASS, 1>(v5, v7, f2[1]);
+            t.butterfly::<CLASS, 2>(v0, v1, f4[0]);
+            t.butterfly::<CLASS, 2>(v2, v3, f4[1]);
+            t.butterfly::<CLASS, 2>(v4, v5, f4[2]);
+            t.butterfly::<CLASS, 2>(v6, v7, f4[3]);
             for (k, x) in v.into_iter().enumerate() {
                 store(p.add(i + k * s), x);
             }
         }
     }
+    8
 }
 
 /// The last three stages and the reduction below q. `node` belongs to the first 8 words.
@@ -190,7 +292,8 @@ fn radix8<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[
 /// vectors: `p0..p3 q0..q3 | p4..p7 q4..q7`, then `p0 p1 p4 p5 .. | p2 p3 p6 p7 ..`, then even and
 /// odd words.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u64]) {
+fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
+    let roots = t.roots;
     let (pairs, rest) = block.as_chunks_mut::<16>();
     assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= roots.len());
     let by_four = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
@@ -199,6 +302,7 @@ fn lanes<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u
     let high_lanes = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
     let first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     let second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    let surplus = _mm512_setr_epi64(3, 2, 1, 1, 3, 2, 1, 1); // stages as `x`, as in radix8
     for (i, pair) in pairs.iter_mut().enumerate() {
         let k = node + 2 * i;
         let p = pair.as_mut_ptr();
@@ -206,22 +310,23 @@ fn lanes<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u
         // assertion above.
         unsafe {
             let r = roots.as_ptr();
-            let f4 = c.factor(_mm512_permutexvar_epi64(by_four, load(r.add(k))));
-            let f2 = c.factor(_mm512_permutexvar_epi64(by_two, load(r.add(2 * k))));
-            let f1 = c.factor(load(r.add(4 * k)));
+            let f4 = t.factor::<CLASS>(_mm512_permutexvar_epi64(by_four, load(r.add(k))));
+            let f2 = t.factor::<CLASS>(_mm512_permutexvar_epi64(by_two, load(r.add(2 * k))));
+            let f1 = t.factor::<CLASS>(load(r.add(4 * k)));
             let halves = |at: usize| {
                 let low = _mm512_castsi256_si512(_mm256_loadu_si256(p.add(at).cast()));
                 _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(p.add(at + 8).cast()))
             };
             let (mut x, mut y) = (halves(0), halves(4));
-            butterfly::<CLASS, 0>(c, &mut x, &mut y, f4);
+            x = t.enter::<CLASS>(x, surplus);
+            t.butterfly::<CLASS, 0>(&mut x, &mut y, f4);
             let mut x2 = _mm512_permutex2var_epi64(x, low_lanes, y);
             let mut y2 = _mm512_permutex2var_epi64(x, high_lanes, y);
-            butterfly::<CLASS, 1>(c, &mut x2, &mut y2, f2);
+            t.butterfly::<CLASS, 1>(&mut x2, &mut y2, f2);
             let mut x1 = _mm512_unpacklo_epi64(x2, y2);
             let mut y1 = _mm512_unpackhi_epi64(x2, y2);
-            butterfly::<CLASS, 2>(c, &mut x1, &mut y1, f1);
-            let (x, y) = (finish::<CLASS>(c, x1), finish::<CLASS>(c, y1));
+            t.butterfly::<CLASS, 2>(&mut x1, &mut y1, f1);
+            let (x, y) = (finish::<CLASS>(&t.c, x1), finish::<CLASS>(&t.c, y1));
             store(p, _mm512_permutex2var_epi64(x, first, y));
             store(p.add(8), _mm512_permutex2var_epi64(x, second, y));
         }

@@ -14,13 +14,14 @@ use super::vector::*;
 use crate::Modulus;
 
 /// Vectors per panel row, and its words.
-const WIDTH: usize = 3;
+const WIDTH: usize = 2;
 const PANEL: usize = 8 * WIDTH;
 /// Panels that are copied together, so that each row is read in runs of 768 bytes.
-const GROUP: usize = 4;
-/// Rows of a tile: 4 * 3 pairs of accumulators, or 8 * 3 single ones, fill 24 of 32 registers.
-const ROWS_FULL: usize = 4;
-const ROWS_LOW: usize = 8;
+const GROUP: usize = 6;
+/// Rows of a tile: 6 * 2 pairs of accumulators, or 12 * 2 single ones, fill 24 of 32 registers.
+/// A panel of 256 rows and two vectors (32 KiB) stays in the L1 cache; three vectors would not.
+const ROWS_FULL: usize = 6;
+const ROWS_LOW: usize = 12;
 
 /// `out = m * x`, row `r` modulo `moduli[r]`. Lengths were checked.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -85,21 +86,26 @@ impl Job<'_> {
         out: &mut [&mut [u64]],
     ) {
         let inner = self.panel.len() / PANEL;
-        for (tile, chunk) in out.chunks_mut(R).enumerate() {
-            let first = tile * R;
-            let factors = &m[first * inner..(first + chunk.len()) * inner];
-            let reductions = &reductions[first..first + chunk.len()];
-            match chunk.len() {
-                8 => self.tile::<8, LOW>(reductions, factors, chunk),
-                4 => self.tile::<4, LOW>(reductions, factors, chunk),
-                _ => {
-                    for (r, row) in chunk.iter_mut().enumerate() {
-                        let factors = &factors[r * inner..(r + 1) * inner];
-                        let row = std::slice::from_mut(row);
-                        self.tile::<1, LOW>(&reductions[r..=r], factors, row);
-                    }
-                }
+        let mut first = 0;
+        while first < out.len() {
+            // The largest tile that fits: few sizes, so that few copies of the loop are compiled.
+            let left = out.len() - first;
+            let rows = [R, 8, 6, 4, 2, 1]
+                .into_iter()
+                .find(|&rows| rows <= left.min(R))
+                .expect("at least one row is left");
+            let factors = &m[first * inner..(first + rows) * inner];
+            let reductions = &reductions[first..first + rows];
+            let out = &mut out[first..first + rows];
+            match rows {
+                12 => self.tile::<12, LOW>(reductions, factors, out),
+                8 => self.tile::<8, LOW>(reductions, factors, out),
+                6 => self.tile::<6, LOW>(reductions, factors, out),
+                4 => self.tile::<4, LOW>(reductions, factors, out),
+                2 => self.tile::<2, LOW>(reductions, factors, out),
+                _ => self.tile::<1, LOW>(reductions, factors, out),
             }
+            first += rows;
         }
     }
 
@@ -117,8 +123,8 @@ impl Job<'_> {
         let mut lower = [[zero(); WIDTH]; R];
         let mut upper = [[zero(); WIDTH]; R];
         for (k, row) in rows.iter().enumerate() {
-            // SAFETY: a row has 3 vectors.
-            let x = [0, 8, 16].map(|j| unsafe { load(row.as_ptr().add(j)) });
+            // SAFETY: a row has 2 vectors.
+            let x = [0, 8].map(|j| unsafe { load(row.as_ptr().add(j)) });
             for r in 0..R {
                 // SAFETY: r * inner + k < R * inner, the length of `factors`.
                 let f = splat(unsafe { *factors.get_unchecked(r * inner + k) });
