@@ -1,0 +1,141 @@
+//! What the Rust programs of the benchmark share.
+//!
+//! A program is called as `PROGRAM time|values ntt|bfv DEFINITIONS`. `time` prints one [`Row`] per
+//! line, `values` one object per line for the judges. The Go and Python programs keep to the same
+//! protocol, the same inputs ([`words`]) and the same way of timing ([`Row::measure`]).
+
+pub mod bfv;
+pub mod ntt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Instant;
+
+/// What is measured: `bench/definitions.json`.
+#[derive(Debug, Deserialize)]
+pub struct Definitions {
+    pub ntt: NttDefinition,
+    pub bfv: BfvDefinition,
+}
+
+/// Every `q` with every `log_n`.
+#[derive(Debug, Deserialize)]
+pub struct NttDefinition {
+    pub log_n: Vec<u32>,
+    pub q: Vec<u64>,
+    pub samples: usize,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct BfvDefinition {
+    pub log_n: u32,
+    pub t: u64,
+    /// About: a library that builds its own chain comes near.
+    pub log_q: u32,
+    pub samples: usize,
+}
+
+/// One measurement.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    pub name: &'static str,
+    pub parameters: Value,
+    pub threads: usize,
+    /// Median of the samples.
+    pub seconds: f64,
+    pub samples: usize,
+    pub min: f64,
+}
+
+impl Row {
+    /// Times `samples` calls of `f` one by one, after one call to warm up.
+    pub fn measure(
+        name: &'static str,
+        parameters: &Value,
+        samples: usize,
+        mut f: impl FnMut(),
+    ) -> Self {
+        f();
+        let mut seconds: Vec<f64> = (0..samples)
+            .map(|_| {
+                let start = Instant::now();
+                f();
+                start.elapsed().as_secs_f64()
+            })
+            .collect();
+        seconds.sort_by(f64::total_cmp);
+        Self {
+            name,
+            parameters: parameters.clone(),
+            threads: 1,
+            seconds: (seconds[(samples - 1) / 2] + seconds[samples / 2]) / 2.0,
+            samples,
+            min: seconds[0],
+        }
+    }
+}
+
+/// The input named `seed`: output of SplitMix64 reduced modulo `modulus`.
+pub fn words(seed: u64, len: usize, modulus: u64) -> Vec<u64> {
+    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    (1..=len as u64)
+        .map(|i| {
+            let mut z = seed.wrapping_add(i.wrapping_mul(GAMMA));
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (z ^ (z >> 31)) % modulus
+        })
+        .collect()
+}
+
+/// What a program can do for one group of measurements.
+pub struct Group {
+    pub name: &'static str,
+    pub time: fn(&Definitions) -> Vec<Row>,
+    pub values: fn(&Definitions) -> Vec<Value>,
+}
+
+/// The `main` of a program; ends it with a message when it is not called as above.
+pub fn run(groups: &[Group]) {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Err(message) = run_group(groups, &args) {
+        eprintln!("error: {message}");
+        std::process::exit(2);
+    }
+}
+
+fn run_group(groups: &[Group], args: &[String]) -> Result<(), String> {
+    let [verb, name, path] = args else {
+        return Err("usage: PROGRAM time|values ntt|bfv DEFINITIONS".into());
+    };
+    let group = groups
+        .iter()
+        .find(|g| g.name == name)
+        .ok_or_else(|| format!("no group {name} yet"))?;
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    let definitions = serde_json::from_str(&text).map_err(|e| format!("{path}: {e}"))?;
+    match verb.as_str() {
+        "time" => print_lines(&(group.time)(&definitions)),
+        "values" => print_lines(&(group.values)(&definitions)),
+        _ => return Err(format!("unknown verb {verb}")),
+    }
+    Ok(())
+}
+
+fn print_lines(items: &[impl Serialize]) {
+    for item in items {
+        println!("{}", serde_json::to_string(item).expect("a row is JSON"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_input_is_splitmix64() {
+        // First outputs for seed 0, as published with the generator.
+        let first = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4];
+        assert_eq!(words(0, 2, u64::MAX), first);
+    }
+}
