@@ -38,14 +38,16 @@ impl Encoder {
         let bits = n.ilog2();
         let place_of =
             |exponent: usize| ((exponent - 1) / 2).reverse_bits() >> (usize::BITS - bits);
-        let mut place = vec![0u32; n];
-        let mut exponent = 1usize;
-        for i in 0..n / 2 {
-            place[i] = place_of(exponent) as u32;
-            place[i + n / 2] = place_of(2 * n - exponent) as u32;
-            exponent = exponent * GENERATOR % (2 * n);
-        }
-        Some(Self { basis, place })
+        let mut encoder = Self {
+            basis,
+            place: vec![0; n],
+        };
+        encoder.place = encoder
+            .exponents()
+            .into_iter()
+            .map(|e| place_of(e) as u32)
+            .collect();
+        Some(encoder)
     }
 
     /// Plaintext modulus `t`.
@@ -56,6 +58,24 @@ impl Encoder {
     /// Number of slots, which is the ring degree.
     pub fn slots(&self) -> usize {
         self.place.len()
+    }
+
+    /// The root `zeta` whose powers the slots are values at.
+    pub fn root(&self) -> u64 {
+        self.basis.tables()[0].root()
+    }
+
+    /// For each slot, the exponent `e` of its point `zeta^e`, odd and below `2N`.
+    pub fn exponents(&self) -> Vec<usize> {
+        let (n, columns) = (self.slots(), self.slots() / 2);
+        let mut exponents = vec![0; n];
+        let mut e = 1;
+        for i in 0..columns {
+            exponents[i] = e;
+            exponents[i + columns] = 2 * n - e;
+            e = e * GENERATOR % (2 * n);
+        }
+        exponents
     }
 
     /// Galois element of the rotation of both rows left by `k`; negative `k` rotates right.

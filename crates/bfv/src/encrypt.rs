@@ -111,6 +111,13 @@ pub fn encrypt(
     Ciphertext::new(ct, 1)
 }
 
+/// The ciphertext `(message, 0)`, which hides nothing: a constant among ciphertexts.
+pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Ciphertext {
+    let body = scaled(params, message, level, 1);
+    let mask = Poly::zero(body.basis());
+    Ciphertext::new(rlwe::Ciphertext::new(vec![body, mask]), 1)
+}
+
 /// Decrypts: `m = -r / (Q mu) mod t`, `r` the centred residual.
 ///
 /// The answer is right as long as `|r| < Q / 2`; [`measure`] says by how much it is.

@@ -152,20 +152,50 @@ impl Evaluator {
         Ok(Ciphertext::new(rlwe::Ciphertext::new(parts), factor))
     }
 
+    /// `t sum_j (sum_i m[g][j][i] x_i) (x) y_j` for each group `g`, at `level`, not relinearised: the
+    /// fused form of integer combinations followed by [`Evaluator::tensor_sum`]. Factors are the
+    /// caller's business. `matrix` is as in [`ring::tensor_combinations`].
+    ///
+    /// # Errors
+    /// If an operand has not two components.
+    pub fn tensor_combinations(
+        &self,
+        level: usize,
+        matrix: &[u64],
+        x: &[&Ciphertext],
+        y: &[&Ciphertext],
+    ) -> Result<Vec<rlwe::Ciphertext>> {
+        fn pairs<'a>(cts: &[&'a Ciphertext]) -> Result<Vec<ring::Pair<'a>>> {
+            cts.iter().map(|ct| Ok(ct.rlwe().pair()?.into())).collect()
+        }
+        let basis = self.params.rlwe().basis(level);
+        let mut sums = ring::tensor_combinations(basis, matrix, &pairs(x)?, &pairs(y)?);
+        for poly in sums.iter_mut().flatten() {
+            poly.scalar_mul_assign(|_| self.params.t().value());
+        }
+        Ok(sums
+            .into_iter()
+            .map(|d| rlwe::Ciphertext::new(d.into()))
+            .collect())
+    }
+
     /// Level drop: the same residual modulo fewer moduli. Free, but the factor takes the dropped
     /// moduli in.
     ///
     /// # Errors
     /// If the level of `a` is lower.
     pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
-        let factor = self.dropped_factor(a, level);
+        let factor = self.factor_at(a, level);
         a.rlwe_mut().drop_to(level)?;
         a.set_factor(factor);
         Ok(())
     }
 
     /// The factor of `a` when dropped to `level`: `mu` times the dropped moduli.
-    fn dropped_factor(&self, a: &Ciphertext, level: usize) -> u64 {
+    ///
+    /// # Panics
+    /// If the level of `a` is lower.
+    pub fn factor_at(&self, a: &Ciphertext, level: usize) -> u64 {
         let (t, basis) = (self.params.t(), self.params.rlwe().basis(a.level()));
         (level + 1..=a.level()).fold(a.factor(), |mu, i| {
             t.mul(mu, t.reduce(basis.modulus(i).value()))
@@ -253,7 +283,7 @@ impl Evaluator {
     /// Factor of [`Evaluator::tensor_sum`] at `level`: `-Q mu mu' mod t`.
     fn product_factor(&self, a: &Ciphertext, b: &Ciphertext, level: usize) -> u64 {
         let t = self.params.t();
-        let factors = t.mul(self.dropped_factor(a, level), self.dropped_factor(b, level));
+        let factors = t.mul(self.factor_at(a, level), self.factor_at(b, level));
         t.neg(t.mul(self.params.q_mod_t(level), factors))
     }
 }

@@ -31,7 +31,7 @@ pub mod noise;
 mod params;
 
 pub use encoder::{Encoder, Plaintext};
-pub use encrypt::{Ciphertext, PublicKey, decrypt, encrypt, measure};
+pub use encrypt::{Ciphertext, PublicKey, decrypt, encrypt, measure, trivial};
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;
 pub use params::{Params, T_FERMAT};

@@ -13,6 +13,7 @@
 
 mod basis;
 mod cache;
+mod combine;
 mod convert;
 mod divide;
 mod error;
@@ -23,10 +24,11 @@ pub mod sample;
 
 pub use basis::Basis;
 pub use cache::Cache;
+pub use combine::{Pair, tensor_combinations};
 pub use convert::{BasisConverter, ToModulus};
 pub use divide::Divider;
 pub use error::{Error, Result};
 pub use kernels::{Modulus, NttTable, eval_automorphism_index};
-pub use par::{for_each_limb, in_pool, threads};
+pub use par::{for_each_limb, in_pool, map as par_map, threads};
 pub use poly::{Coeff, Domain, Eval, Poly};
 pub use primes::{ntt_primes, ntt_primes_avoiding};

@@ -34,6 +34,15 @@ pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sy
     }
 }
 
+/// `work(0), .., work(count - 1)`, on the threads of the current pool.
+pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    if rayon::current_num_threads() == 1 {
+        (0..count).map(&work).collect()
+    } else {
+        (0..count).into_par_iter().map(&work).collect()
+    }
+}
+
 /// Number of threads that work started here would use.
 pub fn threads() -> usize {
     rayon::current_num_threads()

@@ -1,0 +1,51 @@
+//! Errors of the `circuits` layer.
+
+use thiserror::Error;
+
+/// Result of the `circuits` layer.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can be wrong with a circuit's inputs or keys.
+#[derive(Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// From the scheme.
+    #[error(transparent)]
+    Bfv(#[from] bfv::Error),
+    /// The chain is too short for the circuit.
+    #[error("the modulus chain ends inside {circuit}: {need} more limbs needed")]
+    OutOfLevels {
+        /// Circuit that ran out.
+        circuit: &'static str,
+        /// Limbs missing, at least.
+        need: usize,
+    },
+    /// The evaluation keys lack a key.
+    #[error("the evaluation keys hold no {what}")]
+    MissingKey {
+        /// Key missing.
+        what: &'static str,
+    },
+    /// The evaluation keys hold no packing key for a layout.
+    #[error("no packing key for {values} values")]
+    MissingPackingKey {
+        /// Values of the layout.
+        values: usize,
+    },
+    /// A circuit got a shape it does not do.
+    #[error("{what} is {found}, expected {expected}")]
+    Shape {
+        /// What has a shape.
+        what: &'static str,
+        /// Shape found.
+        found: String,
+        /// Shape expected.
+        expected: String,
+    },
+}
+
+impl From<rlwe::Error> for Error {
+    fn from(error: rlwe::Error) -> Self {
+        Self::Bfv(error.into())
+    }
+}

@@ -1,0 +1,314 @@
+//! The keys of the loop: what the client keeps, and what the server gets.
+
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::pack;
+use bfv::{Ciphertext, Params};
+use rand::CryptoRng;
+use ring::sample::Seed;
+use rlwe::lwe::{LweSecret, small_params};
+use rlwe::{GaloisKeys, SecretKey, SwitchKey};
+use std::collections::BTreeMap;
+
+/// Parameters of the loop: the scheme's, and those of the dimension switch.
+#[derive(Clone, Debug)]
+pub struct LoopParams {
+    bfv: Params,
+    small: rlwe::Params,
+    dimension: usize,
+}
+
+impl LoopParams {
+    /// Parameters with LWE dimension `dimension` and the special modulus `p` for the switch to it.
+    ///
+    /// # Errors
+    /// If the dimension does not divide the ring degree, or log2(q_0 p) exceeds its 128-bit limit.
+    pub fn new(bfv: &Params, p: u64, dimension: usize) -> Result<Self> {
+        let q = bfv.rlwe().spec().q[0];
+        Ok(Self {
+            bfv: bfv.clone(),
+            small: small_params(bfv.n(), q, p, dimension)?,
+            dimension,
+        })
+    }
+
+    /// Parameters of the scheme.
+    pub fn bfv(&self) -> &Params {
+        &self.bfv
+    }
+
+    /// Parameters of the dimension switch: the modulus `q_0` and one special modulus.
+    pub fn small(&self) -> &rlwe::Params {
+        &self.small
+    }
+
+    /// LWE dimension.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Standard deviation of the noise that rounding to `t` adds: `sqrt((1 + |z|^2) / 12)`.
+    pub fn rounding_sigma(&self) -> f64 {
+        ((1.0 + 2.0 * self.dimension as f64 / 3.0) / 12.0).sqrt()
+    }
+}
+
+/// What a program needs of the evaluation keys, each with the highest level it is used at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    relinearize: Option<usize>,
+    galois: BTreeMap<usize, usize>,
+    packing: BTreeMap<usize, usize>,
+    switch: bool,
+}
+
+impl Needs {
+    pub(crate) fn relinearize(&mut self, level: usize) {
+        self.relinearize = self.relinearize.max(Some(level));
+    }
+
+    pub(crate) fn galois(&mut self, element: usize, level: usize) {
+        let highest = self.galois.entry(element).or_insert(level);
+        *highest = level.max(*highest);
+    }
+
+    pub(crate) fn packing(&mut self, values: usize, level: usize) {
+        let highest = self.packing.entry(values).or_insert(level);
+        *highest = level.max(*highest);
+    }
+
+    /// Asks for the key of the dimension switch.
+    pub fn switch(&mut self) {
+        self.switch = true;
+    }
+
+    /// Adds what `other` needs.
+    pub fn merge(&mut self, other: &Self) {
+        self.relinearize = self.relinearize.max(other.relinearize);
+        other.galois.iter().for_each(|(&g, &l)| self.galois(g, l));
+        other.packing.iter().for_each(|(&v, &l)| self.packing(v, l));
+        self.switch |= other.switch;
+    }
+
+    /// Level of the relinearization key, if one is needed.
+    pub fn relinearization(&self) -> Option<usize> {
+        self.relinearize
+    }
+
+    /// Galois elements and the levels of their keys.
+    pub fn galois_elements(&self) -> &BTreeMap<usize, usize> {
+        &self.galois
+    }
+
+    /// Numbers of values that are packed, and the levels of their packing keys.
+    pub fn packings(&self) -> &BTreeMap<usize, usize> {
+        &self.packing
+    }
+
+    /// Whether the key of the dimension switch is needed.
+    pub fn switches(&self) -> bool {
+        self.switch
+    }
+}
+
+/// The client's secrets.
+#[derive(Clone)]
+pub struct ClientKeys {
+    params: LoopParams,
+    secret: SecretKey,
+    lwe: LweSecret,
+}
+
+impl ClientKeys {
+    /// Fresh secrets, uniform ternary.
+    pub fn generate(params: &LoopParams, rng: &mut impl CryptoRng) -> Self {
+        let secret = SecretKey::generate(params.bfv.rlwe(), rng);
+        let lwe = LweSecret::generate(params.dimension, rng);
+        Self::from_parts(params, secret, lwe)
+    }
+
+    /// The given secrets.
+    pub fn from_parts(params: &LoopParams, secret: SecretKey, lwe: LweSecret) -> Self {
+        Self {
+            params: params.clone(),
+            secret,
+            lwe,
+        }
+    }
+
+    /// Parameters.
+    pub fn params(&self) -> &LoopParams {
+        &self.params
+    }
+
+    /// Secret of the scheme.
+    pub fn secret(&self) -> &SecretKey {
+        &self.secret
+    }
+
+    /// Secret of the LWE samples.
+    pub fn lwe(&self) -> &LweSecret {
+        &self.lwe
+    }
+
+    /// The evaluation keys a program needs, and no others.
+    ///
+    /// # Errors
+    /// If a packing is no power of two of values.
+    pub fn evaluation_keys(
+        &self,
+        needs: &Needs,
+        rng: &mut impl CryptoRng,
+    ) -> Result<EvaluationKeys> {
+        let mut galois = GaloisKeys::new();
+        for (&element, &level) in &needs.galois {
+            galois.insert(element, self.secret.galois_key(element, level, rng));
+        }
+        let mut packing = BTreeMap::new();
+        for (&values, &level) in &needs.packing {
+            let layout = Layout::new(self.params.bfv.n(), values)?;
+            packing.insert(values, PackingKey::generate(self, layout, level, rng));
+        }
+        Ok(EvaluationKeys {
+            relinearization: needs
+                .relinearize
+                .map(|level| self.secret.relinearization_key(level, rng)),
+            galois,
+            packing,
+            switch: needs.switch.then(|| {
+                self.secret
+                    .switch_key_to(&self.lwe.in_ring(&self.params.small), rng)
+            }),
+        })
+    }
+}
+
+/// The LWE secret in the slots of a few ciphertexts, rotated as [packing](crate::pack) wants it.
+#[derive(Clone)]
+pub struct PackingKey {
+    seed: Seed,
+    ciphertexts: Vec<Ciphertext>,
+}
+
+impl PackingKey {
+    fn generate(keys: &ClientKeys, layout: Layout, level: usize, rng: &mut impl CryptoRng) -> Self {
+        let (params, seed) = (&keys.params, Seed::random(rng));
+        let t = params.bfv.t();
+        let ciphertexts = pack::key_patterns(layout, params.dimension)
+            .into_iter()
+            .enumerate()
+            .map(|(index, pattern)| {
+                let slots: Vec<u64> = pattern
+                    .into_iter()
+                    .map(|j| t.from_i64(keys.lwe.coefficients()[j]))
+                    .collect();
+                let message = params.bfv.encoder().slots_to_plaintext(&slots);
+                bfv::encrypt(
+                    &params.bfv,
+                    &keys.secret,
+                    &message,
+                    level,
+                    (&seed, index as u32),
+                    rng,
+                )
+            })
+            .collect();
+        Self { seed, ciphertexts }
+    }
+
+    /// A key from its parts.
+    pub fn from_parts(seed: Seed, ciphertexts: Vec<Ciphertext>) -> Self {
+        Self { seed, ciphertexts }
+    }
+
+    /// Seed of the ciphertexts' masks.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The ciphertexts.
+    pub fn ciphertexts(&self) -> &[Ciphertext] {
+        &self.ciphertexts
+    }
+}
+
+/// Public key material of the server.
+#[derive(Clone)]
+pub struct EvaluationKeys {
+    relinearization: Option<SwitchKey>,
+    galois: GaloisKeys,
+    packing: BTreeMap<usize, PackingKey>,
+    switch: Option<SwitchKey>,
+}
+
+impl EvaluationKeys {
+    /// Keys from their parts.
+    pub fn from_parts(
+        relinearization: Option<SwitchKey>,
+        galois: GaloisKeys,
+        packing: BTreeMap<usize, PackingKey>,
+        switch: Option<SwitchKey>,
+    ) -> Self {
+        Self {
+            relinearization,
+            galois,
+            packing,
+            switch,
+        }
+    }
+
+    /// Relinearization key.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`].
+    pub fn relinearization(&self) -> Result<&SwitchKey> {
+        self.relinearization.as_ref().ok_or(Error::MissingKey {
+            what: "relinearization key",
+        })
+    }
+
+    /// Galois keys.
+    pub fn galois(&self) -> &GaloisKeys {
+        &self.galois
+    }
+
+    /// Packing key for a number of values.
+    ///
+    /// # Errors
+    /// [`Error::MissingPackingKey`].
+    pub fn packing(&self, values: usize) -> Result<&PackingKey> {
+        self.packing
+            .get(&values)
+            .ok_or(Error::MissingPackingKey { values })
+    }
+
+    /// All packing keys, by number of values.
+    pub fn packings(&self) -> &BTreeMap<usize, PackingKey> {
+        &self.packing
+    }
+
+    /// Key of the dimension switch.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`].
+    pub fn switch(&self) -> Result<&SwitchKey> {
+        self.switch.as_ref().ok_or(Error::MissingKey {
+            what: "key of the dimension switch",
+        })
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        let keys = self
+            .relinearization
+            .iter()
+            .chain(&self.switch)
+            .map(SwitchKey::byte_len);
+        let packing = self
+            .packing
+            .values()
+            .flat_map(|p| &p.ciphertexts)
+            .map(Ciphertext::byte_len);
+        self.galois.byte_len() + keys.sum::<usize>() + packing.sum::<usize>()
+    }
+}

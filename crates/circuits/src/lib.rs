@@ -1,0 +1,34 @@
+//! Athena's loop: from coefficients through LWE samples and slots, a table on every slot, and back.
+//!
+//! *Concept.* A circuit is written once, over [`Value`]s, and run by an [`Engine`] in one of two ways:
+//! with ciphertexts, or *dry*, where a value is only its level and predicted noise. The dry run
+//! is how a program's levels, keys and noise are known before anything is encrypted, so plan and
+//! run cannot disagree.
+//!
+//! The steps, in the order of the loop:
+//! 1. [`coefficients`]: linear layers as one product of polynomials;
+//! 2. [`rlwe::lwe`]: dimension switch, rounding to `t`, extraction of any coefficients;
+//! 3. [`pack`]: LWE samples into slots, each value in as many copies as slots are idle;
+//! 4. [`lut`]: functional bootstrapping, any table on any interval;
+//! 5. [`transform`]: slots to coefficients; or [`dense`]: a dense layer taken from slots to coefficients
+//!    in one product.
+//!
+//! *May use* the schemes. *Source*: Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional
+//! Bootstrapping in less than 7 ms", ASIACRYPT 2023 (LUT in slots, packing by the encrypted secret).
+
+#![forbid(unsafe_code)]
+
+pub mod coefficients;
+pub mod dense;
+mod engine;
+mod error;
+mod keys;
+mod layout;
+pub mod lut;
+pub mod pack;
+pub mod transform;
+
+pub use engine::{Counts, Engine, Product, Value};
+pub use error::{Error, Result};
+pub use keys::{ClientKeys, EvaluationKeys, LoopParams, Needs, PackingKey};
+pub use layout::Layout;

@@ -1,0 +1,151 @@
+//! Functional bootstrapping: any table, applied to every slot.
+//!
+//! The table is a polynomial `f` modulo `t` ([`interpolate`]), and the slots hold `x`. With the
+//! exponent written in three digits, `f(x) = sum_g (sum_j (sum_i a_gji x^i) X^j) Y^g` for
+//! `X = x^(k_0)`, `Y = X^(k_1)`. Only the powers cost a relinearised product each; the innermost
+//! sums are integer combinations, and the products with `X^j` and `Y^g` are added up before a
+//! relinearisation: `k_0 + k_1 + k_2` products and `k_2 + 1` further relinearisations in all,
+//! where a polynomial of degree 65536 takes 766 by the square-root method and 391 by
+//! Paterson-Stockmeyer's. The depth stays that of the powers plus two.
+//!
+//! When slots are idle, a value's copies share the work: see [`segments`].
+//!
+//! Every product is one of residuals, followed by a modulus switch: the modulus shrinks as the
+//! circuit goes down, and so does the cost.
+//!
+//! Sources: Liu, Wang, ASIACRYPT 2023 (the polynomial over `Z_t`, sums before relinearisation);
+//! Athena (MICRO 2025), algorithm 2; Paterson, Stockmeyer, SIAM J. Comput. 2(1), 1973.
+
+mod interpolate;
+mod scalar;
+mod segments;
+
+use crate::engine::{Engine, Value};
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+
+pub use interpolate::interpolate;
+
+const CIRCUIT: &str = "a table";
+
+/// A table made ready: its polynomial, and how it is evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lut {
+    coefficients: Vec<u64>,
+    shape: Shape,
+}
+
+/// How a polynomial is cut up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Segments that copies of a value evaluate at once; 1 if copies are not used.
+    pub segments: usize,
+    /// Digits `k_0, k_1, k_2` of the exponent within a segment.
+    pub digits: [usize; 3],
+}
+
+impl Shape {
+    /// Coefficients of one segment.
+    pub fn segment_len(&self) -> usize {
+        self.digits.iter().product()
+    }
+
+    /// Shapes worth considering for a polynomial of `len` coefficients in `layout`: balanced digits,
+    /// each number of segments that the copies allow.
+    pub fn candidates(len: usize, layout: Layout) -> Vec<Self> {
+        let powers = |max: usize| {
+            std::iter::successors(Some(2usize), |k| Some(2 * k)).take_while(move |&k| k <= max)
+        };
+        let mut shapes = Vec::new();
+        for k0 in powers(128) {
+            for k1 in powers(64) {
+                let k2 = len.div_ceil(k0 * k1);
+                if k2 <= 64 {
+                    shapes.push(Self {
+                        segments: 1,
+                        digits: [k0, k1, k2],
+                    });
+                }
+                for segments in powers(layout.copies()) {
+                    let per_segment = len.div_ceil(segments);
+                    // The last factor is a power of x^(segment length), taken by squarings.
+                    if k0 * k1 == per_segment.next_power_of_two() && k0 >= k1 {
+                        shapes.push(Self {
+                            segments,
+                            digits: [k0, k1, 1],
+                        });
+                    }
+                }
+            }
+        }
+        shapes
+    }
+}
+
+impl Lut {
+    /// The polynomial with the given coefficients, lowest first, evaluated in the given shape.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the shape does not hold the polynomial.
+    pub fn new(coefficients: Vec<u64>, shape: Shape) -> Result<Self> {
+        let room = shape.segments * shape.segment_len();
+        if coefficients.len() > room {
+            return Err(Error::Shape {
+                what: "the number of coefficients of a table",
+                found: coefficients.len().to_string(),
+                expected: format!("at most {room}"),
+            });
+        }
+        Ok(Self {
+            coefficients,
+            shape,
+        })
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn coefficient(&self, index: usize) -> u64 {
+        self.coefficients.get(index).copied().unwrap_or(0)
+    }
+
+    /// Applies the table to every slot. The result has factor 1.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`], missing keys, and [`Error::Shape`] for more segments than copies.
+    pub fn apply(&self, engine: &Engine<'_>, layout: Layout, x: &Value) -> Result<Value> {
+        if self.shape.segments > layout.copies() {
+            return Err(Error::Shape {
+                what: "the number of segments of a table",
+                found: self.shape.segments.to_string(),
+                expected: format!("at most the {} copies of a value", layout.copies()),
+            });
+        }
+        let run = |engine: &Engine<'_>, x: &Value, unit: u64| match self.shape.segments {
+            1 => scalar::apply(self, engine, x, unit),
+            _ => segments::apply(self, engine, layout, x, unit),
+        };
+        let t = engine.params().t();
+        let unit = if engine.is_dry() {
+            1
+        } else {
+            // The factor of the result is linear in the unit that the coefficients carry, and
+            // depends on levels alone: a dry run finds what to start with.
+            let factor = run(&Engine::dry(engine.params()), &x.to_dry(), 1)?.factor();
+            t.inv(factor).expect("factors are units")
+        };
+        run(engine, x, unit)
+    }
+}
+
+/// `x^1, .., x^count`, each as shallow as it can be.
+fn powers(engine: &Engine<'_>, x: &Value, count: usize) -> Result<Vec<Value>> {
+    let mut powers = vec![x.clone()];
+    for k in 2..=count {
+        let (high, low) = (&powers[k.div_ceil(2) - 1], &powers[k / 2 - 1]);
+        powers.push(engine.mul(CIRCUIT, high, low)?);
+    }
+    Ok(powers)
+}

@@ -1,0 +1,180 @@
+//! Packing: LWE samples modulo `t` into slots.
+//!
+//! Sample `i` has the phase `b_i + sum_j a_ij z_j`, so the slots are `b + A z`: a known matrix times
+//! the encrypted LWE secret. With `r` copies of each value, the `n` columns of `A` spread over the copies:
+//! copy `c` of value `i` sums `w = n / r` of the products, and rotations add the copies up, which
+//! leaves the value in all of them. What remains is `w` plaintext products, with the secret
+//! rotated by `0 .. w`; up to [`BABY`] of these rotations are key material, the rest come by
+//! Horner's rule from one Galois key.
+//!
+//! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4; the
+//! spreading over idle slots follows Halevi, Shoup, CRYPTO 2014, section 4.3 (replication).
+
+use crate::engine::{Engine, Value};
+use crate::error::{Error, Result};
+use crate::keys::LoopParams;
+use crate::layout::Layout;
+use bfv::Ciphertext;
+use rlwe::lwe::LweBatch;
+
+/// Rotations of the secret that are key material.
+pub const BABY: usize = 64;
+
+/// One LWE sample: a coefficient of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// The batch.
+    pub batch: &'a LweBatch,
+    /// The coefficient.
+    pub coefficient: usize,
+}
+
+/// Entry of the secret in a slot: consecutive columns go through `w` entries, copies through the
+/// `w`-ths.
+fn entry(layout: Layout, dimension: usize, slot: usize) -> usize {
+    let width = dimension / layout.copies();
+    slot % width + width * layout.copy_of(slot)
+}
+
+/// The slot `steps` columns to the right, in its row.
+fn right_of(layout: Layout, slot: usize, steps: usize) -> usize {
+    let columns = layout.slots() / 2;
+    (slot / columns) * columns + (slot + steps) % columns
+}
+
+/// Fewest values a layout may have: with fewer, more copies than secret entries would be idle.
+pub fn min_values(slots: usize, dimension: usize) -> usize {
+    slots / dimension
+}
+
+/// For each ciphertext of the packing key, the entry of the secret in each slot.
+pub(crate) fn key_patterns(layout: Layout, dimension: usize) -> Vec<Vec<usize>> {
+    (0..BABY.min(dimension / layout.copies()))
+        .map(|step| {
+            (0..layout.slots())
+                .map(|slot| entry(layout, dimension, right_of(layout, slot, step)))
+                .collect()
+        })
+        .collect()
+}
+
+/// Packs `samples`, value `i` being sample `i`; values without a sample are zero.
+///
+/// In a dry run `samples` is not looked at. `level` is where the result starts; it ends lower by
+/// what the noise costs.
+///
+/// # Errors
+/// [`Error::Shape`] for more samples than values or a layout with too many copies,
+/// [`Error::MissingPackingKey`], and what rotations may lack.
+pub fn pack(
+    engine: &Engine<'_>,
+    params: &LoopParams,
+    layout: Layout,
+    samples: &[Sample<'_>],
+    level: usize,
+) -> Result<Value> {
+    let (dimension, copies) = (params.dimension(), layout.copies());
+    let fewest = min_values(layout.slots(), dimension);
+    if samples.len() > layout.values() || layout.values() < fewest {
+        return Err(Error::Shape {
+            what: "the number of values to pack",
+            found: samples.len().to_string(),
+            expected: format!(
+                "at most {} in a layout of at least {fewest}",
+                layout.values()
+            ),
+        });
+    }
+    engine.log().1.packing(layout.values(), level);
+    let width = dimension / copies;
+    let baby = BABY.min(width);
+    let key: Option<Vec<&Ciphertext>> = match engine.keys() {
+        Some(keys) => Some(
+            keys.packing(layout.values())?
+                .ciphertexts()
+                .iter()
+                .collect(),
+        ),
+        None => None,
+    };
+    let (encoder, t) = (params.bfv().encoder(), params.bfv().t());
+    let squares = engine.model().uniform_plaintext(params.bfv().n() as f64);
+    let noise = engine
+        .model()
+        .mul_plain(engine.model().fresh(), squares)
+        .times(baby as f64);
+
+    let mut sum: Option<Value> = None;
+    for giant in (0..width / baby).rev() {
+        let offset = giant * baby;
+        engine.log().0.plaintext_products += baby;
+        let products = Value::dry(level, noise);
+        let plaintext = |step: usize, unit: u64| {
+            // Rotating left by `offset` later brings the value of the slot `offset` to the right.
+            let slots: Vec<u64> = (0..layout.slots())
+                .map(|slot| {
+                    let columns = layout.slots() / 2;
+                    let source = right_of(layout, slot, columns - offset);
+                    match samples.get(layout.value_of(source)) {
+                        Some(sample) => {
+                            let j = entry(layout, dimension, right_of(layout, slot, step));
+                            t.mul(unit, sample.batch.mask(sample.coefficient, j))
+                        }
+                        None => 0,
+                    }
+                })
+                .collect();
+            encoder.slots_to_plaintext(&slots)
+        };
+        let inner = match &key {
+            Some(key) => engine.combine(key, products, plaintext)?,
+            None => products,
+        };
+        sum = Some(match sum {
+            None => inner,
+            Some(outer) => {
+                let mut rotated =
+                    engine.automorphism(&outer, encoder.rotation_element(baby as isize))?;
+                engine.add_assign(&mut rotated, &inner)?;
+                rotated
+            }
+        });
+    }
+    let sum = sum.expect("there is at least one giant step");
+    let mut sum = sum_copies(engine, layout, copies, sum)?;
+    engine.add_plain_assign(&mut sum, || {
+        let slots: Vec<u64> = (0..layout.slots())
+            .map(|slot| match samples.get(layout.value_of(slot)) {
+                Some(sample) => sample.batch.body(sample.coefficient),
+                None => 0,
+            })
+            .collect();
+        encoder.slots_to_plaintext(&slots)
+    });
+    engine.settle("packing", sum)
+}
+
+/// Adds up every run of `count` consecutive copies of each value, `count` a power of two: with all
+/// copies, every slot gets the sum.
+///
+/// # Errors
+/// What rotations may lack.
+pub fn sum_copies(
+    engine: &Engine<'_>,
+    layout: Layout,
+    count: usize,
+    mut value: Value,
+) -> Result<Value> {
+    let encoder = engine.params().encoder();
+    let mut elements: Vec<usize> = layout
+        .rotations()
+        .into_iter()
+        .map(|k| encoder.rotation_element(k as isize))
+        .collect();
+    elements.push(encoder.swap_element());
+    for &element in elements.iter().take(count.ilog2() as usize) {
+        let rotated = engine.automorphism(&value, element)?;
+        engine.add_assign(&mut value, &rotated)?;
+    }
+    Ok(value)
+}
