@@ -60,10 +60,9 @@ fn transforms(k: &dyn Kernels) {
         .iter()
         .map(|t| words(N, t.modulus().value()))
         .collect();
-    let each = |f: &mut dyn FnMut(&NttTable, &mut [u64])| {
+    let mut each = |f: &mut dyn FnMut(&NttTable, &mut [u64])| {
         median_ns(|| tables.iter().zip(&mut limbs).for_each(|(t, a)| f(t, a))) / 15e3
     };
-    let mut each = each;
     let forward = each(&mut |t, a| k.ntt(t, a));
     let inverse = each(&mut |t, a| k.intt(t, a));
     println!("    48 bits, 15 primes   {forward:9.1} {inverse:11.1}");
@@ -72,7 +71,8 @@ fn transforms(k: &dyn Kernels) {
 fn element_wise(k: &dyn Kernels) {
     println!("  word by word, 2^15 words      (us, 48 | 50 bits)");
     let qs = [prime(48), prime(50)];
-    let line = |name: &str, f: &mut dyn FnMut(&Modulus, &mut [u64], &[u64], &[u64])| {
+    type Operation<'a> = &'a mut dyn FnMut(&Modulus, &mut [u64], &[u64], &[u64]);
+    let line = |name: &str, f: Operation| {
         let times = qs.map(|q| {
             let mut acc = words(N, q.value());
             let (a, b) = (acc.clone(), acc.clone());

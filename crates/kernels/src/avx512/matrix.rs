@@ -8,6 +8,7 @@
 //! a dozen of them would evict each other from the cache.
 
 use std::arch::x86_64::*;
+use std::cell::RefCell;
 
 use super::dot::Reduction;
 use super::vector::*;
@@ -29,7 +30,6 @@ pub(super) fn mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&m
     let (Some(first), inner) = (moduli.first(), x.len()) else {
         return;
     };
-    let columns = out[0].len();
     let same = moduli.iter().all(|q| q == first);
     let x_bits = if same {
         first.bits()
@@ -39,76 +39,139 @@ pub(super) fn mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&m
     let largest = m.iter().copied().max().unwrap_or(0);
     let product = u128::from(largest) << x_bits;
     let only_low = product <= 1 << 52;
-    let reductions: Vec<Reduction> = moduli
+    // One for all rows if it can be: constants of 256 rows would push the panel out of the cache.
+    let reductions: Vec<Reduction> = moduli[..if same { 1 } else { moduli.len() }]
         .iter()
         .map(|q| Reduction::new(q, product * inner as u128))
         .collect();
 
-    let mut panels = vec![0u64; GROUP * PANEL * inner];
-    for start in (0..columns).step_by(GROUP * PANEL) {
-        let width = (columns - start).min(GROUP * PANEL);
-        for (k, row) in x.iter().enumerate() {
-            let row = &row[start..start + width];
-            for (p, part) in row.chunks(PANEL).enumerate() {
-                panels[(p * inner + k) * PANEL..][..part.len()].copy_from_slice(part);
-            }
+    let tiles = tiles(moduli.len(), if only_low { ROWS_LOW } else { ROWS_FULL });
+    SCRATCH.with_borrow_mut(|scratch| {
+        let Scratch { factors, panels } = scratch;
+        pack_factors(&tiles, m, inner, factors);
+        panels.resize(GROUP * WIDTH * inner, Line([0; 8]));
+        let product = Product {
+            tiles: &tiles,
+            reductions: &reductions,
+            factors,
+        };
+        if only_low {
+            product.run::<true>(x, panels, out);
+        } else {
+            product.run::<false>(x, panels, out);
         }
-        for p in 0..width.div_ceil(PANEL) {
-            let panel = &panels[p * inner * PANEL..(p + 1) * inner * PANEL];
-            let job = Job {
-                panel,
-                start: start + p * PANEL,
-                width: (width - p * PANEL).min(PANEL),
-            };
-            if only_low {
-                job.rows::<ROWS_LOW, true>(&reductions, m, out);
-            } else {
-                job.rows::<ROWS_FULL, false>(&reductions, m, out);
-            }
+    });
+}
+
+/// Buffers that are kept from call to call: fresh pages for them would cost as much as a small
+/// product.
+struct Scratch {
+    factors: Vec<u64>,
+    panels: Vec<Line>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = const {
+        RefCell::new(Scratch { factors: Vec::new(), panels: Vec::new() })
+    };
+}
+
+/// One vector in memory, within one line of the cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([u64; 8]);
+
+/// Heights of the tiles for `rows` rows: the largest that fit, of few sizes, so that few copies
+/// of the inner loop are compiled.
+fn tiles(rows: usize, most: usize) -> Vec<usize> {
+    let mut left = rows;
+    let next = || {
+        let fits = |&size: &usize| size <= left.min(most);
+        let size = [12, 8, 6, 4, 2, 1].into_iter().find(fits)?;
+        left -= size;
+        Some(size)
+    };
+    std::iter::from_fn(next).collect()
+}
+
+/// The matrix in the order in which the tiles read it: column by column of each tile.
+fn pack_factors(tiles: &[usize], m: &[u64], inner: usize, packed: &mut Vec<u64>) {
+    packed.clear();
+    let mut first = 0;
+    for &rows in tiles {
+        for k in 0..inner {
+            packed.extend((first..first + rows).map(|r| m[r * inner + k]));
         }
+        first += rows;
     }
 }
 
-/// One panel of columns: `panel[k * PANEL + j]` is `x[k][start + j]` for `j < width`.
-struct Job<'a> {
-    panel: &'a [u64],
+/// What all columns of one product share.
+struct Product<'a> {
+    tiles: &'a [usize],
+    /// One per row of the result, or a single one for all.
+    reductions: &'a [Reduction],
+    factors: &'a [u64],
+}
+
+/// One panel of columns: two lines per row hold `x[k][start..start + width]`.
+struct Panel<'a> {
+    lines: &'a [Line],
     start: usize,
     width: usize,
 }
 
-impl Job<'_> {
-    /// All rows of the result in this panel.
+impl Product<'_> {
+    /// All columns, a group of panels at a time.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn rows<const R: usize, const LOW: bool>(
-        &self,
-        reductions: &[Reduction],
-        m: &[u64],
-        out: &mut [&mut [u64]],
-    ) {
-        let inner = self.panel.len() / PANEL;
+    fn run<const LOW: bool>(&self, x: &[&[u64]], panels: &mut [Line], out: &mut [&mut [u64]]) {
+        let (inner, columns) = (x.len(), out[0].len());
+        for start in (0..columns).step_by(GROUP * PANEL) {
+            let width = (columns - start).min(GROUP * PANEL);
+            for (k, row) in x.iter().enumerate() {
+                for (j, part) in row[start..start + width].chunks(8).enumerate() {
+                    let (panel, line) = (j / WIDTH, j % WIDTH);
+                    let line = &mut panels[(panel * inner + k) * WIDTH + line];
+                    line.0[..part.len()].copy_from_slice(part);
+                }
+            }
+            for p in 0..width.div_ceil(PANEL) {
+                let panel = Panel {
+                    lines: &panels[p * inner * WIDTH..(p + 1) * inner * WIDTH],
+                    start: start + p * PANEL,
+                    width: (width - p * PANEL).min(PANEL),
+                };
+                self.rows::<LOW>(&panel, out);
+            }
+        }
+    }
+
+    /// All rows of the result in one panel.
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn rows<const LOW: bool>(&self, panel: &Panel, out: &mut [&mut [u64]]) {
+        let inner = panel.lines.len() / WIDTH;
         let mut first = 0;
-        while first < out.len() {
-            // The largest tile that fits: few sizes, so that few copies of the loop are compiled.
-            let left = out.len() - first;
-            let rows = [R, 8, 6, 4, 2, 1]
-                .into_iter()
-                .find(|&rows| rows <= left.min(R))
-                .expect("at least one row is left");
-            let factors = &m[first * inner..(first + rows) * inner];
-            let reductions = &reductions[first..first + rows];
+        for &rows in self.tiles {
+            let factors = &self.factors[first * inner..(first + rows) * inner];
+            let reductions = match self.reductions {
+                [_] => self.reductions,
+                all => &all[first..first + rows],
+            };
             let out = &mut out[first..first + rows];
             match rows {
-                12 => self.tile::<12, LOW>(reductions, factors, out),
-                8 => self.tile::<8, LOW>(reductions, factors, out),
-                6 => self.tile::<6, LOW>(reductions, factors, out),
-                4 => self.tile::<4, LOW>(reductions, factors, out),
-                2 => self.tile::<2, LOW>(reductions, factors, out),
-                _ => self.tile::<1, LOW>(reductions, factors, out),
+                12 => panel.tile::<12, LOW>(reductions, factors, out),
+                8 => panel.tile::<8, LOW>(reductions, factors, out),
+                6 => panel.tile::<6, LOW>(reductions, factors, out),
+                4 => panel.tile::<4, LOW>(reductions, factors, out),
+                2 => panel.tile::<2, LOW>(reductions, factors, out),
+                _ => panel.tile::<1, LOW>(reductions, factors, out),
             }
             first += rows;
         }
     }
+}
 
+impl Panel<'_> {
     /// `R` rows of the result in this panel.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn tile<const R: usize, const LOW: bool>(
@@ -117,17 +180,16 @@ impl Job<'_> {
         factors: &[u64],
         out: &mut [&mut [u64]],
     ) {
-        let (rows, _) = self.panel.as_chunks::<PANEL>();
-        let inner = rows.len();
-        assert!(factors.len() == R * inner && out.len() == R && reductions.len() == R);
+        let (rows, _) = self.lines.as_chunks::<WIDTH>();
+        let (factors, _) = factors.as_chunks::<R>();
+        assert!(out.len() == R && (reductions.len() == R || reductions.len() == 1));
         let mut lower = [[zero(); WIDTH]; R];
         let mut upper = [[zero(); WIDTH]; R];
-        for (k, row) in rows.iter().enumerate() {
-            // SAFETY: a row has 2 vectors.
-            let x = [0, 8].map(|j| unsafe { load(row.as_ptr().add(j)) });
+        for (row, factors) in rows.iter().zip(factors) {
+            // SAFETY: a line is one vector.
+            let x = [0, 1].map(|j: usize| unsafe { load(row[j].0.as_ptr()) });
             for r in 0..R {
-                // SAFETY: r * inner + k < R * inner, the length of `factors`.
-                let f = splat(unsafe { *factors.get_unchecked(r * inner + k) });
+                let f = splat(factors[r]);
                 for j in 0..WIDTH {
                     lower[r][j] = low(lower[r][j], x[j], f);
                     if !LOW {
@@ -141,7 +203,7 @@ impl Job<'_> {
             for j in 0..WIDTH.min(self.width.div_ceil(8)) {
                 let left = self.width - 8 * j;
                 let mask = if left >= 8 { 0xff } else { (1u8 << left) - 1 };
-                let v = reductions[r].run(lower[r][j], upper[r][j]);
+                let v = reductions[r.min(reductions.len() - 1)].run(lower[r][j], upper[r][j]);
                 // SAFETY: the mask keeps the lanes within `target`.
                 unsafe { _mm512_mask_storeu_epi64(target.as_mut_ptr().add(8 * j).cast(), mask, v) };
             }
