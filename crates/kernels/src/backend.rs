@@ -139,6 +139,10 @@ pub fn available() -> Vec<&'static dyn Kernels> {
     )]
     let mut all: Vec<&'static dyn Kernels> = vec![&Scalar];
     #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = crate::avx2::Avx2::detect() {
+        all.push(avx2);
+    }
+    #[cfg(target_arch = "x86_64")]
     if let Some(avx512) = crate::avx512::Avx512::detect() {
         all.push(avx512);
     }

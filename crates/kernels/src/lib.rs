@@ -30,6 +30,8 @@
 
 mod automorphism;
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod backend;
 mod modulus;

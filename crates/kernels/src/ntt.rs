@@ -1,5 +1,7 @@
 //! Tables of the negacyclic number-theoretic transform.
 
+use std::sync::OnceLock;
+
 use crate::modulus::Modulus;
 use crate::prime::is_prime;
 
@@ -31,6 +33,16 @@ pub struct NttTable {
     inverse: Box<[u64]>,
     /// Montgomery forms of `1/N` and of `psi^-bitrev(1) / N`, factors of the last inverse stage.
     last: [u64; 2],
+    /// Made on the first use by the backend that wants it.
+    floats: OnceLock<FloatRoots>,
+}
+
+/// The roots as `f64`, nearest to zero: in `(-q/2, q/2]`.
+#[derive(Clone, Debug)]
+pub(crate) struct FloatRoots {
+    pub(crate) forward: Box<[f64]>,
+    pub(crate) inverse: Box<[f64]>,
+    pub(crate) n_inverse: f64,
 }
 
 impl NttTable {
@@ -64,6 +76,7 @@ impl NttTable {
             forward,
             inverse,
             last,
+            floats: OnceLock::new(),
         })
     }
 
@@ -88,6 +101,16 @@ impl NttTable {
 
     pub(crate) fn inverse(&self) -> &[u64] {
         &self.inverse
+    }
+
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "for AVX2"))]
+    pub(crate) fn floats(&self) -> &FloatRoots {
+        let float = |w| self.q.center(self.q.mul_montgomery(1, w)) as f64;
+        self.floats.get_or_init(|| FloatRoots {
+            forward: self.forward.iter().map(|&w| float(w)).collect(),
+            inverse: self.inverse.iter().map(|&w| float(w)).collect(),
+            n_inverse: float(self.last[0]),
+        })
     }
 
     pub(crate) fn last(&self) -> [u64; 2] {

@@ -11,7 +11,7 @@ const LEN: [usize; 16] = [0, 1, 3, 4, 5, 7, 8, 9, 23, 24, 25, 31, 33, 95, 97, 40
 
 fn moduli() -> Vec<Modulus> {
     let primes = [20, 30, 36, 48, 49, 50].map(|bits| ntt_prime(bits, 1 << 12));
-    let others = [3, 97, 65537, (1 << 50) - 1].map(|q| Modulus::new(q).unwrap());
+    let others = [3, 97, 65537, (1 << 50) - 1].map(|q| Modulus::new(q).expect("odd"));
     primes.into_iter().chain(others).collect()
 }
 

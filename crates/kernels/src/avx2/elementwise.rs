@@ -1,0 +1,82 @@
+//! Word by word operations. The callers in `mod.rs` have checked that all slices have one length.
+
+use std::arch::x86_64::*;
+
+use super::float::*;
+use crate::Modulus;
+
+/// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`; the last, partial vector goes over the stack.
+///
+/// # Safety
+/// Every pointer reaches `len` words, `out` writable; `out` may equal one of `ins`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn map<const K: usize>(
+    out: *mut u64,
+    ins: [*const u64; K],
+    len: usize,
+    f: impl Fn([I; K]) -> I,
+) {
+    let full = len / 4 * 4;
+    for i in (0..full).step_by(4) {
+        // SAFETY: i + 4 <= len, within every slice.
+        unsafe { store(out.add(i), f(ins.map(|p| load(p.add(i))))) };
+    }
+    if full < len {
+        let mut buffers = [[0u64; 4]; K];
+        let mut result = [0u64; 4];
+        // SAFETY: len - full < 4 words are copied from and to the ends of the slices.
+        unsafe {
+            for (buffer, p) in buffers.iter_mut().zip(ins) {
+                buffer.as_mut_ptr().copy_from(p.add(full), len - full);
+            }
+            store(result.as_mut_ptr(), f(buffers.map(|b| load(b.as_ptr()))));
+            out.add(full).copy_from(result.as_ptr(), len - full);
+        }
+    }
+}
+
+macro_rules! kernel {
+    ($name:ident ( $first:ident $(, $slice:ident)* ; $($scalar:ident)? ) from [$($input:ident),*],
+     |$q:ident, $c:ident| { $($setup:tt)* } $f:expr) => {
+        #[target_feature(enable = "avx2,fma")]
+        pub(super) fn $name(
+            $q: &Modulus, $first: &mut [u64] $(, $slice: &[u64])* $(, $scalar: u64)?
+        ) {
+            let $c = Consts::new($q);
+            $($setup)*
+            let len = $first.len();
+            let out = $first.as_mut_ptr();
+            // SAFETY: all slices have `len` words (checked by the caller in `mod.rs`).
+            unsafe { map(out, [$($input.as_ptr()),*], len, $f) }
+        }
+    };
+}
+
+kernel!(add_assign(a, b;) from [a, b], |q, c| {}
+    |[x, y]| c.subtract_once(_mm256_add_epi64(x, y)));
+kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| {
+    let d = _mm256_sub_epi64(x, y);
+    select_negative(d, _mm256_add_epi64(d, c.q_int), d)
+});
+kernel!(neg_assign(a;) from [a], |q, c| {}
+    |[x]| c.subtract_once(_mm256_sub_epi64(c.q_int, x)));
+kernel!(mul_into(out, a, b;) from [a, b], |q, c| {}
+    |[x, y]| c.finish(c.mul(c.to_float(x), c.to_float(y))));
+kernel!(mul_assign(a, b;) from [a, b], |q, c| {}
+    |[x, y]| c.finish(c.mul(c.to_float(x), c.to_float(y))));
+kernel!(mul_add_assign(acc, a, b;) from [acc, a, b], |q, c| {} |[z, x, y]| {
+    let product = c.finish(c.mul(c.to_float(x), c.to_float(y)));
+    c.subtract_once(_mm256_add_epi64(z, product))
+});
+kernel!(scalar_mul_assign(a; s) from [a], |q, c| { let s = _mm256_set1_pd(s as f64); }
+    |[x]| c.finish(c.mul(c.to_float(x), s)));
+kernel!(scalar_mul_add_assign(acc, a; s) from [acc, a], |q, c| {
+    let s = _mm256_set1_pd(s as f64);
+} |[z, x]| {
+    let product = c.finish(c.mul(c.to_float(x), s));
+    c.subtract_once(_mm256_add_epi64(z, product))
+});
+kernel!(sub_scalar_mul_assign(a, b; s) from [a, b], |q, c| { let s = _mm256_set1_pd(s as f64); }
+    |[x, y]| c.finish(c.mul(_mm256_sub_pd(c.to_float(x), c.to_float(y)), s)));
+kernel!(reduce_into(out, a;) from [a], |q, c| {} |[x]| c.finish(c.reduce(c.to_float(x))));

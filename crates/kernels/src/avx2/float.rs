@@ -1,0 +1,133 @@
+//! Four residues as `f64`: exact integers, products modulo `q` with fused multiply-add.
+//!
+//! `a b` is the sum of its rounding `h` and the exact error `l = fma(a, b, -h)`. With `t` the
+//! integer next to `a b / q`, both `h - t q` (one fused operation) and its sum with `l` are
+//! integers below 2^53, so nothing is rounded. `t` is off by at most `3 |a b / q| / 2^53` beyond the
+//! rounding, which for `|a| <= 2q`, `|b| <= q / 2` and `q < 2^50` is below 3/8: the result is below
+//! `7/8 q` in size.
+//!
+//! # Source
+//! Van der Hoeven, Lecerf, Quintin, "Modular SIMD arithmetic in Mathemagix",
+//! <https://arxiv.org/abs/1407.3383>, section 3.
+
+use std::arch::x86_64::*;
+
+use crate::Modulus;
+
+pub(super) type F = __m256d;
+pub(super) type I = __m256i;
+
+/// Constants of one modulus, in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Consts {
+    pub(super) q: F,
+    pub(super) q_inverse: F,
+    /// `q` as an integer.
+    pub(super) q_int: I,
+    /// 1.5 * 2^52: adding and subtracting it rounds to an integer.
+    round: F,
+    /// 2^52, whose lowest mantissa bits count units.
+    base: F,
+}
+
+impl Consts {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn new(q: &Modulus) -> Self {
+        let value = q.value() as f64;
+        Self {
+            q: _mm256_set1_pd(value),
+            q_inverse: _mm256_set1_pd(1.0 / value),
+            q_int: _mm256_set1_epi64x(q.value() as i64),
+            round: _mm256_set1_pd(6_755_399_441_055_744.0),
+            base: _mm256_set1_pd(4_503_599_627_370_496.0),
+        }
+    }
+
+    /// Words below 2^52 to floats.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn to_float(&self, x: I) -> F {
+        let bits = _mm256_or_si256(x, _mm256_castpd_si256(self.base));
+        _mm256_sub_pd(_mm256_castsi256_pd(bits), self.base)
+    }
+
+    /// Integers in `[0, 2^52)` to words.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn to_word(&self, x: F) -> I {
+        let sum = _mm256_castpd_si256(_mm256_add_pd(x, self.base));
+        _mm256_xor_si256(sum, _mm256_castpd_si256(self.base))
+    }
+
+    /// The integer next to `x * y`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn nearest(&self, x: F, y: F) -> F {
+        _mm256_sub_pd(_mm256_fmadd_pd(x, y, self.round), self.round)
+    }
+
+    /// `a * b` modulo q, in size below 7/8 q, for `|a| <= 2q` and `|b| <= q/2` or the like.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn mul(&self, a: F, b: F) -> F {
+        let quotient = self.nearest(a, _mm256_mul_pd(b, self.q_inverse));
+        let h = _mm256_mul_pd(a, b);
+        let l = _mm256_fmsub_pd(a, b, h);
+        _mm256_add_pd(_mm256_fnmadd_pd(quotient, self.q, h), l)
+    }
+
+    /// `x` modulo q, in size at most a little over q/2, for `|x| < 2^52`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn reduce(&self, x: F) -> F {
+        _mm256_fnmadd_pd(self.nearest(x, self.q_inverse), self.q, x)
+    }
+
+    /// From `(-q, q)` to `[0, q)`, as words.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn finish(&self, x: F) -> I {
+        // blendv selects by the sign bit. Zero is +0: a sum of floats is -0 only if both terms are,
+        // and the two terms of a product never are.
+        self.to_word(_mm256_blendv_pd(x, _mm256_add_pd(x, self.q), x))
+    }
+
+    /// Words in `[0, 2q)` to `[0, q)`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn subtract_once(&self, x: I) -> I {
+        let d = _mm256_sub_epi64(x, self.q_int);
+        select_negative(d, x, d)
+    }
+}
+
+/// `negative` where `x` is negative, else `other`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn select_negative(x: I, negative: I, other: I) -> I {
+    let [x, negative, other] = [x, negative, other].map(|v| _mm256_castsi256_pd(v));
+    _mm256_castpd_si256(_mm256_blendv_pd(other, negative, x))
+}
+
+/// Reads 4 words at `p`.
+///
+/// # Safety
+/// 32 bytes at `p` are readable.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn load(p: *const u64) -> I {
+    // SAFETY: the caller's promise; loadu needs no alignment.
+    unsafe { _mm256_loadu_si256(p.cast()) }
+}
+
+/// Writes 4 words at `p`.
+///
+/// # Safety
+/// 32 bytes at `p` are writable.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn store(p: *mut u64, x: I) {
+    // SAFETY: the caller's promise; storeu needs no alignment.
+    unsafe { _mm256_storeu_si256(p.cast(), x) }
+}
