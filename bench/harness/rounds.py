@@ -8,10 +8,11 @@ import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .programs import Command, Line, NotRunError, Program, run_program
+from .programs import Command, NotRunError, Program, run_program
 
 GROUPS = ("ntt", "bfv")
 
@@ -55,10 +56,8 @@ class Outcome:
     # (group, program) -> why there are no rows.
     not_run: dict[tuple[str, str], str]
     pinned_to: int | None
-    # Load average before the first round.
-    load: float
-    # Least share of its wall time that any program had a core for itself.
-    least_core_share: float
+    # Cores that other processes kept busy meanwhile, on average; None where it cannot be told.
+    others: float | None
 
 
 def pin_to_one_core() -> int | None:
@@ -78,8 +77,8 @@ def measure(
     say: Callable[[str], None],
 ) -> Outcome:
     """All groups, each in rounds: A B C, A B C, ..."""
-    load = os.getloadavg()[0]
-    outcome = Outcome([], {}, pin_to_one_core(), load, 1.0)
+    outcome = Outcome([], {}, pin_to_one_core(), None)
+    started = _Clocks.read()
     found: dict[tuple[str, ...], Measured] = {}
     for group in groups:
         for number in range(1, rounds + 1):
@@ -91,11 +90,10 @@ def measure(
                 try:
                     if isinstance(command, NotRunError):
                         raise command
-                    lines, share = _timed(command, group)
+                    lines = run_program(command, "time", group)
                 except NotRunError as reason:
                     outcome.not_run[group, program.name] = str(reason)
                     continue
-                outcome.least_core_share = min(outcome.least_core_share, share)
                 for line in lines:
                     key = (program.name, line["name"], json.dumps(line["parameters"]))
                     row = found.setdefault(
@@ -106,13 +104,33 @@ def measure(
                     row.medians.append(line["seconds"])
                     row.minima.append(line["min"])
     outcome.rows = list(found.values())
+    outcome.others = started.others_until(_Clocks.read())
     return outcome
 
 
-def _timed(command: list[str], group: str) -> tuple[list[Line], float]:
-    """The rows of one run, and the share of its wall time in which it had the core."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    lines = run_program(command, "time", group)
-    after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - start
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return lines, min(1.0, cpu / wall)
+@dataclass
+class _Clocks:
+    """Seconds: wall time, processor time of our children, and of all processes."""
+
+    wall: float
+    ours: float
+    all: float | None
+
+    @classmethod
+    def read(cls) -> _Clocks:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        try:
+            first_line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
+        except OSError:
+            busy = None
+        else:
+            user, nice, system, _idle, _wait, irq, soft_irq, *_ = map(int, first_line.split()[1:])
+            busy = (user + nice + system + irq + soft_irq) / os.sysconf("SC_CLK_TCK")
+        return cls(time.perf_counter(), children.ru_utime + children.ru_stime, busy)
+
+    def others_until(self, end: _Clocks) -> float | None:
+        """Cores that others kept busy between two readings."""
+        if self.all is None or end.all is None:
+            return None
+        busy = end.all - self.all - (end.ours - self.ours)
+        return max(0.0, busy / (end.wall - self.wall))

@@ -20,6 +20,8 @@ _BFV_ORDER = (
     "bfv plaintext product",
     "bfv sum",
 )
+# Cores used by others, at most, on a machine called idle.
+_IDLE = 0.1
 _SCALE = {"ntt": 1e6, "bfv": 1e3}
 
 
@@ -33,11 +35,9 @@ def render(outcome: Outcome, programs: list[Program], groups: list[str]) -> str:
     notes = ["(x): a peer's time over ours; above 1 ours is faster. Compare within one run only."]
     if outcome.pinned_to is None:
         notes.append("The programs were not bound to one core: this system cannot.")
-    if outcome.least_core_share < 0.97 or outcome.load > 0.5:
-        notes.append(
-            f"The machine was not idle: load average {outcome.load:.2f} before, "
-            f"core share {outcome.least_core_share:.0%} at worst."
-        )
+    if outcome.others is None or outcome.others > _IDLE:
+        others = "unknown" if outcome.others is None else f"{outcome.others:.2f} cores"
+        notes.append(f"The machine was not idle: other processes used {others}.")
     return "\n\n".join([*parts, "\n".join(notes)])
 
 
