@@ -62,21 +62,21 @@ kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| {
 kernel!(neg_assign(a;) from [a], |q, c| {}
     |[x]| c.subtract_once(_mm256_sub_epi64(c.q_int, x)));
 kernel!(mul_into(out, a, b;) from [a, b], |q, c| {}
-    |[x, y]| c.finish(c.mul(c.to_float(x), c.to_float(y))));
+    |[x, y]| c.finish(c.mul(c.float(x), c.float(y))));
 kernel!(mul_assign(a, b;) from [a, b], |q, c| {}
-    |[x, y]| c.finish(c.mul(c.to_float(x), c.to_float(y))));
+    |[x, y]| c.finish(c.mul(c.float(x), c.float(y))));
 kernel!(mul_add_assign(acc, a, b;) from [acc, a, b], |q, c| {} |[z, x, y]| {
-    let product = c.finish(c.mul(c.to_float(x), c.to_float(y)));
+    let product = c.finish(c.mul(c.float(x), c.float(y)));
     c.subtract_once(_mm256_add_epi64(z, product))
 });
 kernel!(scalar_mul_assign(a; s) from [a], |q, c| { let s = _mm256_set1_pd(s as f64); }
-    |[x]| c.finish(c.mul(c.to_float(x), s)));
+    |[x]| c.finish(c.mul(c.float(x), s)));
 kernel!(scalar_mul_add_assign(acc, a; s) from [acc, a], |q, c| {
     let s = _mm256_set1_pd(s as f64);
 } |[z, x]| {
-    let product = c.finish(c.mul(c.to_float(x), s));
+    let product = c.finish(c.mul(c.float(x), s));
     c.subtract_once(_mm256_add_epi64(z, product))
 });
 kernel!(sub_scalar_mul_assign(a, b; s) from [a, b], |q, c| { let s = _mm256_set1_pd(s as f64); }
-    |[x, y]| c.finish(c.mul(_mm256_sub_pd(c.to_float(x), c.to_float(y)), s)));
-kernel!(reduce_into(out, a;) from [a], |q, c| {} |[x]| c.finish(c.reduce(c.to_float(x))));
+    |[x, y]| c.finish(c.mul(_mm256_sub_pd(c.float(x), c.float(y)), s)));
+kernel!(reduce_into(out, a;) from [a], |q, c| {} |[x]| c.finish(c.reduce(c.float(x))));

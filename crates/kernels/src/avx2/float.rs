@@ -47,7 +47,7 @@ impl Consts {
     /// Words below 2^52 to floats.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn to_float(&self, x: I) -> F {
+    pub(super) fn float(&self, x: I) -> F {
         let bits = _mm256_or_si256(x, _mm256_castpd_si256(self.base));
         _mm256_sub_pd(_mm256_castsi256_pd(bits), self.base)
     }
@@ -55,7 +55,7 @@ impl Consts {
     /// Integers in `[0, 2^52)` to words.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn to_word(&self, x: F) -> I {
+    pub(super) fn word(&self, x: F) -> I {
         let sum = _mm256_castpd_si256(_mm256_add_pd(x, self.base));
         _mm256_xor_si256(sum, _mm256_castpd_si256(self.base))
     }
@@ -90,7 +90,7 @@ impl Consts {
     pub(super) fn finish(&self, x: F) -> I {
         // blendv selects by the sign bit. Zero is +0: a sum of floats is -0 only if both terms are,
         // and the two terms of a product never are.
-        self.to_word(_mm256_blendv_pd(x, _mm256_add_pd(x, self.q), x))
+        self.word(_mm256_blendv_pd(x, _mm256_add_pd(x, self.q), x))
     }
 
     /// Words in `[0, 2q)` to `[0, q)`.

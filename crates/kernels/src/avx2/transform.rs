@@ -57,7 +57,7 @@ pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
     let t = Context::new(table, &floats.forward);
     for x in a.as_chunks_mut::<4>().0 {
         // SAFETY: a chunk has 4 words.
-        unsafe { store_float(x.as_mut_ptr(), t.c.to_float(load(x.as_ptr()))) };
+        unsafe { store_float(x.as_mut_ptr(), t.c.float(load(x.as_ptr()))) };
     }
     descend(&t, a, 1);
 }
@@ -188,7 +188,7 @@ fn lanes_up(t: &Context, block: &mut [u64], node: usize) {
         let p = pair.as_mut_ptr();
         // SAFETY: `pair` has 8 words, `w1` 4.
         unsafe {
-            let (a, b) = (t.c.to_float(load(p)), t.c.to_float(load(p.add(4))));
+            let (a, b) = (t.c.float(load(p)), t.c.float(load(p.add(4))));
             let (x, y) = (
                 _mm256_permute2f128_pd::<0x20>(a, b),
                 _mm256_permute2f128_pd::<0x31>(a, b),
