@@ -12,7 +12,7 @@ const MODULUS_BITS: u32 = 48;
 const SPECIAL_BITS: u32 = 49;
 const SPECIAL_MODULI: usize = 3;
 const DIGIT_LIMBS: usize = 3;
-/// Moduli that the residual product divides by: what it adds to the noise, and no more.
+/// Moduli that the residual product divides by: one brings the noise back to a fresh one's.
 const DROPPED: usize = 1;
 
 pub struct Ours {
