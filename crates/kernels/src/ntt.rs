@@ -15,7 +15,7 @@ use crate::prime::is_prime;
 ///
 /// Roots are kept in Montgomery form with radix 2^52, one word per root and direction; the second
 /// constant of the product, `root * q^-1 mod 2^52`, costs one multiplication to make. With
-/// `q < 2^48` forward roots are the odd one of `w` and `w + q`: no product of an odd `w` with a
+/// `q < 2^48` roots are the odd one of `w` and `w + q`: no product of an odd `w` with a
 /// word in `1..2^52` is 0 modulo 2^52, which saves the AVX-512 butterfly an instruction.
 ///
 /// # Source
@@ -29,7 +29,7 @@ pub struct NttTable {
     root: u64,
     /// Montgomery form of `psi^bitrev(k)` at `k`, below `2q` and odd if `q < 2^48`, else below `q`.
     forward: Box<[u64]>,
-    /// Montgomery form of `psi^-bitrev(k)` at `k`.
+    /// Montgomery form of `psi^-bitrev(k)` at `k`, in the same range.
     inverse: Box<[u64]>,
     /// Montgomery forms of `1/N` and of `psi^-bitrev(1) / N`, factors of the last inverse stage.
     last: [u64; 2],
@@ -46,7 +46,7 @@ pub(crate) struct FloatRoots {
 }
 
 impl NttTable {
-    /// Moduli up to this size have odd forward roots.
+    /// Moduli up to this size have odd roots.
     pub(crate) const ODD_ROOT_BITS: u32 = 48;
 
     /// The table for `q` and ring degree `n`, or `None` unless `n` is a power of two in
@@ -59,14 +59,15 @@ impl NttTable {
         let root = least_primitive_root(&q, n)?;
         let inverse_root = q.inv(root)?;
         let n_inverse = q.inv(n as u64)?;
-        let inverse = powers_in_tree_order(&q, inverse_root, n);
+        let mut forward = powers_in_tree_order(&q, root, n);
+        let mut inverse = powers_in_tree_order(&q, inverse_root, n);
         let last = [
             q.montgomery(n_inverse),
             q.mul(inverse[1], n_inverse), // one factor is in Montgomery form, so the product is
         ];
-        let mut forward = powers_in_tree_order(&q, root, n);
         if q.bits() <= Self::ODD_ROOT_BITS {
-            let even = forward.iter_mut().filter(|w| w.is_multiple_of(2));
+            let all = forward.iter_mut().chain(&mut inverse);
+            let even = all.filter(|w| w.is_multiple_of(2));
             even.for_each(|w| *w += q.value());
         }
         Some(Self {

@@ -34,23 +34,9 @@
 
 use std::arch::x86_64::*;
 
+use super::context::*;
 use super::vector::*;
 use crate::NttTable;
-use crate::modulus::MASK52;
-
-/// Classes of moduli: what range is left below 2^52 decides where `x` is reduced.
-///
-/// 50 bits: `4q <= 2^52`. Every `x` is reduced below `2q` in every stage.
-pub(super) const TIGHT: u8 = 0;
-/// 49 bits: `8q <= 2^52`. Reduced once per three stages; `2x + 2q` no longer fits in the third.
-pub(super) const MIDDLE: u8 = 1;
-/// Up to 48 bits: `8q < 2^51`. Reduced once per three stages.
-pub(super) const WIDE: u8 = 2;
-/// Up to 45 bits: `64q < 2^51`, and 17 stages grow to `36q`. Reduced at the end only.
-pub(super) const FREE: u8 = 3;
-
-/// Words of a block that stays in the L1 cache (32 KiB of 48).
-pub(super) const L1_WORDS: usize = 4096;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
@@ -65,7 +51,7 @@ pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
 /// All stages. Input below q, output below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
-    let t = &Context::new(table);
+    let t = &Context::new(table, table.forward());
     let upper = a.len().trailing_zeros() - 3; // the stages before the lane exchanges
     let blocks = match upper % 3 {
         1 => radix2::<CLASS>(t, a),
@@ -101,46 +87,7 @@ fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     lanes::<CLASS>(t, block, node * parts);
 }
 
-/// Constants of one transform.
-struct Context<'a> {
-    c: Consts,
-    roots: &'a [u64],
-    /// `-q^-1 mod 2^52`.
-    minus_inv52: V,
-    /// `2q - 2`.
-    double: V,
-}
-
-impl<'a> Context<'a> {
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn new(table: &'a NttTable) -> Self {
-        let q = table.modulus();
-        Self {
-            c: Consts::new(q),
-            roots: table.forward(),
-            minus_inv52: splat(MASK52 + 1 - q.inv52()),
-            double: splat(2 * q.value() - 2),
-        }
-    }
-
-    /// The factor with Montgomery form `w`; its second constant has the sign of the butterfly.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn factor<const CLASS: u8>(&self, w: V) -> Factor {
-        if CLASS < WIDE {
-            return self.c.factor(w);
-        }
-        let w_inv = low(zero(), w, self.minus_inv52);
-        Factor { w, w_inv }
-    }
-
-    /// The factor of node `k`.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn root<const CLASS: u8>(&self, k: usize) -> Factor {
-        self.factor::<CLASS>(splat(self.roots[k]))
-    }
-
+impl Context<'_> {
     /// `x` at the start of a pass: reduced if the class asks for it, with its surplus.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

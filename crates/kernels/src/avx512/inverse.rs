@@ -2,15 +2,16 @@
 //!
 //! A butterfly takes `(x, y)` to `(x + y, (x - y) w)`. The product is below `2q` whatever it came
 //! from, but sums double: after a pass of three stages the eight vectors are below
-//! 16q, 8q, 4q, 4q, 2q, 2q, 2q, 2q, and the first four are reduced below `2q` again. With fewer
-//! spare bits ([`MIDDLE`], [`TIGHT`]) sums are reduced on the way.
+//! 16q, 8q, 4q, 4q, 2q, 2q, 2q, 2q, and the first four are reduced below `2q` again. All classes but
+//! [`FREE`] reduce sums on the way: differences must stay below 2^52, and from [`WIDE`] on below
+//! 2^51 for the shorter product, see [`super::forward`].
 //!
 //! # Source
 //! As for the forward transform.
 
 use std::arch::x86_64::*;
 
-use super::forward::{L1_WORDS, MIDDLE, TIGHT, WIDE};
+use super::context::*;
 use super::vector::*;
 use crate::NttTable;
 
@@ -19,75 +20,70 @@ pub(super) fn intt(table: &NttTable, a: &mut [u64]) {
     match table.modulus().bits() {
         50.. => transform::<TIGHT>(table, a),
         49 => transform::<MIDDLE>(table, a),
-        _ => transform::<WIDE>(table, a),
+        46..=48 => transform::<WIDE>(table, a),
+        _ => transform::<FREE>(table, a),
     }
 }
 
 /// All stages. Input below q, output below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
-    let c = Consts::new(table.modulus());
-    let roots = table.inverse();
-    let last = table.last().map(|w| c.factor(splat(w)));
+    let t = &Context::new(table, table.inverse());
+    let last = table.last().map(|w| t.c.factor(splat(w)));
     let upper = a.len().trailing_zeros() - 3;
     let blocks = 1usize << (upper % 3);
     let len = a.len() / blocks;
     if len < 64 {
-        lanes::<CLASS>(&c, a, a.len() / 8, roots);
+        lanes::<CLASS>(t, a, a.len() / 8);
     } else {
         for (i, block) in a.chunks_exact_mut(len).enumerate() {
-            ascend::<CLASS>(&c, block, blocks + i, roots, &last);
+            ascend::<CLASS>(t, block, blocks + i, &last);
         }
     }
     match upper % 3 {
-        1 => radix2(&c, a, &last),
-        2 => radix4::<CLASS>(&c, a, roots, &last),
+        1 => radix2(t, a, &last),
+        2 => radix4::<CLASS>(t, a, &last),
         _ => {}
     }
 }
 
 /// All stages up to and including `node`, 1 being the root of the transform.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn ascend<const CLASS: u8>(
-    c: &Consts,
-    block: &mut [u64],
-    node: usize,
-    roots: &[u64],
-    last: &[Factor; 2],
-) {
+fn ascend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize, last: &[Factor; 2]) {
     if block.len() > L1_WORDS {
         for (i, part) in block.chunks_exact_mut(block.len() / 8).enumerate() {
-            ascend::<CLASS>(c, part, 8 * node + i, roots, last);
+            ascend::<CLASS>(t, part, 8 * node + i, last);
         }
     } else {
         let mut parts = block.len() / 8;
-        lanes::<CLASS>(c, block, node * parts, roots);
+        lanes::<CLASS>(t, block, node * parts);
         while parts > 8 {
             parts /= 8;
             for (i, part) in block.chunks_exact_mut(block.len() / parts).enumerate() {
-                radix8::<CLASS, false>(c, part, node * parts + i, roots, last);
+                radix8::<CLASS, false>(t, part, node * parts + i, last);
             }
         }
     }
     if node == 1 {
-        radix8::<CLASS, true>(c, block, 1, roots, last);
+        radix8::<CLASS, true>(t, block, 1, last);
     } else {
-        radix8::<CLASS, false>(c, block, node, roots, last);
+        radix8::<CLASS, false>(t, block, node, last);
     }
 }
 
-/// One butterfly on `x` and `y` below `bound`, a multiple of q; `2 * bound <= 2^52`.
+/// One butterfly on `x` and `y` below `bound`, a multiple of q; `2 * bound` is at most 2^52, or
+/// 2^51 from [`WIDE`] on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn butterfly<const CLASS: u8>(c: &Consts, x: &mut V, y: &mut V, f: Factor, bound: V) {
+fn butterfly<const CLASS: u8>(t: &Context, x: &mut V, y: &mut V, f: Factor, bound: V) {
     let difference = sub(add(*x, bound), *y);
     let sum = add(*x, *y);
     *x = if CLASS == TIGHT {
-        sub_min(sum, c.q2)
+        sub_min(sum, t.c.q2)
     } else {
         sum
     };
-    *y = c.mul_lazy(difference, f);
+    *y = t.mul::<CLASS>(difference, f);
 }
 
 /// The butterfly of the last stage, with the factor `1/N` in both products. Output below q.
@@ -101,7 +97,8 @@ fn last_butterfly(c: &Consts, x: &mut V, y: &mut V, last: &[Factor; 2], bound: V
 
 /// Last stage of the transform. Input below 2q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn radix2(c: &Consts, a: &mut [u64], last: &[Factor; 2]) {
+fn radix2(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
+    let c = &t.c;
     let half = a.len() / 2;
     let p = a.as_mut_ptr();
     for i in (0..half).step_by(8) {
@@ -117,8 +114,9 @@ fn radix2(c: &Consts, a: &mut [u64], last: &[Factor; 2]) {
 
 /// Last two stages of the transform. Input below 2q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn radix4<const CLASS: u8>(c: &Consts, a: &mut [u64], roots: &[u64], last: &[Factor; 2]) {
-    let (f2, f3) = (c.factor(splat(roots[2])), c.factor(splat(roots[3])));
+fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
+    let c = &t.c;
+    let (f2, f3) = (t.root::<CLASS>(2), t.root::<CLASS>(3));
     let q4 = if CLASS == TIGHT {
         c.q2
     } else {
@@ -131,8 +129,8 @@ fn radix4<const CLASS: u8>(c: &Consts, a: &mut [u64], roots: &[u64], last: &[Fac
         unsafe {
             let mut v = [0, 1, 2, 3].map(|k| load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
-            butterfly::<CLASS>(c, v0, v1, f2, c.q2);
-            butterfly::<CLASS>(c, v2, v3, f3, c.q2);
+            butterfly::<CLASS>(t, v0, v1, f2, c.q2);
+            butterfly::<CLASS>(t, v2, v3, f3, c.q2);
             last_butterfly(c, v0, v2, last, q4);
             last_butterfly(c, v1, v3, last, c.q2);
             for (k, x) in v.into_iter().enumerate() {
@@ -145,23 +143,22 @@ fn radix4<const CLASS: u8>(c: &Consts, a: &mut [u64], roots: &[u64], last: &[Fac
 /// Three stages of the block under `node`. Input below 2q; output below 2q, or below q if `LAST`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix8<const CLASS: u8, const LAST: bool>(
-    c: &Consts,
+    t: &Context,
     block: &mut [u64],
     node: usize,
-    roots: &[u64],
     last: &[Factor; 2],
 ) {
     assert!(block.len().is_multiple_of(64));
     let s = block.len() / 8;
-    let factor = |k: usize| c.factor(splat(roots[k]));
-    let f1 = factor(node);
-    let f2 = [0, 1].map(|k| factor(2 * node + k));
-    let f4 = [0, 1, 2, 3].map(|k| factor(4 * node + k));
+    let c = &t.c;
+    let f1 = t.root::<CLASS>(node);
+    let f2 = [0, 1].map(|k| t.root::<CLASS>(2 * node + k));
+    let f4 = [0, 1, 2, 3].map(|k| t.root::<CLASS>(4 * node + k));
     let q4 = add(c.q2, c.q2);
     // Bounds of sums of two and of four inputs.
     let [sum2, sum4] = match CLASS {
         TIGHT => [c.q2; 2],
-        MIDDLE => [q4; 2],
+        MIDDLE | WIDE => [q4; 2],
         _ => [q4, add(q4, q4)],
     };
     let p = block.as_mut_ptr();
@@ -170,15 +167,15 @@ fn radix8<const CLASS: u8, const LAST: bool>(
         unsafe {
             let mut v = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| load(p.add(i + k * s)));
             let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
-            butterfly::<CLASS>(c, v0, v1, f4[0], c.q2);
-            butterfly::<CLASS>(c, v2, v3, f4[1], c.q2);
-            butterfly::<CLASS>(c, v4, v5, f4[2], c.q2);
-            butterfly::<CLASS>(c, v6, v7, f4[3], c.q2);
-            butterfly::<CLASS>(c, v0, v2, f2[0], sum2);
-            butterfly::<CLASS>(c, v1, v3, f2[0], c.q2);
-            butterfly::<CLASS>(c, v4, v6, f2[1], sum2);
-            butterfly::<CLASS>(c, v5, v7, f2[1], c.q2);
-            if CLASS == MIDDLE {
+            butterfly::<CLASS>(t, v0, v1, f4[0], c.q2);
+            butterfly::<CLASS>(t, v2, v3, f4[1], c.q2);
+            butterfly::<CLASS>(t, v4, v5, f4[2], c.q2);
+            butterfly::<CLASS>(t, v6, v7, f4[3], c.q2);
+            butterfly::<CLASS>(t, v0, v2, f2[0], sum2);
+            butterfly::<CLASS>(t, v1, v3, f2[0], c.q2);
+            butterfly::<CLASS>(t, v4, v6, f2[1], sum2);
+            butterfly::<CLASS>(t, v5, v7, f2[1], c.q2);
+            if CLASS == MIDDLE || CLASS == WIDE {
                 *v0 = sub_min(*v0, q4);
                 *v4 = sub_min(*v4, q4);
             }
@@ -188,10 +185,10 @@ fn radix8<const CLASS: u8, const LAST: bool>(
                 last_butterfly(c, v2, v6, last, c.q2);
                 last_butterfly(c, v3, v7, last, c.q2);
             } else {
-                butterfly::<CLASS>(c, v0, v4, f1, sum4);
-                butterfly::<CLASS>(c, v1, v5, f1, sum2);
-                butterfly::<CLASS>(c, v2, v6, f1, c.q2);
-                butterfly::<CLASS>(c, v3, v7, f1, c.q2);
+                butterfly::<CLASS>(t, v0, v4, f1, sum4);
+                butterfly::<CLASS>(t, v1, v5, f1, sum2);
+                butterfly::<CLASS>(t, v2, v6, f1, c.q2);
+                butterfly::<CLASS>(t, v3, v7, f1, c.q2);
                 if CLASS != TIGHT {
                     *v0 = c.barrett(*v0);
                     *v1 = c.barrett(*v1);
@@ -210,7 +207,8 @@ fn radix8<const CLASS: u8, const LAST: bool>(
 ///
 /// Lanes as in the forward transform, backwards.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u64]) {
+fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
+    let (c, roots) = (&t.c, t.roots);
     let (pairs, rest) = block.as_chunks_mut::<16>();
     assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= roots.len());
     let by_four = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
@@ -231,19 +229,19 @@ fn lanes<const CLASS: u8>(c: &Consts, block: &mut [u64], node: usize, roots: &[u
         // assertion above.
         unsafe {
             let r = roots.as_ptr();
-            let f4 = c.factor(_mm512_permutexvar_epi64(by_four, load(r.add(k))));
-            let f2 = c.factor(_mm512_permutexvar_epi64(by_two, load(r.add(2 * k))));
-            let f1 = c.factor(load(r.add(4 * k)));
+            let f4 = t.factor::<CLASS>(_mm512_permutexvar_epi64(by_four, load(r.add(k))));
+            let f2 = t.factor::<CLASS>(_mm512_permutexvar_epi64(by_two, load(r.add(2 * k))));
+            let f1 = t.factor::<CLASS>(load(r.add(4 * k)));
             let (a, b) = (load(p), load(p.add(8)));
             let mut x = _mm512_permutex2var_epi64(a, even, b);
             let mut y = _mm512_permutex2var_epi64(a, odd, b);
-            butterfly::<CLASS>(c, &mut x, &mut y, f1, c.q);
+            butterfly::<CLASS>(t, &mut x, &mut y, f1, c.q);
             let mut x2 = _mm512_unpacklo_epi64(x, y);
             let mut y2 = _mm512_unpackhi_epi64(x, y);
-            butterfly::<CLASS>(c, &mut x2, &mut y2, f2, c.q2);
+            butterfly::<CLASS>(t, &mut x2, &mut y2, f2, c.q2);
             let mut x4 = _mm512_permutex2var_epi64(x2, low_lanes, y2);
             let mut y4 = _mm512_permutex2var_epi64(x2, high_lanes, y2);
-            butterfly::<CLASS>(c, &mut x4, &mut y4, f4, q4);
+            butterfly::<CLASS>(t, &mut x4, &mut y4, f4, q4);
             if CLASS != TIGHT {
                 x4 = c.barrett(x4);
             }

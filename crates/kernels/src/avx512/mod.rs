@@ -1,5 +1,6 @@
 //! AVX-512 with IFMA: eight residues per vector, 52-bit products in one instruction each way.
 
+mod context;
 mod dot;
 mod elementwise;
 mod forward;

@@ -1,0 +1,74 @@
+//! What both directions of the transform share: the classes of moduli, and products by roots.
+
+use super::vector::*;
+use crate::NttTable;
+use crate::modulus::MASK52;
+
+/// Classes of moduli: what range is left below 2^52 decides where `x` is reduced.
+///
+/// 50 bits: `4q <= 2^52`. Every `x` is reduced below `2q` in every stage.
+pub(super) const TIGHT: u8 = 0;
+/// 49 bits: `8q <= 2^52`. Reduced once per three stages; `2x + 2q` no longer fits in the third.
+pub(super) const MIDDLE: u8 = 1;
+/// Up to 48 bits: `8q < 2^51`. Reduced once per three stages.
+pub(super) const WIDE: u8 = 2;
+/// Up to 45 bits: `64q < 2^51`, and 17 stages grow to `36q`. Reduced at the end only.
+pub(super) const FREE: u8 = 3;
+
+/// Words of a block that stays in the L1 cache (32 KiB of 48).
+pub(super) const L1_WORDS: usize = 4096;
+
+/// Constants of one transform in one direction.
+pub(super) struct Context<'a> {
+    pub(super) c: Consts,
+    pub(super) roots: &'a [u64],
+    /// `-q^-1 mod 2^52`.
+    minus_inv52: V,
+    /// `2q - 2`.
+    pub(super) double: V,
+    one: V,
+}
+
+impl<'a> Context<'a> {
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn new(table: &NttTable, roots: &'a [u64]) -> Self {
+        let q = table.modulus();
+        Self {
+            c: Consts::new(q),
+            roots,
+            minus_inv52: splat(MASK52 + 1 - q.inv52()),
+            double: splat(2 * q.value() - 2),
+            one: splat(1),
+        }
+    }
+
+    /// The factor with Montgomery form `w`. From [`WIDE`] on `w` is odd and the second constant is
+    /// `-w / q`, so that the halves of the product are added, not subtracted.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn factor<const CLASS: u8>(&self, w: V) -> Factor {
+        if CLASS < WIDE {
+            return self.c.factor(w);
+        }
+        let w_inv = low(zero(), w, self.minus_inv52);
+        Factor { w, w_inv }
+    }
+
+    /// The factor of node `k`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn root<const CLASS: u8>(&self, k: usize) -> Factor {
+        self.factor::<CLASS>(splat(self.roots[k]))
+    }
+
+    /// `x * f` in `(0, 2q)`, for `x` below 2^52, and in `1..=2^51` from [`WIDE`] on.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn mul<const CLASS: u8>(&self, x: V, f: Factor) -> V {
+        if CLASS < WIDE {
+            return self.c.mul_lazy(x, f);
+        }
+        let m = low(zero(), x, f.w_inv);
+        high(high(self.one, x, f.w), m, self.c.q)
+    }
+}
