@@ -8,6 +8,7 @@
 //! - [`NttTable`]: the roots of the negacyclic number-theoretic transform.
 //! - [`Kernels`]: the operations on limbs. [`Scalar`] is the specification; every other backend
 //!   gives the same words, for inputs in the ranges the trait states.
+//! - [`AlignedWords`]: the memory they like best.
 //! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
 //!
 //! Moduli stay below 2^50 because the multiplier of AVX-512 IFMA takes 52-bit words: two bits are
@@ -28,6 +29,7 @@
 //! ```
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod aligned;
 mod automorphism;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -41,6 +43,7 @@ mod ntt;
 mod prime;
 mod scalar;
 
+pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
 pub use backend::{Kernels, available, kernels};
 pub use modulus::Modulus;

@@ -158,6 +158,7 @@ impl Modulus {
     }
 
     /// `q^-1 mod 2^52`.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn inv52(&self) -> u64 {
         self.inv52
     }

@@ -1,5 +1,6 @@
 //! Tables of the negacyclic number-theoretic transform.
 
+#[cfg(target_arch = "x86_64")]
 use std::sync::OnceLock;
 
 use crate::modulus::Modulus;
@@ -33,11 +34,13 @@ pub struct NttTable {
     inverse: Box<[u64]>,
     /// Montgomery forms of `1/N` and of `psi^-bitrev(1) / N`, factors of the last inverse stage.
     last: [u64; 2],
-    /// Made on the first use by the backend that wants it.
+    /// Made on the first use by AVX2, the one backend that wants it.
+    #[cfg(target_arch = "x86_64")]
     floats: OnceLock<FloatRoots>,
 }
 
 /// The roots as `f64`, nearest to zero: in `(-q/2, q/2]`.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Debug)]
 pub(crate) struct FloatRoots {
     pub(crate) forward: Box<[f64]>,
@@ -77,6 +80,7 @@ impl NttTable {
             forward,
             inverse,
             last,
+            #[cfg(target_arch = "x86_64")]
             floats: OnceLock::new(),
         })
     }
@@ -104,7 +108,7 @@ impl NttTable {
         &self.inverse
     }
 
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "for AVX2"))]
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn floats(&self) -> &FloatRoots {
         let float = |w| self.q.center(self.q.mul_montgomery(1, w)) as f64;
         self.floats.get_or_init(|| FloatRoots {

@@ -104,3 +104,35 @@ fn both_domains_have_the_same_automorphisms() {
         }
     }
 }
+
+#[test]
+fn any_index_is_followed() {
+    // Identity, reversal, one word for all, a rotation: with and without whole groups of 8.
+    for len in [1usize, 7, 8, 16, 21, 64] {
+        let a = words(5, len, 1 << 50);
+        let indices = [0, 1, 2, 3].map(|kind| -> Vec<u32> {
+            let at = |i: usize| [i, len - 1 - i, len / 2, (i + 3) % len][kind] as u32;
+            (0..len).map(at).collect()
+        });
+        for backend in available() {
+            for index in &indices {
+                let mut got = vec![0; len];
+                backend.permute_into(&mut got, &a, index);
+                let want: Vec<u64> = index.iter().map(|&i| a[i as usize]).collect();
+                assert_eq!(got, want, "{} {index:?}", backend.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_outside_the_limb_is_refused() {
+    let a = words(6, 16, 1 << 50);
+    let mut index: Vec<u32> = (0..16).collect();
+    (index[8], index[15]) = (16, 23);
+    for backend in available() {
+        let call = || backend.permute_into(&mut [0; 16], &a, &index);
+        let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+        assert!(attempt.is_err(), "{}", backend.name());
+    }
+}

@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use super::dot::Reduction;
 use super::vector::*;
 use crate::Modulus;
+use crate::aligned::Line;
 
 /// Vectors per panel row, and its words.
 const WIDTH: usize = 2;
@@ -75,11 +76,6 @@ thread_local! {
         RefCell::new(Scratch { factors: Vec::new(), panels: Vec::new() })
     };
 }
-
-/// One vector in memory, within one line of the cache.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line([u64; 8]);
 
 /// Heights of the tiles for `rows` rows: the largest that fit, of few sizes, so that few copies
 /// of the inner loop are compiled.

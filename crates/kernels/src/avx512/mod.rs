@@ -6,6 +6,7 @@ mod elementwise;
 mod forward;
 mod inverse;
 mod matrix;
+mod permute;
 mod vector;
 
 use crate::backend::{check_dot, check_lengths, check_mat_mul, check_ntt};
@@ -145,5 +146,11 @@ impl Kernels for Avx512 {
         }
         // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
         unsafe { matrix::mat_mul(moduli, m, x, out) }
+    }
+
+    fn permute_into(&self, out: &mut [u64], a: &[u64], index: &[u32]) {
+        check_lengths(out, [a.len(), index.len()]);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { permute::permute(out, a, index) }
     }
 }
