@@ -9,6 +9,7 @@
 
 use std::arch::x86_64::*;
 use std::cell::RefCell;
+use std::ops::Range;
 
 use super::dot::Reduction;
 use super::vector::*;
@@ -18,8 +19,8 @@ use crate::aligned::Line;
 /// Vectors per panel row, and its words.
 const WIDTH: usize = 2;
 const PANEL: usize = 8 * WIDTH;
-/// Panels that are copied together, so that each row is read in runs of 768 bytes.
-const GROUP: usize = 6;
+/// Lines of all panels that are copied together: 1 MiB, half of the L2 cache.
+const GROUP_LINES: usize = 1 << 14;
 /// Rows of a tile: 6 * 2 pairs of accumulators, or 12 * 2 single ones, fill 24 of 32 registers.
 /// A panel of 256 rows and two vectors (32 KiB) stays in the L1 cache; three vectors would not.
 const ROWS_FULL: usize = 6;
@@ -50,7 +51,8 @@ pub(super) fn mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&m
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch { factors, panels } = scratch;
         pack_factors(&tiles, m, inner, factors);
-        panels.resize(GROUP * WIDTH * inner, Line([0; 8]));
+        let group = (GROUP_LINES / (WIDTH * inner.max(1))).clamp(4, 64);
+        panels.resize(group * WIDTH * inner, Line([0; 8]));
         let product = Product {
             tiles: &tiles,
             reductions: &reductions,
@@ -110,74 +112,90 @@ struct Product<'a> {
     factors: &'a [u64],
 }
 
-/// One panel of columns: two lines per row hold `x[k][start..start + width]`.
-struct Panel<'a> {
-    lines: &'a [Line],
+impl Product<'_> {
+    /// All columns, a group of panels at a time: each row is read and written in long runs.
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn run<const LOW: bool>(&self, x: &[&[u64]], panels: &mut [Line], out: &mut [&mut [u64]]) {
+        let columns = out[0].len();
+        let group = 64.max(panels.len() * 8 / x.len().max(1));
+        for start in (0..columns).step_by(group) {
+            let width = (columns - start).min(group);
+            for (k, row) in x.iter().enumerate() {
+                copy_row(&row[start..start + width], k, x.len(), panels);
+            }
+            let mut first = 0;
+            for &rows in self.tiles {
+                let reductions = match self.reductions {
+                    [_] => self.reductions,
+                    all => &all[first..first + rows],
+                };
+                let tile = Tile {
+                    reductions,
+                    factors: &self.factors[first * x.len()..(first + rows) * x.len()],
+                    panels,
+                    start,
+                    width,
+                };
+                let out = &mut out[first..first + rows];
+                match rows {
+                    12 => tile.run::<12, LOW>(out),
+                    8 => tile.run::<8, LOW>(out),
+                    6 => tile.run::<6, LOW>(out),
+                    4 => tile.run::<4, LOW>(out),
+                    2 => tile.run::<2, LOW>(out),
+                    _ => tile.run::<1, LOW>(out),
+                }
+                first += rows;
+            }
+        }
+    }
+}
+
+/// Row `k` of `inner` into the panels.
+fn copy_row(row: &[u64], k: usize, inner: usize, panels: &mut [Line]) {
+    let line = |j: usize| (j / WIDTH * inner + k) * WIDTH + j % WIDTH;
+    let (full, rest) = row.as_chunks::<8>();
+    for (j, words) in full.iter().enumerate() {
+        panels[line(j)].0 = *words;
+    }
+    if !rest.is_empty() {
+        panels[line(full.len())].0[..rest.len()].copy_from_slice(rest);
+    }
+}
+
+/// Some rows of the result in one group of panels, columns `start..start + width`.
+struct Tile<'a> {
+    reductions: &'a [Reduction],
+    factors: &'a [u64],
+    panels: &'a [Line],
     start: usize,
     width: usize,
 }
 
-impl Product<'_> {
-    /// All columns, a group of panels at a time.
+impl Tile<'_> {
+    /// All panels of the group, `R` rows.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn run<const LOW: bool>(&self, x: &[&[u64]], panels: &mut [Line], out: &mut [&mut [u64]]) {
-        let (inner, columns) = (x.len(), out[0].len());
-        for start in (0..columns).step_by(GROUP * PANEL) {
-            let width = (columns - start).min(GROUP * PANEL);
-            for (k, row) in x.iter().enumerate() {
-                for (j, part) in row[start..start + width].chunks(8).enumerate() {
-                    let (panel, line) = (j / WIDTH, j % WIDTH);
-                    let line = &mut panels[(panel * inner + k) * WIDTH + line];
-                    line.0[..part.len()].copy_from_slice(part);
-                }
-            }
-            for p in 0..width.div_ceil(PANEL) {
-                let panel = Panel {
-                    lines: &panels[p * inner * WIDTH..(p + 1) * inner * WIDTH],
-                    start: start + p * PANEL,
-                    width: (width - p * PANEL).min(PANEL),
-                };
-                self.rows::<LOW>(&panel, out);
-            }
+    fn run<const R: usize, const LOW: bool>(&self, out: &mut [&mut [u64]]) {
+        let (factors, _) = self.factors.as_chunks::<R>();
+        let step = WIDTH * factors.len();
+        for p in 0..self.width.div_ceil(PANEL) {
+            let columns = p * PANEL..self.width.min((p + 1) * PANEL);
+            let panel = &self.panels[p * step..(p + 1) * step];
+            self.panel::<R, LOW>(factors, panel, columns, out);
         }
     }
 
-    /// All rows of the result in one panel.
+    /// One panel; two lines per row hold `x[k][start..][columns]`.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn rows<const LOW: bool>(&self, panel: &Panel, out: &mut [&mut [u64]]) {
-        let inner = panel.lines.len() / WIDTH;
-        let mut first = 0;
-        for &rows in self.tiles {
-            let factors = &self.factors[first * inner..(first + rows) * inner];
-            let reductions = match self.reductions {
-                [_] => self.reductions,
-                all => &all[first..first + rows],
-            };
-            let out = &mut out[first..first + rows];
-            match rows {
-                12 => panel.tile::<12, LOW>(reductions, factors, out),
-                8 => panel.tile::<8, LOW>(reductions, factors, out),
-                6 => panel.tile::<6, LOW>(reductions, factors, out),
-                4 => panel.tile::<4, LOW>(reductions, factors, out),
-                2 => panel.tile::<2, LOW>(reductions, factors, out),
-                _ => panel.tile::<1, LOW>(reductions, factors, out),
-            }
-            first += rows;
-        }
-    }
-}
-
-impl Panel<'_> {
-    /// `R` rows of the result in this panel.
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn tile<const R: usize, const LOW: bool>(
+    fn panel<const R: usize, const LOW: bool>(
         &self,
-        reductions: &[Reduction],
-        factors: &[u64],
+        factors: &[[u64; R]],
+        panel: &[Line],
+        columns: Range<usize>,
         out: &mut [&mut [u64]],
     ) {
-        let (rows, _) = self.lines.as_chunks::<WIDTH>();
-        let (factors, _) = factors.as_chunks::<R>();
+        let (rows, _) = panel.as_chunks::<WIDTH>();
+        let reductions = self.reductions;
         assert!(out.len() == R && (reductions.len() == R || reductions.len() == 1));
         let mut lower = [[zero(); WIDTH]; R];
         let mut upper = [[zero(); WIDTH]; R];
@@ -195,9 +213,9 @@ impl Panel<'_> {
             }
         }
         for r in 0..R {
-            let target = &mut out[r][self.start..self.start + self.width];
-            for j in 0..WIDTH.min(self.width.div_ceil(8)) {
-                let left = self.width - 8 * j;
+            let target = &mut out[r][self.start..][columns.clone()];
+            for j in 0..WIDTH.min(columns.len().div_ceil(8)) {
+                let left = columns.len() - 8 * j;
                 let mask = if left >= 8 { 0xff } else { (1u8 << left) - 1 };
                 let v = reductions[r.min(reductions.len() - 1)].run(lower[r][j], upper[r][j]);
                 // SAFETY: the mask keeps the lanes within `target`.
