@@ -19,8 +19,8 @@ use crate::aligned::Line;
 /// Vectors per panel row, and its words.
 const WIDTH: usize = 2;
 const PANEL: usize = 8 * WIDTH;
-/// Lines of all panels that are copied together: 1 MiB, half of the L2 cache.
-const GROUP_LINES: usize = 1 << 14;
+/// Lines of all panels that are copied together: 512 KiB, a quarter of the L2 cache.
+const GROUP_LINES: usize = 1 << 13;
 /// Rows of a tile: 6 * 2 pairs of accumulators, or 12 * 2 single ones, fill 24 of 32 registers.
 /// A panel of 256 rows and two vectors (32 KiB) stays in the L1 cache; three vectors would not.
 const ROWS_FULL: usize = 6;
@@ -135,6 +135,7 @@ impl Product<'_> {
                     panels,
                     start,
                     width,
+                    next: &x[first * x.len() / out.len()..(first + rows) * x.len() / out.len()],
                 };
                 let out = &mut out[first..first + rows];
                 match rows {
@@ -170,6 +171,8 @@ struct Tile<'a> {
     panels: &'a [Line],
     start: usize,
     width: usize,
+    /// Rows of `x` whose next columns this tile asks for from memory.
+    next: &'a [&'a [u64]],
 }
 
 impl Tile<'_> {
@@ -181,6 +184,15 @@ impl Tile<'_> {
         for p in 0..self.width.div_ceil(PANEL) {
             let columns = p * PANEL..self.width.min((p + 1) * PANEL);
             let panel = &self.panels[p * step..(p + 1) * step];
+            let ahead = self.start + self.width + columns.start;
+            for words in self
+                .next
+                .iter()
+                .filter_map(|row| row.get(ahead..ahead + PANEL))
+            {
+                _mm_prefetch::<_MM_HINT_T1>(words.as_ptr().cast());
+                _mm_prefetch::<_MM_HINT_T1>(words[8..].as_ptr().cast());
+            }
             self.panel::<R, LOW>(factors, panel, columns, out);
         }
     }
