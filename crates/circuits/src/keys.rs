@@ -6,7 +6,7 @@ use crate::pack;
 use bfv::{Ciphertext, Params};
 use rand::CryptoRng;
 use ring::sample::Seed;
-use rlwe::lwe::{LweSecret, small_params};
+use rlwe::lwe::{LweSecret, small_params, small_params_insecure};
 use rlwe::{GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
 
@@ -28,6 +28,19 @@ impl LoopParams {
         Ok(Self {
             bfv: bfv.clone(),
             small: small_params(bfv.n(), q, p, dimension)?,
+            dimension,
+        })
+    }
+
+    /// As [`LoopParams::new`], without the security check of the dimension switch. For unit tests.
+    ///
+    /// # Errors
+    /// Those of the moduli.
+    pub fn new_insecure(bfv: &Params, p: u64, dimension: usize) -> Result<Self> {
+        let q = bfv.rlwe().spec().q[0];
+        Ok(Self {
+            bfv: bfv.clone(),
+            small: small_params_insecure(bfv.n(), q, p)?,
             dimension,
         })
     }

@@ -1,0 +1,216 @@
+//! Slots to coefficients.
+//!
+//! Let `m_k` be the coefficients to be had, `n = N/2` and `I = zeta^n`, a root of -1. A point
+//! `zeta^(5^i)` of row 0 takes `X^n` to `I`, since `5^i = 1 mod 4`, and one of row 1 takes it to `-I`.
+//! So with `w_k = m_k + I m_(k+n)` and `w'_k = m_k - I m_(k+n)` the slots of the result are
+//! `sum_k w_k zeta^(5^i k)` in row 0 and `sum_k w'_k zeta^(-5^i k)` in row 1.
+//!
+//! The input has `m_k` in row 0 and `m_(k+n)` in row 1, at the column whose bits are those of `k`
+//! reversed. Then `w` and `w'` come from two diagonals and a swap of the rows, and the sums from
+//! `log2 n` layers of butterflies within each row, at distances `1, 2, .., n/2`: the butterfly of
+//! distance `h` in a block of `2h` columns has `zeta^(±5^j 2N/8h)` at column `j`. A run of layers is one
+//! linear map of `2^(l+1) - 1` diagonals for `l` layers, or `2^l` if the last of all is among them.
+//!
+//! Sources: Cheon, Han, Kim, Kim, Song, "Bootstrapping for Approximate Homomorphic Encryption",
+//! EUROCRYPT 2018 (the transform over powers of five); Chen, Chillotti, Song, "Improved
+//! Bootstrapping for Approximate Homomorphic Encryption", EUROCRYPT 2019, section 4 (its layers
+//! merged into few maps).
+
+use super::{Diagonals, LinearTransform, Offset};
+use crate::engine::{Engine, Value};
+use crate::error::{Error, Result};
+use bfv::Encoder;
+
+const CIRCUIT: &str = "slots to coefficients";
+
+/// Layers per map at `N = 2^15`, see [`SlotsToCoeffs::new`].
+const LAYERS: [usize; 3] = [4, 5, 5];
+
+/// Bits of margin without which a map is not begun: twelve deviations of noise below `Q/2`.
+const MARGIN_BITS: f64 = 1.0;
+
+/// Coefficient that [`SlotsToCoeffs`] brings the value of a slot to; also the slot that comes to a
+/// coefficient, since the map is its own inverse.
+///
+/// Row `r`, column `c` goes to `r N/2 + c'`, the bits of `c` reversed in `c'`.
+pub fn coefficient_of_slot(slots: usize, slot: usize) -> usize {
+    let columns = slots / 2;
+    let bits = columns.ilog2();
+    let reversed = match bits {
+        0 => 0,
+        _ => (slot % columns).reverse_bits() >> (usize::BITS - bits),
+    };
+    slot / columns * columns + reversed
+}
+
+/// The map from slots to coefficients, made ready.
+#[derive(Clone, Debug)]
+pub struct SlotsToCoeffs {
+    stages: Vec<LinearTransform>,
+}
+
+impl SlotsToCoeffs {
+    /// The map as a product of one linear map per entry of `layers`, each the number of layers of
+    /// butterflies in it, the first to be applied first.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the layers are not `log2(N) - 1` in all, or an entry is zero.
+    pub fn new(encoder: &Encoder, layers: &[usize]) -> Result<Self> {
+        let all = encoder.slots().ilog2() as usize - 1;
+        if layers.iter().sum::<usize>() != all || layers.contains(&0) {
+            return Err(Error::Shape {
+                what: "the number of layers of slots to coefficients",
+                found: format!("{layers:?}"),
+                expected: format!("{all} in all, none of them 0"),
+            });
+        }
+        let maps = stage_maps(encoder, layers);
+        Ok(Self {
+            stages: maps
+                .iter()
+                .map(|map| LinearTransform::new(encoder, map))
+                .collect(),
+        })
+    }
+
+    /// The map in the number of stages that measured fastest, three at `N = 2^15`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for fewer than 4 slots.
+    pub fn balanced(encoder: &Encoder) -> Result<Self> {
+        let all = encoder.slots().ilog2() as usize - 1;
+        let layers: Vec<usize> = (0..LAYERS.len())
+            .map(|i| (all + i) / LAYERS.len())
+            .filter(|&count| count > 0)
+            .collect();
+        Self::new(encoder, &layers)
+    }
+
+    /// Applies the map: the value of slot `i` is coefficient [`coefficient_of_slot`]`(i)` of the
+    /// result.
+    ///
+    /// Limbs are dropped only where that loses nothing, so the noise of the result may be up to a
+    /// limb above that of a rounding; [`Engine::settle`] would drop one more.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`], and what rotations may lack.
+    pub fn apply(&self, engine: &Engine<'_>, value: &Value) -> Result<Value> {
+        let mut value = shed(engine, value.clone())?;
+        for stage in &self.stages {
+            value = stage.apply(engine, &value)?;
+            if engine.margin_bits(&value) < MARGIN_BITS {
+                return Err(Error::OutOfLevels {
+                    circuit: CIRCUIT,
+                    need: 1,
+                });
+            }
+            value = shed(engine, value)?;
+        }
+        Ok(value)
+    }
+}
+
+/// [`SlotsToCoeffs`] made ready and applied once.
+///
+/// # Errors
+/// As [`SlotsToCoeffs::apply`].
+pub fn slots_to_coeffs(engine: &Engine<'_>, value: &Value) -> Result<Value> {
+    SlotsToCoeffs::balanced(engine.params().encoder())?.apply(engine, value)
+}
+
+/// Drops limbs as long as what they leave of the noise is more than a rounding adds.
+fn shed(engine: &Engine<'_>, value: Value) -> Result<Value> {
+    let rlwe = engine.params().rlwe();
+    let floor = engine.model().rounding().bits();
+    let (mut level, mut bits) = (value.level(), value.noise().bits());
+    while level > 0 {
+        bits -= rlwe.log_q(level) - rlwe.log_q(level - 1);
+        if bits < floor {
+            break;
+        }
+        level -= 1;
+    }
+    if level == value.level() {
+        return Ok(value);
+    }
+    engine.switch_to(value, level)
+}
+
+/// The linear maps, first to be applied first.
+pub(super) fn stage_maps(encoder: &Encoder, layers: &[usize]) -> Vec<Diagonals> {
+    let t = encoder.modulus();
+    let mut layer = 0;
+    let mut stages = Vec::with_capacity(layers.len());
+    for &count in layers {
+        let mut map = match layer {
+            0 => Some(rows_combined(encoder)),
+            _ => None,
+        };
+        for _ in 0..count {
+            let next = butterflies(encoder, 1 << layer);
+            map = Some(match map {
+                Some(map) => next.after(t, &map),
+                None => next,
+            });
+            layer += 1;
+        }
+        stages.push(map.expect("a stage has a layer"));
+    }
+    stages
+}
+
+/// `zeta^e`, exponents modulo `2N`.
+fn power(encoder: &Encoder, exponent: usize) -> u64 {
+    let order = 2 * encoder.slots();
+    encoder
+        .modulus()
+        .pow(encoder.root(), (exponent % order) as u64)
+}
+
+/// `w` in row 0 and `w'` in row 1.
+fn rows_combined(encoder: &Encoder) -> Diagonals {
+    let (t, slots) = (encoder.modulus(), encoder.slots());
+    let root = power(encoder, slots / 2);
+    let in_row = |slot: usize, values: [u64; 2]| values[slot / (slots / 2)];
+    let mut map = Diagonals::zero(slots);
+    let proper = Offset::default();
+    map.add(t, proper, |slot| in_row(slot, [1, t.neg(root)]));
+    let swapped = Offset {
+        swap: true,
+        ..proper
+    };
+    map.add(t, swapped, |slot| in_row(slot, [root, 1]));
+    map
+}
+
+/// One layer: columns `j` and `j + h` of a block become `a + w_j b` and `a - w_j b`.
+fn butterflies(encoder: &Encoder, h: usize) -> Diagonals {
+    let (t, slots) = (encoder.modulus(), encoder.slots());
+    let (columns, order) = (slots / 2, 2 * slots);
+    let mut twiddles = [vec![0; h], vec![0; h]];
+    let mut exponent = order / (8 * h);
+    for j in 0..h {
+        twiddles[0][j] = power(encoder, exponent);
+        twiddles[1][j] = power(encoder, order - exponent);
+        exponent = exponent * 5 % order;
+    }
+    let place = |slot: usize| {
+        let (row, j) = (slot / columns, slot % (2 * h));
+        (j < h, twiddles[row][j % h])
+    };
+    let steps = |steps: usize| Offset { swap: false, steps };
+    let mut map = Diagonals::zero(slots);
+    map.add(t, steps(0), |slot| match place(slot) {
+        (true, _) => 1,
+        (false, w) => t.neg(w),
+    });
+    map.add(t, steps(h), |slot| match place(slot) {
+        (true, w) => w,
+        (false, _) => 0,
+    });
+    map.add(t, steps(columns - h), |slot| match place(slot) {
+        (true, _) => 0,
+        (false, _) => 1,
+    });
+    map
+}
