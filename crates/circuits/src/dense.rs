@@ -16,64 +16,129 @@ use crate::error::{Error, Result};
 use crate::layout::Layout;
 use bfv::{Encoder, Plaintext};
 
-/// The plaintext that takes slots to `sum_i weights[o][i] y_i` in coefficient `o`.
+/// A dense layer made ready: the plaintext that takes slots to the outputs' coefficients.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    plaintext: Plaintext,
+    slots: usize,
+}
+
+impl Layer {
+    /// The layer whose output `o` is `sum_i weights[o].1[i] y_(weights[o].0 + i)`: each row of weights
+    /// comes with the value at which its inputs begin.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more outputs than copies, for a single copy, or for rows that reach beyond
+    /// the values.
+    pub fn new(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -> Result<Self> {
+        let copies = layout.copies();
+        if copies < 2 || weights.len() > copies {
+            return Err(Error::Shape {
+                what: "the number of outputs of a dense layer on slots",
+                found: weights.len().to_string(),
+                expected: format!(
+                    "at most the {copies} copies of a value, of which there are two or more"
+                ),
+            });
+        }
+        if let Some((start, row)) = weights
+            .iter()
+            .find(|(start, row)| start + row.len() > layout.values())
+        {
+            return Err(Error::Shape {
+                what: "the last input of a dense layer on slots",
+                found: (start + row.len()).to_string(),
+                expected: format!("at most {}", layout.values()),
+            });
+        }
+        Ok(Self {
+            plaintext: plaintext(encoder, layout, weights),
+            slots: layout.slots(),
+        })
+    }
+
+    /// Applies the layer; output `o` is coefficient `o` of the result, which is not switched down.
+    ///
+    /// # Errors
+    /// From the scheme.
+    pub fn apply(&self, engine: &Engine<'_>, y: &Value) -> Result<Value> {
+        let (encoder, t) = (engine.params().encoder(), engine.params().t());
+        product(engine, y, self.slots, |unit| {
+            let scaled = self
+                .plaintext
+                .coefficients()
+                .iter()
+                .map(|&c| t.mul(unit, c))
+                .collect();
+            encoder.from_residues(scaled)
+        })
+    }
+}
+
+/// What a dry run knows of [`Layer::apply`], whatever the weights.
 ///
 /// # Errors
-/// [`Error::Shape`] for more outputs than copies, for a single copy, or for rows of weights longer
-/// than the number of values.
-pub fn plaintext(encoder: &Encoder, layout: Layout, weights: &[Vec<i64>]) -> Result<Plaintext> {
-    let copies = layout.copies();
-    if copies < 2 || weights.len() > copies {
-        return Err(Error::Shape {
-            what: "the number of outputs of a dense layer on slots",
-            found: weights.len().to_string(),
-            expected: format!(
-                "at most the {copies} copies of a value, of which there are two or more"
-            ),
-        });
-    }
-    if let Some(row) = weights.iter().find(|row| row.len() > layout.values()) {
-        return Err(Error::Shape {
-            what: "the number of inputs of a dense layer on slots",
-            found: row.len().to_string(),
-            expected: format!("at most {}", layout.values()),
-        });
-    }
+/// From the scheme.
+pub fn apply_dry(engine: &Engine<'_>, layout: Layout, y: &Value) -> Result<Value> {
+    product(engine, &y.to_dry(), layout.slots(), |_| {
+        unreachable!("a dry run makes no plaintexts")
+    })
+}
+
+fn product(
+    engine: &Engine<'_>,
+    y: &Value,
+    slots: usize,
+    plaintext: impl Fn(u64) -> Plaintext + Sync,
+) -> Result<Value> {
+    let squares = engine.model().uniform_plaintext(slots as f64);
+    engine.mul_plain_sum(&[y], squares, y.factor(), |_, unit| plaintext(unit))
+}
+
+fn plaintext(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -> Plaintext {
     let t = encoder.modulus();
+    let copies = layout.copies();
     let (n, h) = (layout.slots(), copies / 2);
     let zeta: Vec<u64> = powers_of_root(encoder, n);
     let power = |e: usize| zeta[e % (2 * n)];
-    let unit = t.inv(t.mul(t.reduce(h as u64), t.inv(t.reduce(n as u64)).unwrap_or(1)));
-    let scale = unit.expect("powers of two are units modulo an odd prime");
+    let half = t
+        .inv(t.reduce(h as u64))
+        .expect("powers of two are units modulo an odd prime");
+    let scale = t.mul(half, t.reduce(n as u64));
     let exponents = encoder.exponents();
-    let mut slots = vec![0u64; n];
-    let mut v = vec![0u64; copies];
-    for i in 0..layout.values() {
+    let by_value = ring::par_map(layout.values(), |i| {
         let base = h * exponents[i];
-        let (a, a_inverse) = (power(base), power(2 * n - base % (2 * n)));
-        let trace = t.add(a, a_inverse);
+        let trace = t.add(power(base), power(2 * n - base % (2 * n)));
+        let mut v = vec![0u64; copies];
         for k in 0..copies {
             let weight = weights
                 .get(k)
-                .and_then(|row| row.get(i))
-                .map_or(0, |&w| t.from_i64(w));
+                .and_then(|(start, row)| row.get(i.checked_sub(*start)?));
             let carried = if k >= h { t.mul(trace, v[k - h]) } else { 0 };
-            v[k] = t.sub(weight, carried);
+            v[k] = t.sub(weight.map_or(0, |&w| t.from_i64(w)), carried);
         }
-        for slot in (i..n).step_by(layout.values()) {
-            let e = exponents[slot];
-            let value = v
-                .iter()
-                .enumerate()
-                .fold(0, |sum, (k, &c)| t.add(sum, t.mul(c, power(e * k))));
-            // (X^N + 1) / Psi_i at a root x: N x^(N-1) / Psi_i'(x), Psi_i' = h x^(h-1) (2 x^h - a - 1/a).
-            let x_h = power(e * h);
-            let spread = t.sub(t.add(x_h, x_h), trace);
-            let inverse = t.inv(spread).expect("the roots of Psi_i are distinct");
-            slots[slot] = t.mul(t.mul(value, scale), t.mul(power(e * (n - h)), inverse));
-        }
-    }
-    Ok(encoder.slots_to_plaintext(&slots))
+        let nonzero: Vec<(usize, u64)> =
+            v.into_iter().enumerate().filter(|&(_, c)| c != 0).collect();
+        (i..n)
+            .step_by(layout.values())
+            .map(|slot| {
+                let e = exponents[slot];
+                let value = nonzero
+                    .iter()
+                    .fold(0, |sum, &(k, c)| t.add(sum, t.mul(c, power(e * k))));
+                // (X^N + 1) / Psi_i at a root x: N x^(N-1) / Psi_i'(x), where
+                // Psi_i' = h x^(h-1) (2 x^h - a - 1/a).
+                let x_h = power(e * h);
+                let spread = t.sub(t.add(x_h, x_h), trace);
+                let inverse = t.inv(spread).expect("the roots of Psi_i are distinct");
+                t.mul(t.mul(value, scale), t.mul(power(e * (n - h)), inverse))
+            })
+            .collect::<Vec<u64>>()
+    });
+    let slots: Vec<u64> = (0..n)
+        .map(|s| by_value[layout.value_of(s)][s / layout.values()])
+        .collect();
+    encoder.slots_to_plaintext(&slots)
 }
 
 /// `zeta^0, .., zeta^(2N-1)` for the encoder's root.
@@ -87,30 +152,6 @@ fn powers_of_root(encoder: &Encoder, n: usize) -> Vec<u64> {
             power
         })
         .collect()
-}
-
-/// Applies a dense layer to slots; output `o` is coefficient `o` of the result, not switched down.
-///
-/// # Errors
-/// As [`plaintext`].
-pub fn from_slots(
-    engine: &Engine<'_>,
-    layout: Layout,
-    y: &Value,
-    weights: &[Vec<i64>],
-) -> Result<Value> {
-    let encoder = engine.params().encoder();
-    let factor = plaintext(encoder, layout, weights)?;
-    let squares = engine.model().uniform_plaintext(layout.slots() as f64);
-    let t = engine.params().t();
-    engine.mul_plain_sum(&[y], squares, y.factor(), |_, unit| {
-        let scaled = factor
-            .coefficients()
-            .iter()
-            .map(|&c| t.mul(unit, c))
-            .collect();
-        encoder.from_residues(scaled)
-    })
 }
 
 #[cfg(test)]
@@ -145,7 +186,9 @@ mod tests {
             let mut slots: Vec<u64> = (0..n)
                 .map(|s| y.get(layout.value_of(s)).map_or(999, |&y| t.from_i64(y)))
                 .collect();
-            let layer = encoder.slots_of(&plaintext(encoder, layout, &weights).unwrap());
+            let rows: Vec<_> = weights.iter().map(|row| (0, row.clone())).collect();
+            let layer = Layer::new(encoder, layout, &rows).unwrap();
+            let layer = encoder.slots_of(&layer.plaintext);
             slots
                 .iter_mut()
                 .zip(layer)
@@ -161,6 +204,6 @@ mod tests {
             }
         }
         let layout = Layout::new(n, n).unwrap();
-        assert!(plaintext(encoder, layout, &[vec![1]]).is_err());
+        assert!(Layer::new(encoder, layout, &[(0, vec![1])]).is_err());
     }
 }

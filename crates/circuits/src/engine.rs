@@ -76,7 +76,7 @@ pub struct Product {
     pub(crate) noise: Noise,
 }
 
-/// How often each costly operation ran.
+/// How often each costly operation ran, and the work below it in passes over one limb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Ciphertext products, each sum of products counted by its terms.
@@ -89,8 +89,65 @@ pub struct Counts {
     pub plaintext_products: usize,
     /// Products with integers modulo t.
     pub scalar_products: usize,
-    /// Limbs that relinearisations and rotations worked on, summed: a measure of their cost.
-    pub switched_limbs: usize,
+    /// NTTs and inverse NTTs of a limb.
+    pub transforms: usize,
+    /// Products of two limbs, added up.
+    pub limb_products: usize,
+    /// Products of a limb and a known word, added up: combinations and basis conversions.
+    pub limb_scalings: usize,
+}
+
+impl Counts {
+    /// Seconds this work takes on one thread, from the cost of each kind of pass at `N = 2^15`, scaled
+    /// with `N`.
+    ///
+    /// The passes were timed by `cargo run --release -p palladion-kernels --example throughput` on a
+    /// Xeon with AVX-512 IFMA, and the sum held against whole tables by the example `lut_timing`:
+    /// memory traffic, not arithmetic, sets the price of a product.
+    pub fn seconds(&self, n: usize) -> f64 {
+        const TRANSFORM: f64 = 45e-6;
+        const PRODUCT: f64 = 22e-6;
+        const SCALING: f64 = 1.6e-6;
+        let passes = self.transforms as f64 * TRANSFORM
+            + self.limb_products as f64 * PRODUCT
+            + self.limb_scalings as f64 * SCALING;
+        passes * n as f64 / 32768.0
+    }
+
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            products: self.products - earlier.products,
+            relinearizations: self.relinearizations - earlier.relinearizations,
+            rotations: self.rotations - earlier.rotations,
+            plaintext_products: self.plaintext_products - earlier.plaintext_products,
+            scalar_products: self.scalar_products - earlier.scalar_products,
+            transforms: self.transforms - earlier.transforms,
+            limb_products: self.limb_products - earlier.limb_products,
+            limb_scalings: self.limb_scalings - earlier.limb_scalings,
+        }
+    }
+
+    /// A key switch of `limbs` limbs with `digits` digits and `special` special moduli that drops
+    /// `dropped` limbs in the end.
+    fn key_switch(&mut self, limbs: usize, digits: usize, special: usize, dropped: usize) {
+        let extended = limbs + special;
+        self.transforms += digits * extended + 2 * extended;
+        self.limb_products += 2 * digits * extended;
+        self.limb_scalings += limbs * extended + 2 * (special + dropped) * (limbs - dropped);
+    }
+
+    pub(crate) fn tensors(&mut self, limbs: usize, count: usize) {
+        self.products += count;
+        self.limb_products += 4 * limbs * count;
+    }
+
+    pub(crate) fn plaintexts(&mut self, limbs: usize, count: usize) {
+        self.plaintext_products += count;
+        self.transforms += (limbs + 1) * count;
+        self.limb_products += 2 * limbs * count;
+    }
 }
 
 /// Runs circuits: on ciphertexts if it has keys, dry if not.
@@ -160,6 +217,15 @@ impl<'k> Engine<'k> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Digits of a key switch at `level`, and the special moduli.
+    fn digits(&self, level: usize) -> (usize, usize) {
+        let rlwe = self.params().rlwe();
+        (
+            rlwe::SwitchKey::digit_count(rlwe, level),
+            rlwe.special().len(),
+        )
+    }
+
     fn bits_of(&self, limb: usize) -> f64 {
         let basis = self.params().rlwe().basis(self.params().rlwe().max_level());
         (basis.modulus(limb).value() as f64).log2()
@@ -200,7 +266,7 @@ impl<'k> Engine<'k> {
         let noise = a.iter().zip(b).fold(Noise::ZERO, |sum, (x, y)| {
             sum.plus(self.model.tensor(x.noise, y.noise, std::ptr::eq(*x, *y)))
         });
-        self.log().0.products += a.len();
+        self.log().0.tensors(level + 1, a.len());
         let ct = match (ciphertexts(a), ciphertexts(b)) {
             (Some(a), Some(b)) => Some(self.eval.tensor_sum(&a, &b)?),
             _ => None,
@@ -232,7 +298,8 @@ impl<'k> Engine<'k> {
         {
             let (counts, needs) = &mut *self.log();
             counts.relinearizations += 1;
-            counts.switched_limbs += level + 1;
+            let (digits, special) = self.digits(level);
+            counts.key_switch(level + 1, digits, special, dropped);
             needs.relinearize(level);
         }
         let ct = match (&product.ct, self.keys) {
@@ -314,7 +381,7 @@ impl<'k> Engine<'k> {
             factor,
             noise,
         };
-        self.log().0.plaintext_products += values.len();
+        self.log().0.plaintexts(level + 1, values.len());
         match ciphertexts(values) {
             Some(cts) => self.combine(&cts, sum, plaintext),
             None => Ok(sum),
@@ -435,7 +502,8 @@ impl<'k> Engine<'k> {
     fn note_rotation(&self, element: usize, level: usize) {
         let (counts, needs) = &mut *self.log();
         counts.rotations += 1;
-        counts.switched_limbs += level + 1;
+        let (digits, special) = self.digits(level);
+        counts.key_switch(level + 1, digits, special, 0);
         needs.galois(element, level);
     }
 

@@ -107,7 +107,7 @@ pub fn pack(
     let mut sum: Option<Value> = None;
     for giant in (0..width / baby).rev() {
         let offset = giant * baby;
-        engine.log().0.plaintext_products += baby;
+        engine.log().0.plaintexts(level + 1, baby);
         let products = Value::dry(level, noise);
         let plaintext = |step: usize, unit: u64| {
             // Rotating left by `offset` later brings the value of the slot `offset` to the right.

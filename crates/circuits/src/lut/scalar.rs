@@ -62,8 +62,10 @@ fn combine(
     let factor = |unit: u64| t.neg(t.mul(q, unit));
     {
         let (counts, _) = &mut *engine.log();
-        counts.products += middle.len() * units.len();
-        counts.scalar_products += low.len() * middle.len() * units.len();
+        let sums = middle.len() * units.len();
+        counts.tensors(level + 1, sums);
+        counts.scalar_products += low.len() * sums;
+        counts.limb_scalings += 2 * low.len() * sums * (level + 1);
     }
     let dry = |unit: u64| Product {
         ct: None,

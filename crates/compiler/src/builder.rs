@@ -1,0 +1,201 @@
+//! Writes a program step by step, running each step dry.
+
+use crate::error::Result;
+use circuits::{Counts, Engine, Layout, LoopParams, Value};
+use program::{Constant, ConstantId, Form, Op, Row, Shape, Step, Type, ValueId};
+
+/// A program under construction.
+pub(crate) struct Builder<'p> {
+    params: &'p LoopParams,
+    engine: Engine<'static>,
+    counted: Counts,
+    layer: String,
+    constants: Vec<Constant>,
+    steps: Vec<Step>,
+    /// The dry value of each step; `None` for samples.
+    values: Vec<Option<(Value, Form)>>,
+}
+
+/// What a builder has made.
+pub(crate) struct Built {
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) needs: circuits::Needs,
+    pub(crate) margin_bits: f64,
+}
+
+impl<'p> Builder<'p> {
+    pub(crate) fn new(params: &'p LoopParams) -> Self {
+        Self {
+            params,
+            engine: Engine::dry(params.bfv()),
+            counted: Counts::default(),
+            layer: String::new(),
+            constants: Vec::new(),
+            steps: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    pub(crate) fn params(&self) -> &LoopParams {
+        self.params
+    }
+
+    pub(crate) fn finish(self) -> Built {
+        let ciphertexts = self.values.iter().flatten();
+        let margins = ciphertexts.map(|(v, _)| self.engine.margin_bits(v));
+        Built {
+            margin_bits: margins.fold(f64::INFINITY, f64::min),
+            needs: self.engine.needs(),
+            constants: self.constants,
+            steps: self.steps,
+        }
+    }
+
+    /// Following steps belong to the layer of this name.
+    pub(crate) fn layer(&mut self, name: &str) {
+        self.layer = name.into();
+    }
+
+    pub(crate) fn constant(&mut self, name: &str, values: Vec<i64>) -> ConstantId {
+        self.constants.push(Constant {
+            name: format!("{}.{name}", self.layer),
+            values,
+        });
+        self.constants.len() - 1
+    }
+
+    fn push(&mut self, op: Op, value: Option<(Value, Form)>) -> ValueId {
+        let counts = self.engine.counts();
+        let seconds = counts.since(&self.counted).seconds(self.params.bfv().n());
+        self.counted = counts;
+        let ty = match &value {
+            None => Type::Samples,
+            Some((value, form)) => Type::Ciphertext {
+                form: *form,
+                level: value.level(),
+                noise_bits: value.noise().bits(),
+            },
+        };
+        self.steps.push(Step {
+            op,
+            ty,
+            layer: self.layer.clone(),
+            seconds,
+        });
+        self.values.push(value);
+        self.steps.len() - 1
+    }
+
+    fn value(&self, id: ValueId) -> &Value {
+        let (value, _) = self.values[id].as_ref().expect("operands are ciphertexts");
+        value
+    }
+
+    pub(crate) fn input(&mut self, index: usize, level: usize) -> ValueId {
+        let value = Value::dry(level, self.engine.model().fresh());
+        self.push(Op::Input { index }, Some((value, Form::Coefficients)))
+    }
+
+    pub(crate) fn mul_coefficients(&mut self, value: ValueId, factor: ConstantId) -> ValueId {
+        let squares: f64 = self.constants[factor]
+            .values
+            .iter()
+            .map(|&w| (w * w) as f64)
+            .sum();
+        let operand = self.value(value);
+        let noise = self
+            .engine
+            .model()
+            .mul_plain(operand.noise(), squares.max(1.0));
+        let product = Value::dry(operand.level(), noise);
+        self.push(
+            Op::MulCoefficients { value, factor },
+            Some((product, Form::Coefficients)),
+        )
+    }
+
+    pub(crate) fn add_coefficients(
+        &mut self,
+        value: ValueId,
+        term: ConstantId,
+        at: Vec<usize>,
+    ) -> ValueId {
+        let sum = self.value(value).clone();
+        self.push(
+            Op::AddCoefficients { value, term, at },
+            Some((sum, Form::Coefficients)),
+        )
+    }
+
+    pub(crate) fn to_samples(&mut self, value: ValueId) -> ValueId {
+        self.push(Op::ToSamples { value }, None)
+    }
+
+    pub(crate) fn pack(
+        &mut self,
+        sources: Vec<(ValueId, Vec<usize>)>,
+        layout: Layout,
+        start_level: usize,
+    ) -> Result<ValueId> {
+        let value = circuits::pack::pack(&self.engine, self.params, layout, &[], start_level)?;
+        let op = Op::Pack {
+            sources,
+            start_level,
+        };
+        Ok(self.push(op, Some((value, Form::Slots(layout.values())))))
+    }
+
+    pub(crate) fn table(
+        &mut self,
+        value: ValueId,
+        layout: Layout,
+        polynomial: ConstantId,
+        shape: circuits::lut::Shape,
+    ) -> Result<ValueId> {
+        let coefficients = self.constants[polynomial]
+            .values
+            .iter()
+            .map(|&c| c as u64)
+            .collect();
+        let lut = circuits::lut::Lut::new(coefficients, shape)?;
+        let result = lut.apply(&self.engine, layout, self.value(value))?;
+        let op = Op::Table {
+            value,
+            polynomial,
+            shape: Shape {
+                segments: shape.segments,
+                digits: shape.digits,
+            },
+        };
+        Ok(self.push(op, Some((result, Form::Slots(layout.values())))))
+    }
+
+    /// A dense layer from slots, at level 1: what it yields still decrypts there.
+    pub(crate) fn dense(
+        &mut self,
+        value: ValueId,
+        layout: Layout,
+        weights: ConstantId,
+        inputs: usize,
+        rows: Vec<Row>,
+    ) -> Result<ValueId> {
+        let low = self.engine.drop_to(self.value(value).clone(), 1)?;
+        let result = circuits::dense::apply_dry(&self.engine, layout, &low)?;
+        let op = Op::Dense {
+            value,
+            weights,
+            inputs,
+            rows,
+        };
+        Ok(self.push(op, Some((result, Form::Coefficients))))
+    }
+
+    pub(crate) fn output(&mut self, value: ValueId, rows: Vec<Row>, at: Vec<usize>) -> ValueId {
+        let result = self.value(value).clone();
+        self.push(
+            Op::Output { value, rows, at },
+            Some((result, Form::Coefficients)),
+        )
+    }
+}

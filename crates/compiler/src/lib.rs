@@ -1,0 +1,43 @@
+//! From an integer network to a program over ciphertexts.
+//!
+//! *Concept.* The compiler writes the program step by step through a [`Builder`](builder), which
+//! runs every step dry as it is written: a value's level and noise, the keys it needs and its cost come
+//! from the very code that will run it. [`parameters`] chooses the modulus chain and the shape of key
+//! switching by building the program for each candidate and keeping the cheapest.
+//!
+//! *May use* the network, the program, and `circuits` with the layers below it for planning only: no
+//! key and no ciphertext is ever made here (`docs/adr/0002-plans-are-dry-runs.md`).
+
+#![forbid(unsafe_code)]
+
+mod builder;
+mod error;
+mod layers;
+mod parameters;
+
+pub use error::{Error, Result};
+
+use network::IntNetwork;
+use program::Program;
+
+/// What a caller may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Images in one run, in the same ciphertexts.
+    pub batch: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { batch: 1 }
+    }
+}
+
+/// Compiles `network`.
+///
+/// # Errors
+/// [`Error`] names the layer that cannot be done, what was found and what can be done about it.
+pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
+    network.check()?;
+    parameters::choose(network, options)
+}

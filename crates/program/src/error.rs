@@ -1,0 +1,47 @@
+//! Errors of the `program` layer.
+
+use thiserror::Error;
+
+/// Result of the `program` layer.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a program is rejected.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is no program.
+    #[error("this is no program: {0}")]
+    Json(String),
+    /// Written by another version.
+    #[error("the program has the format {found}, expected {expected}")]
+    Format {
+        /// Format found.
+        found: String,
+        /// Format expected.
+        expected: String,
+    },
+    /// The parameters contradict each other.
+    #[error("parameters of the program: {what} is {found}, expected {expected}")]
+    Parameters {
+        /// Parameter.
+        what: &'static str,
+        /// Value found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A step that cannot be.
+    #[error("step %{step} ({op}): {what} is {found}, expected {expected}")]
+    Step {
+        /// Number of the step.
+        step: usize,
+        /// Its operation.
+        op: &'static str,
+        /// What is wrong.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+}

@@ -1,0 +1,306 @@
+//! The types of the intermediate representation.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// Format written, and the only one read.
+pub(crate) const FORMAT: &str = "palladion-program/1";
+
+/// A value: the number of the step that makes it.
+pub type ValueId = usize;
+
+/// A constant: its place in [`Program::constants`].
+pub type ConstantId = usize;
+
+/// Parameters the program was planned for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Ring degree `N`.
+    pub n: usize,
+    /// Plaintext modulus `t`.
+    pub t: u64,
+    /// Modulus chain.
+    pub q: Vec<u64>,
+    /// Special moduli of key switching.
+    pub p: Vec<u64>,
+    /// Limbs per digit of key switching.
+    pub digit_limbs: usize,
+    /// LWE dimension.
+    pub lwe_dimension: usize,
+    /// Special modulus of the dimension switch.
+    pub lwe_p: u64,
+}
+
+impl Parameters {
+    /// log2(Q) at a level.
+    pub fn log_q(&self, level: usize) -> f64 {
+        self.q
+            .iter()
+            .take(level + 1)
+            .map(|&q| (q as f64).log2())
+            .sum()
+    }
+
+    /// log2(QP).
+    pub fn log_qp(&self) -> f64 {
+        self.q
+            .iter()
+            .chain(&self.p)
+            .map(|&q| (q as f64).log2())
+            .sum()
+    }
+}
+
+/// What a ciphertext's message is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// Coefficients.
+    Coefficients,
+    /// This many values in the slots, each in as many copies as fit.
+    Slots(usize),
+}
+
+/// Type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Type {
+    /// A ciphertext.
+    Ciphertext {
+        /// How its message is read.
+        form: Form,
+        /// Limbs minus one.
+        level: usize,
+        /// log2 of the predicted root mean square of the residual.
+        noise_bits: f64,
+    },
+    /// LWE samples modulo `t`, one per coefficient.
+    Samples,
+}
+
+/// How a table's polynomial is cut up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Segments that copies evaluate at once.
+    pub segments: usize,
+    /// Digits of the exponent within a segment.
+    pub digits: [usize; 3],
+}
+
+/// One output of a dense layer: which image's, and which neuron.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Image in the batch.
+    pub image: usize,
+    /// Neuron.
+    pub output: usize,
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Op {
+    /// Ciphertext `index` of the client.
+    Input {
+        /// Which of the client's ciphertexts.
+        index: usize,
+    },
+    /// Product with a polynomial of small integers: a linear layer on coefficients.
+    MulCoefficients {
+        /// Left factor.
+        value: ValueId,
+        /// Coefficients of the right one.
+        factor: ConstantId,
+    },
+    /// Sum with integers at given coefficients.
+    AddCoefficients {
+        /// Left term.
+        value: ValueId,
+        /// Values added.
+        term: ConstantId,
+        /// Their coefficients.
+        at: Vec<usize>,
+    },
+    /// Modulus switch to level 0, dimension switch, and rounding to `t`.
+    ToSamples {
+        /// What is switched.
+        value: ValueId,
+    },
+    /// LWE samples into slots; value `i` is the `i`-th coefficient named.
+    Pack {
+        /// Batches of samples, each with the coefficients taken from it, in order.
+        sources: Vec<(ValueId, Vec<usize>)>,
+        /// Level the packing starts at.
+        start_level: usize,
+    },
+    /// Functional bootstrapping.
+    Table {
+        /// Table index.
+        value: ValueId,
+        /// Coefficients of its polynomial modulo `t`.
+        polynomial: ConstantId,
+        /// How they are evaluated.
+        shape: Shape,
+    },
+    /// Dense layer from slots: output `o` is coefficient `o`.
+    Dense {
+        /// Inputs; image `b` has its values at `b * inputs`.
+        value: ValueId,
+        /// Weights, by neuron, `inputs` each.
+        weights: ConstantId,
+        /// Inputs of a neuron.
+        inputs: usize,
+        /// Outputs computed, by coefficient.
+        rows: Vec<Row>,
+    },
+    /// Slots to coefficients, in the transform's own order.
+    SlotsToCoefficients {
+        /// What is transformed.
+        value: ValueId,
+    },
+    /// A result for the client.
+    Output {
+        /// The result.
+        value: ValueId,
+        /// What its coefficients are, in order: logits by image and class.
+        rows: Vec<Row>,
+        /// Their coefficients.
+        at: Vec<usize>,
+    },
+}
+
+impl Op {
+    /// Name in text.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "input",
+            Self::MulCoefficients { .. } => "mul_coefficients",
+            Self::AddCoefficients { .. } => "add_coefficients",
+            Self::ToSamples { .. } => "to_samples",
+            Self::Pack { .. } => "pack",
+            Self::Table { .. } => "table",
+            Self::Dense { .. } => "dense",
+            Self::SlotsToCoefficients { .. } => "slots_to_coefficients",
+            Self::Output { .. } => "output",
+        }
+    }
+
+    /// Values it reads.
+    pub fn operands(&self) -> Vec<ValueId> {
+        match self {
+            Self::Input { .. } => Vec::new(),
+            Self::Pack { sources, .. } => sources.iter().map(|(v, _)| *v).collect(),
+            Self::MulCoefficients { value, .. }
+            | Self::AddCoefficients { value, .. }
+            | Self::ToSamples { value }
+            | Self::Table { value, .. }
+            | Self::Dense { value, .. }
+            | Self::SlotsToCoefficients { value }
+            | Self::Output { value, .. } => vec![*value],
+        }
+    }
+
+    /// Constant it reads.
+    pub fn constant(&self) -> Option<ConstantId> {
+        match self {
+            Self::MulCoefficients { factor: c, .. }
+            | Self::AddCoefficients { term: c, .. }
+            | Self::Table { polynomial: c, .. }
+            | Self::Dense { weights: c, .. } => Some(*c),
+            _ => None,
+        }
+    }
+}
+
+/// One step: an operation, the type of its value, and the layer it belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The operation.
+    pub op: Op,
+    /// Type of the value it makes.
+    pub ty: Type,
+    /// Layer of the network, for reports.
+    pub layer: String,
+    /// Predicted seconds on one thread.
+    pub seconds: f64,
+}
+
+/// Integers of the network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constant {
+    /// Name, for people.
+    pub name: String,
+    /// Values.
+    pub values: Vec<i64>,
+}
+
+/// What is predicted of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Bytes of the client's ciphertexts, as files.
+    pub input_bytes: u64,
+    /// Bytes of the evaluation keys, as files.
+    pub key_bytes: u64,
+    /// Smallest margin over all ciphertexts, in bits: by how much six deviations of the predicted
+    /// noise stay below what decryption bears.
+    pub margin_bits: f64,
+}
+
+/// A program over ciphertexts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Format; [`Program::new`] sets it.
+    pub format: String,
+    /// Name of the network.
+    pub name: String,
+    /// Images in one run.
+    pub batch: usize,
+    /// Shape of an image: channels, height, width.
+    pub input: [usize; 3],
+    /// Largest pixel; the smallest is 0.
+    pub input_max: i64,
+    /// Classes.
+    pub classes: usize,
+    /// For each of the client's ciphertexts, the coefficient at which each of its images begins.
+    pub placement: Vec<Vec<usize>>,
+    /// Parameters.
+    pub parameters: Parameters,
+    /// Highest level each kind of key is used at.
+    pub keys: KeyNeeds,
+    /// Predictions.
+    pub prediction: Prediction,
+    /// Constants.
+    pub constants: Vec<Constant>,
+    /// Steps in order.
+    pub steps: Vec<Step>,
+}
+
+/// Keys the program uses, each with the highest level it is used at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyNeeds {
+    /// Relinearization key.
+    pub relinearization: Option<usize>,
+    /// Galois elements.
+    pub galois: Vec<(usize, usize)>,
+    /// Numbers of values packed.
+    pub packing: Vec<(usize, usize)>,
+}
+
+impl Program {
+    /// Reads and verifies a program.
+    ///
+    /// # Errors
+    /// [`Error::Json`], [`Error::Format`] and those of [`Program::verify`].
+    pub fn from_json(text: &str) -> Result<Self> {
+        let program: Self = serde_json::from_str(text).map_err(|e| Error::Json(e.to_string()))?;
+        program.verify()?;
+        Ok(program)
+    }
+
+    /// The JSON form.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a program has no keys that are not strings")
+    }
+
+    /// The value's type.
+    pub fn ty(&self, value: ValueId) -> &Type {
+        &self.steps[value].ty
+    }
+}

@@ -1,0 +1,22 @@
+//! The program: what is done to ciphertexts, known in full before anything runs.
+//!
+//! *Concept.* A [`Program`] is a list of operations in single assignment form. Every value has a
+//! [`Type`] that says its scheme form, its level and the noise predicted for it. There is no branch on data.
+//! It has a [text form](Program#impl-Display-for-Program) for people and diffs, a JSON form for files, and
+//! a [verifier](Program::verify) that rejects what would not decrypt.
+//!
+//! *May use* nothing of ours: it can be read, printed and checked without any cryptography.
+//! *Invariant*: a program that came through [`Program::from_json`] or [`Program::new`] is verified.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod ir;
+mod text;
+mod verify;
+
+pub use error::{Error, Result};
+pub use ir::{
+    Constant, ConstantId, Form, KeyNeeds, Op, Parameters, Prediction, Program, Row, Shape, Step,
+    Type, ValueId,
+};

@@ -1,0 +1,116 @@
+//! The text form: one line a step, constants by name, size and checksum, so that a diff of two programs
+//! shows what changed.
+
+use crate::ir::{Constant, Form, Op, Program, Type};
+use std::fmt::{Display, Formatter, Result};
+
+impl Display for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let p = &self.parameters;
+        let bits = |moduli: &[u64]| {
+            let sizes: Vec<String> = moduli
+                .iter()
+                .map(|q| (64 - q.leading_zeros()).to_string())
+                .collect();
+            sizes.join(" ")
+        };
+        writeln!(f, "program {} batch {}", self.name, self.batch)?;
+        writeln!(
+            f,
+            "  ring N = {}, t = {}, log QP = {:.1}",
+            p.n,
+            p.t,
+            p.log_qp()
+        )?;
+        writeln!(
+            f,
+            "  chain of {} bits, special {} bits, {} limbs per digit",
+            bits(&p.q),
+            bits(&p.p),
+            p.digit_limbs
+        )?;
+        writeln!(f, "  LWE dimension {}", p.lwe_dimension)?;
+        for (id, constant) in self.constants.iter().enumerate() {
+            writeln!(f, "  @{id} = {constant}")?;
+        }
+        let mut layer = "";
+        for (id, step) in self.steps.iter().enumerate() {
+            if step.layer != layer {
+                layer = &step.layer;
+                writeln!(f, "{layer}:")?;
+            }
+            writeln!(f, "  %{id} = {} : {}", step.op, step.ty)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Constant {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        // FNV-1a: enough to see a change, and nothing depends on it.
+        let hash = self
+            .values
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
+                (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+            });
+        write!(
+            f,
+            "{} [{}] #{:08x}",
+            self.name,
+            self.values.len(),
+            hash >> 32
+        )
+    }
+}
+
+impl Display for Type {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Samples => f.write_str("samples"),
+            Self::Ciphertext {
+                form,
+                level,
+                noise_bits,
+            } => {
+                match form {
+                    Form::Coefficients => f.write_str("coefficients")?,
+                    Form::Slots(values) => write!(f, "slots of {values}")?,
+                }
+                write!(f, ", level {level}, noise 2^{noise_bits:.1}")
+            }
+        }
+    }
+}
+
+impl Display for Op {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(self.name())?;
+        for (i, value) in self.operands().iter().enumerate() {
+            write!(f, "{} %{value}", if i > 0 { "," } else { "" })?;
+        }
+        if let Some(constant) = self.constant() {
+            write!(f, ", @{constant}")?;
+        }
+        match self {
+            Self::Input { index } => write!(f, " {index}"),
+            Self::Pack {
+                sources,
+                start_level,
+            } => {
+                let count: usize = sources.iter().map(|(_, at)| at.len()).sum();
+                write!(f, ", {count} coefficients, from level {start_level}")
+            }
+            Self::Table { shape, .. } => {
+                let [a, b, c] = shape.digits;
+                write!(f, ", {} segments of {a} x {b} x {c}", shape.segments)
+            }
+            Self::Dense { rows, inputs, .. } => {
+                write!(f, ", {} outputs of {inputs} inputs", rows.len())
+            }
+            Self::Output { rows, .. } => write!(f, ", {} values", rows.len()),
+            _ => Ok(()),
+        }
+    }
+}

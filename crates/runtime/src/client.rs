@@ -1,0 +1,189 @@
+//! The client's half: secrets, evaluation keys, encryption, decryption.
+
+use crate::error::{Error, Result};
+use crate::prepared::Prepared;
+use crate::server::Output;
+use circuits::{ClientKeys, EvaluationKeys};
+use program::Op;
+use rand::rngs::OsRng;
+use rand::{SeedableRng, TryRngCore};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use rlwe::bytes::Fingerprint;
+
+/// The client of one program.
+#[derive(Clone)]
+pub struct Client {
+    prepared: Prepared,
+    keys: ClientKeys,
+}
+
+/// Encrypted images of one run; the masks expand from the seed.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Fingerprint of the program the images are for.
+    pub fingerprint: Fingerprint,
+    /// Seed of the masks.
+    pub seed: Seed,
+    /// The ciphertexts.
+    pub ciphertexts: Vec<bfv::Ciphertext>,
+}
+
+/// Decrypted results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decrypted {
+    /// For each image, the last layer's accumulators.
+    pub logits: Vec<Vec<i64>>,
+    /// Bits between the largest measured residual and what decryption bears.
+    pub margin_bits: f64,
+}
+
+/// A generator seeded by the operating system.
+///
+/// # Panics
+/// If the operating system gives no randomness.
+fn system_rng() -> ChaCha20Rng {
+    let mut seed = [0; 32];
+    OsRng
+        .try_fill_bytes(&mut seed)
+        .expect("the operating system gives randomness");
+    ChaCha20Rng::from_seed(seed)
+}
+
+impl Client {
+    /// Fresh secrets from the operating system's randomness.
+    pub fn generate(prepared: &Prepared) -> Self {
+        Self::generate_from(prepared, &mut system_rng())
+    }
+
+    /// Secrets from the given generator: for tests that must repeat.
+    pub fn generate_from(prepared: &Prepared, rng: &mut ChaCha20Rng) -> Self {
+        Self::from_keys(prepared, ClientKeys::generate(prepared.params(), rng))
+    }
+
+    /// A client with the given secrets.
+    pub fn from_keys(prepared: &Prepared, keys: ClientKeys) -> Self {
+        Self {
+            prepared: prepared.clone(),
+            keys,
+        }
+    }
+
+    /// The secrets.
+    pub fn keys(&self) -> &ClientKeys {
+        &self.keys
+    }
+
+    /// The program.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// The evaluation keys the program needs, and no others.
+    ///
+    /// # Errors
+    /// From the circuits.
+    pub fn evaluation_keys(&self) -> Result<EvaluationKeys> {
+        Ok(self
+            .keys
+            .evaluation_keys(&self.prepared.needs(), &mut system_rng())?)
+    }
+
+    /// Encrypts the images of one run: as many as the program's batch, or fewer.
+    ///
+    /// # Errors
+    /// [`Error::Image`] for too many images, a wrong number of pixels, or a pixel out of range.
+    pub fn encrypt(&self, images: &[Vec<i64>]) -> Result<Input> {
+        let program = self.prepared.program();
+        if images.is_empty() || images.len() > program.batch {
+            return Err(Error::Image {
+                what: "the number of images",
+                found: images.len().to_string(),
+                expected: format!("1 to {}", program.batch),
+            });
+        }
+        let pixels: usize = program.input.iter().product();
+        for image in images {
+            if image.len() != pixels {
+                return Err(Error::Image {
+                    what: "the number of pixels of an image",
+                    found: image.len().to_string(),
+                    expected: pixels.to_string(),
+                });
+            }
+            if let Some(pixel) = image.iter().find(|p| !(0..=program.input_max).contains(*p)) {
+                return Err(Error::Image {
+                    what: "a pixel",
+                    found: pixel.to_string(),
+                    expected: format!("0 to {}", program.input_max),
+                });
+            }
+        }
+        let (params, level) = (self.prepared.params().bfv(), self.prepared.input_level());
+        let mut rng = system_rng();
+        let seed = Seed::random(&mut rng);
+        let mut images = images.iter();
+        let ciphertexts = program
+            .placement
+            .iter()
+            .enumerate()
+            .map(|(index, starts)| {
+                let mut coefficients = vec![0; params.n()];
+                for (&start, image) in starts.iter().zip(images.by_ref()) {
+                    coefficients[start..start + pixels].copy_from_slice(image);
+                }
+                let message = params.encoder().coefficients(&coefficients);
+                bfv::encrypt(
+                    params,
+                    self.keys.secret(),
+                    &message,
+                    level,
+                    (&seed, index as u32),
+                    &mut rng,
+                )
+            })
+            .collect();
+        Ok(Input {
+            fingerprint: *self.prepared.fingerprint(),
+            seed,
+            ciphertexts,
+        })
+    }
+
+    /// Decrypts the results of a run.
+    ///
+    /// # Errors
+    /// [`Error::Image`] for a wrong number of results, [`Error::NoMargin`] if noise has reached the
+    /// modulus.
+    pub fn decrypt(&self, output: &Output) -> Result<Decrypted> {
+        let (program, params) = (self.prepared.program(), self.prepared.params().bfv());
+        let outputs = self.prepared.outputs();
+        if output.ciphertexts.len() != outputs.len() {
+            return Err(Error::Image {
+                what: "the number of results",
+                found: output.ciphertexts.len().to_string(),
+                expected: outputs.len().to_string(),
+            });
+        }
+        let mut logits = vec![vec![0; program.classes]; program.batch];
+        let mut margin_bits = f64::INFINITY;
+        for (&(step, _), ct) in outputs.iter().zip(&output.ciphertexts) {
+            let message = bfv::decrypt(params, self.keys.secret(), ct);
+            let (_, margin) = bfv::measure(params, self.keys.secret(), ct);
+            margin_bits = margin_bits.min(margin);
+            if let Op::Output { rows, at, .. } = &program.steps[step].op {
+                for (row, &place) in rows.iter().zip(at) {
+                    logits[row.image][row.output] =
+                        params.t().center(message.coefficients()[place]);
+                }
+            }
+        }
+        if margin_bits <= 0.0 {
+            return Err(Error::NoMargin { margin_bits });
+        }
+        Ok(Decrypted {
+            logits,
+            margin_bits,
+        })
+    }
+}

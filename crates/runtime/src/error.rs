@@ -1,0 +1,68 @@
+//! Errors of the `runtime` layer.
+
+use thiserror::Error;
+
+/// Result of the `runtime` layer.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can go wrong between a program and its answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program is wrong.
+    #[error(transparent)]
+    Program(#[from] program::Error),
+    /// A circuit did not work out: a key is missing, or parameters do not fit.
+    #[error(transparent)]
+    Circuits(#[from] circuits::Error),
+    /// A file is wrong.
+    #[error(transparent)]
+    Bytes(#[from] rlwe::bytes::BytesError),
+    /// Images do not fit the program.
+    #[error("{what} is {found}, expected {expected}")]
+    Image {
+        /// What is wrong.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// The program needs an operation the runtime lacks.
+    #[error("step %{step}: the runtime cannot do {op}")]
+    Unsupported {
+        /// The step.
+        step: usize,
+        /// Its operation.
+        op: &'static str,
+    },
+    /// The observer asked to stop.
+    #[error("stopped after {done} of {total} steps")]
+    Stopped {
+        /// Steps done.
+        done: usize,
+        /// Steps of the program.
+        total: usize,
+    },
+    /// The noise left no room: the result is not to be trusted.
+    #[error("the noise of a result reached the modulus: {margin_bits:.1} bits of margin are left")]
+    NoMargin {
+        /// Bits of margin.
+        margin_bits: f64,
+    },
+}
+
+impl From<bfv::Error> for Error {
+    fn from(error: bfv::Error) -> Self {
+        Self::Circuits(error.into())
+    }
+}
+
+impl From<rlwe::Error> for Error {
+    fn from(error: rlwe::Error) -> Self {
+        match error {
+            rlwe::Error::Bytes(error) => Self::Bytes(error),
+            other => Self::Circuits(other.into()),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The byte form of everything client and server exchange, and of what the client keeps.
+//!
+//! Every object is sealed in `rlwe`'s container: kind, version, fingerprint of the program it belongs to,
+//! checksum. The secret key is an object of its own; no object a server reads contains one.
+
+use crate::client::{Client, Input};
+use crate::error::{Error, Result};
+use crate::prepared::Prepared;
+use crate::server::Output;
+use circuits::{ClientKeys, EvaluationKeys, PackingKey};
+use program::Program;
+use ring::sample;
+use ring::{Eval, Poly};
+use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
+use rlwe::lwe::LweSecret;
+use rlwe::{GaloisKeys, SecretKey};
+use std::collections::BTreeMap;
+
+const PROGRAM: Kind = kind(b"PROG", "a program");
+const SECRET_KEY: Kind = kind(b"SKEY", "a secret key");
+const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys");
+const INPUT: Kind = kind(b"ENCI", "encrypted images");
+const OUTPUT: Kind = kind(b"ENCO", "encrypted results");
+
+const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
+    Kind {
+        tag: *tag,
+        words,
+        version: 1,
+    }
+}
+
+/// Bytes of a program.
+pub fn program_to_bytes(prepared: &Prepared) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.block(prepared.program().to_json().as_bytes());
+    w.seal(&PROGRAM, prepared.fingerprint())
+}
+
+/// Reads a program.
+///
+/// # Errors
+/// If the bytes are no program, or the program is wrong or not secure.
+pub fn program_from_bytes(bytes: &[u8]) -> Result<Prepared> {
+    let (mut r, found) = Reader::open_any(bytes, &PROGRAM)?;
+    let json = r.block("the program")?;
+    r.end()?;
+    if fingerprint(json) != found {
+        return Err(BytesError::Checksum.into());
+    }
+    let text = std::str::from_utf8(json).map_err(|e| program::Error::Json(e.to_string()))?;
+    Prepared::new(Program::from_json(text)?)
+}
+
+/// Bytes of a client's secrets.
+pub fn client_to_bytes(client: &Client) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.small(client.keys().secret().coefficients());
+    w.small(client.keys().lwe().coefficients());
+    w.seal(&SECRET_KEY, client.prepared().fingerprint())
+}
+
+/// Reads a client's secrets.
+///
+/// # Errors
+/// If the bytes are no secret key of this program.
+pub fn client_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Client> {
+    let mut r = Reader::open(bytes, &SECRET_KEY, prepared.fingerprint())?;
+    let params = prepared.params();
+    let secret = r.small("a coefficient of the secret key", params.bfv().n(), 1)?;
+    let lwe = r.small("a coefficient of the LWE secret", params.dimension(), 1)?;
+    r.end()?;
+    let secret = SecretKey::from_coefficients(params.bfv().rlwe(), secret);
+    let keys = ClientKeys::from_parts(params, secret, LweSecret::from_coefficients(lwe));
+    Ok(Client::from_keys(prepared, keys))
+}
+
+/// Bytes of evaluation keys.
+pub fn keys_to_bytes(prepared: &Prepared, keys: &EvaluationKeys) -> Result<Vec<u8>> {
+    let mut w = Writer::new();
+    let needs = prepared.needs();
+    if needs.relinearization().is_some() {
+        w.switch_key(keys.relinearization()?);
+    }
+    for (element, key) in keys.galois().iter() {
+        w.u64(element as u64);
+        w.switch_key(key);
+    }
+    for (&values, key) in keys.packings() {
+        w.u64(values as u64);
+        w.seed(key.seed());
+        key.ciphertexts()
+            .iter()
+            .for_each(|ct| w.poly(&ct.rlwe().components()[0]));
+    }
+    w.switch_key(keys.switch()?);
+    Ok(w.seal(&EVALUATION_KEYS, prepared.fingerprint()))
+}
+
+/// Reads evaluation keys: exactly those the program needs.
+///
+/// # Errors
+/// If the bytes are no evaluation keys of this program.
+pub fn keys_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<EvaluationKeys> {
+    let mut r = Reader::open(bytes, &EVALUATION_KEYS, prepared.fingerprint())?;
+    let (params, needs) = (prepared.params(), prepared.needs());
+    let rlwe = params.bfv().rlwe();
+    let at_level = |key: rlwe::SwitchKey, level: usize| -> Result<rlwe::SwitchKey> {
+        if key.level() == level {
+            return Ok(key);
+        }
+        Err(wrong("the level of a key", key.level(), level.to_string()))
+    };
+    let relinearization = match needs.relinearization() {
+        Some(level) => Some(at_level(r.switch_key(rlwe)?, level)?),
+        None => None,
+    };
+    let mut galois = GaloisKeys::new();
+    for (&element, &level) in needs.galois_elements() {
+        let found = r.u64("a Galois element")?;
+        if found != element as u64 {
+            return Err(wrong(
+                "a Galois element",
+                found as usize,
+                element.to_string(),
+            ));
+        }
+        galois.insert(element, at_level(r.switch_key(rlwe)?, level)?);
+    }
+    let mut packing = BTreeMap::new();
+    for (&values, &level) in needs.packings() {
+        let found = r.u64("the number of values of a packing key")?;
+        if found != values as u64 {
+            return Err(wrong(
+                "the number of values of a packing key",
+                found as usize,
+                values.to_string(),
+            ));
+        }
+        let seed = r.seed()?;
+        let count = circuits::pack::BABY.min(params.dimension() * values / rlwe.n());
+        let ciphertexts = (0..count)
+            .map(|index| seeded(&mut r, rlwe, level, &seed, index as u32))
+            .collect::<Result<_>>()?;
+        packing.insert(values, PackingKey::from_parts(seed, ciphertexts));
+    }
+    let switch = r.switch_key(params.small())?;
+    r.end()?;
+    Ok(EvaluationKeys::from_parts(
+        relinearization,
+        galois,
+        packing,
+        Some(switch),
+    ))
+}
+
+fn wrong(what: &'static str, found: usize, expected: String) -> Error {
+    let found = found as u64;
+    BytesError::Value {
+        what,
+        found,
+        expected,
+    }
+    .into()
+}
+
+/// Reads a ciphertext whose mask expands from a seed.
+fn seeded(
+    r: &mut Reader<'_>,
+    params: &rlwe::Params,
+    level: usize,
+    seed: &sample::Seed,
+    index: u32,
+) -> Result<bfv::Ciphertext> {
+    let basis = params.basis(level);
+    let body: Poly<Eval> = r.poly(basis)?;
+    let mask = sample::uniform_from_seed(basis, seed, index);
+    Ok(bfv::Ciphertext::new(
+        rlwe::Ciphertext::new(vec![body, mask]),
+        1,
+    ))
+}
+
+/// Bytes of encrypted images.
+pub fn input_to_bytes(input: &Input) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.seed(&input.seed);
+    input
+        .ciphertexts
+        .iter()
+        .for_each(|ct| w.poly(&ct.rlwe().components()[0]));
+    w.seal(&INPUT, &input.fingerprint)
+}
+
+/// Reads encrypted images.
+///
+/// # Errors
+/// If the bytes are no encrypted images for this program.
+pub fn input_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Input> {
+    let mut r = Reader::open(bytes, &INPUT, prepared.fingerprint())?;
+    let (rlwe, level) = (prepared.params().bfv().rlwe(), prepared.input_level());
+    let seed = r.seed()?;
+    let ciphertexts = (0..prepared.program().placement.len())
+        .map(|index| seeded(&mut r, rlwe, level, &seed, index as u32))
+        .collect::<Result<_>>()?;
+    r.end()?;
+    let fingerprint: Fingerprint = *prepared.fingerprint();
+    Ok(Input {
+        fingerprint,
+        seed,
+        ciphertexts,
+    })
+}
+
+/// Bytes of encrypted results.
+pub fn output_to_bytes(prepared: &Prepared, output: &Output) -> Vec<u8> {
+    let mut w = Writer::new();
+    for ct in &output.ciphertexts {
+        w.u64(ct.factor());
+        w.ciphertext(ct.rlwe());
+    }
+    w.seal(&OUTPUT, prepared.fingerprint())
+}
+
+/// Reads encrypted results.
+///
+/// # Errors
+/// If the bytes are no results of this program.
+pub fn output_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Output> {
+    let mut r = Reader::open(bytes, &OUTPUT, prepared.fingerprint())?;
+    let (rlwe, t) = (
+        prepared.params().bfv().rlwe(),
+        prepared.params().bfv().t().value() as usize,
+    );
+    let ciphertexts = prepared
+        .outputs()
+        .into_iter()
+        .map(|(_, level)| {
+            let factor = r.bounded("the factor of a result", 1..=t - 1)?;
+            let ct = r.ciphertext(rlwe, level, 2)?;
+            Ok(bfv::Ciphertext::new(ct, factor as u64))
+        })
+        .collect::<Result<_>>()?;
+    r.end()?;
+    Ok(Output { ciphertexts })
+}

@@ -1,0 +1,22 @@
+//! Runs programs on the CPU.
+//!
+//! *Concept.* The [client](Client) holds the secrets: it makes the evaluation keys a program needs,
+//! encrypts images and decrypts results. The [server](Server) holds a program and evaluation keys, and no
+//! type of its own could hold a secret. Between them go sealed [files](files). A run reports every
+//! step to an observer, which may stop it.
+//!
+//! *May use* the program and `circuits`, with the layers below. *Invariant*: an object read from a file
+//! has the fingerprint of the program it is used with.
+
+#![forbid(unsafe_code)]
+
+mod client;
+mod error;
+pub mod files;
+mod prepared;
+mod server;
+
+pub use client::{Client, Decrypted, Input};
+pub use error::{Error, Result};
+pub use prepared::Prepared;
+pub use server::{Event, Held, Output, Report, Server, StepReport};

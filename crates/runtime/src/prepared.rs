@@ -1,0 +1,172 @@
+//! A program made ready to run: parameters built, and what depends on constants alone computed.
+
+use crate::error::Result;
+use circuits::lut::{Lut, Shape};
+use circuits::{Layout, LoopParams, Needs, dense};
+use program::{Op, Program, Step};
+use rlwe::ParamsSpec;
+use rlwe::bytes::{Fingerprint, fingerprint};
+use std::sync::Arc;
+
+/// A verified program with its parameters. Cheap to clone.
+#[derive(Clone)]
+pub struct Prepared(Arc<Inner>);
+
+struct Inner {
+    program: Program,
+    params: LoopParams,
+    fingerprint: Fingerprint,
+    actions: Vec<Action>,
+}
+
+/// What a step does, with its constants in the form the circuits want.
+pub(crate) enum Action {
+    /// As the operation says.
+    Plain,
+    /// Product with a plaintext polynomial of small integers.
+    Multiply(bfv::Plaintext, f64),
+    /// Sum with a plaintext.
+    Add(bfv::Plaintext),
+    /// A table.
+    Table(Lut),
+    /// A dense layer from slots.
+    Dense(dense::Layer),
+}
+
+impl Prepared {
+    /// Builds the parameters, which checks their security, and prepares the constants.
+    ///
+    /// # Errors
+    /// If the parameters are not secure or name no ring, or constants do not fit.
+    pub fn new(program: Program) -> Result<Self> {
+        program.verify()?;
+        let p = &program.parameters;
+        let spec = ParamsSpec {
+            n: p.n,
+            q: p.q.clone(),
+            p: p.p.clone(),
+            digit_limbs: p.digit_limbs,
+        };
+        let bfv = bfv::Params::new(&spec, p.t)?;
+        let params = LoopParams::new(&bfv, p.lwe_p, p.lwe_dimension)?;
+        let actions = program
+            .steps
+            .iter()
+            .map(|step| action(&program, &params, step))
+            .collect::<Result<_>>()?;
+        let fingerprint = fingerprint(program.to_json().as_bytes());
+        Ok(Self(Arc::new(Inner {
+            program,
+            params,
+            fingerprint,
+            actions,
+        })))
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.0.program
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &LoopParams {
+        &self.0.params
+    }
+
+    /// What binds keys and ciphertexts to this program.
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.0.fingerprint
+    }
+
+    pub(crate) fn action(&self, step: usize) -> &Action {
+        &self.0.actions[step]
+    }
+
+    /// The keys the program uses.
+    pub fn needs(&self) -> Needs {
+        let keys = &self.program().keys;
+        Needs::new(keys.relinearization, &keys.galois, &keys.packing)
+    }
+
+    /// Level of the client's ciphertexts.
+    pub(crate) fn input_level(&self) -> usize {
+        let input = self
+            .program()
+            .steps
+            .iter()
+            .find(|s| matches!(s.op, Op::Input { .. }));
+        match input.map(|s| s.ty) {
+            Some(program::Type::Ciphertext { level, .. }) => level,
+            _ => 0,
+        }
+    }
+
+    /// Steps that yield results, with their levels, in order.
+    pub(crate) fn outputs(&self) -> Vec<(usize, usize)> {
+        let steps = self.program().steps.iter().enumerate();
+        steps
+            .filter_map(|(id, step)| match (&step.op, step.ty) {
+                (Op::Output { .. }, program::Type::Ciphertext { level, .. }) => Some((id, level)),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+fn action(program: &Program, params: &LoopParams, step: &Step) -> Result<Action> {
+    let encoder = params.bfv().encoder();
+    let values = |id: usize| program.constants[id].values.as_slice();
+    Ok(match &step.op {
+        Op::MulCoefficients { factor, .. } => {
+            let squares = values(*factor).iter().map(|&w| (w * w) as f64).sum();
+            Action::Multiply(encoder.coefficients(values(*factor)), squares)
+        }
+        Op::AddCoefficients { term, at, .. } => {
+            let mut coefficients = vec![0; params.bfv().n()];
+            for (&place, &value) in at.iter().zip(values(*term)) {
+                coefficients[place] += value;
+            }
+            Action::Add(encoder.coefficients(&coefficients))
+        }
+        Op::Table {
+            polynomial, shape, ..
+        } => {
+            let t = params.bfv().t();
+            let coefficients = values(*polynomial).iter().map(|&c| t.from_i64(c)).collect();
+            let shape = Shape {
+                segments: shape.segments,
+                digits: shape.digits,
+            };
+            Action::Table(Lut::new(coefficients, shape)?)
+        }
+        Op::Dense {
+            value,
+            weights,
+            inputs,
+            rows,
+        } => {
+            let layout = layout_of(program, params, *value)?;
+            let weights: Vec<(usize, Vec<i64>)> = rows
+                .iter()
+                .map(|row| {
+                    let neuron = &values(*weights)[row.output * inputs..][..*inputs];
+                    (row.image * inputs, neuron.to_vec())
+                })
+                .collect();
+            Action::Dense(dense::Layer::new(encoder, layout, &weights)?)
+        }
+        _ => Action::Plain,
+    })
+}
+
+/// Layout of a value in slots.
+pub(crate) fn layout_of(program: &Program, params: &LoopParams, value: usize) -> Result<Layout> {
+    let values = match program.ty(value) {
+        program::Type::Ciphertext {
+            form: program::Form::Slots(values),
+            ..
+        } => *values,
+        _ => 0,
+    };
+    Ok(Layout::new(params.bfv().n(), values)?)
+}

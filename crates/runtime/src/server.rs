@@ -1,0 +1,232 @@
+//! The server's half: runs a program on ciphertexts.
+
+use crate::client::Input;
+use crate::error::{Error, Result};
+use crate::prepared::{Action, Prepared, layout_of};
+use circuits::pack::{Sample, pack};
+use circuits::{Engine, EvaluationKeys, Value};
+use program::{Op, Type};
+use rlwe::lwe::LweBatch;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Runs one program with one client's evaluation keys. Holds no secret.
+pub struct Server<'a> {
+    prepared: &'a Prepared,
+    keys: &'a EvaluationKeys,
+}
+
+/// What a step has made.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// A ciphertext, with its predicted noise.
+    Ciphertext(Box<Value>),
+    /// LWE samples.
+    Samples(Box<LweBatch>),
+}
+
+/// News of a run.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// Step `step` begins.
+    Begin {
+        /// Number of the step.
+        step: usize,
+    },
+    /// Step `step` has ended.
+    End {
+        /// Number of the step.
+        step: usize,
+        /// What it made.
+        value: &'e Held,
+    },
+}
+
+/// Encrypted results.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// One ciphertext per `output` step.
+    pub ciphertexts: Vec<bfv::Ciphertext>,
+}
+
+/// One step of a finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepReport {
+    /// Layer and operation.
+    pub name: String,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Predicted seconds on one thread.
+    pub predicted_seconds: f64,
+}
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Steps in order.
+    pub steps: Vec<StepReport>,
+}
+
+impl<'a> Server<'a> {
+    /// A server for `prepared` with a client's keys.
+    pub fn new(prepared: &'a Prepared, keys: &'a EvaluationKeys) -> Self {
+        Self { prepared, keys }
+    }
+
+    /// Runs the program. `observe` hears of every step and stops the run by answering `false`.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]; [`Error::Image`] for a wrong number of ciphertexts; missing keys.
+    pub fn run(
+        &self,
+        input: &Input,
+        mut observe: impl FnMut(Event<'_>) -> bool,
+    ) -> Result<(Output, Report)> {
+        let program = self.prepared.program();
+        if input.ciphertexts.len() != program.placement.len() {
+            return Err(Error::Image {
+                what: "the number of encrypted inputs",
+                found: input.ciphertexts.len().to_string(),
+                expected: program.placement.len().to_string(),
+            });
+        }
+        let engine = Engine::new(self.prepared.params().bfv(), self.keys);
+        let total = program.steps.len();
+        let begin = Instant::now();
+        let last_use = last_uses(program);
+        let mut held: BTreeMap<usize, Held> = BTreeMap::new();
+        let mut output = Vec::new();
+        let mut steps = Vec::with_capacity(total);
+        for (index, step) in program.steps.iter().enumerate() {
+            let stopped = || Error::Stopped { done: index, total };
+            if !observe(Event::Begin { step: index }) {
+                return Err(stopped());
+            }
+            let started = Instant::now();
+            let made = self.step(&engine, input, &held, index)?;
+            if matches!(step.op, Op::Output { .. })
+                && let Held::Ciphertext(value) = &made
+            {
+                output.push(value.ciphertext().expect("the engine has keys").clone());
+            }
+            steps.push(StepReport {
+                name: format!("{}: {}", step.layer, step.op.name()),
+                seconds: started.elapsed().as_secs_f64(),
+                predicted_seconds: step.seconds,
+            });
+            let go_on = observe(Event::End {
+                step: index,
+                value: &made,
+            });
+            if !go_on {
+                return Err(stopped());
+            }
+            held.insert(index, made);
+            held.retain(|id, _| last_use.get(id).is_some_and(|&last| last > index));
+        }
+        let report = Report {
+            seconds: begin.elapsed().as_secs_f64(),
+            steps,
+        };
+        Ok((
+            Output {
+                ciphertexts: output,
+            },
+            report,
+        ))
+    }
+
+    fn step(
+        &self,
+        engine: &Engine<'_>,
+        input: &Input,
+        held: &BTreeMap<usize, Held>,
+        index: usize,
+    ) -> Result<Held> {
+        let (program, params) = (self.prepared.program(), self.prepared.params());
+        let step = &program.steps[index];
+        let unsupported = || Error::Unsupported {
+            step: index,
+            op: step.op.name(),
+        };
+        let ciphertext = |id: usize| match held.get(&id) {
+            Some(Held::Ciphertext(value)) => Ok(value.as_ref()),
+            _ => Err(unsupported()),
+        };
+        let level = match step.ty {
+            Type::Ciphertext { level, .. } => level,
+            Type::Samples => 0,
+        };
+        let value = match (&step.op, self.prepared.action(index)) {
+            (Op::Input { index }, _) => {
+                Value::encrypted(input.ciphertexts[*index].clone(), engine.model().fresh())
+            }
+            (Op::MulCoefficients { value, .. }, Action::Multiply(factor, squares)) => {
+                engine.mul_plain_sum(&[ciphertext(*value)?], *squares, 1, |_, _| factor.clone())?
+            }
+            (Op::AddCoefficients { value, .. }, Action::Add(term)) => {
+                let mut sum = ciphertext(*value)?.clone();
+                engine.add_plain_assign(&mut sum, || term.clone());
+                sum
+            }
+            (Op::ToSamples { value }, _) => {
+                let low = engine.switch_to(ciphertext(*value)?.clone(), 0)?;
+                let ct = low.ciphertext().ok_or_else(unsupported)?;
+                let (key, t) = (self.keys.switch()?, params.bfv().t().value());
+                let batch = LweBatch::switch(ct.rlwe(), key, params.dimension(), t)?;
+                return Ok(Held::Samples(Box::new(batch)));
+            }
+            (
+                Op::Pack {
+                    sources,
+                    start_level,
+                },
+                _,
+            ) => {
+                let mut samples = Vec::new();
+                for (id, coefficients) in sources {
+                    let Some(Held::Samples(batch)) = held.get(id) else {
+                        return Err(unsupported());
+                    };
+                    samples.extend(
+                        coefficients
+                            .iter()
+                            .map(|&coefficient| Sample { batch, coefficient }),
+                    );
+                }
+                pack(
+                    engine,
+                    params,
+                    layout_of(program, params, index)?,
+                    &samples,
+                    *start_level,
+                )?
+            }
+            (Op::Table { value, .. }, Action::Table(lut)) => lut.apply(
+                engine,
+                layout_of(program, params, *value)?,
+                ciphertext(*value)?,
+            )?,
+            (Op::Dense { value, .. }, Action::Dense(layer)) => {
+                let low = engine.drop_to(ciphertext(*value)?.clone(), level)?;
+                layer.apply(engine, &low)?
+            }
+            (Op::Output { value, .. }, _) => ciphertext(*value)?.clone(),
+            _ => return Err(unsupported()),
+        };
+        Ok(Held::Ciphertext(Box::new(value)))
+    }
+}
+
+/// For each value, the last step that reads it.
+fn last_uses(program: &program::Program) -> BTreeMap<usize, usize> {
+    let mut last = BTreeMap::new();
+    for (index, step) in program.steps.iter().enumerate() {
+        for operand in step.op.operands() {
+            last.insert(operand, index);
+        }
+    }
+    last
+}
