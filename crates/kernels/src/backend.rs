@@ -8,8 +8,8 @@ use crate::{Modulus, NttTable, Scalar};
 /// Operations on one limb: a slice of residues modulo `q`.
 ///
 /// Unless a method says otherwise, every input word lies in `[0, q)` and so does every output
-/// word; all backends therefore give the same words. Out of range inputs give unspecified words,
-/// never undefined behaviour. Lengths are free (a limb is `N` words, a test any number), except
+/// word; all backends therefore give the same words. Out of range inputs give unspecified words
+/// or, with debug assertions, a panic; never undefined behaviour. Lengths are free (a limb is `N` words, a test any number), except
 /// for the transforms.
 ///
 /// # Panics

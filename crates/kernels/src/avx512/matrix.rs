@@ -209,6 +209,13 @@ impl Tile<'_> {
         let (rows, _) = panel.as_chunks::<WIDTH>();
         let reductions = self.reductions;
         assert!(out.len() == R && (reductions.len() == R || reductions.len() == 1));
+        // Ask for the lines of the result now: a store that misses holds up later loads.
+        for row in out.iter() {
+            let target = &row[self.start..][columns.clone()];
+            for words in target.chunks(8) {
+                _mm_prefetch::<_MM_HINT_ET0>(words.as_ptr().cast());
+            }
+        }
         let mut lower = [[zero(); WIDTH]; R];
         let mut upper = [[zero(); WIDTH]; R];
         for (row, factors) in rows.iter().zip(factors) {
