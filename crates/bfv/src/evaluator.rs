@@ -5,7 +5,7 @@ use crate::encrypt::{Ciphertext, scaled};
 use crate::error::{Error, Result};
 use crate::params::Params;
 use ring::{Eval, Poly};
-use rlwe::{Decomposed, GaloisKeys, SwitchKey};
+use rlwe::{Decomposed, GaloisKeys, SwitchKey, switch_poly};
 
 /// BFV operations for one set of parameters.
 #[derive(Clone, Debug)]
@@ -219,7 +219,7 @@ impl Evaluator {
             }
             .into());
         };
-        let inner = Decomposed::new(self.params.rlwe(), d2).switch(key, Some((d0, d1)), dropped)?;
+        let inner = switch_poly(d2, key, Some([d0, d1]), dropped)?;
         Ok(Ciphertext::new(inner, product.factor()))
     }
 
@@ -234,8 +234,12 @@ impl Evaluator {
         element: usize,
         keys: &GaloisKeys,
     ) -> Result<Ciphertext> {
-        let (_, c1) = a.rlwe().pair()?;
-        self.automorphism_hoisted(a, &Decomposed::new(self.params.rlwe(), c1), element, keys)
+        if element == 1 {
+            return Ok(a.clone());
+        }
+        let (key, index) = keys.get(element)?;
+        let switched = switch_poly(a.rlwe().pair()?.1, key, None, 0)?;
+        self.permute_switched(a, switched, index)
     }
 
     /// As [`Evaluator::automorphism`], with the decomposition of `a`'s second component shared
@@ -254,7 +258,16 @@ impl Evaluator {
             return Ok(a.clone());
         }
         let (key, index) = keys.get(element)?;
-        let mut switched = decomposed.switch(key, None, 0)?;
+        self.permute_switched(a, decomposed.switch(key, None, 0)?, index)
+    }
+
+    /// The last step of an automorphism: `switched` holds the second component of `a`, switched.
+    fn permute_switched(
+        &self,
+        a: &Ciphertext,
+        mut switched: rlwe::Ciphertext,
+        index: &[u32],
+    ) -> Result<Ciphertext> {
         switched.components_mut()[0].add_assign(a.rlwe().pair()?.0);
         let parts = switched
             .components()

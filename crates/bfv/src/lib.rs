@@ -29,6 +29,7 @@ mod error;
 mod evaluator;
 pub mod noise;
 mod params;
+mod product;
 
 pub use encoder::{Encoder, Plaintext};
 pub use encrypt::{Ciphertext, PublicKey, decrypt, encrypt, measure, trivial};

@@ -142,6 +142,22 @@ impl Model {
         product
     }
 
+    /// After a scale-invariant product, before relinearisation; `same` if both are one ciphertext.
+    ///
+    /// The residual is `K r' + K' r`, with `K = t (c_0 + c_1 s) / Q` the message with its overflow: its
+    /// components are `t` times uniform values of `[-1/2, 1/2]`, which is what a rounding adds too.
+    /// The rounding of the three components comes to it; `r r'/Q` is nothing beside these.
+    pub fn scale_invariant(&self, a: Noise, b: Noise, same: bool) -> Noise {
+        let overflow = self.rounding();
+        let sum = self
+            .tensor(overflow, a, false)
+            .plus(self.tensor(overflow, b, false))
+            .times(if same { 2.0 } else { 1.0 });
+        let square = 2.0 * (self.n * 2.0 / 3.0).powi(2);
+        let last = Noise::ZERO.with(2, (self.message() * square).log2());
+        sum.plus(overflow).plus(last)
+    }
+
     /// What a division adds: `t` times the rounding of both components.
     pub fn rounding(&self) -> Noise {
         let error = self.t * self.t / 12.0;

@@ -2,6 +2,7 @@
 
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
+use crate::product::ProductTables;
 use ring::{Cache, Modulus, ToModulus};
 use rlwe::ParamsSpec;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ struct Inner {
     t: Modulus,
     encoder: Encoder,
     to_t: Cache<usize, ToModulus>,
+    product: Cache<usize, ProductTables>,
 }
 
 impl Params {
@@ -50,6 +52,7 @@ impl Params {
             rlwe,
             encoder,
             to_t: Cache::new(),
+            product: Cache::new(),
         })))
     }
 
@@ -83,6 +86,12 @@ impl Params {
         let q = self.rlwe().basis(self.rlwe().max_level()).modulus(i);
         q.inv(q.reduce(self.t().value()))
             .expect("t is no modulus of the chain")
+    }
+
+    pub(crate) fn product_tables(&self, level: usize) -> Arc<ProductTables> {
+        self.0
+            .product
+            .get_or(&level, || ProductTables::new(self, level))
     }
 
     pub(crate) fn to_t(&self, level: usize) -> Arc<ToModulus> {

@@ -66,6 +66,10 @@ impl Setup {
     /// A sample of N near-normal values has a relative deviation of 1 / sqrt(2 N) in its root mean
     /// square, 0.006 bits; the key and the messages are random too, so a tenth of a bit is given.
     fn check_noise(&self, what: &str, ct: &Ciphertext, predicted: Noise) {
+        self.check_noise_within(0.1, what, ct, predicted);
+    }
+
+    fn check_noise_within(&self, bits: f64, what: &str, ct: &Ciphertext, predicted: Noise) {
         let (size, budget) = measure(&self.params, &self.secret, ct);
         let difference = size.log2_rms - predicted.bits();
         println!(
@@ -74,7 +78,7 @@ impl Setup {
             predicted.bits()
         );
         assert!(
-            difference.abs() < 0.1,
+            difference.abs() < bits,
             "{what}: off by {difference:.3} bits"
         );
         assert!(budget > 0.0, "{what}");
@@ -178,6 +182,83 @@ fn products_of_residuals_are_exact_down_the_chain() {
         noise = s.model.switched(squared, 33.0);
         s.check_noise(&format!("square at level {level}"), &x, noise);
     }
+}
+
+#[test]
+fn scale_invariant_products_are_exact_at_any_noise() {
+    let mut s = setup(6);
+    let level = 5;
+    let key = s.secret.relinearization_key(level, &mut s.rng);
+    let (a, b) = (s.slots(), s.slots());
+    let (x, y) = (s.encrypt(&a, level), s.encrypt(&b, level));
+    let want = mul_slots(&a, &b);
+    let whole = s.eval.mul_no_relin(&x, &y).unwrap();
+    assert_eq!(whole.degree(), 2);
+    assert_eq!(s.decrypt(&whole), want);
+    let fresh = s.model.fresh();
+    let noise = s.model.scale_invariant(fresh, fresh, false);
+    s.check_noise("three components", &whole, noise);
+
+    let mut x = s.eval.mul(&x, &y, &key).unwrap();
+    let mut noise = noise
+        .plus(s.model.key_switch(level))
+        .plus(s.model.rounding());
+    assert_eq!((x.level(), x.degree(), x.factor()), (level, 1, 1));
+    assert_eq!(s.decrypt(&x), want);
+    s.check_noise("relinearised", &x, noise);
+
+    // Squares until hardly any budget is left: nothing depends on the noise being small. The residual
+    // of the d-th is a product of d independent factors c + c' s with the first residual. At each of
+    // N/2 pairs of roots their squared magnitudes, and that of s, are exponentially distributed, so
+    // the mean square has the relative variance 2^(d+1) (2d)!/d!^2 / (N/2). Three deviations are given.
+    let mut want = want;
+    let mut spread = 8.0 / (s.params.n() / 2) as f64;
+    let mut degree = 1.0;
+    while s.params.rlwe().log_q(level) - noise.bits() > 40.0 {
+        x = s.eval.mul(&x, &x, &key).unwrap();
+        want = mul_slots(&want, &want);
+        assert_eq!(s.decrypt(&x), want);
+        noise = s
+            .model
+            .scale_invariant(noise, noise, true)
+            .plus(s.model.key_switch(level))
+            .plus(s.model.rounding());
+        degree += 1.0;
+        spread *= 2.0 * (2.0 * degree) * (2.0 * degree - 1.0) / (degree * degree);
+        let bits = 0.1 + 3.0 * (1.0 + spread.sqrt()).log2() / 2.0;
+        s.check_noise_within(bits, "square", &x, noise);
+    }
+
+    // A product of residuals carries a factor; the scale-invariant one multiplies factors.
+    let (x, y) = (s.encrypt(&a, level), s.encrypt(&b, level));
+    let z = s.eval.mul_and_switch(&x, &y, &key, 1).unwrap();
+    assert_ne!(z.factor(), 1);
+    let cube = s.eval.mul(&z, &z, &key).unwrap();
+    let want = mul_slots(&a, &b);
+    assert_eq!(s.decrypt(&cube), mul_slots(&want, &want));
+
+    let level_mismatch = s.eval.mul(&x, &z, &key).unwrap_err();
+    let (left, right) = (level, level - 1);
+    assert_eq!(
+        level_mismatch,
+        rlwe::Error::LevelMismatch { left, right }.into()
+    );
+    let key = s.secret.relinearization_key(1, &mut s.rng);
+    let short = s.eval.mul(&x, &y, &key).unwrap_err();
+    assert_eq!(
+        short,
+        rlwe::Error::KeyLevel {
+            need: level,
+            have: 1
+        }
+        .into()
+    );
+    let three = s.eval.mul(&whole, &x, &key).unwrap_err();
+    let expected = rlwe::Error::Components {
+        found: 3,
+        expected: 2,
+    };
+    assert_eq!(three, expected.into());
 }
 
 #[test]

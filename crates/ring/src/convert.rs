@@ -8,6 +8,7 @@
 use crate::basis::Basis;
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Poly};
+use crate::pool;
 use kernels::{Modulus, kernels};
 
 /// Columns worked on at a time: a block of 25 limbs is 200 KB and stays in the L2 cache.
@@ -107,69 +108,94 @@ impl BasisConverter {
 
     fn convert(&self, limbs: &[&[u64]], exact: bool) -> Poly<Coeff> {
         assert_eq!(limbs.len(), self.from.len(), "one limb per modulus");
-        let n = self.from.n();
-        let mut out = Poly::zero(&self.to);
-        let mut blocks: Vec<Vec<&mut [u64]>> = Vec::new();
-        blocks.resize_with(n.div_ceil(BLOCK), Vec::new);
-        for limb in out.words_mut().chunks_exact_mut(n) {
-            for (block, part) in blocks.iter_mut().zip(limb.chunks_mut(BLOCK)) {
-                block.push(part);
-            }
-        }
+        let mut out = Poly::stale(&self.to);
+        let blocks = blocks(out.limbs_mut());
         for_each_item(blocks, |index, mut rows| {
-            let columns = index * BLOCK..((index + 1) * BLOCK).min(n);
-            self.convert_block(limbs, columns, exact, &mut rows);
+            let columns = index * BLOCK..index * BLOCK + rows[0].len();
+            let width = columns.len();
+            with_scratch(limbs.len() * width, |scratch| {
+                let mut y: Vec<&mut [u64]> = scratch.chunks_exact_mut(width).collect();
+                for (y, limb) in y.iter_mut().zip(limbs) {
+                    y.copy_from_slice(&limb[columns.clone()]);
+                }
+                self.convert_rows(&mut y, exact, &mut rows);
+            });
         });
         out
     }
 
-    fn convert_block(
+    /// As [`BasisConverter::exact`], on limbs that are not needed afterwards.
+    pub(crate) fn exact_consuming<'a>(
         &self,
-        limbs: &[&[u64]],
-        columns: std::ops::Range<usize>,
-        exact: bool,
-        out: &mut [&mut [u64]],
-    ) {
-        let width = columns.len();
-        let inner = limbs.len() + usize::from(exact);
-        let mut scratch = vec![0u64; inner * width];
-        for (i, y) in scratch
-            .chunks_exact_mut(width)
-            .take(limbs.len())
-            .enumerate()
-        {
-            y.copy_from_slice(&limbs[i][columns.clone()]);
+        limbs: impl ExactSizeIterator<Item = &'a mut [u64]>,
+    ) -> Poly<Coeff> {
+        assert_eq!(limbs.len(), self.from.len(), "one limb per modulus");
+        let mut out = Poly::stale(&self.to);
+        let blocks: Vec<_> = blocks(limbs)
+            .into_iter()
+            .zip(blocks(out.limbs_mut()))
+            .collect();
+        for_each_item(blocks, |_, (mut y, mut rows)| {
+            self.convert_rows(&mut y, true, &mut rows);
+        });
+        out
+    }
+
+    /// Converts some columns; `y` is scaled in place.
+    fn convert_rows(&self, y: &mut [&mut [u64]], exact: bool, out: &mut [&mut [u64]]) {
+        for (i, y) in y.iter_mut().enumerate() {
             kernels().scalar_mul_assign(self.from.modulus(i), y, self.hat_inverse[i]);
         }
         if exact {
-            let (y, v) = scratch.split_at_mut(limbs.len() * width);
-            quotients(y, &self.inverse, v);
-        }
-        let rows: Vec<&[u64]> = scratch.chunks_exact(width).collect();
-        let matrix = if exact {
-            &self.matrix
+            with_scratch(y[0].len(), |v| {
+                quotients(y, &self.inverse, v);
+                let rows: Vec<&[u64]> = y.iter().map(|y| &**y).chain([&*v]).collect();
+                kernels().mat_mul_into(&self.moduli, &self.matrix, &rows, out);
+            });
         } else {
-            &self.approximate
-        };
-        kernels().mat_mul_into(&self.moduli, matrix, &rows, out);
+            let rows: Vec<&[u64]> = y.iter().map(|y| &**y).collect();
+            kernels().mat_mul_into(&self.moduli, &self.approximate, &rows, out);
+        }
     }
 }
 
-/// `v[k] = round(sum_i y_i[k] / q_i)`, with `y` the rows one after another.
-///
-/// Words below 2^52 become doubles by their bits, `2^52 + y`, which every vector unit can do.
-fn quotients(y: &[u64], inverse: &[f64], v: &mut [u64]) {
-    const TWO52: f64 = 4_503_599_627_370_496.0;
-    const BITS: u64 = 0x4330_0000_0000_0000; // the bits of 2^52
-    let mut sums = vec![0.0f64; v.len()];
-    for (row, &inv) in y.chunks_exact(v.len()).zip(inverse) {
-        for (sum, &word) in sums.iter_mut().zip(row) {
-            *sum += (f64::from_bits(word | BITS) - TWO52) * inv;
+/// The columns of `limbs` in blocks: entry `b` holds block `b` of every limb.
+pub(crate) fn blocks<'a>(limbs: impl Iterator<Item = &'a mut [u64]>) -> Vec<Vec<&'a mut [u64]>> {
+    let mut blocks = Vec::new();
+    for limb in limbs {
+        blocks.resize_with(limb.len().div_ceil(BLOCK), Vec::new);
+        for (block, part) in blocks.iter_mut().zip(limb.chunks_mut(BLOCK)) {
+            block.push(part);
         }
     }
-    for (out, sum) in v.iter_mut().zip(sums) {
-        // Adding 2^52 rounds to the nearest integer and leaves it in the low bits.
-        *out = (sum + TWO52).to_bits() ^ BITS;
+    blocks
+}
+
+/// Runs `work` on words of unspecified content.
+pub(crate) fn with_scratch(len: usize, work: impl FnOnce(&mut [u64])) {
+    let mut words = pool::take(len);
+    work(&mut words);
+    pool::give(words);
+}
+
+/// `v[k] = round(sum_i y_i[k] / q_i)`, with `inverse` the doubles `1 / q_i`.
+///
+/// Words below 2^52 become doubles by their bits, `2^52 + y`, which every vector unit can do.
+pub(crate) fn quotients(y: &[&mut [u64]], inverse: &[f64], v: &mut [u64]) {
+    const TWO52: f64 = 4_503_599_627_370_496.0;
+    const BITS: u64 = 0x4330_0000_0000_0000; // the bits of 2^52
+    const STEP: usize = 64; // sums stay in the L1 cache, and in registers where there are enough
+    for (start, v) in (0..).step_by(STEP).zip(v.chunks_mut(STEP)) {
+        let mut sums = [0.0f64; STEP];
+        for (row, &inv) in y.iter().zip(inverse) {
+            for (sum, &word) in sums.iter_mut().zip(&row[start..start + v.len()]) {
+                *sum += (f64::from_bits(word | BITS) - TWO52) * inv;
+            }
+        }
+        for (out, sum) in v.iter_mut().zip(sums) {
+            // Adding 2^52 rounds to the nearest integer and leaves it in the low bits.
+            *out = (sum + TWO52).to_bits() ^ BITS;
+        }
     }
 }
 

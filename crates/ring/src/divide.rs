@@ -3,7 +3,7 @@
 
 use crate::basis::Basis;
 use crate::convert::BasisConverter;
-use crate::par::for_each_limb;
+use crate::par::for_each_item;
 use crate::poly::{Coeff, Eval, Poly};
 use kernels::kernels;
 
@@ -13,8 +13,8 @@ pub struct Divider {
     keep: Basis,
     drop: Basis,
     converter: BasisConverter,
-    /// `D^{-1} mod q_i`.
-    inverse: Vec<u64>,
+    /// `-D^{-1} mod q_i`.
+    minus_inverse: Vec<u64>,
 }
 
 impl Divider {
@@ -29,11 +29,11 @@ impl Divider {
         );
         let kept = whole.len() - dropped;
         let (keep, drop) = (whole.prefix(kept), whole.slice(kept..whole.len()));
-        let inverse = keep
+        let minus_inverse = keep
             .moduli()
             .map(|q| {
-                q.inv(drop.product_mod(q))
-                    .expect("moduli are pairwise coprime")
+                let inverse = q.inv(drop.product_mod(q));
+                q.neg(inverse.expect("moduli are pairwise coprime"))
             })
             .collect();
         Self {
@@ -41,7 +41,7 @@ impl Divider {
             converter: BasisConverter::new(&drop, &keep),
             keep,
             drop,
-            inverse,
+            minus_inverse,
         }
     }
 
@@ -55,44 +55,51 @@ impl Divider {
     /// # Panics
     /// If `c` is not over the whole basis.
     pub fn divide(&self, c: Poly<Eval>) -> Poly<Eval> {
+        self.divide_eval(c, None)
+    }
+
+    /// `round(c / D) + x`, where `minus_dx` is `-D x`.
+    ///
+    /// Costs no more transforms than [`Divider::divide`], though `x` comes in the other domain.
+    ///
+    /// # Panics
+    /// If `c` is not over the whole basis, or `minus_dx` not over what is kept.
+    pub fn divide_plus(&self, c: Poly<Eval>, minus_dx: &Poly<Coeff>) -> Poly<Eval> {
+        assert_eq!(minus_dx.basis(), &self.keep, "addend over the kept moduli");
+        self.divide_eval(c, Some(minus_dx))
+    }
+
+    /// Transforms the remainder, not the quotient: only dropped limbs leave the evaluation domain.
+    fn divide_eval(&self, mut c: Poly<Eval>, addend: Option<&Poly<Coeff>>) -> Poly<Eval> {
         assert_eq!(c.basis(), &self.whole, "input over the whole basis");
-        let n = c.n();
-        let mut words = c.into_words();
-        let mut tail = words[self.keep.len() * n..].to_vec();
-        for_each_limb(n, &mut tail, |i, a| {
-            kernels().intt(&self.drop.tables()[i], a)
+        let kept = self.keep.len();
+        let tail: Vec<_> = c.limbs_mut().skip(kept).collect();
+        for_each_item(tail, |i, a| kernels().intt(&self.drop.tables()[i], a));
+        let mut remainder = self.converter.exact_consuming(c.limbs_mut().skip(kept));
+        remainder.for_each_limb(|i, a| {
+            if let Some(addend) = addend {
+                kernels().add_assign(self.keep.modulus(i), a, addend.limb(i));
+            }
+            kernels().ntt(&self.keep.tables()[i], a);
+            self.finish_limb(i, a, c.limb(i));
         });
-        let remainder = self
-            .converter
-            .exact(&Poly::<Coeff>::wrap(&self.drop, tail))
-            .into_eval();
-        words.truncate(self.keep.len() * n);
-        let mut out = Poly::<Eval>::wrap(&self.keep, words);
-        self.finish(&mut out, remainder.words());
-        out
+        remainder.relabel()
     }
 
     /// As [`Divider::divide`], in the coefficient domain.
     ///
     /// # Panics
     /// If `c` is not over the whole basis.
-    pub fn divide_coeff(&self, c: Poly<Coeff>) -> Poly<Coeff> {
+    pub fn divide_coeff(&self, mut c: Poly<Coeff>) -> Poly<Coeff> {
         assert_eq!(c.basis(), &self.whole, "input over the whole basis");
-        let n = c.n();
-        let mut words = c.into_words();
-        let tail = Poly::<Coeff>::wrap(&self.drop, words[self.keep.len() * n..].to_vec());
-        let remainder = self.converter.exact(&tail);
-        words.truncate(self.keep.len() * n);
-        let mut out = Poly::<Coeff>::wrap(&self.keep, words);
-        self.finish(&mut out, remainder.words());
-        out
+        let kept = self.keep.len();
+        let mut remainder = self.converter.exact_consuming(c.limbs_mut().skip(kept));
+        remainder.for_each_limb(|i, a| self.finish_limb(i, a, c.limb(i)));
+        remainder
     }
 
-    fn finish<D: crate::Domain>(&self, out: &mut Poly<D>, remainder: &[u64]) {
-        let n = out.n();
-        out.for_each_limb(|i, a| {
-            let r = &remainder[i * n..][..n];
-            kernels().sub_scalar_mul_assign(self.keep.modulus(i), a, r, self.inverse[i]);
-        });
+    /// From the remainder to the quotient: `a = (c - a) / D = (a - c) (-1 / D)`.
+    fn finish_limb(&self, i: usize, a: &mut [u64], c: &[u64]) {
+        kernels().sub_scalar_mul_assign(self.keep.modulus(i), a, c, self.minus_inverse[i]);
     }
 }

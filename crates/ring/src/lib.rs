@@ -19,8 +19,11 @@ mod divide;
 mod error;
 mod par;
 mod poly;
+mod pool;
 mod primes;
 pub mod sample;
+mod scale;
+mod tensor;
 
 pub use basis::Basis;
 pub use cache::Cache;
@@ -32,3 +35,5 @@ pub use kernels::{Modulus, NttTable, eval_automorphism_index};
 pub use par::{for_each_limb, in_pool, map as par_map, threads};
 pub use poly::{Coeff, Domain, Eval, Poly};
 pub use primes::{ntt_primes, ntt_primes_avoiding};
+pub use scale::{Output, Scaler};
+pub use tensor::{gadget_product, tensor, tensor_coeff};

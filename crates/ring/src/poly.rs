@@ -3,6 +3,7 @@
 use crate::basis::Basis;
 use crate::error::{Error, Result};
 use crate::par::for_each_limb;
+use crate::pool;
 use kernels::kernels;
 use std::marker::PhantomData;
 use zeroize::Zeroize;
@@ -27,17 +28,48 @@ mod private {
 }
 
 /// Polynomial in RNS form, limb-major: word `i * N + k` is residue `k` modulo `q_i`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Poly<D> {
     data: Vec<u64>,
     basis: Basis,
     domain: PhantomData<D>,
 }
 
+impl<D> Clone for Poly<D> {
+    fn clone(&self) -> Self {
+        let mut data = pool::take(self.data.len());
+        data.copy_from_slice(&self.data);
+        Self {
+            data,
+            basis: self.basis.clone(),
+            domain: PhantomData,
+        }
+    }
+}
+
+/// The words go to the next polynomial of this size: it overwrites them.
+impl<D> Drop for Poly<D> {
+    fn drop(&mut self) {
+        pool::give(std::mem::take(&mut self.data));
+    }
+}
+
 impl<D: Domain> Poly<D> {
     /// The zero polynomial.
     pub fn zero(basis: &Basis) -> Self {
-        Self::wrap(basis, vec![0; basis.len() * basis.n()])
+        let mut out = Self::stale(basis);
+        out.data.fill(0);
+        out
+    }
+
+    /// A polynomial of unspecified words: the caller overwrites all of them.
+    pub(crate) fn stale(basis: &Basis) -> Self {
+        Self::wrap(basis, pool::take(basis.len() * basis.n()))
+    }
+
+    /// The same words, said to be in another domain.
+    pub(crate) fn relabel<E: Domain>(mut self) -> Poly<E> {
+        Poly::wrap(&self.basis, std::mem::take(&mut self.data))
     }
 
     pub(crate) fn wrap(basis: &Basis, data: Vec<u64>) -> Self {
@@ -96,8 +128,13 @@ impl<D: Domain> Poly<D> {
     }
 
     /// The residues themselves, limb after limb.
-    pub fn into_words(self) -> Vec<u64> {
-        self.data
+    pub fn into_words(mut self) -> Vec<u64> {
+        std::mem::take(&mut self.data)
+    }
+
+    /// The limbs in order, to be changed apart from each other; the caller keeps residues in range.
+    pub fn limbs_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [u64]> {
+        self.data.chunks_exact_mut(self.basis.n())
     }
 
     /// Residues modulo `q_i`, in `[0, q_i)`.
@@ -168,16 +205,16 @@ impl<D: Domain> Poly<D> {
     /// # Panics
     /// If a limb has another modulus than its place in `basis`.
     pub fn select(&self, basis: &Basis, limb_of: impl Fn(usize) -> usize) -> Self {
-        let mut words = Vec::with_capacity(basis.len() * basis.n());
+        let mut out = Self::stale(basis);
         for (i, q) in basis.moduli().enumerate() {
             assert_eq!(
                 q,
                 self.basis.modulus(limb_of(i)),
                 "limb {i} of the selection"
             );
-            words.extend_from_slice(self.limb(limb_of(i)));
+            out.limb_mut(i).copy_from_slice(self.limb(limb_of(i)));
         }
-        Self::wrap(basis, words)
+        out
     }
 
     /// `self += scalar * other`, the scalar given as a signed integer.
@@ -195,9 +232,10 @@ impl<D: Domain> Poly<D> {
 
     /// A copy of the first `limbs` limbs.
     pub fn prefix(&self, limbs: usize) -> Self {
-        let basis = self.basis.prefix(limbs);
-        let data = self.data[..limbs * basis.n()].to_vec();
-        Self::wrap(&basis, data)
+        let mut out = Self::stale(&self.basis.prefix(limbs));
+        let words = out.data.len();
+        out.data.copy_from_slice(&self.data[..words]);
+        out
     }
 
     fn zip_limbs(
@@ -222,7 +260,7 @@ impl Poly<Coeff> {
             basis.n(),
             "one coefficient per power of X"
         );
-        let mut poly = Self::zero(basis);
+        let mut poly = Self::stale(basis);
         let moduli = basis.clone();
         poly.for_each_limb(|i, limb| {
             let q = moduli.modulus(i);
@@ -237,12 +275,12 @@ impl Poly<Coeff> {
     pub fn into_eval(mut self) -> Poly<Eval> {
         let basis = self.basis.clone();
         self.for_each_limb(|i, a| kernels().ntt(&basis.tables()[i], a));
-        Poly::wrap(&basis, self.data)
+        self.relabel()
     }
 
     /// `X -> X^g`, `g` odd.
     pub fn automorphism(&self, g: usize) -> Self {
-        let mut out = Self::zero(&self.basis);
+        let mut out = Self::stale(&self.basis);
         out.for_each_limb(|i, o| {
             kernels().automorphism_into(self.basis.modulus(i), o, self.limb(i), g);
         });
@@ -255,7 +293,17 @@ impl Poly<Eval> {
     pub fn into_coeff(mut self) -> Poly<Coeff> {
         let basis = self.basis.clone();
         self.for_each_limb(|i, a| kernels().intt(&basis.tables()[i], a));
-        Poly::wrap(&basis, self.data)
+        self.relabel()
+    }
+
+    /// As [`Poly::into_coeff`], the polynomial itself kept.
+    pub fn to_coeff(&self) -> Poly<Coeff> {
+        let mut out = Poly::stale(&self.basis);
+        out.for_each_limb(|i, a| {
+            a.copy_from_slice(self.limb(i));
+            kernels().intt(&self.basis.tables()[i], a);
+        });
+        out
     }
 
     /// `self *= other`.
@@ -266,7 +314,7 @@ impl Poly<Eval> {
     /// `self * other`.
     pub fn mul(&self, other: &Self) -> Self {
         assert_eq!(self.basis, other.basis, "operands over one basis");
-        let mut out = Self::zero(&self.basis);
+        let mut out = Self::stale(&self.basis);
         out.for_each_limb(|i, o| {
             kernels().mul_into(self.basis.modulus(i), o, self.limb(i), other.limb(i));
         });
@@ -296,7 +344,7 @@ impl Poly<Eval> {
         basis: &Basis,
         factors: impl Fn(usize) -> (Vec<&'a [u64]>, Vec<&'a [u64]>) + Sync,
     ) -> Self {
-        let mut out = Self::zero(basis);
+        let mut out = Self::stale(basis);
         out.for_each_limb(|i, o| {
             let (left, right) = factors(i);
             kernels().dot_into(basis.modulus(i), o, &left, &right);
@@ -306,7 +354,7 @@ impl Poly<Eval> {
 
     /// `X -> X^g` by the permutation [`kernels::eval_automorphism_index`] gives for `g`.
     pub fn permuted(&self, index: &[u32]) -> Self {
-        let mut out = Self::zero(&self.basis);
+        let mut out = Self::stale(&self.basis);
         out.for_each_limb(|i, o| kernels().permute_into(o, self.limb(i), index));
         out
     }

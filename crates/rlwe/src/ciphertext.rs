@@ -139,10 +139,8 @@ impl Ciphertext {
         let dropped = self.level() - level;
         if dropped > 0 {
             let divider = params.divider(self.level(), dropped);
-            for c in &mut self.components {
-                let whole = std::mem::replace(c, Poly::zero(&params.basis(0).clone()));
-                *c = divider.divide(whole);
-            }
+            let whole = std::mem::take(&mut self.components);
+            self.components = whole.into_iter().map(|c| divider.divide(c)).collect();
         }
         Ok(())
     }

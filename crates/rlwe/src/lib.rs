@@ -25,4 +25,4 @@ pub use ciphertext::Ciphertext;
 pub use error::{Error, Result};
 pub use keys::{GaloisKeys, SecretKey, SwitchKey};
 pub use params::{Params, ParamsSpec};
-pub use switch::Decomposed;
+pub use switch::{Decomposed, switch_coeff, switch_poly};

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::keys::{SecretKey, SwitchKey};
 use crate::params::{Params, ParamsSpec};
 use crate::security::{SECURITY_BITS, max_log_qp};
-use crate::switch::Decomposed;
+use crate::switch::switch_poly;
 use rand::CryptoRng;
 use ring::sample;
 use zeroize::Zeroize;
@@ -134,11 +134,11 @@ impl LweBatch {
                 right: 0,
             });
         }
-        let mut switched = Decomposed::new(key.params(), c1).switch(key, None, 0)?;
+        let mut switched = switch_poly(c1, key, None, 0)?;
         switched.components_mut()[0].add_assign(c0);
         let q = c0.basis().modulus(0).value();
         let [body, mask] = [0, 1].map(|part| {
-            let coeff = switched.components()[part].clone().into_coeff();
+            let coeff = switched.components()[part].to_coeff();
             coeff.limb(0).iter().map(|&c| round_to(c, q, t)).collect()
         });
         Ok(Self {

@@ -15,7 +15,7 @@ use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
 use crate::keys::SwitchKey;
 use crate::params::Params;
-use ring::{BasisConverter, Eval, Poly};
+use ring::{BasisConverter, Coeff, Eval, Poly, gadget_product};
 use std::ops::Range;
 
 /// Tables of key switching at one level.
@@ -59,6 +59,155 @@ impl SwitchTables {
     }
 }
 
+impl SwitchTables {
+    /// The limbs of `d` cut into digits, each raised to the limbs of `Q_l P` that are not its own.
+    fn raise(&self, d: &Poly<Coeff>) -> Vec<Poly<Coeff>> {
+        self.digits
+            .iter()
+            .map(|digit| {
+                let limbs: Vec<&[u64]> = digit.limbs.clone().map(|i| d.limb(i)).collect();
+                digit.mod_up.approx_limbs(&limbs)
+            })
+            .collect()
+    }
+}
+
+/// Checks that `key` serves a polynomial at `level` of which `dropped` limbs are to go.
+fn check(key: &SwitchKey, level: usize, dropped: usize) -> Result<()> {
+    if key.level() < level {
+        return Err(Error::KeyLevel {
+            need: level,
+            have: key.level(),
+        });
+    }
+    if dropped > level {
+        return Err(Error::LevelTooLow {
+            need: dropped,
+            have: level,
+        });
+    }
+    Ok(())
+}
+
+/// Switches `d` to the key's target, as [`Decomposed::switch`] does, but for one key only: no digit
+/// is kept.
+///
+/// # Errors
+/// As [`Decomposed::switch`].
+///
+/// # Panics
+/// If `d` is over other moduli than those of the key's parameters.
+pub fn switch_poly(
+    d: &Poly<Eval>,
+    key: &SwitchKey,
+    carry: Option<[&Poly<Eval>; 2]>,
+    dropped: usize,
+) -> Result<Ciphertext> {
+    let level = d.limbs() - 1;
+    check(key, level, dropped)?;
+    let params = key.params();
+    assert_eq!(
+        d.basis(),
+        params.basis(level),
+        "operand over the moduli of the key"
+    );
+    let tables = params.switch_tables(level);
+    let mut raised = tables.raise(&d.to_coeff());
+    let digits = tables.by_limb(&mut raised, None);
+    let sums = tables.product(params, digits, |i| (i <= level).then(|| d.limb(i)), key);
+    let divider = params.special_divider(level, dropped);
+    let mut parts = Vec::with_capacity(2);
+    for (part, mut sum) in sums.into_iter().enumerate() {
+        if let Some(carry) = carry {
+            sum.add_scaled_prefix(carry[part], |i| tables.special_product[i]);
+        }
+        parts.push(divider.divide(sum));
+    }
+    Ok(Ciphertext::new(parts))
+}
+
+/// Switches `d` to the key's target at the same level and adds `x`, given as `minus_px`: its two
+/// components times `-P`.
+///
+/// # Errors
+/// [`Error::KeyLevel`] if the key was made for lower levels.
+///
+/// # Panics
+/// If `d` is over other moduli than those of the key's parameters.
+pub fn switch_coeff(
+    mut d: Poly<Coeff>,
+    key: &SwitchKey,
+    minus_px: [&Poly<Coeff>; 2],
+) -> Result<Ciphertext> {
+    let level = d.limbs() - 1;
+    check(key, level, 0)?;
+    let params = key.params();
+    assert_eq!(
+        d.basis(),
+        params.basis(level),
+        "operand over the moduli of the key"
+    );
+    let tables = params.switch_tables(level);
+    let mut raised = tables.raise(&d);
+    let digits = tables.by_limb(&mut raised, Some(&mut d));
+    let sums = tables.product(params, digits, |_| None, key);
+    let divider = params.special_divider(level, 0);
+    let parts = sums
+        .into_iter()
+        .zip(minus_px)
+        .map(|(sum, minus_px)| divider.divide_plus(sum, minus_px))
+        .collect();
+    Ok(Ciphertext::new(parts))
+}
+
+impl SwitchTables {
+    /// For every limb of `Q_l P` the digits raised to it, in order, and last the limb of `own`.
+    fn by_limb<'a>(
+        &self,
+        raised: &'a mut [Poly<Coeff>],
+        own: Option<&'a mut Poly<Coeff>>,
+    ) -> Vec<Vec<&'a mut [u64]>> {
+        let mut lists: Vec<Vec<&mut [u64]>> = Vec::new();
+        for (poly, digit) in raised.iter_mut().zip(&self.digits) {
+            lists.resize_with(poly.limbs() + digit.limbs.len(), Vec::new);
+            let others = (0..lists.len()).filter(|i| !digit.limbs.contains(i));
+            for (i, limb) in others.zip(poly.limbs_mut()) {
+                lists[i].push(limb);
+            }
+        }
+        if let Some(own) = own {
+            for (list, limb) in lists.iter_mut().zip(own.limbs_mut()) {
+                list.push(limb);
+            }
+        }
+        lists
+    }
+
+    /// `sum_j digit_j key_j` over `Q_l P`, both components.
+    fn product<'a>(
+        &self,
+        params: &Params,
+        digits: Vec<Vec<&mut [u64]>>,
+        own: impl Fn(usize) -> Option<&'a [u64]> + Sync,
+        key: &'a SwitchKey,
+    ) -> [Poly<Eval>; 2] {
+        let level = self.special_product.len() - 1;
+        let skipped = key.level() - level;
+        gadget_product(&params.extended(level), digits, own, |i| {
+            let key_limb = if i <= level { i } else { i + skipped };
+            let own_last = |j: &usize| self.digits[*j].limbs.contains(&i);
+            let mut order: Vec<usize> = (0..self.digits.len()).collect();
+            order.sort_by_key(own_last);
+            [0, 1].map(|part| {
+                order
+                    .iter()
+                    .map(|&j| key.digit(j, part).limb(key_limb))
+                    .collect()
+            })
+        })
+    }
+}
+
 /// The digits of one polynomial, raised to `Q_l P`: shared by every key switch that starts from it.
 pub struct Decomposed {
     params: Params,
@@ -76,22 +225,22 @@ impl Decomposed {
     /// `d` is over the basis of one of the levels of `params`. Cost: one inverse NTT per limb of
     /// `d`, and per digit an NTT for each limb of `Q_l P` that is not its own.
     pub fn new(params: &Params, d: &Poly<Eval>) -> Self {
-        let level = d.limbs() - 1;
-        let tables = params.switch_tables(level);
-        let coeff = d.clone().into_coeff();
-        let raised = tables
-            .digits
-            .iter()
-            .map(|digit| {
-                let limbs: Vec<&[u64]> = digit.limbs.clone().map(|i| coeff.limb(i)).collect();
-                digit.mod_up.approx_limbs(&limbs).into_eval()
-            })
-            .collect();
+        Self::build(params, &d.to_coeff(), d.clone())
+    }
+
+    /// As [`Decomposed::new`], from the coefficient domain: an NTT per limb instead of an inverse one.
+    pub fn from_coeff(params: &Params, d: Poly<Coeff>) -> Self {
+        Self::build(params, &d.clone(), d.into_eval())
+    }
+
+    fn build(params: &Params, coeff: &Poly<Coeff>, own: Poly<Eval>) -> Self {
+        let level = own.limbs() - 1;
+        let raised = params.switch_tables(level).raise(coeff);
         Self {
             params: params.clone(),
             level,
-            own: d.clone(),
-            raised,
+            own,
+            raised: raised.into_iter().map(Poly::into_eval).collect(),
         }
     }
 
@@ -128,18 +277,7 @@ impl Decomposed {
         carry: Option<(&Poly<Eval>, &Poly<Eval>)>,
         dropped: usize,
     ) -> Result<Ciphertext> {
-        if key.level() < self.level {
-            return Err(Error::KeyLevel {
-                need: self.level,
-                have: key.level(),
-            });
-        }
-        if dropped > self.level {
-            return Err(Error::LevelTooLow {
-                need: dropped,
-                have: self.level,
-            });
-        }
+        check(key, self.level, dropped)?;
         let carry = carry.map(|(c0, c1)| [c0, c1]);
         let divider = self.params.special_divider(self.level, dropped);
         let parts = (0..2)

@@ -1,0 +1,111 @@
+//! Memory of polynomials, used again instead of given back.
+//!
+//! A product at N = 2^15 works on some 300 limbs of 256 KB. Fresh pages for them cost more than the
+//! arithmetic on them, so a dropped polynomial leaves its words here for the next one.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Words kept at most: 256 MiB, about three products at once at the largest parameters in use.
+const MAX_WORDS: usize = 1 << 25;
+/// Smaller buffers are left to the allocator, which keeps them by itself.
+const MIN_WORDS: usize = 1 << 13;
+
+/// Buffers waiting for use, the longest unused first.
+struct Pool {
+    free: VecDeque<Vec<u64>>,
+    words: usize,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool::new());
+
+fn pool() -> MutexGuard<'static, Pool> {
+    // Nothing in here panics between two changes that belong together.
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `len` words of unspecified content.
+pub(crate) fn take(len: usize) -> Vec<u64> {
+    let found = if len < MIN_WORDS {
+        None
+    } else {
+        pool().take(len)
+    };
+    match found {
+        Some(mut words) => {
+            words.resize(len, 0);
+            words
+        }
+        None => vec![0; len],
+    }
+}
+
+/// Leaves `words` for a later [`take`].
+pub(crate) fn give(words: Vec<u64>) {
+    if (MIN_WORDS..=MAX_WORDS).contains(&words.capacity()) {
+        let excess = pool().give(words);
+        drop(excess); // outside of the lock: giving memory back takes long
+    }
+}
+
+impl Pool {
+    const fn new() -> Self {
+        Self {
+            free: VecDeque::new(),
+            words: 0,
+        }
+    }
+
+    /// The latest buffer of this capacity.
+    fn take(&mut self, capacity: usize) -> Option<Vec<u64>> {
+        let place = self.free.iter().rposition(|v| v.capacity() == capacity)?;
+        let found = self.free.remove(place)?;
+        self.words -= capacity;
+        Some(found)
+    }
+
+    /// Adds a buffer, and hands out those that are too many now.
+    fn give(&mut self, words: Vec<u64>) -> Vec<Vec<u64>> {
+        self.words += words.capacity();
+        self.free.push_back(words);
+        let mut excess = Vec::new();
+        while self.words > MAX_WORDS {
+            let oldest = self.free.pop_front().expect("the sum counts the buffers");
+            self.words -= oldest.capacity();
+            excess.push(oldest);
+        }
+        excess
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_buffer_comes_back_whole() {
+        const LEN: usize = MIN_WORDS + 1; // a length nothing else in this process has
+        let mut words = take(LEN);
+        words.fill(7);
+        words.truncate(5);
+        give(words);
+        let words = take(LEN);
+        assert_eq!(words.len(), LEN);
+    }
+
+    #[test]
+    fn a_pool_has_a_limit_and_gives_up_the_oldest() {
+        const LEN: usize = MAX_WORDS / 8;
+        let mut pool = Pool::new();
+        for i in 0..11 {
+            let mut words = Vec::with_capacity(LEN);
+            words.push(i);
+            let excess = pool.give(words);
+            assert_eq!(excess.len(), usize::from(i >= 8));
+            assert!(excess.iter().all(|v| v[0] == i - 8));
+        }
+        assert_eq!(pool.take(LEN + 1), None);
+        assert_eq!(pool.take(LEN), Some(vec![10]));
+        assert_eq!(pool.words, 7 * LEN);
+    }
+}
