@@ -140,37 +140,34 @@ pub(crate) fn first_layer(
 /// Packs samples, and applies the layer's table.
 pub(crate) fn table(
     b: &mut Builder<'_>,
-    layer: &Layer,
+    polynomial: &[i64],
     sources: Vec<(ValueId, Vec<usize>)>,
     layout: Layout,
     plan: &TablePlan,
 ) -> Result<ValueId> {
-    let polynomial = polynomial(b, layer)?;
-    let polynomial = b.constant("table", polynomial);
+    let polynomial = b.constant("table", polynomial.to_vec());
     let packed = b.pack(sources, layout, plan.start_level)?;
     b.table(packed, layout, polynomial, plan.shape)
 }
 
-/// The table as a polynomial, right on the accumulator's range and as far beyond as noise reaches.
-fn polynomial(b: &Builder<'_>, layer: &Layer) -> Result<Vec<i64>> {
-    let (t, bound) = (b.params().bfv().t(), table_bound(b, layer));
-    let lut = layer
-        .lut
-        .as_ref()
-        .expect("the caller asks for layers with a table");
-    let coefficients = lut::interpolate(t, bound, |x| lut.apply(x))?;
-    Ok(coefficients.into_iter().map(|c| c as i64).collect())
-}
-
-fn table_bound(b: &Builder<'_>, layer: &Layer) -> i64 {
-    let half = (b.params().bfv().t().value() as i64 - 1) / 2;
-    let margin = (NOISE_DEVIATIONS * b.params().rounding_sigma()).ceil() as i64;
-    (layer.bound + margin).min(half)
-}
-
-/// Number of coefficients of a layer's table.
-pub(crate) fn table_len(b: &Builder<'_>, layer: &Layer) -> usize {
-    2 * table_bound(b, layer) as usize + 1
+/// The tables as polynomials, by layer: right on the accumulators' range and as far beyond as noise
+/// reaches.
+pub(crate) fn tables(network: &IntNetwork, params: &circuits::LoopParams) -> Result<Vec<Vec<i64>>> {
+    let t = params.bfv().t();
+    let half = (t.value() as i64 - 1) / 2;
+    let margin = (NOISE_DEVIATIONS * params.rounding_sigma()).ceil() as i64;
+    network
+        .layers
+        .iter()
+        .map(|layer| match &layer.lut {
+            None => Ok(Vec::new()),
+            Some(lut) => {
+                let bound = (layer.bound + margin).min(half);
+                let coefficients = lut::interpolate(t, bound, |x| lut.apply(x))?;
+                Ok(coefficients.into_iter().map(|c| c as i64).collect())
+            }
+        })
+        .collect()
 }
 
 /// Values that a layer makes for a batch, in a layout.
@@ -269,8 +266,8 @@ pub(crate) fn network(
     b: &mut Builder<'_>,
     network: &IntNetwork,
     batch: usize,
-    placement: &Placement,
-    mut plan: impl FnMut(&Builder<'_>, usize, &Layer, Layout) -> Result<TablePlan>,
+    (placement, tables): (&Placement, &[Vec<i64>]),
+    mut plan: impl FnMut(usize, Layout) -> Result<TablePlan>,
 ) -> Result<()> {
     let mut sources = first_layer(b, &network.layers[0], placement, batch)?;
     for (index, layer) in network.layers.iter().enumerate() {
@@ -278,9 +275,9 @@ pub(crate) fn network(
             break;
         };
         let layout = layout(b.params(), layer, batch)?;
-        let chosen = plan(b, index, layer, layout)?;
+        let chosen = plan(index, layout)?;
         b.layer(&layer.name);
-        let activations = table(b, layer, sources, layout, &chosen)?;
+        let activations = table(b, &tables[index], sources, layout, &chosen)?;
         let results = dense(b, next, activations, layout, batch)?;
         if next.lut.is_none() {
             for (value, rows) in results {

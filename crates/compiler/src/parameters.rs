@@ -33,11 +33,16 @@ const END_LEVEL: usize = 1;
 /// Longest chain tried.
 const MAX_LIMBS: usize = 24;
 
+/// What depends on no parameters: the placement of the images, and the tables' polynomials by layer.
+type Fixed<'a> = (&'a Placement, &'a [Vec<i64>]);
+
 /// Compiles with the best parameters found.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
     let placement = layers::placement(network, N)?;
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
-    let plans = plan_tables(network, options.batch, &placement, &trial)?;
+    let tables = layers::tables(network, &trial)?;
+    let fixed = (&placement, tables.as_slice());
+    let plans = plan_tables(network, options.batch, fixed, &trial)?;
     let limbs = plans
         .iter()
         .map(|p| p.start_level + 1)
@@ -48,8 +53,8 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> 
     let mut last = None;
     for (special, digit_limbs) in cuts(limbs) {
         let attempt = loop_params(limbs, special, digit_limbs, false).and_then(|params| {
-            let plans = plan_tables(network, options.batch, &placement, &params)?;
-            build(network, options, &placement, &params, &plans)
+            let plans = plan_tables(network, options.batch, fixed, &params)?;
+            build(network, options, fixed, &params, &plans)
         });
         match attempt {
             Ok(program) => {
@@ -118,22 +123,16 @@ fn loop_params(
 fn plan_tables(
     network: &IntNetwork,
     batch: usize,
-    placement: &Placement,
+    fixed: Fixed<'_>,
     params: &LoopParams,
 ) -> Result<Vec<TablePlan>> {
     let mut plans = Vec::new();
     let mut builder = Builder::new(params);
-    layers::network(
-        &mut builder,
-        network,
-        batch,
-        placement,
-        |b, _, layer, layout| {
-            let plan = plan_table(layer, layout, params, layers::table_len(b, layer))?;
-            plans.push(plan);
-            Ok(plan)
-        },
-    )?;
+    layers::network(&mut builder, network, batch, fixed, |index, layout| {
+        let plan = plan_table(&network.layers[index], layout, params, fixed.1[index].len())?;
+        plans.push(plan);
+        Ok(plan)
+    })?;
     Ok(plans)
 }
 
@@ -193,18 +192,14 @@ fn run_dry(
 fn build(
     network: &IntNetwork,
     options: Options,
-    placement: &Placement,
+    fixed: Fixed<'_>,
     params: &LoopParams,
     plans: &[TablePlan],
 ) -> Result<Program> {
     let mut builder = Builder::new(params);
-    layers::network(
-        &mut builder,
-        network,
-        options.batch,
-        placement,
-        |_, index, _, _| Ok(plans[index]),
-    )?;
+    layers::network(&mut builder, network, options.batch, fixed, |index, _| {
+        Ok(plans[index])
+    })?;
     let Built {
         constants,
         steps,
@@ -212,7 +207,7 @@ fn build(
         margin_bits,
     } = builder.finish();
     needs.switch();
-    let placement = placement.starts(options.batch);
+    let placement = fixed.0.starts(options.batch);
     let spec = params.bfv().rlwe().spec();
     let program = Program {
         format: String::new(),

@@ -51,9 +51,9 @@ fn newton(t: &Modulus, bound: i64, mut values: Vec<u64>) -> Vec<u64> {
         // out = out * (x - (x_0 + k)) + values[k]
         let negated = t.from_i64(bound - k as i64);
         for i in (1..len - k).rev() {
-            out[i] = (out[i - 1] + negated * out[i]) % q;
+            out[i] = t.reduce(out[i - 1] + negated * out[i]);
         }
-        out[0] = (negated * out[0] + values[k]) % q;
+        out[0] = t.reduce(negated * out[0] + values[k]);
     }
     out
 }
