@@ -110,10 +110,11 @@ impl Diagonals {
         self.values.is_empty()
     }
 
+    /// Columns are a power of two, so the row is the bit above them.
     fn source(&self, offset: Offset, slot: usize) -> usize {
         let columns = self.slots / 2;
-        let row = (slot / columns) ^ usize::from(offset.swap);
-        row * columns + (slot + offset.steps) % columns
+        let swap = usize::from(offset.swap) * columns;
+        ((slot & columns) ^ swap) | ((slot + offset.steps) & (columns - 1))
     }
 }
 

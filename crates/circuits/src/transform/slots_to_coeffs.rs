@@ -195,8 +195,8 @@ fn butterflies(encoder: &Encoder, h: usize) -> Diagonals {
         exponent = exponent * 5 % order;
     }
     let place = |slot: usize| {
-        let (row, j) = (slot / columns, slot % (2 * h));
-        (j < h, twiddles[row][j % h])
+        let (row, j) = (usize::from(slot >= columns), slot & (2 * h - 1));
+        (j < h, twiddles[row][j & (h - 1)])
     };
     let steps = |steps: usize| Offset { swap: false, steps };
     let mut map = Diagonals::zero(slots);

@@ -1,0 +1,204 @@
+//! Full-size, 128-bit secure parameters, and how noise is held to its prediction.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "a module of several test binaries, none of which uses all of it"
+)]
+
+use bfv::noise::Noise;
+use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
+use circuits::lut::Shape;
+use circuits::{ClientKeys, Engine, EvaluationKeys, Layout, LoopParams, Value};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use ring::{ntt_primes, ntt_primes_avoiding};
+use rlwe::ParamsSpec;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+pub const N: usize = 1 << 15;
+pub const T: u64 = T_FERMAT;
+pub const DIMENSION: usize = 2048;
+
+/// A wrong slot must be rarer than `2^-40` in every ciphertext.
+pub const RARE: f64 = -40.0;
+
+/// One of these tests at a time: each uses all threads and up to 2 GB.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Client, parameters and random numbers of one test.
+pub struct Setup {
+    pub params: LoopParams,
+    pub keys: ClientKeys,
+    pub rng: ChaCha20Rng,
+    seed: u64,
+}
+
+/// A chain of 26 bits and `limbs - 1` times 33, digits of four limbs, special moduli of 3 * 49
+/// bits: 800 bits of 868 at 20 limbs.
+pub fn setup(limbs: usize, seed: u64) -> Setup {
+    let mut q = ntt_primes(26, N, 1).unwrap();
+    q.extend(ntt_primes(33, N, limbs - 1).unwrap());
+    let p = ntt_primes_avoiding(49, N, 3, &q).unwrap();
+    let spec = ParamsSpec {
+        n: N,
+        q,
+        p,
+        digit_limbs: limbs.min(4),
+    };
+    let bfv = Params::new(&spec, T).unwrap();
+    let small = ntt_primes(27, N, 1).unwrap()[0];
+    let params = LoopParams::new(&bfv, small, DIMENSION).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    println!(
+        "N = {N}, t = {T}, {limbs} limbs, log2(QP) = {:.0}, LWE dimension {DIMENSION}, seed {seed}",
+        bfv.rlwe().log_qp()
+    );
+    Setup {
+        keys: ClientKeys::generate(&params, &mut rng),
+        params,
+        rng,
+        seed,
+    }
+}
+
+impl Setup {
+    pub fn bfv(&self) -> &Params {
+        self.params.bfv()
+    }
+
+    pub fn top(&self) -> usize {
+        self.bfv().rlwe().max_level()
+    }
+
+    pub fn residues(&mut self, count: usize) -> Vec<u64> {
+        (0..count).map(|_| self.rng.random_range(0..T)).collect()
+    }
+
+    /// A random table over the whole of `Z_t`, by residue.
+    pub fn table(&mut self) -> Vec<i64> {
+        (0..T).map(|_| self.rng.random_range(0..T as i64)).collect()
+    }
+
+    pub fn encrypt(&mut self, message: &Plaintext, level: usize) -> Value {
+        let seed = Seed::random(&mut self.rng);
+        let secret = self.keys.secret();
+        let bfv = self.params.bfv();
+        let ct = encrypt(bfv, secret, message, level, (&seed, 0), &mut self.rng);
+        Value::encrypted(ct, Engine::dry(bfv).model().fresh())
+    }
+
+    pub fn encrypt_slots(&mut self, slots: &[u64], level: usize) -> Value {
+        let message = self.bfv().encoder().slots_to_plaintext(slots);
+        self.encrypt(&message, level)
+    }
+
+    pub fn coefficients(&self, value: &Value) -> Vec<u64> {
+        let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value));
+        message.coefficients().to_vec()
+    }
+
+    pub fn slots(&self, value: &Value) -> Vec<u64> {
+        let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value));
+        self.bfv().encoder().slots_of(&message)
+    }
+
+    /// The keys that a dry run of `circuit` asks for.
+    pub fn keys_for<R>(&mut self, circuit: impl Fn(&Engine<'_>) -> R) -> EvaluationKeys {
+        let dry = Engine::dry(self.params.bfv());
+        circuit(&dry);
+        self.keys
+            .evaluation_keys(&dry.needs(), &mut self.rng)
+            .unwrap()
+    }
+
+    /// The shape of least predicted time for `len` coefficients, `segments` given.
+    pub fn shape(&self, len: usize, layout: Layout, segments: usize) -> Shape {
+        let dry_seconds = |shape: &Shape| {
+            let engine = Engine::dry(self.bfv());
+            let x = Value::dry(self.top(), engine.model().fresh());
+            let lut = circuits::lut::Lut::new(vec![1; len], *shape).ok()?;
+            lut.apply(&engine, layout, &x).ok()?;
+            Some((engine.counts().seconds(N), *shape))
+        };
+        Shape::candidates(len, layout)
+            .iter()
+            .filter(|shape| shape.segments == segments)
+            .filter_map(dry_seconds)
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("a shape fits the chain")
+            .1
+    }
+
+    /// Holds the noise of `value` to its prediction from both sides, and the probability of a
+    /// wrong slot below [`RARE`].
+    ///
+    /// A root mean square over `N` near-normal samples deviates by `1/sqrt(2N)`, 0.006 bits, and the
+    /// norm of a key with `2N/3` nonzero coefficients by `sqrt(1/(8N))` of itself, 0.003. A tenth of a
+    /// bit is more than ten deviations of both, and a seventh of the half bit that one forgotten
+    /// rounding makes.
+    pub fn check_noise(&self, step: &str, value: &Value) {
+        self.check_noise_as(step, value, value.noise(), 0.1);
+    }
+
+    pub fn check_noise_as(&self, step: &str, value: &Value, predicted: Noise, tolerance: f64) {
+        let (size, budget) = measure(self.bfv(), self.keys.secret(), ciphertext(value));
+        let rlwe = self.bfv().rlwe();
+        let margin = rlwe.log_q(value.level()) - 1.0 - predicted.bits();
+        let wrong = log2_wrong_slot(margin);
+        println!(
+            "{step}: level {}, noise {:.2} bits, predicted {:.2}, budget {budget:.1}, margin {:.1}, \
+             wrong slot below 2^{:.0}",
+            value.level(),
+            size.log2_rms,
+            predicted.bits(),
+            Engine::dry(self.bfv()).margin_bits(value),
+            wrong.max(-999.0)
+        );
+        let off = size.log2_rms - predicted.bits();
+        assert!(
+            off.abs() <= tolerance,
+            "{step}: off by {off:.3} bits, seed {}",
+            self.seed
+        );
+        assert!(budget > 0.0, "{step}: no budget, seed {}", self.seed);
+        assert!(
+            wrong < RARE,
+            "{step}: a wrong slot has probability 2^{wrong:.1}"
+        );
+    }
+}
+
+/// log2 of a bound on the probability that one of `N` coefficients of a normal residual exceeds
+/// `Q/2`, where `margin = log2(Q/2) - log2(rms)`: with `x = 2^margin` deviations to `Q/2`, each does so with
+/// `P(|g| > x) < 2 exp(-x^2/2) / (x sqrt(2 pi))`. One wrong coefficient makes slots wrong.
+pub fn log2_wrong_slot(margin: f64) -> f64 {
+    let x = margin.exp2();
+    let one = 1.0
+        - x * x / 2.0 * std::f64::consts::LOG2_E
+        - (x * (2.0 * std::f64::consts::PI).sqrt()).log2();
+    (N as f64).log2() + one
+}
+
+pub fn ciphertext(value: &Value) -> &Ciphertext {
+    value.ciphertext().expect("not a dry run")
+}
+
+/// Standard deviation of centred errors modulo `t`.
+pub fn deviation(errors: impl ExactSizeIterator<Item = i64>) -> f64 {
+    let count = errors.len() as f64;
+    let sum: f64 = errors.map(|e| (e as f64).powi(2)).sum();
+    (sum / count).sqrt()
+}
+
+pub fn timed<R>(what: &str, work: impl FnOnce() -> R) -> R {
+    let start = Instant::now();
+    let result = work();
+    println!("{what}: {:.2} s", start.elapsed().as_secs_f64());
+    result
+}

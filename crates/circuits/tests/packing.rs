@@ -1,0 +1,65 @@
+//! Do packed slots hold exactly the phases of the LWE samples, in every copy?
+
+mod common;
+
+use circuits::pack::{Sample, pack};
+use circuits::{Engine, Layout};
+use common::{DIMENSION, N, T, alone, ciphertext, deviation, setup, timed};
+use rlwe::lwe::LweBatch;
+
+#[test]
+fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
+    let _alone = alone();
+    let mut s = setup(6, 4);
+    let t = *s.bfv().t();
+    let values = [N, 4096, 256, 64];
+    let top = s.top();
+
+    let mut keys = Vec::new();
+    for values in values {
+        let layout = Layout::new(N, values).unwrap();
+        let params = s.params.clone();
+        keys.push(s.keys_for(|engine| {
+            pack(engine, &params, layout, &[], top).unwrap();
+        }));
+    }
+    let switch = s
+        .keys
+        .secret()
+        .switch_key_to(&s.keys.lwe().in_ring(s.params.small()), &mut s.rng);
+
+    let message = s.residues(N);
+    let x = s.encrypt(&s.bfv().encoder().from_residues(message.clone()), 0);
+    s.check_noise("fresh at level 0", &x);
+    let batch = LweBatch::switch(ciphertext(&x).rlwe(), &switch, DIMENSION, T).unwrap();
+    let phases: Vec<u64> = (0..N).map(|k| batch.phase(k, s.keys.lwe())).collect();
+    let errors = (0..N).map(|k| t.center(t.sub(phases[k], message[k])));
+    let (measured, predicted) = (deviation(errors), s.params.rounding_sigma());
+    println!("rounding to t: deviation {measured:.3}, predicted {predicted:.3}");
+    // The norm of a ternary key of 2048 coefficients deviates by sqrt(2/9 * 2048) = 21 in 1365: 0.8 % in the
+    // root. Samples of one ciphertext share that key, and N of them add 0.4 %: 4 % is five deviations.
+    assert!((measured / predicted - 1.0).abs() < 0.04);
+
+    for (values, keys) in values.into_iter().zip(keys) {
+        let layout = Layout::new(N, values).unwrap();
+        // Any coefficients in any order: 5 is a unit modulo N.
+        let coefficient = |value: usize| (value * 5 + 3) % N;
+        let samples: Vec<Sample<'_>> = (0..values)
+            .map(|value| Sample {
+                batch: &batch,
+                coefficient: coefficient(value),
+            })
+            .collect();
+        let engine = Engine::new(s.params.bfv(), &keys);
+        let packed = timed(&format!("packing {values} values"), || {
+            pack(&engine, &s.params, layout, &samples, top).unwrap()
+        });
+        let got = s.slots(&packed);
+        let wrong = (0..N)
+            .filter(|&slot| got[slot] != phases[coefficient(layout.value_of(slot))])
+            .count();
+        println!("packing {values} values: {N} slots checked, {wrong} wrong");
+        assert_eq!(wrong, 0);
+        s.check_noise(&format!("packing {values} values"), &packed);
+    }
+}
