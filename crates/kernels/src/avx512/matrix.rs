@@ -152,6 +152,15 @@ impl Product<'_> {
     }
 }
 
+/// Asks for the line of `word`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[allow(unused_unsafe, reason = "unsafe in Rust 1.89, safe in later ones")]
+fn prefetch<const HINT: i32>(word: *const u64) {
+    // SAFETY: a hint; it reads nothing.
+    unsafe { _mm_prefetch::<HINT>(word.cast()) };
+}
+
 /// Row `k` of `inner` into the panels.
 fn copy_row(row: &[u64], k: usize, inner: usize, panels: &mut [Line]) {
     let line = |j: usize| (j / WIDTH * inner + k) * WIDTH + j % WIDTH;
@@ -190,8 +199,8 @@ impl Tile<'_> {
                 .iter()
                 .filter_map(|row| row.get(ahead..ahead + PANEL))
             {
-                _mm_prefetch::<_MM_HINT_T1>(words.as_ptr().cast());
-                _mm_prefetch::<_MM_HINT_T1>(words[8..].as_ptr().cast());
+                prefetch::<_MM_HINT_T1>(words.as_ptr());
+                prefetch::<_MM_HINT_T1>(words[8..].as_ptr());
             }
             self.panel::<R, LOW>(factors, panel, columns, out);
         }
@@ -213,7 +222,7 @@ impl Tile<'_> {
         for row in out.iter() {
             let target = &row[self.start..][columns.clone()];
             for words in target.chunks(8) {
-                _mm_prefetch::<_MM_HINT_ET0>(words.as_ptr().cast());
+                prefetch::<_MM_HINT_ET0>(words.as_ptr());
             }
         }
         let mut lower = [[zero(); WIDTH]; R];
