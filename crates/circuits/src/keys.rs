@@ -76,6 +76,21 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Needs as a program lists them: the level of the relinearization key, Galois elements with their
+    /// levels, numbers of values packed with theirs. What is packed comes from a dimension switch.
+    pub fn new(
+        relinearization: Option<usize>,
+        galois: &[(usize, usize)],
+        packing: &[(usize, usize)],
+    ) -> Self {
+        Self {
+            relinearize: relinearization,
+            galois: galois.iter().copied().collect(),
+            packing: packing.iter().copied().collect(),
+            switch: !packing.is_empty(),
+        }
+    }
+
     pub(crate) fn relinearize(&mut self, level: usize) {
         self.relinearize = self.relinearize.max(Some(level));
     }
