@@ -123,7 +123,7 @@ fn matrix(k: &dyn Kernels, name: &str, moduli: &[Modulus], shape: (usize, usize)
     let x: Vec<&[u64]> = x.iter().map(|row| &row[..]).collect();
     let mut out = vec![vec![0; columns]; moduli.len()];
     let mut out: Vec<&mut [u64]> = out.iter_mut().map(|row| &mut row[..]).collect();
-    let ns = median_ns(|| k.mat_mul_into(moduli, &m, &x, &mut out));
+    let ns = median_ns(|| k.mat_mul_into(moduli, &m, (&x, moduli[0].bits()), &mut out));
     let products = (moduli.len() * inner * columns) as f64;
     let rows = moduli.len();
     println!(

@@ -54,14 +54,21 @@ pub trait Kernels: Send + Sync {
 
     /// `out[r][c] = sum over k of m[r * inner + k] * x[k][c] mod moduli[r]`, `inner = x.len()`.
     ///
-    /// Entries of `m` and `x` are below `2^50`, not necessarily below the modulus; `inner` is at
-    /// most 512. When all moduli are the same, entries of `x` are below `2^bits` of that modulus.
+    /// Entries of `m` are below `2^50`, those of `x` below `2^x_bits`, at most 50, where
+    /// `(x, x_bits)` is passed as `x`: neither is necessarily below the modulus, and small ones are
+    /// faster. `inner` is at most 512.
     /// Serves the inner products of table look-ups (one modulus, small `m`) and RNS basis
     /// conversion (a modulus per row).
     ///
     /// # Panics
     /// Also if `m` has not `moduli.len() * inner` entries, or `inner` exceeds 512.
-    fn mat_mul_into(&self, moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]);
+    fn mat_mul_into(
+        &self,
+        moduli: &[Modulus],
+        m: &[u64],
+        x: (&[&[u64]], u32),
+        out: &mut [&mut [u64]],
+    );
 
     /// `out[i] = a[index[i]]`: an automorphism in the evaluation domain.
     ///

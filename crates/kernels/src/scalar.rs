@@ -140,7 +140,13 @@ impl Kernels for Scalar {
         }
     }
 
-    fn mat_mul_into(&self, moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]) {
+    fn mat_mul_into(
+        &self,
+        moduli: &[Modulus],
+        m: &[u64],
+        (x, _): (&[&[u64]], u32),
+        out: &mut [&mut [u64]],
+    ) {
         check_mat_mul(moduli, m, x, out);
         for (r, (row, q)) in out.iter_mut().zip(moduli).enumerate() {
             let factors = &m[r * x.len()..(r + 1) * x.len()];

@@ -145,10 +145,11 @@ fn mat_mul_case(moduli: &[Modulus], inner: usize, columns: usize, entries: u64, 
         x.iter_mut().for_each(|row| row[columns - 1] = bound - 1);
     }
     let x: Vec<&[u64]> = x.iter().map(|row| &row[..]).collect();
+    let x_bits = 64 - (bound - 1).leading_zeros();
     let run = |k: &dyn Kernels| {
         let mut out = vec![vec![1; columns]; moduli.len()];
         let mut rows: Vec<&mut [u64]> = out.iter_mut().map(|row| &mut row[..]).collect();
-        k.mat_mul_into(moduli, &m, &x, &mut rows);
+        k.mat_mul_into(moduli, &m, (&x, x_bits), &mut rows);
         out
     };
     let want = run(&Scalar);

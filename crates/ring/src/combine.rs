@@ -76,7 +76,7 @@ fn combine_limb(
                     .chunks_exact_mut(BLOCK)
                     .map(|r| &mut r[..columns.len()])
                     .collect();
-                kernels().mat_mul_into(&moduli, m, rows, &mut targets);
+                kernels().mat_mul_into(&moduli, m, (rows, q.bits()), &mut targets);
             }
             let [p0, p1] = scratch.each_ref().map(|part| -> Vec<&[u64]> {
                 part.chunks_exact(BLOCK)

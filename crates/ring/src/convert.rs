@@ -10,6 +10,7 @@ use crate::par::for_each_item;
 use crate::poly::{Coeff, Poly};
 use crate::pool;
 use kernels::{Modulus, kernels};
+use std::ops::Range;
 
 /// Columns worked on at a time: a block of 25 limbs is 200 KB and stays in the L2 cache.
 const BLOCK: usize = 1 << 10;
@@ -27,6 +28,8 @@ pub struct BasisConverter {
     /// `1 / q_i`.
     inverse: Vec<f64>,
     moduli: Vec<Modulus>,
+    /// Bits of the largest modulus converted from.
+    from_bits: u32,
 }
 
 impl BasisConverter {
@@ -70,6 +73,7 @@ impl BasisConverter {
             approximate,
             inverse: from.moduli().map(|q| 1.0 / q.value() as f64).collect(),
             moduli,
+            from_bits: from.moduli().map(Modulus::bits).max().unwrap_or(0),
         }
     }
 
@@ -104,6 +108,17 @@ impl BasisConverter {
     /// As [`BasisConverter::approx`], on limbs that lie anywhere.
     pub fn approx_limbs(&self, limbs: &[&[u64]]) -> Poly<Coeff> {
         self.convert(limbs, false)
+    }
+
+    /// The first step of a conversion: multiplies limb `i` by `(Q/q_i)^{-1}`.
+    pub(crate) fn scale_limb(&self, i: usize, limb: &mut [u64]) {
+        kernels().scalar_mul_assign(self.from.modulus(i), limb, self.hat_inverse[i]);
+    }
+
+    /// The second step of an approximate conversion, to some of the moduli.
+    pub(crate) fn approx_scaled(&self, y: &[&[u64]], rows: Range<usize>, out: &mut [&mut [u64]]) {
+        let matrix = &self.approximate[rows.start * y.len()..rows.end * y.len()];
+        kernels().mat_mul_into(&self.moduli[rows], matrix, (y, self.from_bits), out);
     }
 
     fn convert(&self, limbs: &[&[u64]], exact: bool) -> Poly<Coeff> {
@@ -144,17 +159,17 @@ impl BasisConverter {
     /// Converts some columns; `y` is scaled in place.
     fn convert_rows(&self, y: &mut [&mut [u64]], exact: bool, out: &mut [&mut [u64]]) {
         for (i, y) in y.iter_mut().enumerate() {
-            kernels().scalar_mul_assign(self.from.modulus(i), y, self.hat_inverse[i]);
+            self.scale_limb(i, y);
         }
         if exact {
             with_scratch(y[0].len(), |v| {
                 quotients(y, &self.inverse, v);
                 let rows: Vec<&[u64]> = y.iter().map(|y| &**y).chain([&*v]).collect();
-                kernels().mat_mul_into(&self.moduli, &self.matrix, &rows, out);
+                kernels().mat_mul_into(&self.moduli, &self.matrix, (&rows, self.from_bits), out);
             });
         } else {
             let rows: Vec<&[u64]> = y.iter().map(|y| &**y).collect();
-            kernels().mat_mul_into(&self.moduli, &self.approximate, &rows, out);
+            kernels().mat_mul_into(&self.moduli, &self.approximate, (&rows, self.from_bits), out);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Tensor products of two pairs, the result in the coefficient domain: limb after limb, so that all
 //! that is done modulo one prime happens while its limbs and roots are in the cache.
 
-use crate::basis::Basis;
 use crate::convert::with_scratch;
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Eval, Poly};
@@ -94,39 +93,4 @@ pub(crate) fn by_limb<'a>(
         }
     }
     limbs
-}
-
-/// Inner products with both components of a key: component `p` is, on limb `i`, the sum over `j` of
-/// `digits[i][j]`, transformed, times `key(i)[p][j]`.
-///
-/// # Shape
-/// `digits[i]` holds limbs in the coefficient domain; they are transformed in place. A limb
-/// `own(i)` that is transformed already follows them in the sum.
-///
-/// # Panics
-/// If there is not one list per limb, or not as many key limbs as digits.
-pub fn gadget_product<'a>(
-    basis: &Basis,
-    digits: Vec<Vec<&mut [u64]>>,
-    own: impl Fn(usize) -> Option<&'a [u64]> + Sync,
-    key: impl Fn(usize) -> [Vec<&'a [u64]>; 2] + Sync,
-) -> [Poly<Eval>; 2] {
-    assert_eq!(digits.len(), basis.len(), "digits for every limb");
-    let mut out = [(); 2].map(|()| Poly::stale(basis));
-    let [out0, out1] = &mut out;
-    let items = digits
-        .into_iter()
-        .zip(out0.limbs_mut().zip(out1.limbs_mut()))
-        .collect();
-    for_each_item(items, |i, (mut digits, (out0, out1))| {
-        let table = &basis.tables()[i];
-        for digit in &mut digits {
-            kernels().ntt(table, digit);
-        }
-        let digits: Vec<&[u64]> = digits.iter().map(|d| &**d).chain(own(i)).collect();
-        for (out, key) in [out0, out1].into_iter().zip(key(i)) {
-            kernels().dot_into(table.modulus(), out, &digits, &key);
-        }
-    });
-    out
 }

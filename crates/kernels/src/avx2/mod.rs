@@ -108,7 +108,13 @@ impl Kernels for Avx2 {
         unsafe { products::dot::<true>(q, acc, a, b) }
     }
 
-    fn mat_mul_into(&self, moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]) {
+    fn mat_mul_into(
+        &self,
+        moduli: &[Modulus],
+        m: &[u64],
+        (x, _): (&[&[u64]], u32),
+        out: &mut [&mut [u64]],
+    ) {
         check_mat_mul(moduli, m, x, out);
         // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
         unsafe { products::mat_mul(moduli, m, x, out) }

@@ -28,16 +28,16 @@ const ROWS_LOW: usize = 12;
 
 /// `out = m * x`, row `r` modulo `moduli[r]`. Lengths were checked.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]) {
+pub(super) fn mat_mul(
+    moduli: &[Modulus],
+    m: &[u64],
+    (x, x_bits): (&[&[u64]], u32),
+    out: &mut [&mut [u64]],
+) {
     let (Some(first), inner) = (moduli.first(), x.len()) else {
         return;
     };
     let same = moduli.iter().all(|q| q == first);
-    let x_bits = if same {
-        first.bits()
-    } else {
-        Modulus::MAX_BITS
-    };
     let largest = m.iter().copied().max().unwrap_or(0);
     let product = u128::from(largest) << x_bits;
     let only_low = product <= 1 << 52;

@@ -139,13 +139,19 @@ impl Kernels for Avx512 {
         dispatch!(q, dot_add_assign(acc, a, b), dot::dot::<true>(q, acc, a, b))
     }
 
-    fn mat_mul_into(&self, moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]) {
+    fn mat_mul_into(
+        &self,
+        moduli: &[Modulus],
+        m: &[u64],
+        (x, x_bits): (&[&[u64]], u32),
+        out: &mut [&mut [u64]],
+    ) {
         check_mat_mul(moduli, m, x, out);
         if moduli.iter().any(|q| q.value() < MIN_MODULUS) {
-            return Scalar.mat_mul_into(moduli, m, x, out);
+            return Scalar.mat_mul_into(moduli, m, (x, x_bits), out);
         }
         // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
-        unsafe { matrix::mat_mul(moduli, m, x, out) }
+        unsafe { matrix::mat_mul(moduli, m, (x, x_bits), out) }
     }
 
     fn permute_into(&self, out: &mut [u64], a: &[u64], index: &[u32]) {

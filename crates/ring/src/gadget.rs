@@ -1,0 +1,185 @@
+//! The RNS gadget of hybrid key switching: a polynomial over `Q` cut into digits of some limbs each,
+//! every digit raised to `Q P`, and its inner product with a key.
+//!
+//! The product goes through the moduli of `Q P` by groups, the limbs of one digit at a time: the raised limbs
+//! of a group are written, transformed, multiplied and forgotten while they are in the cache.
+
+use crate::basis::Basis;
+use crate::convert::BasisConverter;
+use crate::par::for_each_item;
+use crate::poly::{Coeff, Eval, Poly};
+use kernels::kernels;
+use std::ops::Range;
+
+/// Columns of an inner product worked on at a time: five digits of a block stay in the L1 cache
+/// between the two components of the key.
+const BLOCK: usize = 1 << 9;
+
+/// Tables of the gadget over one basis `Q P`.
+pub struct Gadget {
+    /// `Q` followed by the special moduli.
+    extended: Basis,
+    digits: Vec<Digit>,
+    /// The limbs of each digit, then the special ones.
+    groups: Vec<Range<usize>>,
+}
+
+struct Digit {
+    limbs: Range<usize>,
+    /// From the digit's limbs to all others of `Q P`, in their order.
+    mod_up: BasisConverter,
+}
+
+impl Gadget {
+    /// Digits of `width` limbs of `q`, raised to `q` and `special`.
+    ///
+    /// # Panics
+    /// If `width` is zero, or the bases have a modulus in common.
+    pub fn new(q: &Basis, special: &Basis, width: usize) -> Self {
+        let mut groups: Vec<Range<usize>> = (0..q.len())
+            .step_by(width)
+            .map(|start| start..(start + width).min(q.len()))
+            .collect();
+        let digits = groups
+            .iter()
+            .map(|limbs| {
+                let mut rest = special.clone();
+                if limbs.end < q.len() {
+                    rest = q.slice(limbs.end..q.len()).concat(&rest);
+                }
+                if limbs.start > 0 {
+                    rest = q.prefix(limbs.start).concat(&rest);
+                }
+                Digit {
+                    limbs: limbs.clone(),
+                    mod_up: BasisConverter::new(&q.slice(limbs.clone()), &rest),
+                }
+            })
+            .collect();
+        groups.push(q.len()..q.len() + special.len());
+        Self {
+            extended: q.concat(special),
+            digits,
+            groups,
+        }
+    }
+
+    /// The digits of `d`, each raised to the limbs of `Q P` that are not its own.
+    pub fn raise(&self, d: &Poly<Coeff>) -> Vec<Poly<Coeff>> {
+        self.digits
+            .iter()
+            .map(|digit| {
+                let limbs: Vec<&[u64]> = digit.limbs.clone().map(|i| d.limb(i)).collect();
+                digit.mod_up.approx_limbs(&limbs)
+            })
+            .collect()
+    }
+
+    /// `sum_j d_j k_j` over `Q P` for both components of a key; `key(j, part, i)` is limb `i` of
+    /// component `part` for digit `j`.
+    ///
+    /// `own` is `d` in the evaluation domain, if it is at hand: else it is computed.
+    ///
+    /// # Panics
+    /// If `d` is not over `Q`.
+    pub fn product<'a>(
+        &self,
+        d: Poly<Coeff>,
+        own: Option<&Poly<Eval>>,
+        key: impl Fn(usize, usize, usize) -> &'a [u64] + Sync,
+    ) -> [Poly<Eval>; 2] {
+        assert!(
+            d.basis().values() == self.extended.prefix(d.limbs()).values()
+                && d.limbs() + self.special() == self.extended.len(),
+            "operand over Q"
+        );
+        let computed = own.is_none().then(|| d.clone().into_eval());
+        let own = own.or(computed.as_ref()).expect("one of the two");
+        let mut scaled = d;
+        scaled.for_each_limb(|i, limb| {
+            let digit = self.digit_of(i);
+            digit.mod_up.scale_limb(i - digit.limbs.start, limb);
+        });
+        let mut out = [(); 2].map(|()| Poly::stale(&self.extended));
+        let [out0, out1] = &mut out;
+        let mut outputs = out0.limbs_mut().zip(out1.limbs_mut());
+        let mut groups = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            let limbs: Vec<_> = outputs.by_ref().take(group.len()).collect();
+            groups.push((group.clone(), limbs));
+        }
+        drop(outputs);
+        for_each_item(groups, |_, (group, outputs)| {
+            self.group_product(&group, &scaled, own, &key, outputs);
+        });
+        out
+    }
+
+    fn special(&self) -> usize {
+        self.groups.last().expect("there is a special group").len()
+    }
+
+    fn digit_of(&self, limb: usize) -> &Digit {
+        &self.digits[limb / self.digits[0].limbs.len()]
+    }
+
+    /// The limbs `group` of the product, from the digits scaled for the conversion.
+    fn group_product<'a>(
+        &self,
+        group: &Range<usize>,
+        scaled: &Poly<Coeff>,
+        own: &Poly<Eval>,
+        key: &(impl Fn(usize, usize, usize) -> &'a [u64] + Sync),
+        outputs: Vec<(&mut [u64], &mut [u64])>,
+    ) {
+        let basis = self.extended.slice(group.clone());
+        let mut raised: Vec<(usize, Poly<Coeff>)> = Vec::with_capacity(self.digits.len());
+        for (j, digit) in self.digits.iter().enumerate() {
+            if digit.limbs == *group {
+                continue;
+            }
+            // Places of the group among the limbs that are not the digit's own.
+            let before = if digit.limbs.end <= group.start {
+                digit.limbs.len()
+            } else {
+                0
+            };
+            let rows = group.start - before..group.end - before;
+            let y: Vec<&[u64]> = digit.limbs.clone().map(|i| scaled.limb(i)).collect();
+            let mut limbs = Poly::stale(&basis);
+            let mut targets: Vec<&mut [u64]> = limbs.limbs_mut().collect();
+            digit.mod_up.approx_scaled(&y, rows, &mut targets);
+            raised.push((j, limbs));
+        }
+        let mut by_limb: Vec<Vec<(usize, &mut [u64])>> = Vec::new();
+        by_limb.resize_with(group.len(), Vec::new);
+        for (j, poly) in &mut raised {
+            for (list, limb) in by_limb.iter_mut().zip(poly.limbs_mut()) {
+                list.push((*j, limb));
+            }
+        }
+        let items = by_limb.into_iter().zip(outputs).collect();
+        for_each_item(items, |at, (mut digits, (out0, out1))| {
+            let (i, table) = (group.start + at, &basis.tables()[at]);
+            for (_, limb) in &mut digits {
+                kernels().ntt(table, limb);
+            }
+            let mut left: Vec<(usize, &[u64])> = digits.iter().map(|(j, l)| (*j, &**l)).collect();
+            if i < own.limbs() {
+                left.push((i / self.digits[0].limbs.len(), own.limb(i)));
+            }
+            let columns = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));
+            for (start, (out0, out1)) in (0..).step_by(BLOCK).zip(columns) {
+                let part = start..start + out0.len();
+                let digits: Vec<&[u64]> = left.iter().map(|(_, l)| &l[part.clone()]).collect();
+                for (p, out) in [out0, out1].into_iter().enumerate() {
+                    let keys: Vec<&[u64]> = left
+                        .iter()
+                        .map(|&(j, _)| &key(j, p, i)[part.clone()])
+                        .collect();
+                    kernels().dot_into(table.modulus(), out, &digits, &keys);
+                }
+            }
+        });
+    }
+}
