@@ -1,6 +1,7 @@
 //! Writes a program step by step, running each step dry.
 
 use crate::error::Result;
+use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Layout, LoopParams, Value};
 use program::{Constant, ConstantId, Form, Op, Row, Shape, Step, Type, ValueId};
 
@@ -188,6 +189,16 @@ impl<'p> Builder<'p> {
             inputs,
             rows,
         };
+        Ok(self.push(op, Some((result, Form::Coefficients))))
+    }
+
+    pub(crate) fn slots_to_coefficients(
+        &mut self,
+        value: ValueId,
+        transform: &SlotsToCoeffs,
+    ) -> Result<ValueId> {
+        let result = transform.apply(&self.engine, self.value(value))?;
+        let op = Op::SlotsToCoefficients { value };
         Ok(self.push(op, Some((result, Form::Coefficients))))
     }
 

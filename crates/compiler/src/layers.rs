@@ -1,12 +1,16 @@
-//! Layers into steps: placement of the images, convolutions on coefficients, tables, dense layers.
+//! Layers into steps: placement of the images, the first layer on coefficients, then tables and linear
+//! layers by turns.
 
 use crate::builder::Builder;
 use crate::error::{Error, Result};
+use crate::linear::{self, Route};
 use circuits::Layout;
 use circuits::coefficients::ConvShape;
 use circuits::lut::{self, Shape};
-use network::{Conv, IntNetwork, Layer, Linear};
-use program::{Row, ValueId};
+use circuits::transform::SlotsToCoeffs;
+use network::{IntNetwork, Layer, Linear};
+use program::ValueId;
+use std::sync::OnceLock;
 
 /// Level at which the client encrypts, and at which a dense layer ends: one limb above the one whose
 /// modulus the LWE samples are rounded from.
@@ -31,7 +35,7 @@ pub(crate) struct Placement {
 }
 
 /// The first layer as a convolution on coefficients.
-pub(crate) fn placement(network: &IntNetwork, slots: usize) -> Result<Placement> {
+fn placement(network: &IntNetwork, slots: usize) -> Result<Placement> {
     let layer = &network.layers[0];
     let shape = match &layer.linear {
         Linear::Conv(conv) if conv.padding > 0 => {
@@ -90,7 +94,7 @@ impl Placement {
 }
 
 /// Values before each table: the first layer's accumulators as samples.
-pub(crate) fn first_layer(
+fn first_layer(
     b: &mut Builder<'_>,
     layer: &Layer,
     placement: &Placement,
@@ -138,7 +142,7 @@ pub(crate) fn first_layer(
 }
 
 /// Packs samples, and applies the layer's table.
-pub(crate) fn table(
+fn table(
     b: &mut Builder<'_>,
     polynomial: &[i64],
     sources: Vec<(ValueId, Vec<usize>)>,
@@ -152,7 +156,7 @@ pub(crate) fn table(
 
 /// The tables as polynomials, by layer: right on the accumulators' range and as far beyond as noise
 /// reaches.
-pub(crate) fn tables(network: &IntNetwork, params: &circuits::LoopParams) -> Result<Vec<Vec<i64>>> {
+fn tables(network: &IntNetwork, params: &circuits::LoopParams) -> Result<Vec<Vec<i64>>> {
     let t = params.bfv().t();
     let half = (t.value() as i64 - 1) / 2;
     let margin = (NOISE_DEVIATIONS * params.rounding_sigma()).ceil() as i64;
@@ -171,94 +175,58 @@ pub(crate) fn tables(network: &IntNetwork, params: &circuits::LoopParams) -> Res
 }
 
 /// Values that a layer makes for a batch, in a layout.
-pub(crate) fn layout(params: &circuits::LoopParams, layer: &Layer, batch: usize) -> Result<Layout> {
+fn layout(params: &circuits::LoopParams, layer: &Layer, batch: usize) -> Result<Layout> {
     let slots = params.bfv().n();
     let outputs = layer.linear.outputs();
     let values = (batch * outputs)
         .next_power_of_two()
         .max(circuits::pack::min_values(slots, params.dimension()));
-    // A dense layer reads from at least two copies of each value.
-    if values > slots / 2 {
+    // A dense layer reads from at least two copies of each value; the way through coefficients
+    // needs images at powers of two.
+    let most = if outputs.is_power_of_two() {
+        slots
+    } else {
+        slots / 2
+    };
+    if values > most {
         return Err(Error::Batch {
             batch,
             layer: layer.name.clone(),
             values: batch * outputs,
             slots,
-            most: slots / 2 / outputs.next_power_of_two(),
+            most: most / outputs.next_power_of_two(),
         });
     }
     Ok(Layout::new(slots, values)?)
 }
 
-/// A linear layer from slots; gives its values with the coefficients they are in.
-pub(crate) fn dense(
-    b: &mut Builder<'_>,
-    layer: &Layer,
-    value: ValueId,
-    layout: Layout,
-    batch: usize,
-) -> Result<Vec<(ValueId, Vec<Row>)>> {
-    b.layer(&layer.name);
-    let (inputs, outputs) = (layer.linear.inputs(), layer.linear.outputs());
-    let weights = b.constant("weight", rows_of(&layer.linear));
-    let all: Vec<Row> = (0..batch)
-        .flat_map(|image| (0..outputs).map(move |output| Row { image, output }))
-        .collect();
-    let mut results = Vec::new();
-    for rows in all.chunks(layout.copies()) {
-        let product = b.dense(value, layout, weights, inputs, rows.to_vec())?;
-        let bias: Vec<i64> = rows
-            .iter()
-            .map(|row| bias_of(&layer.linear, row.output))
-            .collect();
-        let term = b.constant("bias", bias);
-        let sum = b.add_coefficients(product, term, (0..rows.len()).collect());
-        results.push((sum, rows.to_vec()));
-    }
-    Ok(results)
+/// What depends on no parameters.
+pub(crate) struct Fixed {
+    pub(crate) placement: Placement,
+    /// Polynomials of the tables, by layer.
+    pub(crate) tables: Vec<Vec<i64>>,
+    transform: OnceLock<SlotsToCoeffs>,
+    trial: circuits::LoopParams,
 }
 
-/// Bias of an output neuron.
-fn bias_of(linear: &Linear, output: usize) -> i64 {
-    match linear {
-        Linear::Dense(dense) => dense.bias[output],
-        Linear::Conv(conv) => conv.bias[output / (linear.outputs() / conv.kernels)],
+impl Fixed {
+    /// Places the images and interpolates the tables, with the plaintext modulus of `trial`.
+    pub(crate) fn new(network: &IntNetwork, trial: &circuits::LoopParams) -> Result<Self> {
+        Ok(Self {
+            placement: placement(network, trial.bfv().n())?,
+            tables: tables(network, trial)?,
+            transform: OnceLock::new(),
+            trial: trial.clone(),
+        })
     }
-}
 
-/// Weights by output neuron: a convolution written out as a dense layer.
-fn rows_of(linear: &Linear) -> Vec<i64> {
-    match linear {
-        Linear::Dense(dense) => dense.weights.clone(),
-        Linear::Conv(conv) => written_out(conv, linear.inputs(), linear.outputs()),
+    /// The map from slots to coefficients.
+    pub(crate) fn transform(&self) -> &SlotsToCoeffs {
+        self.transform.get_or_init(|| {
+            let encoder = self.trial.bfv().encoder();
+            SlotsToCoeffs::balanced(encoder).expect("a ring of 32,768 slots has three stages")
+        })
     }
-}
-
-fn written_out(conv: &Conv, inputs: usize, outputs: usize) -> Vec<i64> {
-    let [height, width] = conv.input;
-    let [kh, kw] = conv.kernel;
-    let [oh, ow] = conv.output();
-    let mut rows = vec![0; inputs * outputs];
-    for output in 0..outputs {
-        let (k, place) = (output / (oh * ow), output % (oh * ow));
-        let (top, left) = ((place / ow) * conv.stride, (place % ow) * conv.stride);
-        for (index, &weight) in conv.weights[k * conv.channels * kh * kw..]
-            [..conv.channels * kh * kw]
-            .iter()
-            .enumerate()
-        {
-            let (c, at) = (index / (kh * kw), index % (kh * kw));
-            // Places in the padded image; those in the padding have no input.
-            let (row, column) = (top + at / kw, left + at % kw);
-            if (conv.padding..conv.padding + height).contains(&row)
-                && (conv.padding..conv.padding + width).contains(&column)
-            {
-                let input = (c * height + row - conv.padding) * width + column - conv.padding;
-                rows[output * inputs + input] = weight;
-            }
-        }
-    }
-    rows
 }
 
 /// The whole network, with a plan for each of its tables.
@@ -266,10 +234,10 @@ pub(crate) fn network(
     b: &mut Builder<'_>,
     network: &IntNetwork,
     batch: usize,
-    (placement, tables): (&Placement, &[Vec<i64>]),
+    fixed: &Fixed,
     mut plan: impl FnMut(usize, Layout) -> Result<TablePlan>,
 ) -> Result<()> {
-    let mut sources = first_layer(b, &network.layers[0], placement, batch)?;
+    let mut sources = first_layer(b, &network.layers[0], &fixed.placement, batch)?;
     for (index, layer) in network.layers.iter().enumerate() {
         let Some(next) = network.layers.get(index + 1) else {
             break;
@@ -277,19 +245,21 @@ pub(crate) fn network(
         let layout = layout(b.params(), layer, batch)?;
         let chosen = plan(index, layout)?;
         b.layer(&layer.name);
-        let activations = table(b, &tables[index], sources, layout, &chosen)?;
-        let results = dense(b, next, activations, layout, batch)?;
+        let activations = table(b, &fixed.tables[index], sources, layout, &chosen)?;
+        let results = match linear::route(layout, &next.linear, batch) {
+            Route::Direct => linear::direct(b, next, activations, layout, batch)?,
+            Route::Coefficients => {
+                let value = b.slots_to_coefficients(activations, fixed.transform())?;
+                linear::on_coefficients(b, next, value, layout.slots(), batch)
+            }
+        };
         if next.lut.is_none() {
-            for (value, rows) in results {
-                let at = (0..rows.len()).collect();
-                b.output(value, rows, at);
+            for result in results {
+                b.output(result.value, result.rows, result.at);
             }
             return Ok(());
         }
-        sources = results
-            .into_iter()
-            .map(|(value, rows)| (b.to_samples(value), (0..rows.len()).collect()))
-            .collect();
+        sources = linear::samples_in_order(b, &results, next.linear.outputs());
     }
     let last = network
         .layers

@@ -13,6 +13,7 @@
 mod builder;
 mod error;
 mod layers;
+mod linear;
 mod parameters;
 
 pub use error::{Error, Result};

@@ -8,11 +8,13 @@
 use crate::Options;
 use crate::builder::{Builder, Built};
 use crate::error::{Error, Result};
-use crate::layers::{self, Placement, TablePlan};
+use crate::layers::{self, Fixed, TablePlan};
+use crate::linear::{self, Route};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
-use circuits::{Engine, Layout, LoopParams, Value, pack};
-use network::{IntNetwork, Layer};
+use circuits::transform::SlotsToCoeffs;
+use circuits::{Engine, Layout, LoopParams, pack};
+use network::IntNetwork;
 use program::{KeyNeeds, Parameters, Prediction, Program, Step};
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SwitchKey};
@@ -30,18 +32,15 @@ const LIMB_BITS: u32 = 33;
 const SPECIAL_BITS: u32 = 49;
 /// Level at which the result of a table meets the next linear layer.
 const END_LEVEL: usize = 1;
+/// The same where slots go through coefficients: their noise is up to a limb larger then.
+const END_LEVEL_OF_TRANSFORM: usize = 2;
 /// Longest chain tried.
 const MAX_LIMBS: usize = 24;
 
-/// What depends on no parameters: the placement of the images, and the tables' polynomials by layer.
-type Fixed<'a> = (&'a Placement, &'a [Vec<i64>]);
-
 /// Compiles with the best parameters found.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
-    let placement = layers::placement(network, N)?;
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
-    let tables = layers::tables(network, &trial)?;
-    let fixed = (&placement, tables.as_slice());
+    let fixed = &Fixed::new(network, &trial)?;
     let plans = plan_tables(network, options.batch, fixed, &trial)?;
     let limbs = plans
         .iter()
@@ -123,39 +122,90 @@ fn loop_params(
 fn plan_tables(
     network: &IntNetwork,
     batch: usize,
-    fixed: Fixed<'_>,
+    fixed: &Fixed,
     params: &LoopParams,
 ) -> Result<Vec<TablePlan>> {
     let mut plans = Vec::new();
     let mut builder = Builder::new(params);
     layers::network(&mut builder, network, batch, fixed, |index, layout| {
-        let plan = plan_table(&network.layers[index], layout, params, fixed.1[index].len())?;
+        let task = Task {
+            layer: &network.layers[index].name,
+            len: fixed.tables[index].len(),
+            layout,
+            transform: match linear::route(layout, &network.layers[index + 1].linear, batch) {
+                Route::Direct => None,
+                Route::Coefficients => Some(fixed.transform()),
+            },
+        };
+        let plan = plan_table(&task, params)?;
         plans.push(plan);
         Ok(plan)
     })?;
     Ok(plans)
 }
 
-fn plan_table(layer: &Layer, layout: Layout, params: &LoopParams, len: usize) -> Result<TablePlan> {
+/// A table to be planned.
+struct Task<'a> {
+    layer: &'a str,
+    /// Coefficients of its polynomial.
+    len: usize,
+    layout: Layout,
+    /// The map that follows it, if the next layer reads coefficients.
+    transform: Option<&'a SlotsToCoeffs>,
+}
+
+impl Task<'_> {
+    /// Level at which it must end.
+    fn end_level(&self) -> usize {
+        match self.transform {
+            None => END_LEVEL,
+            Some(_) => END_LEVEL_OF_TRANSFORM,
+        }
+    }
+
+    /// Level at which it ends, and its predicted seconds, packing included.
+    fn run_dry(&self, params: &LoopParams, lut: &Lut, start_level: usize) -> Result<(usize, f64)> {
+        let engine = Engine::dry(params.bfv());
+        let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
+        let mut result = lut.apply(&engine, self.layout, &packed)?;
+        if let Some(transform) = self.transform {
+            result = transform.apply(&engine, &result)?;
+        }
+        Ok((result.level(), engine.counts().seconds(N)))
+    }
+}
+
+fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<TablePlan> {
     let top = params.bfv().rlwe().max_level();
+    let too_long = |what, found: usize, expected: usize| Error::Layer {
+        layer: task.layer.into(),
+        what,
+        found: found.to_string(),
+        expected: format!("at most {expected}"),
+    };
     let mut best: Option<(f64, TablePlan)> = None;
-    let mut last = None;
-    for shape in Shape::candidates(len, layout) {
-        let lut = Lut::new(vec![0; len], shape)?;
+    let mut last = too_long("the size of its table", task.len, 65537);
+    for shape in Shape::candidates(task.len, task.layout) {
+        let lut = Lut::new(vec![0; task.len], shape)?;
         // Started at the top it ends somewhere; started as much lower as it ended too high, it
         // ends where it should, but for digits of key switching that fall differently.
-        let attempt = run_dry(params, layout, &lut, top).and_then(|(end, _)| {
-            let start_level = (top + END_LEVEL).saturating_sub(end);
+        let attempt = task.run_dry(params, &lut, top).and_then(|(end, _)| {
+            let start_level = (top + task.end_level()).saturating_sub(end);
             if start_level > top {
-                return Err(Error::Layer {
-                    layer: layer.name.clone(),
-                    what: "the number of limbs of its table",
-                    found: (start_level + 1).to_string(),
-                    expected: format!("at most {}", top + 1),
-                });
+                return Err(too_long(
+                    "the number of limbs of its table",
+                    start_level + 1,
+                    top + 1,
+                ));
             }
-            let (end, seconds) = run_dry(params, layout, &lut, start_level)?;
-            debug_assert!(end >= END_LEVEL);
+            let (end, seconds) = task.run_dry(params, &lut, start_level)?;
+            if end < task.end_level() {
+                return Err(too_long(
+                    "the number of limbs of its table",
+                    start_level + 2,
+                    top + 1,
+                ));
+            }
             Ok((seconds, TablePlan { start_level, shape }))
         });
         match attempt {
@@ -163,36 +213,16 @@ fn plan_table(layer: &Layer, layout: Layout, params: &LoopParams, len: usize) ->
                 best = Some(found)
             }
             Ok(_) => {}
-            Err(error) => last = Some(error),
+            Err(error) => last = error,
         }
     }
-    best.map(|(_, plan)| plan).ok_or_else(|| {
-        last.unwrap_or_else(|| Error::Layer {
-            layer: layer.name.clone(),
-            what: "the size of its table",
-            found: len.to_string(),
-            expected: "at most 65537".into(),
-        })
-    })
-}
-
-/// Level at which a table ends, and its predicted seconds, packing included.
-fn run_dry(
-    params: &LoopParams,
-    layout: Layout,
-    lut: &Lut,
-    start_level: usize,
-) -> Result<(usize, f64)> {
-    let engine = Engine::dry(params.bfv());
-    let packed: Value = pack::pack(&engine, params, layout, &[], start_level)?;
-    let result = lut.apply(&engine, layout, &packed)?;
-    Ok((result.level(), engine.counts().seconds(N)))
+    best.map(|(_, plan)| plan).ok_or(last)
 }
 
 fn build(
     network: &IntNetwork,
     options: Options,
-    fixed: Fixed<'_>,
+    fixed: &Fixed,
     params: &LoopParams,
     plans: &[TablePlan],
 ) -> Result<Program> {
@@ -207,7 +237,7 @@ fn build(
         margin_bits,
     } = builder.finish();
     needs.switch();
-    let placement = fixed.0.starts(options.batch);
+    let placement = fixed.placement.starts(options.batch);
     let spec = params.bfv().rlwe().spec();
     let program = Program {
         format: String::new(),

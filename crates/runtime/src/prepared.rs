@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use circuits::lut::{Lut, Shape};
+use circuits::transform::SlotsToCoeffs;
 use circuits::{Layout, LoopParams, Needs, dense};
 use program::{Op, Program, Step};
 use rlwe::ParamsSpec;
@@ -31,6 +32,8 @@ pub(crate) enum Action {
     Table(Lut),
     /// A dense layer from slots.
     Dense(dense::Layer),
+    /// Slots to coefficients.
+    Transform(SlotsToCoeffs),
 }
 
 impl Prepared {
@@ -155,6 +158,7 @@ fn action(program: &Program, params: &LoopParams, step: &Step) -> Result<Action>
                 .collect();
             Action::Dense(dense::Layer::new(encoder, layout, &weights)?)
         }
+        Op::SlotsToCoefficients { .. } => Action::Transform(SlotsToCoeffs::balanced(encoder)?),
         _ => Action::Plain,
     })
 }

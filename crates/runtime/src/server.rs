@@ -213,6 +213,9 @@ impl<'a> Server<'a> {
                 let low = engine.drop_to(ciphertext(*value)?.clone(), level)?;
                 layer.apply(engine, &low)?
             }
+            (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
+                transform.apply(engine, ciphertext(*value)?)?
+            }
             (Op::Output { value, .. }, _) => ciphertext(*value)?.clone(),
             _ => return Err(unsupported()),
         };
