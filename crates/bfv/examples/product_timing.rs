@@ -1,6 +1,7 @@
 //! Prints how long operations take at N = 2^15, t = 65537, Q of 720 bits, and what the product with
 //! relinearisation spends its time on: `cargo run --release -p palladion-bfv --example
-//! product_timing [threads [name]]`. Medians in milliseconds; with a name, of that line alone.
+//! product_timing [threads [name [seconds]]]`. Medians in milliseconds; with a name, of that line
+//! alone.
 
 use bfv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt};
 use rand::{Rng, SeedableRng};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const N: usize = 1 << 15;
 
-/// Prints the median time of `work` on a fresh `input`, over about a second.
+/// Prints the median time of `work` on a fresh `input`.
 fn line<I, O>(name: &str, mut input: impl FnMut() -> I, mut work: impl FnMut(I) -> O) {
     if std::env::args().nth(2).is_some_and(|only| only != name) {
         return;
@@ -21,9 +22,11 @@ fn line<I, O>(name: &str, mut input: impl FnMut() -> I, mut work: impl FnMut(I) 
     for _ in 0..3 {
         black_box(work(input())); // tables are made, memory is in place
     }
+    let seconds = std::env::args().nth(3).and_then(|s| s.parse().ok());
+    let time = Duration::from_secs_f64(seconds.unwrap_or(0.7));
     let mut samples = Vec::new();
     let start = Instant::now();
-    while samples.len() < 9 || start.elapsed() < Duration::from_millis(700) {
+    while samples.len() < 9 || start.elapsed() < time {
         let given = input();
         let before = Instant::now();
         let result = work(given);

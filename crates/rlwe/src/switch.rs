@@ -15,60 +15,37 @@ use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
 use crate::keys::SwitchKey;
 use crate::params::Params;
-use ring::{BasisConverter, Coeff, Eval, Poly, gadget_product};
-use std::ops::Range;
+use ring::{Coeff, Eval, Gadget, Poly};
 
 /// Tables of key switching at one level.
 pub(crate) struct SwitchTables {
-    digits: Vec<DigitTables>,
+    gadget: Gadget,
     /// `P mod q_i`.
     special_product: Vec<u64>,
-}
-
-struct DigitTables {
-    limbs: Range<usize>,
-    /// From the digit's limbs to all others of `Q_l P`, in their order.
-    mod_up: BasisConverter,
 }
 
 impl SwitchTables {
     pub(crate) fn new(params: &Params, level: usize) -> Self {
         let (basis, special) = (params.basis(level), params.special());
-        let width = params.spec().digit_limbs;
-        let digits = (0..=level)
-            .step_by(width)
-            .map(|start| {
-                let end = (start + width).min(level + 1);
-                let mut rest = special.clone();
-                if end <= level {
-                    rest = basis.slice(end..level + 1).concat(&rest);
-                }
-                if start > 0 {
-                    rest = basis.prefix(start).concat(&rest);
-                }
-                DigitTables {
-                    limbs: start..end,
-                    mod_up: BasisConverter::new(&basis.slice(start..end), &rest),
-                }
-            })
-            .collect();
         Self {
-            digits,
+            gadget: Gadget::new(basis, special, params.spec().digit_limbs),
             special_product: basis.moduli().map(|q| special.product_mod(q)).collect(),
         }
     }
-}
 
-impl SwitchTables {
-    /// The limbs of `d` cut into digits, each raised to the limbs of `Q_l P` that are not its own.
-    fn raise(&self, d: &Poly<Coeff>) -> Vec<Poly<Coeff>> {
-        self.digits
-            .iter()
-            .map(|digit| {
-                let limbs: Vec<&[u64]> = digit.limbs.clone().map(|i| d.limb(i)).collect();
-                digit.mod_up.approx_limbs(&limbs)
-            })
-            .collect()
+    /// `sum_j d_j key_j` over `Q_l P`, both components; `own` is `d` transformed, if it is at hand.
+    fn product(
+        &self,
+        d: Poly<Coeff>,
+        own: Option<&Poly<Eval>>,
+        key: &SwitchKey,
+    ) -> [Poly<Eval>; 2] {
+        let limbs = self.special_product.len();
+        let skipped = key.level() + 1 - limbs;
+        self.gadget.product(d, own, |j, part, i| {
+            let i = if i < limbs { i } else { i + skipped };
+            key.digit(j, part).limb(i)
+        })
     }
 }
 
@@ -112,9 +89,7 @@ pub fn switch_poly(
         "operand over the moduli of the key"
     );
     let tables = params.switch_tables(level);
-    let mut raised = tables.raise(&d.to_coeff());
-    let digits = tables.by_limb(&mut raised, None);
-    let sums = tables.product(params, digits, |i| (i <= level).then(|| d.limb(i)), key);
+    let sums = tables.product(d.to_coeff(), Some(d), key);
     let divider = params.special_divider(level, dropped);
     let mut parts = Vec::with_capacity(2);
     for (part, mut sum) in sums.into_iter().enumerate() {
@@ -135,7 +110,7 @@ pub fn switch_poly(
 /// # Panics
 /// If `d` is over other moduli than those of the key's parameters.
 pub fn switch_coeff(
-    mut d: Poly<Coeff>,
+    d: Poly<Coeff>,
     key: &SwitchKey,
     minus_px: [&Poly<Coeff>; 2],
 ) -> Result<Ciphertext> {
@@ -148,9 +123,7 @@ pub fn switch_coeff(
         "operand over the moduli of the key"
     );
     let tables = params.switch_tables(level);
-    let mut raised = tables.raise(&d);
-    let digits = tables.by_limb(&mut raised, Some(&mut d));
-    let sums = tables.product(params, digits, |_| None, key);
+    let sums = tables.product(d, None, key);
     let divider = params.special_divider(level, 0);
     let parts = sums
         .into_iter()
@@ -158,54 +131,6 @@ pub fn switch_coeff(
         .map(|(sum, minus_px)| divider.divide_plus(sum, minus_px))
         .collect();
     Ok(Ciphertext::new(parts))
-}
-
-impl SwitchTables {
-    /// For every limb of `Q_l P` the digits raised to it, in order, and last the limb of `own`.
-    fn by_limb<'a>(
-        &self,
-        raised: &'a mut [Poly<Coeff>],
-        own: Option<&'a mut Poly<Coeff>>,
-    ) -> Vec<Vec<&'a mut [u64]>> {
-        let mut lists: Vec<Vec<&mut [u64]>> = Vec::new();
-        for (poly, digit) in raised.iter_mut().zip(&self.digits) {
-            lists.resize_with(poly.limbs() + digit.limbs.len(), Vec::new);
-            let others = (0..lists.len()).filter(|i| !digit.limbs.contains(i));
-            for (i, limb) in others.zip(poly.limbs_mut()) {
-                lists[i].push(limb);
-            }
-        }
-        if let Some(own) = own {
-            for (list, limb) in lists.iter_mut().zip(own.limbs_mut()) {
-                list.push(limb);
-            }
-        }
-        lists
-    }
-
-    /// `sum_j digit_j key_j` over `Q_l P`, both components.
-    fn product<'a>(
-        &self,
-        params: &Params,
-        digits: Vec<Vec<&mut [u64]>>,
-        own: impl Fn(usize) -> Option<&'a [u64]> + Sync,
-        key: &'a SwitchKey,
-    ) -> [Poly<Eval>; 2] {
-        let level = self.special_product.len() - 1;
-        let skipped = key.level() - level;
-        gadget_product(&params.extended(level), digits, own, |i| {
-            let key_limb = if i <= level { i } else { i + skipped };
-            let own_last = |j: &usize| self.digits[*j].limbs.contains(&i);
-            let mut order: Vec<usize> = (0..self.digits.len()).collect();
-            order.sort_by_key(own_last);
-            [0, 1].map(|part| {
-                order
-                    .iter()
-                    .map(|&j| key.digit(j, part).limb(key_limb))
-                    .collect()
-            })
-        })
-    }
 }
 
 /// The digits of one polynomial, raised to `Q_l P`: shared by every key switch that starts from it.
@@ -235,7 +160,7 @@ impl Decomposed {
 
     fn build(params: &Params, coeff: &Poly<Coeff>, own: Poly<Eval>) -> Self {
         let level = own.limbs() - 1;
-        let raised = params.switch_tables(level).raise(coeff);
+        let raised = params.switch_tables(level).gadget.raise(coeff);
         Self {
             params: params.clone(),
             level,
