@@ -45,7 +45,11 @@ fn check(
         let got = s.slots(&y);
         wrong += (0..N).filter(|&k| got[k] != t.from_i64(f(x(k)))).count();
         checked += N;
-        s.check_noise(name, &y);
+        let samples = match lut.shape().segments {
+            1 => N,
+            _ => layout.values(),
+        };
+        s.check_noise_carried(name, &y, samples, 0.0);
     }
     println!(
         "{name}: {} inputs, {checked} slots checked, {wrong} wrong",

@@ -6,7 +6,6 @@
     reason = "a module of several test binaries, none of which uses all of it"
 )]
 
-use bfv::noise::Noise;
 use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
 use circuits::lut::Shape;
 use circuits::{ClientKeys, Engine, EvaluationKeys, Layout, LoopParams, Value};
@@ -140,37 +139,54 @@ impl Setup {
     ///
     /// A root mean square over `N` near-normal samples deviates by `1/sqrt(2N)`, 0.006 bits, and the
     /// norm of a key with `2N/3` nonzero coefficients by `sqrt(1/(8N))` of itself, 0.003. A tenth of a
-    /// bit is more than ten deviations of both, and a seventh of the half bit that one forgotten
+    /// bit is more than ten deviations of both, and a fifth of the half bit that one forgotten
     /// rounding makes.
     pub fn check_noise(&self, step: &str, value: &Value) {
-        self.check_noise_as(step, value, value.noise(), 0.1);
+        self.check_noise_carried(step, value, N, 0.0);
     }
 
-    pub fn check_noise_as(&self, step: &str, value: &Value, predicted: Noise, tolerance: f64) {
+    /// As [`Setup::check_noise`] for noise that is concentrated in `samples` coefficients, where
+    /// it starts from measured noise that was `carried` bits above its prediction. Returns by how
+    /// much this one is.
+    ///
+    /// Copies are added up by a sum over automorphisms, which is a trace: it takes the coefficients of
+    /// a subring times the number of copies and cancels the others. Over all coefficients the
+    /// variance is that of a sum of independent terms, but `values` coefficients bear it all. So the
+    /// measured value deviates by `1/sqrt(2 values)`, of which five are allowed, and to fail takes
+    /// `log2(copies)/2` bits less.
+    pub fn check_noise_carried(
+        &self,
+        step: &str,
+        value: &Value,
+        samples: usize,
+        carried: f64,
+    ) -> f64 {
+        let five = 5.0 * std::f64::consts::LOG2_E / (2.0 * samples as f64).sqrt();
+        let tolerance = five.max(0.1);
         let (size, budget) = measure(self.bfv(), self.keys.secret(), ciphertext(value));
-        let rlwe = self.bfv().rlwe();
-        let margin = rlwe.log_q(value.level()) - 1.0 - predicted.bits();
+        let (rlwe, predicted) = (self.bfv().rlwe(), value.noise().bits());
+        let peak = (N as f64 / samples as f64).log2() / 2.0;
+        let margin = rlwe.log_q(value.level()) - 1.0 - predicted - peak;
         let wrong = log2_wrong_slot(margin);
         println!(
-            "{step}: level {}, noise {:.2} bits, predicted {:.2}, budget {budget:.1}, margin {:.1}, \
-             wrong slot below 2^{:.0}",
+            "{step}: level {}, noise {:.2} bits, predicted {predicted:.2}, budget {budget:.1}, \
+             margin {:.1}, wrong slot below 2^{:.0}",
             value.level(),
             size.log2_rms,
-            predicted.bits(),
-            Engine::dry(self.bfv()).margin_bits(value),
+            margin - 6f64.log2(),
             wrong.max(-999.0)
         );
-        let off = size.log2_rms - predicted.bits();
+        let (off, seed) = (size.log2_rms - predicted, self.seed);
         assert!(
-            off.abs() <= tolerance,
-            "{step}: off by {off:.3} bits, seed {}",
-            self.seed
+            (off - carried).abs() <= tolerance,
+            "{step}: off by {off:.3} bits, seed {seed}"
         );
-        assert!(budget > 0.0, "{step}: no budget, seed {}", self.seed);
+        assert!(budget > 0.0, "{step}: no budget, seed {seed}");
         assert!(
             wrong < RARE,
             "{step}: a wrong slot has probability 2^{wrong:.1}"
         );
+        off
     }
 }
 
