@@ -16,19 +16,19 @@ program = palladion.compile(network.to_json(), batch=1)
 secret, keys = palladion.keygen(program)
 sample = palladion.mnist_sample()
 image = pixels_to_inputs(sample.images[:1])
-query = secret.encrypt(program, image.tolist()).to_bytes()
+query = secret.encrypt(image.tolist()).to_bytes()
 
 
 def serve(program: palladion.Program, keys: bytes, query: bytes) -> bytes:
     """Server: computes on ciphertexts, with no secret at hand."""
     evaluation = palladion.EvaluationKeys.from_bytes(program, keys)
-    answer, _report = program.run(evaluation, palladion.Ciphertexts.from_bytes(program, query))
+    answer, _report = program.run(evaluation, palladion.Query.from_bytes(program, query))
     return answer.to_bytes()
 
 
 # Client: decrypts the answer.
-answer = palladion.Ciphertexts.from_bytes(program, serve(program, keys.to_bytes(), query))
-(logits,), margin = secret.decrypt(program, answer)
+answer = palladion.Answer.from_bytes(program, serve(program, keys.to_bytes(), query))
+(logits,), margin = secret.decrypt(answer)
 predicted = max(range(10), key=logits.__getitem__)
 print(f"predicted {predicted}, label {sample.labels[0]}, {margin:.0f} bits of noise margin left")
 

@@ -6,17 +6,18 @@ The client encrypts, the server computes blind, the client decrypts::
 
     program = palladion.compile(palladion.mnist_network().to_json(), batch=1)
     secret, keys = palladion.keygen(program)
-    query = secret.encrypt(program, [image])  # 784 integers of 0 to 127
+    query = secret.encrypt([image])  # 784 integers of 0 to 127
     answer, report = program.run(keys, query)
-    logits, margin = secret.decrypt(program, answer)
+    logits, margin = secret.decrypt(answer)
 """
 
 from __future__ import annotations
 
 from palladion._native import (
-    Ciphertexts,
+    Answer,
     EvaluationKeys,
     Program,
+    Query,
     SecretKey,
     __version__,
     compile,
@@ -24,23 +25,42 @@ from palladion._native import (
     keygen,
     set_threads,
 )
-from palladion.errors import DataError, ImageError, NetworkError, PalladionError, UsageError
+from palladion.errors import (
+    DataError,
+    FormatError,
+    ImageError,
+    InternalError,
+    MissingKeyError,
+    NetworkError,
+    NoiseError,
+    PalladionError,
+    SecurityError,
+    StoppedError,
+    UsageError,
+)
 from palladion.nn.network import IntNetwork
 from palladion.nn.plain import PlainNetwork
 from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
 
 __all__ = [
-    "Ciphertexts",
+    "Answer",
     "DataError",
     "EvaluationKeys",
+    "FormatError",
     "ImageError",
     "IntNetwork",
+    "InternalError",
+    "MissingKeyError",
     "NetworkError",
+    "NoiseError",
     "PalladionError",
     "PlainNetwork",
     "Program",
+    "Query",
     "Sample",
     "SecretKey",
+    "SecurityError",
+    "StoppedError",
     "UsageError",
     "__version__",
     "compile",

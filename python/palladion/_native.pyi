@@ -1,18 +1,28 @@
-"""The Rust core. Every function releases the interpreter lock while it works."""
+"""The Rust core. Every function releases the interpreter lock while it works.
+
+Ctrl-C is noticed within a step of the work, and comes out as ``KeyboardInterrupt``.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
 __version__: str
 
+Progress = Callable[[str, float, float], bool | None]
+"""Called with the step at work, and seconds predicted for the work done and for all of it.
+
+Only their ratio means something on another machine. ``False`` stops the run, and so does whatever
+it raises.
+"""
+
 def set_threads(count: int) -> None:
     """Use ``count`` threads from now on; at least 1."""
 
 def info() -> dict[str, Any]:
-    """Kernels chosen and available, threads, and what the core was built as."""
+    """Kernels chosen and available, and threads."""
 
-def bench(what: str, samples: int) -> list[dict[str, Any]]:
-    """Measure ``ntt``, ``bfv``, ``lut`` or ``loop``; one row per measurement."""
+def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
+    """Measure ``ntt``, ``bfv`` or ``lut``; ``hear`` is called with one row per measurement."""
 
 def evaluate(
     network_json: str, image: Sequence[int]
@@ -20,10 +30,18 @@ def evaluate(
     """Exact evaluation: each layer's accumulators and outputs, and the predicted class."""
 
 def compile(network_json: str, batch: int) -> Program:
-    """Compile an integer network for ``batch`` images per run."""
+    """Compile an integer network for ``batch`` images per run.
 
-def keygen(program: Program, seed: bytes | None = None) -> tuple[SecretKey, EvaluationKeys]:
-    """Make the keys of a program. A seed is for tests only: whoever knows it knows the key."""
+    Raises
+    ------
+    NetworkError
+        If the text is no integer network, or the network cannot be evaluated under encryption.
+    UsageError
+        If so many images do not fit.
+    """
+
+def keygen(program: Program) -> tuple[SecretKey, EvaluationKeys]:
+    """Make the keys of a program, from the operating system's randomness."""
 
 @final
 class Program:
@@ -36,24 +54,41 @@ class Program:
         """The program in its text form."""
 
     def run(
-        self,
-        keys: EvaluationKeys,
-        query: Ciphertexts,
-        progress: Callable[[str, int, int], None] | None = None,
-    ) -> tuple[Ciphertexts, dict[str, Any]]:
-        """Compute blind. ``progress(step, done, total)`` counts work of the whole run."""
+        self, keys: EvaluationKeys, query: Query, progress: Progress | None = None
+    ) -> tuple[Answer, dict[str, Any]]:
+        """Compute blind.
+
+        The report has ``seconds``, and ``steps`` with ``name``, ``seconds`` and
+        ``predicted_seconds``.
+
+        Raises
+        ------
+        UsageError
+            If keys or query were made for another program.
+        StoppedError
+            If ``progress`` answered ``False``.
+        """
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(data: bytes) -> Program: ...
+    def from_bytes(data: bytes) -> Program:
+        """Read what :meth:`to_bytes` wrote; ``FormatError`` if it is anything else."""
 
 @final
 class SecretKey:
-    """The client's key. It never leaves the client."""
+    """The client's key, for one program. It never leaves the client."""
 
-    def encrypt(self, program: Program, images: Sequence[Sequence[int]]) -> Ciphertexts: ...
-    def decrypt(self, program: Program, answer: Ciphertexts) -> tuple[list[list[int]], float]:
-        """The logits of each image, and the bits of noise margin that were left."""
+    def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
+        """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
+
+    def decrypt(self, answer: Answer) -> tuple[list[list[int]], float]:
+        """The logits of each image of the batch, and the bits of noise margin that were left.
+
+        Raises
+        ------
+        NoiseError
+            If no margin is left, so that the logits may be wrong.
+        """
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -68,9 +103,36 @@ class EvaluationKeys:
     def from_bytes(program: Program, data: bytes) -> EvaluationKeys: ...
 
 @final
-class Ciphertexts:
-    """Encrypted inputs or results."""
+class Query:
+    """Encrypted images, for the server."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(program: Program, data: bytes) -> Ciphertexts: ...
+    def from_bytes(program: Program, data: bytes) -> Query: ...
+
+@final
+class Answer:
+    """Encrypted results, for the client."""
+
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(program: Program, data: bytes) -> Answer: ...
+
+@final
+class Inspector:
+    """Runs images encrypted and compares every layer with the integer network. Needs the secret."""
+
+    def __new__(cls, secret: SecretKey, network_json: str) -> Inspector: ...
+    def run(
+        self,
+        keys: EvaluationKeys,
+        images: Sequence[Sequence[int]],
+        progress: Progress | None = None,
+    ) -> tuple[list[list[int]], float, dict[str, Any]]:
+        """Logits, noise margin in bits, and report of one run, whose findings are added up."""
+
+    def layers(self) -> list[dict[str, Any]]:
+        """Per layer: noise of accumulators, wrong slots, changed activations."""
+
+    def noise(self) -> list[dict[str, Any]]:
+        """Per ciphertext of the first run: predicted and measured noise, in bits."""

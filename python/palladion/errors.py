@@ -15,12 +15,32 @@ class DataError(PalladionError):
     """A file of images or labels is missing or is not what it should be."""
 
 
+class FormatError(DataError):
+    """A file of ours is damaged, of another kind or version, or made for another program."""
+
+
 class ImageError(PalladionError):
     """A file is no image, or an image shows no digit."""
 
 
 class UsageError(PalladionError):
     """A command was given something that it cannot work with."""
+
+
+class SecurityError(PalladionError):
+    """Parameters are below the security level that everything here has."""
+
+
+class MissingKeyError(PalladionError):
+    """The evaluation keys lack a key that the program uses."""
+
+
+class NoiseError(PalladionError):
+    """Noise has used up its margin, so that a result may be wrong."""
+
+
+class StoppedError(PalladionError):
+    """A callback asked to stop."""
 
 
 class InternalError(PalladionError):

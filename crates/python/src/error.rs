@@ -1,9 +1,18 @@
 //! Errors as Python's exceptions, whose classes are in `palladion.errors`.
+//!
+//! Every variant of every error beneath stands here by name; `tests/test_errors.py` holds the lists
+//! against the crates' sources. One that a newer crate adds becomes an `InternalError` until it is
+//! classed.
 
 use pyo3::PyErr;
 
+pyo3::import_exception!(palladion.errors, FormatError);
 pyo3::import_exception!(palladion.errors, InternalError);
+pyo3::import_exception!(palladion.errors, MissingKeyError);
 pyo3::import_exception!(palladion.errors, NetworkError);
+pyo3::import_exception!(palladion.errors, NoiseError);
+pyo3::import_exception!(palladion.errors, SecurityError);
+pyo3::import_exception!(palladion.errors, StoppedError);
 pyo3::import_exception!(palladion.errors, UsageError);
 
 /// An error of a crate beneath, or an exception that a callback raised.
@@ -17,8 +26,173 @@ impl ToPython for PyErr {
     }
 }
 
+/// Whose fault an error is, which decides its class.
+#[derive(Clone, Copy)]
+enum Fault {
+    /// A file is damaged, or was made for something else; or the program that a file held cannot run.
+    File,
+    /// The evaluation keys lack one.
+    Key,
+    /// A network that cannot be evaluated under encryption.
+    Network,
+    /// Noise has reached the modulus.
+    Noise,
+    /// Parameters below 128-bit security.
+    Security,
+    /// The callback asked to stop.
+    Stop,
+    /// What the caller gave does not fit.
+    Usage,
+    /// Ours.
+    Internal,
+}
+
+impl Fault {
+    fn exception(self, words: String) -> PyErr {
+        match self {
+            Self::File => FormatError::new_err(words),
+            Self::Key => MissingKeyError::new_err(words),
+            Self::Network => NetworkError::new_err(words),
+            Self::Noise => NoiseError::new_err(words),
+            Self::Security => SecurityError::new_err(words),
+            Self::Stop => StoppedError::new_err(words),
+            Self::Usage => UsageError::new_err(words),
+            Self::Internal => InternalError::new_err(words),
+        }
+    }
+
+    /// In compilation there is no file yet: what does not fit is the network.
+    fn of_compilation(self) -> Self {
+        match self {
+            Self::File => Self::Network,
+            other => other,
+        }
+    }
+}
+
 impl ToPython for ::network::Error {
     fn to_python(self) -> PyErr {
-        NetworkError::new_err(self.to_string())
+        Fault::Network.exception(self.to_string())
+    }
+}
+
+impl ToPython for compiler::Error {
+    fn to_python(self) -> PyErr {
+        of_compiler(&self).exception(self.to_string())
+    }
+}
+
+impl ToPython for runtime::Error {
+    fn to_python(self) -> PyErr {
+        of_runtime(&self).exception(self.to_string())
+    }
+}
+
+fn of_compiler(error: &compiler::Error) -> Fault {
+    use compiler::Error::{Batch, Circuits, Layer, Network, NoParameters, Program};
+    match error {
+        Network(_) | Layer { .. } => Fault::Network,
+        Batch { .. } => Fault::Usage,
+        Circuits(error) => of_circuits(error).of_compilation(),
+        NoParameters { last } => of_compiler(last),
+        // The verifier rejected what the compiler wrote.
+        Program(_) => Fault::Internal,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_runtime(error: &runtime::Error) -> Fault {
+    use runtime::Error::{Bytes, Circuits, Image, NoMargin, Program, Stopped, Unsupported};
+    match error {
+        Program(error) => of_program(error),
+        Circuits(error) => of_circuits(error),
+        Bytes(error) => of_bytes(error),
+        Image { .. } => Fault::Usage,
+        Unsupported { .. } => Fault::File,
+        Stopped { .. } => Fault::Stop,
+        NoMargin { .. } => Fault::Noise,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_program(error: &program::Error) -> Fault {
+    use program::Error::{Format, Json, Parameters, Step};
+    match error {
+        Json(_) | Format { .. } | Parameters { .. } | Step { .. } => Fault::File,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_circuits(error: &circuits::Error) -> Fault {
+    use circuits::Error::{Bfv, MissingKey, MissingPackingKey, OutOfLevels, Shape};
+    match error {
+        Bfv(error) => of_bfv(error),
+        MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
+        OutOfLevels { .. } | Shape { .. } => Fault::File,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_bfv(error: &bfv::Error) -> Fault {
+    use bfv::Error::{FactorMismatch, PlaintextModulus, Rlwe, TooManyValues};
+    match error {
+        Rlwe(error) => of_rlwe(error),
+        PlaintextModulus { .. } | TooManyValues { .. } | FactorMismatch { .. } => Fault::File,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_rlwe(error: &rlwe::Error) -> Fault {
+    use rlwe::Error::{
+        Bytes, Components, DigitLimbs, Index, Insecure, KeyLevel, LevelMismatch, LevelTooLow,
+        LweDimension, MissingGaloisKey, Ring,
+    };
+    match error {
+        Ring(error) => of_ring(error),
+        Insecure { .. } => Fault::Security,
+        MissingGaloisKey { .. } => Fault::Key,
+        DigitLimbs { .. }
+        | LevelTooLow { .. }
+        | LevelMismatch { .. }
+        | Components { .. }
+        | KeyLevel { .. }
+        | LweDimension { .. }
+        | Index { .. } => Fault::File,
+        Bytes(error) => of_bytes(error),
+        _ => Fault::Internal,
+    }
+}
+
+fn of_ring(error: &ring::Error) -> Fault {
+    use ring::Error::{
+        Degree, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue, TooFewPrimes, Words,
+    };
+    match error {
+        Degree { .. }
+        | EmptyBasis
+        | NotNttFriendly { .. }
+        | RepeatedModulus { .. }
+        | TooFewPrimes { .. }
+        | Residue { .. }
+        | Words { .. } => Fault::File,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_bytes(error: &rlwe::bytes::BytesError) -> Fault {
+    use rlwe::bytes::BytesError::{
+        Checksum, Fingerprint, Kind, Length, Magic, Trailing, Truncated, Value, Version,
+    };
+    match error {
+        Magic
+        | Kind { .. }
+        | Version { .. }
+        | Fingerprint { .. }
+        | Length { .. }
+        | Checksum
+        | Truncated { .. }
+        | Trailing { .. }
+        | Value { .. } => Fault::File,
+        _ => Fault::Internal,
     }
 }

@@ -1,12 +1,18 @@
-//! The one way from Python into the crates beneath: threads, the interpreter lock, panics.
+//! The one way from Python into the crates beneath: threads, the interpreter lock, panics, Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{InternalError, ToPython, UsageError};
+
+/// How long a Ctrl-C waits at most before work is asked to stop.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 /// Place and words of the last panic.
@@ -30,23 +36,96 @@ pub(crate) fn set_threads(count: usize) -> PyResult<()> {
     Ok(())
 }
 
+/// What work at the other end knows of its caller.
+pub(crate) struct Line<'a, M> {
+    stop: &'a AtomicBool,
+    sender: Sender<News<M, ()>>,
+}
+
+impl<M> Line<'_, M> {
+    /// Sends news to the caller. `false` if the caller wants the work to stop.
+    pub(crate) fn tell(&self, news: M) -> bool {
+        // Nobody listens any more only once the work has ended.
+        let heard = self.sender.send(News::Word(news)).is_ok();
+        heard && self.go_on()
+    }
+
+    /// `false` if the caller wants the work to stop.
+    pub(crate) fn go_on(&self) -> bool {
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+enum News<M, R> {
+    Word(M),
+    Done(R),
+}
+
 /// Runs `work` without the interpreter lock, on the chosen threads.
 ///
-/// A panic is a fault of ours; it ends in an `InternalError` and not in the interpreter's abort.
+/// A panic is a fault of ours; it ends in an `InternalError` and not in the interpreter's abort. Ctrl-C
+/// is noticed, but only work that asks its [`Line`] stops early: see [`guard_with`].
 pub(crate) fn guard<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send) -> PyResult<T>
 where
     T: Send,
     E: ToPython + Send,
 {
+    guard_with(py, |_, ()| Ok(()), |_| work())
+}
+
+/// As [`guard`], with news from `work` to `hear`, which runs on the calling thread with the interpreter
+/// lock. An exception that it raises, or that a signal raises meanwhile, asks the work to stop, and
+/// is what comes out in the end.
+pub(crate) fn guard_with<T, E, M>(
+    py: Python<'_>,
+    mut hear: impl FnMut(Python<'_>, M) -> PyResult<()> + Send,
+    work: impl FnOnce(&Line<'_, M>) -> Result<T, E> + Send,
+) -> PyResult<T>
+where
+    T: Send,
+    E: ToPython + Send,
+    M: Send,
+{
     check_kernels()?;
     let pool = pool()?;
-    let done = py.detach(|| {
-        // What `work` touched is dropped or, if shared, immutable: nothing half-done is seen.
-        catch_unwind(AssertUnwindSafe(|| pool.install(work)))
+    let stop = AtomicBool::new(false);
+    let mut raised: Option<PyErr> = None;
+    let mut result = None;
+    py.detach(|| {
+        let (sender, news) = channel();
+        let (stop, result) = (&stop, &mut result);
+        pool.in_place_scope(|scope| {
+            scope.spawn(move |_| {
+                let line = Line {
+                    stop,
+                    sender: sender.clone(),
+                };
+                // What `work` touched is dropped or, if shared, immutable: nothing half-done is seen.
+                *result = Some(catch_unwind(AssertUnwindSafe(|| work(&line))));
+                // The caller is waiting for this word.
+                let _ = sender.send(News::Done(()));
+            });
+            loop {
+                let outcome = match news.recv_timeout(PATIENCE) {
+                    Ok(News::Done(())) | Err(RecvTimeoutError::Disconnected) => break,
+                    Ok(News::Word(_)) if raised.is_some() => continue,
+                    Ok(News::Word(word)) => Python::attach(|py| {
+                        hear(py, word)?;
+                        py.check_signals()
+                    }),
+                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals()),
+                };
+                if let Err(error) = outcome {
+                    stop.store(true, Ordering::Relaxed);
+                    raised.get_or_insert(error);
+                }
+            }
+        });
     });
-    match done {
-        Ok(result) => result.map_err(ToPython::to_python),
-        Err(_) => {
+    match (raised, result) {
+        (Some(error), _) => Err(error),
+        (None, Some(Ok(result))) => result.map_err(ToPython::to_python),
+        (None, _) => {
             let words = FAULT.lock().unwrap_or_else(PoisonError::into_inner).take();
             let words = words.unwrap_or_else(|| "no message".to_owned());
             Err(InternalError::new_err(format!(

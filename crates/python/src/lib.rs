@@ -3,18 +3,36 @@
 //! Every function converts its arguments, releases the interpreter, calls Rust on the threads that
 //! `set_threads` chose, and converts the result. No panic crosses into Python: see [`guard`].
 
+mod bench;
 mod error;
 mod guard;
 mod info;
+mod inspect;
+mod keys;
+mod messages;
 mod network;
+mod program;
 
 use pyo3::prelude::*;
+
+/// Polynomials are megabytes: the system's allocator gives them back and faults them in again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::quieten_panics();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<program::Program>()?;
+    module.add_class::<keys::SecretKey>()?;
+    module.add_class::<keys::EvaluationKeys>()?;
+    module.add_class::<messages::Query>()?;
+    module.add_class::<messages::Answer>()?;
+    module.add_class::<inspect::Inspector>()?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
-    module.add_function(wrap_pyfunction!(network::evaluate, module)?)
+    module.add_function(wrap_pyfunction!(network::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(program::compile, module)?)?;
+    module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

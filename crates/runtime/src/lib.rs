@@ -10,9 +10,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 mod client;
 mod error;
 pub mod files;
+pub mod inspect;
 mod prepared;
 mod server;
 

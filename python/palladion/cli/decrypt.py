@@ -21,9 +21,7 @@ from palladion.cli.common import FILE, json_option, print_json, program_option, 
 def decrypt(program: palladion.Program, secret: Path, answer: Path, as_json: bool) -> None:
     """Decrypt an answer: the class of each picture, and its logits."""
     key = palladion.SecretKey.from_bytes(program, files.read(secret))
-    logits, margin = key.decrypt(
-        program, palladion.Ciphertexts.from_bytes(program, files.read(answer))
-    )
+    logits, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)))
     predicted = [int(np.argmax(row)) for row in logits]
     if as_json:
         print_json({"predicted": predicted, "logits": logits, "noise_margin_bits": margin})

@@ -103,14 +103,14 @@ def classify(
     for start in range(0, len(inputs), batch):
         began = time.perf_counter()
         with steps.step("encrypt"):
-            query = secret.encrypt(program, inputs[start : start + batch])
+            query = secret.encrypt(inputs[start : start + batch])
         encrypted = time.perf_counter() - began
         steps.start_run()
         answer, report = program.run(keys, query, steps.update)
         began = time.perf_counter()
         with steps.step("decrypt"):
-            logits, margin = secret.decrypt(program, answer)
-        found.logits += logits
+            logits, margin = secret.decrypt(answer)
+        found.logits += logits[: len(inputs) - start]
         found.seconds += report["seconds"]
         found.noise_margin_bits = min(found.noise_margin_bits, margin)
         found.ciphertext_bytes += len(query.to_bytes())

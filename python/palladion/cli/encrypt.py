@@ -37,7 +37,7 @@ def encrypt(
     with Steps(quiet=as_json) as steps:
         key = palladion.SecretKey.from_bytes(program, files.read(secret))
         with steps.step("encrypt"):
-            query = key.encrypt(program, pixels_to_inputs(digits).tolist())
+            query = key.encrypt(pixels_to_inputs(digits).tolist())
         data = query.to_bytes()
         files.write(output, data)
     if as_json:

@@ -60,7 +60,7 @@ class Steps:
         """Call before a run whose progress comes through :meth:`update`."""
         self._run_started = time.perf_counter()
 
-    def update(self, name: str, done: int, total: int) -> None:
+    def update(self, name: str, done: float, total: float) -> None:
         """``done`` of ``total`` units of the run are finished; ``name`` is the step at work."""
         if name != self._name:
             self._begin(name, total=total)

@@ -33,7 +33,7 @@ def run(program: palladion.Program, keys: Path, query: Path, output: Path, as_js
     with Steps(quiet=as_json) as steps:
         with steps.step("read keys"):
             evaluation = palladion.EvaluationKeys.from_bytes(program, files.read(keys))
-        given = palladion.Ciphertexts.from_bytes(program, files.read(query))
+        given = palladion.Query.from_bytes(program, files.read(query))
         steps.start_run()
         answer, report = program.run(evaluation, given, steps.update)
         data = answer.to_bytes()

@@ -1,0 +1,45 @@
+//! `palladion bench`: rows as they come.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use runtime::bench as measure;
+use runtime::bench::Row;
+
+use crate::error::UsageError;
+use crate::guard::guard_with;
+
+/// Measures `ntt`, `bfv` or `lut`; `hear` is called with each row. Whatever `hear` raises stops it.
+#[pyfunction]
+pub(crate) fn bench(py: Python<'_>, what: &str, samples: usize, hear: Py<PyAny>) -> PyResult<()> {
+    let work = match what {
+        "ntt" => measure::ntt,
+        "bfv" => measure::bfv,
+        "lut" => measure::lut,
+        other => {
+            let words = format!("a benchmark of {other:?}, expected ntt, bfv or lut");
+            return Err(UsageError::new_err(words));
+        }
+    };
+    guard_with(
+        py,
+        |py, row| {
+            let row = row_dict(py, &row)?;
+            hear.bind(py).call1((row,)).map(|_| ())
+        },
+        |line| work(samples, &|row| line.tell(row), &|| line.go_on()),
+    )
+}
+
+fn row_dict<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {
+    let parameters = PyDict::new(py);
+    for (name, value) in &row.parameters {
+        parameters.set_item(name, value)?;
+    }
+    let entry = PyDict::new(py);
+    entry.set_item("name", &row.name)?;
+    entry.set_item("parameters", parameters)?;
+    entry.set_item("threads", row.threads)?;
+    entry.set_item("seconds", row.seconds)?;
+    entry.set_item("samples", row.samples)?;
+    Ok(entry)
+}

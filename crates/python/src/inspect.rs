@@ -1,0 +1,151 @@
+//! Encrypted runs compared with the integer network, step by step, with the secret at hand.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ::network::IntNetwork;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use runtime::inspect::{Exact, LayerFindings, StepNoise};
+use runtime::{Report, Server, inspect};
+
+use crate::guard::guard_with;
+use crate::keys::{EvaluationKeys, SecretKey};
+use crate::program::{Clock, Program, report_dict, tell};
+
+/// The integer network as what runs are compared with.
+struct Integers(IntNetwork);
+
+impl Exact for Integers {
+    fn layers(&self) -> usize {
+        self.0.layers.len()
+    }
+
+    fn accumulate(&self, layer: usize, inputs: &[i64]) -> Option<Vec<i64>> {
+        let linear = &self.0.layers.get(layer)?.linear;
+        (inputs.len() == linear.inputs()).then(|| linear.accumulate(inputs))
+    }
+
+    fn activate(&self, layer: usize, accumulators: &[i64]) -> Option<Vec<i64>> {
+        let layer = self.0.layers.get(layer)?;
+        let table = layer.lut.as_ref();
+        let value = |&a| table.map_or(a, |table| table.apply(a));
+        (accumulators.len() == layer.linear.outputs())
+            .then(|| accumulators.iter().map(value).collect())
+    }
+
+    fn bound(&self, layer: usize) -> i64 {
+        self.0.layers.get(layer).map_or(0, |l| l.bound)
+    }
+}
+
+/// Runs images encrypted and compares every layer with the integer network.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct Inspector {
+    client: runtime::Client,
+    found: Mutex<inspect::Inspector<Integers>>,
+}
+
+/// Logits, noise margin, report.
+type Outcome<'py> = (Vec<Vec<i64>>, f64, Bound<'py, PyDict>);
+
+#[pymethods]
+impl Inspector {
+    #[new]
+    fn new(secret: &SecretKey, network_json: &str) -> PyResult<Self> {
+        use crate::error::ToPython;
+        let network = IntNetwork::from_json(network_json).map_err(ToPython::to_python)?;
+        Ok(Self {
+            client: secret.0.clone(),
+            found: Mutex::new(inspect::Inspector::new(&secret.0, Integers(network))),
+        })
+    }
+
+    /// Encrypts, runs, decrypts and compares; what is found is added to what was found before.
+    #[pyo3(signature = (keys, images, progress=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &EvaluationKeys,
+        images: Vec<Vec<i64>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Outcome<'py>> {
+        Program(self.client.prepared().clone()).check(&keys.prepared, "evaluation keys")?;
+        let (decrypted, report) = guard_with(
+            py,
+            |py, news| tell(py, progress.as_ref(), news),
+            |line| -> runtime::Result<_> {
+                let mut found = self.found();
+                found.begin(&images)?;
+                let mut clock = Clock::new(self.client.prepared(), line);
+                let mut misfit = None;
+                let input = self.client.encrypt(&images)?;
+                let server = Server::new(self.client.prepared(), &keys.keys);
+                let ran = server.run(&input, |event| {
+                    misfit = found.observe(&event).err();
+                    misfit.is_none() && clock.observe(&event)
+                });
+                if let Some(error) = misfit {
+                    return Err(error);
+                }
+                let (output, report): (_, Report) = ran?;
+                let mut decrypted = self.client.decrypt(&output)?;
+                found.end(&decrypted)?;
+                decrypted.logits.truncate(images.len());
+                Ok((decrypted, report))
+            },
+        )?;
+        let report = report_dict(py, &report)?;
+        Ok((decrypted.logits, decrypted.margin_bits, report))
+    }
+
+    /// What was found in each layer.
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let found = self.found();
+        found.layers().iter().map(|l| layer(py, l)).collect()
+    }
+
+    /// Predicted and measured noise of every ciphertext of the first run.
+    fn noise<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let found = self.found();
+        found.noise().iter().map(|n| noise(py, n)).collect()
+    }
+}
+
+impl Inspector {
+    /// After a panic some sums lack a run: they are still sums.
+    fn found(&self) -> MutexGuard<'_, inspect::Inspector<Integers>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn layer<'py>(py: Python<'py>, found: &LayerFindings) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    let changed: u64 = found.changes.values().sum();
+    let largest = found.changes.keys().map(|d| d.abs()).max();
+    let changes = PyDict::new(py);
+    for (difference, count) in &found.changes {
+        changes.set_item(difference, count)?;
+    }
+    entry.set_item("name", &found.name)?;
+    entry.set_item("values", found.values)?;
+    entry.set_item("changed", changed)?;
+    entry.set_item("largest_change", largest.unwrap_or(0))?;
+    entry.set_item("changes", changes)?;
+    entry.set_item("slots", found.slots)?;
+    entry.set_item("wrong_slots", found.wrong)?;
+    entry.set_item("accumulators", found.noise.count)?;
+    entry.set_item("beyond_bound", found.beyond_bound)?;
+    entry.set_item("noise_mean", found.noise.mean())?;
+    entry.set_item("noise_sigma", found.noise.sigma())?;
+    entry.set_item("noise_largest", found.noise.largest)?;
+    Ok(entry)
+}
+
+fn noise<'py>(py: Python<'py>, found: &StepNoise) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", &found.name)?;
+    entry.set_item("predicted_bits", found.predicted_bits)?;
+    entry.set_item("measured_bits", found.measured_bits)?;
+    entry.set_item("margin_bits", found.margin_bits)?;
+    Ok(entry)
+}

@@ -1,0 +1,78 @@
+//! The client's secret key and the server's evaluation keys.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use runtime::{Client, Prepared, files};
+
+use crate::guard::guard;
+use crate::messages::{Answer, Query};
+use crate::program::Program;
+
+/// The client's key. It never leaves the client.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct SecretKey(pub(crate) Client);
+
+/// What the server needs to compute blind. Public.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct EvaluationKeys {
+    pub(crate) prepared: Prepared,
+    pub(crate) keys: circuits::EvaluationKeys,
+}
+
+/// Makes the keys of a program.
+#[pyfunction]
+pub(crate) fn keygen(py: Python<'_>, program: &Program) -> PyResult<(SecretKey, EvaluationKeys)> {
+    let prepared = program.0.clone();
+    let (client, keys) = guard(py, || -> runtime::Result<_> {
+        let client = Client::generate(&prepared);
+        let keys = client.evaluation_keys()?;
+        Ok((client, keys))
+    })?;
+    Ok((SecretKey(client), EvaluationKeys { prepared, keys }))
+}
+
+/// One list of logits per image.
+type Logits = Vec<Vec<i64>>;
+
+#[pymethods]
+impl SecretKey {
+    fn encrypt(&self, py: Python<'_>, images: Vec<Vec<i64>>) -> PyResult<Query> {
+        Ok(Query {
+            prepared: self.0.prepared().clone(),
+            input: guard(py, || self.0.encrypt(&images))?,
+        })
+    }
+
+    /// The logits of each image, and the bits of noise margin that were left.
+    fn decrypt(&self, py: Python<'_>, answer: &Answer) -> PyResult<(Logits, f64)> {
+        Program(self.0.prepared().clone()).check(&answer.prepared, "encrypted results")?;
+        let found = guard(py, || self.0.decrypt(&answer.output))?;
+        Ok((found.logits, found.margin_bits))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = guard(py, || Ok::<_, PyErr>(files::client_to_bytes(&self.0)))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
+        guard(py, || files::client_from_bytes(&program.0, data)).map(Self)
+    }
+}
+
+#[pymethods]
+impl EvaluationKeys {
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = guard(py, || files::keys_to_bytes(&self.prepared, &self.keys))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
+        Ok(Self {
+            prepared: program.0.clone(),
+            keys: guard(py, || files::keys_from_bytes(&program.0, data))?,
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! The program: compiled, described, run.
+
+use std::collections::BTreeMap;
+
+use ::network::IntNetwork;
+use compiler::Options;
+use program::Step;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use runtime::{Event, Prepared, Report, Server, files};
+
+use crate::error::UsageError;
+use crate::guard::{Line, guard, guard_with};
+use crate::keys::EvaluationKeys;
+use crate::messages::{Answer, Query};
+
+/// A network compiled to operations on ciphertexts. Public.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct Program(pub(crate) Prepared);
+
+/// Compiles an integer network for `batch` images per run.
+#[pyfunction]
+pub(crate) fn compile(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<Program> {
+    if batch == 0 {
+        return Err(UsageError::new_err("a batch of 0, expected at least 1"));
+    }
+    let network = guard(py, || IntNetwork::from_json(network_json))?;
+    let program = guard(py, || compiler::compile(&network, Options { batch }))?;
+    guard(py, || Prepared::new(program)).map(Program)
+}
+
+#[pymethods]
+impl Program {
+    /// Parameters, their security, the steps, and what a run will cost.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let program = self.0.program();
+        let (parameters, prediction) = (&program.parameters, &program.prediction);
+        let small = self.0.params().small();
+        let report = PyDict::new(py);
+        report.set_item("network", &program.name)?;
+        report.set_item("batch", program.batch)?;
+        report.set_item("classes", program.classes)?;
+        report.set_item("security_bits", rlwe::security::SECURITY_BITS)?;
+        report.set_item("log_n", parameters.n.ilog2())?;
+        report.set_item("log_qp", parameters.log_qp())?;
+        report.set_item("plaintext_modulus", parameters.t)?;
+        report.set_item("limbs", parameters.q.len())?;
+        report.set_item("special_limbs", parameters.p.len())?;
+        report.set_item("digit_limbs", parameters.digit_limbs)?;
+        report.set_item("lwe_dimension", parameters.lwe_dimension)?;
+        report.set_item("lwe_log_qp", small.log_qp())?;
+        report.set_item("rounding_sigma", self.0.params().rounding_sigma())?;
+        report.set_item("predicted_margin_bits", prediction.margin_bits)?;
+        report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
+        report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
+        let steps: Vec<_> = (program.steps.iter())
+            .map(|step| BTreeMap::from([("name", name(step))]))
+            .collect();
+        report.set_item("steps", steps)?;
+        Ok(report)
+    }
+
+    /// The program in its text form.
+    fn to_text(&self) -> String {
+        self.0.program().to_string()
+    }
+
+    /// Computes blind.
+    #[pyo3(signature = (keys, query, progress=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &EvaluationKeys,
+        query: &Query,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Answer, Bound<'py, PyDict>)> {
+        self.check(&keys.prepared, "evaluation keys")?;
+        self.check(&query.prepared, "encrypted images")?;
+        let (output, report) = guard_with(
+            py,
+            |py, news| tell(py, progress.as_ref(), news),
+            |line| {
+                let server = Server::new(&self.0, &keys.keys);
+                let mut clock = Clock::new(&self.0, line);
+                server.run(&query.input, |event| clock.observe(&event))
+            },
+        )?;
+        let answer = Answer {
+            prepared: self.0.clone(),
+            output,
+        };
+        Ok((answer, report_dict(py, &report)?))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = guard(py, || Ok::<_, PyErr>(files::program_to_bytes(&self.0)))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        guard(py, || files::program_from_bytes(data)).map(Self)
+    }
+}
+
+impl Program {
+    /// What was made for another program cannot be used with this one.
+    pub(crate) fn check(&self, other: &Prepared, what: &str) -> PyResult<()> {
+        if self.0.fingerprint() == other.fingerprint() {
+            return Ok(());
+        }
+        Err(UsageError::new_err(format!(
+            "these {what} were made for another program"
+        )))
+    }
+}
+
+/// Step at work, and seconds predicted for the work done and for all of it, on one thread.
+pub(crate) struct Progress {
+    step: String,
+    done: f64,
+    total: f64,
+}
+
+/// Turns a run's events into [`Progress`].
+pub(crate) struct Clock<'a> {
+    steps: &'a [Step],
+    line: &'a Line<'a, Progress>,
+    done: f64,
+    total: f64,
+}
+
+/// Added to each step's prediction, so that steps too short to be predicted count for something.
+const LEAST: f64 = 1e-3;
+
+impl<'a> Clock<'a> {
+    pub(crate) fn new(prepared: &'a Prepared, line: &'a Line<'a, Progress>) -> Self {
+        let steps = &prepared.program().steps;
+        Self {
+            line,
+            done: 0.0,
+            total: steps.iter().map(|s| s.seconds + LEAST).sum(),
+            steps,
+        }
+    }
+
+    /// `false` if the caller wants the run to stop.
+    pub(crate) fn observe(&mut self, event: &Event<'_>) -> bool {
+        let step = match *event {
+            Event::Begin { step } => step,
+            Event::End { step, .. } => {
+                self.done += self.steps[step].seconds + LEAST;
+                step
+            }
+        };
+        self.line.tell(Progress {
+            step: name(&self.steps[step]),
+            done: self.done,
+            total: self.total,
+        })
+    }
+}
+
+/// Calls `progress(step, done, total)`; the answer `False` stops the run.
+pub(crate) fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, news: Progress) -> PyResult<()> {
+    let Some(callback) = progress else {
+        return Ok(());
+    };
+    let answer = callback
+        .bind(py)
+        .call1((news.step, news.done, news.total))?;
+    if answer.is(pyo3::types::PyBool::new(py, false)) {
+        return Err(crate::error::StoppedError::new_err(
+            "the progress callback stopped the run",
+        ));
+    }
+    Ok(())
+}
+
+/// Layer and operation, as in [`runtime::StepReport`].
+fn name(step: &Step) -> String {
+    format!("{}: {}", step.layer, step.op.name())
+}
+
+pub(crate) fn report_dict<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let steps = report.steps.iter().map(|step| {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &step.name)?;
+        entry.set_item("seconds", step.seconds)?;
+        entry.set_item("predicted_seconds", step.predicted_seconds)?;
+        Ok(entry)
+    });
+    let found = PyDict::new(py);
+    found.set_item("seconds", report.seconds)?;
+    found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(found)
+}
