@@ -17,6 +17,13 @@ pub(crate) struct Builder<'p> {
     values: Vec<Option<(Value, Form)>>,
 }
 
+/// A coefficient of a value that holds samples.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) batch: ValueId,
+    pub(crate) coefficient: usize,
+}
+
 /// What a builder has made.
 pub(crate) struct Built {
     pub(crate) constants: Vec<Constant>,
@@ -135,12 +142,20 @@ impl<'p> Builder<'p> {
 
     pub(crate) fn pack(
         &mut self,
-        sources: Vec<(ValueId, Vec<usize>)>,
+        samples: &[Sample],
         layout: Layout,
         start_level: usize,
     ) -> Result<ValueId> {
         let value = circuits::pack::pack(&self.engine, self.params, layout, &[], start_level)?;
+        let mut sources: Vec<ValueId> = samples.iter().map(|s| s.batch).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let place = |s: &Sample| {
+            let source = sources.binary_search(&s.batch);
+            [source.expect("every batch is a source"), s.coefficient]
+        };
         let op = Op::Pack {
+            samples: samples.iter().map(place).collect(),
             sources,
             start_level,
         };

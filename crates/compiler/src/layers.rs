@@ -1,7 +1,7 @@
 //! Layers into steps: placement of the images, the first layer on coefficients, then tables and linear
 //! layers by turns.
 
-use crate::builder::Builder;
+use crate::builder::{Builder, Sample};
 use crate::error::{Error, Result};
 use crate::linear::{self, Route};
 use circuits::Layout;
@@ -99,15 +99,15 @@ fn first_layer(
     layer: &Layer,
     placement: &Placement,
     batch: usize,
-) -> Result<Vec<(ValueId, Vec<usize>)>> {
+) -> Result<Vec<Sample>> {
     b.layer(&layer.name);
     let shape = placement.shape;
     let per_kernel = layer.linear.weights().len() / shape.kernels;
     let [rows, columns] = shape.output();
-    let mut sources = Vec::new();
+    let mut samples = Vec::new();
     for (index, starts) in placement.starts(batch).iter().enumerate() {
         let input = b.input(index, LINEAR_LEVEL);
-        // Sources go image by image, kernel by kernel; a ciphertext that needs several products
+        // Samples go image by image, kernel by kernel; a ciphertext that needs several products
         // holds one image.
         for first in (0..shape.kernels).step_by(placement.kernels_per_product) {
             let count = placement.kernels_per_product.min(shape.kernels - first);
@@ -135,22 +135,26 @@ fn first_layer(
             }
             let term = b.constant("bias", biases);
             let sum = b.add_coefficients(product, term, at.clone());
-            sources.push((b.to_samples(sum), at));
+            let batch = b.to_samples(sum);
+            samples.extend(
+                at.into_iter()
+                    .map(|coefficient| Sample { batch, coefficient }),
+            );
         }
     }
-    Ok(sources)
+    Ok(samples)
 }
 
 /// Packs samples, and applies the layer's table.
 fn table(
     b: &mut Builder<'_>,
     polynomial: &[i64],
-    sources: Vec<(ValueId, Vec<usize>)>,
+    samples: &[Sample],
     layout: Layout,
     plan: &TablePlan,
 ) -> Result<ValueId> {
     let polynomial = b.constant("table", polynomial.to_vec());
-    let packed = b.pack(sources, layout, plan.start_level)?;
+    let packed = b.pack(samples, layout, plan.start_level)?;
     b.table(packed, layout, polynomial, plan.shape)
 }
 
@@ -237,7 +241,7 @@ pub(crate) fn network(
     fixed: &Fixed,
     mut plan: impl FnMut(usize, Layout) -> Result<TablePlan>,
 ) -> Result<()> {
-    let mut sources = first_layer(b, &network.layers[0], &fixed.placement, batch)?;
+    let mut samples = first_layer(b, &network.layers[0], &fixed.placement, batch)?;
     for (index, layer) in network.layers.iter().enumerate() {
         let Some(next) = network.layers.get(index + 1) else {
             break;
@@ -245,7 +249,7 @@ pub(crate) fn network(
         let layout = layout(b.params(), layer, batch)?;
         let chosen = plan(index, layout)?;
         b.layer(&layer.name);
-        let activations = table(b, &fixed.tables[index], sources, layout, &chosen)?;
+        let activations = table(b, &fixed.tables[index], &samples, layout, &chosen)?;
         let results = match linear::route(layout, &next.linear, batch) {
             Route::Direct => linear::direct(b, next, activations, layout, batch)?,
             Route::Coefficients => {
@@ -259,7 +263,7 @@ pub(crate) fn network(
             }
             return Ok(());
         }
-        sources = linear::samples_in_order(b, &results, next.linear.outputs());
+        samples = linear::samples_in_order(b, &results, next.linear.outputs());
     }
     let last = network
         .layers

@@ -1,6 +1,6 @@
 //! Linear layers that read slots: directly, or by way of coefficients.
 
-use crate::builder::Builder;
+use crate::builder::{Builder, Sample};
 use crate::error::Result;
 use circuits::Layout;
 use circuits::transform::coefficient_of_slot;
@@ -113,22 +113,20 @@ pub(crate) fn samples_in_order(
     b: &mut Builder<'_>,
     results: &[Results],
     outputs: usize,
-) -> Vec<(ValueId, Vec<usize>)> {
-    let mut all: Vec<(usize, ValueId, usize)> = Vec::new();
+) -> Vec<Sample> {
+    let mut all: Vec<(usize, Sample)> = Vec::new();
     for result in results {
-        let samples = b.to_samples(result.value);
+        let batch = b.to_samples(result.value);
         let places = result.rows.iter().zip(&result.at);
-        all.extend(places.map(|(row, &at)| (row.image * outputs + row.output, samples, at)));
+        all.extend(places.map(|(row, &coefficient)| {
+            (
+                row.image * outputs + row.output,
+                Sample { batch, coefficient },
+            )
+        }));
     }
-    all.sort_unstable();
-    let mut sources: Vec<(ValueId, Vec<usize>)> = Vec::new();
-    for (_, samples, at) in all {
-        match sources.last_mut() {
-            Some((last, places)) if *last == samples => places.push(at),
-            _ => sources.push((samples, vec![at])),
-        }
-    }
-    sources
+    all.sort_unstable_by_key(|(order, _)| *order);
+    all.into_iter().map(|(_, sample)| sample).collect()
 }
 
 /// Bias of an output neuron.

@@ -123,10 +123,12 @@ pub enum Op {
         /// What is switched.
         value: ValueId,
     },
-    /// LWE samples into slots; value `i` is the `i`-th coefficient named.
+    /// LWE samples into slots; value `i` is the `i`-th sample named.
     Pack {
-        /// Batches of samples, each with the coefficients taken from it, in order.
-        sources: Vec<(ValueId, Vec<usize>)>,
+        /// Batches of samples.
+        sources: Vec<ValueId>,
+        /// The samples in order: which of the sources, and which coefficient of it.
+        samples: Vec<[usize; 2]>,
         /// Level the packing starts at.
         start_level: usize,
     },
@@ -186,7 +188,7 @@ impl Op {
     pub fn operands(&self) -> Vec<ValueId> {
         match self {
             Self::Input { .. } => Vec::new(),
-            Self::Pack { sources, .. } => sources.iter().map(|(v, _)| *v).collect(),
+            Self::Pack { sources, .. } => sources.clone(),
             Self::MulCoefficients { value, .. }
             | Self::AddCoefficients { value, .. }
             | Self::ToSamples { value }

@@ -87,8 +87,10 @@ impl Display for Type {
 impl Display for Op {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(self.name())?;
-        for (i, value) in self.operands().iter().enumerate() {
-            write!(f, "{} %{value}", if i > 0 { "," } else { "" })?;
+        match self.operands().as_slice() {
+            [] => {}
+            [one] => write!(f, " %{one}")?,
+            [first, .., last] => write!(f, " %{first} .. %{last}")?,
         }
         if let Some(constant) = self.constant() {
             write!(f, ", @{constant}")?;
@@ -96,12 +98,10 @@ impl Display for Op {
         match self {
             Self::Input { index } => write!(f, " {index}"),
             Self::Pack {
-                sources,
+                samples,
                 start_level,
-            } => {
-                let count: usize = sources.iter().map(|(_, at)| at.len()).sum();
-                write!(f, ", {count} coefficients, from level {start_level}")
-            }
+                ..
+            } => write!(f, ", {} samples, from level {start_level}", samples.len()),
             Self::Table { shape, .. } => {
                 let [a, b, c] = shape.digits;
                 write!(f, ", {} segments of {a} x {b} x {c}", shape.segments)

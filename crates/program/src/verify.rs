@@ -195,6 +195,10 @@ impl Program {
         let size = |what, found: usize, expected: usize| {
             (found != expected).then(|| (what, found.to_string(), expected.to_string()))
         };
+        let values = |ty: Option<(Form, usize)>| match ty {
+            Some((Form::Slots(values), _)) => values,
+            _ => 0,
+        };
         let constant = |id: usize| self.constants[id].values.len();
         match &step.op {
             Op::Input { index } => expect(out, "coefficients", "the value")
@@ -221,19 +225,17 @@ impl Program {
                 .or_else(|| expect(out, "samples", "the value")),
             Op::Pack {
                 sources,
+                samples,
                 start_level,
             } => {
-                let count: usize = sources.iter().map(|(_, at)| at.len()).sum();
-                let room = match out {
-                    Some((Form::Slots(values), _)) => values,
-                    _ => 0,
-                };
+                let (count, room) = (samples.len(), values(out));
+                let [which, at]: [Vec<usize>; 2] =
+                    [0, 1].map(|k| samples.iter().map(|s| s[k]).collect());
                 sources
                     .iter()
-                    .find_map(|(value, at)| {
-                        expect(form(*value), "samples", "the operand")
-                            .or_else(|| below("a coefficient", at, n))
-                    })
+                    .find_map(|value| expect(form(*value), "samples", "the operand"))
+                    .or_else(|| below("a source", &which, sources.len()))
+                    .or_else(|| below("a coefficient", &at, n))
                     .or_else(|| expect(out, "slots", "the value"))
                     .or_else(|| {
                         below(
@@ -242,15 +244,7 @@ impl Program {
                             self.parameters.q.len(),
                         )
                     })
-                    .or_else(|| {
-                        (count > room).then(|| {
-                            (
-                                "the number of samples",
-                                count.to_string(),
-                                format!("at most {room}"),
-                            )
-                        })
-                    })
+                    .or_else(|| below("the number of samples", &[count], room + 1))
             }
             Op::Table {
                 value,
@@ -282,10 +276,7 @@ impl Program {
                 inputs,
                 rows,
             } => {
-                let room = match form(*value) {
-                    Some((Form::Slots(values), _)) => values,
-                    _ => 0,
-                };
+                let room = values(form(*value));
                 let neurons = constant(*weights).checked_div(*inputs).unwrap_or(0);
                 expect(form(*value), "slots", "the operand")
                     .or_else(|| expect(out, "coefficients", "the value"))

@@ -262,10 +262,15 @@ impl Poly<Coeff> {
         );
         let mut poly = Self::stale(basis);
         let moduli = basis.clone();
+        let largest = coefficients.iter().map(|c| c.unsigned_abs()).max();
         poly.for_each_limb(|i, limb| {
             let q = moduli.modulus(i);
-            for (x, &c) in limb.iter_mut().zip(coefficients) {
-                *x = q.from_i64(c);
+            let words = limb.iter_mut().zip(coefficients);
+            if largest.is_some_and(|c| c < q.value()) {
+                // Small coefficients, the usual case, take one masked addition each.
+                words.for_each(|(x, &c)| *x = (c + (q.value() as i64 & (c >> 63))) as u64);
+            } else {
+                words.for_each(|(x, &c)| *x = q.from_i64(c));
             }
         });
         poly

@@ -181,21 +181,25 @@ impl<'a> Server<'a> {
             (
                 Op::Pack {
                     sources,
+                    samples,
                     start_level,
                 },
                 _,
             ) => {
-                let mut samples = Vec::new();
-                for (id, coefficients) in sources {
-                    let Some(Held::Samples(batch)) = held.get(id) else {
-                        return Err(unsupported());
-                    };
-                    samples.extend(
-                        coefficients
-                            .iter()
-                            .map(|&coefficient| Sample { batch, coefficient }),
-                    );
-                }
+                let batches: Vec<&LweBatch> = sources
+                    .iter()
+                    .map(|id| match held.get(id) {
+                        Some(Held::Samples(batch)) => Ok(batch.as_ref()),
+                        _ => Err(unsupported()),
+                    })
+                    .collect::<Result<_>>()?;
+                let samples: Vec<Sample<'_>> = samples
+                    .iter()
+                    .map(|&[source, coefficient]| Sample {
+                        batch: batches[source],
+                        coefficient,
+                    })
+                    .collect();
                 pack(
                     engine,
                     params,
