@@ -104,6 +104,10 @@ pub fn pack(
         .mul_plain(engine.model().fresh(), squares)
         .times(baby as f64);
 
+    let (columns, values) = (layout.slots() / 2, layout.values());
+    let entries: Vec<usize> = (0..layout.slots())
+        .map(|slot| entry(layout, dimension, slot))
+        .collect();
     let mut sum: Option<Value> = None;
     for giant in (0..width / baby).rev() {
         let offset = giant * baby;
@@ -111,19 +115,17 @@ pub fn pack(
         let products = Value::dry(level, noise);
         let plaintext = |step: usize, unit: u64| {
             // Rotating left by `offset` later brings the value of the slot `offset` to the right.
-            let slots: Vec<u64> = (0..layout.slots())
-                .map(|slot| {
-                    let columns = layout.slots() / 2;
-                    let source = right_of(layout, slot, columns - offset);
-                    match samples.get(layout.value_of(source)) {
-                        Some(sample) => {
-                            let j = entry(layout, dimension, right_of(layout, slot, step));
-                            t.mul(unit, sample.batch.mask(sample.coefficient, j))
-                        }
-                        None => 0,
-                    }
-                })
-                .collect();
+            // Rows, columns and values are powers of two, and this is the inner loop: masks, not
+            // remainders.
+            let mut slots = vec![0; layout.slots()];
+            for (slot, out) in slots.iter_mut().enumerate() {
+                let (row, column) = (slot & columns, slot & (columns - 1));
+                let source = row | ((column + columns - offset) & (columns - 1));
+                if let Some(sample) = samples.get(source & (values - 1)) {
+                    let j = entries[row | ((column + step) & (columns - 1))];
+                    *out = t.mul(unit, sample.batch.mask(sample.coefficient, j));
+                }
+            }
             encoder.slots_to_plaintext(&slots)
         };
         let inner = match &key {

@@ -113,6 +113,8 @@ impl Drop for LweSecret {
 pub struct LweBatch {
     t: u64,
     dimension: usize,
+    /// Coefficients from one entry of a mask to the next.
+    gap: usize,
     body: Vec<u64>,
     mask: Vec<u64>,
 }
@@ -144,6 +146,7 @@ impl LweBatch {
         Ok(Self {
             t,
             dimension,
+            gap: c0.n() / dimension,
             body,
             mask,
         })
@@ -172,12 +175,11 @@ impl LweBatch {
     /// # Panics
     /// If `k` is not below the ring degree or `j` not below the dimension.
     pub fn mask(&self, k: usize, j: usize) -> u64 {
-        let n = self.mask.len();
-        let back = j * (n / self.dimension);
+        let back = j * self.gap;
         if back <= k {
             self.mask[k - back]
         } else {
-            let a = self.mask[k + n - back];
+            let a = self.mask[k + self.mask.len() - back];
             if a == 0 { 0 } else { self.t - a }
         }
     }
