@@ -24,7 +24,8 @@ STANDS_ON: dict[str, set[str]] = {
     "circuits": SCHEMES,
     "network": set(),
     "program": set(),
-    "compiler": {"network", "program", "rlwe"},
+    # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
+    "compiler": {"network", "program", "circuits"},
     "runtime": {"program", "circuits"},
     "sim": {"program"},
     "server": {"runtime"},
