@@ -1,5 +1,7 @@
 //! Is every step of the loop exact, and its noise as predicted?
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 mod common;
 
 use circuits::coefficients::ConvShape;

@@ -3,7 +3,8 @@
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "a module of several test binaries, none of which uses all of it"
+    clippy::unwrap_used,
+    reason = "a module of several test binaries: none uses all of it, and tests may panic"
 )]
 
 use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
