@@ -159,6 +159,11 @@ pub fn pack(
 /// Adds up every run of `count` consecutive copies of each value, `count` a power of two: with all
 /// copies, every slot gets the sum.
 ///
+/// The sum is a trace to a subring: noise is multiplied by `count` in one of `count` coefficients and
+/// cancels in the others. The predicted root mean square over all coefficients holds, but until
+/// the next rounding outweighs this noise, its largest coefficients are `log2(count) / 2` bits nearer to
+/// failure than a root mean square says.
+///
 /// # Errors
 /// What rotations may lack.
 pub fn sum_copies(
