@@ -102,7 +102,7 @@ impl Counts {
     /// with `N`.
     ///
     /// The passes were timed by `cargo run --release -p palladion-kernels --example throughput` on a
-    /// Xeon with AVX-512 IFMA, and the sum held against whole tables by the example `lut_timing`:
+    /// Xeon with AVX-512 IFMA, and the sum held against whole tables by `palladion bench lut`:
     /// memory traffic, not arithmetic, sets the price of a product.
     pub fn seconds(&self, n: usize) -> f64 {
         const TRANSFORM: f64 = 45e-6;

@@ -74,7 +74,7 @@ mod tests {
     fn copies_and_values_name_every_slot_once() {
         for values in [1, 2, 16, 64, 128] {
             let layout = Layout::new(128, values).unwrap();
-            let mut seen = vec![false; 128];
+            let mut seen = [false; 128];
             for slot in 0..128 {
                 let (value, copy) = (layout.value_of(slot), layout.copy_of(slot));
                 assert!(value < values && copy < layout.copies());

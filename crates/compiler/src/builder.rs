@@ -136,7 +136,7 @@ impl<'p> Builder<'p> {
         )
     }
 
-    pub(crate) fn to_samples(&mut self, value: ValueId) -> ValueId {
+    pub(crate) fn samples_of(&mut self, value: ValueId) -> ValueId {
         self.push(Op::ToSamples { value }, None)
     }
 

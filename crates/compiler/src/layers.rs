@@ -135,7 +135,7 @@ fn first_layer(
             }
             let term = b.constant("bias", biases);
             let sum = b.add_coefficients(product, term, at.clone());
-            let batch = b.to_samples(sum);
+            let batch = b.samples_of(sum);
             samples.extend(
                 at.into_iter()
                     .map(|coefficient| Sample { batch, coefficient }),

@@ -116,7 +116,7 @@ pub(crate) fn samples_in_order(
 ) -> Vec<Sample> {
     let mut all: Vec<(usize, Sample)> = Vec::new();
     for result in results {
-        let batch = b.to_samples(result.value);
+        let batch = b.samples_of(result.value);
         let places = result.rows.iter().zip(&result.at);
         all.extend(places.map(|(row, &coefficient)| {
             (

@@ -31,7 +31,7 @@ use zeroize::Zeroize;
 /// [`Error::LweDimension`] if the dimension does not divide the degree, [`Error::Insecure`] if
 /// log2(qp) exceeds what `dimension` allows at 128 bits, and those of the moduli.
 pub fn small_params(n: usize, q: u64, p: u64, dimension: usize) -> Result<Params> {
-    if dimension == 0 || n % dimension != 0 {
+    if dimension == 0 || !n.is_multiple_of(dimension) {
         return Err(Error::LweDimension {
             found: dimension,
             n,
