@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod coefficients;
+mod counts;
 pub mod dense;
 mod engine;
 mod error;
@@ -28,7 +29,8 @@ pub mod lut;
 pub mod pack;
 pub mod transform;
 
-pub use engine::{Counts, Engine, Product, Value};
+pub use counts::Counts;
+pub use engine::{Engine, Product, Value};
 pub use error::{Error, Result};
 pub use keys::{ClientKeys, EvaluationKeys, LoopParams, Needs, PackingKey};
 pub use layout::Layout;

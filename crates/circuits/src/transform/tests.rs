@@ -138,7 +138,11 @@ impl Small {
     fn check_noise(&self, out: &Value, predicted: Noise) {
         let (size, _) = measure(&self.params, self.keys.secret(), out.ciphertext().unwrap());
         let off = size.log2_rms - predicted.bits();
-        println!("noise {:.2}, predicted {:.2}", size.log2_rms, predicted.bits());
+        println!(
+            "noise {:.2}, predicted {:.2}",
+            size.log2_rms,
+            predicted.bits()
+        );
         assert!(off.abs() < 0.25, "noise off by {off:.2} bits");
     }
 }
