@@ -21,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use slots_to_coeffs::{SlotsToCoeffs, coefficient_of_slot, slots_to_coeffs};
 
-/// Cost of a rotation with its own decomposition, and of one that shares it: 1.4 to 1.6 to 1 from
-/// five to twenty limbs of `N = 2^15`, one thread with AVX-512.
+/// Cost of a rotation with its own decomposition, and of one that shares it: 1.3 to 1.6 to 1 from
+/// four to twenty limbs of `N = 2^15`, one thread with AVX-512.
 const GIANT_COST: usize = 3;
 const BABY_COST: usize = 2;
 

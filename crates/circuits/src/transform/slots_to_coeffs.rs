@@ -23,13 +23,12 @@ use bfv::Encoder;
 
 const CIRCUIT: &str = "slots to coefficients";
 
-/// Number of maps. At `N = 2^15` and four limbs, one thread with AVX-512, layers 4 + 5 + 5 take 0.23 s,
-/// 95 MB of keys and 67 bits of modulus; 7 + 7 take
-/// 0.58 to 0.71 s, 184 MB and 48 bits. A limb more costs a table of 65537 entries that comes before
-/// about 0.3 s, one of 8191 in segments 0.06 s.
+/// Number of maps. At `N = 2^15` and four limbs, one thread with AVX-512, layers 4 + 5 + 5 take 0.22 s,
+/// 95 MB of keys and 67 bits of modulus; 7 + 7 take 0.59 s, 184 MB and 48 bits. A limb less would
+/// save the table that comes before about a twentieth of its time, 0.3 s for 65537 entries.
 const STAGES: usize = 3;
 
-/// Bits of margin without which a map is not begun: twelve deviations of noise below `Q/2`.
+/// Bits of margin that every map must leave: noise is twelve deviations or more below `Q/2`.
 const MARGIN_BITS: f64 = 1.0;
 
 /// Coefficient that [`SlotsToCoeffs`] brings the value of a slot to; also the slot that comes to a
