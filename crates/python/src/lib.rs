@@ -15,10 +15,6 @@ mod program;
 
 use pyo3::prelude::*;
 
-/// Polynomials are megabytes: the system's allocator gives them back and faults them in again.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::quieten_panics();

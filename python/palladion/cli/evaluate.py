@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import palladion
 from palladion import IntNetwork
+from palladion._native import Inspector
 from palladion.cli.common import (
     FOLDER,
     json_option,
@@ -26,13 +27,16 @@ from palladion.nn.quantise import pixels_to_inputs
 
 Labels = npt.NDArray[np.uint8]
 
+BOUND_DEVIATIONS = 6
+BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
+
 
 @click.command()
 @network_option
 @click.option("--data", type=FOLDER, required=True, help="Folder of MNIST's IDX files.")
 @click.option("--count", type=click.IntRange(min=1), default=10_000, help="Test images to use.")
 @click.option(
-    "--noise", type=click.FloatRange(min=0), default=10.7, help="Deviation before each table."
+    "--noise", type=click.FloatRange(min=0), default=10.68, help="Deviation before each table."
 )
 @click.option("--seed", type=int, default=0, help="Seed of the simulated noise.")
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images.")
@@ -51,7 +55,7 @@ def evaluate(
 ) -> None:
     """Count right answers on MNIST's test images: plain, integer, with simulated noise, encrypted.
 
-    Encrypted images are counted apart, and compared with the integer network one by one.
+    Encrypted images are counted apart, and compared with the integer network layer by layer.
     """
     images, labels = (part[:count] for part in mnist.load(data, "test"))
     inputs = pixels_to_inputs(images)
@@ -113,63 +117,156 @@ def in_the_clear(
 def under_encryption(
     network: IntNetwork, inputs: Ints, labels: Labels, batch: int, steps: Steps
 ) -> dict[str, Any]:
-    """Really encrypted runs, compared with the integer network."""
+    """Really encrypted runs, compared with the integer network layer by layer."""
     with steps.step("compile"):
         program = palladion.compile(network.to_json(), batch)
     with steps.step("make keys"):
         secret, keys = palladion.keygen(program)
+    inspector = Inspector(secret, network.to_json())
     logits: list[list[int]] = []
-    seconds = 0.0
+    seconds, margin = 0.0, float("inf")
+    steps.start_run()
     for start in range(0, len(inputs), batch):
-        with steps.step(f"images {start} of {len(inputs)}"):
-            query = secret.encrypt(program, inputs[start : start + batch].tolist())
-            answer, report = program.run(keys, query)
-            logits += secret.decrypt(program, answer)[0]
-            seconds += report["seconds"]
+
+        def progress(
+            _step: str, done: float, total: float, start: int = start, logits: Any = logits
+        ) -> None:
+            finished = start + done / total * min(batch, len(inputs) - start)
+            steps.update(f"images, {len(logits)} of {len(inputs)} done", finished, len(inputs))
+
+        found, left, report = inspector.run(keys, inputs[start : start + batch].tolist(), progress)
+        logits += found
+        seconds += report["seconds"]
+        margin = min(margin, left)
+    return {
+        **against_integers(network, inputs, labels, np.array(logits), program.report()),
+        "seconds": seconds,
+        "noise_margin_bits": margin,
+        "rounding_sigma": program.report()["rounding_sigma"],
+        "layers": inspector.layers(),
+        "noise": inspector.noise(),
+    }
+
+
+def against_integers(
+    network: IntNetwork, inputs: Ints, labels: Labels, logits: Ints, report: dict[str, Any]
+) -> dict[str, Any]:
+    """Classes of encrypted runs beside the integer network's."""
     exact = network.evaluate(inputs)
-    predicted = np.argmax(np.array(logits), axis=1)
+    predicted = np.argmax(logits, axis=1)
     ordered = np.sort(exact.logits, axis=1)
-    different = np.flatnonzero(predicted != exact.predicted)
+    margins = ordered[:, -1] - ordered[:, -2]
+    bounds = noise_bounds(network, inputs, report["rounding_sigma"])
+    differs = predicted != exact.predicted
     return {
         "images": len(inputs),
         "correct": right(predicted, labels),
         "integer_correct": right(exact.predicted, labels),
-        "as_integer": int(len(inputs) - len(different)),
+        "as_integer": int(np.count_nonzero(~differs)),
+        "beyond_bound": int(np.count_nonzero(margins > bounds)),
+        "exceptions": int(np.count_nonzero(differs & (margins > bounds))),
         "different": [
             {
                 "image": int(i),
+                "label": int(labels[i]),
                 "predicted": int(predicted[i]),
                 "integer_predicted": int(exact.predicted[i]),
-                "integer_top2_margin": int(ordered[i, -1] - ordered[i, -2]),
+                "integer_top2_margin": int(margins[i]),
+                "noise_bound": float(bounds[i]),
             }
-            for i in different
+            for i in np.flatnonzero(differs)
         ],
-        "largest_logit_change": int(np.abs(np.array(logits) - exact.logits).max()),
-        "seconds": seconds,
+        "largest_logit_change": int(np.abs(logits - exact.logits).max()),
     }
+
+
+def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float) -> npt.NDArray[np.float64]:
+    """How far noise may move the best logit against another one, image by image.
+
+    That is BOUND_DEVIATIONS standard deviations of their difference, the largest over all other
+    classes, in the integer network with rounding noise of ``sigma`` before every table. A class
+    whose margin is larger changes less than once in 10^8 images.
+    """
+    rng = np.random.default_rng(0)
+    bounds = np.empty(len(inputs))
+    for index, image in enumerate(inputs):
+        copies = np.repeat(image[None], BOUND_DRAWS, axis=0)
+        logits = network.evaluate(copies, sigma, rng).logits
+        best = int(network.evaluate(image[None]).predicted[0])
+        against = logits[:, [best]] - logits
+        bounds[index] = BOUND_DEVIATIONS * against.std(axis=0).max()
+    return bounds
 
 
 def show(result: dict[str, Any]) -> None:
     total = result["images"]
-
-    def share(correct: int, images: int = total) -> str:
-        return f"{correct} of {images} right, {correct / images:.2%}"
-
-    rows: dict[str, object] = {
-        "plain network": share(result["plain_correct"]),
-        "integer network": share(result["integer_correct"]),
-        f"noise of {result['noise_sigma']}": share(result["noisy_correct"]),
-    }
+    sigma = result["noise_sigma"]
+    click.echo(f"in the clear, {total} images")
+    print_rows(
+        {
+            "plain network": share(result["plain_correct"], total),
+            "integer network": share(result["integer_correct"], total),
+            f"with noise of {sigma:.1f}": share(result["noisy_correct"], total),
+        }
+    )
+    click.echo("\n  layer      bound   largest   beyond   changed by noise   by at most")
     for layer in result["layers"]:
-        rows[f"layer {layer['name']}"] = (
-            f"{layer['changed'] / layer['values']:.2%} of outputs changed by noise, by at most "
-            f"{layer['largest_change']}; {layer['overflows']} of {layer['values']} accumulators "
-            f"beyond {layer['bound']}, largest {layer['largest_accumulator']}"
+        click.echo(
+            f"  {layer['name']:9}{layer['bound']:7}{layer['largest_accumulator']:10}"
+            f"{layer['overflows']:9}{layer['changed'] / layer['values']:19.3%}"
+            f"{layer['largest_change']:13}"
         )
-    if encrypted := result.get("encrypted"):
-        count = encrypted["images"]
-        rows["encrypted network"] = share(encrypted["correct"], count)
-        rows["as the integer network"] = f"{encrypted['as_integer']} of {count}"
-    print_rows(rows)
-    for entry in result.get("encrypted", {}).get("different", []):
-        click.echo(f"  different: {entry}")
+    if "encrypted" in result:
+        show_encrypted(result["encrypted"])
+
+
+def share(correct: int, images: int) -> str:
+    return f"{correct} of {images} right, {correct / images:.2%}"
+
+
+def show_encrypted(found: dict[str, Any]) -> None:
+    count = found["images"]
+    click.echo(f"\nencrypted, {count} images, {found['seconds'] / count:.2f} s per image")
+    print_rows(
+        {
+            "encrypted network": share(found["correct"], count),
+            "integer network": share(found["integer_correct"], count),
+            "same class in both": f"{found['as_integer']} of {count}",
+            "margin beyond noise": f"{found['beyond_bound']} of {count}, "
+            f"{found['exceptions']} of them with another class",
+            "noise margin left": f"{found['noise_margin_bits']:.1f} bits",
+        }
+    )
+    for image in found["different"]:
+        click.echo(
+            f"  image {image['image']}: {image['predicted']}, integer network "
+            f"{image['integer_predicted']}, label {image['label']}; margin "
+            f"{image['integer_top2_margin']}, noise bound {image['noise_bound']:.0f}"
+        )
+    sigma = found["rounding_sigma"]
+    click.echo(f"\n  noise of accumulators, deviation {sigma:.2f} predicted      activations changed")
+    click.echo("  layer      mean  sigma   max  wrong slots      any   by 1   by 2   more")
+    for layer in found["layers"]:
+        any_, one, two = (portion(layer, sizes) for sizes in (None, (1,), (2,)))
+        noise = (
+            f"{layer['noise_mean']:6.2f}{layer['noise_sigma']:7.2f}{layer['noise_largest']:6}"
+            if layer["accumulators"]
+            else f"{'-':>6}{'-':>7}{'-':>6}"
+        )
+        click.echo(
+            f"  {layer['name']:9}{noise}{layer['wrong_slots']:13}"
+            f"{any_:9.1%}{one:7.1%}{two:7.1%}{any_ - one - two:7.1%}"
+        )
+    click.echo("\n  noise of ciphertexts, bits        predicted  measured  margin")
+    for step in found["noise"]:
+        click.echo(
+            f"  {step['name']:32}{step['predicted_bits']:11.2f}{step['measured_bits']:10.2f}"
+            f"{step['margin_bits']:8.1f}"
+        )
+
+
+def portion(layer: dict[str, Any], sizes: tuple[int, ...] | None) -> float:
+    """Of a layer's activations, those that changed by one of ``sizes``, or at all."""
+    counts = layer["changes"].items()
+    chosen = sum(count for change, count in counts if sizes is None or abs(change) in sizes)
+    return float(chosen / layer["values"])
