@@ -1,0 +1,186 @@
+//! The way from ring ciphertexts to LWE samples, at full size.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use ring::{Poly, ntt_primes};
+use rlwe::lwe::{LweBatch, LweSecret, small_params, small_params_insecure};
+use rlwe::{Ciphertext, Error, Params, SecretKey, SwitchKey};
+
+const T: u64 = 65537;
+
+struct Setup {
+    params: Params,
+    secret: SecretKey,
+    small: LweSecret,
+    key: SwitchKey,
+    rng: ChaCha20Rng,
+}
+
+fn setup(params: Params, dimension: usize, seed: u64) -> Setup {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let small = LweSecret::generate(dimension, &mut rng);
+    let key = secret.switch_key_to(&small.in_ring(&params), &mut rng);
+    Setup {
+        params,
+        secret,
+        small,
+        key,
+        rng,
+    }
+}
+
+impl Setup {
+    /// Encrypts `q/t m`, rounded.
+    fn encrypt(&mut self, message: &[u64]) -> Ciphertext {
+        let q = self.params.basis(0).modulus(0).value();
+        let seed = Seed::random(&mut self.rng);
+        let mut ct = self.secret.encrypt_zero(0, &seed, 0, &mut self.rng);
+        let scaled: Vec<i64> = message
+            .iter()
+            .map(|&m| ((m * q + T / 2) / T) as i64)
+            .collect();
+        let scaled = Poly::from_signed(self.params.basis(0), &scaled).into_eval();
+        ct.components_mut()[0].add_assign(&scaled);
+        ct
+    }
+
+    fn messages(&mut self) -> Vec<u64> {
+        (0..self.params.n())
+            .map(|_| self.rng.random_range(0..T))
+            .collect()
+    }
+}
+
+/// `a - b` modulo `t`, centred.
+fn difference(a: u64, b: u64) -> f64 {
+    let d = (a + T - b) % T;
+    if d > T / 2 {
+        d as f64 - T as f64
+    } else {
+        d as f64
+    }
+}
+
+#[test]
+fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
+    let (n, dimension) = (1 << 15, 2048);
+    for (q_bits, p_bits) in [(25, 28), (26, 27)] {
+        let (q, p) = (
+            ntt_primes(q_bits, n, 1).unwrap()[0],
+            ntt_primes(p_bits, n, 1).unwrap()[0],
+        );
+        let params = small_params(n, q, p, dimension).unwrap();
+        assert!(params.log_qp() <= 53.0);
+        let mut s = setup(params, dimension, u64::from(q_bits));
+        let messages = s.messages();
+        let ct = s.encrypt(&messages);
+        let batch = LweBatch::switch(&ct, &s.key, dimension, T).unwrap();
+        assert_eq!((batch.modulus(), batch.dimension()), (T, dimension));
+        let errors: Vec<f64> = messages
+            .iter()
+            .enumerate()
+            .map(|(k, &m)| difference(batch.phase(k, &s.small), m))
+            .collect();
+        let variance = errors.iter().map(|e| e * e).sum::<f64>() / n as f64;
+        let largest = errors.iter().fold(0.0f64, |m, e| m.max(e.abs()));
+
+        let norm: i64 = s.small.coefficients().iter().map(|z| z * z).sum();
+        let rounding = (1.0 + norm as f64) / 12.0;
+        // The key switch adds N sigma^2 (1/12 + 1/4) (q/p)^2 at the modulus q, the message's own rounding
+        // and error at most 1/12 + sigma^2.
+        let sigma2 = ring::sample::SIGMA.powi(2);
+        let switching = n as f64 * sigma2 / 3.0 * (q as f64 / p as f64).powi(2) + sigma2 + 1.0;
+        let expected = rounding + switching * (T as f64 / q as f64).powi(2);
+        let ratio = variance / expected;
+        println!(
+            "q of {q_bits} bits: deviation {:.3}, expected {:.3}, largest {largest}",
+            variance.sqrt(),
+            expected.sqrt()
+        );
+        // Rounding errors times a fixed secret: per pair of frequencies the squared magnitudes of both
+        // are exponential, which makes the relative deviation of the mean square sqrt(4 / N).
+        let tolerance = 6.0 * (4.0 / n as f64).sqrt();
+        assert!((ratio - 1.0).abs() < tolerance, "ratio {ratio}");
+        assert!(
+            (rounding.sqrt() - 10.7).abs() < 0.4,
+            "a uniform ternary secret"
+        );
+        assert!(largest < 7.0 * expected.sqrt());
+    }
+}
+
+#[test]
+fn a_mask_is_the_ring_s_mask_shifted_by_multiples_of_the_gap() {
+    let (n, dimension) = (64, 16);
+    let (q, p) = (
+        ntt_primes(30, n, 1).unwrap()[0],
+        ntt_primes(40, n, 1).unwrap()[0],
+    );
+    let mut s = setup(small_params_insecure(n, q, p).unwrap(), dimension, 3);
+    let messages = s.messages();
+    let batch = LweBatch::switch(&s.encrypt(&messages), &s.key, dimension, T).unwrap();
+    let gap = n / dimension;
+    for k in 0..n {
+        // Coefficient k of c_1 X^(j gap), for every j: by the definition of the ring's product.
+        for j in 0..dimension {
+            let source = (0..n).find(|i| (i + j * gap) % n == k).unwrap();
+            let a = batch.mask(source, 0);
+            let wraps = source + j * gap >= n;
+            assert_eq!(
+                batch.mask(k, j),
+                if wraps { (T - a) % T } else { a },
+                "{k}, {j}"
+            );
+        }
+        let z = s.small.coefficients();
+        let sum: i64 = (0..dimension).map(|j| batch.mask(k, j) as i64 * z[j]).sum();
+        let phase = (batch.body(k) as i64 + sum).rem_euclid(T as i64) as u64;
+        assert_eq!(batch.phase(k, &s.small), phase);
+        assert!(difference(phase, messages[k]).abs() < 12.0);
+    }
+}
+
+#[test]
+fn dimensions_and_ciphertexts_that_do_not_fit_are_refused() {
+    let n = 1 << 12;
+    let q = ntt_primes(26, n, 1).unwrap()[0];
+    let p = ntt_primes(28, n, 1).unwrap()[0];
+    for found in [0, 3, n + 1] {
+        let error = small_params(n, q, p, found).unwrap_err();
+        assert_eq!(error, Error::LweDimension { found, n });
+    }
+    for (dimension, limit) in [(2048, 53), (1024, 26), (512, 0)] {
+        let error = small_params(n, q, p, dimension).unwrap_err();
+        let expected = Error::Insecure {
+            log_qp: 54,
+            limit,
+            lambda: 128,
+            n: dimension,
+        };
+        assert_eq!(error, expected);
+    }
+    assert!(small_params(n, q, p, n).is_ok());
+
+    let primes = ntt_primes(30, 64, 2).unwrap();
+    let mut s = setup(
+        small_params_insecure(64, primes[0], primes[1]).unwrap(),
+        16,
+        5,
+    );
+    let ct = s.encrypt(&vec![1; 64]);
+    let mut parts = ct.components().to_vec();
+    parts.push(parts[0].clone());
+    let three = LweBatch::switch(&Ciphertext::new(parts), &s.key, 16, T).unwrap_err();
+    let expected = Error::Components {
+        found: 3,
+        expected: 2,
+    };
+    assert_eq!(three, expected);
+    let basis = s.params.extended(0);
+    let high = Ciphertext::new(vec![Poly::zero(&basis), Poly::zero(&basis)]);
+    let (left, right) = (1, 0);
+    let level = LweBatch::switch(&high, &s.key, 16, T).unwrap_err();
+    assert_eq!(level, Error::LevelMismatch { left, right });
+}

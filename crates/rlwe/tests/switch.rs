@@ -1,0 +1,271 @@
+//! Key switching: the right phase, the noise of the formula, and one result whatever the way to it.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::{SIGMA, Seed};
+use ring::{Coeff, Eval, Poly, eval_automorphism_index, ntt_primes};
+use rlwe::noise::{Size, centred};
+use rlwe::{
+    Ciphertext, Decomposed, Error, GaloisKeys, Params, ParamsSpec, SecretKey, switch_coeff,
+    switch_poly,
+};
+
+fn params_insecure(n: usize, (bits, limbs): (u32, usize), p: (u32, usize), width: usize) -> Params {
+    let spec = ParamsSpec {
+        n,
+        q: ntt_primes(bits, n, limbs).unwrap(),
+        p: ntt_primes(p.0, n, p.1).unwrap(),
+        digit_limbs: width,
+    };
+    Params::new_insecure(&spec).unwrap()
+}
+
+fn uniform(params: &Params, level: usize, rng: &mut ChaCha20Rng) -> Poly<Eval> {
+    ring::sample::uniform_from_seed(params.basis(level), &Seed::random(rng), 0)
+}
+
+/// `phase - d s'`: what a switch of `d` adds.
+fn error(secret: &SecretKey, switched: &Ciphertext, d: &Poly<Eval>, from: &Poly<Eval>) -> Vec<f64> {
+    let mut difference = secret.phase(switched);
+    difference.sub_assign(&d.mul(&from.prefix(d.limbs())).into_coeff());
+    centred(&difference)
+}
+
+/// Variance of the key's part: per digit of `c` limbs, `N sigma^2 (D/P)^2 (c/12 + (c/2)^2)`. A raised
+/// digit is a sum of `c` values uniform in `[0, D)`, with a mean that is not zero.
+fn key_variance(params: &Params, level: usize) -> f64 {
+    let width = params.spec().digit_limbs;
+    (0..=level)
+        .step_by(width)
+        .map(|start| {
+            let limbs = start..(start + width).min(level + 1);
+            let count = limbs.len() as f64;
+            let ratio = params.basis(level).slice(limbs).log2() - params.special().log2();
+            let spread = count / 12.0 + (count / 2.0).powi(2);
+            params.n() as f64 * SIGMA * SIGMA * spread * (2.0 * ratio).exp2()
+        })
+        .sum()
+}
+
+#[test]
+fn noise_of_a_switch_follows_the_formula_from_both_sides() {
+    const KEYS: usize = 400;
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    // Digits larger than P, where the key's part rules, and smaller ones, where rounding does.
+    for (p, width) in [((35, 1), 2), ((48, 2), 2), ((33, 1), 1)] {
+        let params = params_insecure(256, (34, 4), p, width);
+        let level = 3;
+        let mut sum = 0.0;
+        let (mut rounding, mut key_part) = (0.0, 0.0);
+        for _ in 0..KEYS {
+            let secret = SecretKey::generate(&params, &mut rng);
+            let key = secret.relinearization_key(level, &mut rng);
+            let s = secret.at_level(level);
+            let d = uniform(&params, level, &mut rng);
+            let switched = switch_poly(&d, &key, None, 0).unwrap();
+            let errors = error(&secret, &switched, &d, &s.mul(&s));
+            sum += errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
+            let norm: i64 = secret.coefficients().iter().map(|s| s * s).sum();
+            rounding += (1.0 + norm as f64) / 12.0;
+            key_part += key_variance(&params, level);
+        }
+        let ratio = sum / (rounding + key_part);
+        // The mean of a digit multiplies signed partial sums of the errors: over one key their mean
+        // square has a relative deviation of sqrt(2/3), so of sqrt(2/3 / KEYS) over all; rounding
+        // has sqrt(4 / N) per key. Six of the larger one are given.
+        let tolerance = 6.0 * (2.0 / 3.0 / KEYS as f64).sqrt();
+        let case = format!("P of {} x {} bits, digits of {width}", p.1, p.0);
+        println!(
+            "{case}: ratio {ratio:.3}, key's share {:.2}",
+            key_part / (rounding + key_part)
+        );
+        assert!((ratio - 1.0).abs() < tolerance, "{case}: {ratio}");
+    }
+}
+
+/// Eight deviations of the formula: no error may be larger.
+fn bound(params: &Params, level: usize) -> f64 {
+    let rounding = (1.0 + 2.0 / 3.0 * params.n() as f64) / 12.0;
+    8.0 * (key_variance(params, level) + rounding).sqrt()
+}
+
+#[test]
+fn one_key_serves_its_level_and_all_below() {
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let params = params_insecure(1 << 10, (40, 7), (45, 3), 3);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let key = secret.relinearization_key(4, &mut rng);
+    for level in 0..=4 {
+        let s = secret.at_level(level);
+        let d = uniform(&params, level, &mut rng);
+        let switched = switch_poly(&d, &key, None, 0).unwrap();
+        let size = Size::of(&error(&secret, &switched, &d, &s.mul(&s)));
+        assert!(
+            size.log2_max < bound(&params, level).log2(),
+            "level {level}: {size:?}"
+        );
+    }
+    let d = uniform(&params, 5, &mut rng);
+    let expected = Error::KeyLevel { need: 5, have: 4 };
+    assert_eq!(switch_poly(&d, &key, None, 0).unwrap_err(), expected);
+    let shared = Decomposed::new(&params, &d);
+    assert_eq!(shared.level(), 5);
+    assert_eq!(shared.switch(&key, None, 0).unwrap_err(), expected);
+    let zero = Poly::<Coeff>::zero(params.basis(5));
+    let coeff = switch_coeff(d.to_coeff(), &key, [&zero, &zero]);
+    assert_eq!(coeff.unwrap_err(), expected);
+    let d = uniform(&params, 2, &mut rng);
+    let expected = Error::LevelTooLow { need: 3, have: 2 };
+    assert_eq!(switch_poly(&d, &key, None, 3).unwrap_err(), expected);
+}
+
+#[test]
+fn every_way_to_switch_gives_the_same_ciphertext() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let params = params_insecure(1 << 10, (40, 5), (45, 2), 2);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let key = secret.relinearization_key(4, &mut rng);
+    for level in [4, 3, 1] {
+        let [d, x0, x1] = [(); 3].map(|()| uniform(&params, level, &mut rng));
+        let shared = Decomposed::new(&params, &d);
+        let from_coeff = Decomposed::from_coeff(&params, d.to_coeff());
+        for dropped in 0..=level {
+            let plain = shared.switch(&key, None, dropped).unwrap();
+            assert_eq!(plain.level(), level - dropped);
+            assert_eq!(switch_poly(&d, &key, None, dropped).unwrap(), plain);
+            assert_eq!(from_coeff.switch(&key, None, dropped).unwrap(), plain);
+            let carried = shared.switch(&key, Some((&x0, &x1)), dropped).unwrap();
+            assert_eq!(
+                switch_poly(&d, &key, Some([&x0, &x1]), dropped).unwrap(),
+                carried
+            );
+            if dropped == 0 {
+                let mut sum = plain;
+                sum.add_assign(&Ciphertext::new(vec![x0.clone(), x1.clone()]))
+                    .unwrap();
+                assert_eq!(carried, sum);
+                let minus_p = [&x0, &x1].map(|x| {
+                    let mut x = x.to_coeff();
+                    x.scalar_mul_assign(|i| {
+                        let q = params.basis(level).modulus(i);
+                        q.neg(params.special().product_mod(q))
+                    });
+                    x
+                });
+                let [m0, m1] = &minus_p;
+                assert_eq!(switch_coeff(d.to_coeff(), &key, [m0, m1]).unwrap(), sum);
+            }
+        }
+    }
+}
+
+#[test]
+fn galois_keys_map_phases_at_every_level_up_to_theirs() {
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let n = 1 << 10;
+    let params = params_insecure(n, (40, 6), (45, 3), 3);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let mut keys = GaloisKeys::new();
+    for (g, level) in [(5, 5), (2 * n - 1, 3), (25, 0)] {
+        keys.insert(g, secret.galois_key(g, level, &mut rng));
+        for level in 0..=level {
+            let seed = Seed::random(&mut rng);
+            let ct = secret.encrypt_zero(level, &seed, 0, &mut rng);
+            let (key, index) = keys.get(g).unwrap();
+            let mut switched = switch_poly(&ct.components()[1], key, None, 0).unwrap();
+            switched.components_mut()[0].add_assign(&ct.components()[0]);
+            let parts = switched.components().iter().map(|c| c.permuted(index));
+            let mut phase = secret.phase(&Ciphertext::new(parts.collect()));
+            phase.sub_assign(&secret.phase(&ct).automorphism(g));
+            let size = Size::of(&centred(&phase));
+            assert!(
+                size.log2_max < bound(&params, level).log2(),
+                "{g}, {level}: {size:?}"
+            );
+            assert_eq!(index, eval_automorphism_index(n, g));
+        }
+    }
+    assert_eq!(
+        keys.iter()
+            .map(|(g, key)| (g, key.level()))
+            .collect::<Vec<_>>(),
+        [(5, 5), (25, 0), (2 * n - 1, 3)]
+    );
+    let missing = keys.get(7).map(|_| ()).unwrap_err();
+    assert_eq!(missing, Error::MissingGaloisKey { element: 7 });
+    // Per digit two polynomials over the level and the special moduli.
+    let words = [(2, 9), (1, 4), (2, 7)].map(|(digits, limbs)| 2 * digits * limbs * n);
+    assert_eq!(keys.byte_len(), 8 * words.iter().sum::<usize>());
+}
+
+#[test]
+fn sums_drops_and_switches_of_ciphertexts() {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let params = params_insecure(1 << 8, (40, 4), (45, 1), 1);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let mut random = |level: usize, parts: usize| {
+        Ciphertext::new(
+            (0..parts)
+                .map(|_| uniform(&params, level, &mut rng))
+                .collect(),
+        )
+    };
+    let (a, b, low) = (random(3, 2), random(3, 3), random(2, 2));
+    let mut sum = a.clone();
+    sum.add_assign(&b).unwrap();
+    assert_eq!((sum.degree(), sum.level()), (2, 3));
+    let mut want = secret.phase(&a);
+    want.add_assign(&secret.phase(&b));
+    assert_eq!(secret.phase(&sum), want);
+    sum.sub_assign(&b).unwrap();
+    assert_eq!(secret.phase(&sum), secret.phase(&a));
+    let mut difference = a.clone();
+    difference.sub_assign(&b).unwrap();
+    let mut want = secret.phase(&a);
+    want.sub_assign(&secret.phase(&b));
+    assert_eq!(secret.phase(&difference), want);
+
+    let (left, right) = (3, 2);
+    let mismatch = Error::LevelMismatch { left, right };
+    assert_eq!(a.clone().add_assign(&low).unwrap_err(), mismatch);
+    let components = Error::Components {
+        found: 3,
+        expected: 2,
+    };
+    assert_eq!(b.pair().map(|_| ()).unwrap_err(), components);
+    let too_low = Error::LevelTooLow { need: 3, have: 2 };
+    assert_eq!(low.clone().drop_to(3).unwrap_err(), too_low);
+    assert_eq!(low.clone().switch_to(&params, 3).unwrap_err(), too_low);
+
+    let mut dropped = a.clone();
+    dropped.drop_to(1).unwrap();
+    assert_eq!(secret.phase(&dropped), secret.phase(&a).prefix(2));
+    let mut same = a.clone();
+    same.switch_to(&params, 3).unwrap();
+    assert_eq!(same, a);
+}
+
+#[test]
+fn a_modulus_switch_divides_the_phase_up_to_its_rounding() {
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let n = 1 << 12;
+    let params = params_insecure(n, (40, 3), (45, 1), 1);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let norm: i64 = secret.coefficients().iter().map(|s| s * s).sum();
+    let mut ct = secret.encrypt_zero(2, &Seed::random(&mut rng), 0, &mut rng);
+    // A phase of the size of the modulus below, so that the quotient has something to keep.
+    let message: Vec<i64> = (0..n)
+        .map(|_| rng.random_range(-(1 << 60)..1 << 60))
+        .collect();
+    let message = Poly::from_signed(params.basis(2), &message);
+    ct.components_mut()[0].add_assign(&message.into_eval());
+    let before = centred(&secret.phase(&ct));
+    ct.switch_to(&params, 1).unwrap();
+    let after = centred(&secret.phase(&ct));
+    let q = params.basis(2).modulus(2).value() as f64;
+    let errors: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b / q).collect();
+    let variance = errors.iter().map(|e| e * e).sum::<f64>() / n as f64;
+    let expected = (1.0 + norm as f64) / 12.0;
+    // The rounding errors times a fixed secret: a relative deviation of sqrt(4 / N). Six of them.
+    assert!((variance / expected - 1.0).abs() < 6.0 * (4.0 / n as f64).sqrt());
+}
