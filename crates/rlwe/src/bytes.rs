@@ -54,7 +54,7 @@ pub enum BytesError {
         expected: u32,
     },
     /// Made for other parameters or another program.
-    #[error("this {kind} was made for other parameters: fingerprint {found}, expected {expected}")]
+    #[error("this file holds {kind} made for other parameters: fingerprint {found}, expected {expected}")]
     Fingerprint {
         /// Kind of file.
         kind: String,
@@ -333,7 +333,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// As [`Reader::u64`].
     pub fn block(&mut self, what: &'static str) -> Result<&'a [u8]> {
-        let length = self.bounded(what, 0..=self.bytes.len())?;
+        let left = self.bytes.len().saturating_sub(8); // after the length itself
+        let length = self.bounded(what, 0..=left)?;
         self.take(what, length)
     }
 

@@ -274,6 +274,13 @@ impl SwitchKey {
     }
 }
 
+impl std::fmt::Debug for SwitchKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (level, digits) = (self.level, self.digits.len());
+        write!(f, "SwitchKey(level {level}, {digits} digits)")
+    }
+}
+
 /// Galois keys by Galois element, each with the permutation of its automorphism.
 #[derive(Clone, Default)]
 pub struct GaloisKeys {
