@@ -49,7 +49,13 @@ pub fn program_from_bytes(bytes: &[u8]) -> Result<Prepared> {
         return Err(BytesError::Checksum.into());
     }
     let text = std::str::from_utf8(json).map_err(|e| program::Error::Json(e.to_string()))?;
-    Prepared::new(Program::from_json(text)?)
+    let prepared = Prepared::new(Program::from_json(text)?)?;
+    if *prepared.fingerprint() != found {
+        // Another text of the same program: keys made for one would not be taken for the other.
+        let own = prepared.fingerprint();
+        return Err(BytesError::other_program(PROGRAM.words, &found, own).into());
+    }
+    Ok(prepared)
 }
 
 /// Bytes of a client's secrets.
@@ -93,7 +99,9 @@ pub fn keys_to_bytes(prepared: &Prepared, keys: &EvaluationKeys) -> Result<Vec<u
             .iter()
             .for_each(|ct| w.poly(&ct.rlwe().components()[0]));
     }
-    w.switch_key(keys.switch()?);
+    if needs.switches() {
+        w.switch_key(keys.switch()?);
+    }
     Ok(w.seal(&EVALUATION_KEYS, prepared.fingerprint()))
 }
 
@@ -144,13 +152,16 @@ pub fn keys_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<EvaluationKe
             .collect::<Result<_>>()?;
         packing.insert(values, PackingKey::from_parts(seed, ciphertexts));
     }
-    let switch = r.switch_key(params.small())?;
+    let switch = match needs.switches() {
+        true => Some(r.switch_key(params.small())?),
+        false => None,
+    };
     r.end()?;
     Ok(EvaluationKeys::from_parts(
         relinearization,
         galois,
         packing,
-        Some(switch),
+        switch,
     ))
 }
 

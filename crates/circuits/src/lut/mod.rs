@@ -8,7 +8,7 @@
 //! where a polynomial of degree 65536 takes 766 by the square-root method and 391 by
 //! Paterson-Stockmeyer's. The depth stays that of the powers plus two.
 //!
-//! When slots are idle, a value's copies share the work: see [`segments`].
+//! When slots are idle, a value's copies share the work: see `segments.rs`.
 //!
 //! Every product is one of residuals, followed by a modulus switch: the modulus shrinks as the
 //! circuit goes down, and so does the cost.
