@@ -102,6 +102,17 @@ pub enum BytesError {
     },
 }
 
+impl BytesError {
+    /// The error for a `kind` of object made for other parameters or another program.
+    pub fn other_program(kind: &str, found: &Fingerprint, expected: &Fingerprint) -> Self {
+        Self::Fingerprint {
+            kind: kind.into(),
+            found: short(found),
+            expected: short(expected),
+        }
+    }
+}
+
 type Result<T> = std::result::Result<T, BytesError>;
 
 /// Kind of a sealed object: its four letters, its words in errors, its version.
@@ -225,11 +236,7 @@ impl<'a> Reader<'a> {
     pub fn open(bytes: &'a [u8], kind: &Kind, expected: &Fingerprint) -> Result<Self> {
         let (reader, found) = Self::open_any(bytes, kind)?;
         if found != *expected {
-            return Err(BytesError::Fingerprint {
-                kind: kind.words.into(),
-                found: short(&found),
-                expected: short(expected),
-            });
+            return Err(BytesError::other_program(kind.words, &found, expected));
         }
         Ok(reader)
     }

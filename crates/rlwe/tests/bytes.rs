@@ -337,7 +337,7 @@ fn values_out_of_range_are_refused_where_they_stand() {
     let q = s.params.basis(0).modulus(0).value();
     let poly_bytes = 2 * (50 + 37);
     for place in 0..3 {
-        let found = with(71 + place * poly_bytes, &[0xff; 6]);
+        let found = with(71 + place * poly_bytes, &[0xff; 7]);
         let BytesError::Value {
             what,
             found,
