@@ -244,7 +244,9 @@ def show_encrypted(found: dict[str, Any]) -> None:
             f"{image['integer_top2_margin']}, noise bound {image['noise_bound']:.0f}"
         )
     sigma = found["rounding_sigma"]
-    click.echo(f"\n  noise of accumulators, deviation {sigma:.2f} predicted      activations changed")
+    click.echo(
+        f"\n  noise of accumulators, deviation {sigma:.2f} predicted      activations changed"
+    )
     click.echo("  layer      mean  sigma   max  wrong slots      any   by 1   by 2   more")
     for layer in found["layers"]:
         any_, one, two = (portion(layer, sizes) for sizes in (None, (1,), (2,)))

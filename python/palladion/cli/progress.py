@@ -81,7 +81,7 @@ class Steps:
             click.echo(f"{self._name:34} {seconds:8.2f} s", err=True)
         self._name = self._task = None
 
-    def _begin(self, name: str, total: int | None) -> None:
+    def _begin(self, name: str, total: float | None) -> None:
         self.finish()
         self._name, self._started = name, time.perf_counter()
         if self._live:
