@@ -92,7 +92,8 @@ fn product(
     plaintext: impl Fn(u64) -> Plaintext + Sync,
 ) -> Result<Value> {
     let squares = engine.model().uniform_plaintext(slots as f64);
-    engine.mul_plain_sum(&[y], squares, y.factor(), |_, unit| plaintext(unit))
+    // Samples are extracted from the result as it is, so its factor must be 1.
+    engine.mul_plain_sum(&[y], squares, 1, |_, unit| plaintext(unit))
 }
 
 fn plaintext(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -> Plaintext {

@@ -109,7 +109,7 @@ impl<'p> Builder<'p> {
         let squares: f64 = self.constants[factor]
             .values
             .iter()
-            .map(|&w| (w * w) as f64)
+            .map(|&w| (w as f64).powi(2))
             .sum();
         let operand = self.value(value);
         let noise = self

@@ -30,6 +30,18 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A constant with a value that is no residue.
+    #[error("constant @{id}: value {index} is {found}, expected -{bound} to {bound}")]
+    Constant {
+        /// Number of the constant.
+        id: usize,
+        /// Place of the value.
+        index: usize,
+        /// Value found.
+        found: i64,
+        /// Largest magnitude.
+        bound: u64,
+    },
     /// A step that cannot be.
     #[error("step %{step} ({op}): {what} is {found}, expected {expected}")]
     Step {

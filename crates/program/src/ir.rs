@@ -14,6 +14,7 @@ pub type ConstantId = usize;
 
 /// Parameters the program was planned for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Parameters {
     /// Ring degree `N`.
     pub n: usize,
@@ -62,6 +63,7 @@ pub enum Form {
 
 /// Type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Type {
     /// A ciphertext.
     Ciphertext {
@@ -78,6 +80,7 @@ pub enum Type {
 
 /// How a table's polynomial is cut up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Segments that copies evaluate at once.
     pub segments: usize,
@@ -87,6 +90,7 @@ pub struct Shape {
 
 /// One output of a dense layer: which image's, and which neuron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Row {
     /// Image in the batch.
     pub image: usize,
@@ -96,6 +100,7 @@ pub struct Row {
 
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Op {
     /// Ciphertext `index` of the client.
     Input {
@@ -213,6 +218,7 @@ impl Op {
 
 /// One step: an operation, the type of its value, and the layer it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Step {
     /// The operation.
     pub op: Op,
@@ -226,6 +232,7 @@ pub struct Step {
 
 /// Integers of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Constant {
     /// Name, for people.
     pub name: String,
@@ -235,6 +242,7 @@ pub struct Constant {
 
 /// What is predicted of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Prediction {
     /// Bytes of the client's ciphertexts, as files.
     pub input_bytes: u64,
@@ -247,6 +255,7 @@ pub struct Prediction {
 
 /// A program over ciphertexts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Program {
     /// Format; [`Program::new`] sets it.
     pub format: String,
@@ -276,6 +285,7 @@ pub struct Program {
 
 /// Keys the program uses, each with the highest level it is used at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KeyNeeds {
     /// Relinearization key.
     pub relinearization: Option<usize>,

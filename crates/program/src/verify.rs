@@ -1,12 +1,28 @@
 //! The verifier: rejects what cannot run or would not decrypt.
+//!
+//! What it accepts can be prepared and run without a panic and within memory that the file's own size
+//! and parameters imply. Whether moduli are prime and parameters secure is for the layers that know; whether
+//! levels, noise and keys are those the circuits give, for a rehearsal by the runtime.
+
+mod steps;
 
 use crate::error::{Error, Result};
-use crate::ir::{FORMAT, Form, Op, Program, Step, Type};
+use crate::ir::{FORMAT, Op, Program};
+use std::fmt::Display;
 
-/// Largest ring degree, batch and number of steps a program may name: bounds on what a file can make us
-/// allocate.
+/// Ring degrees, and moduli of chain and special ones together: bounds on the transform tables a file can
+/// make us build.
+const MIN_DEGREE: usize = 1 << 4;
 const MAX_DEGREE: usize = 1 << 17;
+const MAX_MODULI: usize = 64;
+/// The kernels take moduli below this.
+const MAX_MODULUS: u64 = 1 << 50;
+/// Plaintext modulus: the constants of linear maps are kept in 32 bits.
+const MAX_T: u64 = 1 << 32;
 const MAX_BATCH: usize = 1 << 15;
+const MAX_STEPS: usize = 1 << 16;
+/// Steps whose constants are made ready before a run, a few megabytes for some ten bytes of file.
+const MAX_PREPARED: usize = 1 << 10;
 
 impl Program {
     /// Sets the format, verifies, and gives the program.
@@ -19,11 +35,12 @@ impl Program {
         Ok(self)
     }
 
-    /// Checks every step: operands exist and have the right form and level, constants fit, and the
-    /// predicted noise, six deviations of it, decrypts.
+    /// Checks parameters, placement, keys, constants and every step: operands exist and have the right
+    /// form and level, constants fit, every result is given once, and the predicted noise, six deviations
+    /// of it, decrypts.
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::Parameters`] and [`Error::Step`].
+    /// [`Error::Format`], [`Error::Parameters`], [`Error::Constant`] and [`Error::Step`].
     pub fn verify(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::Format {
@@ -32,282 +49,230 @@ impl Program {
             });
         }
         self.verify_parameters()?;
+        self.verify_images()?;
+        self.verify_keys()?;
+        self.verify_constants()?;
+        let prepared = |op: &Op| {
+            matches!(
+                op,
+                Op::Table { .. } | Op::Dense { .. } | Op::SlotsToCoefficients { .. }
+            )
+        };
+        let costly = self.steps.iter().filter(|s| prepared(&s.op)).count();
+        range("the number of steps", self.steps.len(), 1, MAX_STEPS)?;
+        range(
+            "the number of tables and maps from slots",
+            costly,
+            0,
+            MAX_PREPARED,
+        )?;
         for index in 0..self.steps.len() {
             self.verify_step(index)?;
         }
-        Ok(())
+        self.verify_results()
     }
 
     fn verify_parameters(&self) -> Result<()> {
         let p = &self.parameters;
-        let check = |ok: bool, what, found: String, expected: &str| {
-            if ok {
-                Ok(())
-            } else {
-                Err(Error::Parameters {
-                    what,
+        range("the ring degree", p.n, MIN_DEGREE, MAX_DEGREE)?;
+        check(
+            p.n.is_power_of_two(),
+            "the ring degree",
+            p.n,
+            "a power of two",
+        )?;
+        range(
+            "the number of moduli of the chain",
+            p.q.len(),
+            1,
+            MAX_MODULI,
+        )?;
+        let most = MAX_MODULI - p.q.len();
+        range("the number of special moduli", p.p.len(), 1, most)?;
+        let splits = |q: u64| q % (2 * p.n as u64) == 1;
+        let moduli: Vec<u64> = p.q.iter().chain(&p.p).copied().collect();
+        for (index, &q) in moduli.iter().enumerate() {
+            let fits = q < MAX_MODULUS && splits(q) && !moduli[..index].contains(&q);
+            let expected = "a prime below 2^50 with q = 1 mod 2N that is not there yet";
+            check(fits, "a modulus", q, expected)?;
+        }
+        range("the limbs of a digit", p.digit_limbs, 1, p.q.len())?;
+        check(
+            p.t < MAX_T && splits(p.t) && !moduli.contains(&p.t),
+            "the plaintext modulus",
+            p.t,
+            "a prime below 2^32 with t = 1 mod 2N outside the chain",
+        )?;
+        check(
+            p.lwe_dimension.is_power_of_two() && p.lwe_dimension <= p.n,
+            "the LWE dimension",
+            p.lwe_dimension,
+            "a power of two up to N",
+        )?;
+        check(
+            p.lwe_p < MAX_MODULUS && splits(p.lwe_p) && p.lwe_p != p.q[0],
+            "the special modulus of the dimension switch",
+            p.lwe_p,
+            "a prime below 2^50 with q = 1 mod 2N other than the first of the chain",
+        )?;
+        let margin = self.prediction.margin_bits;
+        check(
+            margin.is_finite(),
+            "the predicted margin",
+            margin,
+            "a number",
+        )
+    }
+
+    fn verify_images(&self) -> Result<()> {
+        let p = &self.parameters;
+        range("the batch", self.batch, 1, MAX_BATCH)?;
+        let size = self.input.iter().try_fold(1usize, |s, &d| s.checked_mul(d));
+        let pixels = match size {
+            Some(size) if (1..=p.n).contains(&size) => size,
+            _ => {
+                let found = format!("{:?}", self.input);
+                return check(
+                    false,
+                    "the shape of an image",
                     found,
-                    expected: expected.into(),
-                })
+                    "sides of at least 1 and at most N pixels",
+                );
             }
         };
+        let half = (p.t / 2) as i64;
         check(
-            p.n.is_power_of_two() && p.n <= MAX_DEGREE,
-            "the ring degree",
-            p.n.to_string(),
-            "a power of two up to 2^17",
+            (1..=half).contains(&self.input_max),
+            "the largest pixel",
+            self.input_max,
+            &format!("1 to {half}"),
         )?;
-        check(
-            !p.q.is_empty() && !p.p.is_empty(),
-            "the chain",
-            "empty".into(),
-            "at least one modulus",
-        )?;
-        check(
-            (1..=MAX_BATCH).contains(&self.batch),
-            "the batch",
-            self.batch.to_string(),
-            "1 to 32768",
-        )?;
+        for starts in &self.placement {
+            let mut starts = starts.clone();
+            starts.sort_unstable();
+            let ends = starts
+                .iter()
+                .skip(1)
+                .copied()
+                .chain([p.n])
+                .collect::<Vec<_>>();
+            check(
+                !starts.is_empty(),
+                "the number of images of a ciphertext",
+                0,
+                "at least 1",
+            )?;
+            for (&start, end) in starts.iter().zip(ends) {
+                check(
+                    start.checked_add(pixels).is_some_and(|last| last <= end),
+                    "the place of an image",
+                    start,
+                    &format!("one from which {pixels} pixels reach at most to {end}"),
+                )?;
+            }
+        }
         let images: usize = self.placement.iter().map(Vec::len).sum();
         check(
             images == self.batch,
             "the number of placed images",
-            images.to_string(),
+            images,
             &format!("the batch of {}", self.batch),
-        )?;
-        let size = self.input.iter().try_fold(1usize, |s, &d| s.checked_mul(d));
-        let fits = |start: usize| {
-            size.and_then(|s| s.checked_add(start))
-                .is_some_and(|end| end <= p.n)
-        };
-        for &start in self.placement.iter().flatten() {
+        )
+    }
+
+    fn verify_keys(&self) -> Result<()> {
+        let (p, keys) = (&self.parameters, &self.keys);
+        let top = p.q.len() - 1;
+        let levels = keys.relinearization.iter();
+        let levels = levels.chain(keys.galois.iter().chain(&keys.packing).map(|(_, l)| l));
+        for &level in levels {
+            range("the level of a key", level, 0, top)?;
+        }
+        for &(element, _) in &keys.galois {
             check(
-                fits(start),
-                "the place of an image",
-                start.to_string(),
-                "a place from which the image fits into the ring",
+                element % 2 == 1 && (3..2 * p.n).contains(&element),
+                "a Galois element",
+                element,
+                &format!("an odd number from 3 to {}", 2 * p.n - 1),
             )?;
+        }
+        let fewest = p.n / p.lwe_dimension;
+        for &(values, _) in &keys.packing {
+            check(
+                values.is_power_of_two() && (fewest..=p.n).contains(&values),
+                "the number of values of a packing key",
+                values,
+                &format!("a power of two from {fewest} to {}", p.n),
+            )?;
+        }
+        for list in [&keys.galois, &keys.packing] {
+            if let Some(pair) = list.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+                let expected = format!("more than {}, the one before it", pair[0].0);
+                return check(false, "a key in order", pair[1].0, &expected);
+            }
         }
         Ok(())
     }
 
-    fn verify_step(&self, index: usize) -> Result<()> {
-        let step = &self.steps[index];
-        let fail = |what, found: String, expected: String| {
-            Err(Error::Step {
-                step: index,
-                op: step.op.name(),
-                what,
-                found,
-                expected,
-            })
-        };
-        for operand in step.op.operands() {
-            if operand >= index {
-                return fail(
-                    "an operand",
-                    format!("%{operand}"),
-                    "a step before this one".into(),
-                );
+    /// Values are residues modulo `t`, of either sign.
+    fn verify_constants(&self) -> Result<()> {
+        let bound = self.parameters.t - 1;
+        for (id, constant) in self.constants.iter().enumerate() {
+            let mut values = constant.values.iter().enumerate();
+            if let Some((index, &found)) = values.find(|(_, v)| v.unsigned_abs() > bound) {
+                return Err(Error::Constant {
+                    id,
+                    index,
+                    found,
+                    bound,
+                });
             }
         }
-        if let Some(constant) = step.op.constant()
-            && constant >= self.constants.len()
-        {
-            let limit = self.constants.len();
-            return fail(
-                "the constant",
-                format!("@{constant}"),
-                format!("one of {limit}"),
-            );
-        }
-        if let Type::Ciphertext {
-            level,
-            noise_bits,
-            form,
-        } = step.ty
-        {
-            if level >= self.parameters.q.len() {
-                return fail(
-                    "the level",
-                    level.to_string(),
-                    "a level of the chain".into(),
-                );
-            }
-            let bears = self.parameters.log_q(level) - 1.0 - 6f64.log2();
-            if noise_bits.is_nan() || noise_bits > bears {
-                return fail(
-                    "the noise",
-                    format!("2^{noise_bits:.1}"),
-                    format!("at most 2^{bears:.1}"),
-                );
-            }
-            if let Form::Slots(values) = form
-                && (!values.is_power_of_two() || values > self.parameters.n)
-            {
-                return fail(
-                    "the number of values",
-                    values.to_string(),
-                    "a power of two up to N".into(),
-                );
-            }
-        }
-        match self.verify_forms(step) {
-            None => Ok(()),
-            Some((what, found, expected)) => fail(what, found, expected),
-        }
+        Ok(())
     }
 
-    /// What is wrong with the forms, levels and sizes of a step.
-    fn verify_forms(&self, step: &Step) -> Option<(&'static str, String, String)> {
-        let n = self.parameters.n;
-        let form = |value: usize| match self.steps[value].ty {
-            Type::Ciphertext { form, level, .. } => Some((form, level)),
-            Type::Samples => None,
+    /// Every class of every image is given exactly once.
+    fn verify_results(&self) -> Result<()> {
+        let rows = || {
+            self.steps.iter().flat_map(|step| match &step.op {
+                Op::Output { rows, .. } => rows.as_slice(),
+                _ => &[],
+            })
         };
-        let out = match step.ty {
-            Type::Ciphertext { form, level, .. } => Some((form, level)),
-            Type::Samples => None,
-        };
-        let kind = |ty: Option<(Form, usize)>| match ty {
-            Some((Form::Coefficients, _)) => "coefficients",
-            Some((Form::Slots(_), _)) => "slots",
-            None => "samples",
-        };
-        let expect = |found: Option<(Form, usize)>, expected: &'static str, what| {
-            (kind(found) != expected).then(|| (what, kind(found).to_string(), expected.to_string()))
-        };
-        let level_falls = |value: usize| match (form(value), out) {
-            (Some((_, from)), Some((_, to))) if to > from => Some((
-                "the level",
-                to.to_string(),
-                format!("at most the operand's {from}"),
-            )),
-            _ => None,
-        };
-        let below = |what, indices: &[usize], limit: usize| {
-            indices
-                .iter()
-                .find(|&&i| i >= limit)
-                .map(|i| (what, i.to_string(), format!("less than {limit}")))
-        };
-        let size = |what, found: usize, expected: usize| {
-            (found != expected).then(|| (what, found.to_string(), expected.to_string()))
-        };
-        let values = |ty: Option<(Form, usize)>| match ty {
-            Some((Form::Slots(values), _)) => values,
-            _ => 0,
-        };
-        let constant = |id: usize| self.constants[id].values.len();
-        match &step.op {
-            Op::Input { index } => expect(out, "coefficients", "the value")
-                .or_else(|| below("the input", &[*index], self.placement.len())),
-            Op::MulCoefficients { value, factor } => {
-                expect(form(*value), "coefficients", "the operand")
-                    .or_else(|| expect(out, "coefficients", "the value"))
-                    .or_else(|| level_falls(*value))
-                    .or_else(|| {
-                        below(
-                            "the last coefficient of the factor",
-                            &[constant(*factor).saturating_sub(1)],
-                            n,
-                        )
-                    })
-            }
-            Op::AddCoefficients { value, term, at } => {
-                expect(form(*value), "coefficients", "the operand")
-                    .or_else(|| expect(out, "coefficients", "the value"))
-                    .or_else(|| size("the number of terms", at.len(), constant(*term)))
-                    .or_else(|| below("a coefficient", at, n))
-            }
-            Op::ToSamples { value } => expect(form(*value), "coefficients", "the operand")
-                .or_else(|| expect(out, "samples", "the value")),
-            Op::Pack {
-                sources,
-                samples,
-                start_level,
-            } => {
-                let (count, room) = (samples.len(), values(out));
-                let [which, at]: [Vec<usize>; 2] =
-                    [0, 1].map(|k| samples.iter().map(|s| s[k]).collect());
-                sources
-                    .iter()
-                    .find_map(|value| expect(form(*value), "samples", "the operand"))
-                    .or_else(|| below("a source", &which, sources.len()))
-                    .or_else(|| below("a coefficient", &at, n))
-                    .or_else(|| expect(out, "slots", "the value"))
-                    .or_else(|| {
-                        below(
-                            "the level it starts at",
-                            &[*start_level],
-                            self.parameters.q.len(),
-                        )
-                    })
-                    .or_else(|| below("the number of samples", &[count], room + 1))
-            }
-            Op::Table {
-                value,
-                polynomial,
-                shape,
-            } => {
-                let room = shape
-                    .digits
-                    .iter()
-                    .product::<usize>()
-                    .saturating_mul(shape.segments);
-                let same = form(*value).map(|(f, _)| f) == out.map(|(f, _)| f);
-                expect(form(*value), "slots", "the operand")
-                    .or_else(|| {
-                        (!same).then(|| ("the form", kind(out).into(), "the operand's".into()))
-                    })
-                    .or_else(|| level_falls(*value))
-                    .or_else(|| {
-                        below(
-                            "the degree of the polynomial",
-                            &[constant(*polynomial)],
-                            room + 1,
-                        )
-                    })
-            }
-            Op::Dense {
-                value,
-                weights,
-                inputs,
-                rows,
-            } => {
-                let room = values(form(*value));
-                let neurons = constant(*weights).checked_div(*inputs).unwrap_or(0);
-                expect(form(*value), "slots", "the operand")
-                    .or_else(|| expect(out, "coefficients", "the value"))
-                    .or_else(|| level_falls(*value))
-                    .or_else(|| below("the number of outputs", &[rows.len()], n / room.max(1) + 1))
-                    .or_else(|| {
-                        rows.iter().find_map(|r| {
-                            below("a neuron", &[r.output], neurons)
-                                .or_else(|| below("an image", &[r.image], self.batch))
-                                .or_else(|| {
-                                    below(
-                                        "the last input of an image",
-                                        &[(r.image + 1) * inputs],
-                                        room + 1,
-                                    )
-                                })
-                        })
-                    })
-            }
-            Op::SlotsToCoefficients { value } => expect(form(*value), "slots", "the operand")
-                .or_else(|| expect(out, "coefficients", "the value"))
-                .or_else(|| level_falls(*value)),
-            Op::Output { value, rows, at } => expect(form(*value), "coefficients", "the operand")
-                .or_else(|| size("the number of coefficients", at.len(), rows.len()))
-                .or_else(|| below("a coefficient", at, n))
-                .or_else(|| {
-                    rows.iter().find_map(|r| {
-                        below("a class", &[r.output], self.classes)
-                            .or_else(|| below("an image", &[r.image], self.batch))
-                    })
-                }),
+        let count = rows().count();
+        let expected = self.classes.checked_mul(self.batch);
+        check(
+            self.classes > 0 && expected == Some(count),
+            "the number of results",
+            count,
+            &format!("{} classes of {} images", self.classes, self.batch),
+        )?;
+        let mut given = vec![false; count];
+        for row in rows() {
+            let place = row.image * self.classes + row.output;
+            check(
+                !std::mem::replace(&mut given[place], true),
+                "a result given twice",
+                format!("class {} of image {}", row.output, row.image),
+                "every one once",
+            )?;
         }
+        Ok(())
     }
+}
+
+fn check(ok: bool, what: &'static str, found: impl Display, expected: &str) -> Result<()> {
+    if ok {
+        return Ok(());
+    }
+    Err(Error::Parameters {
+        what,
+        found: found.to_string(),
+        expected: expected.into(),
+    })
+}
+
+fn range(what: &'static str, found: usize, min: usize, max: usize) -> Result<()> {
+    let expected = format!("{min} to {max}");
+    check((min..=max).contains(&found), what, found, &expected)
 }

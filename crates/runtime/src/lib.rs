@@ -16,6 +16,7 @@ mod error;
 pub mod files;
 pub mod inspect;
 mod prepared;
+mod rehearse;
 mod server;
 
 pub use client::{Client, Decrypted, Input};

@@ -1,13 +1,14 @@
 //! A program made ready to run: parameters built, and what depends on constants alone computed.
 
 use crate::error::Result;
+use crate::rehearse::rehearse;
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Layout, LoopParams, Needs, dense};
 use program::{Op, Program, Step};
 use rlwe::ParamsSpec;
 use rlwe::bytes::{Fingerprint, fingerprint};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A verified program with its parameters. Cheap to clone.
 #[derive(Clone)]
@@ -24,23 +25,21 @@ struct Inner {
 pub(crate) enum Action {
     /// As the operation says.
     Plain,
-    /// Product with a plaintext polynomial of small integers.
-    Multiply(bfv::Plaintext, f64),
-    /// Sum with a plaintext.
-    Add(bfv::Plaintext),
     /// A table.
     Table(Lut),
     /// A dense layer from slots.
     Dense(dense::Layer),
-    /// Slots to coefficients.
-    Transform(SlotsToCoeffs),
+    /// Slots to coefficients; every such step shares it.
+    Transform(Arc<SlotsToCoeffs>),
 }
 
 impl Prepared {
-    /// Builds the parameters, which checks their security, and prepares the constants.
+    /// Builds the parameters, which checks their security, prepares the constants, and rehearses the steps:
+    /// levels, noise and keys must be those that the circuits give.
     ///
     /// # Errors
-    /// If the parameters are not secure or name no ring, or constants do not fit.
+    /// If the parameters are not secure or name no ring, constants do not fit, or the steps would not run
+    /// as the program says.
     pub fn new(program: Program) -> Result<Self> {
         program.verify()?;
         let p = &program.parameters;
@@ -52,11 +51,13 @@ impl Prepared {
         };
         let bfv = bfv::Params::new(&spec, p.t)?;
         let params = LoopParams::new(&bfv, p.lwe_p, p.lwe_dimension)?;
-        let actions = program
+        let transform = OnceLock::new();
+        let actions: Vec<Action> = program
             .steps
             .iter()
-            .map(|step| action(&program, &params, step))
+            .map(|step| action(&program, &params, step, &transform))
             .collect::<Result<_>>()?;
+        rehearse(&program, &params, &actions)?;
         let fingerprint = fingerprint(program.to_json().as_bytes());
         Ok(Self(Arc::new(Inner {
             program,
@@ -116,21 +117,15 @@ impl Prepared {
     }
 }
 
-fn action(program: &Program, params: &LoopParams, step: &Step) -> Result<Action> {
+fn action(
+    program: &Program,
+    params: &LoopParams,
+    step: &Step,
+    transform: &OnceLock<Arc<SlotsToCoeffs>>,
+) -> Result<Action> {
     let encoder = params.bfv().encoder();
     let values = |id: usize| program.constants[id].values.as_slice();
     Ok(match &step.op {
-        Op::MulCoefficients { factor, .. } => {
-            let squares = values(*factor).iter().map(|&w| (w * w) as f64).sum();
-            Action::Multiply(encoder.coefficients(values(*factor)), squares)
-        }
-        Op::AddCoefficients { term, at, .. } => {
-            let mut coefficients = vec![0; params.bfv().n()];
-            for (&place, &value) in at.iter().zip(values(*term)) {
-                coefficients[place] += value;
-            }
-            Action::Add(encoder.coefficients(&coefficients))
-        }
         Op::Table {
             polynomial, shape, ..
         } => {
@@ -158,9 +153,22 @@ fn action(program: &Program, params: &LoopParams, step: &Step) -> Result<Action>
                 .collect();
             Action::Dense(dense::Layer::new(encoder, layout, &weights)?)
         }
-        Op::SlotsToCoefficients { .. } => Action::Transform(SlotsToCoeffs::balanced(encoder)?),
+        Op::SlotsToCoefficients { .. } => Action::Transform(match transform.get() {
+            Some(made) => made.clone(),
+            None => {
+                let made = Arc::new(SlotsToCoeffs::balanced(encoder)?);
+                transform.get_or_init(|| made).clone()
+            }
+        }),
         _ => Action::Plain,
     })
+}
+
+/// Sum of squares of a factor's coefficients, by which a product's noise is predicted; of the zero
+/// factor 1, as the logarithm is taken.
+pub(crate) fn sum_of_squares(factor: &[i64]) -> f64 {
+    let sum: f64 = factor.iter().map(|&w| (w as f64).powi(2)).sum();
+    sum.max(1.0)
 }
 
 /// Layout of a value in slots.

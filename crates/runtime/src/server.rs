@@ -2,10 +2,11 @@
 
 use crate::client::Input;
 use crate::error::{Error, Result};
-use crate::prepared::{Action, Prepared, layout_of};
+use crate::prepared::{Action, Prepared, layout_of, sum_of_squares};
 use circuits::pack::{Sample, pack};
 use circuits::{Engine, EvaluationKeys, Value};
 use program::{Op, Type};
+use rlwe::bytes::BytesError;
 use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -78,13 +79,23 @@ impl<'a> Server<'a> {
     /// Runs the program. `observe` hears of every step and stops the run by answering `false`.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; [`Error::Image`] for a wrong number of ciphertexts; missing keys.
+    /// [`Error::Stopped`]; [`Error::Bytes`] for an input made for another program; [`Error::Image`] for a
+    /// wrong number of ciphertexts or keys of other parameters; missing keys.
     pub fn run(
         &self,
         input: &Input,
         mut observe: impl FnMut(Event<'_>) -> bool,
     ) -> Result<(Output, Report)> {
         let program = self.prepared.program();
+        self.check_keys()?;
+        if input.fingerprint != *self.prepared.fingerprint() {
+            return Err(BytesError::other_program(
+                "encrypted images",
+                &input.fingerprint,
+                self.prepared.fingerprint(),
+            )
+            .into());
+        }
         if input.ciphertexts.len() != program.placement.len() {
             return Err(Error::Image {
                 what: "the number of encrypted inputs",
@@ -138,6 +149,44 @@ impl<'a> Server<'a> {
         ))
     }
 
+    /// Keys made in this process carry no fingerprint, but parameters.
+    fn check_keys(&self) -> Result<()> {
+        let params = self.prepared.params();
+        let rlwe = params.bfv().rlwe();
+        let mut main = self
+            .keys
+            .galois()
+            .iter()
+            .map(|(_, key)| key.params() == rlwe);
+        let packing = self
+            .keys
+            .packings()
+            .values()
+            .flat_map(|key| key.ciphertexts());
+        let fits = main.all(|fits| fits)
+            && self
+                .keys
+                .relinearization()
+                .map_or(true, |key| key.params() == rlwe)
+            && self
+                .keys
+                .switch()
+                .map_or(true, |key| key.params() == params.small())
+            && packing
+                .map(|ct| (ct.level(), ct.rlwe()))
+                .all(|(level, ct)| {
+                    level <= rlwe.max_level() && ct.components()[0].basis() == rlwe.basis(level)
+                });
+        if fits {
+            return Ok(());
+        }
+        Err(Error::Image {
+            what: "a set of evaluation keys",
+            found: "made for other parameters".into(),
+            expected: "keys made for this program".into(),
+        })
+    }
+
     fn step(
         &self,
         engine: &Engine<'_>,
@@ -147,6 +196,8 @@ impl<'a> Server<'a> {
     ) -> Result<Held> {
         let (program, params) = (self.prepared.program(), self.prepared.params());
         let step = &program.steps[index];
+        let encoder = params.bfv().encoder();
+        let constant = |id: usize| program.constants[id].values.as_slice();
         let unsupported = || Error::Unsupported {
             step: index,
             op: step.op.name(),
@@ -163,12 +214,21 @@ impl<'a> Server<'a> {
             (Op::Input { index }, _) => {
                 Value::encrypted(input.ciphertexts[*index].clone(), engine.model().fresh())
             }
-            (Op::MulCoefficients { value, .. }, Action::Multiply(factor, squares)) => {
-                engine.mul_plain_sum(&[ciphertext(*value)?], *squares, 1, |_, _| factor.clone())?
+            (Op::MulCoefficients { value, factor }, _) => {
+                // Values have the factor 1, so the plaintext is multiplied by the unit 1.
+                let factor = constant(*factor);
+                let squares = sum_of_squares(factor);
+                engine.mul_plain_sum(&[ciphertext(*value)?], squares, 1, |_, _| {
+                    encoder.coefficients(factor)
+                })?
             }
-            (Op::AddCoefficients { value, .. }, Action::Add(term)) => {
+            (Op::AddCoefficients { value, term, at }, _) => {
+                let mut coefficients = vec![0; params.bfv().n()];
+                for (&place, &value) in at.iter().zip(constant(*term)) {
+                    coefficients[place] += value;
+                }
                 let mut sum = ciphertext(*value)?.clone();
-                engine.add_plain_assign(&mut sum, || term.clone());
+                engine.add_plain_assign(&mut sum, || encoder.coefficients(&coefficients));
                 sum
             }
             (Op::ToSamples { value }, _) => {

@@ -1,0 +1,292 @@
+//! Checks of single steps.
+
+use crate::error::{Error, Result};
+use crate::ir::{Form, Op, Program, Row, Shape, Step, Type, ValueId};
+
+/// Largest digit of a table's exponent: each power up to it is a ciphertext held during the table.
+const MAX_DIGIT: usize = 1 << 7;
+/// Most coefficients a shape may have room for: twice the whole of `Z_65537`.
+const MAX_ROOM: usize = 1 << 17;
+/// Longest prediction for a step, in seconds.
+const MAX_SECONDS: f64 = 1e9;
+
+/// What is wrong with a step: what, found, expected.
+type Problem = (&'static str, String, String);
+
+/// Form and level of a ciphertext; `None` for samples.
+type Kind = Option<(Form, usize)>;
+
+impl Program {
+    pub(super) fn verify_step(&self, index: usize) -> Result<()> {
+        let step = &self.steps[index];
+        let problem = self
+            .operand_problem(index)
+            .or_else(|| self.type_problem(step))
+            .or_else(|| self.op_problem(index));
+        match problem {
+            None => Ok(()),
+            Some((what, found, expected)) => Err(Error::Step {
+                step: index,
+                op: step.op.name(),
+                what,
+                found,
+                expected,
+            }),
+        }
+    }
+
+    /// Operands come before, constants exist.
+    fn operand_problem(&self, index: usize) -> Option<Problem> {
+        let op = &self.steps[index].op;
+        let late = op.operands().into_iter().find(|&value| value >= index);
+        let operand = late.map(|value| {
+            let found = format!("%{value}");
+            ("an operand", found, "a step before this one".to_owned())
+        });
+        let limit = self.constants.len();
+        operand.or_else(|| {
+            let missing = op.constant().filter(|&constant| constant >= limit)?;
+            let found = format!("@{missing}");
+            Some(("the constant", found, format!("less than @{limit}")))
+        })
+    }
+
+    /// Level and noise of a ciphertext, number of values in slots, predicted seconds.
+    fn type_problem(&self, step: &Step) -> Option<Problem> {
+        if !(0.0..=MAX_SECONDS).contains(&step.seconds) {
+            let expected = format!("0 to {MAX_SECONDS:e}");
+            return Some(("the predicted time", step.seconds.to_string(), expected));
+        }
+        let Type::Ciphertext {
+            level,
+            noise_bits,
+            form,
+        } = step.ty
+        else {
+            return None;
+        };
+        if let Some(problem) = below("the level", level, self.parameters.q.len()) {
+            return Some(problem);
+        }
+        let bears = self.parameters.log_q(level) - 1.0 - 6f64.log2();
+        if !noise_bits.is_finite() || noise_bits > bears {
+            let (found, expected) = (
+                format!("2^{noise_bits:.1}"),
+                format!("at most 2^{bears:.1}"),
+            );
+            return Some(("the noise", found, expected));
+        }
+        match form {
+            Form::Slots(values) if !values.is_power_of_two() || values > self.parameters.n => {
+                let expected = "a power of two up to N".to_owned();
+                Some(("the number of values", values.to_string(), expected))
+            }
+            _ => None,
+        }
+    }
+
+    fn kind(&self, value: ValueId) -> Kind {
+        match self.steps[value].ty {
+            Type::Ciphertext { form, level, .. } => Some((form, level)),
+            Type::Samples => None,
+        }
+    }
+
+    fn constant_len(&self, id: usize) -> usize {
+        self.constants[id].values.len()
+    }
+
+    fn op_problem(&self, index: usize) -> Option<Problem> {
+        let (step, out) = (&self.steps[index], self.kind(index));
+        let n = self.parameters.n;
+        let from =
+            |value: ValueId, form: &'static str| expect(self.kind(value), form, "the operand");
+        let to = |form: &'static str| expect(out, form, "the value");
+        let keeps_level = |value: ValueId| self.level_problem(value, out, true);
+        let may_fall = |value: ValueId| self.level_problem(value, out, false);
+        match &step.op {
+            Op::Input { index } => to("coefficients")
+                .or_else(|| below("the input", *index, self.placement.len()))
+                .or_else(|| self.input_level_problem(out)),
+            Op::MulCoefficients { value, factor } => from(*value, "coefficients")
+                .or_else(|| to("coefficients"))
+                .or_else(|| keeps_level(*value))
+                .or_else(|| {
+                    let len = self.constant_len(*factor);
+                    within("the number of coefficients of the factor", len, 1, n)
+                }),
+            Op::AddCoefficients { value, term, at } => from(*value, "coefficients")
+                .or_else(|| to("coefficients"))
+                .or_else(|| keeps_level(*value))
+                .or_else(|| size("the number of terms", at.len(), self.constant_len(*term)))
+                .or_else(|| all_below("a coefficient", at.iter().copied(), n)),
+            Op::ToSamples { value } => from(*value, "coefficients").or_else(|| to("samples")),
+            Op::Pack {
+                sources,
+                samples,
+                start_level,
+            } => sources
+                .iter()
+                .find_map(|&value| from(value, "samples"))
+                .or_else(|| all_below("a source", samples.iter().map(|s| s[0]), sources.len()))
+                .or_else(|| all_below("a coefficient", samples.iter().map(|s| s[1]), n))
+                .or_else(|| to("slots"))
+                .or_else(|| {
+                    let limbs = self.parameters.q.len();
+                    below("the level it starts at", *start_level, limbs)
+                })
+                .or_else(|| {
+                    let fewest = n / self.parameters.lwe_dimension;
+                    within("the number of values", values(out), fewest, n)
+                })
+                .or_else(|| within("the number of samples", samples.len(), 0, values(out))),
+            Op::Table {
+                value,
+                polynomial,
+                shape,
+            } => from(*value, "slots")
+                .or_else(|| to("slots"))
+                .or_else(|| {
+                    size(
+                        "the number of values",
+                        values(out),
+                        values(self.kind(*value)),
+                    )
+                })
+                .or_else(|| may_fall(*value))
+                .or_else(|| shape_problem(shape, self.constant_len(*polynomial), n / values(out))),
+            Op::Dense {
+                value,
+                weights,
+                inputs,
+                rows,
+            } => from(*value, "slots")
+                .or_else(|| to("coefficients"))
+                .or_else(|| may_fall(*value))
+                .or_else(|| {
+                    let room = values(self.kind(*value));
+                    self.dense_problem(room, self.constant_len(*weights), *inputs, rows)
+                }),
+            Op::SlotsToCoefficients { value } => from(*value, "slots")
+                .or_else(|| to("coefficients"))
+                .or_else(|| may_fall(*value)),
+            Op::Output { value, rows, at } => from(*value, "coefficients")
+                .or_else(|| to("coefficients"))
+                .or_else(|| keeps_level(*value))
+                .or_else(|| size("the number of coefficients", at.len(), rows.len()))
+                .or_else(|| all_below("a coefficient", at.iter().copied(), n))
+                .or_else(|| all_below("a class", rows.iter().map(|r| r.output), self.classes))
+                .or_else(|| all_below("an image", rows.iter().map(|r| r.image), self.batch)),
+        }
+    }
+
+    /// The level of a value that is made from `value`.
+    fn level_problem(&self, value: ValueId, out: Kind, kept: bool) -> Option<Problem> {
+        let ((_, from), (_, to)) = (self.kind(value)?, out?);
+        let words = if kept {
+            "the operand's"
+        } else {
+            "at most the operand's"
+        };
+        let wrong = if kept { to != from } else { to > from };
+        wrong.then(|| ("the level", to.to_string(), format!("{words} {from}")))
+    }
+
+    /// The client encrypts all its ciphertexts at one level.
+    fn input_level_problem(&self, out: Kind) -> Option<Problem> {
+        let first = self
+            .steps
+            .iter()
+            .position(|s| matches!(s.op, Op::Input { .. }))?;
+        let ((_, expected), (_, found)) = (self.kind(first)?, out?);
+        size("the level", found, expected)
+    }
+
+    fn dense_problem(
+        &self,
+        room: usize,
+        weights: usize,
+        inputs: usize,
+        rows: &[Row],
+    ) -> Option<Problem> {
+        // Each output takes one copy of the values, and a product at least two.
+        let copies = self.parameters.n / room;
+        within("the number of copies of a value", copies, 2, usize::MAX)
+            .or_else(|| within("the number of outputs", rows.len(), 1, copies))
+            .or_else(|| within("the number of inputs", inputs, 1, room))
+            .or_else(|| all_below("a neuron", rows.iter().map(|r| r.output), weights / inputs))
+            .or_else(|| all_below("an image", rows.iter().map(|r| r.image), self.batch))
+            .or_else(|| {
+                let ends = rows.iter().map(|r| (r.image + 1) * inputs - 1);
+                all_below("the last input of an image", ends, room)
+            })
+    }
+}
+
+/// A table needs two powers at least in each of the first two digits; with segments, powers of two in
+/// them and no third digit.
+fn shape_problem(shape: &Shape, len: usize, copies: usize) -> Option<Problem> {
+    let [k0, k1, k2] = shape.digits;
+    let digits = || format!("{:?}", shape.digits);
+    let segmented = shape.segments != 1;
+    within("a digit of the table", k0, 2, MAX_DIGIT)
+        .or_else(|| within("a digit of the table", k1, 2, MAX_DIGIT))
+        .or_else(|| within("a digit of the table", k2, 1, MAX_DIGIT))
+        .or_else(|| within("the number of segments", shape.segments, 1, copies))
+        .or_else(|| {
+            let wrong = segmented && !shape.segments.is_power_of_two();
+            let found = shape.segments.to_string();
+            wrong.then(|| ("the number of segments", found, "a power of two".into()))
+        })
+        .or_else(|| {
+            let fits = k0.is_power_of_two() && k1.is_power_of_two() && k2 == 1;
+            let expected = "two powers of two and 1, as there are segments";
+            (segmented && !fits).then(|| ("the digits of the table", digits(), expected.into()))
+        })
+        .or_else(|| {
+            let room = shape.segments * k0 * k1 * k2;
+            within("the coefficients of the shape", room, 4, MAX_ROOM)
+                .or_else(|| within("the coefficients of the polynomial", len, 1, room))
+        })
+}
+
+fn expect(found: Kind, expected: &'static str, what: &'static str) -> Option<Problem> {
+    let found = match found {
+        Some((Form::Coefficients, _)) => "coefficients",
+        Some((Form::Slots(_), _)) => "slots",
+        None => "samples",
+    };
+    (found != expected).then(|| (what, found.to_owned(), expected.to_owned()))
+}
+
+/// Values in slots; 1 for what is not in slots, so that it can be divided by.
+fn values(kind: Kind) -> usize {
+    match kind {
+        Some((Form::Slots(values), _)) => values,
+        _ => 1,
+    }
+}
+
+fn below(what: &'static str, found: usize, limit: usize) -> Option<Problem> {
+    (found >= limit).then(|| (what, found.to_string(), format!("less than {limit}")))
+}
+
+fn all_below(
+    what: &'static str,
+    mut found: impl Iterator<Item = usize>,
+    limit: usize,
+) -> Option<Problem> {
+    found.find_map(|found| below(what, found, limit))
+}
+
+fn within(what: &'static str, found: usize, min: usize, max: usize) -> Option<Problem> {
+    let expected = match max {
+        usize::MAX => format!("at least {min}"),
+        _ => format!("{min} to {max}"),
+    };
+    (!(min..=max).contains(&found)).then(|| (what, found.to_string(), expected))
+}
+
+fn size(what: &'static str, found: usize, expected: usize) -> Option<Problem> {
+    (found != expected).then(|| (what, found.to_string(), expected.to_string()))
+}

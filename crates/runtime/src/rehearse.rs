@@ -1,0 +1,141 @@
+//! The rehearsal: every step run dry before anything runs on ciphertexts.
+//!
+//! A program from a file says of every value at what level it is and how noisy, and which keys it
+//! takes. The rehearsal asks the circuits themselves, so a program that passes neither runs out of levels or
+//! keys halfway, nor claims a margin it does not have.
+
+use crate::error::Result;
+use crate::prepared::{Action, layout_of, sum_of_squares};
+use circuits::pack::pack;
+use circuits::{Engine, LoopParams, Needs, Value, dense};
+use program::{Error, Op, Program, Type};
+use std::fmt::Debug;
+
+/// Noise in bits may differ by this much between machines, whose logarithms round differently.
+const ROUNDING_BITS: f64 = 0.01;
+
+/// Runs `program` dry.
+///
+/// # Errors
+/// [`Error::Step`] for a level or a noise other than the step's own, [`Error::Parameters`] for other
+/// keys than the steps use, and what the circuits lack.
+pub(crate) fn rehearse(program: &Program, params: &LoopParams, actions: &[Action]) -> Result<()> {
+    let engine = Engine::dry(params.bfv());
+    let mut values: Vec<Option<Value>> = Vec::with_capacity(actions.len());
+    for (index, action) in actions.iter().enumerate() {
+        let value = step(&engine, program, params, action, (index, &values))?;
+        if let Some(value) = &value {
+            compare(program, index, value)?;
+        }
+        values.push(value);
+    }
+    let (used, listed) = (engine.needs(), &program.keys);
+    let listed = Needs::new(listed.relinearization, &listed.galois, &listed.packing);
+    same(
+        "the relinearization key's level",
+        listed.relinearization(),
+        used.relinearization(),
+    )?;
+    same(
+        "the list of Galois elements and levels",
+        listed.galois_elements(),
+        used.galois_elements(),
+    )?;
+    same(
+        "the list of packings and levels",
+        listed.packings(),
+        used.packings(),
+    )
+}
+
+fn step(
+    engine: &Engine<'_>,
+    program: &Program,
+    params: &LoopParams,
+    action: &Action,
+    (index, values): (usize, &[Option<Value>]),
+) -> Result<Option<Value>> {
+    let step = &program.steps[index];
+    let declared = match step.ty {
+        Type::Ciphertext { level, .. } => level,
+        Type::Samples => return Ok(None),
+    };
+    let of = |id: usize| {
+        let value = values[id].as_ref();
+        value.expect("a verified step that makes a ciphertext reads ciphertexts")
+    };
+    Ok(Some(match (&step.op, action) {
+        (Op::Input { .. }, _) => Value::dry(declared, engine.model().fresh()),
+        (Op::MulCoefficients { value, factor }, _) => {
+            let squares = sum_of_squares(&program.constants[*factor].values);
+            engine.mul_plain_sum(&[of(*value)], squares, 1, |_, _| {
+                unreachable!("a dry run makes no plaintexts")
+            })?
+        }
+        (Op::Pack { start_level, .. }, _) => {
+            let layout = layout_of(program, params, index)?;
+            pack(engine, params, layout, &[], *start_level)?
+        }
+        (Op::Table { value, .. }, Action::Table(lut)) => {
+            let result = lut.apply(engine, layout_of(program, params, *value)?, of(*value))?;
+            // On ciphertexts the factor comes out as 1; a dry run shows what it has to start with.
+            Value::dry(result.level(), result.noise())
+        }
+        (Op::Dense { value, .. }, _) => {
+            let low = engine.drop_to(of(*value).clone(), declared)?;
+            dense::apply_dry(engine, layout_of(program, params, *value)?, &low)?
+        }
+        (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
+            transform.apply(engine, of(*value))?
+        }
+        (Op::AddCoefficients { value, .. } | Op::Output { value, .. }, _) => of(*value).clone(),
+        (Op::ToSamples { .. } | Op::Table { .. } | Op::SlotsToCoefficients { .. }, _) => {
+            unreachable!("steps of these kinds have their action, and samples are no ciphertext")
+        }
+    }))
+}
+
+/// Level and noise as the step says, at a factor of 1.
+fn compare(program: &Program, index: usize, value: &Value) -> Result<()> {
+    let step = &program.steps[index];
+    let Type::Ciphertext {
+        level, noise_bits, ..
+    } = step.ty
+    else {
+        return Ok(());
+    };
+    let problem = |what, found: String, expected: String| Error::Step {
+        step: index,
+        op: step.op.name(),
+        what,
+        found,
+        expected,
+    };
+    let bits = value.noise().bits();
+    if level != value.level() {
+        let expected = value.level().to_string();
+        return Err(problem("the level", level.to_string(), expected).into());
+    }
+    if (noise_bits - bits).abs() > ROUNDING_BITS {
+        let (found, expected) = (format!("2^{noise_bits:.2}"), format!("2^{bits:.2}"));
+        return Err(problem("the noise", found, expected).into());
+    }
+    assert_eq!(
+        value.factor(),
+        1,
+        "every operation gives values of factor 1"
+    );
+    Ok(())
+}
+
+fn same<T: Debug + PartialEq>(what: &'static str, found: T, expected: T) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Parameters {
+        what,
+        found: format!("{found:?}"),
+        expected: format!("{expected:?}, which the steps use"),
+    }
+    .into())
+}
