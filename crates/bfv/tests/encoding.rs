@@ -1,5 +1,7 @@
 //! Plaintexts against the definition, and operands that do not fit.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use bfv::{Ciphertext, Error, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, measure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;

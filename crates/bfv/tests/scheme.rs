@@ -1,5 +1,7 @@
 //! Every operation against arithmetic modulo `t`, and its noise against the formula, two-sided.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use bfv::noise::{Model, Noise};
 use bfv::{Ciphertext, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, measure};
 use rand::{Rng, SeedableRng};

@@ -169,7 +169,12 @@ impl BasisConverter {
             });
         } else {
             let rows: Vec<&[u64]> = y.iter().map(|y| &**y).collect();
-            kernels().mat_mul_into(&self.moduli, &self.approximate, (&rows, self.from_bits), out);
+            kernels().mat_mul_into(
+                &self.moduli,
+                &self.approximate,
+                (&rows, self.from_bits),
+                out,
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The ring `Z_Q[X]/(X^N + 1)` in residue number system (RNS) form.
 //!
 //! *Concept.* A [`Basis`] is an ordered list of word-sized NTT-friendly primes; a [`Poly`] holds one
-//! limb of `N` residues per prime, and its type says in which [domain](poly) they are.
+//! limb of `N` residues per prime, and its type says in which [domain](Domain) they are.
 //!
 //! *May use* the kernels alone. *Invariant*: every residue of limb `i` lies in `[0, q_i)`.
 //!

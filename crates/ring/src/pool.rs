@@ -60,7 +60,10 @@ impl Pool {
     /// their memory then, and the caches.
     fn take(&mut self, capacity: usize) -> Option<Vec<u64>> {
         let fits = capacity..=capacity + capacity / 8;
-        let place = self.free.iter().rposition(|v| fits.contains(&v.capacity()))?;
+        let place = self
+            .free
+            .iter()
+            .rposition(|v| fits.contains(&v.capacity()))?;
         let found = self.free.remove(place)?;
         self.words -= found.capacity();
         Some(found)

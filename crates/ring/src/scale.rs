@@ -142,7 +142,12 @@ impl Scaler {
                 }
                 quotients(&z, &self.r_inverse, v);
                 let z = with_last(&z, v);
-                kernels().mat_mul_into(&self.q_moduli, &output.matrix, (&z, Modulus::MAX_BITS), &mut rows);
+                kernels().mat_mul_into(
+                    &self.q_moduli,
+                    &output.matrix,
+                    (&z, Modulus::MAX_BITS),
+                    &mut rows,
+                );
             });
         });
         d_q
@@ -154,7 +159,12 @@ impl Scaler {
             kernels().scalar_mul_assign(&self.q_moduli[i], y, self.entry[i]);
         }
         quotients(d, &self.q_inverse, v);
-        kernels().mat_mul_into(&self.r_moduli, &self.first, (&with_last(d, v), Modulus::MAX_BITS), z);
+        kernels().mat_mul_into(
+            &self.r_moduli,
+            &self.first,
+            (&with_last(d, v), Modulus::MAX_BITS),
+            z,
+        );
     }
 }
 

@@ -1,5 +1,7 @@
 //! Operations on residues against the integers they stand for.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use num_bigint::{BigInt, BigUint, Sign};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};

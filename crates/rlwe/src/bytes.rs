@@ -54,7 +54,9 @@ pub enum BytesError {
         expected: u32,
     },
     /// Made for other parameters or another program.
-    #[error("this file holds {kind} made for other parameters: fingerprint {found}, expected {expected}")]
+    #[error(
+        "this file holds {kind} made for other parameters: fingerprint {found}, expected {expected}"
+    )]
     Fingerprint {
         /// Kind of file.
         kind: String,

@@ -1,5 +1,7 @@
 //! The byte form: what is written is read again, and whatever else is read is an error, never a panic.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;

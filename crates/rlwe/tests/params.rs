@@ -1,5 +1,7 @@
 //! The checks that parameters pass.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use ring::ntt_primes;
 use rlwe::security::max_log_qp;
 use rlwe::{Error, Params, ParamsSpec};

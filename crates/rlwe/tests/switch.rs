@@ -1,5 +1,7 @@
 //! Key switching: the right phase, the noise of the formula, and one result whatever the way to it.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{SIGMA, Seed};
