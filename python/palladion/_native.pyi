@@ -82,7 +82,7 @@ class SecretKey:
         """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
 
     def decrypt(self, answer: Answer) -> tuple[list[list[int]], float]:
-        """The logits of each image of the batch, and the bits of noise margin that were left.
+        """The logits of each image, and the bits of noise margin that were left.
 
         Raises
         ------

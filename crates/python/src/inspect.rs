@@ -88,9 +88,8 @@ impl Inspector {
                     return Err(error);
                 }
                 let (output, report): (_, Report) = ran?;
-                let mut decrypted = self.client.decrypt(&output)?;
+                let decrypted = self.client.decrypt(&output)?;
                 found.end(&decrypted)?;
-                decrypted.logits.truncate(images.len());
                 Ok((decrypted, report))
             },
         )?;

@@ -316,6 +316,13 @@ fn one_table(meter: &mut Meter<'_>, table: &Table) -> Result<()> {
         ("values", layout.values() as u64),
     ];
     let input = || Value::encrypted(ct.clone(), engine.model().fresh());
+    let result = lut.apply(&engine, layout, &input())?;
+    let ct = result.ciphertext().expect("the engine has keys");
+    let found = bfv
+        .encoder()
+        .slots_of(&bfv::decrypt(bfv, keys.secret(), ct));
+    let right = (0..N).all(|slot| found[slot] == values[x[layout.value_of(slot)] as usize] as u64);
+    assert!(right, "{}: a slot is wrong", table.name);
     meter.row(table.name, &sizes, input, |x| {
         lut.apply(&engine, layout, &x)
     })

@@ -25,6 +25,8 @@ pub struct Input {
     pub fingerprint: Fingerprint,
     /// Seed of the masks.
     pub seed: Seed,
+    /// Images in them, at most a batch.
+    pub images: usize,
     /// The ciphertexts.
     pub ciphertexts: Vec<bfv::Ciphertext>,
 }
@@ -122,6 +124,7 @@ impl Client {
         let (params, level) = (self.prepared.params().bfv(), self.prepared.input_level());
         let mut rng = system_rng();
         let seed = Seed::random(&mut rng);
+        let count = images.len();
         let mut images = images.iter();
         let ciphertexts = program
             .placement
@@ -146,6 +149,7 @@ impl Client {
         Ok(Input {
             fingerprint: *self.prepared.fingerprint(),
             seed,
+            images: count,
             ciphertexts,
         })
     }
@@ -181,6 +185,7 @@ impl Client {
         if margin_bits <= 0.0 {
             return Err(Error::NoMargin { margin_bits });
         }
+        logits.truncate(output.images);
         Ok(Decrypted {
             logits,
             margin_bits,

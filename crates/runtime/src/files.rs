@@ -196,6 +196,7 @@ fn seeded(
 pub fn input_to_bytes(input: &Input) -> Vec<u8> {
     let mut w = Writer::new();
     w.seed(&input.seed);
+    w.u64(input.images as u64);
     input
         .ciphertexts
         .iter()
@@ -211,6 +212,7 @@ pub fn input_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Input> {
     let mut r = Reader::open(bytes, &INPUT, prepared.fingerprint())?;
     let (rlwe, level) = (prepared.params().bfv().rlwe(), prepared.input_level());
     let seed = r.seed()?;
+    let images = r.bounded("the number of images", 1..=prepared.program().batch)?;
     let ciphertexts = (0..prepared.program().placement.len())
         .map(|index| seeded(&mut r, rlwe, level, &seed, index as u32))
         .collect::<Result<_>>()?;
@@ -219,6 +221,7 @@ pub fn input_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Input> {
     Ok(Input {
         fingerprint,
         seed,
+        images,
         ciphertexts,
     })
 }
@@ -226,6 +229,7 @@ pub fn input_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Input> {
 /// Bytes of encrypted results.
 pub fn output_to_bytes(prepared: &Prepared, output: &Output) -> Vec<u8> {
     let mut w = Writer::new();
+    w.u64(output.images as u64);
     for ct in &output.ciphertexts {
         w.u64(ct.factor());
         w.ciphertext(ct.rlwe());
@@ -243,6 +247,7 @@ pub fn output_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Output> {
         prepared.params().bfv().rlwe(),
         prepared.params().bfv().t().value() as usize,
     );
+    let images = r.bounded("the number of images", 1..=prepared.program().batch)?;
     let ciphertexts = prepared
         .outputs()
         .into_iter()
@@ -253,5 +258,8 @@ pub fn output_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Output> {
         })
         .collect::<Result<_>>()?;
     r.end()?;
-    Ok(Output { ciphertexts })
+    Ok(Output {
+        images,
+        ciphertexts,
+    })
 }

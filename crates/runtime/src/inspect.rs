@@ -175,9 +175,10 @@ impl<E: Exact> Inspector<E> {
                 let phases = phases.map(|k| (k, t.center(batch.phase(k, lwe)))).collect();
                 self.phases.insert(step, phases);
             }
-            (Op::Pack { sources, .. }, _) => {
-                let sources = sources.clone();
-                self.accumulators(step, &sources)?;
+            (Op::Pack { sources, samples, .. }, _) => {
+                let taken = samples.iter().map(|&[source, at]| self.phases[&sources[source]][&at]);
+                let phases: Vec<i64> = taken.collect();
+                self.accumulators(step, &phases)?;
             }
             (Op::Table { .. }, Held::Ciphertext(value)) => {
                 if let Some(ct) = value.ciphertext() {
@@ -197,7 +198,7 @@ impl<E: Exact> Inspector<E> {
     pub fn end(&mut self, decrypted: &Decrypted) -> Result<()> {
         let layer = self.layer;
         let mut findings = self.take_findings(layer, &self.last_layer());
-        for (image, logits) in decrypted.logits.iter().take(self.images.len()).enumerate() {
+        for (image, logits) in decrypted.logits.iter().enumerate() {
             let expected = &self.expected[image];
             findings.slots += logits.len() as u64;
             findings.wrong += logits.iter().zip(expected).filter(|(a, b)| a != b).count() as u64;
@@ -218,24 +219,20 @@ impl<E: Exact> Inspector<E> {
         let steps = self.client.prepared().program().steps.iter();
         steps
             .filter_map(|step| match &step.op {
-                Op::Pack { sources, .. } => Some(sources),
+                Op::Pack { sources, samples: taken, .. } => Some((sources, taken)),
                 _ => None,
             })
-            .flatten()
+            .flat_map(|(sources, taken)| taken.iter().map(|&[source, at]| (sources[source], at)))
             .filter(|(source, _)| *source == samples)
-            .flat_map(|(_, at)| at.iter().copied())
+            .map(|(_, at)| at)
             .collect()
     }
 
     /// The accumulators that a packing takes in, against those expected.
-    fn accumulators(&mut self, step: usize, sources: &[(ValueId, Vec<usize>)]) -> Result<()> {
+    fn accumulators(&mut self, step: usize, phases: &[i64]) -> Result<()> {
         let name = self.client.prepared().program().steps[step].layer.clone();
         let mut findings = self.take_findings(self.layer, &name);
         let bound = self.exact.bound(self.layer);
-        let phases: Vec<i64> = sources
-            .iter()
-            .flat_map(|(id, at)| at.iter().map(|k| self.phases[id][k]))
-            .collect();
         let per_image = self.expected.first().map_or(1, Vec::len).max(1);
         self.entered = phases.chunks(per_image).map(<[i64]>::to_vec).collect();
         self.entered.truncate(self.images.len());

@@ -46,6 +46,8 @@ pub enum Event<'e> {
 /// Encrypted results.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// Images that were in the input, at most a batch.
+    pub images: usize,
     /// One ciphertext per `output` step.
     pub ciphertexts: Vec<bfv::Ciphertext>,
 }
@@ -143,6 +145,7 @@ impl<'a> Server<'a> {
         };
         Ok((
             Output {
+                images: input.images,
                 ciphertexts: output,
             },
             report,
