@@ -11,9 +11,9 @@ use crate::poly::{Coeff, Eval, Poly};
 use kernels::kernels;
 use std::ops::Range;
 
-/// Columns of an inner product worked on at a time: five digits of a block stay in the L1 cache
-/// between the two components of the key.
-const BLOCK: usize = 1 << 9;
+/// Columns of an inner product worked on at a time: five digits of a block, 160 KB, stay in the L2
+/// cache between the two components of the key.
+const BLOCK: usize = 1 << 12;
 
 /// Tables of the gadget over one basis `Q P`.
 pub struct Gadget {

@@ -2,7 +2,7 @@
 //!
 //! *Concept.* A [`Ciphertext`] is a list of components `c_0, c_1, ..`; its phase is
 //! `c_0 + c_1 s + ..`. What the phase means is a scheme's business. Here are the parameters and
-//! their [security check](security), secret and evaluation keys, hybrid [key switching](switch)
+//! their [security check](security), secret and evaluation keys, hybrid [key switching](Decomposed)
 //! with special moduli and digits, [ring switching](lwe) to a smaller secret and the extraction of
 //! LWE samples, the measuring of noise, and the [byte form](bytes) of all of it.
 //!
