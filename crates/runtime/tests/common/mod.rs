@@ -1,0 +1,233 @@
+//! Small programs at full security: a linear layer, packing, perhaps a table, a dense layer from slots.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "a module of several binaries: none uses all of it, and tests may panic"
+)]
+
+use bfv::{Params, T_FERMAT};
+use circuits::lut::Lut;
+use circuits::pack::pack;
+use circuits::{Engine, Layout, LoopParams, Value, dense};
+use program::{
+    Constant, Form, KeyNeeds, Op, Parameters, Prediction, Program, Row, Shape, Step, Type, ValueId,
+};
+use ring::{ntt_primes, ntt_primes_avoiding};
+use rlwe::ParamsSpec;
+
+pub const PIXELS: usize = 16;
+pub const CLASSES: usize = 3;
+/// Weights of the first layer, one kernel as large as the image.
+pub const FACTOR: [i64; 3] = [2, -1, 3];
+/// Weights of the second.
+pub const WEIGHTS: [[i64; PIXELS]; CLASSES] = [[1; PIXELS], [-2; PIXELS], [3; PIXELS]];
+pub const BIAS: [i64; CLASSES] = [100, 200, -300];
+
+/// Polynomial of the table, lowest coefficient first.
+pub const TABLE: [i64; 4] = [3, 65536, 7, 1];
+
+/// N = 2^13 and log QP = 141 of the 214 that 128 bits allow; 4 MB of keys.
+pub fn small_program() -> Program {
+    build(1 << 13, 3, 1, None)
+}
+
+/// With a table between the layers: N = 2^14, log QP = 390 of 430.
+pub fn table_program(segments: usize) -> Program {
+    let digits = [2, 2, 1];
+    build(1 << 14, 9, 2, Some(Shape { segments, digits }))
+}
+
+fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Program {
+    let mut q = ntt_primes(26, n, 1).unwrap();
+    q.extend(ntt_primes(33, n, limbs - 1).unwrap());
+    let p = ntt_primes_avoiding(49, n, digit_limbs, &q).unwrap();
+    let spec = ParamsSpec {
+        n,
+        q: q.clone(),
+        p: p.clone(),
+        digit_limbs,
+    };
+    let (lwe_p, lwe_dimension) = (ntt_primes(27, n, 1).unwrap()[0], 2048);
+    let params = Params::new(&spec, T_FERMAT).unwrap();
+    let params = LoopParams::new(&params, lwe_p, lwe_dimension).unwrap();
+
+    // Levels, noise and keys from the circuits themselves.
+    let engine = Engine::dry(params.bfv());
+    let layout = Layout::new(n, PIXELS).unwrap();
+    let input = Value::dry(1, engine.model().fresh());
+    let squares = FACTOR.iter().map(|&w| (w * w) as f64).sum();
+    let product = engine
+        .mul_plain_sum(&[&input], squares, 1, |_, _| unreachable!())
+        .unwrap();
+    let start_level = limbs - 1;
+    let packed = pack(&engine, &params, layout, &[], start_level).unwrap();
+    let activated = match table {
+        None => packed.clone(),
+        Some(Shape { segments, digits }) => {
+            let shape = circuits::lut::Shape { segments, digits };
+            let lut = Lut::new(vec![0; TABLE.len()], shape).unwrap();
+            lut.apply(&engine, layout, &packed).unwrap()
+        }
+    };
+    let low = engine.drop_to(activated.clone(), 1).unwrap();
+    let results = dense::apply_dry(&engine, layout, &low).unwrap();
+    let margin_bits = engine.margin_bits(&results);
+    let needs = engine.needs();
+
+    let ciphertext = |value: &Value, form: Form| Type::Ciphertext {
+        form,
+        level: value.level(),
+        noise_bits: value.noise().bits(),
+    };
+    let coefficients = |value: &Value| ciphertext(value, Form::Coefficients);
+    let step = |op: Op, ty: Type, layer: &str| Step {
+        op,
+        ty,
+        layer: layer.into(),
+        seconds: 0.0,
+    };
+    let rows: Vec<Row> = (0..CLASSES)
+        .map(|output| Row { image: 0, output })
+        .collect();
+    let at: Vec<usize> = (0..CLASSES).collect();
+    let constant = |name: &str, values: Vec<i64>| Constant {
+        name: name.into(),
+        values,
+    };
+    let value: ValueId = 0;
+    let mut steps = vec![
+        step(Op::Input { index: 0 }, coefficients(&input), "first"),
+        step(
+            Op::MulCoefficients { value, factor: 0 },
+            coefficients(&product),
+            "first",
+        ),
+        step(
+            Op::AddCoefficients {
+                value: 1,
+                term: 1,
+                at: vec![0, 1],
+            },
+            coefficients(&product),
+            "first",
+        ),
+        step(Op::ToSamples { value: 2 }, Type::Samples, "first"),
+        step(
+            Op::Pack {
+                sources: vec![3],
+                samples: (0..PIXELS).map(|k| [0, k]).collect(),
+                start_level,
+            },
+            ciphertext(&packed, Form::Slots(PIXELS)),
+            "first",
+        ),
+    ];
+    if let Some(shape) = table {
+        let op = Op::Table {
+            value: 4,
+            polynomial: 4,
+            shape,
+        };
+        steps.push(step(
+            op,
+            ciphertext(&activated, Form::Slots(PIXELS)),
+            "first",
+        ));
+    }
+    let value = steps.len() - 1;
+    steps.extend([
+        step(
+            Op::Dense {
+                value,
+                weights: 2,
+                inputs: PIXELS,
+                rows: rows.clone(),
+            },
+            coefficients(&results),
+            "last",
+        ),
+        step(
+            Op::AddCoefficients {
+                value: value + 1,
+                term: 3,
+                at: at.clone(),
+            },
+            coefficients(&results),
+            "last",
+        ),
+        step(
+            Op::Output {
+                value: value + 2,
+                rows,
+                at,
+            },
+            coefficients(&results),
+            "last",
+        ),
+    ]);
+    let program = Program {
+        format: String::new(),
+        name: "small".into(),
+        batch: 1,
+        input: [1, 4, 4],
+        input_max: 127,
+        classes: CLASSES,
+        placement: vec![vec![0]],
+        parameters: Parameters {
+            n,
+            t: T_FERMAT,
+            q,
+            p,
+            digit_limbs,
+            lwe_dimension,
+            lwe_p,
+        },
+        keys: KeyNeeds {
+            relinearization: needs.relinearization(),
+            galois: needs
+                .galois_elements()
+                .iter()
+                .map(|(&g, &l)| (g, l))
+                .collect(),
+            packing: needs.packings().iter().map(|(&v, &l)| (v, l)).collect(),
+        },
+        prediction: Prediction {
+            input_bytes: 0,
+            key_bytes: 0,
+            margin_bits,
+        },
+        constants: vec![
+            constant("first.weight", FACTOR.to_vec()),
+            constant("first.bias", vec![5, -7]),
+            constant("last.weight", WEIGHTS.concat()),
+            constant("last.bias", BIAS.to_vec()),
+            constant("first.table", TABLE.to_vec()),
+        ],
+        steps,
+    };
+    program.new().unwrap()
+}
+
+/// What enters the packing, without noise.
+pub fn first_layer(image: &[i64]) -> Vec<i64> {
+    let tap = |k: usize, shift: usize| match k.checked_sub(shift) {
+        Some(place) => FACTOR[shift] * image[place],
+        None => 0,
+    };
+    let bias = |k: usize| [5, -7].get(k).copied().unwrap_or(0);
+    (0..PIXELS)
+        .map(|k| bias(k) + (0..FACTOR.len()).map(|shift| tap(k, shift)).sum::<i64>())
+        .collect()
+}
+
+/// What the second layer makes of what was packed.
+pub fn last_layer(packed: &[i64]) -> Vec<i64> {
+    let sum = |weights: &[i64; PIXELS]| weights.iter().zip(packed).map(|(w, x)| w * x).sum::<i64>();
+    WEIGHTS
+        .iter()
+        .zip(BIAS)
+        .map(|(row, bias)| sum(row) + bias)
+        .collect()
+}
