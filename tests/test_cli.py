@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,26 @@ def test_info_names_the_kernels(command: Command) -> None:
     found = json.loads(command("info", "--json").stdout)
     assert {"version", "kernels", "kernels_available", "threads"} <= found.keys()
     assert found["kernels"] in found["kernels_available"]
+
+
+def test_a_full_disk_under_standard_output_is_an_error() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        line = [sys.executable, "-m", "palladion.cli", "info"]
+        result = subprocess.run(
+            line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert result.returncode == 1
+    assert "No space left" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_benchmarks_print_one_object_per_row(command: Command) -> None:
+    result = command("bench", "ntt", "--samples", 1, "--json")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(rows) == 10
+    for row in rows:
+        assert row.keys() == {"name", "parameters", "threads", "seconds", "samples"}
+        assert 0 < row["seconds"] < 1
 
 
 def test_threads_are_respected(command: Command) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
+import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -123,18 +122,84 @@ def test_more_images_than_a_program_takes_are_refused(
     refused(result, "error:")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_interrupting_a_run_leaves_nothing(halves: Halves, tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "palladion.cli"]
-    line += map(str, run_arguments(halves, tmp_path / "answer"))
+@pytest.fixture(scope="module")
+def others(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keys and program of another compilation: two images per run."""
+    folder = tmp_path_factory.mktemp("others")
+    made = command("keygen", "--batch", 2, "--output", folder)
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+def test_keys_of_another_program_are_refused(
+    command: Command, halves: Halves, others: Path, picture: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    keys = ["--keys", others / "evaluation.key", "--output", output, halves.query]
+    result = command("run", "--program", halves.program, *keys)
+    refused(result, "error:", "evaluation keys", "made for other parameters")
+    secret = ["--secret", others / "secret.key", "--output", output, picture]
+    result = command("encrypt", "--program", halves.program, *secret)
+    refused(result, "error:", "a secret key", "made for other parameters")
+    result = command("run", "--program", others / "program", "--keys", halves.evaluation,
+                     "--output", output, halves.query)  # fmt: skip
+    refused(result, "error:", "made for other parameters")
+    assert not output.exists()
+
+
+def test_an_answer_has_as_many_images_as_the_query(
+    command: Command, others: Path, picture: Path, tmp_path: Path
+) -> None:
+    query, answer = tmp_path / "query", tmp_path / "answer"
+    client = ["--program", others / "program", "--secret", others / "secret.key"]
+    server = ["--program", others / "program", "--keys", others / "evaluation.key"]
+    assert command("encrypt", *client, "--output", query, picture).returncode == 0
+    assert command("run", *server, "--output", answer, query).returncode == 0
+    decrypted = json.loads(command("decrypt", *client, answer, "--json").stdout)
+    assert decrypted["predicted"] == [7]
+
+
+def test_a_folder_that_takes_no_more_ends_keygen(command: Command, tmp_path: Path) -> None:
+    def little_disk() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then writing fails as on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+
+    line = [sys.executable, "-m", "palladion.cli", "keygen", "--output", str(tmp_path / "keys")]
+    result = subprocess.run(
+        line, capture_output=True, text=True, timeout=600, check=False, preexec_fn=little_disk
+    )
+    refused(result, "error: cannot write", "evaluation.key")
+    # The program fits; of the key that does not, and of the secret one after it, nothing is there.
+    assert {path.name for path in (tmp_path / "keys").iterdir()} <= {"program"}
+
+
+def interrupted(arguments: list[object], after: str) -> tuple[subprocess.Popen[str], str, str]:
+    """Start a command, and press Ctrl-C when its progress names the step ``after``."""
+    line = [sys.executable, "-m", "palladion.cli", *map(str, arguments)]
     process = subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    time.sleep(3)
-    assert process.poll() is None, "the run ended before it was interrupted"
+    assert process.stderr is not None
+    seen = ""
+    while after not in seen:
+        seen = process.stderr.readline()
+        assert seen, "the command ended before it was interrupted"
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
     out, err = process.communicate(timeout=60)
+    return process, out, err
+
+
+def test_interrupting_a_run_leaves_nothing(halves: Halves, tmp_path: Path) -> None:
+    process, out, err = interrupted(run_arguments(halves, tmp_path / "answer"), "to samples")
     assert process.returncode == 130
-    assert time.monotonic() - began < 15
+    assert out == ""
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert "last: linear" not in err, "the run went on to its end"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupting_keygen_leaves_nothing(tmp_path: Path) -> None:
+    process, out, err = interrupted(["keygen", "--output", tmp_path / "keys"], "compile")
+    assert process.returncode == 130
     assert out == ""
     assert "interrupted" in err
     assert "Traceback" not in err

@@ -116,9 +116,9 @@ fn of_runtime(error: &runtime::Error) -> Fault {
 }
 
 fn of_program(error: &program::Error) -> Fault {
-    use program::Error::{Format, Json, Parameters, Step};
+    use program::Error::{Constant, Format, Json, Parameters, Step};
     match error {
-        Json(_) | Format { .. } | Parameters { .. } | Step { .. } => Fault::File,
+        Json(_) | Format { .. } | Parameters { .. } | Constant { .. } | Step { .. } => Fault::File,
         _ => Fault::Internal,
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -83,6 +83,32 @@ def print_rows(rows: Mapping[str, object]) -> None:
     width = max(len(name) for name in rows) + 2
     for name, value in rows.items():
         click.echo(f"  {name:{width}}{value}")
+
+
+PHASES = {
+    "input": "linear",
+    "mul_coefficients": "linear",
+    "add_coefficients": "linear",
+    "dense": "linear",
+    "slots_to_coefficients": "to coefficients",
+    "to_samples": "to samples",
+    "output": "linear",
+}
+
+
+def phase(step: str) -> str:
+    """The phase of the loop that a step of a program belongs to: ``LAYER: PHASE``."""
+    layer, _, operation = step.rpartition(": ")
+    return f"{layer}: {PHASES.get(operation, operation)}"
+
+
+def phases(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Seconds of each phase of the loop, from a run's report."""
+    seconds: dict[str, float] = {}
+    for step in steps:
+        name = phase(step["name"])
+        seconds[name] = seconds.get(name, 0.0) + step["seconds"]
+    return seconds
 
 
 def size(count: int) -> str:

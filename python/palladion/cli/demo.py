@@ -18,6 +18,7 @@ from palladion.cli.common import (
     FILE,
     json_option,
     peak_memory,
+    phases,
     print_json,
     print_rows,
     size,
@@ -44,7 +45,7 @@ class Outcome:
 
     logits: list[list[int]]
     seconds: float
-    steps: list[dict[str, Any]]
+    steps: dict[str, float]
     noise_margin_bits: float
     ciphertext_bytes: int
     evaluation_key_bytes: int
@@ -99,7 +100,7 @@ def classify(
     """Client and server in one process; the server's part is given no secret."""
     with steps.step("make keys"):
         secret, keys = palladion.keygen(program)
-    found = Outcome([], 0.0, [], float("inf"), 0, len(keys.to_bytes()))
+    found = Outcome([], 0.0, {}, float("inf"), 0, len(keys.to_bytes()))
     for start in range(0, len(inputs), batch):
         began = time.perf_counter()
         with steps.step("encrypt"):
@@ -107,28 +108,18 @@ def classify(
         encrypted = time.perf_counter() - began
         steps.start_run()
         answer, report = program.run(keys, query, steps.update)
+        found.seconds += report["seconds"]
         began = time.perf_counter()
         with steps.step("decrypt"):
             logits, margin = secret.decrypt(answer)
         found.logits += logits
-        found.seconds += report["seconds"]
         found.noise_margin_bits = min(found.noise_margin_bits, margin)
         found.ciphertext_bytes += len(query.to_bytes())
         decrypted = time.perf_counter() - began
-        add_steps(found.steps, [{"name": "encrypt", "seconds": encrypted}])
-        add_steps(found.steps, report["steps"])
-        add_steps(found.steps, [{"name": "decrypt", "seconds": decrypted}])
+        taken = {"encrypt": encrypted, **phases(report["steps"]), "decrypt": decrypted}
+        for name, seconds in taken.items():
+            found.steps[name] = found.steps.get(name, 0.0) + seconds
     return found
-
-
-def add_steps(total: list[dict[str, Any]], steps: list[dict[str, Any]]) -> None:
-    """Add seconds to the step of the same name, or append it."""
-    for step in steps:
-        known = next((s for s in total if s["name"] == step["name"]), None)
-        if known is None:
-            total.append({"name": step["name"], "seconds": step["seconds"]})
-        else:
-            known["seconds"] += step["seconds"]
 
 
 def summary(
@@ -155,7 +146,7 @@ def summary(
         **images[0],
         "images": images,
         "seconds": outcome.seconds,
-        "steps": outcome.steps,
+        "steps": [{"name": name, "seconds": taken} for name, taken in outcome.steps.items()],
         "threads": palladion.info().get("threads", os.cpu_count()),
         "security_bits": report["security_bits"],
         "log_n": report["log_n"],

@@ -132,11 +132,11 @@ def under_encryption(
             _step: str, done: float, total: float, start: int = start, logits: Any = logits
         ) -> None:
             finished = start + done / total * min(batch, len(inputs) - start)
-            steps.update(f"images, {len(logits)} of {len(inputs)} done", finished, len(inputs))
+            steps.update(f"images: {len(logits)} of {len(inputs)} done", finished, len(inputs))
 
         found, left, report = inspector.run(keys, inputs[start : start + batch].tolist(), progress)
         logits += found
-        seconds += report["seconds"]
+        seconds += sum(step["seconds"] for step in report["steps"])
         margin = min(margin, left)
     return {
         **against_integers(network, inputs, labels, np.array(logits), program.report()),
@@ -260,11 +260,21 @@ def show_encrypted(found: dict[str, Any]) -> None:
             f"{any_:9.1%}{one:7.1%}{two:7.1%}{any_ - one - two:7.1%}"
         )
     click.echo("\n  noise of ciphertexts, bits        predicted  measured  margin")
-    for step in found["noise"]:
+    for name, steps in by_operation(found["noise"]).items():
+        # Of equal steps, the one furthest from its prediction.
+        step = max(steps, key=lambda s: abs(s["measured_bits"] - s["predicted_bits"]))
+        margin = min(s["margin_bits"] for s in steps)
         click.echo(
-            f"  {step['name']:32}{step['predicted_bits']:11.2f}{step['measured_bits']:10.2f}"
-            f"{step['margin_bits']:8.1f}"
+            f"  {name:32}{step['predicted_bits']:11.2f}{step['measured_bits']:10.2f}{margin:8.1f}"
         )
+
+
+def by_operation(noise: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Steps of the same layer and operation together."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for step in noise:
+        found.setdefault(step["name"].split(" ", 1)[1], []).append(step)
+    return found
 
 
 def portion(layer: dict[str, Any], sizes: tuple[int, ...] | None) -> float:

@@ -12,6 +12,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from palladion.cli.common import phase
+
 
 class Steps:
     """Steps of a command, one line each; in a terminal the current one moves.
@@ -62,6 +64,7 @@ class Steps:
 
     def update(self, name: str, done: float, total: float) -> None:
         """``done`` of ``total`` units of the run are finished; ``name`` is the step at work."""
+        name = phase(name)
         if name != self._name:
             self._begin(name, total=total)
         if self._task is not None:

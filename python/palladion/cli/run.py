@@ -12,6 +12,7 @@ from palladion.cli.common import (
     FILE,
     json_option,
     peak_memory,
+    phases,
     print_json,
     print_rows,
     program_option,
@@ -42,5 +43,5 @@ def run(program: palladion.Program, keys: Path, query: Path, output: Path, as_js
         extra = {"ciphertext_bytes": len(data), "peak_memory_bytes": peak_memory()}
         print_json({**report, **extra, "output": str(output)})
         return
-    print_rows({step["name"]: f"{step['seconds']:.2f} s" for step in report["steps"]})
+    print_rows({name: f"{taken:.2f} s" for name, taken in phases(report["steps"]).items()})
     click.echo(f"{output}: {size(len(data))}, in {report['seconds']:.2f} s")
