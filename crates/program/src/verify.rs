@@ -127,6 +127,7 @@ impl Program {
     fn verify_images(&self) -> Result<()> {
         let p = &self.parameters;
         range("the batch", self.batch, 1, MAX_BATCH)?;
+        check(self.classes > 0, "the number of classes", 0, "at least 1")?;
         let size = self.input.iter().try_fold(1usize, |s, &d| s.checked_mul(d));
         let pixels = match size {
             Some(size) if (1..=p.n).contains(&size) => size,
@@ -242,7 +243,7 @@ impl Program {
         let count = rows().count();
         let expected = self.classes.checked_mul(self.batch);
         check(
-            self.classes > 0 && expected == Some(count),
+            expected == Some(count),
             "the number of results",
             count,
             &format!("{} classes of {} images", self.classes, self.batch),

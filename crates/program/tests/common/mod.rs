@@ -1,0 +1,167 @@
+//! A program with every operation. Its moduli are not prime: nothing here computes with them.
+
+#![allow(unreachable_pub, reason = "a module of a test binary")]
+
+use program::{
+    Constant, Form, KeyNeeds, Op, Parameters, Prediction, Program, Row, Shape, Step, Type,
+};
+
+fn ciphertext(form: Form, level: usize, noise_bits: f64) -> Type {
+    Type::Ciphertext {
+        form,
+        level,
+        noise_bits,
+    }
+}
+
+fn rows(output: usize) -> Vec<Row> {
+    [0, 1].map(|image| Row { image, output }).into()
+}
+
+/// Two images, two classes: class 0 by a dense layer from slots, class 1 by way of coefficients.
+pub fn every_operation() -> Program {
+    let coefficients = |level, noise| ciphertext(Form::Coefficients, level, noise);
+    let slots = |level, noise| ciphertext(Form::Slots(4), level, noise);
+    let steps = [
+        ("first", Op::Input { index: 0 }, coefficients(1, 10.0)),
+        (
+            "first",
+            Op::MulCoefficients {
+                value: 0,
+                factor: 0,
+            },
+            coefficients(1, 14.25),
+        ),
+        (
+            "first",
+            Op::AddCoefficients {
+                value: 1,
+                term: 1,
+                at: vec![3, 35],
+            },
+            coefficients(1, 14.25),
+        ),
+        ("first", Op::ToSamples { value: 2 }, Type::Samples),
+        (
+            "first",
+            Op::Pack {
+                sources: vec![3],
+                samples: vec![[0, 3], [0, 35]],
+                start_level: 3,
+            },
+            slots(2, 12.0),
+        ),
+        (
+            "first",
+            Op::Table {
+                value: 4,
+                polynomial: 2,
+                shape: Shape {
+                    segments: 2,
+                    digits: [2, 2, 1],
+                },
+            },
+            slots(1, 13.0),
+        ),
+        (
+            "last",
+            Op::Dense {
+                value: 5,
+                weights: 3,
+                inputs: 2,
+                rows: rows(0),
+            },
+            coefficients(1, 30.0),
+        ),
+        (
+            "last",
+            Op::AddCoefficients {
+                value: 6,
+                term: 4,
+                at: vec![0, 1],
+            },
+            coefficients(1, 30.0),
+        ),
+        (
+            "last",
+            Op::Output {
+                value: 7,
+                rows: rows(0),
+                at: vec![0, 1],
+            },
+            coefficients(1, 30.0),
+        ),
+        (
+            "last",
+            Op::SlotsToCoefficients { value: 5 },
+            coefficients(1, 20.0),
+        ),
+        (
+            "last",
+            Op::MulCoefficients {
+                value: 9,
+                factor: 0,
+            },
+            coefficients(1, 24.0),
+        ),
+        (
+            "last",
+            Op::Output {
+                value: 10,
+                rows: rows(1),
+                at: vec![0, 2],
+            },
+            coefficients(1, 24.0),
+        ),
+    ];
+    let constant = |name: &str, values: &[i64]| Constant {
+        name: name.into(),
+        values: values.into(),
+    };
+    let below = |bits: u32, steps: u64| (1u64 << bits) + 1 - 128 * steps;
+    let program = Program {
+        format: String::new(),
+        name: "every operation".into(),
+        batch: 2,
+        input: [1, 2, 2],
+        input_max: 15,
+        classes: 2,
+        placement: vec![vec![0, 32]],
+        parameters: Parameters {
+            n: 64,
+            t: 257,
+            q: vec![below(26, 1), below(33, 1), below(33, 2), below(33, 3)],
+            p: vec![below(49, 1)],
+            digit_limbs: 1,
+            lwe_dimension: 16,
+            lwe_p: below(27, 1),
+        },
+        keys: KeyNeeds {
+            relinearization: Some(3),
+            galois: vec![(5, 2), (127, 3)],
+            packing: vec![(4, 3)],
+        },
+        prediction: Prediction {
+            input_bytes: 1000,
+            key_bytes: 2000,
+            margin_bits: 25.5,
+        },
+        constants: vec![
+            constant("first.weight", &[1, -2, 3]),
+            constant("first.bias", &[7, -7]),
+            constant("first.table", &[0, 256, 1, 4, 9]),
+            constant("last.weight", &[5, -6]),
+            constant("last.bias", &[1, 1]),
+        ],
+        steps: steps
+            .into_iter()
+            .map(|(layer, op, ty)| Step {
+                op,
+                ty,
+                layer: layer.into(),
+                seconds: 0.125,
+            })
+            .collect(),
+    };
+    program.new().expect("the program of the tests is right")
+}
