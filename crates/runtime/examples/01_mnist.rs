@@ -22,15 +22,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let keys = files::keys_to_bytes(&prepared, &client.evaluation_keys()?)?;
     let images: Vec<Vec<i64>> = (0..batch).map(drawn_one).collect();
     let input = files::input_to_bytes(&client.encrypt(&images)?);
-    println!("{} bytes of keys, {} bytes of images", keys.len(), input.len());
+    println!(
+        "{} bytes of keys, {} bytes of images",
+        keys.len(),
+        input.len()
+    );
 
     // The server: no secret in sight.
     let keys = files::keys_from_bytes(&prepared, &keys)?;
     let server = Server::new(&prepared, &keys);
     let input = files::input_from_bytes(&prepared, &input)?;
-    let (output, report) = server.run(&input, |event: Event<'_>| !matches!(event, Event::End { step: usize::MAX, .. }))?;
+    let (output, report) = server.run(&input, |event: Event<'_>| {
+        !matches!(
+            event,
+            Event::End {
+                step: usize::MAX,
+                ..
+            }
+        )
+    })?;
     for step in &report.steps {
-        println!("{:40} {:7.3} s, predicted {:7.3} s", step.name, step.seconds, step.predicted_seconds);
+        println!(
+            "{:40} {:7.3} s, predicted {:7.3} s",
+            step.name, step.seconds, step.predicted_seconds
+        );
     }
     println!("{:.2} s in all", report.seconds);
 
@@ -38,7 +53,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("margin {:.1} bits", decrypted.margin_bits);
     for (image, logits) in images.iter().zip(&decrypted.logits) {
         let plain = network.evaluate(image)?;
-        println!("encrypted {logits:?}\nintegers  {:?}, class {}", plain.logits, plain.predicted);
+        println!(
+            "encrypted {logits:?}\nintegers  {:?}, class {}",
+            plain.logits, plain.predicted
+        );
     }
     Ok(())
 }

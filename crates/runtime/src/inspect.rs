@@ -175,8 +175,15 @@ impl<E: Exact> Inspector<E> {
                 let phases = phases.map(|k| (k, t.center(batch.phase(k, lwe)))).collect();
                 self.phases.insert(step, phases);
             }
-            (Op::Pack { sources, samples, .. }, _) => {
-                let taken = samples.iter().map(|&[source, at]| self.phases[&sources[source]][&at]);
+            (
+                Op::Pack {
+                    sources, samples, ..
+                },
+                _,
+            ) => {
+                let taken = samples
+                    .iter()
+                    .map(|&[source, at]| self.phases[&sources[source]][&at]);
                 let phases: Vec<i64> = taken.collect();
                 self.accumulators(step, &phases)?;
             }
@@ -219,7 +226,11 @@ impl<E: Exact> Inspector<E> {
         let steps = self.client.prepared().program().steps.iter();
         steps
             .filter_map(|step| match &step.op {
-                Op::Pack { sources, samples: taken, .. } => Some((sources, taken)),
+                Op::Pack {
+                    sources,
+                    samples: taken,
+                    ..
+                } => Some((sources, taken)),
                 _ => None,
             })
             .flat_map(|(sources, taken)| taken.iter().map(|&[source, at]| (sources[source], at)))
