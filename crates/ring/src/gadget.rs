@@ -8,7 +8,7 @@ use crate::basis::Basis;
 use crate::convert::BasisConverter;
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Eval, Poly};
-use kernels::kernels;
+use kernels::{Modulus, kernels};
 use std::ops::Range;
 
 /// Columns of an inner product worked on at a time: five digits of a block, 160 KB, stay in the L2
@@ -168,18 +168,44 @@ impl Gadget {
             if i < own.limbs() {
                 left.push((i / self.digits[0].limbs.len(), own.limb(i)));
             }
-            let columns = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));
-            for (start, (out0, out1)) in (0..).step_by(BLOCK).zip(columns) {
-                let part = start..start + out0.len();
-                let digits: Vec<&[u64]> = left.iter().map(|(_, l)| &l[part.clone()]).collect();
-                for (p, out) in [out0, out1].into_iter().enumerate() {
-                    let keys: Vec<&[u64]> = left
-                        .iter()
-                        .map(|&(j, _)| &key(j, p, i)[part.clone()])
-                        .collect();
-                    kernels().dot_into(table.modulus(), out, &digits, &keys);
-                }
-            }
+            let keys = [0, 1].map(|part| left.iter().map(|&(j, _)| key(j, part, i)).collect());
+            let left: Vec<&[u64]> = left.iter().map(|(_, l)| *l).collect();
+            dot_pair(table.modulus(), [out0, out1], &left, &keys);
         });
+    }
+}
+
+/// Two inner products with the same left factors, limb by limb: limb `i` of result `p` is
+/// `sum_k left_k * right_k[p]` of the slices that `factors(i)` names.
+///
+/// # Panics
+/// If there are not as many left factors as right ones.
+pub fn dot_pairs<'a>(
+    basis: &Basis,
+    factors: impl Fn(usize) -> (Vec<&'a [u64]>, [Vec<&'a [u64]>; 2]) + Sync,
+) -> [Poly<Eval>; 2] {
+    let mut out = [(); 2].map(|()| Poly::stale(basis));
+    let [out0, out1] = &mut out;
+    let items = out0.limbs_mut().zip(out1.limbs_mut()).collect();
+    for_each_item(items, |i, (out0, out1)| {
+        let (left, right) = factors(i);
+        dot_pair(basis.modulus(i), [out0, out1], &left, &right);
+    });
+    out
+}
+
+/// Both inner products of one limb: each block of the left factors is read from memory once.
+fn dot_pair(q: &Modulus, out: [&mut [u64]; 2], left: &[&[u64]], right: &[Vec<&[u64]>; 2]) {
+    let [out0, out1] = out;
+    let blocks = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));
+    for (start, (out0, out1)) in (0..).step_by(BLOCK).zip(blocks) {
+        let columns = start..start + out0.len();
+        let cut = |rows: &[&'_ [u64]], out: &mut [u64], left: &[&[u64]]| {
+            let rows: Vec<&[u64]> = rows.iter().map(|r| &r[columns.clone()]).collect();
+            kernels().dot_into(q, out, left, &rows);
+        };
+        let left: Vec<&[u64]> = left.iter().map(|l| &l[columns.clone()]).collect();
+        cut(&right[0], out0, &left);
+        cut(&right[1], out1, &left);
     }
 }

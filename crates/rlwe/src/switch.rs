@@ -15,7 +15,7 @@ use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
 use crate::keys::SwitchKey;
 use crate::params::Params;
-use ring::{Coeff, Eval, Gadget, Poly};
+use ring::{Coeff, Eval, Gadget, Poly, dot_pairs};
 
 /// Tables of key switching at one level.
 pub(crate) struct SwitchTables {
@@ -203,35 +203,32 @@ impl Decomposed {
         dropped: usize,
     ) -> Result<Ciphertext> {
         check(key, self.level, dropped)?;
-        let carry = carry.map(|(c0, c1)| [c0, c1]);
         let divider = self.params.special_divider(self.level, dropped);
-        let parts = (0..2)
-            .map(|part| divider.divide(self.inner_product(key, part, carry.map(|c| c[part]))))
-            .collect();
-        Ok(Ciphertext::new(parts))
+        let tables = self.params.switch_tables(self.level);
+        let mut sums = self.inner_products(key);
+        if let Some((c0, c1)) = carry {
+            for (sum, c) in sums.iter_mut().zip([c0, c1]) {
+                sum.add_scaled_prefix(c, |i| tables.special_product[i]);
+            }
+        }
+        Ok(Ciphertext::new(
+            sums.into_iter().map(|sum| divider.divide(sum)).collect(),
+        ))
     }
 
-    /// `sum_j digit_j key_j + P carry` over `Q_l P`.
-    fn inner_product(
-        &self,
-        key: &SwitchKey,
-        part: usize,
-        carry: Option<&Poly<Eval>>,
-    ) -> Poly<Eval> {
-        let tables = self.params.switch_tables(self.level);
+    /// `sum_j digit_j key_j` over `Q_l P`, both components.
+    fn inner_products(&self, key: &SwitchKey) -> [Poly<Eval>; 2] {
         let skipped = key.level() - self.level;
         let digits = self.raised.len();
-        let mut sum = Poly::dot_limbs(&self.params.extended(self.level), |i| {
+        dot_pairs(&self.params.extended(self.level), |i| {
             let key_limb = if i <= self.level { i } else { i + skipped };
             let left = (0..digits).map(|j| self.limb(j, i)).collect();
-            let right = (0..digits)
-                .map(|j| key.digit(j, part).limb(key_limb))
-                .collect();
+            let right = [0, 1].map(|part| {
+                (0..digits)
+                    .map(|j| key.digit(j, part).limb(key_limb))
+                    .collect()
+            });
             (left, right)
-        });
-        if let Some(carry) = carry {
-            sum.add_scaled_prefix(carry, |i| tables.special_product[i]);
-        }
-        sum
+        })
     }
 }
