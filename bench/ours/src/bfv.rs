@@ -82,6 +82,18 @@ impl common::bfv::Bfv for Ours {
         let swap = encoder.swap_element();
         vec![
             (
+                "bfv product, relin.",
+                Box::new(|| {
+                    evaluator
+                        .mul(a, b, &self.relinearization)
+                        .expect("fresh ciphertexts and the key")
+                }),
+            ),
+            (
+                "bfv product",
+                Box::new(|| evaluator.mul_no_relin(a, b).expect("fresh ciphertexts")),
+            ),
+            (
                 "bfv residual product",
                 Box::new(|| {
                     evaluator
