@@ -11,6 +11,11 @@ use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
 use rlwe::bytes::Fingerprint;
 
+/// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the modulus,
+/// is uniform modulo `Q`: of `N` coefficients one comes closer to `Q/2` than this, but for a
+/// chance of `2^(-N/2)`.
+const MIN_MARGIN_BITS: f64 = 0.5;
+
 /// The client of one program.
 #[derive(Clone)]
 pub struct Client {
@@ -158,7 +163,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Image`] for a wrong number of results, [`Error::NoMargin`] if noise has reached the
-    /// modulus.
+    /// modulus, or the results are under another key.
     pub fn decrypt(&self, output: &Output) -> Result<Decrypted> {
         let (program, params) = (self.prepared.program(), self.prepared.params().bfv());
         let outputs = self.prepared.outputs();
@@ -182,7 +187,7 @@ impl Client {
                 }
             }
         }
-        if margin_bits <= 0.0 {
+        if margin_bits < MIN_MARGIN_BITS {
             return Err(Error::NoMargin { margin_bits });
         }
         logits.truncate(output.images);

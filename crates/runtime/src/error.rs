@@ -45,7 +45,9 @@ pub enum Error {
         total: usize,
     },
     /// The noise left no room: the result is not to be trusted.
-    #[error("the noise of a result reached the modulus: {margin_bits:.1} bits of margin are left")]
+    #[error(
+        "a result has {margin_bits:.1} bits of margin, expected at least half a bit: its noise reached the modulus, or it is under another key"
+    )]
     NoMargin {
         /// Bits of margin.
         margin_bits: f64,

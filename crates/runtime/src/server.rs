@@ -113,9 +113,9 @@ impl<'a> Server<'a> {
         let mut output = Vec::new();
         let mut steps = Vec::with_capacity(total);
         for (index, step) in program.steps.iter().enumerate() {
-            let stopped = || Error::Stopped { done: index, total };
+            let stopped = |done: usize| Err(Error::Stopped { done, total });
             if !observe(Event::Begin { step: index }) {
-                return Err(stopped());
+                return stopped(index);
             }
             let started = Instant::now();
             let made = self.step(&engine, input, &held, index)?;
@@ -134,7 +134,7 @@ impl<'a> Server<'a> {
                 value: &made,
             });
             if !go_on {
-                return Err(stopped());
+                return stopped(index + 1);
             }
             held.insert(index, made);
             held.retain(|id, _| last_use.get(id).is_some_and(|&last| last > index));

@@ -1,0 +1,273 @@
+//! Is an encrypted run of the MNIST network right, layer by layer? Full size, real images.
+//!
+//! Rounding to LWE samples adds noise before each table, so an encrypted run is not the exact network's.
+//! But everything else is exact, and each part is held to that alone:
+//!
+//! - what enters a table is the linear layer of the activations that really were there, plus noise of the
+//!   predicted deviation;
+//! - what leaves it is the table's value for what really entered, in every slot;
+//! - the logits are the last layer of the last activations, without any noise.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+use circuits::LoopParams;
+use compiler::{Options, compile};
+use network::IntNetwork;
+use program::{Form, Op, Type, ValueId};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use rlwe::lwe::LweBatch;
+use runtime::{Client, Event, Held, Prepared, Server, files};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+const PIXELS: usize = 28 * 28;
+const DATA: &[u8; 32 * (PIXELS + 1)] = include_bytes!("data/mnist_32.raw");
+
+/// One of these tests at a time: each uses all threads and up to 2 GB.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn mnist() -> IntNetwork {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+    IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Images as the network takes them, pixels halved to 7 bits, and their labels.
+fn images(count: usize) -> Vec<(Vec<i64>, usize)> {
+    let (pixels, labels) = DATA.split_at(32 * PIXELS);
+    pixels
+        .chunks(PIXELS)
+        .map(|image| image.iter().map(|&p| i64::from(p >> 1)).collect())
+        .zip(labels.iter().map(|&label| usize::from(label)))
+        .take(count)
+        .collect()
+}
+
+/// What a run left behind, decrypted.
+#[derive(Default)]
+struct Trail {
+    samples: BTreeMap<ValueId, LweBatch>,
+    /// Centred slots after packings and tables.
+    slots: BTreeMap<ValueId, Vec<i64>>,
+}
+
+impl Trail {
+    fn observe(&mut self, client: &Client, event: &Event<'_>) {
+        let &Event::End { step, value } = event else {
+            return;
+        };
+        let op = &client.prepared().program().steps[step].op;
+        match value {
+            Held::Samples(batch) => drop(self.samples.insert(step, batch.as_ref().clone())),
+            Held::Ciphertext(value) if matches!(op, Op::Pack { .. } | Op::Table { .. }) => {
+                let bfv = client.prepared().params().bfv();
+                let ct = value.ciphertext().unwrap();
+                let message = bfv::decrypt(bfv, client.keys().secret(), ct);
+                let slots = bfv.encoder().slots_of(&message).into_iter();
+                let slots = slots.map(|x| bfv.t().center(x)).collect();
+                self.slots.insert(step, slots);
+            }
+            Held::Ciphertext(_) => {}
+        }
+    }
+}
+
+/// Noise of accumulators: what entered a table minus the exact layer.
+struct Noise {
+    layer: String,
+    errors: Vec<i64>,
+}
+
+impl Noise {
+    /// Mean and variance within six deviations of what their sample size and the key's norm make
+    /// of the prediction.
+    fn check(&self, params: &LoopParams) {
+        let (n, sigma) = (self.errors.len() as f64, params.rounding_sigma());
+        let mean = self.errors.iter().sum::<i64>() as f64 / n;
+        let variance = self.errors.iter().map(|e| (e * e) as f64).sum::<f64>() / n;
+        let largest = self.errors.iter().map(|e| e.abs()).max().unwrap();
+        println!(
+            "{}: noise of {n} accumulators: mean {mean:.2}, deviation {:.2}, predicted {sigma:.2}, largest {largest}",
+            self.layer,
+            variance.sqrt()
+        );
+        assert!(mean.abs() < 6.0 * sigma / n.sqrt(), "mean {mean}");
+        // The squared norm of a ternary key of dimension d deviates by 1 / sqrt(2 d).
+        let key = 1.0 / (2.0 * params.dimension() as f64);
+        let tolerance = 6.0 * (2.0 / n + key).sqrt();
+        let ratio = variance / sigma.powi(2);
+        assert!((ratio - 1.0).abs() < tolerance, "ratio {ratio:.3}");
+    }
+}
+
+/// Runs a batch of images and holds every layer to the exact integers.
+fn check_loop(count: usize, seed: u64) -> Prepared {
+    let network = mnist();
+    let program = compile(&network, Options { batch: count }).unwrap();
+    let prepared = Prepared::new(program).unwrap();
+    let program = prepared.program();
+    println!(
+        "batch {count}, seed {seed}: margin {:.1}",
+        program.prediction.margin_bits
+    );
+
+    let client = Client::generate_from(&prepared, &mut ChaCha20Rng::seed_from_u64(seed));
+    let started = Instant::now();
+    let key_bytes = files::keys_to_bytes(&prepared, &client.evaluation_keys().unwrap()).unwrap();
+    let predicted = program.prediction.key_bytes as f64;
+    println!("{} bytes of keys, predicted {predicted}", key_bytes.len());
+    assert!((key_bytes.len() as f64 / predicted - 1.0).abs() < 0.01);
+    let keys = files::keys_from_bytes(&prepared, &key_bytes).unwrap();
+    drop(key_bytes);
+    println!("keys in {:.1} s", started.elapsed().as_secs_f64());
+
+    let images = images(count);
+    let pixels: Vec<Vec<i64>> = images.iter().map(|(image, _)| image.clone()).collect();
+    let input = client.encrypt(&pixels).unwrap();
+    let mut trail = Trail::default();
+    let (output, report) = Server::new(&prepared, &keys)
+        .run(&input, |event| {
+            trail.observe(&client, &event);
+            true
+        })
+        .unwrap();
+    println!("run in {:.1} s", report.seconds);
+    let decrypted = client.decrypt(&output).unwrap();
+    println!("margin of the results {:.1} bits", decrypted.margin_bits);
+    // What is measured is the largest of N coefficients, the prediction stands for six deviations.
+    assert!(decrypted.margin_bits > program.prediction.margin_bits - 1.0);
+
+    let mut inputs = pixels;
+    let mut layer = 0;
+    for (id, step) in program.steps.iter().enumerate() {
+        match &step.op {
+            Op::Pack { .. } => {
+                let entered = check_packing(&client, &trail, id);
+                let exact: Vec<i64> = inputs
+                    .iter()
+                    .flat_map(|x| network.layers[layer].linear.accumulate(x))
+                    .collect();
+                assert_eq!(entered.len(), exact.len());
+                let errors = entered.iter().zip(&exact).map(|(a, b)| a - b).collect();
+                let noise = Noise {
+                    layer: network.layers[layer].name.clone(),
+                    errors,
+                };
+                noise.check(prepared.params());
+                inputs = entered
+                    .chunks(exact.len() / count)
+                    .map(<[i64]>::to_vec)
+                    .collect();
+            }
+            Op::Table { .. } => {
+                let slots = &trail.slots[&id];
+                let values = values_of(&step.ty);
+                for (image, entered) in inputs.iter_mut().enumerate() {
+                    let trace = network.evaluate_from(layer, entered).unwrap();
+                    let table = trace.layers[0].outputs.clone();
+                    let first = image * table.len();
+                    for (slot, &found) in slots.iter().enumerate() {
+                        let place = (slot % values).checked_sub(first);
+                        if let Some(&wanted) = place.and_then(|i| table.get(i)) {
+                            assert_eq!(found, wanted, "layer {layer}, slot {slot}");
+                        }
+                    }
+                    *entered = table;
+                }
+                layer += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(layer + 1, network.layers.len());
+    let last = &network.layers[layer].linear;
+    for (x, logits) in inputs.iter().zip(&decrypted.logits) {
+        assert_eq!(&last.accumulate(x), logits);
+    }
+    check_classes(&network, &images, &decrypted.logits);
+    prepared
+}
+
+fn values_of(ty: &Type) -> usize {
+    match ty {
+        Type::Ciphertext {
+            form: Form::Slots(values),
+            ..
+        } => *values,
+        other => panic!("{other:?} is not in slots"),
+    }
+}
+
+/// The phases that were packed, which every copy in the slots must equal.
+fn check_packing(client: &Client, trail: &Trail, id: ValueId) -> Vec<i64> {
+    let prepared = client.prepared();
+    let step = &prepared.program().steps[id];
+    let Op::Pack {
+        sources, samples, ..
+    } = &step.op
+    else {
+        panic!("step {id} packs");
+    };
+    let t = prepared.params().bfv().t();
+    let phases: Vec<i64> = samples
+        .iter()
+        .map(|&[source, at]| {
+            let batch = &trail.samples[&sources[source]];
+            t.center(batch.phase(at, client.keys().lwe()))
+        })
+        .collect();
+    let values = values_of(&step.ty);
+    for (slot, &found) in trail.slots[&id].iter().enumerate() {
+        let wanted = phases.get(slot % values).copied().unwrap_or(0);
+        assert_eq!(found, wanted, "step {id}, slot {slot}");
+    }
+    phases
+}
+
+/// Of the exact network's classes, those clear of the noise must be the encrypted run's.
+fn check_classes(network: &IntNetwork, images: &[(Vec<i64>, usize)], logits: &[Vec<i64>]) {
+    let mut right = 0;
+    for ((image, label), logits) in images.iter().zip(logits) {
+        let exact = network.evaluate(image).unwrap();
+        let found = (0..logits.len()).rev().max_by_key(|&i| logits[i]).unwrap();
+        let off: Vec<i64> = logits
+            .iter()
+            .zip(&exact.logits)
+            .map(|(a, b)| a - b)
+            .collect();
+        let largest = off.iter().map(|d| d.abs()).max().unwrap();
+        right += usize::from(found == *label);
+        if exact.margin() > 2 * largest {
+            assert_eq!(found, exact.predicted);
+        }
+        if found != exact.predicted {
+            println!(
+                "label {label}: {found}, exactly {} by {}",
+                exact.predicted,
+                exact.margin()
+            );
+        }
+    }
+    println!("{right} of {} classes are the labels", images.len());
+    assert!(right * 10 >= images.len() * 9, "{right}");
+}
+
+#[test]
+fn two_digits_are_classified_and_every_layer_is_exact_but_for_the_rounding() {
+    let _alone = alone();
+    let prepared = check_loop(2, 11);
+    let ops = prepared.program().steps.iter().map(|s| &s.op);
+    assert_eq!(ops.filter(|op| matches!(op, Op::Table { .. })).count(), 2);
+}
+
+#[test]
+fn a_batch_of_32_goes_through_coefficients_and_is_as_exact() {
+    let _alone = alone();
+    let prepared = check_loop(32, 12);
+    let mut steps = prepared.program().steps.iter();
+    assert!(steps.any(|s| matches!(s.op, Op::SlotsToCoefficients { .. })));
+}
