@@ -1,8 +1,8 @@
 //! From an integer network to a program over ciphertexts.
 //!
-//! *Concept.* The compiler writes the program step by step through a [`Builder`](builder), which
+//! *Concept.* The compiler writes the program step by step through a `Builder`, which
 //! runs every step dry as it is written: a value's level and noise, the keys it needs and its cost come
-//! from the very code that will run it. [`parameters`] chooses the modulus chain and the shape of key
+//! from the very code that will run it. `parameters` chooses the modulus chain and the shape of key
 //! switching by building the program for each candidate and keeping the cheapest.
 //!
 //! *May use* the network, the program, and `circuits` with the layers below it for planning only: no

@@ -1,7 +1,7 @@
 //! The Python module `palladion._native`: conversions and errors only.
 //!
 //! Every function converts its arguments, releases the interpreter, calls Rust on the threads that
-//! `set_threads` chose, and converts the result. No panic crosses into Python: see [`guard`].
+//! `set_threads` chose, and converts the result. No panic crosses into Python: see `guard`.
 
 mod bench;
 mod error;

@@ -2,7 +2,7 @@
 //!
 //! *Concept.* The [client](Client) holds the secrets: it makes the evaluation keys a program needs,
 //! encrypts images and decrypts results. The [server](Server) holds a program and evaluation keys, and no
-//! type of its own could hold a secret. Between them go sealed [files](files). A run reports every
+//! type of its own could hold a secret. Between them go sealed [files]. A run reports every
 //! step to an observer, which may stop it.
 //!
 //! *May use* the program and `circuits`, with the layers below. *Invariant*: an object read from a file
