@@ -218,12 +218,8 @@ impl Tile<'_> {
         let (rows, _) = panel.as_chunks::<WIDTH>();
         let reductions = self.reductions;
         assert!(out.len() == R && (reductions.len() == R || reductions.len() == 1));
-        // Ask for the lines of the result now: a store that misses holds up later loads.
-        for row in out.iter() {
-            let target = &row[self.start..][columns.clone()];
-            for words in target.chunks(8) {
-                prefetch::<_MM_HINT_ET0>(words.as_ptr());
-            }
+        if columns.len() == PANEL {
+            return self.full_panel::<R, LOW>(factors, rows, columns.start, out);
         }
         let mut lower = [[zero(); WIDTH]; R];
         let mut upper = [[zero(); WIDTH]; R];
@@ -250,5 +246,54 @@ impl Tile<'_> {
                 unsafe { _mm512_mask_storeu_epi64(target.as_mut_ptr().add(8 * j).cast(), mask, v) };
             }
         }
+    }
+
+    /// As [`Tile::panel`], all columns there: every loop over rows is unrolled, so that the sums stay
+    /// in registers to the end.
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn full_panel<const R: usize, const LOW: bool>(
+        &self,
+        factors: &[[u64; R]],
+        rows: &[[Line; WIDTH]],
+        start: usize,
+        out: &mut [&mut [u64]],
+    ) {
+        let reductions = self.reductions;
+        let targets: [*mut u64; R] =
+            std::array::from_fn(|r| out[r][self.start + start..][..PANEL].as_mut_ptr());
+        // Ask for the lines of the result now: a store that misses holds up later loads.
+        for target in targets {
+            prefetch::<_MM_HINT_ET0>(target);
+            prefetch::<_MM_HINT_ET0>(target.wrapping_add(8));
+        }
+        let mut lower = [[zero(); WIDTH]; R];
+        let mut upper = [[zero(); WIDTH]; R];
+        for (row, factors) in rows.iter().zip(factors) {
+            // SAFETY: a line is one vector.
+            let x = [0, 1].map(|j: usize| unsafe { load(row[j].0.as_ptr()) });
+            for r in 0..R {
+                let f = splat(factors[r]);
+                for j in 0..WIDTH {
+                    lower[r][j] = low(lower[r][j], x[j], f);
+                    if !LOW {
+                        upper[r][j] = high(upper[r][j], x[j], f);
+                    }
+                }
+            }
+        }
+        let last = reductions.len() - 1;
+        macro_rules! finish {
+            ($($r:literal)*) => {$(
+                if $r < R {
+                    let reduction = &reductions[last.min($r)];
+                    for j in 0..WIDTH {
+                        let v = reduction.run(lower[$r % R][j], upper[$r % R][j]);
+                        // SAFETY: PANEL words of every target were sliced above.
+                        unsafe { store(targets[$r % R].add(8 * j), v) };
+                    }
+                }
+            )*};
+        }
+        finish!(0 1 2 3 4 5 6 7 8 9 10 11);
     }
 }
