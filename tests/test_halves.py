@@ -176,7 +176,14 @@ def test_a_folder_that_takes_no_more_ends_keygen(command: Command, tmp_path: Pat
 def interrupted(arguments: list[object], after: str) -> tuple[subprocess.Popen[str], str, str]:
     """Start a command, and press Ctrl-C when its progress names the step ``after``."""
     line = [sys.executable, "-m", "palladion.cli", *map(str, arguments)]
-    process = subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        line,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell's background jobs ignore Ctrl-C, and so would everything that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stderr is not None
     seen = ""
     while after not in seen:
