@@ -30,6 +30,9 @@ pub enum Error {
         /// What can be done.
         expected: String,
     },
+    /// There is nothing to run on.
+    #[error("a batch of 0 images, expected at least 1")]
+    EmptyBatch,
     /// The batch does not fit.
     #[error(
         "a batch of {batch} images needs {values} slots in layer {layer}, {slots} exist: use a batch of at most {most}"
@@ -39,7 +42,7 @@ pub enum Error {
         batch: usize,
         /// Layer that has no room.
         layer: String,
-        /// Slots needed.
+        /// Slots needed, before images are brought to powers of two.
         values: usize,
         /// Slots there are.
         slots: usize,

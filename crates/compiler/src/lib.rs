@@ -40,5 +40,8 @@ impl Default for Options {
 /// [`Error`] names the layer that cannot be done, what was found and what can be done about it.
 pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
     network.check()?;
+    if options.batch == 0 {
+        return Err(Error::EmptyBatch);
+    }
     parameters::choose(network, options)
 }

@@ -40,7 +40,7 @@ const MAX_LIMBS: usize = 24;
 /// Compiles with the best parameters found.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
-    let fixed = &Fixed::new(network, &trial)?;
+    let fixed = &Fixed::new(network, options.batch, &trial)?;
     let plans = plan_tables(network, options.batch, fixed, &trial)?;
     let limbs = plans
         .iter()

@@ -89,10 +89,10 @@ impl ToPython for runtime::Error {
 }
 
 fn of_compiler(error: &compiler::Error) -> Fault {
-    use compiler::Error::{Batch, Circuits, Layer, Network, NoParameters, Program};
+    use compiler::Error::{Batch, Circuits, EmptyBatch, Layer, Network, NoParameters, Program};
     match error {
         Network(_) | Layer { .. } => Fault::Network,
-        Batch { .. } => Fault::Usage,
+        Batch { .. } | EmptyBatch => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
         NoParameters { last } => of_compiler(last),
         // The verifier rejected what the compiler wrote.
