@@ -39,3 +39,15 @@ def test_missing_places_are_named(tmp_path: Path) -> None:
         files.write(tmp_path / "missing" / "file", b"")
     with pytest.raises(DataError, match=r"cannot read .*missing"):
         files.read(tmp_path / "missing")
+
+
+def test_what_cannot_be_ours_is_not_read(tmp_path: Path) -> None:
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as file:
+        file.truncate(10**12)
+    with pytest.raises(DataError, match="1000000000000 bytes"):
+        files.read(sparse)
+    with pytest.raises(DataError, match="no regular file"):
+        files.read(Path("/dev/zero"))
+    with pytest.raises(DataError, match="cannot read"):
+        files.read(tmp_path)

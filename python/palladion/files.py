@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from palladion.errors import DataError
+
+LARGEST = 8_000_000_000
+"""Bytes of the largest file that is read: evaluation keys are below 1 GB."""
 
 
 def write(path: Path, data: bytes, *, secret: bool = False) -> None:
@@ -47,9 +51,17 @@ def read(path: Path) -> bytes:
     Raises
     ------
     DataError
-        If it cannot be read.
+        If it cannot be read, is no regular file, or is larger than anything of ours.
     """
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise DataError(f"cannot read {path}: it is no regular file")
+            if found.st_size > LARGEST:
+                raise DataError(
+                    f"cannot read {path}: it has {found.st_size} bytes, expected at most {LARGEST}"
+                )
+            return file.read()
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
