@@ -184,6 +184,75 @@ fn one_kind_of_file_is_not_taken_for_another() {
 }
 
 #[test]
+fn damaged_files_are_refused_and_say_what_is_wrong() {
+    let prepared = Prepared::new(small_program()).unwrap();
+    let client = client_of(&prepared, 10);
+    let keys = client.evaluation_keys().unwrap();
+    let input = client.encrypt(&[image()]).unwrap();
+    let (output, _) = Server::new(&prepared, &keys).run(&input, |_| true).unwrap();
+    type Read<'a> = Box<dyn Fn(&[u8]) -> Option<Error> + 'a>;
+    let p = &prepared;
+    let kinds: [(Vec<u8>, Read<'_>); 5] = [
+        (
+            files::program_to_bytes(p),
+            Box::new(|bytes| files::program_from_bytes(bytes).err()),
+        ),
+        (
+            files::client_to_bytes(&client),
+            Box::new(|bytes| files::client_from_bytes(p, bytes).err()),
+        ),
+        (
+            files::keys_to_bytes(p, &keys).unwrap(),
+            Box::new(|bytes| files::keys_from_bytes(p, bytes).err()),
+        ),
+        (
+            files::input_to_bytes(&input),
+            Box::new(|bytes| files::input_from_bytes(p, bytes).err()),
+        ),
+        (
+            files::output_to_bytes(p, &output),
+            Box::new(|bytes| files::output_from_bytes(p, bytes).err()),
+        ),
+    ];
+    for (bytes, read) in &kinds {
+        assert!(read(bytes).is_none());
+        let of = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut wrong = bytes.clone();
+            change(&mut wrong);
+            match read(&wrong) {
+                Some(Error::Bytes(error)) => error,
+                other => panic!("{other:?}"),
+            }
+        };
+        let len = bytes.len();
+        for part in 0..=16 {
+            let error = of(&|b| b.truncate((len - 1) * part / 16));
+            assert!(
+                matches!(error, BytesError::Magic | BytesError::Length { .. }),
+                "{error}"
+            );
+            let error = of(&|b| b[56 + (len - 57) * part / 16] ^= 1 << (part % 8));
+            assert_eq!(error, BytesError::Checksum);
+        }
+        let error = of(&|b| b.extend_from_slice(&[0; 4096]));
+        assert!(matches!(error, BytesError::Length { .. }), "{error}");
+        let error = of(&|b| b[12] ^= 0x80);
+        assert!(matches!(error, BytesError::Version { .. }), "{error}");
+        let error = of(&|b| b[48..56].fill(0xff));
+        assert!(
+            matches!(
+                error,
+                BytesError::Length {
+                    expected: u64::MAX,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn wrong_keys_are_refused_or_show_in_the_result() {
     let prepared = Prepared::new(small_program()).unwrap();
     let client = client_of(&prepared, 5);
@@ -227,7 +296,7 @@ fn the_observer_stops_a_run_before_and_after_every_step() {
         });
         match result {
             Err(Error::Stopped { done, total: of }) => {
-                assert_eq!((done, of), ((events + 1) / 2, total));
+                assert_eq!((done, of), (events.div_ceil(2), total));
             }
             other => panic!("{:?}", other.map(|_| ())),
         }
@@ -288,7 +357,8 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
     assert_eq!(step_of(refused(&change_type(5, 0, 1.0))), (5, "the noise"));
     assert_eq!(step_of(refused(&change_type(4, 1, 0.0))), (4, "the level"));
     // Keys that the steps do not use, and lack of those they do.
-    let lists: [(&dyn Fn(&mut Program), &str); 5] = [
+    type Case<'a> = (&'a dyn Fn(&mut Program), &'a str);
+    let lists: [Case<'_>; 5] = [
         (
             &|p| p.keys.relinearization = Some(1),
             "the relinearization key's level",
