@@ -20,7 +20,8 @@ use bfv::{Encoder, Plaintext};
 #[derive(Clone, Debug)]
 pub struct Layer {
     plaintext: Plaintext,
-    slots: usize,
+    layout: Layout,
+    outputs: usize,
 }
 
 impl Layer {
@@ -53,7 +54,8 @@ impl Layer {
         }
         Ok(Self {
             plaintext: plaintext(encoder, layout, weights),
-            slots: layout.slots(),
+            layout,
+            outputs: weights.len(),
         })
     }
 
@@ -63,7 +65,7 @@ impl Layer {
     /// From the scheme.
     pub fn apply(&self, engine: &Engine<'_>, y: &Value) -> Result<Value> {
         let (encoder, t) = (engine.params().encoder(), engine.params().t());
-        product(engine, y, self.slots, |unit| {
+        product(engine, y, self.layout, self.outputs, |unit| {
             let scaled = self
                 .plaintext
                 .coefficients()
@@ -75,12 +77,12 @@ impl Layer {
     }
 }
 
-/// What a dry run knows of [`Layer::apply`], whatever the weights.
+/// What a dry run knows of [`Layer::apply`] for a layer of `outputs` outputs, whatever the weights.
 ///
 /// # Errors
 /// From the scheme.
-pub fn apply_dry(engine: &Engine<'_>, layout: Layout, y: &Value) -> Result<Value> {
-    product(engine, &y.to_dry(), layout.slots(), |_| {
+pub fn apply_dry(engine: &Engine<'_>, layout: Layout, outputs: usize, y: &Value) -> Result<Value> {
+    product(engine, &y.to_dry(), layout, outputs, |_| {
         unreachable!("a dry run makes no plaintexts")
     })
 }
@@ -88,10 +90,15 @@ pub fn apply_dry(engine: &Engine<'_>, layout: Layout, y: &Value) -> Result<Value
 fn product(
     engine: &Engine<'_>,
     y: &Value,
-    slots: usize,
+    layout: Layout,
+    outputs: usize,
     plaintext: impl Fn(u64) -> Plaintext + Sync,
 ) -> Result<Value> {
-    let squares = engine.model().uniform_plaintext(slots as f64);
+    // `(X^N + 1) / Psi_i` has powers of `X^h` only, so coefficients `k` of the plaintext vanish
+    // unless `k mod h` is an output's.
+    let h = layout.copies() / 2;
+    let nonzero = layout.slots() * outputs.min(h) / h;
+    let squares = engine.model().uniform_plaintext(nonzero as f64);
     // Samples are extracted from the result as it is, so its factor must be 1.
     engine.mul_plain_sum(&[y], squares, 1, |_, unit| plaintext(unit))
 }

@@ -163,7 +163,7 @@ impl Circuits {
             self.lut.apply(engine, self.layout, &packed).unwrap()
         });
         let dense = match engine.is_dry() {
-            true => circuits::dense::apply_dry(engine, self.layout, &table).unwrap(),
+            true => circuits::dense::apply_dry(engine, self.layout, 64, &table).unwrap(),
             false => timed("dense", || self.dense.apply(engine, &table).unwrap()),
         };
         let coeffs = timed("slots to coefficients", || {

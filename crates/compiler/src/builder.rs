@@ -197,7 +197,7 @@ impl<'p> Builder<'p> {
         rows: Vec<Row>,
     ) -> Result<ValueId> {
         let low = self.engine.drop_to(self.value(value).clone(), 1)?;
-        let result = circuits::dense::apply_dry(&self.engine, layout, &low)?;
+        let result = circuits::dense::apply_dry(&self.engine, layout, rows.len(), &low)?;
         let op = Op::Dense {
             value,
             weights,

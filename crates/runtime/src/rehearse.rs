@@ -81,9 +81,14 @@ fn step(
             // On ciphertexts the factor comes out as 1; a dry run shows what it has to start with.
             Value::dry(result.level(), result.noise())
         }
-        (Op::Dense { value, .. }, _) => {
+        (Op::Dense { value, rows, .. }, _) => {
             let low = engine.drop_to(of(*value).clone(), declared)?;
-            dense::apply_dry(engine, layout_of(program, params, *value)?, &low)?
+            dense::apply_dry(
+                engine,
+                layout_of(program, params, *value)?,
+                rows.len(),
+                &low,
+            )?
         }
         (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
             transform.apply(engine, of(*value))?

@@ -72,7 +72,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         }
     };
     let low = engine.drop_to(activated.clone(), 1).unwrap();
-    let results = dense::apply_dry(&engine, layout, &low).unwrap();
+    let results = dense::apply_dry(&engine, layout, CLASSES, &low).unwrap();
     let margin_bits = engine.margin_bits(&results);
     let needs = engine.needs();
 
