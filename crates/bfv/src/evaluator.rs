@@ -285,14 +285,6 @@ impl Evaluator {
         Ok(Decomposed::new(self.params.rlwe(), a.rlwe().pair()?.1))
     }
 
-    /// Rewrites the message by the unit `unit`: the same ciphertext, read as an encryption of
-    /// `unit m`. Costs nothing and changes no noise.
-    pub fn reinterpret(&self, a: &mut Ciphertext, unit: u64) {
-        let t = self.params.t();
-        let inverse = t.inv(unit).expect("a unit modulo t");
-        a.set_factor(t.mul(a.factor(), inverse));
-    }
-
     /// Factor of [`Evaluator::tensor_sum`] at `level`: `-Q mu mu' mod t`.
     fn product_factor(&self, a: &Ciphertext, b: &Ciphertext, level: usize) -> u64 {
         let t = self.params.t();

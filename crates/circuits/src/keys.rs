@@ -110,14 +110,6 @@ impl Needs {
         self.switch = true;
     }
 
-    /// Adds what `other` needs.
-    pub fn merge(&mut self, other: &Self) {
-        self.relinearize = self.relinearize.max(other.relinearize);
-        other.galois.iter().for_each(|(&g, &l)| self.galois(g, l));
-        other.packing.iter().for_each(|(&v, &l)| self.packing(v, l));
-        self.switch |= other.switch;
-    }
-
     /// Level of the relinearization key, if one is needed.
     pub fn relinearization(&self) -> Option<usize> {
         self.relinearize
