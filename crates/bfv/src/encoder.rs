@@ -6,12 +6,13 @@
 //! `X -> X^(5^k)` rotates both rows left by `k`, `X -> X^(2N-1)` swaps them.
 
 use ring::{Basis, Coeff, Eval, Modulus, Poly};
+use zeroize::Zeroize;
 
 /// Generator of the rotations: the odd residues modulo `2N` are `±5^i`.
 const GENERATOR: usize = 5;
 
 /// A polynomial modulo `t`: coefficients in `[0, t)`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Zeroize)]
 pub struct Plaintext {
     coefficients: Vec<u64>,
 }

@@ -8,6 +8,7 @@ use ring::sample::{self, Seed};
 use ring::{Coeff, Eval, Poly};
 use rlwe::SecretKey;
 use rlwe::noise::Size;
+use zeroize::Zeroizing;
 
 /// A BFV ciphertext.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,12 +88,14 @@ impl PublicKey {
         let mut ct = self.zero.clone();
         ct.drop_to(level)?;
         let (basis, n) = (params.rlwe().basis(level), params.n());
-        let u = Poly::from_signed(basis, &sample::ternary(n, rng)).into_eval();
-        ct.mul_poly_assign(&u);
+        let small = |coefficients: Zeroizing<Vec<i64>>| {
+            Zeroizing::new(Poly::from_signed(basis, &coefficients).into_eval())
+        };
+        ct.mul_poly_assign(&small(sample::ternary(n, rng)));
         for c in ct.components_mut() {
-            c.add_assign(&Poly::from_signed(basis, &sample::gaussian(n, rng)).into_eval());
+            c.add_assign(&small(sample::gaussian(n, rng)));
         }
-        ct.components_mut()[0].add_assign(&scaled(params, message, level, 1));
+        ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
         Ok(Ciphertext::new(ct, 1))
     }
 }
@@ -107,7 +110,7 @@ pub fn encrypt(
     rng: &mut impl CryptoRng,
 ) -> Ciphertext {
     let mut ct = secret.encrypt_zero(level, seed, index, rng);
-    ct.components_mut()[0].add_assign(&scaled(params, message, level, 1));
+    ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
     Ciphertext::new(ct, 1)
 }
 
@@ -131,8 +134,8 @@ pub fn decrypt(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Plaintex
     params.encoder().from_residues(coefficients)
 }
 
-/// Residual `t phase mod Q`.
-fn residual(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Poly<Coeff> {
+/// Residual `t phase mod Q`; as secret as the phase.
+fn residual(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Zeroizing<Poly<Coeff>> {
     let mut phase = secret.phase(ct.rlwe());
     phase.scalar_mul_assign(|_| params.t().value());
     phase
@@ -141,7 +144,8 @@ fn residual(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Poly<Coeff>
 /// Measured size of the residual `r`, and the noise budget `log2(Q / (2 max |r|))` in bits:
 /// what is left before decryption fails.
 pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> (Size, f64) {
-    let size = Size::of(&rlwe::noise::centred(&residual(params, secret, ct)));
+    let residuals = Zeroizing::new(rlwe::noise::centred(&residual(params, secret, ct)));
+    let size = Size::of(&residuals);
     let budget = params.rlwe().log_q(ct.level()) - 1.0 - size.log2_max;
     (size, budget)
 }
@@ -155,11 +159,12 @@ pub(crate) fn scaled(
 ) -> Poly<Eval> {
     let t = params.t();
     let unit = t.neg(t.mul(params.q_mod_t(level), factor));
-    let centred: Vec<i64> = message
+    let centred: Zeroizing<Vec<i64>> = message
         .coefficients()
         .iter()
         .map(|&m| t.center(t.mul(m, unit)))
-        .collect();
+        .collect::<Vec<_>>()
+        .into();
     let mut poly = Poly::from_signed(params.rlwe().basis(level), &centred);
     poly.scalar_mul_assign(|i| params.t_inverse(i));
     poly.into_eval()

@@ -9,6 +9,7 @@ use ring::sample::Seed;
 use rlwe::lwe::{LweSecret, small_params, small_params_insecure};
 use rlwe::{GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
+use zeroize::Zeroizing;
 
 /// Parameters of the loop: the scheme's, and those of the dimension switch.
 #[derive(Clone, Debug)]
@@ -218,11 +219,12 @@ impl PackingKey {
             .into_iter()
             .enumerate()
             .map(|(index, pattern)| {
-                let slots: Vec<u64> = pattern
+                let slots: Zeroizing<Vec<u64>> = pattern
                     .into_iter()
                     .map(|j| t.from_i64(keys.lwe.coefficients()[j]))
-                    .collect();
-                let message = params.bfv.encoder().slots_to_plaintext(&slots);
+                    .collect::<Vec<_>>()
+                    .into();
+                let message = Zeroizing::new(params.bfv.encoder().slots_to_plaintext(&slots));
                 bfv::encrypt(
                     &params.bfv,
                     &keys.secret,

@@ -1,14 +1,15 @@
 //! Sampling from a CSPRNG: uniform polynomials, ternary secrets, Gaussian errors.
 //!
 //! Everything is drawn from ChaCha20. A [`Seed`] expands to the same polynomial on every machine,
-//! so the uniform half of a key or ciphertext travels as 32 bytes.
+//! so the uniform half of a key or ciphertext travels as 32 bytes. What must stay secret comes in
+//! memory that is overwritten when dropped.
 
 use crate::basis::Basis;
 use crate::par::for_each_limb;
 use crate::poly::{Domain, Poly};
 use rand::{CryptoRng, Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Standard deviation of the error distribution, as in the security tables.
 pub const SIGMA: f64 = 3.19;
@@ -66,19 +67,20 @@ fn fill_uniform(limb: &mut [u64], q: u64, rng: &mut impl RngCore) {
 }
 
 /// `n` coefficients uniform in {-1, 0, 1}.
-pub fn ternary(n: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
+pub fn ternary(n: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {
     (0..n)
         .map(|_| i64::from(rng.random_range(0..3u8)) - 1)
-        .collect()
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// `n` coefficients of which exactly `weight` are -1 or 1, at uniform places.
 ///
 /// # Panics
 /// If `weight` exceeds `n`.
-pub fn sparse_ternary(n: usize, weight: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
+pub fn sparse_ternary(n: usize, weight: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {
     assert!(weight <= n, "a weight of {weight} fits in {n} coefficients");
-    let mut out = vec![0i64; n];
+    let mut out = Zeroizing::new(vec![0i64; n]);
     // The first `weight` steps of a Fisher-Yates shuffle choose the places.
     let mut places: Vec<usize> = (0..n).collect();
     for k in 0..weight {
@@ -94,7 +96,7 @@ pub fn sparse_ternary(n: usize, weight: usize, rng: &mut impl CryptoRng) -> Vec<
 ///
 /// Inversion of the cumulative table with 63 bits; every draw scans the whole table, so the time
 /// does not depend on the value.
-pub fn gaussian(n: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
+pub fn gaussian(n: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {
     let table = cumulative();
     (0..n)
         .map(|_| {
@@ -103,7 +105,8 @@ pub fn gaussian(n: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
             let magnitude: i64 = table.iter().map(|&c| i64::from(u >= c)).sum();
             magnitude * (1 - 2 * sign)
         })
-        .collect()
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// `table[k] = 2^63 P(|e| <= k)` for the discrete Gaussian, up to 10 standard deviations.

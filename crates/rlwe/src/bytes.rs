@@ -20,6 +20,7 @@ use ring::sample::Seed;
 use ring::{Basis, Domain, Poly};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 const MAGIC: &[u8; 8] = b"PALLADIO";
 const HEADER: usize = 8 + 4 + 4 + 32 + 8;
@@ -150,9 +151,14 @@ pub struct Writer {
 impl Writer {
     /// An empty payload, with room left for the header.
     pub fn new() -> Self {
-        Self {
-            bytes: vec![0; HEADER],
-        }
+        Self::with_room(0)
+    }
+
+    /// As [`new`](Self::new); a payload of up to `len` bytes is never moved, which would leave a copy.
+    pub fn with_room(len: usize) -> Self {
+        let mut bytes = Vec::with_capacity(HEADER + len + CHECKSUM);
+        bytes.resize(HEADER, 0);
+        Self { bytes }
     }
 
     /// Appends a number.
@@ -360,23 +366,26 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`BytesError::Value`] for one that is larger.
-    pub fn small(&mut self, what: &'static str, count: usize, bound: i64) -> Result<Vec<i64>> {
+    pub fn small(
+        &mut self,
+        what: &'static str,
+        count: usize,
+        bound: i64,
+    ) -> Result<Zeroizing<Vec<i64>>> {
         let bytes = self.take(what, count)?;
-        bytes
-            .iter()
-            .map(|&b| {
-                let value = i64::from(b as i8);
-                if value.abs() <= bound {
-                    Ok(value)
-                } else {
-                    Err(BytesError::Value {
-                        what,
-                        found: u64::from(b),
-                        expected: format!("a magnitude of at most {bound}"),
-                    })
-                }
-            })
-            .collect()
+        let mut values = Zeroizing::new(Vec::with_capacity(count));
+        for &b in bytes {
+            let value = i64::from(b as i8);
+            if value.abs() > bound {
+                return Err(BytesError::Value {
+                    what,
+                    found: u64::from(b),
+                    expected: format!("a magnitude of at most {bound}"),
+                });
+            }
+            values.push(value);
+        }
+        Ok(values)
     }
 
     /// Reads the residues of a polynomial over `basis`.

@@ -7,15 +7,15 @@ use rand::CryptoRng;
 use ring::sample::{self, Seed};
 use ring::{Coeff, Eval, Poly};
 use std::collections::BTreeMap;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// Secret polynomial with small coefficients. Zeroised when dropped.
 #[derive(Clone)]
 pub struct SecretKey {
     params: Params,
-    coefficients: Vec<i64>,
+    coefficients: Zeroizing<Vec<i64>>,
     /// Over all moduli and the special ones.
-    eval: Poly<Eval>,
+    eval: Zeroizing<Poly<Eval>>,
 }
 
 impl SecretKey {
@@ -28,9 +28,13 @@ impl SecretKey {
     ///
     /// # Panics
     /// If there are not `N` of them.
-    pub fn from_coefficients(params: &Params, coefficients: Vec<i64>) -> Self {
+    pub fn from_coefficients(
+        params: &Params,
+        coefficients: impl Into<Zeroizing<Vec<i64>>>,
+    ) -> Self {
+        let coefficients = coefficients.into();
         let basis = params.extended(params.max_level());
-        let eval = Poly::from_signed(&basis, &coefficients).into_eval();
+        let eval = Zeroizing::new(Poly::from_signed(&basis, &coefficients).into_eval());
         Self {
             params: params.clone(),
             coefficients,
@@ -49,8 +53,8 @@ impl SecretKey {
     }
 
     /// Its values over the basis of a level.
-    pub fn at_level(&self, level: usize) -> Poly<Eval> {
-        self.eval.prefix(level + 1)
+    pub fn at_level(&self, level: usize) -> Zeroizing<Poly<Eval>> {
+        self.eval.prefix(level + 1).into()
     }
 
     /// Encrypts zero at `level`: `(-a s + e, a)` with `a` expanded from `seed` at `index`.
@@ -63,15 +67,14 @@ impl SecretKey {
     ) -> Ciphertext {
         let basis = self.params.basis(level);
         let a: Poly<Eval> = sample::uniform_from_seed(basis, seed, index);
-        let mut errors = sample::gaussian(self.params.n(), rng);
+        let errors = sample::gaussian(self.params.n(), rng);
         let mut b = Poly::from_signed(basis, &errors).into_eval();
-        errors.zeroize();
-        b.sub_assign(&a.mul(&self.at_level(level)));
+        b.sub_assign(&Zeroizing::new(a.mul(&self.at_level(level))));
         Ciphertext::new(vec![b, a])
     }
 
-    /// Phase `c_0 + c_1 s + ..` of a ciphertext.
-    pub fn phase(&self, ct: &Ciphertext) -> Poly<Coeff> {
+    /// Phase `c_0 + c_1 s + ..` of a ciphertext. With the ciphertext it gives the secret away.
+    pub fn phase(&self, ct: &Ciphertext) -> Zeroizing<Poly<Coeff>> {
         let s = self.at_level(ct.level());
         let (last, rest) = ct
             .components()
@@ -82,16 +85,13 @@ impl SecretKey {
             acc.add_assign(c);
             acc
         });
-        sum.into_coeff()
+        sum.into_coeff().into()
     }
 
     /// Key from `s^2` to `s`, for levels up to `level`.
     pub fn relinearization_key(&self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
-        let mut square = self.eval.clone();
-        square.mul_assign(&self.eval);
-        let key = SwitchKey::generate(&self.params, level, &square, &self.eval, rng);
-        square.zeroize();
-        key
+        let square = Zeroizing::new(self.eval.mul(&self.eval));
+        SwitchKey::generate(&self.params, level, &square, &self.eval, rng)
     }
 
     /// Galois key of the element `g`, for levels up to `level`.
@@ -99,10 +99,9 @@ impl SecretKey {
         // Switching to s(X^(1/g)) and then mapping X -> X^g gives s again, and lets the
         // decomposition stay unpermuted, so that many rotations share it.
         let inverse = inverse_mod_power_of_two(element, 2 * self.params.n());
-        let mut target = self.rotated(inverse);
-        let key = SwitchKey::generate(&self.params, level, &self.eval, &target, rng);
-        target.zeroize();
-        key
+        let index = ring::eval_automorphism_index(self.params.n(), inverse);
+        let target = Zeroizing::new(self.eval.permuted(&index));
+        SwitchKey::generate(&self.params, level, &self.eval, &target, rng)
     }
 
     /// Key from this secret to `target` over the parameters of `target`, which may have other
@@ -110,22 +109,8 @@ impl SecretKey {
     pub fn switch_key_to(&self, target: &SecretKey, rng: &mut impl CryptoRng) -> SwitchKey {
         let params = &target.params;
         let level = params.max_level();
-        let mut from = Poly::from_signed(&params.extended(level), &self.coefficients).into_eval();
-        let key = SwitchKey::generate(params, level, &from, &target.eval, rng);
-        from.zeroize();
-        key
-    }
-
-    fn rotated(&self, element: usize) -> Poly<Eval> {
-        self.eval
-            .permuted(&ring::eval_automorphism_index(self.params.n(), element))
-    }
-}
-
-impl Drop for SecretKey {
-    fn drop(&mut self) {
-        self.coefficients.zeroize();
-        self.eval.zeroize();
+        let from = Poly::from_signed(&params.extended(level), &self.coefficients).into_eval();
+        SwitchKey::generate(params, level, &Zeroizing::new(from), &target.eval, rng)
     }
 }
 
@@ -176,8 +161,8 @@ impl SwitchKey {
                 i - (level + 1) + whole
             }
         };
-        let to = to.select(&basis, limb_of);
-        let from = from.select(&basis, limb_of);
+        let to = Zeroizing::new(to.select(&basis, limb_of));
+        let from = Zeroizing::new(from.select(&basis, limb_of));
         let special: Vec<u64> = basis
             .moduli()
             .map(|q| params.special().product_mod(q))
@@ -189,10 +174,9 @@ impl SwitchKey {
             .enumerate()
             .map(|(j, start)| {
                 let a: Poly<Eval> = sample::uniform_from_seed(&basis, &seed, j as u32);
-                let mut errors = sample::gaussian(params.n(), rng);
+                let errors = sample::gaussian(params.n(), rng);
                 let mut b = Poly::from_signed(&basis, &errors).into_eval();
-                errors.zeroize();
-                b.sub_assign(&a.mul(&to));
+                b.sub_assign(&Zeroizing::new(a.mul(&to)));
                 let own = start..(start + width).min(level + 1);
                 b.add_scaled_prefix(&from, |i| if own.contains(&i) { special[i] } else { 0 });
                 [b, a]

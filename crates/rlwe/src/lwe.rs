@@ -22,7 +22,7 @@ use crate::security::{SECURITY_BITS, max_log_qp};
 use crate::switch::switch_poly;
 use rand::CryptoRng;
 use ring::sample;
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 /// Parameters of the dimension switch: one modulus `q`, one special modulus `p`, a secret of
 /// dimension `dimension` in the ring of degree `n`.
@@ -69,7 +69,7 @@ pub fn small_params_insecure(n: usize, q: u64, p: u64) -> Result<Params> {
 /// LWE secret: ternary, `n` coefficients. Zeroised when dropped.
 #[derive(Clone)]
 pub struct LweSecret {
-    coefficients: Vec<i64>,
+    coefficients: Zeroizing<Vec<i64>>,
 }
 
 impl LweSecret {
@@ -81,8 +81,10 @@ impl LweSecret {
     }
 
     /// The secret with the given coefficients.
-    pub fn from_coefficients(coefficients: Vec<i64>) -> Self {
-        Self { coefficients }
+    pub fn from_coefficients(coefficients: impl Into<Zeroizing<Vec<i64>>>) -> Self {
+        Self {
+            coefficients: coefficients.into(),
+        }
     }
 
     /// Its coefficients.
@@ -93,17 +95,11 @@ impl LweSecret {
     /// The secret `z(X^(N/n))` of the ring of `params`.
     pub fn in_ring(&self, params: &Params) -> SecretKey {
         let gap = params.n() / self.coefficients.len();
-        let mut spread = vec![0; params.n()];
+        let mut spread = Zeroizing::new(vec![0; params.n()]);
         for (j, &z) in self.coefficients.iter().enumerate() {
             spread[j * gap] = z;
         }
         SecretKey::from_coefficients(params, spread)
-    }
-}
-
-impl Drop for LweSecret {
-    fn drop(&mut self) {
-        self.coefficients.zeroize();
     }
 }
 

@@ -169,7 +169,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         Target {
             name: "client",
             shape: Shape::Sealed,
-            valid: vec![files::client_to_bytes(&client)],
+            valid: vec![files::client_to_bytes(&client).to_vec()],
             allowance: 16 << 20,
             decode: decoder(move |bytes| files::client_from_bytes(&a, bytes)),
         },

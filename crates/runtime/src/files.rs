@@ -15,6 +15,7 @@ use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
 use rlwe::lwe::LweSecret;
 use rlwe::{GaloisKeys, SecretKey};
 use std::collections::BTreeMap;
+use zeroize::Zeroizing;
 
 const PROGRAM: Kind = kind(b"PROG", "a program");
 const SECRET_KEY: Kind = kind(b"SKEY", "a secret key");
@@ -58,12 +59,17 @@ pub fn program_from_bytes(bytes: &[u8]) -> Result<Prepared> {
     Ok(prepared)
 }
 
-/// Bytes of a client's secrets.
-pub fn client_to_bytes(client: &Client) -> Vec<u8> {
-    let mut w = Writer::new();
-    w.small(client.keys().secret().coefficients());
-    w.small(client.keys().lwe().coefficients());
-    w.seal(&SECRET_KEY, client.prepared().fingerprint())
+/// Bytes of a client's secrets, overwritten when dropped.
+pub fn client_to_bytes(client: &Client) -> Zeroizing<Vec<u8>> {
+    let secrets = [
+        client.keys().secret().coefficients(),
+        client.keys().lwe().coefficients(),
+    ];
+    let mut w = Writer::with_room(secrets.iter().map(|s| s.len()).sum());
+    for secret in secrets {
+        w.small(secret);
+    }
+    w.seal(&SECRET_KEY, client.prepared().fingerprint()).into()
 }
 
 /// Reads a client's secrets.
