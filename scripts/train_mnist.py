@@ -53,9 +53,9 @@ def main() -> None:
     plain.save(options.output / "mnist_float.npz")
     print(f"plain: {np.mean(plain.predict(test[0]) == test[1]):.2%} of the test images")
 
-    units = choose_units(plain, train[0], options.bound)
+    units = choose_units(plain, train[0])
     forward = partial(integer_logits, units=units, sigma=options.sigma, bound=options.bound)
-    params = fit(params, forward, train, options.fine_epochs, 5e-4, jax.random.fold_in(key, 2))
+    params = fit(params, forward, train, options.fine_epochs, 1e-3, jax.random.fold_in(key, 2))
     network = integer_network(params, units, options.bound, train[0])
     report(network, train, test, options.sigma)
 
@@ -66,10 +66,10 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of MNIST's IDX files")
     parser.add_argument("--output", type=Path, required=True, help="folder to write to")
-    parser.add_argument("--bound", type=int, default=8091, help="bound B of the hidden layers")
+    parser.add_argument("--bound", type=int, default=32_680, help="bound B of the hidden layers")
     parser.add_argument("--sigma", type=float, default=10.7, help="noise before each table")
     parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--fine-epochs", type=int, default=20)
+    parser.add_argument("--fine-epochs", type=int, default=60)
     parser.add_argument("--start", type=Path, help="plain network to start from, not trained again")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -119,28 +119,27 @@ def plain_logits(params: Params, images: jax.Array, key: jax.Array) -> tuple[jax
     return found[-1], 1e-4 * sum(jnp.mean(a**2) for a in found[:2])
 
 
-def choose_units(plain: PlainNetwork, images: Any, bound: int) -> dict[str, float]:
-    """Real value of the integer 1, for the weights of each layer and for what each layer takes.
-
-    Accumulators shall fill about 0.7 of their bound but for one in 10,000, the logits 20,000.
-    """
-    units = {"conv_in": 2 / 255}
+def choose_units(plain: PlainNetwork, images: Any) -> dict[str, float]:
+    """Real value of the integer 1 in what each layer takes: the largest activation of 10,000 fills
+    the range."""
     found = plain.preactivations(images[:10_000])
-    for index, name in enumerate(LAYERS):
-        target = 0.7 * bound if name != "last" else 20_000
-        largest = float(np.quantile(np.abs(found[index]), 0.9999))
-        unit = largest / (target * units[f"{name}_in"])
-        units[name] = max(unit, float(np.abs(getattr(plain, name)).max()) / WEIGHT_MAX)
-        if name != "last":
-            activation = float(np.quantile(np.maximum(found[index], 0), 0.9999))
-            units[f"{LAYERS[index + 1]}_in"] = activation / ACTIVATION_MAX
-    return units
+    largest = [float(np.quantile(np.maximum(a, 0), 0.9999)) for a in found[:2]]
+    return {
+        "conv": 2 / 255,
+        "hidden": largest[0] / ACTIVATION_MAX,
+        "last": largest[1] / ACTIVATION_MAX,
+    }
 
 
-def multiplier(units: dict[str, float], index: int) -> float:
+def weight_unit(weights: jax.Array) -> jax.Array:
+    """Real value of the integer 1 in a layer's weights: the largest fills the range."""
+    return jnp.max(jnp.abs(weights)) / WEIGHT_MAX
+
+
+def multiplier(params: Params, units: dict[str, float], index: int) -> jax.Array:
     """Next layer's units per accumulator of layer ``index``."""
     name = LAYERS[index]
-    return units[f"{name}_in"] * units[name] / units[f"{LAYERS[index + 1]}_in"]
+    return units[name] * weight_unit(params[name]) / units[LAYERS[index + 1]]
 
 
 def straight_round(x: jax.Array) -> jax.Array:
@@ -151,9 +150,9 @@ def straight_round(x: jax.Array) -> jax.Array:
 def to_integers(params: Params, units: dict[str, float]) -> Params:
     integers: Params = {}
     for name in LAYERS:
-        weights = jnp.clip(params[name] / units[name], -WEIGHT_MAX, WEIGHT_MAX)
-        integers[name] = straight_round(weights)
-        bias = params[f"{name}_bias"] / (units[name] * units[f"{name}_in"])
+        unit = weight_unit(params[name])
+        integers[name] = straight_round(params[name] / unit)
+        bias = params[f"{name}_bias"] / (unit * units[name])
         integers[f"{name}_bias"] = straight_round(bias)
     return integers
 
@@ -171,14 +170,14 @@ def integer_logits(
 
     def activate(index: int, a: jax.Array) -> jax.Array:
         noise = jnp.rint(sigma * jax.random.normal(jax.random.fold_in(key, index), a.shape))
-        scaled = (a + noise) * multiplier(units, index)
+        scaled = (a + noise) * multiplier(params, units, index)
         return straight_round(jnp.clip(scaled, 0, ACTIVATION_MAX))
 
     found = accumulators(to_integers(params, units), jnp.floor(images / 2), activate)
-    over = [jax.nn.relu(jnp.abs(a) / bound - 0.75) for a in found[:2]]
+    over = [jax.nn.relu(jnp.abs(a) / bound - 0.7) for a in found[:2]]
     over.append(jax.nn.relu(jnp.abs(found[2]) / 24_000 - 1))
     penalty = 100 * sum(jnp.mean(jnp.sum(a**2, axis=1)) for a in over)
-    return found[-1] * units["last"] * units["last_in"], penalty
+    return found[-1] * weight_unit(params["last"]) * units["last"], penalty
 
 
 def fit(
@@ -229,7 +228,7 @@ def integer_network(params: Params, units: dict[str, float], bound: int, images:
     conv = Conv(integers["conv"].reshape(4, 1, 7, 7), integers["conv_bias"], 3, 0, (28, 28))
     hidden = Dense(integers["hidden"], integers["hidden_bias"])
     last = Dense(integers["last"], integers["last_bias"])
-    tables = [relu_table(bound, multiplier(units, index), ACTIVATION_MAX) for index in (0, 1)]
+    tables = [relu_table(bound, float(multiplier(params, units, index)), ACTIVATION_MAX) for index in (0, 1)]
 
     def network(logit_bound: int) -> IntNetwork:
         layers = (

@@ -198,7 +198,7 @@ fn damaged_files_are_refused_and_say_what_is_wrong() {
             Box::new(|bytes| files::program_from_bytes(bytes).err()),
         ),
         (
-            files::client_to_bytes(&client),
+            files::client_to_bytes(&client).to_vec(),
             Box::new(|bytes| files::client_from_bytes(p, bytes).err()),
         ),
         (
