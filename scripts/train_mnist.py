@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of MNIST's IDX files")
     parser.add_argument("--output", type=Path, required=True, help="folder to write to")
-    parser.add_argument("--bound", type=int, default=32_680, help="bound B of the hidden layers")
+    parser.add_argument("--bound", type=int, default=16_297, help="bound B of the hidden layers")
     parser.add_argument("--sigma", type=float, default=10.7, help="noise before each table")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--fine-epochs", type=int, default=60)
