@@ -1,5 +1,6 @@
 //! What was computed from a secret is gone from the process' memory when the secret is.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use bfv::{Params, PublicKey, T_FERMAT};
 use rand::SeedableRng;
