@@ -241,7 +241,7 @@ fn sums_drops_and_switches_of_ciphertexts() {
 
     let mut dropped = a.clone();
     dropped.drop_to(1).unwrap();
-    assert_eq!(secret.phase(&dropped), secret.phase(&a).prefix(2));
+    assert_eq!(secret.phase(&dropped), secret.phase(&a).prefix(2).into());
     let mut same = a.clone();
     same.switch_to(&params, 3).unwrap();
     assert_eq!(same, a);
