@@ -98,7 +98,7 @@ impl Setup {
             level: reader.bounded("a level", 0..=self.params.max_level())?,
             block: reader.block("a block")?.to_vec(),
             seed: reader.seed()?,
-            small: reader.small("small numbers", 5, 1)?,
+            small: reader.small("small numbers", 5, 1)?.to_vec(),
             poly: reader.poly(self.params.basis(1))?,
             ciphertext: reader.ciphertext(&self.params, 1, 2)?,
         };
