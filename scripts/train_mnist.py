@@ -228,7 +228,10 @@ def integer_network(params: Params, units: dict[str, float], bound: int, images:
     conv = Conv(integers["conv"].reshape(4, 1, 7, 7), integers["conv_bias"], 3, 0, (28, 28))
     hidden = Dense(integers["hidden"], integers["hidden_bias"])
     last = Dense(integers["last"], integers["last_bias"])
-    tables = [relu_table(bound, float(multiplier(params, units, index)), ACTIVATION_MAX) for index in (0, 1)]
+    tables = [
+        relu_table(bound, float(multiplier(params, units, index)), ACTIVATION_MAX)
+        for index in (0, 1)
+    ]
 
     def network(logit_bound: int) -> IntNetwork:
         layers = (
