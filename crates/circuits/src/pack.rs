@@ -58,19 +58,19 @@ pub(crate) fn key_patterns(layout: Layout, dimension: usize) -> Vec<Vec<usize>> 
         .collect()
 }
 
-/// Packs `samples`, value `i` being sample `i`; values without a sample are zero.
+/// Packs samples: value `i` is the sum of `samples[i]`, which is zero without any.
 ///
 /// In a dry run `samples` is not looked at. `level` is where the result starts; it ends lower by
 /// what the noise costs.
 ///
 /// # Errors
-/// [`Error::Shape`] for more samples than values or a layout with too many copies,
+/// [`Error::Shape`] for more entries than values or a layout with too many copies,
 /// [`Error::MissingPackingKey`], and what rotations may lack.
 pub fn pack(
     engine: &Engine<'_>,
     params: &LoopParams,
     layout: Layout,
-    samples: &[Sample<'_>],
+    samples: &[Vec<Sample<'_>>],
     level: usize,
 ) -> Result<Value> {
     let (dimension, copies) = (params.dimension(), layout.copies());
@@ -121,9 +121,10 @@ pub fn pack(
             for (slot, out) in slots.iter_mut().enumerate() {
                 let (row, column) = (slot & columns, slot & (columns - 1));
                 let source = row | ((column + columns - offset) & (columns - 1));
-                if let Some(sample) = samples.get(source & (values - 1)) {
+                if let Some(sum) = samples.get(source & (values - 1)) {
                     let j = entries[row | ((column + step) & (columns - 1))];
-                    *out = t.mul(unit, sample.batch.mask(sample.coefficient, j));
+                    let masks = sum.iter().map(|s| s.batch.mask(s.coefficient, j));
+                    *out = t.mul(unit, t.reduce(masks.sum()));
                 }
             }
             encoder.slots_to_plaintext(&slots)
@@ -147,7 +148,7 @@ pub fn pack(
     engine.add_plain_assign(&mut sum, || {
         let slots: Vec<u64> = (0..layout.slots())
             .map(|slot| match samples.get(layout.value_of(slot)) {
-                Some(sample) => sample.batch.body(sample.coefficient),
+                Some(sum) => t.reduce(sum.iter().map(|s| s.batch.body(s.coefficient)).sum()),
                 None => 0,
             })
             .collect();

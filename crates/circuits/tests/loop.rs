@@ -4,12 +4,12 @@
 
 mod common;
 
-use circuits::coefficients::ConvShape;
 use circuits::dense::Layer;
 use circuits::lut::{Lut, Shape, interpolate};
 use circuits::pack::{Sample, pack};
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
 use circuits::{Engine, Layout, LoopParams, Value};
+use common::conv::ConvShape;
 use common::{DIMENSION, N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use rand::Rng;
 use rlwe::lwe::LweBatch;
@@ -154,7 +154,7 @@ struct Steps {
 }
 
 impl Circuits {
-    fn run(&self, engine: &Engine<'_>, params: &LoopParams, samples: &[Sample<'_>]) -> Steps {
+    fn run(&self, engine: &Engine<'_>, params: &LoopParams, samples: &[Vec<Sample<'_>>]) -> Steps {
         let top = params.bfv().rlwe().max_level();
         let packed = timed("packing", || {
             pack(engine, params, self.layout, samples, top).unwrap()
@@ -227,12 +227,12 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
     check_rounding(&s, deviation(errors), 0.2);
 
     // Slots, table, and both ways to the next layer.
-    let samples: Vec<Sample<'_>> = sums
+    let samples: Vec<Vec<Sample<'_>>> = sums
         .iter()
-        .map(|&(coefficient, _)| Sample {
+        .map(|&(coefficient, _)| vec![Sample {
             batch: &batch,
             coefficient,
-        })
+        }])
         .collect();
     let engine = Engine::new(s.params.bfv(), &keys);
     let steps = circuits.run(&engine, &params, &samples);

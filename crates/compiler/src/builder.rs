@@ -3,7 +3,9 @@
 use crate::error::Result;
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Layout, LoopParams, Value};
-use program::{Constant, ConstantId, Form, Op, Row, Shape, Step, Type, ValueId};
+use circuits::coefficients::{Kernel, multiply};
+use program::{Constant, ConstantId, Form, Op, Packed, Row, Shape, Step, Term, Type, ValueId};
+use std::collections::HashMap;
 
 /// A program under construction.
 pub(crate) struct Builder<'p> {
@@ -12,6 +14,8 @@ pub(crate) struct Builder<'p> {
     counted: Counts,
     layer: String,
     constants: Vec<Constant>,
+    /// Constants by their values: equal ones are one.
+    known: HashMap<Vec<i64>, ConstantId>,
     steps: Vec<Step>,
     /// The dry value of each step; `None` for samples.
     values: Vec<Option<(Value, Form)>>,
@@ -22,6 +26,13 @@ pub(crate) struct Builder<'p> {
 pub(crate) struct Sample {
     pub(crate) batch: ValueId,
     pub(crate) coefficient: usize,
+}
+
+/// An output to be packed: its slot, what it is, and the samples whose sum it is.
+pub(crate) struct Slot<'s> {
+    pub(crate) slot: usize,
+    pub(crate) row: Row,
+    pub(crate) sum: &'s [Sample],
 }
 
 /// What a builder has made.
@@ -40,6 +51,7 @@ impl<'p> Builder<'p> {
             counted: Counts::default(),
             layer: String::new(),
             constants: Vec::new(),
+            known: HashMap::new(),
             steps: Vec::new(),
             values: Vec::new(),
         }
@@ -66,6 +78,10 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn constant(&mut self, name: &str, values: Vec<i64>) -> ConstantId {
+        if let Some(&known) = self.known.get(&values) {
+            return known;
+        }
+        self.known.insert(values.clone(), self.constants.len());
         self.constants.push(Constant {
             name: format!("{}.{name}", self.layer),
             values,
@@ -105,29 +121,27 @@ impl<'p> Builder<'p> {
         self.push(Op::Input { index }, Some((value, Form::Coefficients)))
     }
 
-    pub(crate) fn mul_coefficients(&mut self, value: ValueId, factor: ConstantId) -> ValueId {
-        let squares: f64 = self.constants[factor]
-            .values
+    pub(crate) fn mul_coefficients(&mut self, terms: Vec<Term>) -> Result<ValueId> {
+        let kernels: Vec<(&Value, Kernel<'_>)> = terms
             .iter()
-            .map(|&w| (w as f64).powi(2))
-            .sum();
-        let operand = self.value(value);
-        let noise = self
-            .engine
-            .model()
-            .mul_plain(operand.noise(), squares.max(1.0));
-        let product = Value::dry(operand.level(), noise);
-        self.push(
-            Op::MulCoefficients { value, factor },
-            Some((product, Form::Coefficients)),
-        )
+            .map(|term| {
+                let kernel = Kernel {
+                    weights: &self.constants[term.weights].values,
+                    exponents: &self.constants[term.exponents].values,
+                };
+                (self.value(term.value), kernel)
+            })
+            .collect();
+        let product = multiply(&self.engine, &kernels)?;
+        let op = Op::MulCoefficients { terms };
+        Ok(self.push(op, Some((product, Form::Coefficients))))
     }
 
     pub(crate) fn add_coefficients(
         &mut self,
         value: ValueId,
         term: ConstantId,
-        at: Vec<usize>,
+        at: ConstantId,
     ) -> ValueId {
         let sum = self.value(value).clone();
         self.push(
@@ -142,20 +156,27 @@ impl<'p> Builder<'p> {
 
     pub(crate) fn pack(
         &mut self,
-        samples: &[Sample],
+        slots: &[Slot<'_>],
         layout: Layout,
         start_level: usize,
     ) -> Result<ValueId> {
         let value = circuits::pack::pack(&self.engine, self.params, layout, &[], start_level)?;
-        let mut sources: Vec<ValueId> = samples.iter().map(|s| s.batch).collect();
+        let batches = slots.iter().flat_map(|s| s.sum.iter().map(|s| s.batch));
+        let mut sources: Vec<ValueId> = batches.collect();
         sources.sort_unstable();
         sources.dedup();
         let place = |s: &Sample| {
             let source = sources.binary_search(&s.batch);
             [source.expect("every batch is a source"), s.coefficient]
         };
+        let packed = |s: &Slot<'_>| {
+            let sum = s.sum.iter().map(place).collect();
+            Packed(s.slot, s.row.image, s.row.output, sum)
+        };
+        let mut values: Vec<Packed> = slots.iter().map(packed).collect();
+        values.sort_unstable_by_key(|v| v.0);
         let op = Op::Pack {
-            samples: samples.iter().map(place).collect(),
+            values,
             sources,
             start_level,
         };

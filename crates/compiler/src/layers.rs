@@ -1,15 +1,14 @@
-//! Layers into steps: placement of the images, the first layer on coefficients, then tables and linear
-//! layers by turns.
+//! The steps of a network: linear groups and tables by turns.
 
-use crate::builder::{Builder, Sample};
+use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
-use crate::linear::{self, Route};
-use circuits::Layout;
-use circuits::coefficients::ConvShape;
+use crate::forms::{Form, Forms, Placing};
+use crate::linear::{self, Operand, Outputs, Tensor, Tile};
 use circuits::lut::{self, Shape};
 use circuits::transform::SlotsToCoeffs;
-use network::{IntNetwork, Layer, Linear};
-use program::ValueId;
+use circuits::{Layout, LoopParams};
+use network::{IntNetwork, Layer, Linear, Source};
+use program::{ConstantId, Row, ValueId};
 use std::sync::OnceLock;
 
 /// Level at which the client encrypts, and at which a dense layer ends: one limb above the one whose
@@ -21,214 +20,25 @@ const LINEAR_LEVEL: usize = 1;
 const NOISE_DEVIATIONS: f64 = 8.0;
 
 /// How one table and the packing before it are done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
     pub(crate) start_level: usize,
     pub(crate) shape: Shape,
+    /// Predicted, with the way to coefficients if there is one.
+    pub(crate) seconds: f64,
 }
 
-/// Where the images lie in the client's ciphertexts.
-pub(crate) struct Placement {
-    shape: ConvShape,
-    images_per_ciphertext: usize,
-    kernels_per_product: usize,
-}
-
-/// The first layer as a convolution on coefficients.
-fn placement(network: &IntNetwork, slots: usize) -> Result<Placement> {
-    let layer = &network.layers[0];
-    let shape = match &layer.linear {
-        Linear::Conv(conv) if conv.padding > 0 => {
-            return Err(Error::Layer {
-                layer: layer.name.clone(),
-                what: "the padding of the first convolution",
-                found: conv.padding.to_string(),
-                expected: "0: pad the image instead".into(),
-            });
-        }
-        Linear::Conv(conv) => ConvShape {
-            channels: conv.channels,
-            kernels: conv.kernels,
-            input: conv.input,
-            kernel: conv.kernel,
-            stride: conv.stride,
-        },
-        Linear::Dense(dense) => ConvShape {
-            channels: 1,
-            kernels: dense.outputs,
-            input: [1, dense.inputs],
-            kernel: [1, dense.inputs],
-            stride: 1,
-        },
-    };
-    if shape.span() > slots {
-        return Err(Error::Layer {
-            layer: layer.name.clone(),
-            what: "the number of coefficients of one image and one kernel",
-            found: shape.span().to_string(),
-            expected: format!("at most {slots}"),
-        });
-    }
-    let images = (slots / shape.image_span()).max(1);
-    Ok(Placement {
-        images_per_ciphertext: images,
-        kernels_per_product: if images > 1 {
-            shape.kernels
-        } else {
-            (slots / shape.span()).min(shape.kernels)
-        },
-        shape,
-    })
-}
-
-impl Placement {
-    /// For each ciphertext, the coefficient at which each of its images begins.
-    pub(crate) fn starts(&self, batch: usize) -> Vec<Vec<usize>> {
-        let span = self.shape.span() * self.kernels_per_product;
-        (0..batch)
-            .collect::<Vec<_>>()
-            .chunks(self.images_per_ciphertext)
-            .map(|images| (0..images.len()).map(|k| k * span).collect())
-            .collect()
-    }
-}
-
-/// Values before each table: the first layer's accumulators as samples.
-fn first_layer(
-    b: &mut Builder<'_>,
-    layer: &Layer,
-    placement: &Placement,
-    batch: usize,
-) -> Result<Vec<Sample>> {
-    b.layer(&layer.name);
-    let shape = placement.shape;
-    let per_kernel = layer.linear.weights().len() / shape.kernels;
-    let [rows, columns] = shape.output();
-    let mut samples = Vec::new();
-    for (index, starts) in placement.starts(batch).iter().enumerate() {
-        let input = b.input(index, LINEAR_LEVEL);
-        // Samples go image by image, kernel by kernel; a ciphertext that needs several products
-        // holds one image.
-        for first in (0..shape.kernels).step_by(placement.kernels_per_product) {
-            let count = placement.kernels_per_product.min(shape.kernels - first);
-            let group = ConvShape {
-                kernels: count,
-                ..shape
-            };
-            let weights = &layer.linear.weights()[first * per_kernel..(first + count) * per_kernel];
-            let factor = b.constant("weight", group.kernel_polynomial(weights));
-            let product = b.mul_coefficients(input, factor);
-            let mut at = Vec::new();
-            let mut biases = Vec::new();
-            for &start in starts {
-                for kernel in 0..count {
-                    for place in 0..rows * columns {
-                        at.push(
-                            group.output_coefficient(
-                                start,
-                                [kernel, place / columns, place % columns],
-                            ),
-                        );
-                        biases.push(layer.linear.bias()[first + kernel]);
-                    }
-                }
-            }
-            let term = b.constant("bias", biases);
-            let sum = b.add_coefficients(product, term, at.clone());
-            let batch = b.samples_of(sum);
-            samples.extend(
-                at.into_iter()
-                    .map(|coefficient| Sample { batch, coefficient }),
-            );
-        }
-    }
-    Ok(samples)
-}
-
-/// Packs samples, and applies the layer's table.
-fn table(
-    b: &mut Builder<'_>,
-    polynomial: &[i64],
-    samples: &[Sample],
-    layout: Layout,
-    plan: &TablePlan,
-) -> Result<ValueId> {
-    let polynomial = b.constant("table", polynomial.to_vec());
-    let packed = b.pack(samples, layout, plan.start_level)?;
-    b.table(packed, layout, polynomial, plan.shape)
-}
-
-/// The tables as polynomials, by layer: right on the accumulators' range and as far beyond as noise
-/// reaches.
-fn tables(network: &IntNetwork, params: &circuits::LoopParams) -> Result<Vec<Vec<i64>>> {
-    let t = params.bfv().t();
-    let half = (t.value() as i64 - 1) / 2;
-    let margin = (NOISE_DEVIATIONS * params.rounding_sigma()).ceil() as i64;
-    network
-        .layers
-        .iter()
-        .map(|layer| match &layer.lut {
-            None => Ok(Vec::new()),
-            Some(lut) => {
-                let bound = (layer.bound + margin).min(half);
-                let coefficients = lut::interpolate(t, bound, |x| lut.apply(x))?;
-                Ok(coefficients.into_iter().map(|c| c as i64).collect())
-            }
-        })
-        .collect()
-}
-
-/// Values that a layer makes for a batch, in a layout.
-fn layout(params: &circuits::LoopParams, layer: &Layer, batch: usize) -> Result<Layout> {
-    let slots = params.bfv().n();
-    let outputs = layer.linear.outputs();
-    // A dense layer reads from at least two copies of each value; the way through coefficients
-    // needs images at powers of two.
-    let room = if outputs.is_power_of_two() {
-        slots
-    } else {
-        slots / 2
-    };
-    if outputs > room {
-        return Err(Error::Layer {
-            layer: layer.name.clone(),
-            what: "the number of outputs that enter a table",
-            found: outputs.to_string(),
-            expected: format!("at most {room}"),
-        });
-    }
-    let most = room / outputs;
-    if batch > most {
-        return Err(Error::Batch {
-            batch,
-            layer: layer.name.clone(),
-            values: batch.saturating_mul(outputs),
-            slots: room,
-            most,
-        });
-    }
-    let fewest = circuits::pack::min_values(slots, params.dimension());
-    let values = (batch * outputs).next_power_of_two().max(fewest);
-    Ok(Layout::new(slots, values)?)
-}
-
-/// What depends on no parameters.
+/// What depends on no parameters but the plaintext modulus.
 pub(crate) struct Fixed {
-    pub(crate) placement: Placement,
     /// Polynomials of the tables, by layer.
     pub(crate) tables: Vec<Vec<i64>>,
     transform: OnceLock<SlotsToCoeffs>,
-    trial: circuits::LoopParams,
+    trial: LoopParams,
 }
 
 impl Fixed {
-    /// Sees that a batch has room everywhere, places the images and interpolates the tables, with
-    /// the plaintext modulus of `trial`.
-    pub(crate) fn new(
-        network: &IntNetwork,
-        batch: usize,
-        trial: &circuits::LoopParams,
-    ) -> Result<Self> {
+    /// Interpolates the tables with the plaintext modulus of `trial`.
+    pub(crate) fn new(network: &IntNetwork, trial: &LoopParams) -> Result<Self> {
         if let [only] = network.layers.as_slice() {
             return Err(Error::Layer {
                 layer: only.name.clone(),
@@ -237,12 +47,9 @@ impl Fixed {
                 expected: "at least 2: a linear layer alone needs no table".into(),
             });
         }
-        for layer in network.layers.iter().filter(|l| l.lut.is_some()) {
-            layout(trial, layer, batch)?;
-        }
+        let tables = ring::par_map(network.layers.len(), |i| table_of(&network.layers[i], trial));
         Ok(Self {
-            placement: placement(network, trial.bfv().n())?,
-            tables: tables(network, trial)?,
+            tables: tables.into_iter().collect::<Result<_>>()?,
             transform: OnceLock::new(),
             trial: trial.clone(),
         })
@@ -257,38 +64,276 @@ impl Fixed {
     }
 }
 
-/// The whole network, with a plan for each of its tables.
-pub(crate) fn network(
-    b: &mut Builder<'_>,
-    network: &IntNetwork,
-    batch: usize,
-    fixed: &Fixed,
-    mut plan: impl FnMut(usize, Layout) -> Result<TablePlan>,
-) -> Result<()> {
-    let mut samples = first_layer(b, &network.layers[0], &fixed.placement, batch)?;
-    for (index, pair) in network.layers.windows(2).enumerate() {
-        let [layer, next] = pair else {
-            unreachable!("windows of two layers");
-        };
-        let layout = layout(b.params(), layer, batch)?;
-        let chosen = plan(index, layout)?;
-        b.layer(&layer.name);
-        let activations = table(b, &fixed.tables[index], &samples, layout, &chosen)?;
-        let results = match linear::route(layout, &next.linear, batch) {
-            Route::Direct => linear::direct(b, next, activations, layout, batch)?,
-            Route::Coefficients => {
-                let value = b.slots_to_coefficients(activations, fixed.transform())?;
-                linear::on_coefficients(b, next, value, layout.slots(), batch)
-            }
-        };
-        if next.lut.is_some() {
-            samples = linear::samples_in_order(b, &results, next.linear.outputs());
-            continue;
-        }
-        // A checked network has no table in its last layer, and in no other none.
-        for result in results {
-            b.output(result.value, result.rows, result.at);
+/// A layer's table as a polynomial: right on the accumulators' range and as far beyond as noise reaches. Terms that
+/// are added up as samples bring noise each.
+fn table_of(layer: &Layer, params: &LoopParams) -> Result<Vec<i64>> {
+    let Some(lut) = &layer.lut else {
+        return Ok(Vec::new());
+    };
+    let t = params.bfv().t();
+    let half = (t.value() as i64 - 1) / 2;
+    let sigma = params.rounding_sigma() * (layer.terms.len() as f64).sqrt();
+    let margin = (NOISE_DEVIATIONS * sigma).ceil() as i64;
+    let bound = (layer.bound + margin).min(half);
+    let coefficients = lut::interpolate(t, bound, |x| lut.apply(x))?;
+    Ok(coefficients.into_iter().map(|c| c as i64).collect())
+}
+
+/// Samples of a layer's accumulators, by image and output: each accumulator is a sum of samples.
+struct Accumulators {
+    outputs: usize,
+    sums: Vec<Vec<Sample>>,
+}
+
+impl Accumulators {
+    fn new(outputs: usize, batch: usize) -> Self {
+        Self {
+            outputs,
+            sums: vec![Vec::new(); outputs * batch],
         }
     }
-    Ok(())
+
+    fn add(&mut self, b: &mut Builder<'_>, found: &Outputs) {
+        let batch = b.samples_of(found.value);
+        for (row, &coefficient) in found.rows.iter().zip(&found.at) {
+            let sum = &mut self.sums[row.image * self.outputs + row.output];
+            sum.push(Sample { batch, coefficient });
+        }
+    }
+
+    /// An accumulator without a sample is 0, and so must be its bias.
+    fn check(&self, layer: &Layer, shape: network::Shape) -> Result<()> {
+        let channel = |output: usize| output % self.outputs / (shape[1] * shape[2]);
+        let wrong = self.sums.iter().enumerate();
+        let wrong = wrong.map(|(output, sum)| (sum, layer.bias[channel(output)]));
+        match wrong.into_iter().find(|(sum, bias)| sum.is_empty() && *bias != 0) {
+            None => Ok(()),
+            Some((_, bias)) => Err(Error::Layer {
+                layer: layer.name.clone(),
+                what: "the bias of a channel that no term gives",
+                found: bias.to_string(),
+                expected: "0".into(),
+            }),
+        }
+    }
+
+    fn slot(&self, slot: usize, row: Row) -> Slot<'_> {
+        Slot {
+            slot,
+            row,
+            sum: &self.sums[row.image * self.outputs + row.output],
+        }
+    }
+}
+
+/// A layer's values as the next layers read them.
+enum Values {
+    Slots(ValueId, Layout),
+    Coefficients(Tensor),
+}
+
+/// Writes a network.
+pub(crate) struct Writer<'a, 'p> {
+    pub(crate) b: &'a mut Builder<'p>,
+    pub(crate) network: &'a IntNetwork,
+    pub(crate) batch: usize,
+    pub(crate) fixed: &'a Fixed,
+    pub(crate) forms: &'a Forms,
+    /// Plans of the tables, by layer.
+    pub(crate) plans: &'a [TablePlan],
+}
+
+impl Writer<'_, '_> {
+    /// Writes all steps.
+    pub(crate) fn write(mut self) -> Result<()> {
+        let network = self.network;
+        self.b.layer(&network.layers[0].name);
+        let shapes = network.shapes()?;
+        let mut values = vec![Values::Coefficients(self.input())];
+        for (index, layer) in network.layers.iter().enumerate() {
+            self.b.layer(&layer.name);
+            let found = self.linear(layer, shapes[index], &values)?;
+            if layer.lut.is_none() {
+                for outputs in found.into_iter().flatten() {
+                    self.b.output(outputs.value, outputs.rows, outputs.at);
+                }
+                return Ok(());
+            }
+            let count = shapes[index].iter().product();
+            let mut sums = Accumulators::new(count, self.batch);
+            for outputs in found.iter().flatten() {
+                sums.add(self.b, outputs);
+            }
+            sums.check(layer, shapes[index])?;
+            let made = self.table(index, &sums)?;
+            values.push(made);
+        }
+        Ok(())
+    }
+
+    /// The client's ciphertexts.
+    fn input(&mut self) -> Tensor {
+        let placing = &self.forms.input;
+        let values = (0..placing.parts(self.batch).len())
+            .map(|index| self.b.input(index, LINEAR_LEVEL))
+            .collect();
+        tensor(placing, self.batch, values)
+    }
+
+    /// Accumulators of a layer, by groups of terms that add up under encryption.
+    fn linear(
+        &mut self,
+        layer: &Layer,
+        shape: network::Shape,
+        values: &[Values],
+    ) -> Result<Vec<Vec<Outputs>>> {
+        let source = |source: Source| &values[usize::from(source)];
+        let mut operands = Vec::new();
+        for term in &layer.terms {
+            match (source(term.source), &term.linear) {
+                (Values::Coefficients(tensor), linear) => operands.push(Operand { linear, tensor }),
+                (&Values::Slots(value, layout), Linear::Dense(dense)) => {
+                    return Ok(vec![self.from_slots(layer, dense, value, layout)?]);
+                }
+                (Values::Slots(..), _) => unreachable!("only dense layers read slots"),
+            }
+        }
+        let groups = linear::groups(&operands);
+        if groups.len() > 1 && layer.lut.is_none() {
+            return Err(Error::Layer {
+                layer: layer.name.clone(),
+                what: "the number of places at which terms of the last layer meet",
+                found: groups.len().to_string(),
+                expected: "1".into(),
+            });
+        }
+        // Windows may leave channels out, so another group has the bias if there is one.
+        let whole = |group: &Vec<&Operand<'_>>| {
+            let windows = group.iter().all(|o| matches!(o.linear, Linear::Window(_)));
+            !windows
+        };
+        let biased = groups.iter().position(whole).unwrap_or(0);
+        let mut found = Vec::new();
+        for (index, group) in groups.iter().enumerate() {
+            found.push(linear::accumulate(self.b, layer, shape, group, index == biased)?);
+        }
+        Ok(found)
+    }
+
+    /// A dense layer on slots: as many outputs a product as there are copies.
+    fn from_slots(
+        &mut self,
+        layer: &Layer,
+        dense: &network::Dense,
+        value: ValueId,
+        layout: Layout,
+    ) -> Result<Vec<Outputs>> {
+        let weights = self.b.constant("weight", dense.weights.clone());
+        let all: Vec<Row> = (0..self.batch)
+            .flat_map(|image| (0..dense.outputs).map(move |output| Row { image, output }))
+            .collect();
+        all.chunks(layout.copies())
+            .map(|rows| {
+                let product = self
+                    .b
+                    .dense(value, layout, weights, dense.inputs, rows.to_vec())?;
+                let bias = rows.iter().map(|row| layer.bias[row.output]).collect();
+                let at: Vec<usize> = (0..rows.len()).collect();
+                let term = self.b.constant("bias", bias);
+                let places = self.b.constant("places", at.iter().map(|&a| a as i64).collect());
+                Ok(Outputs {
+                    value: self.b.add_coefficients(product, term, places),
+                    rows: rows.to_vec(),
+                    at,
+                })
+            })
+            .collect()
+    }
+
+    /// Packs accumulators, applies the layer's table, and brings the values into their form.
+    fn table(&mut self, index: usize, sums: &Accumulators) -> Result<Values> {
+        let plan = self.plans[index];
+        let polynomial = self
+            .b
+            .constant("table", self.fixed.tables[index].clone());
+        let layout = self.forms.layers[index].layout(self.b.params().bfv().n())?;
+        match &self.forms.layers[index] {
+            Form::Slots(_) => {
+                let rows = (0..self.batch)
+                    .flat_map(|image| (0..sums.outputs).map(move |output| Row { image, output }));
+                let slots: Vec<Slot<'_>> =
+                    rows.enumerate().map(|(s, row)| sums.slot(s, row)).collect();
+                let made = self.activate(&slots, layout, polynomial, plan)?;
+                Ok(Values::Slots(made, layout))
+            }
+            Form::Coefficients(placing) => {
+                let mut made = Vec::new();
+                for part in placing.parts(self.batch) {
+                    let slots: Vec<Slot<'_>> = part
+                        .values
+                        .iter()
+                        .map(|&(position, row)| sums.slot(placing.ring.value(position), row))
+                        .collect();
+                    let value = self.activate(&slots, layout, polynomial, plan)?;
+                    let value = self.b.slots_to_coefficients(value, self.fixed.transform())?;
+                    made.push(self.with_zeros(index, placing, &part.values, value));
+                }
+                Ok(Values::Coefficients(tensor(placing, self.batch, made)))
+            }
+        }
+    }
+
+    fn activate(
+        &mut self,
+        slots: &[Slot<'_>],
+        layout: Layout,
+        polynomial: ConstantId,
+        plan: TablePlan,
+    ) -> Result<ValueId> {
+        let packed = self.b.pack(slots, layout, plan.start_level)?;
+        self.b.table(packed, layout, polynomial, plan.shape)
+    }
+
+    /// Positions that hold no value hold the table's value of 0: brought to 0 where it is not.
+    fn with_zeros(
+        &mut self,
+        index: usize,
+        placing: &Placing,
+        values: &[(usize, Row)],
+        value: ValueId,
+    ) -> ValueId {
+        let idle = self.network.layers[index]
+            .lut
+            .as_ref()
+            .map_or(0, |lut| lut.apply(0));
+        let mut free = vec![true; placing.ring.len()];
+        for &(position, _) in values {
+            free[position] = false;
+        }
+        let positions = (0..free.len()).filter(|&p| free[p]);
+        let places: Vec<i64> = positions
+            .flat_map(|p| placing.ring.coefficients(p))
+            .collect();
+        if idle == 0 || places.is_empty() {
+            return value;
+        }
+        let term = self.b.constant("zero", vec![-idle]);
+        let places = self.b.constant("places", places);
+        self.b.add_coefficients(value, term, places)
+    }
+}
+
+fn tensor(placing: &Placing, batch: usize, values: Vec<ValueId>) -> Tensor {
+    let parts = placing.parts(batch);
+    let tiles = parts.into_iter().zip(values).map(|(part, value)| Tile {
+        value,
+        images: part.images,
+        channels: part.channels,
+    });
+    Tensor {
+        ring: placing.ring,
+        raster: placing.raster,
+        shape: placing.shape,
+        tiles: tiles.collect(),
+    }
 }

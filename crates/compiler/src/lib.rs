@@ -12,9 +12,11 @@
 
 mod builder;
 mod error;
+mod forms;
 mod layers;
 mod linear;
 mod parameters;
+mod raster;
 
 pub use error::{Error, Result};
 

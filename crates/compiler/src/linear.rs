@@ -1,173 +1,407 @@
-//! Linear layers that read slots: directly, or by way of coefficients.
+//! Linear groups on coefficients.
+//!
+//! With values at the positions of a [`Raster`], one product with a kernel polynomial gives an output channel at
+//! every place of the image: output `(y, x)` comes to the position where its window's values would begin without
+//! padding, and tap `(c, i, j)` has the exponent that brings there what it reads. Windows that reach out of
+//! the image where the raster has no zeros would read other rows: they leave out the taps that do, so outputs fall
+//! into *classes* by what their windows leave out, each with a product of its own. Kernels stand side by
+//! side in one polynomial where the ring has room. A group all of whose terms are windows, the same for
+//! each channel, gives all channels at once.
+//!
+//! Terms whose outputs come to the same positions add up under encryption, others as LWE samples.
 
-use crate::builder::{Builder, Sample};
+use crate::builder::Builder;
 use crate::error::Result;
-use circuits::Layout;
-use circuits::transform::coefficient_of_slot;
-use network::{Conv, Layer, Linear};
-use program::{Row, ValueId};
+use crate::raster::{Raster, Read, Ring};
+use network::{Layer, Linear, Shape, Sliding};
+use program::{Row, Term, ValueId};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// How a linear layer reads slots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// One product for as many outputs as there are copies of a value.
-    Direct,
-    /// Slots to coefficients, then one product for each neuron, all images at once.
-    Coefficients,
+/// A layer's values as coefficients.
+pub(crate) struct Tensor {
+    pub(crate) ring: Ring,
+    pub(crate) raster: Raster,
+    /// Shape of a whole image.
+    pub(crate) shape: Shape,
+    pub(crate) tiles: Vec<Tile>,
 }
 
-/// Seconds of one product from slots and of extracting its samples, and of the transform to
-/// coefficients: both measured at `N = 2^15` at the end of the chain, one thread.
-const PRODUCT_SECONDS: f64 = 2.5e-3;
-const TRANSFORM_SECONDS: f64 = 0.3;
-
-/// The cheaper route of a layer that reads `layout` for a batch.
-pub(crate) fn route(layout: Layout, linear: &Linear, batch: usize) -> Route {
-    let outputs = linear.outputs();
-    let direct = (batch * outputs).div_ceil(layout.copies()) as f64 * PRODUCT_SECONDS;
-    let through = TRANSFORM_SECONDS + outputs as f64 * PRODUCT_SECONDS;
-    if layout.copies() == 1 || (linear.inputs().is_power_of_two() && through < direct) {
-        Route::Coefficients
-    } else {
-        Route::Direct
-    }
+/// A ciphertext of a tensor.
+pub(crate) struct Tile {
+    pub(crate) value: ValueId,
+    pub(crate) images: Range<usize>,
+    pub(crate) channels: Range<usize>,
 }
 
-/// Results of a linear layer: a ciphertext, what its coefficients are, and which coefficients.
-pub(crate) struct Results {
+/// A term with what it reads.
+pub(crate) struct Operand<'a> {
+    pub(crate) linear: &'a Linear,
+    pub(crate) tensor: &'a Tensor,
+}
+
+/// Outputs in one ciphertext: what they are, and their coefficients.
+pub(crate) struct Outputs {
     pub(crate) value: ValueId,
     pub(crate) rows: Vec<Row>,
     pub(crate) at: Vec<usize>,
 }
 
-/// A layer on slots: as many outputs a product as there are copies.
-pub(crate) fn direct(
+/// What decides whether terms add up under encryption: ring, steps between outputs, images a ciphertext holds.
+type Key = (usize, [usize; 3], Vec<(usize, usize)>);
+
+/// How windows lie; a dense layer is one window over everything.
+fn sliding(linear: &Linear, shape: Shape) -> Sliding {
+    match linear {
+        Linear::Conv(conv) => conv.sliding(),
+        Linear::Window(window) => window.sliding(),
+        Linear::Dense(_) => Sliding {
+            kernel: [shape[1], shape[2]],
+            stride: [1, 1],
+            dilation: [1, 1],
+            pads: [0; 4],
+        },
+    }
+}
+
+/// Zeros between rows and between columns that the windows of a map want around a source.
+pub(crate) fn zeros_wanted(linear: &Linear, shape: Shape) -> [usize; 2] {
+    let windows = sliding(linear, shape);
+    let (output, span) = (windows.output([shape[1], shape[2]]), windows.span());
+    [0, 1].map(|axis| {
+        let last = (output[axis] - 1) as i64 * windows.stride[axis] as i64 - windows.pads[axis];
+        let after = last + span[axis] as i64 - shape[1 + axis] as i64;
+        after.max(windows.pads[axis]).max(0) as usize
+    })
+}
+
+/// Products that a map of a tensor in `raster` takes for each ciphertext of it, and the positions from one
+/// kernel to the next beside it.
+pub(crate) fn products(linear: &Linear, shape: Shape, raster: &Raster, room: usize) -> [usize; 2] {
+    let windows = sliding(linear, shape);
+    let group = Group {
+        operands: vec![(&windows, raster)],
+        output: windows.output([shape[1], shape[2]]),
+    };
+    let kernels = match linear {
+        Linear::Conv(conv) => conv.kernels,
+        Linear::Dense(dense) => dense.outputs,
+        Linear::Window(_) => 1,
+    };
+    let distance = group.distance();
+    let together = (room / distance).clamp(1, kernels);
+    [group.classes().len() * kernels.div_ceil(together), distance]
+}
+
+/// Groups of the terms that add up under encryption.
+pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand<'a>>> {
+    let mut groups: BTreeMap<Key, Vec<&Operand<'a>>> = BTreeMap::new();
+    for operand in operands {
+        let tensor = operand.tensor;
+        let stride = sliding(operand.linear, tensor.shape).stride;
+        let [image, _, row] = tensor.raster.pitch;
+        let steps = [stride[0] * row, stride[1], image];
+        let images = ranges(tensor, |tile| &tile.images);
+        let images = images.into_iter().map(|r| (r.start, r.end)).collect();
+        let key = (tensor.ring.len(), steps, images);
+        groups.entry(key).or_default().push(operand);
+    }
+    groups.into_values().collect()
+}
+
+/// The accumulators of a layer's terms, which [`groups`] put together; with the layer's bias if they are its first.
+pub(crate) fn accumulate(
     b: &mut Builder<'_>,
     layer: &Layer,
-    value: ValueId,
-    layout: Layout,
-    batch: usize,
-) -> Result<Vec<Results>> {
-    b.layer(&layer.name);
-    let (inputs, outputs) = (layer.linear.inputs(), layer.linear.outputs());
-    let weights = b.constant("weight", rows_of(&layer.linear));
-    let all: Vec<Row> = (0..batch)
-        .flat_map(|image| (0..outputs).map(move |output| Row { image, output }))
+    shape: Shape,
+    operands: &[&Operand<'_>],
+    with_bias: bool,
+) -> Result<Vec<Outputs>> {
+    let windows: Vec<Sliding> = operands
+        .iter()
+        .map(|o| sliding(o.linear, o.tensor.shape))
         .collect();
-    all.chunks(layout.copies())
-        .map(|rows| {
-            let product = b.dense(value, layout, weights, inputs, rows.to_vec())?;
-            let bias = rows
-                .iter()
-                .map(|row| bias_of(&layer.linear, row.output))
-                .collect();
-            let at: Vec<usize> = (0..rows.len()).collect();
-            let term = b.constant("bias", bias);
-            Ok(Results {
-                value: b.add_coefficients(product, term, at.clone()),
-                rows: rows.to_vec(),
-                at,
-            })
-        })
-        .collect()
-}
-
-/// A layer on the coefficients that [`circuits::transform`] leaves: input `i` of image `b` is at
-/// `p(b inputs) + p(i)`, since that map only permutes bits. The kernel has weight `i` at `-p(i)`, so
-/// coefficient `p(b inputs)` of the product is the output of image `b`.
-pub(crate) fn on_coefficients(
-    b: &mut Builder<'_>,
-    layer: &Layer,
-    value: ValueId,
-    slots: usize,
-    batch: usize,
-) -> Vec<Results> {
-    b.layer(&layer.name);
-    let (inputs, outputs) = (layer.linear.inputs(), layer.linear.outputs());
-    let weights = rows_of(&layer.linear);
-    let place = |slot: usize| coefficient_of_slot(slots, slot);
-    let at: Vec<usize> = (0..batch).map(|image| place(image * inputs)).collect();
-    (0..outputs)
-        .map(|output| {
-            let mut kernel = vec![0; slots];
-            for (i, &weight) in weights[output * inputs..][..inputs].iter().enumerate() {
-                match place(i) {
-                    0 => kernel[0] = weight,
-                    p => kernel[slots - p] = -weight,
-                }
-            }
-            let factor = b.constant("weight", kernel);
-            let product = b.mul_coefficients(value, factor);
-            let term = b.constant("bias", vec![bias_of(&layer.linear, output); batch]);
-            Results {
-                value: b.add_coefficients(product, term, at.clone()),
-                rows: (0..batch).map(|image| Row { image, output }).collect(),
-                at: at.clone(),
-            }
-        })
-        .collect()
-}
-
-/// Samples of results in the order image, neuron, whatever ciphertexts they come from.
-pub(crate) fn samples_in_order(
-    b: &mut Builder<'_>,
-    results: &[Results],
-    outputs: usize,
-) -> Vec<Sample> {
-    let mut all: Vec<(usize, Sample)> = Vec::new();
-    for result in results {
-        let batch = b.samples_of(result.value);
-        let places = result.rows.iter().zip(&result.at);
-        all.extend(places.map(|(row, &coefficient)| {
-            (
-                row.image * outputs + row.output,
-                Sample { batch, coefficient },
-            )
-        }));
-    }
-    all.sort_unstable_by_key(|(order, _)| *order);
-    all.into_iter().map(|(_, sample)| sample).collect()
-}
-
-/// Bias of an output neuron.
-fn bias_of(linear: &Linear, output: usize) -> i64 {
-    match linear {
-        Linear::Dense(dense) => dense.bias[output],
-        Linear::Conv(conv) => conv.bias[output / (linear.outputs() / conv.kernels)],
-    }
-}
-
-/// Weights by output neuron: a convolution written out as a dense layer.
-fn rows_of(linear: &Linear) -> Vec<i64> {
-    match linear {
-        Linear::Dense(dense) => dense.weights.clone(),
-        Linear::Conv(conv) => written_out(conv, linear.inputs(), linear.outputs()),
-    }
-}
-
-fn written_out(conv: &Conv, inputs: usize, outputs: usize) -> Vec<i64> {
-    let [height, width] = conv.input;
-    let [kh, kw] = conv.kernel;
-    let [oh, ow] = conv.output();
-    let mut rows = vec![0; inputs * outputs];
-    for output in 0..outputs {
-        let (k, place) = (output / (oh * ow), output % (oh * ow));
-        let (top, left) = ((place / ow) * conv.stride, (place % ow) * conv.stride);
-        for (index, &weight) in conv.weights[k * conv.channels * kh * kw..]
-            [..conv.channels * kh * kw]
+    let group = Group {
+        operands: windows
             .iter()
-            .enumerate()
-        {
-            let (c, at) = (index / (kh * kw), index % (kh * kw));
-            // Places in the padded image; those in the padding have no input.
-            let (row, column) = (top + at / kw, left + at % kw);
-            if (conv.padding..conv.padding + height).contains(&row)
-                && (conv.padding..conv.padding + width).contains(&column)
-            {
-                let input = (c * height + row - conv.padding) * width + column - conv.padding;
-                rows[output * inputs + input] = weight;
+            .zip(operands)
+            .map(|(w, o)| (w, &o.tensor.raster))
+            .collect(),
+        output: [shape[1], shape[2]],
+    };
+    let tensor = operands[0].tensor;
+    let writer = Writer {
+        layer,
+        shape,
+        operands,
+        windows: &windows,
+        shared: shared(operands),
+        with_bias,
+    };
+    let bundles = writer.bundles(&group);
+    let mut outputs = Vec::new();
+    for images in ranges(tensor, |tile| &tile.images) {
+        for (left_out, places) in group.classes() {
+            for bundle in &bundles {
+                outputs.extend(writer.product(b, &images, &left_out, &places, bundle)?);
             }
         }
     }
-    rows
+    Ok(outputs)
+}
+
+/// Windows of one output shape on their rasters.
+struct Group<'a> {
+    operands: Vec<(&'a Sliding, &'a Raster)>,
+    output: [usize; 2],
+}
+
+impl Group<'_> {
+    /// Outputs by the taps that they leave out, of all operands in order.
+    fn classes(&self) -> BTreeMap<Vec<bool>, Vec<[usize; 2]>> {
+        let mut classes: BTreeMap<Vec<bool>, Vec<[usize; 2]>> = BTreeMap::new();
+        for y in 0..self.output[0] {
+            for x in 0..self.output[1] {
+                let left_out = self.operands.iter().flat_map(|(windows, raster)| {
+                    taps(windows).map(move |[down, across]| {
+                        let at = [
+                            (y * windows.stride[0]) as i64 + down,
+                            (x * windows.stride[1]) as i64 + across,
+                        ];
+                        raster.reads(at) == Read::Other
+                    })
+                });
+                classes.entry(left_out.collect()).or_default().push([y, x]);
+            }
+        }
+        classes
+    }
+
+    /// Positions from one kernel to the next that keep their products apart, for one image.
+    fn distance(&self) -> usize {
+        let mut distance = 0;
+        for (windows, raster) in &self.operands {
+            let [_, _, row] = raster.pitch;
+            let last = raster.position(0, [
+                0,
+                (self.output[0] - 1) * windows.stride[0],
+                (self.output[1] - 1) * windows.stride[1],
+            ]);
+            // What an output reads lies between these distances from it.
+            let channels = raster.distance(raster.shape[0] - 1, [0, 0]);
+            let reach: Vec<i64> = taps(windows)
+                .map(|[down, across]| down * row as i64 + across)
+                .collect();
+            let low = reach.iter().min().copied().unwrap_or(0);
+            let high = reach.iter().max().copied().unwrap_or(0) + channels;
+            let values = (raster.shape[0] * raster.pitch[1]) as i64;
+            distance = distance.max(values - low).max(last as i64 + high + 1);
+        }
+        distance.max(1) as usize
+    }
+}
+
+/// Rows and columns from an output's place to what each tap of its window reads, row by row.
+fn taps(windows: &Sliding) -> impl Iterator<Item = [i64; 2]> + '_ {
+    let [rows, columns] = windows.kernel;
+    (0..rows).flat_map(move |i| {
+        (0..columns).map(move |j| {
+            [
+                (i * windows.dilation[0]) as i64 - windows.pads[0],
+                (j * windows.dilation[1]) as i64 - windows.pads[1],
+            ]
+        })
+    })
+}
+
+/// Output channels of one product, and where each of them begins.
+struct Bundle {
+    channels: Vec<usize>,
+    /// Positions from one channel's outputs to the next's.
+    distance: usize,
+}
+
+/// Writes the products of one group.
+struct Writer<'a> {
+    layer: &'a Layer,
+    shape: Shape,
+    operands: &'a [&'a Operand<'a>],
+    windows: &'a [Sliding],
+    /// Output channel of channel 0 if one kernel serves all channels of all terms.
+    shared: Option<usize>,
+    with_bias: bool,
+}
+
+fn shared(operands: &[&Operand<'_>]) -> Option<usize> {
+    let mut seen = None;
+    for operand in operands {
+        let Linear::Window(window) = operand.linear else {
+            return None;
+        };
+        let tensor = operand.tensor;
+        let channels = ranges(tensor, |tile| &tile.channels);
+        let own = (window.first, tensor.raster.pitch[1], channels);
+        if *seen.get_or_insert_with(|| own.clone()) != own {
+            return None;
+        }
+    }
+    seen.map(|(first, _, _)| first)
+}
+
+impl Writer<'_> {
+    /// Output channels by product.
+    fn bundles(&self, group: &Group<'_>) -> Vec<Bundle> {
+        let tensor = self.operands[0].tensor;
+        let all = |distance| move |channels: Vec<usize>| Bundle { channels, distance };
+        if let Some(first) = self.shared {
+            // One kernel for all channels: they keep their distance.
+            return ranges(tensor, |tile| &tile.channels)
+                .into_iter()
+                .map(|range| range.map(|c| first + c).collect())
+                .map(all(tensor.raster.pitch[1]))
+                .collect();
+        }
+        let images = tensor.tiles.iter().map(|t| t.images.len()).max().unwrap_or(1);
+        let room = match images {
+            1 => tensor.ring.len(),
+            _ => tensor.raster.pitch[0],
+        };
+        let distance = group.distance();
+        let together = (room / distance).clamp(1, self.shape[0]);
+        // Products of equal size.
+        let size = self.shape[0].div_ceil(self.shape[0].div_ceil(together));
+        (0..self.shape[0])
+            .collect::<Vec<_>>()
+            .chunks(size)
+            .map(<[usize]>::to_vec)
+            .map(all(distance))
+            .collect()
+    }
+
+    fn product(
+        &self,
+        b: &mut Builder<'_>,
+        images: &Range<usize>,
+        left_out: &[bool],
+        places: &[[usize; 2]],
+        bundle: &Bundle,
+    ) -> Result<Option<Outputs>> {
+        let tensor = self.operands[0].tensor;
+        let mut terms = Vec::new();
+        let mut left_out = left_out;
+        for (index, operand) in self.operands.iter().enumerate() {
+            let windows = &self.windows[index];
+            let (own, rest) = left_out.split_at(windows.kernel.iter().product());
+            left_out = rest;
+            let here = |tile: &&Tile| {
+                let first = self.shared.map(|first| first + tile.channels.start);
+                tile.images == *images && first.is_none_or(|first| first == bundle.channels[0])
+            };
+            for tile in operand.tensor.tiles.iter().filter(here) {
+                let kernel = self.kernel(index, tile, own, bundle);
+                if kernel.is_empty() {
+                    continue;
+                }
+                let weights = operand.linear.weights();
+                let (weights, exponents) = kernel.iter().map(|&(w, e)| (weights[w], e)).unzip();
+                terms.push(Term {
+                    value: tile.value,
+                    weights: b.constant("weight", weights),
+                    exponents: b.constant("exponents", exponents),
+                });
+            }
+        }
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let step = self.windows[0].stride;
+        let (mut rows, mut at, mut bias) = (Vec::new(), Vec::new(), Vec::new());
+        let [_, height, width] = self.shape;
+        for image in images.clone() {
+            for (index, &channel) in bundle.channels.iter().enumerate() {
+                for &[y, x] in places {
+                    let place = [0, y * step[0], x * step[1]];
+                    let position = tensor.raster.position(image - images.start, place)
+                        + index * bundle.distance;
+                    rows.push(Row {
+                        image,
+                        output: (channel * height + y) * width + x,
+                    });
+                    at.push(tensor.ring.coefficient(position));
+                    bias.push(self.layer.bias[channel]);
+                }
+            }
+        }
+        let mut value = b.mul_coefficients(terms)?;
+        if self.with_bias && bias.iter().any(|&b| b != 0) {
+            if bias.iter().all(|&b| b == bias[0]) {
+                bias.truncate(1);
+            }
+            let term = b.constant("bias", bias);
+            let places = b.constant("places", at.iter().map(|&a| a as i64).collect());
+            value = b.add_coefficients(value, term, places);
+        }
+        Ok(Some(Outputs { value, rows, at }))
+    }
+
+    /// Weights, by their index, and exponents of one term on one tile.
+    fn kernel(
+        &self,
+        index: usize,
+        tile: &Tile,
+        left_out: &[bool],
+        bundle: &Bundle,
+    ) -> Vec<(usize, i64)> {
+        let operand = self.operands[index];
+        let (tensor, windows) = (operand.tensor, &self.windows[index]);
+        let taps: Vec<[i64; 2]> = taps(windows).collect();
+        let mut kernel = Vec::new();
+        let mut push = |start: usize, channel: usize, base: usize, first_weight: usize| {
+            for (tap, &distance) in taps.iter().enumerate() {
+                if !left_out[tap] {
+                    let back = start as i64 - tensor.raster.distance(channel, distance);
+                    kernel.push((first_weight + base + tap, tensor.ring.exponent(back)));
+                }
+            }
+        };
+        let own = |c: usize| tile.channels.contains(&c).then(|| c - tile.channels.start);
+        if self.shared.is_some() {
+            push(0, 0, 0, 0);
+            return kernel;
+        }
+        for (place, &output) in bundle.channels.iter().enumerate() {
+            let start = place * bundle.distance;
+            match operand.linear {
+                Linear::Conv(conv) => {
+                    let inputs = conv.channels / conv.groups;
+                    let first = output / (conv.kernels / conv.groups) * inputs;
+                    for c in 0..inputs {
+                        if let Some(channel) = own(first + c) {
+                            push(start, channel, c * taps.len(), output * inputs * taps.len());
+                        }
+                    }
+                }
+                Linear::Dense(dense) => {
+                    for c in tile.channels.clone() {
+                        let channel = c - tile.channels.start;
+                        push(start, channel, c * taps.len(), output * dense.inputs);
+                    }
+                }
+                Linear::Window(window) => {
+                    if let Some(channel) = output.checked_sub(window.first).and_then(own) {
+                        push(start, channel, 0, 0);
+                    }
+                }
+            }
+        }
+        kernel
+    }
+}
+
+/// The ranges of images, or of channels, that ciphertexts hold.
+fn ranges(tensor: &Tensor, of: impl Fn(&Tile) -> &Range<usize>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = tensor.tiles.iter().map(|t| of(t).clone()).collect();
+    ranges.sort_unstable_by_key(|r| r.start);
+    ranges.dedup();
+    ranges
 }

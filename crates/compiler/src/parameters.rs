@@ -8,16 +8,17 @@
 use crate::Options;
 use crate::builder::{Builder, Built};
 use crate::error::{Error, Result};
-use crate::layers::{self, Fixed, TablePlan};
-use crate::linear::{self, Route};
+use crate::forms::{Form, Forms, Placing};
+use crate::layers::{Fixed, TablePlan, Writer};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Engine, Layout, LoopParams, pack};
 use network::IntNetwork;
-use program::{KeyNeeds, Parameters, Prediction, Program, Step};
+use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SwitchKey};
+use std::collections::HashMap;
 
 /// Ring degree: all 32,768 slots exist modulo 65537.
 const N: usize = 1 << 15;
@@ -40,38 +41,45 @@ const MAX_LIMBS: usize = 24;
 /// Compiles with the best parameters found.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
-    let fixed = &Fixed::new(network, options.batch, &trial)?;
-    let plans = plan_tables(network, options.batch, fixed, &trial)?;
+    let fixed = &Fixed::new(network, &trial)?;
+    let mut planner = Planner::new(network, fixed, &trial);
+    let forms = &Forms::choose(network, options.batch, [N, LWE_DIMENSION], |index, form| {
+        Ok(planner.plan(index, form)?.seconds)
+    })?;
+    let plans = planner.plan_all(forms)?;
     let limbs = plans
         .iter()
         .map(|p| p.start_level + 1)
         .max()
         .unwrap_or(2)
         .max(2);
-    let mut best: Option<(f64, Program)> = None;
+    // The tables alone rank the ways to cut digits: they are nearly all of the time.
+    let mut ranked = Vec::new();
     let mut last = None;
     for (special, digit_limbs) in cuts(limbs) {
         let attempt = loop_params(limbs, special, digit_limbs, false).and_then(|params| {
-            let plans = plan_tables(network, options.batch, fixed, &params)?;
-            build(network, options, fixed, &params, &plans)
+            let plans = Planner::new(network, fixed, &params).plan_all(forms)?;
+            Ok((params, plans))
         });
         match attempt {
-            Ok(program) => {
-                let seconds = program.steps.iter().map(|s| s.seconds).sum();
-                if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
-                    best = Some((seconds, program));
-                }
+            Ok((params, plans)) => {
+                let seconds: f64 = plans.iter().map(|plan| plan.seconds).sum();
+                ranked.push((seconds, params, plans));
             }
             Err(error) => last = Some(error),
         }
     }
-    match (best, last) {
-        (Some((_, program)), _) => Ok(program),
-        (None, Some(last)) => Err(Error::NoParameters {
-            last: Box::new(last),
-        }),
-        (None, None) => unreachable!("there is a way to cut digits"),
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (_, params, plans) in &ranked {
+        match build(network, options, fixed, forms, params, plans) {
+            Ok(program) => return Ok(program),
+            Err(error) => last = Some(error),
+        }
     }
+    let last = last.expect("there is a way to cut digits");
+    Err(Error::NoParameters {
+        last: Box::new(last),
+    })
 }
 
 /// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
@@ -118,30 +126,47 @@ fn loop_params(
     Ok(LoopParams::new(&params, lwe_p, LWE_DIMENSION)?)
 }
 
-/// The cheapest plan of each table.
-fn plan_tables(
-    network: &IntNetwork,
-    batch: usize,
-    fixed: &Fixed,
-    params: &LoopParams,
-) -> Result<Vec<TablePlan>> {
-    let mut plans = Vec::new();
-    let mut builder = Builder::new(params);
-    layers::network(&mut builder, network, batch, fixed, |index, layout| {
+/// Plans tables for one set of parameters.
+struct Planner<'a> {
+    network: &'a IntNetwork,
+    fixed: &'a Fixed,
+    params: &'a LoopParams,
+    /// Plans by length of the polynomial, layout, and whether coefficients follow.
+    known: HashMap<(usize, Layout, bool), TablePlan>,
+}
+
+impl<'a> Planner<'a> {
+    fn new(network: &'a IntNetwork, fixed: &'a Fixed, params: &'a LoopParams) -> Self {
+        Self {
+            network,
+            fixed,
+            params,
+            known: HashMap::new(),
+        }
+    }
+
+    /// The cheapest plan of each table.
+    fn plan_all(&mut self, forms: &Forms) -> Result<Vec<TablePlan>> {
+        let forms = forms.layers.iter().enumerate();
+        forms.map(|(index, form)| self.plan(index, form)).collect()
+    }
+
+    fn plan(&mut self, index: usize, form: &Form) -> Result<TablePlan> {
+        let (len, layout) = (self.fixed.tables[index].len(), form.layout(N)?);
+        let follows = matches!(form, Form::Coefficients(_));
+        if let Some(plan) = self.known.get(&(len, layout, follows)) {
+            return Ok(*plan);
+        }
         let task = Task {
-            layer: &network.layers[index].name,
-            len: fixed.tables[index].len(),
+            layer: &self.network.layers[index].name,
+            len,
             layout,
-            transform: match linear::route(layout, &network.layers[index + 1].linear, batch) {
-                Route::Direct => None,
-                Route::Coefficients => Some(fixed.transform()),
-            },
+            transform: follows.then(|| self.fixed.transform()),
         };
-        let plan = plan_table(&task, params)?;
-        plans.push(plan);
+        let plan = plan_table(&task, self.params)?;
+        self.known.insert((len, layout, follows), plan);
         Ok(plan)
-    })?;
-    Ok(plans)
+    }
 }
 
 /// A table to be planned.
@@ -183,7 +208,7 @@ fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<TablePlan> {
         found: found.to_string(),
         expected: format!("at most {expected}"),
     };
-    let mut best: Option<(f64, TablePlan)> = None;
+    let mut best: Option<TablePlan> = None;
     let mut last = too_long("the size of its table", task.len, 65537);
     for shape in Shape::candidates(task.len, task.layout) {
         let lut = Lut::new(vec![0; task.len], shape)?;
@@ -206,30 +231,39 @@ fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<TablePlan> {
                     top + 1,
                 ));
             }
-            Ok((seconds, TablePlan { start_level, shape }))
+            Ok(TablePlan {
+                start_level,
+                shape,
+                seconds,
+            })
         });
         match attempt {
-            Ok(found) if best.as_ref().is_none_or(|(least, _)| found.0 < *least) => {
-                best = Some(found)
-            }
+            Ok(found) if best.is_none_or(|best| found.seconds < best.seconds) => best = Some(found),
             Ok(_) => {}
             Err(error) => last = error,
         }
     }
-    best.map(|(_, plan)| plan).ok_or(last)
+    best.ok_or(last)
 }
 
 fn build(
     network: &IntNetwork,
     options: Options,
     fixed: &Fixed,
+    forms: &Forms,
     params: &LoopParams,
     plans: &[TablePlan],
 ) -> Result<Program> {
     let mut builder = Builder::new(params);
-    layers::network(&mut builder, network, options.batch, fixed, |index, _| {
-        Ok(plans[index])
-    })?;
+    let writer = Writer {
+        b: &mut builder,
+        network,
+        batch: options.batch,
+        fixed,
+        forms,
+        plans,
+    };
+    writer.write()?;
     let Built {
         constants,
         steps,
@@ -237,15 +271,15 @@ fn build(
         margin_bits,
     } = builder.finish();
     needs.switch();
-    let placement = fixed.placement.starts(options.batch);
+    let placement = placement(&forms.input, options.batch);
     let spec = params.bfv().rlwe().spec();
     let program = Program {
         format: String::new(),
         name: network.name.clone(),
         batch: options.batch,
         input: network.input.shape,
-        input_max: network.input.max,
-        classes: network.layers.last().map_or(0, |l| l.linear.outputs()),
+        input_range: [network.input.min, network.input.max],
+        classes: network.shapes()?.last().map_or(0, |shape| shape.iter().product()),
         prediction: Prediction {
             input_bytes: input_bytes(params, &steps, placement.len()),
             key_bytes: key_bytes(params, &needs),
@@ -274,6 +308,23 @@ fn build(
         steps,
     };
     Ok(program.new()?)
+}
+
+/// Where the images lie that the client encrypts.
+fn placement(input: &Placing, batch: usize) -> Vec<Vec<Tile>> {
+    let [_, channel, row] = input.raster.pitch;
+    let parts = input.parts(batch).into_iter();
+    let tiles = parts.map(|part| {
+        let first = part.images.start;
+        let tile = |image: usize| Tile {
+            image,
+            channels: [part.channels.start, part.channels.end],
+            start: input.raster.position(image - first, [0, 0, 0]),
+            pitch: [channel, row],
+        };
+        part.images.clone().map(tile).collect()
+    });
+    tiles.collect()
 }
 
 /// Bytes of a polynomial at `level`, residues packed to their bits.

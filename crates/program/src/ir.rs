@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Format written, and the only one read.
-pub(crate) const FORMAT: &str = "palladion-program/1";
+pub(crate) const FORMAT: &str = "palladion-program/2";
 
 /// A value: the number of the step that makes it.
 pub type ValueId = usize;
@@ -98,6 +98,38 @@ pub struct Row {
     pub output: usize,
 }
 
+/// One product of a sum: a ciphertext times a sparse polynomial of small integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Term {
+    /// Left factor.
+    pub value: ValueId,
+    /// Weights of the right one.
+    pub weights: ConstantId,
+    /// Their exponents: of each weight, its power of `X` below `2N`, where `X^N = -1`.
+    pub exponents: ConstantId,
+}
+
+/// A value in slots: the slot of its first copy, its image, its place in the layer's output, and the
+/// samples whose sum it is, each by source and coefficient.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed(pub usize, pub usize, pub usize, pub Vec<[usize; 2]>);
+
+/// Part of an image in a ciphertext: its value of channel `c`, row `y`, column `x` is coefficient
+/// `start + (c - channels[0]) pitch[0] + y pitch[1] + x`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tile {
+    /// Image in the batch.
+    pub image: usize,
+    /// Its channels, from the first up to before the second.
+    pub channels: [usize; 2],
+    /// Coefficient of its first value.
+    pub start: usize,
+    /// Coefficients from one channel to the next, and from one row to the next.
+    pub pitch: [usize; 2],
+}
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,33 +139,31 @@ pub enum Op {
         /// Which of the client's ciphertexts.
         index: usize,
     },
-    /// Product with a polynomial of small integers: a linear layer on coefficients.
+    /// Sum of products with sparse polynomials: a linear layer on coefficients.
     MulCoefficients {
-        /// Left factor.
-        value: ValueId,
-        /// Coefficients of the right one.
-        factor: ConstantId,
+        /// The products.
+        terms: Vec<Term>,
     },
     /// Sum with integers at given coefficients.
     AddCoefficients {
         /// Left term.
         value: ValueId,
-        /// Values added.
+        /// Values added, or one that is added everywhere.
         term: ConstantId,
         /// Their coefficients.
-        at: Vec<usize>,
+        at: ConstantId,
     },
     /// Modulus switch to level 0, dimension switch, and rounding to `t`.
     ToSamples {
         /// What is switched.
         value: ValueId,
     },
-    /// LWE samples into slots; value `i` is the `i`-th sample named.
+    /// LWE samples into slots; slots that are not named hold 0.
     Pack {
         /// Batches of samples.
         sources: Vec<ValueId>,
-        /// The samples in order: which of the sources, and which coefficient of it.
-        samples: Vec<[usize; 2]>,
+        /// What is packed, by slot.
+        values: Vec<Packed>,
         /// Level the packing starts at.
         start_level: usize,
     },
@@ -194,8 +224,8 @@ impl Op {
         match self {
             Self::Input { .. } => Vec::new(),
             Self::Pack { sources, .. } => sources.clone(),
-            Self::MulCoefficients { value, .. }
-            | Self::AddCoefficients { value, .. }
+            Self::MulCoefficients { terms } => terms.iter().map(|t| t.value).collect(),
+            Self::AddCoefficients { value, .. }
             | Self::ToSamples { value }
             | Self::Table { value, .. }
             | Self::Dense { value, .. }
@@ -204,14 +234,16 @@ impl Op {
         }
     }
 
-    /// Constant it reads.
-    pub fn constant(&self) -> Option<ConstantId> {
+    /// Constants it reads.
+    pub fn constants(&self) -> Vec<ConstantId> {
         match self {
-            Self::MulCoefficients { factor: c, .. }
-            | Self::AddCoefficients { term: c, .. }
-            | Self::Table { polynomial: c, .. }
-            | Self::Dense { weights: c, .. } => Some(*c),
-            _ => None,
+            Self::MulCoefficients { terms } => terms
+                .iter()
+                .flat_map(|t| [t.weights, t.exponents])
+                .collect(),
+            Self::AddCoefficients { term, at, .. } => vec![*term, *at],
+            Self::Table { polynomial: c, .. } | Self::Dense { weights: c, .. } => vec![*c],
+            _ => Vec::new(),
         }
     }
 }
@@ -265,12 +297,12 @@ pub struct Program {
     pub batch: usize,
     /// Shape of an image: channels, height, width.
     pub input: [usize; 3],
-    /// Largest pixel; the smallest is 0.
-    pub input_max: i64,
+    /// Smallest and largest integer of an image.
+    pub input_range: [i64; 2],
     /// Classes.
     pub classes: usize,
-    /// For each of the client's ciphertexts, the coefficient at which each of its images begins.
-    pub placement: Vec<Vec<usize>>,
+    /// For each of the client's ciphertexts, what lies in it.
+    pub placement: Vec<Vec<Tile>>,
     /// Parameters.
     pub parameters: Parameters,
     /// Highest level each kind of key is used at.

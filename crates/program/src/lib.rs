@@ -17,6 +17,6 @@ mod verify;
 
 pub use error::{Error, Result};
 pub use ir::{
-    Constant, ConstantId, Form, KeyNeeds, Op, Parameters, Prediction, Program, Row, Shape, Step,
-    Type, ValueId,
+    Constant, ConstantId, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape,
+    Step, Term, Tile, Type, ValueId,
 };

@@ -92,16 +92,18 @@ impl Display for Op {
             [one] => write!(f, " %{one}")?,
             [first, .., last] => write!(f, " %{first} .. %{last}")?,
         }
-        if let Some(constant) = self.constant() {
-            write!(f, ", @{constant}")?;
+        match self.constants().as_slice() {
+            [] => {}
+            [one] => write!(f, ", @{one}")?,
+            [first, .., last] => write!(f, ", @{first} .. @{last}")?,
         }
         match self {
             Self::Input { index } => write!(f, " {index}"),
             Self::Pack {
-                samples,
+                values,
                 start_level,
                 ..
-            } => write!(f, ", {} samples, from level {start_level}", samples.len()),
+            } => write!(f, ", {} values, from level {start_level}", values.len()),
             Self::Table { shape, .. } => {
                 let [a, b, c] = shape.digits;
                 write!(f, ", {} segments of {a} x {b} x {c}", shape.segments)

@@ -7,7 +7,7 @@
 mod steps;
 
 use crate::error::{Error, Result};
-use crate::ir::{FORMAT, Op, Program};
+use crate::ir::{FORMAT, Op, Program, Tile};
 use std::fmt::Display;
 
 /// Ring degrees, and moduli of chain and special ones together: bounds on the transform tables a file can
@@ -19,6 +19,7 @@ const MAX_MODULI: usize = 64;
 const MAX_MODULUS: u64 = 1 << 50;
 /// Plaintext modulus: the constants of linear maps are kept in 32 bits.
 const MAX_T: u64 = 1 << 32;
+const MAX_PIXELS: usize = 1 << 22;
 const MAX_BATCH: usize = 1 << 15;
 const MAX_STEPS: usize = 1 << 16;
 /// Steps whose constants are made ready before a run, a few megabytes for some ten bytes of file.
@@ -129,56 +130,60 @@ impl Program {
         range("the batch", self.batch, 1, MAX_BATCH)?;
         check(self.classes > 0, "the number of classes", 0, "at least 1")?;
         let size = self.input.iter().try_fold(1usize, |s, &d| s.checked_mul(d));
+        let [channels, ..] = self.input;
         let pixels = match size {
-            Some(size) if (1..=p.n).contains(&size) => size,
+            Some(size) if (1..=MAX_PIXELS).contains(&size) => size,
             _ => {
                 let found = format!("{:?}", self.input);
                 return check(
                     false,
                     "the shape of an image",
                     found,
-                    "sides of at least 1 and at most N pixels",
+                    "sides of at least 1 and at most 2^22 pixels",
                 );
             }
         };
         let half = (p.t / 2) as i64;
+        let [min, max] = self.input_range;
         check(
-            (1..=half).contains(&self.input_max),
-            "the largest pixel",
-            self.input_max,
-            &format!("1 to {half}"),
+            -half <= min && min < max && max <= half,
+            "the range of an image's integers",
+            format!("{min} to {max}"),
+            &format!("a smaller and a larger one within -{half} to {half}"),
         )?;
-        for starts in &self.placement {
-            let mut starts = starts.clone();
-            starts.sort_unstable();
-            let ends = starts
-                .iter()
-                .skip(1)
-                .copied()
-                .chain([p.n])
-                .collect::<Vec<_>>();
-            check(
-                !starts.is_empty(),
-                "the number of images of a ciphertext",
-                0,
-                "at least 1",
-            )?;
-            for (&start, end) in starts.iter().zip(ends) {
-                check(
-                    start.checked_add(pixels).is_some_and(|last| last <= end),
-                    "the place of an image",
-                    start,
-                    &format!("one from which {pixels} pixels reach at most to {end}"),
-                )?;
-            }
+        let tiles = self.placement.iter().map(Vec::len).sum();
+        range("the number of parts of images", tiles, 1, pixels.saturating_mul(self.batch))?;
+        let mut placed = vec![0; self.batch];
+        for tile in self.placement.iter().flatten() {
+            range("the image of a part", tile.image, 0, self.batch - 1)?;
+            placed[tile.image] += self.verify_tile(tile)?;
         }
-        let images: usize = self.placement.iter().map(Vec::len).sum();
+        match placed.iter().find(|&&count| count != channels) {
+            None => Ok(()),
+            Some(count) => check(false, "the number of placed channels", count, &channels.to_string()),
+        }
+    }
+
+    /// A part lies within the ciphertext, its channels and rows apart; gives its channels.
+    fn verify_tile(&self, tile: &Tile) -> Result<usize> {
+        let [channels, height, width] = self.input;
+        let [from, to] = tile.channels;
         check(
-            images == self.batch,
-            "the number of placed images",
-            images,
-            &format!("the batch of {}", self.batch),
-        )
+            from < to && to <= channels,
+            "the channels of a part",
+            format!("{from} to {to}"),
+            &format!("a range within 0 to {channels}"),
+        )?;
+        let [pitch, row] = tile.pitch;
+        let n = self.parameters.n;
+        range("the pitch of rows", row, width, n)?;
+        range("the pitch of channels", pitch, row.saturating_mul(height), n)?;
+        let end = (to - from - 1)
+            .saturating_mul(pitch)
+            .saturating_add((height - 1).saturating_mul(row) + width);
+        let last = tile.start.saturating_add(end);
+        range("the end of a part", last, 1, n)?;
+        Ok(to - from)
     }
 
     fn verify_keys(&self) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::prepared::Prepared;
 use crate::server::Output;
 use circuits::{ClientKeys, EvaluationKeys};
-use program::Op;
+use program::{Op, Tile};
 use rand::rngs::OsRng;
 use rand::{SeedableRng, TryRngCore};
 use rand_chacha::ChaCha20Rng;
@@ -118,11 +118,12 @@ impl Client {
                     expected: pixels.to_string(),
                 });
             }
-            if let Some(pixel) = image.iter().find(|p| !(0..=program.input_max).contains(*p)) {
+            let [min, max] = program.input_range;
+            if let Some(pixel) = image.iter().find(|p| !(min..=max).contains(*p)) {
                 return Err(Error::Image {
                     what: "a pixel",
                     found: pixel.to_string(),
-                    expected: format!("0 to {}", program.input_max),
+                    expected: format!("{min} to {max}"),
                 });
             }
         }
@@ -130,15 +131,16 @@ impl Client {
         let mut rng = system_rng();
         let seed = Seed::random(&mut rng);
         let count = images.len();
-        let mut images = images.iter();
         let ciphertexts = program
             .placement
             .iter()
             .enumerate()
-            .map(|(index, starts)| {
+            .map(|(index, tiles)| {
                 let mut coefficients = vec![0; params.n()];
-                for (&start, image) in starts.iter().zip(images.by_ref()) {
-                    coefficients[start..start + pixels].copy_from_slice(image);
+                for tile in tiles {
+                    if let Some(image) = images.get(tile.image) {
+                        place(image, program.input, tile, &mut coefficients);
+                    }
                 }
                 let message = params.encoder().coefficients(&coefficients);
                 bfv::encrypt(
@@ -195,5 +197,17 @@ impl Client {
             logits,
             margin_bits,
         })
+    }
+}
+
+/// Puts a part of an image of the given shape where it lies.
+fn place(image: &[i64], [_, height, width]: [usize; 3], tile: &Tile, out: &mut [i64]) {
+    let [from, to] = tile.channels;
+    for c in from..to {
+        for y in 0..height {
+            let start = tile.start + (c - from) * tile.pitch[0] + y * tile.pitch[1];
+            let row = &image[(c * height + y) * width..][..width];
+            out[start..start + width].copy_from_slice(row);
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::client::{Client, Decrypted};
 use crate::error::{Error, Result};
 use crate::prepared::layout_of;
 use crate::server::{Event, Held};
-use program::{Op, Type, ValueId};
+use program::{Op, Packed, Type, ValueId};
 use std::collections::BTreeMap;
 
 /// An exact network, to compare with. What it gives is `None` where a layer does not exist or takes another
@@ -23,11 +23,11 @@ pub trait Exact {
     /// Number of layers.
     fn layers(&self) -> usize;
 
-    /// What the linear group of `layer` makes of its inputs.
-    fn accumulate(&self, layer: usize, inputs: &[i64]) -> Option<Vec<i64>>;
+    /// What the linear group of `layer` makes of an image and of the outputs of the layers before it.
+    fn accumulate(&self, layer: usize, image: &[i64], outputs: &[Vec<i64>]) -> Option<Vec<i64>>;
 
-    /// What the table of `layer` makes of its accumulators; the last layer leaves them as they are.
-    fn activate(&self, layer: usize, accumulators: &[i64]) -> Option<Vec<i64>>;
+    /// What the table of `layer` makes of an accumulator; the last layer leaves it as it is.
+    fn activate(&self, layer: usize, accumulator: i64) -> Option<i64>;
 
     /// Largest accumulator that the table of `layer` was made for.
     fn bound(&self, layer: usize) -> i64;
@@ -84,6 +84,15 @@ pub struct LayerFindings {
     pub changes: BTreeMap<i64, u64>,
 }
 
+impl LayerFindings {
+    fn compare(&mut self, real: i64, exact: i64) {
+        self.values += 1;
+        if real != exact {
+            *self.changes.entry(real - exact).or_default() += 1;
+        }
+    }
+}
+
 /// Noise of one step's ciphertext.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepNoise {
@@ -101,32 +110,48 @@ pub struct StepNoise {
 pub struct Inspector<E> {
     client: Client,
     exact: E,
+    /// Names of the layers in order.
+    names: Vec<String>,
     layers: Vec<LayerFindings>,
     noise: Vec<StepNoise>,
-    /// Of each image at work, the exact outputs of every layer.
-    images: Vec<Vec<Vec<i64>>>,
+    images: Vec<Image>,
     /// Phases of the samples of each step of the run at work.
     phases: BTreeMap<ValueId, BTreeMap<usize, i64>>,
-    /// Of each image, what should enter the next layer, from what the last one really gave.
-    expected: Vec<Vec<i64>>,
-    /// Of each image, what entered the layer at work.
-    entered: Vec<Vec<i64>>,
-    layer: usize,
+}
+
+/// The integers of one image.
+struct Image {
+    pixels: Vec<i64>,
+    /// Outputs of every layer of the exact network.
+    exact: Vec<Vec<i64>>,
+    /// Outputs that the encrypted layers really gave, so far.
+    real: Vec<Vec<i64>>,
+    /// What the layer at work makes, exactly, of those; and what entered its table.
+    expected: Vec<i64>,
+    entered: Vec<i64>,
 }
 
 impl<E: Exact> Inspector<E> {
     /// An inspector of `client`'s runs.
     pub fn new(client: &Client, exact: E) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for step in &client.prepared().program().steps {
+            if !names.contains(&step.layer) {
+                names.push(step.layer.clone());
+            }
+        }
+        let named = |name: &String| LayerFindings {
+            name: name.clone(),
+            ..LayerFindings::default()
+        };
         Self {
             client: client.clone(),
             exact,
-            layers: Vec::new(),
+            layers: names.iter().map(named).collect(),
+            names,
             noise: Vec::new(),
             images: Vec::new(),
             phases: BTreeMap::new(),
-            expected: Vec::new(),
-            entered: Vec::new(),
-            layer: 0,
         }
     }
 
@@ -143,19 +168,24 @@ impl<E: Exact> Inspector<E> {
     /// Begins a run on the given images.
     ///
     /// # Errors
-    /// [`Error::Image`] if an image does not fit the exact network.
+    /// [`Error::Image`] if an image does not fit the exact network, or that has other layers.
     pub fn begin(&mut self, images: &[Vec<i64>]) -> Result<()> {
+        if self.names.len() != self.exact.layers() {
+            return Err(misfit("the number of layers"));
+        }
         self.images = images
             .iter()
-            .map(|image| self.exact_outputs(image))
-            .collect::<Result<_>>()?;
-        self.expected = images
-            .iter()
-            .map(|image| self.accumulate(0, image))
+            .map(|pixels| {
+                Ok(Image {
+                    pixels: pixels.clone(),
+                    exact: self.exact_outputs(pixels)?,
+                    real: Vec::new(),
+                    expected: Vec::new(),
+                    entered: Vec::new(),
+                })
+            })
             .collect::<Result<_>>()?;
         self.phases.clear();
-        self.entered.clear();
-        self.layer = 0;
         Ok(())
     }
 
@@ -167,29 +197,25 @@ impl<E: Exact> Inspector<E> {
         let &Event::End { step, value } = event else {
             return Ok(());
         };
-        match (&self.client.prepared().program().steps[step].op, value) {
+        let prepared = self.client.prepared().clone();
+        match (&prepared.program().steps[step].op, value) {
             (Op::ToSamples { .. }, Held::Samples(batch)) => {
                 let lwe = self.client.keys().lwe();
-                let t = *self.client.prepared().params().bfv().t();
-                let phases = self.coefficients_taken(step).into_iter();
-                let phases = phases.map(|k| (k, t.center(batch.phase(k, lwe)))).collect();
+                let taken = self.coefficients_taken(step).into_iter();
+                let phases = taken.map(|k| (k, batch.phase(k, lwe) as i64)).collect();
                 self.phases.insert(step, phases);
             }
             (
                 Op::Pack {
-                    sources, samples, ..
+                    sources, values, ..
                 },
                 _,
-            ) => {
-                let taken = samples
-                    .iter()
-                    .map(|&[source, at]| self.phases[&sources[source]][&at]);
-                let phases: Vec<i64> = taken.collect();
-                self.accumulators(step, &phases)?;
-            }
-            (Op::Table { .. }, Held::Ciphertext(value)) => {
-                if let Some(ct) = value.ciphertext() {
-                    self.activations(step, ct)?;
+            ) => self.accumulators(step, sources, values)?,
+            (Op::Table { value: packed, .. }, Held::Ciphertext(value)) => {
+                if let (Op::Pack { values, .. }, Some(ct)) =
+                    (&prepared.program().steps[*packed].op, value.ciphertext())
+                {
+                    self.activations(step, values, ct)?;
                 }
             }
             _ => {}
@@ -203,22 +229,41 @@ impl<E: Exact> Inspector<E> {
     /// # Errors
     /// [`Error::Image`] if the exact network has other layers.
     pub fn end(&mut self, decrypted: &Decrypted) -> Result<()> {
-        let layer = self.layer;
-        let mut findings = self.take_findings(layer, &self.last_layer());
-        for (image, logits) in decrypted.logits.iter().enumerate() {
-            let expected = &self.expected[image];
+        let layer = self.names.len() - 1;
+        self.enter(layer)?;
+        let findings = &mut self.layers[layer];
+        for (image, logits) in self.images.iter().zip(&decrypted.logits) {
             findings.slots += logits.len() as u64;
-            findings.wrong += logits.iter().zip(expected).filter(|(a, b)| a != b).count() as u64;
-            compare(&mut findings, logits, self.exact_layer(image, layer)?);
+            let differ = logits.iter().zip(&image.expected);
+            findings.wrong += differ.filter(|(a, b)| a != b).count() as u64;
+            for (&a, &b) in logits.iter().zip(&image.exact[layer]) {
+                findings.compare(a, b);
+            }
         }
-        self.layers[layer] = findings;
         Ok(())
     }
 
-    /// Name of the layer that gives the results.
-    fn last_layer(&self) -> String {
-        let last = self.client.prepared().program().steps.last();
-        last.map(|step| step.layer.clone()).unwrap_or_default()
+    fn layer_of(&self, step: usize) -> usize {
+        let name = &self.client.prepared().program().steps[step].layer;
+        let found = self.names.iter().position(|known| known == name);
+        found.expect("every step's layer is known")
+    }
+
+    /// The layer begins, if it has not yet: all layers before it have given their outputs.
+    fn enter(&mut self, layer: usize) -> Result<()> {
+        for image in &mut self.images {
+            if image.real.len() > layer {
+                continue;
+            }
+            let expected = self
+                .exact
+                .accumulate(layer, &image.pixels, &image.real)
+                .ok_or_else(|| misfit("a layer"))?;
+            image.entered = vec![0; expected.len()];
+            image.real.push(vec![0; expected.len()]);
+            image.expected = expected;
+        }
+        Ok(())
     }
 
     /// Coefficients of a batch of samples that the program packs.
@@ -227,104 +272,75 @@ impl<E: Exact> Inspector<E> {
         steps
             .filter_map(|step| match &step.op {
                 Op::Pack {
-                    sources,
-                    samples: taken,
-                    ..
-                } => Some((sources, taken)),
+                    sources, values, ..
+                } => Some((sources, values)),
                 _ => None,
             })
-            .flat_map(|(sources, taken)| taken.iter().map(|&[source, at]| (sources[source], at)))
+            .flat_map(|(sources, values)| {
+                let taken = values.iter().flat_map(|v| &v.3);
+                taken.map(|&[source, at]| (sources[source], at))
+            })
             .filter(|(source, _)| *source == samples)
             .map(|(_, at)| at)
             .collect()
     }
 
     /// The accumulators that a packing takes in, against those expected.
-    fn accumulators(&mut self, step: usize, phases: &[i64]) -> Result<()> {
-        let name = self.client.prepared().program().steps[step].layer.clone();
-        let mut findings = self.take_findings(self.layer, &name);
-        let bound = self.exact.bound(self.layer);
-        let per_image = self.expected.first().map_or(1, Vec::len).max(1);
-        self.entered = phases.chunks(per_image).map(<[i64]>::to_vec).collect();
-        self.entered.truncate(self.images.len());
-        for (entered, expected) in self.entered.iter().zip(&self.expected) {
-            if entered.len() != expected.len() {
-                return Err(misfit("a layer"));
-            }
-            for (&a, &b) in entered.iter().zip(expected) {
-                findings.noise.add(a - b);
-                findings.beyond_bound += u64::from(a.abs() > bound);
-            }
+    fn accumulators(&mut self, step: usize, sources: &[ValueId], values: &[Packed]) -> Result<()> {
+        let layer = self.layer_of(step);
+        self.enter(layer)?;
+        let (bound, t) = (self.exact.bound(layer), self.client.prepared().params().bfv().t());
+        for Packed(_, image, output, samples) in values {
+            let Some(image) = self.images.get_mut(*image) else {
+                continue; // a batch that is not full
+            };
+            let taken = samples.iter().map(|&[source, at]| self.phases[&sources[source]][&at]);
+            let entered = t.center(t.from_i64(taken.sum()));
+            let wanted = *image.expected.get(*output).ok_or_else(|| misfit("a layer"))?;
+            image.entered[*output] = entered;
+            self.layers[layer].noise.add(entered - wanted);
+            self.layers[layer].beyond_bound += u64::from(entered.abs() > bound);
         }
-        self.layers[self.layer] = findings;
         Ok(())
     }
 
     /// The slots that a table left, against the table's values for what entered it.
-    fn activations(&mut self, step: usize, ct: &bfv::Ciphertext) -> Result<()> {
-        let (layer, prepared) = (self.layer, self.client.prepared());
+    fn activations(&mut self, step: usize, values: &[Packed], ct: &bfv::Ciphertext) -> Result<()> {
+        let (layer, prepared) = (self.layer_of(step), self.client.prepared());
         let params = prepared.params();
         let bfv = params.bfv();
         let layout = layout_of(prepared.program(), params, step)?;
         let message = bfv::decrypt(bfv, self.client.keys().secret(), ct);
         let slots = bfv.encoder().slots_of(&message);
         let slots: Vec<i64> = slots.into_iter().map(|x| bfv.t().center(x)).collect();
-        let mut findings = self.take_findings(layer, "");
-        for (image, entered) in self.entered.iter().enumerate() {
-            let (from, count) = (image * entered.len(), entered.len());
-            let outputs = self.exact.activate(layer, entered);
-            let outputs = outputs.ok_or_else(|| misfit("a layer"))?;
-            for (slot, &found) in slots.iter().enumerate() {
-                let Some(&wanted) = layout
-                    .value_of(slot)
-                    .checked_sub(from)
-                    .and_then(|value| outputs.get(value))
-                else {
-                    continue;
-                };
-                findings.slots += 1;
-                findings.wrong += u64::from(found != wanted);
-            }
-            let real = &slots[from..from + count];
-            compare(&mut findings, real, self.exact_layer(image, layer)?);
-            self.expected[image] = self.accumulate(layer + 1, real)?;
+        let findings = &mut self.layers[layer];
+        for &Packed(slot, image, output, _) in values {
+            let Some(image) = self.images.get_mut(image) else {
+                continue;
+            };
+            let wanted = self.exact.activate(layer, image.entered[output]);
+            let wanted = wanted.ok_or_else(|| misfit("a layer"))?;
+            let copies = slots.iter().skip(slot).step_by(layout.values());
+            findings.slots += layout.copies() as u64;
+            findings.wrong += copies.filter(|&&found| found != wanted).count() as u64;
+            image.real[layer][output] = slots[slot];
+            findings.compare(slots[slot], image.exact[layer][output]);
         }
-        self.layers[layer] = findings;
-        self.layer += 1;
         Ok(())
-    }
-
-    fn accumulate(&self, layer: usize, inputs: &[i64]) -> Result<Vec<i64>> {
-        let found = self.exact.accumulate(layer, inputs);
-        found.ok_or_else(|| misfit("a layer"))
     }
 
     /// The exact outputs of every layer for one image.
     fn exact_outputs(&self, image: &[i64]) -> Result<Vec<Vec<i64>>> {
         let mut outputs: Vec<Vec<i64>> = Vec::new();
         for layer in 0..self.exact.layers() {
-            let inputs = outputs.last().map_or(image, Vec::as_slice);
-            let accumulators = self.accumulate(layer, inputs)?;
-            let made = self.exact.activate(layer, &accumulators);
+            let made = self.exact.accumulate(layer, image, &outputs);
+            let made = made.and_then(|accumulators| {
+                let activate = |&a: &i64| self.exact.activate(layer, a);
+                accumulators.iter().map(activate).collect::<Option<Vec<i64>>>()
+            });
             outputs.push(made.ok_or_else(|| misfit("a layer"))?);
         }
         Ok(outputs)
-    }
-
-    fn exact_layer(&self, image: usize, layer: usize) -> Result<&[i64]> {
-        let found = self.images[image].get(layer);
-        found
-            .map(Vec::as_slice)
-            .ok_or_else(|| misfit("the number of layers"))
-    }
-
-    /// Findings of a layer, taken out to be added to.
-    fn take_findings(&mut self, layer: usize, name: &str) -> LayerFindings {
-        if self.layers.len() <= layer {
-            self.layers.resize_with(layer + 1, LayerFindings::default);
-            self.layers[layer].name = name.to_owned();
-        }
-        std::mem::take(&mut self.layers[layer])
     }
 
     /// Measures the noise of a ciphertext, in the first run only: it takes long.
@@ -350,15 +366,6 @@ impl<E: Exact> Inspector<E> {
             measured_bits: size.log2_rms,
             margin_bits,
         });
-    }
-}
-
-fn compare(findings: &mut LayerFindings, real: &[i64], exact: &[i64]) {
-    findings.values += real.len() as u64;
-    for (a, b) in real.iter().zip(exact) {
-        if a != b {
-            *findings.changes.entry(a - b).or_default() += 1;
-        }
     }
 }
 

@@ -5,7 +5,8 @@ use crate::rehearse::rehearse;
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Layout, LoopParams, Needs, dense};
-use program::{Op, Program, Step};
+use circuits::coefficients::Kernel;
+use program::{Op, Program, Step, Term};
 use rlwe::ParamsSpec;
 use rlwe::bytes::{Fingerprint, fingerprint};
 use std::sync::{Arc, OnceLock};
@@ -164,11 +165,12 @@ fn action(
     })
 }
 
-/// Sum of squares of a factor's coefficients, by which a product's noise is predicted; of the zero
-/// factor 1, as the logarithm is taken.
-pub(crate) fn sum_of_squares(factor: &[i64]) -> f64 {
-    let sum: f64 = factor.iter().map(|&w| (w as f64).powi(2)).sum();
-    sum.max(1.0)
+/// The right factor of a product.
+pub(crate) fn kernel<'p>(program: &'p Program, term: &Term) -> Kernel<'p> {
+    Kernel {
+        weights: &program.constants[term.weights].values,
+        exponents: &program.constants[term.exponents].values,
+    }
 }
 
 /// Layout of a value in slots.

@@ -5,7 +5,8 @@
 //! keys halfway, nor claims a margin it does not have.
 
 use crate::error::Result;
-use crate::prepared::{Action, layout_of, sum_of_squares};
+use crate::prepared::{Action, kernel, layout_of};
+use circuits::coefficients::{Kernel, multiply};
 use circuits::pack::pack;
 use circuits::{Engine, LoopParams, Needs, Value, dense};
 use program::{Error, Op, Program, Type};
@@ -66,11 +67,12 @@ fn step(
     };
     Ok(Some(match (&step.op, action) {
         (Op::Input { .. }, _) => Value::dry(declared, engine.model().fresh()),
-        (Op::MulCoefficients { value, factor }, _) => {
-            let squares = sum_of_squares(&program.constants[*factor].values);
-            engine.mul_plain_sum(&[of(*value)], squares, 1, |_, _| {
-                unreachable!("a dry run makes no plaintexts")
-            })?
+        (Op::MulCoefficients { terms }, _) => {
+            let terms: Vec<(&Value, Kernel<'_>)> = terms
+                .iter()
+                .map(|term| (of(term.value), kernel(program, term)))
+                .collect();
+            multiply(engine, &terms)?
         }
         (Op::Pack { start_level, .. }, _) => {
             let layout = layout_of(program, params, index)?;

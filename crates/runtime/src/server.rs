@@ -2,10 +2,11 @@
 
 use crate::client::Input;
 use crate::error::{Error, Result};
-use crate::prepared::{Action, Prepared, layout_of, sum_of_squares};
+use crate::prepared::{Action, Prepared, kernel, layout_of};
+use circuits::coefficients::{Kernel, multiply};
 use circuits::pack::{Sample, pack};
 use circuits::{Engine, EvaluationKeys, Value};
-use program::{Op, Type};
+use program::{Op, Packed, Type};
 use rlwe::bytes::BytesError;
 use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
@@ -217,18 +218,17 @@ impl<'a> Server<'a> {
             (Op::Input { index }, _) => {
                 Value::encrypted(input.ciphertexts[*index].clone(), engine.model().fresh())
             }
-            (Op::MulCoefficients { value, factor }, _) => {
-                // Values have the factor 1, so the plaintext is multiplied by the unit 1.
-                let factor = constant(*factor);
-                let squares = sum_of_squares(factor);
-                engine.mul_plain_sum(&[ciphertext(*value)?], squares, 1, |_, _| {
-                    encoder.coefficients(factor)
-                })?
+            (Op::MulCoefficients { terms }, _) => {
+                let terms: Vec<(&Value, Kernel<'_>)> = terms
+                    .iter()
+                    .map(|term| Ok((ciphertext(term.value)?, kernel(program, term))))
+                    .collect::<Result<_>>()?;
+                multiply(engine, &terms)?
             }
             (Op::AddCoefficients { value, term, at }, _) => {
                 let mut coefficients = vec![0; params.bfv().n()];
-                for (&place, &value) in at.iter().zip(constant(*term)) {
-                    coefficients[place] += value;
+                for (&place, &value) in constant(*at).iter().zip(constant(*term).iter().cycle()) {
+                    coefficients[place as usize] += value;
                 }
                 let mut sum = ciphertext(*value)?.clone();
                 engine.add_plain_assign(&mut sum, || encoder.coefficients(&coefficients));
@@ -244,7 +244,7 @@ impl<'a> Server<'a> {
             (
                 Op::Pack {
                     sources,
-                    samples,
+                    values,
                     start_level,
                 },
                 _,
@@ -256,20 +256,16 @@ impl<'a> Server<'a> {
                         _ => Err(unsupported()),
                     })
                     .collect::<Result<_>>()?;
-                let samples: Vec<Sample<'_>> = samples
-                    .iter()
-                    .map(|&[source, coefficient]| Sample {
+                let layout = layout_of(program, params, index)?;
+                let mut samples: Vec<Vec<Sample<'_>>> = vec![Vec::new(); layout.values()];
+                for Packed(slot, _, _, sum) in values {
+                    let sum = sum.iter().map(|&[source, coefficient]| Sample {
                         batch: batches[source],
                         coefficient,
-                    })
-                    .collect();
-                pack(
-                    engine,
-                    params,
-                    layout_of(program, params, index)?,
-                    &samples,
-                    *start_level,
-                )?
+                    });
+                    samples[*slot] = sum.collect();
+                }
+                pack(engine, params, layout, &samples, *start_level)?
             }
             (Op::Table { value, .. }, Action::Table(lut)) => lut.apply(
                 engine,

@@ -5,8 +5,8 @@ use ring::Modulus;
 
 /// The polynomial of degree below `t` that takes `table(x)` at every `x` of `-bound ..= bound`.
 ///
-/// Coefficients in `[0, t)`, lowest first, `2 bound + 1` of them; `bound = (t - 1) / 2` is the whole
-/// of `Z_t`. Values of the table are taken modulo `t`.
+/// Coefficients in `[0, t)`, lowest first, `2 bound + 1` of them or up to 65,536; `bound = (t - 1) / 2` is the
+/// whole of `Z_t`. Values of the table are taken modulo `t`.
 ///
 /// # Errors
 /// [`Error::Shape`] if `bound` exceeds `(t - 1) / 2`.
@@ -19,13 +19,32 @@ pub fn interpolate(t: &Modulus, bound: i64, table: impl Fn(i64) -> i64) -> Resul
             expected: format!("0 to {half}"),
         });
     }
-    let values: Vec<u64> = (-bound..=bound).map(|x| t.from_i64(table(x))).collect();
-    if bound == half && t.value() == 65537 {
-        Ok(whole(t, &values))
-    } else {
-        Ok(newton(t, bound, values))
+    let values = |bound: i64| (-bound..=bound).map(|x| t.from_i64(table(x)));
+    if t.value() != 65537 || bound < FAST {
+        return Ok(newton(t, bound, values(bound).collect()));
     }
+    let mut out = if bound == half {
+        whole(t, &values(half).collect::<Vec<_>>())
+    } else {
+        // Points beyond the bound are free: with the right value at one of them the coefficient of x^(t-1),
+        // minus the sum of all values, vanishes.
+        let mut all: Vec<u64> = values(half - 1).collect();
+        let sum = all.iter().fold(0, |sum, &v| t.add(sum, v));
+        all.insert(0, t.neg(sum));
+        all.push(0);
+        let mut out = whole(t, &all);
+        out.pop();
+        out
+    };
+    while out.len() > 2 * bound as usize + 1 && out.last() == Some(&0) {
+        out.pop();
+    }
+    Ok(out)
 }
+
+/// Bound from which the whole of `Z_65537` is interpolated, in milliseconds, where differences take seconds. What
+/// that adds to the degree costs a few products of a table.
+const FAST: i64 = 24_000;
 
 /// Newton's forward differences: `f = sum_k D^k f(x_0)/k! (x - x_0) .. (x - x_0 - k + 1)`, then
 /// Horner's rule on the products. Quadratic, with additions for the most part.
@@ -141,6 +160,13 @@ mod tests {
             .chain([0, 1, -1, 32768, -32768])
         {
             assert_eq!(evaluate(&t, &whole, x), t.from_i64(table(x)), "x = {x}");
+        }
+        for bound in [FAST, 32767] {
+            let most = interpolate(&t, bound, table).unwrap();
+            assert_eq!(most.len(), 65536);
+            for x in (-bound..=bound).step_by(101).chain([0, bound]) {
+                assert_eq!(evaluate(&t, &most, x), t.from_i64(table(x)), "x = {x}");
+            }
         }
         assert!(interpolate(&t, 32769, table).is_err() && interpolate(&t, -1, table).is_err());
     }

@@ -7,6 +7,8 @@
     reason = "a module of several test binaries: none uses all of it, and tests may panic"
 )]
 
+pub mod conv;
+
 use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
 use circuits::lut::Shape;
 use circuits::{ClientKeys, Engine, EvaluationKeys, Layout, LoopParams, Value};

@@ -1,12 +1,14 @@
 //! Checks of single steps.
 
 use crate::error::{Error, Result};
-use crate::ir::{Form, Op, Program, Row, Shape, Step, Type, ValueId};
+use crate::ir::{Form, Op, Packed, Program, Row, Shape, Step, Term, Type, ValueId};
 
 /// Largest digit of a table's exponent: each power up to it is a ciphertext held during the table.
 const MAX_DIGIT: usize = 1 << 7;
 /// Most coefficients a shape may have room for: twice the whole of `Z_65537`.
 const MAX_ROOM: usize = 1 << 17;
+/// Most products, or samples, that are added up at once.
+const MAX_TERMS: usize = 1 << 10;
 /// Longest prediction for a step, in seconds.
 const MAX_SECONDS: f64 = 1e9;
 
@@ -45,7 +47,7 @@ impl Program {
         });
         let limit = self.constants.len();
         operand.or_else(|| {
-            let missing = op.constant().filter(|&constant| constant >= limit)?;
+            let missing = op.constants().into_iter().find(|&c| c >= limit)?;
             let found = format!("@{missing}");
             Some(("the constant", found, format!("less than @{limit}")))
         })
@@ -108,29 +110,27 @@ impl Program {
             Op::Input { index } => to("coefficients")
                 .or_else(|| below("the input", *index, self.placement.len()))
                 .or_else(|| self.input_level_problem(out)),
-            Op::MulCoefficients { value, factor } => from(*value, "coefficients")
-                .or_else(|| to("coefficients"))
-                .or_else(|| keeps_level(*value))
-                .or_else(|| {
-                    let len = self.constant_len(*factor);
-                    within("the number of coefficients of the factor", len, 1, n)
-                }),
+            Op::MulCoefficients { terms } => to("coefficients")
+                .or_else(|| within("the number of products", terms.len(), 1, MAX_TERMS))
+                .or_else(|| terms.iter().find_map(|term| self.term_problem(term, out))),
             Op::AddCoefficients { value, term, at } => from(*value, "coefficients")
                 .or_else(|| to("coefficients"))
                 .or_else(|| keeps_level(*value))
-                .or_else(|| size("the number of terms", at.len(), self.constant_len(*term)))
-                .or_else(|| all_below("a coefficient", at.iter().copied(), n)),
+                .or_else(|| match self.constant_len(*term) {
+                    1 => None,
+                    terms => size("the number of terms", terms, self.constant_len(*at)),
+                })
+                .or_else(|| self.places_problem("a coefficient", *at, n)),
             Op::ToSamples { value } => from(*value, "coefficients").or_else(|| to("samples")),
             Op::Pack {
                 sources,
-                samples,
+                values: packed,
                 start_level,
             } => sources
                 .iter()
                 .find_map(|&value| from(value, "samples"))
-                .or_else(|| all_below("a source", samples.iter().map(|s| s[0]), sources.len()))
-                .or_else(|| all_below("a coefficient", samples.iter().map(|s| s[1]), n))
                 .or_else(|| to("slots"))
+                .or_else(|| self.packed_problem(packed, sources.len(), values(out)))
                 .or_else(|| {
                     let limbs = self.parameters.q.len();
                     below("the level it starts at", *start_level, limbs)
@@ -139,8 +139,7 @@ impl Program {
                     let fewest = n / self.parameters.lwe_dimension;
                     within("the number of values", values(out), fewest, n)
                 })
-                .or_else(|| within("the number of samples", samples.len(), 0, values(out))),
-            Op::Table {
+,            Op::Table {
                 value,
                 polynomial,
                 shape,
@@ -178,6 +177,43 @@ impl Program {
                 .or_else(|| all_below("a class", rows.iter().map(|r| r.output), self.classes))
                 .or_else(|| all_below("an image", rows.iter().map(|r| r.image), self.batch)),
         }
+    }
+
+    fn term_problem(&self, term: &Term, out: Kind) -> Option<Problem> {
+        let len = self.constant_len(term.weights);
+        expect(self.kind(term.value), "coefficients", "the operand")
+            .or_else(|| self.level_problem(term.value, out, false))
+            .or_else(|| {
+                let most = self.parameters.n;
+                within("the number of weights of a product", len, 1, most)
+            })
+            .or_else(|| {
+                let exponents = self.constant_len(term.exponents);
+                size("the number of exponents", exponents, len)
+            })
+            .or_else(|| self.places_problem("an exponent", term.exponents, 2 * self.parameters.n))
+    }
+
+    /// Entries of a constant that are places below `limit`.
+    fn places_problem(&self, what: &'static str, id: usize, limit: usize) -> Option<Problem> {
+        let mut places = self.constants[id].values.iter();
+        let found = places.find(|place| !(0..limit as i64).contains(place))?;
+        Some((what, found.to_string(), format!("0 to {}", limit - 1)))
+    }
+
+    fn packed_problem(&self, packed: &[Packed], sources: usize, room: usize) -> Option<Problem> {
+        let samples = || packed.iter().flat_map(|p| &p.3);
+        let summed = packed.iter().map(|p| p.3.len()).max().unwrap_or(1);
+        all_below("a slot", packed.iter().map(|p| p.0), room)
+            .or_else(|| {
+                let twice = packed.windows(2).find(|pair| pair[0].0 >= pair[1].0)?;
+                let expected = format!("more than {}, the one before it", twice[0].0);
+                Some(("a slot in order", twice[1].0.to_string(), expected))
+            })
+            .or_else(|| all_below("an image", packed.iter().map(|p| p.1), self.batch))
+            .or_else(|| within("the number of samples of a value", summed, 0, MAX_TERMS))
+            .or_else(|| all_below("a source", samples().map(|s| s[0]), sources))
+            .or_else(|| all_below("a coefficient", samples().map(|s| s[1]), self.parameters.n))
     }
 
     /// The level of a value that is made from `value`.

@@ -1,0 +1,299 @@
+//! Chooses the form that each layer's values take on their way to the next layers.
+//!
+//! A dense layer that alone reads few values reads them from slots (`docs/adr/0003-dense-from-slots.md`).
+//! Everything else reads coefficients. How they lie there is a trade: zeros between rows spare windows
+//! at the border products of their own, and cost slots, which every packing and every table pays for.
+
+use crate::error::{Error, Result};
+use crate::linear::{products, zeros_wanted};
+use crate::raster::{Raster, Ring};
+use circuits::{Layout, pack};
+use network::{IntNetwork, Layer, Linear, Shape, Source};
+use program::Row;
+
+/// Seconds of one product on coefficients and of the samples taken from it, measured at `N = 2^15` at the end of
+/// the chain, one thread.
+const PRODUCT_SECONDS: f64 = 2.5e-3;
+
+/// How a layer's values leave its table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Form {
+    /// In slots, image after image.
+    Slots(Layout),
+    /// As coefficients.
+    Coefficients(Placing),
+}
+
+/// How the values of a tensor lie in ciphertexts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Placing {
+    pub(crate) ring: Ring,
+    pub(crate) raster: Raster,
+    /// Shape of a whole image.
+    pub(crate) shape: Shape,
+    /// Images and channels of one ciphertext.
+    pub(crate) images: usize,
+    pub(crate) channels: usize,
+}
+
+/// What lies in one ciphertext: each value's position, and which it is.
+pub(crate) struct Part {
+    pub(crate) images: std::ops::Range<usize>,
+    pub(crate) channels: std::ops::Range<usize>,
+    pub(crate) values: Vec<(usize, Row)>,
+}
+
+impl Placing {
+    /// The ciphertexts of a batch.
+    pub(crate) fn parts(&self, batch: usize) -> Vec<Part> {
+        let [channels, height, width] = self.shape;
+        let mut parts = Vec::new();
+        for first_image in (0..batch).step_by(self.images) {
+            for first in (0..channels).step_by(self.channels) {
+                let images = first_image..(first_image + self.images).min(batch);
+                let own = first..(first + self.channels).min(channels);
+                let mut values = Vec::new();
+                for image in images.clone() {
+                    for c in own.clone() {
+                        for y in 0..height {
+                            for x in 0..width {
+                                let place = [c - first, y, x];
+                                let position = self.raster.position(image - first_image, place);
+                                let output = (c * height + y) * width + x;
+                                values.push((position, Row { image, output }));
+                            }
+                        }
+                    }
+                }
+                parts.push(Part {
+                    images,
+                    channels: own,
+                    values,
+                });
+            }
+        }
+        parts
+    }
+}
+
+/// A layer's readers: the layer and the map.
+type Reader<'n> = (&'n Layer, &'n Linear);
+
+pub(crate) fn readers(network: &IntNetwork, source: Source) -> Vec<Reader<'_>> {
+    let terms = network.layers.iter().flat_map(|layer| {
+        let own = layer.terms.iter().filter(move |term| term.source == source);
+        own.map(move |term| (layer, &term.linear))
+    });
+    terms.collect()
+}
+
+/// Forms of the values of a batch.
+pub(crate) struct Forms {
+    pub(crate) input: Placing,
+    /// By layer, but for the last.
+    pub(crate) layers: Vec<Form>,
+}
+
+impl Forms {
+    /// Chooses them. `seconds(layer, form)` is what it costs to bring one ciphertext of a layer's
+    /// accumulators into a form.
+    ///
+    /// # Errors
+    /// [`Error::Layer`] and [`Error::Batch`] for what has no room.
+    pub(crate) fn choose(
+        network: &IntNetwork,
+        batch: usize,
+        [slots, dimension]: [usize; 2],
+        mut seconds: impl FnMut(usize, &Form) -> Result<f64>,
+    ) -> Result<Self> {
+        let shapes = network.shapes()?;
+        let place = Places {
+            slots,
+            fewest: pack::min_values(slots, dimension),
+            batch,
+        };
+        let input = place.input(network)?;
+        let mut layers = Vec::new();
+        for (index, layer) in network.layers.iter().enumerate() {
+            if layer.lut.is_none() {
+                continue;
+            }
+            let readers = readers(network, Source::Layer(index));
+            let mut best: Option<(f64, Form)> = None;
+            let mut last = place.no_room(layer, shapes[index]);
+            for form in place.candidates(shapes[index], &readers)? {
+                let count = form.parts(batch);
+                let cost = match seconds(index, &form) {
+                    Ok(seconds) => seconds * count as f64 + form.reading_seconds(&readers, batch),
+                    Err(error) => {
+                        last = error;
+                        continue;
+                    }
+                };
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, form));
+                }
+            }
+            layers.push(best.map(|(_, form)| form).ok_or(last)?);
+        }
+        Ok(Self { input, layers })
+    }
+}
+
+impl Form {
+    /// Layout of the slots of one ciphertext.
+    pub(crate) fn layout(&self, slots: usize) -> Result<Layout> {
+        Ok(match self {
+            Self::Slots(layout) => *layout,
+            Self::Coefficients(placing) => Layout::new(slots, placing.ring.len())?,
+        })
+    }
+
+    /// Number of ciphertexts.
+    fn parts(&self, batch: usize) -> usize {
+        match self {
+            Self::Slots(_) => 1,
+            Self::Coefficients(p) => {
+                batch.div_ceil(p.images) * p.shape[0].div_ceil(p.channels)
+            }
+        }
+    }
+
+    /// Seconds that the readers take.
+    fn reading_seconds(&self, readers: &[Reader<'_>], batch: usize) -> f64 {
+        let products: usize = match self {
+            Self::Slots(layout) => readers
+                .iter()
+                .map(|(layer, _)| (batch * layer.bias.len()).div_ceil(layout.copies()))
+                .sum(),
+            Self::Coefficients(p) => {
+                let room = match p.images {
+                    1 => p.ring.len(),
+                    _ => p.raster.pitch[0],
+                };
+                let each = readers
+                    .iter()
+                    .map(|(_, linear)| products(linear, p.shape, &p.raster, room)[0]);
+                each.sum::<usize>() * batch.div_ceil(p.images)
+            }
+        };
+        products as f64 * PRODUCT_SECONDS
+    }
+}
+
+/// What places depend on.
+struct Places {
+    slots: usize,
+    /// Fewest values of a layout.
+    fewest: usize,
+    batch: usize,
+}
+
+impl Places {
+    fn no_room(&self, layer: &Layer, shape: Shape) -> Error {
+        Error::Layer {
+            layer: layer.name.clone(),
+            what: "the size of one channel that enters a table",
+            found: (shape[1] * shape[2]).to_string(),
+            expected: format!("at most {}", self.slots),
+        }
+    }
+
+    /// Where images lie that the client encrypts: with all the zeros that windows want, and as many
+    /// kernels side by side as there is room for.
+    fn input(&self, network: &IntNetwork) -> Result<Placing> {
+        let shape = network.input.shape;
+        let readers = readers(network, Source::Input);
+        let zeros = wanted(shape, &readers);
+        let ring = Ring::full(self.slots);
+        let placing = self.in_ring(shape, zeros, ring, &readers);
+        placing.ok_or_else(|| Error::Layer {
+            layer: readers.first().map_or(String::new(), |r| r.0.name.clone()),
+            what: "the size of one channel of the input",
+            found: (shape[1] * shape[2]).to_string(),
+            expected: format!("at most {} with the zeros around it", self.slots),
+        })
+    }
+
+    /// The most that a ring holds of a tensor.
+    fn in_ring(
+        &self,
+        shape: Shape,
+        zeros: [usize; 2],
+        ring: Ring,
+        readers: &[Reader<'_>],
+    ) -> Option<Placing> {
+        let fits = |channels: usize, images: usize, spread: usize| {
+            let raster = Raster::new([channels, shape[1], shape[2]], zeros).spread(spread);
+            (raster.span(images) <= ring.len()).then_some(raster)
+        };
+        // Fewest ciphertexts of equal numbers of channels.
+        let count = (1..=shape[0]).find(|&count| fits(shape[0].div_ceil(count), 1, 0).is_some())?;
+        let channels = shape[0].div_ceil(count);
+        let raster = fits(channels, 1, 0)?;
+        // Several images leave room beside each for the kernels of those readers that take most.
+        let beside = readers.iter().map(|(layer, linear)| {
+            let [_, distance] = products(linear, shape, &raster, 0);
+            distance * layer.bias.len()
+        });
+        let beside = beside.max().unwrap_or(0);
+        if count > 1 || self.batch == 1 {
+            return Some(Placing {
+                ring,
+                raster,
+                shape,
+                images: 1,
+                channels,
+            });
+        }
+        let most = |spread: usize| (1..=self.batch).rev().find(|&i| fits(channels, i, spread).is_some());
+        let spread = if most(beside) == most(0) { beside } else { 0 };
+        let images = most(spread)?;
+        Some(Placing {
+            ring,
+            raster: fits(channels, images, spread)?,
+            shape,
+            images,
+            channels,
+        })
+    }
+
+    fn candidates(&self, shape: Shape, readers: &[Reader<'_>]) -> Result<Vec<Form>> {
+        let mut forms = Vec::new();
+        let values: usize = shape.iter().product::<usize>() * self.batch;
+        if let [(layer, Linear::Dense(_))] = readers
+            && layer.terms.len() == 1
+            && values.next_power_of_two() < self.slots
+        {
+            let room = values.next_power_of_two().max(self.fewest);
+            forms.push(Form::Slots(Layout::new(self.slots, room)?));
+        }
+        let [rows, columns] = wanted(shape, readers);
+        let mut tried = Vec::new();
+        for zeros in [[0, 0], [0, columns], [rows, 0], [rows, columns]] {
+            if tried.contains(&zeros) {
+                continue;
+            }
+            tried.push(zeros);
+            let mut room = self.fewest;
+            while room <= self.slots {
+                let ring = Ring::of(Layout::new(self.slots, room)?);
+                if let Some(placing) = self.in_ring(shape, zeros, ring, readers) {
+                    let single = placing.channels == shape[0] && placing.images >= self.batch;
+                    forms.push(Form::Coefficients(placing));
+                    if single {
+                        break;
+                    }
+                }
+                room *= 2;
+            }
+        }
+        Ok(forms)
+    }
+}
+
+/// The zeros that every reader's windows want.
+fn wanted(shape: Shape, readers: &[Reader<'_>]) -> [usize; 2] {
+    let zeros = readers.iter().map(|(_, linear)| zeros_wanted(linear, shape));
+    zeros.fold([0, 0], |a, b| [a[0].max(b[0]), a[1].max(b[1])])
+}
