@@ -1,210 +1,160 @@
-//! Every test that a network from a file must pass.
+//! Every test that a network must pass, and the shapes that come of it.
+
+use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::linear::{Conv, Linear};
-use crate::model::{FORMAT, Input, IntNetwork, Layer};
+use crate::input::Input;
+use crate::model::{IntNetwork, Layer, Source};
+use crate::place::{MAX_LEN, MAX_VALUE, Place, Shape, product};
 
-/// Weights, biases, bounds and activations lie below `t / 2` for `t = 65537`.
-const MAX_VALUE: i64 = 32_767;
-/// A side, channel count, kernel count or padding.
-const MAX_SIDE: usize = 1 << 15;
-/// Numbers in one list. Accumulators are then below 2^(15 + 15 + 26), far inside `i64`.
-const MAX_LEN: usize = 1 << 26;
 const MAX_LAYERS: usize = 4096;
+/// With at most 2^26 products of 30 bits in each of 2^6 terms, accumulators stay far inside `i64`.
+const MAX_TERMS: usize = 64;
 
 impl IntNetwork {
-    /// Checks shapes, lengths, ranges and tables.
+    /// Checks shapes, lengths, ranges, sources and tables.
     ///
     /// # Errors
-    /// The first failure, naming the layer, what was found and what was expected.
+    /// The first failure, naming the place, what was found and what was expected.
     pub fn check(&self) -> Result<()> {
-        if self.format != FORMAT {
-            return Err(Error::Format {
-                found: self.format.clone(),
-                expected: FORMAT,
-            });
-        }
-        if !(1..=MAX_LAYERS).contains(&self.layers.len()) {
-            return Err(Error::LayerCount {
-                found: self.layers.len(),
-                max: MAX_LAYERS,
-            });
-        }
+        self.shapes().map(drop)
+    }
+
+    /// Shape of each layer's output: channels, height, width. Checks the network on the way.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub fn shapes(&self) -> Result<Vec<Shape>> {
+        let whole = Place("network".to_owned());
+        whole.count("the number of layers", self.layers.len(), 1, MAX_LAYERS)?;
+        self.check_names()?;
         check_input(&self.input)?;
-        let mut shape = Shape::Image(self.input.shape);
+        let mut shapes = vec![self.input.shape];
+        let mut values = product(&self.input.shape);
+        for layer in &self.layers {
+            let shape = check_terms(layer, &shapes)?;
+            let place = Place(format!("layer {}", layer.name));
+            place.list("bias", &layer.bias, &[shape[0]])?;
+            place.values("a bias", &layer.bias, -MAX_VALUE, MAX_VALUE)?;
+            place.positive("scale", layer.scale)?;
+            check_table(layer, shapes.len() == self.layers.len(), &place)?;
+            values = values.saturating_add(product(&shape));
+            whole.count("the number of values", values, 1, MAX_LEN)?;
+            shapes.push(shape);
+        }
+        self.check_readers()?;
+        shapes.remove(0);
+        Ok(shapes)
+    }
+
+    fn check_names(&self) -> Result<()> {
+        let mut numbers = HashMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
-            let last = index + 1 == self.layers.len();
-            shape = check_layer(layer, &shape)?;
-            check_table(layer, self.input.max, last)?;
+            if let Some(first) = numbers.insert(&layer.name, index + 1) {
+                return Err(Error::Name {
+                    name: layer.name.clone(),
+                    first,
+                    second: index + 1,
+                });
+            }
         }
         Ok(())
     }
-}
 
-/// What flows between two layers. A dense layer takes an image as the list of its numbers.
-enum Shape {
-    Image([usize; 3]),
-    List(usize),
-}
-
-impl Shape {
-    fn len(&self) -> usize {
-        match self {
-            Self::Image(sides) => product(sides),
-            Self::List(len) => *len,
+    /// Every layer but the last is read.
+    fn check_readers(&self) -> Result<()> {
+        let mut read = vec![false; self.layers.len()];
+        for term in self.layers.iter().flat_map(|layer| &layer.terms) {
+            if let Source::Layer(index) = term.source {
+                read[index] = true;
+            }
         }
-    }
-
-    fn words(&self) -> String {
-        match self {
-            Self::Image([c, h, w]) => format!("{c} channels of {h}x{w}"),
-            Self::List(len) => format!("{len} numbers"),
+        read.pop();
+        match self.layers.iter().zip(read).find(|(_, read)| !read) {
+            None => Ok(()),
+            Some((layer, _)) => Err(Error::Unread {
+                layer: layer.name.clone(),
+            }),
         }
-    }
-}
-
-/// Product that stops at the largest number instead of wrapping.
-fn product(sides: &[usize]) -> usize {
-    sides.iter().fold(1, |len, &side| len.saturating_mul(side))
-}
-
-/// Names the place of an error.
-struct Place(String);
-
-impl Place {
-    fn range(&self, what: &'static str, found: i64, min: i64, max: i64) -> Result<()> {
-        if (min..=max).contains(&found) {
-            return Ok(());
-        }
-        Err(Error::Range {
-            place: self.0.clone(),
-            what,
-            found,
-            min,
-            max,
-        })
-    }
-
-    fn side(&self, what: &'static str, found: usize, min: usize) -> Result<()> {
-        let found = i64::try_from(found).unwrap_or(i64::MAX);
-        self.range(what, found, min as i64, MAX_SIDE as i64)
-    }
-
-    /// `list` has as many entries as the product of `sides`, each at most [`MAX_SIDE`].
-    fn list(&self, what: &'static str, list: &[i64], sides: &[usize]) -> Result<()> {
-        let expected = product(sides);
-        if list.len() != expected {
-            return Err(Error::Length {
-                place: self.0.clone(),
-                what,
-                found: list.len(),
-                expected,
-            });
-        }
-        self.len(what, expected)
-    }
-
-    fn len(&self, what: &'static str, len: usize) -> Result<()> {
-        let found = i64::try_from(len).unwrap_or(i64::MAX);
-        self.range(what, found, 1, MAX_LEN as i64)
-    }
-
-    fn values(&self, what: &'static str, values: &[i64], min: i64, max: i64) -> Result<()> {
-        values
-            .iter()
-            .try_for_each(|&value| self.range(what, value, min, max))
     }
 }
 
 fn check_input(input: &Input) -> Result<()> {
     let place = Place("input".to_owned());
     for side in input.shape {
-        place.side("a side", side, 1)?;
+        place.side("a side", side)?;
     }
-    place.len("its size", product(&input.shape))?;
-    place.range("max", input.max, 1, MAX_VALUE)?;
-    if !(input.scale.is_finite() && input.scale > 0.0) {
-        return Err(Error::NotPositive {
-            place: place.0,
-            what: "scale",
-            found: input.scale,
-        });
+    place.count("its size", product(&input.shape), 1, MAX_LEN)?;
+    place.range("min", input.min, -MAX_VALUE, MAX_VALUE - 1)?;
+    place.range("max", input.max, input.min + 1, MAX_VALUE)?;
+    place.positive("scale", input.scale)?;
+    for (what, list) in [("mean", &input.mean), ("std", &input.std)] {
+        if !list.is_empty() && list.len() != input.shape[0] {
+            return Err(place.length(what, list.len(), input.shape[0]));
+        }
+    }
+    for &std in &input.std {
+        place.positive("a std", std)?;
+    }
+    for &mean in &input.mean {
+        place.real("a mean", mean, mean.is_finite(), "a finite number")?;
     }
     Ok(())
 }
 
-fn check_layer(layer: &Layer, given: &Shape) -> Result<Shape> {
-    let place = Place(format!("layer {}", layer.name));
-    let (taken, result) = match &layer.linear {
-        Linear::Conv(conv) => (
-            Shape::Image([conv.channels, conv.input[0], conv.input[1]]),
-            check_conv(conv, &place)?,
-        ),
-        Linear::Dense(dense) => {
-            place.len("inputs", dense.inputs)?;
-            place.len("outputs", dense.outputs)?;
-            place.list("weights", &dense.weights, &[dense.outputs, dense.inputs])?;
-            place.list("bias", &dense.bias, &[dense.outputs])?;
-            (Shape::List(dense.inputs), Shape::List(dense.outputs))
-        }
-    };
-    let fits = match (&taken, given) {
-        (Shape::Image(taken), Shape::Image(given)) => taken == given,
-        _ => taken.len() == given.len(),
-    };
-    if !fits {
-        return Err(Error::Shape {
-            layer: layer.name.clone(),
-            found: taken.words(),
-            expected: given.words(),
-        });
-    }
-    place.values("a weight", layer.linear.weights(), -MAX_VALUE, MAX_VALUE)?;
-    place.values("a bias", layer.linear.bias(), -MAX_VALUE, MAX_VALUE)?;
-    Ok(result)
-}
-
-fn check_conv(conv: &Conv, place: &Place) -> Result<Shape> {
-    place.side("channels", conv.channels, 1)?;
-    place.side("kernels", conv.kernels, 1)?;
-    place.side("stride", conv.stride, 1)?;
-    place.side("padding", conv.padding, 0)?;
-    for axis in [0, 1] {
-        let (side, kernel) = (conv.input[axis], conv.kernel[axis]);
-        place.side("an input side", side, 1)?;
-        let padded = (side + 2 * conv.padding) as i64;
-        place.side("a kernel side", kernel, 1)?;
-        place.range("a kernel side", kernel as i64, 1, padded)?;
-    }
-    let [rows, columns] = conv.kernel;
-    place.list(
-        "weights",
-        &conv.weights,
-        &[conv.kernels, conv.channels, rows, columns],
+/// The shape that all terms of a layer give, from those of its sources.
+fn check_terms(layer: &Layer, sources: &[Shape]) -> Result<Shape> {
+    let single = layer.terms.len() == 1;
+    Place(format!("layer {}", layer.name)).count(
+        "the number of terms",
+        layer.terms.len(),
+        1,
+        MAX_TERMS,
     )?;
-    place.list("bias", &conv.bias, &[conv.kernels])?;
-    let [out_rows, out_columns] = conv.output();
-    let (taken, result) = (
-        [conv.channels, conv.input[0], conv.input[1]],
-        [conv.kernels, out_rows, out_columns],
-    );
-    place.len("its input", product(&taken))?;
-    place.len("its output", product(&result))?;
-    Ok(Shape::Image(result))
+    let mut common = None;
+    for (index, term) in layer.terms.iter().enumerate() {
+        let place = Place(if single {
+            format!("layer {}", layer.name)
+        } else {
+            format!("layer {}, term {}", layer.name, index + 1)
+        });
+        let number = usize::from(term.source);
+        place.count("its source", number, 0, sources.len() - 1)?;
+        let shape = term.linear.check(sources[number], &place)?;
+        place.values("a weight", term.linear.weights(), -MAX_VALUE, MAX_VALUE)?;
+        let expected = *common.get_or_insert(shape);
+        if shape != expected {
+            return Err(place.terms(shape, expected));
+        }
+    }
+    Ok(common.expect("a layer has at least one term"))
 }
 
-fn check_table(layer: &Layer, max: i64, last: bool) -> Result<()> {
-    let place = Place(format!("layer {}", layer.name));
+fn check_table(layer: &Layer, last: bool, place: &Place) -> Result<()> {
     place.range("bound", layer.bound, 1, MAX_VALUE)?;
-    match (&layer.lut, last) {
-        (Some(lut), false) => {
-            place.list("the table", &lut.values, &[2 * layer.bound as usize + 1])?;
-            place.values("a table value", &lut.values, 0, max)
+    let lut = match (&layer.lut, last) {
+        (Some(lut), false) => lut,
+        (None, true) => return Ok(()),
+        _ => {
+            return Err(Error::Table {
+                layer: layer.name.clone(),
+                last,
+            });
         }
-        (None, true) => Ok(()),
-        _ => Err(Error::Table {
-            layer: layer.name.clone(),
-            last,
-        }),
+    };
+    let runs = lut.starts.len();
+    place.count(
+        "the number of runs of the table",
+        runs,
+        1,
+        2 * MAX_VALUE as usize + 1,
+    )?;
+    place.list("the list of values of the table", &lut.values, &[runs])?;
+    place.values("a value of the table", &lut.values, -MAX_VALUE, MAX_VALUE)?;
+    let (mut least, mut most) = (-layer.bound, -layer.bound);
+    for &start in &lut.starts {
+        place.range("a start of the table", start, least, most)?;
+        (least, most) = (start + 1, layer.bound);
     }
+    Ok(())
 }

@@ -25,19 +25,10 @@ pub enum Error {
         expected: &'static str,
     },
 
-    /// A network without layers, or with more than any checked one has.
-    #[error("the network has {found} layers, expected 1 to {max}")]
-    LayerCount {
-        /// Layers in the file.
-        found: usize,
-        /// Most layers allowed.
-        max: usize,
-    },
-
-    /// A number of the network lies outside its range.
-    #[error("{place}: {what} is {found}, expected {min} to {max}")]
+    /// A number lies outside its range.
+    #[error("{place}: {what} is {found}, expected {}", range(*min, *max))]
     Range {
-        /// `input`, or `layer NAME`.
+        /// `network`, `input`, `layer NAME` or `layer NAME, term NUMBER`.
         place: String,
         /// Which number.
         what: &'static str,
@@ -52,7 +43,7 @@ pub enum Error {
     /// A list has the wrong number of entries.
     #[error("{place}: {what} has {found} entries, expected {expected}")]
     Length {
-        /// `input`, or `layer NAME`.
+        /// As in [`Error::Range`].
         place: String,
         /// Which list.
         what: &'static str,
@@ -62,26 +53,72 @@ pub enum Error {
         expected: usize,
     },
 
-    /// A layer takes another shape than the one before it gives.
-    #[error("layer {layer}: takes {found}, but is given {expected}")]
-    Shape {
-        /// Layer that takes the shape.
-        layer: String,
-        /// Shape it declares.
-        found: String,
-        /// Shape it is given.
-        expected: String,
-    },
-
-    /// A real number that must be positive and finite is not.
-    #[error("{place}: {what} is {found}, expected a positive number")]
-    NotPositive {
-        /// `input`, or `noise of layer NAME`.
+    /// A real number is not what it must be.
+    #[error("{place}: {what} is {found}, expected {expected}")]
+    Real {
+        /// As in [`Error::Range`], or `noise of layer NAME`.
         place: String,
         /// Which number.
         what: &'static str,
         /// Its value.
         found: f64,
+        /// What it must be.
+        expected: &'static str,
+    },
+
+    /// A term takes another shape than its source has.
+    #[error("{place}: takes {found}, but is given {expected}")]
+    Shape {
+        /// As in [`Error::Range`].
+        place: String,
+        /// What it takes.
+        found: String,
+        /// Shape of its source.
+        expected: String,
+    },
+
+    /// The terms of a layer give different shapes.
+    #[error("{place}: gives {found}, but the first term gives {expected}")]
+    Terms {
+        /// As in [`Error::Range`].
+        place: String,
+        /// Shape of this term.
+        found: String,
+        /// Shape of the layer's first term.
+        expected: String,
+    },
+
+    /// Groups that do not divide channels and kernels.
+    #[error(
+        "{place}: has {found} groups, expected a divisor of {channels} channels and {kernels} kernels"
+    )]
+    Groups {
+        /// As in [`Error::Range`].
+        place: String,
+        /// Groups found.
+        found: usize,
+        /// Channels of the source.
+        channels: usize,
+        /// Kernels.
+        kernels: usize,
+    },
+
+    /// Two layers have one name.
+    #[error("layers {first} and {second} are both named {name:?}, expected a name for each")]
+    Name {
+        /// The name.
+        name: String,
+        /// Number of the first one, counted from 1.
+        first: usize,
+        /// Number of the second one.
+        second: usize,
+    },
+
+    /// A layer that is not the last one and that no term reads.
+    #[error("layer {layer}: read by no term, expected at least 1: only the last layer is a result")]
+    Unread {
+        /// The layer.
+        layer: String,
     },
 
     /// Every layer but the last ends in a table, and the last does not.
@@ -93,12 +130,28 @@ pub enum Error {
         last: bool,
     },
 
-    /// Evaluation was asked to continue from a layer that is not there.
+    /// A layer was asked for that is not there.
     #[error("layer {found} does not exist, the network has {layers}")]
     NoSuchLayer {
-        /// Index asked for.
+        /// Index asked for, counted from 0.
         found: usize,
         /// Number of layers.
         layers: usize,
     },
+
+    /// The caller asked for an end.
+    #[error("the evaluation was stopped after {done} of {images} images")]
+    Stopped {
+        /// Images done.
+        done: usize,
+        /// Images in all.
+        images: usize,
+    },
+}
+
+fn range(min: i64, max: i64) -> String {
+    if min == max {
+        return min.to_string();
+    }
+    format!("{min} to {max}")
 }

@@ -1,25 +1,39 @@
 //! Networks of exact integers.
 //!
-//! An [`IntNetwork`] alternates *linear groups* (a convolution or a dense layer, accumulating into
-//! bounded integers) with *tables* ([`Lut`]: activation and requantisation in one). Its
-//! [`evaluate`](IntNetwork::evaluate) is the oracle of the whole project: what an encrypted run
-//! decrypts to is compared with it integer by integer. [`evaluate_noisy`](IntNetwork::evaluate_noisy)
-//! adds the rounding noise that an encrypted run has before each table.
+//! An [`IntNetwork`] is a graph of layers. Each adds up linear maps ([`Conv`], [`Dense`], [`Window`])
+//! of earlier ones into bounded integers, and puts them through a table ([`Lut`]: activation and
+//! requantisation in one). `docs/int-network.md` defines both the file and its meaning.
 //!
-//! Invariant: [`IntNetwork::check`] holds for every network that [`IntNetwork::from_json`] returns,
-//! and then no accumulator can leave the range of `i64`. This crate uses nothing of ours.
+//! An [`Evaluator`] computes it: what an encrypted run decrypts to is compared with that integer by
+//! integer. It can add the rounding noise that an encrypted run has before each table, and evaluates
+//! single images or [batches](Evaluator::evaluate_batch).
+//!
+//! Invariant: [`IntNetwork::check`] holds for every network that [`IntNetwork::from_json`] returns
+//! and for every one that has an [`Evaluator`], and then no accumulator can leave the range of `i64`.
+//! This crate uses nothing of ours.
 
+mod batch;
 mod check;
 mod error;
-mod evaluate;
+mod evaluator;
+mod input;
 mod linear;
+mod lut;
 mod model;
 mod noise;
+mod patches;
+mod place;
+mod shape;
 #[cfg(test)]
 mod tests;
+mod worst_case;
 
+pub use batch::{Batch, LayerStatistics, Simulation};
 pub use error::{Error, Result};
-pub use evaluate::{LayerTrace, Trace};
-pub use linear::{Conv, Dense, Linear};
-pub use model::{FORMAT, Input, IntNetwork, Layer, Lut};
+pub use evaluator::{Evaluator, LayerTrace, Trace};
+pub use input::Input;
+pub use linear::{Conv, Dense, Linear, Sliding, Window};
+pub use lut::Lut;
+pub use model::{FORMAT, IntNetwork, Layer, Source, Term};
 pub use noise::NoiseModel;
+pub use place::Shape;

@@ -1,10 +1,8 @@
-//! Linear groups: accumulation without any rounding.
+//! Linear maps: what a term makes of its source, without any rounding.
 
 use serde::{Deserialize, Serialize};
 
-const FITS: &str = "accumulators of a checked network fit in 64 bits";
-
-/// A linear map with bias.
+/// A linear map without bias.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Linear {
@@ -12,181 +10,129 @@ pub enum Linear {
     Conv(Conv),
     /// Matrix times vector.
     Dense(Dense),
+    /// One kernel over every channel by itself.
+    Window(Window),
 }
 
 /// Two-dimensional convolution (cross-correlation, as in every machine-learning library).
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Conv {
-    /// Input channels.
-    pub channels: usize,
     /// Kernels, which are the output channels.
     pub kernels: usize,
+    /// Channels of the source.
+    pub channels: usize,
+    /// Groups of channels and of kernels; a kernel sees the channels of its own group.
+    pub groups: usize,
     /// Kernel height and width.
     pub kernel: [usize; 2],
-    /// Step between windows, the same in both directions.
-    pub stride: usize,
-    /// Zeros added on each side.
-    pub padding: usize,
-    /// Input height and width, without the padding.
-    pub input: [usize; 2],
-    /// Weights in the order kernel, channel, row, column.
+    /// Step between windows, down and across.
+    pub stride: [usize; 2],
+    /// Step between the rows and between the columns of a window.
+    pub dilation: [usize; 2],
+    /// Zeros added at top, left, bottom, right; rows or columns cut off where negative.
+    pub pads: [i64; 4],
+    /// Weights in the order kernel, channel of the group, row, column.
     pub weights: Vec<i64>,
-    /// One bias per kernel.
-    pub bias: Vec<i64>,
 }
 
 /// Matrix times vector.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Dense {
-    /// Length of the input.
+    /// Numbers in the source, in the order channel, row, column.
     pub inputs: usize,
-    /// Length of the output.
+    /// Numbers in the result.
     pub outputs: usize,
     /// Weights, one row per output.
     pub weights: Vec<i64>,
-    /// One bias per output.
-    pub bias: Vec<i64>,
+}
+
+/// One kernel over every channel by itself: pooling sums, residual branches, shortcuts.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Kernel height and width.
+    pub kernel: [usize; 2],
+    /// Step between windows, down and across.
+    pub stride: [usize; 2],
+    /// Step between the rows and between the columns of a window.
+    pub dilation: [usize; 2],
+    /// Zeros added at top, left, bottom, right; rows or columns cut off where negative.
+    pub pads: [i64; 4],
+    /// Weights in the order row, column.
+    pub weights: Vec<i64>,
+    /// Output channel of the source's channel 0; those before it are 0.
+    pub first: usize,
+    /// Output channels; those after the source's last one are 0.
+    pub channels: usize,
+}
+
+/// How windows lie on a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sliding {
+    /// Height and width of the kernel.
+    pub kernel: [usize; 2],
+    /// Step between windows.
+    pub stride: [usize; 2],
+    /// Step within a window.
+    pub dilation: [usize; 2],
+    /// Padding at top, left, bottom, right.
+    pub pads: [i64; 4],
 }
 
 impl Linear {
-    /// Length of the input: for a convolution in the order channel, row, column.
-    pub fn inputs(&self) -> usize {
-        match self {
-            Self::Conv(conv) => conv.channels * conv.input[0] * conv.input[1],
-            Self::Dense(dense) => dense.inputs,
-        }
-    }
-
-    /// Length of the output: for a convolution in the order kernel, row, column.
-    pub fn outputs(&self) -> usize {
-        match self {
-            Self::Conv(conv) => conv.kernels * conv.output().iter().product::<usize>(),
-            Self::Dense(dense) => dense.outputs,
-        }
-    }
-
-    /// The accumulators for `input`, bias included.
-    ///
-    /// # Panics
-    /// If `input` does not have [`inputs`](Self::inputs) entries, or the layer is not one of a
-    /// checked network.
-    pub fn accumulate(&self, input: &[i64]) -> Vec<i64> {
-        assert_eq!(
-            input.len(),
-            self.inputs(),
-            "one number per input of the layer"
-        );
-        match self {
-            Self::Conv(conv) => conv.accumulate(input),
-            Self::Dense(dense) => dense.accumulate(input),
-        }
-    }
-
-    /// Largest accumulator, by absolute value, that inputs in `0..=max` can give; for a layer of
-    /// a checked network.
-    pub fn worst_case(&self, max: i64) -> i64 {
-        let (weights, bias) = (self.weights(), self.bias());
-        let per_output = weights.len() / bias.len().max(1);
-        weights
-            .chunks(per_output.max(1))
-            .zip(bias)
-            .map(|(row, &bias)| {
-                let sum = |sign: i64| -> i64 {
-                    row.iter().map(|&w| (sign * w).max(0) * max).sum::<i64>() + sign * bias
-                };
-                sum(1).max(sum(-1))
-            })
-            .max()
-            .unwrap_or(0)
-    }
-
     /// All weights, in the order of the file.
     pub fn weights(&self) -> &[i64] {
         match self {
             Self::Conv(conv) => &conv.weights,
             Self::Dense(dense) => &dense.weights,
-        }
-    }
-
-    /// All biases.
-    pub fn bias(&self) -> &[i64] {
-        match self {
-            Self::Conv(conv) => &conv.bias,
-            Self::Dense(dense) => &dense.bias,
+            Self::Window(window) => &window.weights,
         }
     }
 }
 
 impl Conv {
-    /// Output height and width.
-    ///
-    /// # Panics
-    /// If the kernel is larger than the padded input or the stride is 0, which a checked
-    /// network excludes.
-    pub fn output(&self) -> [usize; 2] {
-        [0, 1]
-            .map(|axis| (self.input[axis] + 2 * self.padding - self.kernel[axis]) / self.stride + 1)
-    }
-
-    fn accumulate(&self, input: &[i64]) -> Vec<i64> {
-        let ([rows, columns], [out_rows, out_columns]) = (self.input, self.output());
-        let mut accumulators = Vec::with_capacity(self.kernels * out_rows * out_columns);
-        for (kernel, &bias) in self.bias.iter().enumerate() {
-            for out_row in 0..out_rows {
-                for out_column in 0..out_columns {
-                    let mut sum = bias;
-                    for (index, &weight) in self.kernel_weights(kernel).iter().enumerate() {
-                        let [channel, y, x] = self.tap(index);
-                        // Wraps below zero inside the padding; the comparison rejects both sides.
-                        let row = (out_row * self.stride + y).wrapping_sub(self.padding);
-                        let column = (out_column * self.stride + x).wrapping_sub(self.padding);
-                        if row < rows && column < columns {
-                            let value = input[(channel * rows + row) * columns + column];
-                            sum = multiply_add(sum, weight, value);
-                        }
-                    }
-                    accumulators.push(sum);
-                }
-            }
+    /// How its windows lie.
+    pub fn sliding(&self) -> Sliding {
+        let (kernel, stride, dilation, pads) = (self.kernel, self.stride, self.dilation, self.pads);
+        Sliding {
+            kernel,
+            stride,
+            dilation,
+            pads,
         }
-        accumulators
-    }
-
-    fn kernel_weights(&self, kernel: usize) -> &[i64] {
-        let len = self.channels * self.kernel[0] * self.kernel[1];
-        &self.weights[kernel * len..(kernel + 1) * len]
-    }
-
-    /// Channel, row and column of weight `index` of a kernel.
-    fn tap(&self, index: usize) -> [usize; 3] {
-        let [rows, columns] = self.kernel;
-        [
-            index / (rows * columns),
-            index / columns % rows,
-            index % columns,
-        ]
     }
 }
 
-impl Dense {
-    fn accumulate(&self, input: &[i64]) -> Vec<i64> {
-        self.weights
-            .chunks_exact(self.inputs)
-            .zip(&self.bias)
-            .map(|(row, &bias)| {
-                row.iter().zip(input).fold(bias, |sum, (&weight, &value)| {
-                    multiply_add(sum, weight, value)
-                })
-            })
-            .collect()
+impl Window {
+    /// How its windows lie.
+    pub fn sliding(&self) -> Sliding {
+        let (kernel, stride, dilation, pads) = (self.kernel, self.stride, self.dilation, self.pads);
+        Sliding {
+            kernel,
+            stride,
+            dilation,
+            pads,
+        }
     }
 }
 
-fn multiply_add(sum: i64, weight: i64, value: i64) -> i64 {
-    weight
-        .checked_mul(value)
-        .and_then(|product| sum.checked_add(product))
-        .expect(FITS)
+impl Sliding {
+    /// Rows and columns that a window covers, dilation included.
+    pub fn span(&self) -> [usize; 2] {
+        [0, 1].map(|axis| self.dilation[axis] * (self.kernel[axis] - 1) + 1)
+    }
+
+    /// Rows and columns of a source, padding included; for a map of a checked network at least the
+    /// span.
+    pub fn padded(&self, source: [usize; 2]) -> [i64; 2] {
+        [0, 1].map(|axis| source[axis] as i64 + self.pads[axis] + self.pads[axis + 2])
+    }
+
+    /// Rows and columns of windows on a source; for a map of a checked network.
+    pub fn output(&self, source: [usize; 2]) -> [usize; 2] {
+        let (padded, span) = (self.padded(source), self.span());
+        [0, 1].map(|axis| (padded[axis] as usize - span[axis]) / self.stride[axis] + 1)
+    }
 }

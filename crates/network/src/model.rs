@@ -1,108 +1,148 @@
-//! The data of a network, as it stands in a file.
+//! The data of a network, as it stands in a file. `docs/int-network.md` is its definition.
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::input::Input;
 use crate::linear::Linear;
+use crate::lut::Lut;
 
 /// Format and version that this crate reads and writes.
-pub const FORMAT: &str = "palladion-int-network/1";
+pub const FORMAT: &str = "palladion-int-network/2";
 
 /// A network of exact integers: linear groups, each followed by a table but for the last.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IntNetwork {
-    /// Always [`FORMAT`].
-    pub format: String,
     /// Name for people.
     pub name: String,
-    /// What the first layer takes.
+    /// What source 0 holds.
     pub input: Input,
-    /// The layers, first to last.
+    /// The layers, each after those that it reads.
     pub layers: Vec<Layer>,
 }
 
-/// Shape and range of a network's input.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Channels, height, width.
-    pub shape: [usize; 3],
-    /// Inputs and activations lie in `0..=max`; 127 for 7 bits.
-    pub max: i64,
-    /// Real value of the integer 1.
-    pub scale: f64,
-}
-
-/// A linear group and the table that follows it.
+/// A linear group, which adds up its terms and a bias, and the table that follows it.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// Name for people, reports and errors.
+    /// Name for people, reports and errors; no other layer has it.
     pub name: String,
-    /// Convolution or dense layer.
-    pub linear: Linear,
-    /// Calibrated bound `B`: accumulators are expected in `-B..=B`, `B < 32768`.
+    /// What is added up; all terms give the same shape.
+    pub terms: Vec<Term>,
+    /// One bias per output channel.
+    pub bias: Vec<i64>,
+    /// Accumulators are expected in `-bound..=bound`, `bound < 32768`.
     pub bound: i64,
     /// Activation and requantisation; `None` in the last layer, whose accumulators are the logits.
+    #[serde(default)]
     pub lut: Option<Lut>,
+    /// Real value of the integer 1 in the output; evaluation does not use it.
+    pub scale: f64,
 }
 
-/// A function of an accumulator, by its values on `-B..=B`.
+/// A linear map of the input or of an earlier layer's output.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Lut {
-    /// The `2B + 1` values for accumulators `-B, ..., B`.
-    pub values: Vec<i64>,
+pub struct Term {
+    /// What is read.
+    pub source: Source,
+    /// What is made of it.
+    pub linear: Linear,
+}
+
+/// What a term reads. In a file 0 is the input and `k` the output of layer `k`, counted from 1.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(from = "usize", into = "usize")]
+pub enum Source {
+    /// The network's input.
+    Input,
+    /// The output of `layers[index]`, so counted from 0.
+    Layer(usize),
+}
+
+impl From<usize> for Source {
+    fn from(number: usize) -> Self {
+        number.checked_sub(1).map_or(Self::Input, Self::Layer)
+    }
+}
+
+impl From<Source> for usize {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Input => 0,
+            Source::Layer(index) => index.saturating_add(1),
+        }
+    }
+}
+
+/// A network as it is written, with its format.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File<'a> {
+    format: Cow<'a, str>,
+    name: Cow<'a, str>,
+    input: Cow<'a, Input>,
+    layers: Cow<'a, [Layer]>,
+}
+
+/// What files of every version have.
+#[derive(Deserialize)]
+struct Header {
+    format: String,
 }
 
 impl IntNetwork {
     /// Reads a network and checks all of it.
     ///
     /// # Errors
-    /// [`Error::Json`] for text of another form, and every error of [`check`](Self::check).
+    /// [`Error::Json`] for text of another form, [`Error::Format`] for a file of another version,
+    /// and every error of [`check`](Self::check).
     pub fn from_json(text: &str) -> Result<Self> {
-        let network: Self = serde_json::from_str(text).map_err(|e| Error::Json {
-            reason: e.to_string(),
-        })?;
+        let header: Header = parse(text)?;
+        if header.format != FORMAT {
+            return Err(Error::Format {
+                found: header.format,
+                expected: FORMAT,
+            });
+        }
+        let file: File<'_> = parse(text)?;
+        let network = Self {
+            name: file.name.into_owned(),
+            input: file.input.into_owned(),
+            layers: file.layers.into_owned(),
+        };
         network.check()?;
         Ok(network)
     }
 
-    /// The network as one line of JSON, which [`from_json`](Self::from_json) reads back equal.
+    /// The network as one line of JSON, which [`from_json`](Self::from_json) reads back equal if
+    /// [`check`](Self::check) holds.
     pub fn to_json(&self) -> String {
-        // Infinite scales would be written as null; `check` excludes them.
-        serde_json::to_string(self).expect("strings, numbers and lists are always JSON")
+        let file = File {
+            format: FORMAT.into(),
+            name: Cow::Borrowed(&self.name),
+            input: Cow::Borrowed(&self.input),
+            layers: Cow::Borrowed(&self.layers),
+        };
+        serde_json::to_string(&file).expect("strings, numbers and lists are always JSON")
     }
+}
 
-    /// Numbers in one input: channels times height times width.
-    pub fn input_len(&self) -> usize {
-        self.input.shape.iter().product()
-    }
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| Error::Json {
+        reason: e.to_string(),
+    })
 }
 
 impl Layer {
-    /// How many accumulators lie outside `-B..=B`, where an encrypted table gives no meaning.
-    pub fn overflows(&self, accumulators: &[i64]) -> usize {
-        accumulators
-            .iter()
-            .filter(|a| a.unsigned_abs() > self.bound.unsigned_abs())
-            .count()
-    }
-}
-
-impl Lut {
-    /// The bound `B` of a table of `2B + 1` values.
-    pub fn bound(&self) -> i64 {
-        (self.values.len() / 2) as i64
-    }
-
-    /// Value at `accumulator`; beyond either end, the value at that end.
-    ///
-    /// # Panics
-    /// If the number of values is even, which no checked network's is.
-    pub fn apply(&self, accumulator: i64) -> i64 {
-        let bound = self.bound();
-        self.values[(accumulator.clamp(-bound, bound) + bound) as usize]
+    /// What the table makes of accumulators, noise included where there is noise; in the last layer
+    /// the accumulators themselves.
+    pub fn activate(&self, accumulators: &[i64]) -> Vec<i64> {
+        match &self.lut {
+            Some(lut) => accumulators.iter().map(|&a| lut.apply(a)).collect(),
+            None => accumulators.to_vec(),
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! The noise of an encrypted run, as the integer network sees it.
 
 use rand::Rng;
+use rand_distr::StandardNormal;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::IntNetwork;
+use crate::place::Place;
 
 /// Rounding noise added to every accumulator that enters a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,37 +23,23 @@ impl NoiseModel {
         }
     }
 
-    /// One finite, non-negative deviation per table.
-    pub(crate) fn check(&self, network: &IntNetwork) -> Result<()> {
-        let expected = network.layers.iter().filter(|l| l.lut.is_some()).count();
-        if self.sigma_per_layer.len() != expected {
-            return Err(Error::Length {
-                place: "noise".to_owned(),
-                what: "sigma_per_layer",
-                found: self.sigma_per_layer.len(),
-                expected,
-            });
+    /// One finite, non-negative deviation for each of the layers of these names.
+    pub(crate) fn check<'a>(&self, names: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
+        let found = self.sigma_per_layer.len();
+        if found != names.len() {
+            return Err(Place("noise".to_owned()).length("sigma_per_layer", found, names.len()));
         }
-        for (layer, &sigma) in network.layers.iter().zip(&self.sigma_per_layer) {
-            if !(sigma.is_finite() && sigma >= 0.0) {
-                return Err(Error::NotPositive {
-                    place: format!("noise of layer {}", layer.name),
-                    what: "sigma",
-                    found: sigma,
-                });
-            }
+        for (name, &sigma) in names.zip(&self.sigma_per_layer) {
+            let good = sigma.is_finite() && sigma >= 0.0;
+            let place = Place(format!("noise of layer {name}"));
+            place.real("sigma", sigma, good, "a number from 0 on")?;
         }
         Ok(())
     }
 }
 
-/// A Gaussian of mean 0 and deviation `sigma`, rounded to the nearest integer.
-///
-/// By Box and Muller's transform, "A Note on the Generation of Random Normal Deviates", 1958.
-/// For simulation only: no secret depends on it.
+/// A Gaussian of mean 0 and deviation `sigma`, rounded to the nearest integer. For simulation only:
+/// no secret depends on it.
 pub(crate) fn rounded_gaussian<R: Rng + ?Sized>(sigma: f64, rng: &mut R) -> i64 {
-    let (u, v): (f64, f64) = (rng.random(), rng.random());
-    // 1 - u lies in (0, 1], so that the logarithm is finite.
-    let radius = (-2.0 * (1.0 - u).ln()).sqrt();
-    (sigma * radius * (std::f64::consts::TAU * v).cos()).round() as i64
+    (sigma * rng.sample::<f64, _>(StandardNormal)).round_ties_even() as i64
 }

@@ -1,0 +1,283 @@
+//! Evaluation of single images: exact, with noise, and from the middle.
+
+use rand::Rng;
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::model::{IntNetwork, Layer};
+use crate::noise::{NoiseModel, rounded_gaussian};
+use crate::patches::{Patches, narrow};
+use crate::place::{MAX_VALUE, Place, product};
+
+/// Every integer of one evaluation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// One entry per evaluated layer.
+    pub layers: Vec<LayerTrace>,
+    /// The last layer's accumulators.
+    pub logits: Vec<i64>,
+    /// Index of the largest logit; the first one of several.
+    pub predicted: usize,
+}
+
+/// The integers of one layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerTrace {
+    /// What the linear group gave, noise included where there is noise.
+    pub accumulators: Vec<i64>,
+    /// What the table made of it; in the last layer the accumulators themselves.
+    pub outputs: Vec<i64>,
+}
+
+impl Trace {
+    /// Largest logit minus the second largest: noise below half of it cannot change the class.
+    pub fn margin(&self) -> i64 {
+        let best = self.logits[self.predicted];
+        self.logits
+            .iter()
+            .enumerate()
+            .filter(|&(index, _)| index != self.predicted)
+            .map(|(_, &logit)| best.saturating_sub(logit))
+            .min()
+            .unwrap_or(i64::MAX)
+    }
+}
+
+/// Index of the largest logit; the first one of several.
+pub(crate) fn class(logits: &[i64]) -> usize {
+    let largest = (0..logits.len()).rev().max_by_key(|&i| logits[i]);
+    largest.expect("a checked network has a logit")
+}
+
+/// A network made ready for evaluation: its weights laid out for it, its tables written out.
+#[derive(Clone, Debug)]
+pub struct Evaluator {
+    pub(crate) input: Input,
+    pub(crate) layers: Vec<Ready>,
+}
+
+/// A layer made ready.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub(crate) name: String,
+    /// Sources, 0 for the input and `k` for layer `k` counted from 1, and maps.
+    terms: Vec<(usize, Patches)>,
+    bias: Vec<i64>,
+    /// Accumulators.
+    pub(crate) outputs: usize,
+    pub(crate) bound: i64,
+    /// The values for `-bound..=bound`.
+    pub(crate) table: Option<Vec<i16>>,
+}
+
+impl Evaluator {
+    /// Checks a network and makes it ready.
+    ///
+    /// # Errors
+    /// Those of [`IntNetwork::check`].
+    pub fn new(network: &IntNetwork) -> Result<Self> {
+        let mut shapes = vec![network.input.shape];
+        shapes.extend(network.shapes()?);
+        let ready = |(index, layer): (usize, &Layer)| {
+            let terms = layer.terms.iter().map(|term| {
+                let source = usize::from(term.source);
+                (source, Patches::new(&term.linear, shapes[source]))
+            });
+            let bound = layer.bound;
+            let table = |lut: &crate::Lut| (-bound..=bound).map(|a| narrow(lut.apply(a))).collect();
+            Ready {
+                name: layer.name.clone(),
+                terms: terms.collect(),
+                bias: layer.bias.clone(),
+                outputs: product(&shapes[index + 1]),
+                bound,
+                table: layer.lut.as_ref().map(table),
+            }
+        };
+        Ok(Self {
+            input: network.input.clone(),
+            layers: network.layers.iter().enumerate().map(ready).collect(),
+        })
+    }
+
+    /// Evaluates one image exactly.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Range`] for an input of the wrong length or with a number
+    /// out of range.
+    pub fn evaluate(&self, image: &[i64]) -> Result<Trace> {
+        self.run(vec![self.image(image)?], None, |_, a| a)
+    }
+
+    /// As [`evaluate`](Self::evaluate), with a rounded Gaussian added to every accumulator that
+    /// enters a table.
+    ///
+    /// # Errors
+    /// Those of [`evaluate`](Self::evaluate), and [`Error::Length`] or [`Error::Real`] for a noise
+    /// model of another network.
+    pub fn evaluate_noisy<R: Rng + ?Sized>(
+        &self,
+        image: &[i64],
+        noise: &NoiseModel,
+        rng: &mut R,
+    ) -> Result<Trace> {
+        let image = self.image(image)?;
+        self.check_noise(noise)?;
+        self.run(vec![image], None, |layer, accumulator| {
+            match noise.sigma_per_layer.get(layer) {
+                Some(&sigma) => accumulator.saturating_add(rounded_gaussian(sigma, rng)),
+                None => accumulator, // the logits
+            }
+        })
+    }
+
+    /// Continues from given accumulators of a layer: its table first, then the layers after it.
+    /// `before` holds the image and the outputs of all layers before that one, in order.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchLayer`]; [`Error::Length`] and [`Error::Range`] for lists that do not fit.
+    pub fn evaluate_from(&self, before: &[&[i64]], accumulators: &[i64]) -> Result<Trace> {
+        let Some((image, outputs)) = before.split_first() else {
+            return Err(Place("input".to_owned()).length("the list of values", 0, 1));
+        };
+        let layer = self.layer(outputs.len())?;
+        let mut values = vec![self.image(image)?];
+        for (layer, outputs) in self.layers.iter().zip(outputs) {
+            values.push(
+                layer
+                    .place()
+                    .narrow("the list of outputs", outputs, layer.outputs)?,
+            );
+        }
+        layer.check_accumulators(accumulators)?;
+        self.run(values, Some(accumulators.to_vec()), |_, a| a)
+    }
+
+    /// The exact accumulators of layer `layer`, counted from 0, for one list of values per term.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchLayer`]; [`Error::Length`] and [`Error::Range`] for lists that do not fit.
+    pub fn accumulate(&self, layer: usize, inputs: &[&[i64]]) -> Result<Vec<i64>> {
+        let layer = self.layer(layer)?;
+        if inputs.len() != layer.terms.len() {
+            let expected = layer.terms.len();
+            return Err(layer
+                .place()
+                .length("the list of inputs", inputs.len(), expected));
+        }
+        let terms = layer.terms.iter().zip(inputs);
+        let inputs =
+            terms.map(|((_, map), values)| layer.place().narrow("an input", values, map.inputs()));
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
+        Ok(layer.sums(inputs.iter().map(Vec::as_slice)))
+    }
+
+    fn layer(&self, index: usize) -> Result<&Ready> {
+        self.layers.get(index).ok_or(Error::NoSuchLayer {
+            found: index,
+            layers: self.layers.len(),
+        })
+    }
+
+    fn image(&self, image: &[i64]) -> Result<Vec<i16>> {
+        self.input.check_range(image.iter().copied())?;
+        let place = Place("input".to_owned());
+        place.narrow("the image", image, self.input.values())
+    }
+
+    pub(crate) fn check_noise(&self, noise: &NoiseModel) -> Result<()> {
+        let tables = &self.layers[..self.layers.len() - 1];
+        noise.check(tables.iter().map(|layer| layer.name.as_str()))
+    }
+
+    /// Goes on from `values`, which hold the image and the outputs of some first layers, and where
+    /// they are given, from the next one's accumulators. `disturb` maps layer index and accumulator
+    /// to what enters the table.
+    fn run(
+        &self,
+        mut values: Vec<Vec<i16>>,
+        mut given: Option<Vec<i64>>,
+        mut disturb: impl FnMut(usize, i64) -> i64,
+    ) -> Result<Trace> {
+        let mut layers = Vec::new();
+        for (index, layer) in self.layers.iter().enumerate().skip(values.len() - 1) {
+            let mut accumulators = given.take().unwrap_or_else(|| layer.accumulate(&values));
+            for accumulator in &mut accumulators {
+                *accumulator = disturb(index, *accumulator);
+            }
+            let outputs = match &layer.table {
+                Some(_) => {
+                    let found: Vec<i16> = accumulators.iter().map(|&a| layer.apply(a)).collect();
+                    let outputs = found.iter().map(|&v| i64::from(v)).collect();
+                    values.push(found);
+                    outputs
+                }
+                None => accumulators.clone(),
+            };
+            layers.push(LayerTrace {
+                accumulators,
+                outputs,
+            });
+        }
+        let logits = layers.last().expect("a checked network has layers");
+        let logits = logits.outputs.clone();
+        Ok(Trace {
+            layers,
+            predicted: class(&logits),
+            logits,
+        })
+    }
+}
+
+impl Ready {
+    /// Accumulators from the values of all sources.
+    pub(crate) fn accumulate(&self, values: &[Vec<i16>]) -> Vec<i64> {
+        self.sums(
+            self.terms
+                .iter()
+                .map(|&(source, _)| values[source].as_slice()),
+        )
+    }
+
+    /// Accumulators from the values of each term.
+    fn sums<'a>(&self, inputs: impl Iterator<Item = &'a [i16]>) -> Vec<i64> {
+        let positions = self.outputs / self.bias.len();
+        let biases = self.bias.iter().map(|&bias| vec![bias; positions]);
+        let mut sums = biases.collect::<Vec<_>>().concat();
+        for ((_, map), values) in self.terms.iter().zip(inputs) {
+            map.add_to(&mut sums, values);
+        }
+        sums
+    }
+
+    /// The table's value; beyond either end, the value at that end.
+    pub(crate) fn apply(&self, accumulator: i64) -> i16 {
+        let table = self.table.as_ref().expect("asked of layers with a table");
+        table[(accumulator.clamp(-self.bound, self.bound) + self.bound) as usize]
+    }
+
+    fn place(&self) -> Place {
+        Place(format!("layer {}", self.name))
+    }
+
+    fn check_accumulators(&self, accumulators: &[i64]) -> Result<()> {
+        if accumulators.len() == self.outputs {
+            return Ok(());
+        }
+        let (found, expected) = (accumulators.len(), self.outputs);
+        Err(self
+            .place()
+            .length("the list of accumulators", found, expected))
+    }
+}
+
+impl Place {
+    /// Values of 16 bits, as many as expected.
+    fn narrow(&self, what: &'static str, values: &[i64], expected: usize) -> Result<Vec<i16>> {
+        if values.len() != expected {
+            return Err(self.length(what, values.len(), expected));
+        }
+        self.values("a value", values, -MAX_VALUE - 1, MAX_VALUE)?;
+        Ok(values.iter().map(|&value| narrow(value)).collect())
+    }
+}

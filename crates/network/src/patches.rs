@@ -1,0 +1,173 @@
+//! Linear maps as dot products: weights times patches of the source, both of 16 bits.
+
+use crate::linear::{Linear, Sliding};
+use crate::place::Shape;
+
+/// Patches worked on at a time, so that they and a row of weights stay in the L1 cache.
+const BLOCK: usize = 8;
+/// Dot products are of multiples of this length, so that they have no ends to treat apart.
+const STEP: usize = 16;
+
+/// A linear map on a source of known shape, ready to be evaluated.
+///
+/// Patches are in the order row, column, channel: what a window sees of a row lies together.
+#[derive(Clone, Debug)]
+pub(crate) struct Patches {
+    source: Shape,
+    sliding: Sliding,
+    /// Rows and columns of windows.
+    output: [usize; 2],
+    groups: usize,
+    /// Kernels of each group.
+    kernels: usize,
+    /// Output channel of the first kernel.
+    first: usize,
+    /// Length of a patch, with zeros up to a multiple of [`STEP`].
+    len: usize,
+    /// `len` weights per kernel; where all groups have the same, only once.
+    weights: Vec<i16>,
+    /// Largest sum of absolute weights of a kernel.
+    norm: i64,
+}
+
+impl Patches {
+    /// `linear` on a source of shape `source`; both of a checked network.
+    pub(crate) fn new(linear: &Linear, source: Shape) -> Self {
+        let whole = Sliding {
+            kernel: [1, 1],
+            stride: [1, 1],
+            dilation: [1, 1],
+            pads: [0; 4],
+        };
+        let (source, sliding, groups, kernels, first) = match linear {
+            Linear::Conv(c) => (source, c.sliding(), c.groups, c.kernels / c.groups, 0),
+            Linear::Dense(d) => ([d.inputs, 1, 1], whole, 1, d.outputs, 0),
+            Linear::Window(w) => (source, w.sliding(), source[0], 1, w.first),
+        };
+        let taps = sliding.kernel[0] * sliding.kernel[1];
+        let channels = source[0] / groups;
+        let len = (channels * taps).next_multiple_of(STEP);
+        let rows = linear.weights().chunks_exact(channels * taps);
+        let norm = rows.clone().map(|row| row.iter().map(|w| w.abs()).sum());
+        let norm = norm.max().unwrap_or(0);
+        let mut weights = vec![0; rows.len() * len];
+        for (to, row) in weights.chunks_exact_mut(len).zip(rows) {
+            for (index, &weight) in row.iter().enumerate() {
+                let (channel, tap) = (index / taps, index % taps);
+                to[tap * channels + channel] = narrow(weight);
+            }
+        }
+        Self {
+            source,
+            sliding,
+            output: sliding.output([source[1], source[2]]),
+            groups,
+            kernels,
+            first,
+            len,
+            weights,
+            norm,
+        }
+    }
+
+    /// Numbers in the source.
+    pub(crate) fn inputs(&self) -> usize {
+        self.source.iter().product()
+    }
+
+    /// Adds what the map makes of `values` to `sums`, which are in the order channel, row, column.
+    pub(crate) fn add_to(&self, sums: &mut [i64], values: &[i16]) {
+        let largest = values.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
+        if self.norm * i64::from(largest) <= i64::from(i32::MAX) {
+            self.add_with(sums, values, dot);
+        } else {
+            self.add_with(sums, values, wide_dot);
+        }
+    }
+
+    fn add_with(&self, sums: &mut [i64], values: &[i16], dot: impl Fn(&[i16], &[i16]) -> i64) {
+        let positions = self.output[0] * self.output[1];
+        let group_values = values.len() / self.groups;
+        let mut plane = vec![0; group_values];
+        let mut patches = vec![0; BLOCK * self.len];
+        let mut weights = self.weights.chunks_exact(self.kernels * self.len).cycle();
+        let sums = sums[self.first * positions..].chunks_exact_mut(self.kernels * positions);
+        for (sums, values) in sums.zip(values.chunks_exact(group_values)) {
+            let weights = weights.next().expect("every group has weights");
+            self.channels_last(&mut plane, values);
+            for start in (0..positions).step_by(BLOCK) {
+                let count = BLOCK.min(positions - start);
+                let block = &mut patches[..count * self.len];
+                for (index, patch) in block.chunks_exact_mut(self.len).enumerate() {
+                    self.fill(patch, &plane, start + index);
+                }
+                let kernels = weights.chunks_exact(self.len);
+                for (row, sums) in kernels.zip(sums.chunks_exact_mut(positions)) {
+                    let patches = block.chunks_exact(self.len);
+                    for (sum, patch) in sums[start..].iter_mut().zip(patches) {
+                        *sum += dot(row, patch);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A group's values in the order row, column, channel.
+    fn channels_last(&self, plane: &mut [i16], values: &[i16]) {
+        let channels = self.source[0] / self.groups;
+        let places = values.len() / channels;
+        for (channel, values) in values.chunks_exact(places).enumerate() {
+            let to = plane[channel..].iter_mut().step_by(channels);
+            to.zip(values).for_each(|(to, &value)| *to = value);
+        }
+    }
+
+    /// What the window at `position` sees of a group; 0 outside.
+    fn fill(&self, patch: &mut [i16], plane: &[i16], position: usize) {
+        let [_, height, width] = self.source;
+        let channels = self.source[0] / self.groups;
+        let at = [position / self.output[1], position % self.output[1]];
+        let place = |axis: usize, tap: usize| {
+            let Sliding {
+                stride,
+                dilation,
+                pads,
+                ..
+            } = &self.sliding;
+            (at[axis] * stride[axis] + tap * dilation[axis]) as i64 - pads[axis]
+        };
+        let [rows, columns] = self.sliding.kernel;
+        for (tap, seen) in patch
+            .chunks_exact_mut(channels)
+            .take(rows * columns)
+            .enumerate()
+        {
+            let (row, column) = (place(0, tap / columns), place(1, tap % columns));
+            if (0..height as i64).contains(&row) && (0..width as i64).contains(&column) {
+                let first = (row as usize * width + column as usize) * channels;
+                seen.copy_from_slice(&plane[first..first + channels]);
+            } else {
+                seen.fill(0);
+            }
+        }
+    }
+}
+
+/// Where no sum of absolute products leaves 32 bits.
+fn dot(a: &[i16], b: &[i16]) -> i64 {
+    let products = a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y));
+    i64::from(products.sum::<i32>())
+}
+
+/// For any numbers.
+fn wide_dot(a: &[i16], b: &[i16]) -> i64 {
+    let products = a.iter().zip(b).map(|(&x, &y)| i64::from(x) * i64::from(y));
+    products.sum()
+}
+
+/// A number of a checked network, all of which fit.
+pub(crate) fn narrow(number: i64) -> i16 {
+    number
+        .try_into()
+        .expect("numbers of a checked network fit in 16 bits")
+}

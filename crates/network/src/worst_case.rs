@@ -1,0 +1,58 @@
+//! How large accumulators can get, whatever the input.
+
+use crate::error::Result;
+use crate::linear::Linear;
+use crate::model::{IntNetwork, Source};
+use crate::place::Shape;
+
+impl IntNetwork {
+    /// Of each layer, the largest accumulator by absolute value that sources within their ranges
+    /// can give, without noise. Every range is taken to hold 0, as padding does.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub fn worst_cases(&self) -> Result<Vec<i64>> {
+        let shapes = self.shapes()?;
+        let source = |source: Source| match source {
+            Source::Input => (self.input.shape, [self.input.min, self.input.max]),
+            Source::Layer(index) => {
+                let lut = self.layers[index].lut.as_ref();
+                (shapes[index], lut.map_or([0, 0], |lut| lut.range()))
+            }
+        };
+        let worst = self.layers.iter().map(|layer| {
+            let mut extremes: Vec<[i64; 2]> = layer.bias.iter().map(|&b| [b, b]).collect();
+            for term in &layer.terms {
+                let (shape, range) = source(term.source);
+                term.linear.widen(&mut extremes, shape, range);
+            }
+            let sizes = extremes.iter().flatten().map(|a| a.abs());
+            sizes.max().unwrap_or(0)
+        });
+        Ok(worst.collect())
+    }
+}
+
+impl Linear {
+    /// Adds the smallest and the largest sum that this map can give to those of each channel.
+    fn widen(&self, extremes: &mut [[i64; 2]], source: Shape, [min, max]: [i64; 2]) {
+        let (min, max) = (min.min(0), max.max(0));
+        let (first, rows) = match self {
+            Self::Conv(conv) => (0, conv.kernels),
+            Self::Dense(dense) => (0, dense.outputs),
+            Self::Window(window) => (window.first, 1),
+        };
+        let rows = self.weights().chunks(self.weights().len() / rows).cycle();
+        let touched = match self {
+            Self::Window(_) => &mut extremes[first..first + source[0]],
+            Self::Conv(_) | Self::Dense(_) => extremes,
+        };
+        for ([low, high], row) in touched.iter_mut().zip(rows) {
+            for &weight in row {
+                let (a, b) = (weight * min, weight * max);
+                *low += a.min(b);
+                *high += a.max(b);
+            }
+        }
+    }
+}
