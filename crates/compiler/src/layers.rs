@@ -2,13 +2,13 @@
 //! layers by turns.
 
 use crate::builder::{Builder, Sample};
+use crate::chain::{Chain, Layer, Linear};
 use crate::error::{Error, Result};
 use crate::linear::{self, Route};
 use circuits::Layout;
 use circuits::coefficients::ConvShape;
 use circuits::lut::{self, Shape};
 use circuits::transform::SlotsToCoeffs;
-use network::{IntNetwork, Layer, Linear};
 use program::ValueId;
 use std::sync::OnceLock;
 
@@ -35,7 +35,7 @@ pub(crate) struct Placement {
 }
 
 /// The first layer as a convolution on coefficients.
-fn placement(network: &IntNetwork, slots: usize) -> Result<Placement> {
+fn placement(network: &Chain, slots: usize) -> Result<Placement> {
     let layer = &network.layers[0];
     let shape = match &layer.linear {
         Linear::Conv(conv) if conv.padding > 0 => {
@@ -160,7 +160,7 @@ fn table(
 
 /// The tables as polynomials, by layer: right on the accumulators' range and as far beyond as noise
 /// reaches.
-fn tables(network: &IntNetwork, params: &circuits::LoopParams) -> Result<Vec<Vec<i64>>> {
+fn tables(network: &Chain, params: &circuits::LoopParams) -> Result<Vec<Vec<i64>>> {
     let t = params.bfv().t();
     let half = (t.value() as i64 - 1) / 2;
     let margin = (NOISE_DEVIATIONS * params.rounding_sigma()).ceil() as i64;
@@ -224,11 +224,7 @@ pub(crate) struct Fixed {
 impl Fixed {
     /// Sees that a batch has room everywhere, places the images and interpolates the tables, with
     /// the plaintext modulus of `trial`.
-    pub(crate) fn new(
-        network: &IntNetwork,
-        batch: usize,
-        trial: &circuits::LoopParams,
-    ) -> Result<Self> {
+    pub(crate) fn new(network: &Chain, batch: usize, trial: &circuits::LoopParams) -> Result<Self> {
         if let [only] = network.layers.as_slice() {
             return Err(Error::Layer {
                 layer: only.name.clone(),
@@ -260,7 +256,7 @@ impl Fixed {
 /// The whole network, with a plan for each of its tables.
 pub(crate) fn network(
     b: &mut Builder<'_>,
-    network: &IntNetwork,
+    network: &Chain,
     batch: usize,
     fixed: &Fixed,
     mut plan: impl FnMut(usize, Layout) -> Result<TablePlan>,

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod chain;
 mod error;
 mod layers;
 mod linear;
@@ -18,6 +19,7 @@ mod parameters;
 
 pub use error::{Error, Result};
 
+use chain::Chain;
 use network::IntNetwork;
 use program::Program;
 
@@ -39,9 +41,9 @@ impl Default for Options {
 /// # Errors
 /// [`Error`] names the layer that cannot be done, what was found and what can be done about it.
 pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
-    network.check()?;
+    let chain = Chain::new(network)?;
     if options.batch == 0 {
         return Err(Error::EmptyBatch);
     }
-    parameters::choose(network, options)
+    parameters::choose(&chain, options)
 }

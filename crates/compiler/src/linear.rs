@@ -1,10 +1,10 @@
 //! Linear layers that read slots: directly, or by way of coefficients.
 
 use crate::builder::{Builder, Sample};
+use crate::chain::{Conv, Layer, Linear};
 use crate::error::Result;
 use circuits::Layout;
 use circuits::transform::coefficient_of_slot;
-use network::{Conv, Layer, Linear};
 use program::{Row, ValueId};
 
 /// How a linear layer reads slots.
@@ -148,7 +148,7 @@ fn rows_of(linear: &Linear) -> Vec<i64> {
 fn written_out(conv: &Conv, inputs: usize, outputs: usize) -> Vec<i64> {
     let [height, width] = conv.input;
     let [kh, kw] = conv.kernel;
-    let [oh, ow] = conv.output();
+    let [oh, ow] = conv.output;
     let mut rows = vec![0; inputs * outputs];
     for output in 0..outputs {
         let (k, place) = (output / (oh * ow), output % (oh * ow));

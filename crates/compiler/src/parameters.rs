@@ -7,6 +7,7 @@
 
 use crate::Options;
 use crate::builder::{Builder, Built};
+use crate::chain::Chain;
 use crate::error::{Error, Result};
 use crate::layers::{self, Fixed, TablePlan};
 use crate::linear::{self, Route};
@@ -14,7 +15,6 @@ use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Engine, Layout, LoopParams, pack};
-use network::IntNetwork;
 use program::{KeyNeeds, Parameters, Prediction, Program, Step};
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SwitchKey};
@@ -38,7 +38,7 @@ const END_LEVEL_OF_TRANSFORM: usize = 2;
 const MAX_LIMBS: usize = 24;
 
 /// Compiles with the best parameters found.
-pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
+pub(crate) fn choose(network: &Chain, options: Options) -> Result<Program> {
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
     let fixed = &Fixed::new(network, options.batch, &trial)?;
     let plans = plan_tables(network, options.batch, fixed, &trial)?;
@@ -120,7 +120,7 @@ fn loop_params(
 
 /// The cheapest plan of each table.
 fn plan_tables(
-    network: &IntNetwork,
+    network: &Chain,
     batch: usize,
     fixed: &Fixed,
     params: &LoopParams,
@@ -220,7 +220,7 @@ fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<TablePlan> {
 }
 
 fn build(
-    network: &IntNetwork,
+    network: &Chain,
     options: Options,
     fixed: &Fixed,
     params: &LoopParams,
@@ -243,8 +243,8 @@ fn build(
         format: String::new(),
         name: network.name.clone(),
         batch: options.batch,
-        input: network.input.shape,
-        input_max: network.input.max,
+        input: network.input,
+        input_max: network.max,
         classes: network.layers.last().map_or(0, |l| l.linear.outputs()),
         prediction: Prediction {
             input_bytes: input_bytes(params, &steps, placement.len()),

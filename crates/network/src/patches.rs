@@ -1,5 +1,7 @@
 //! Linear maps as dot products: weights times patches of the source, both of 16 bits.
 
+use wide::{i16x16, i32x8};
+
 use crate::linear::{Linear, Sliding};
 use crate::place::Shape;
 
@@ -155,8 +157,11 @@ impl Patches {
 
 /// Where no sum of absolute products leaves 32 bits.
 fn dot(a: &[i16], b: &[i16]) -> i64 {
-    let products = a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y));
-    i64::from(products.sum::<i32>())
+    let (a, b) = (a.as_chunks::<STEP>().0, b.as_chunks::<STEP>().0);
+    let sums = a.iter().zip(b).fold(i32x8::ZERO, |sums, (&x, &y)| {
+        sums + i16x16::new(x).dot(i16x16::new(y))
+    });
+    i64::from(sums.reduce_add())
 }
 
 /// For any numbers.
