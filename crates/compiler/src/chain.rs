@@ -61,13 +61,10 @@ impl Chain {
         }
         let layers = network.layers.iter().enumerate().map(|(index, layer)| {
             let name = &layer.name;
+            // With one term each, and every layer read, each reads the one before it.
             let [term] = layer.terms.as_slice() else {
                 return Err(refused(name, "the number of terms", layer.terms.len(), "1"));
             };
-            let source = usize::from(term.source);
-            if source != index {
-                return Err(refused(name, "the source", source, "the layer before"));
-            }
             Ok(Layer {
                 name: name.clone(),
                 linear: linear(layer, &term.linear, sources[index])?,

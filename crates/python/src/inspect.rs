@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ::network::IntNetwork;
+use ::network::{Evaluator, IntNetwork};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use runtime::inspect::{Exact, LayerFindings, StepNoise};
@@ -12,29 +12,42 @@ use crate::guard::guard_with;
 use crate::keys::{EvaluationKeys, SecretKey};
 use crate::program::{Clock, Program, report_dict, tell};
 
-/// The integer network as what runs are compared with.
-struct Integers(IntNetwork);
+/// The integer network, a chain of layers, as what runs are compared with.
+struct Integers {
+    network: IntNetwork,
+    evaluator: Evaluator,
+    /// Accumulators of each layer.
+    outputs: Vec<usize>,
+}
+
+impl Integers {
+    fn from_json(text: &str) -> ::network::Result<Self> {
+        let network = IntNetwork::from_json(text)?;
+        let shapes = network.shapes()?;
+        Ok(Self {
+            evaluator: Evaluator::new(&network)?,
+            outputs: shapes.iter().map(|s| s.iter().product()).collect(),
+            network,
+        })
+    }
+}
 
 impl Exact for Integers {
     fn layers(&self) -> usize {
-        self.0.layers.len()
+        self.network.layers.len()
     }
 
     fn accumulate(&self, layer: usize, inputs: &[i64]) -> Option<Vec<i64>> {
-        let linear = &self.0.layers.get(layer)?.linear;
-        (inputs.len() == linear.inputs()).then(|| linear.accumulate(inputs))
+        self.evaluator.accumulate(layer, &[inputs]).ok()
     }
 
     fn activate(&self, layer: usize, accumulators: &[i64]) -> Option<Vec<i64>> {
-        let layer = self.0.layers.get(layer)?;
-        let table = layer.lut.as_ref();
-        let value = |&a| table.map_or(a, |table| table.apply(a));
-        (accumulators.len() == layer.linear.outputs())
-            .then(|| accumulators.iter().map(value).collect())
+        let fits = accumulators.len() == *self.outputs.get(layer)?;
+        fits.then(|| self.network.layers[layer].activate(accumulators))
     }
 
     fn bound(&self, layer: usize) -> i64 {
-        self.0.layers.get(layer).map_or(0, |l| l.bound)
+        self.network.layers.get(layer).map_or(0, |l| l.bound)
     }
 }
 
@@ -53,10 +66,10 @@ impl Inspector {
     #[new]
     fn new(secret: &SecretKey, network_json: &str) -> PyResult<Self> {
         use crate::error::ToPython;
-        let network = IntNetwork::from_json(network_json).map_err(ToPython::to_python)?;
+        let exact = Integers::from_json(network_json).map_err(ToPython::to_python)?;
         Ok(Self {
             client: secret.0.clone(),
-            found: Mutex::new(inspect::Inspector::new(&secret.0, Integers(network))),
+            found: Mutex::new(inspect::Inspector::new(&secret.0, exact)),
         })
     }
 
