@@ -16,8 +16,8 @@ class LayerStatistics:
     """What a layer did over all images.
 
     ``smallest`` and ``largest`` accumulator, noise included; ``beyond_bound`` of all ``values``,
-    where an encrypted table gives garbage; and ``changes``, which counts by how much the layer's own
-    noise changed its outputs, unchanged ones left out.
+    where an encrypted table gives garbage; and ``changes``, which counts by how much the layer's
+    own noise changed its outputs, unchanged ones left out.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Integer networks: what ``docs/int-network.md`` defines, as data. The Rust core evaluates them.
 
-A network is a graph of layers. Each adds up linear maps of earlier layers exactly, and puts the sums
-through a table, which is activation and requantisation in one. The last layer has no table: its
-accumulators are the logits.
+A network is a graph of layers. Each adds up linear maps of earlier layers exactly, and puts the
+sums through a table, which is activation and requantisation in one. The last layer has no table:
+its accumulators are the logits.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ FORMAT: Final = "palladion-int-network/2"
 class Input:
     """Shape and range of the input, and what its integers mean.
 
-    A pixel ``p`` of 0 to 255 in channel ``c`` is the real number ``(p / 255 - mean[c]) / std[c]``; a
-    real number ``x`` is the integer ``round(x / scale)``, clamped to ``min..max``. Without ``mean``
-    and ``std`` these are 0 and 1.
+    A pixel ``p`` of 0 to 255 in channel ``c`` is the real number ``(p / 255 - mean[c]) / std[c]``;
+    a real number ``x`` is the integer ``round(x / scale)``, clamped to ``min..max``. Without
+    ``mean`` and ``std`` these are 0 and 1.
     """
 
     shape: tuple[int, int, int]
@@ -118,8 +118,8 @@ class IntNetwork:
         """Evaluate images of shape (images, inputs).
 
         With ``sigma``, a rounded Gaussian of that deviation is added to every accumulator that
-        enters a table, as the rounding of an encrypted run does. The same seed gives the same noise,
-        on any number of threads.
+        enters a table, as the rounding of an encrypted run does. The same seed gives the same
+        noise, on any number of threads.
 
         Raises
         ------
