@@ -59,7 +59,7 @@ impl Chain {
             let first = &network.layers[0].name;
             return Err(refused(first, "the smallest input", network.input.min, "0"));
         }
-        let layers = network.layers.iter().enumerate().map(|(index, layer)| {
+        let layers = network.layers.iter().map(|layer| {
             let name = &layer.name;
             // With one term each, and every layer read, each reads the one before it.
             let [term] = layer.terms.as_slice() else {
@@ -67,7 +67,7 @@ impl Chain {
             };
             Ok(Layer {
                 name: name.clone(),
-                linear: linear(layer, &term.linear, sources[index])?,
+                linear: linear(layer, &term.linear, sources[usize::from(term.source)])?,
                 bound: layer.bound,
                 lut: layer.lut.clone(),
             })
