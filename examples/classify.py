@@ -6,7 +6,6 @@ The two halves stand apart as they would on two machines: what crosses between t
 from __future__ import annotations
 
 import palladion
-from palladion.nn.quantise import pixels_to_inputs
 
 # Both sides know the network, and compile the same program from it.
 network = palladion.mnist_network()
@@ -15,7 +14,7 @@ program = palladion.compile(network.to_json(), batch=1)
 # Client: makes the keys and encrypts an image of the MNIST test set.
 secret, keys = palladion.keygen(program)
 sample = palladion.mnist_sample()
-image = pixels_to_inputs(sample.images[:1])
+image = network.inputs(sample.images[:1])
 query = secret.encrypt(image.tolist()).to_bytes()
 
 

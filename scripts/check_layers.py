@@ -38,7 +38,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "errors": set(),
     "files": {"errors"},
     "image": {"errors"},
-    "nn": {"errors"},
+    "nn": {"errors", "_native"},
     "packaged": {"nn"},
     "_native": {"errors"},
     "cli": {"errors", "files", "image", "nn", "packaged", "_native"},

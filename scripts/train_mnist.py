@@ -22,9 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from palladion.nn import mnist
-from palladion.nn.network import Conv, Dense, IntNetwork, Layer
+from palladion.nn.network import Conv, Dense, Input, IntNetwork, Layer, Term
 from palladion.nn.plain import PlainNetwork
-from palladion.nn.quantise import pixels_to_inputs, relu_table
+from palladion.nn.quantise import relu_table
 
 Params = dict[str, jax.Array]
 
@@ -225,45 +225,52 @@ def plain_network(params: Params) -> PlainNetwork:
 def integer_network(params: Params, units: dict[str, float], bound: int, images: Any) -> IntNetwork:
     rounded = to_integers(params, units)
     integers = {name: np.asarray(jnp.rint(value), np.int64) for name, value in rounded.items()}
-    conv = Conv(integers["conv"].reshape(4, 1, 7, 7), integers["conv_bias"], 3, 0, (28, 28))
-    hidden = Dense(integers["hidden"], integers["hidden_bias"])
-    last = Dense(integers["last"], integers["last_bias"])
+    maps = (
+        Conv(integers["conv"].reshape(4, 1, 7, 7), stride=(3, 3)),
+        Dense(integers["hidden"]),
+        Dense(integers["last"]),
+    )
     tables = [
         relu_table(bound, float(multiplier(params, units, index)), ACTIVATION_MAX)
         for index in (0, 1)
     ]
+    scales = (units["hidden"], units["last"], units["last"] * float(weight_unit(params["last"])))
 
     def network(logit_bound: int) -> IntNetwork:
-        layers = (
-            Layer("conv", conv, bound, tables[0]),
-            Layer("hidden", hidden, bound, tables[1]),
-            Layer("last", last, logit_bound, None),
+        bounds = (bound, bound, logit_bound)
+        layers = tuple(
+            Layer(name, (Term(index, linear),), integers[f"{name}_bias"], bound, lut, scale)
+            for index, (name, linear, bound, lut, scale) in enumerate(
+                zip(LAYERS, maps, bounds, [*tables, None], scales, strict=True)
+            )
         )
-        return IntNetwork("mnist", (1, 28, 28), ACTIVATION_MAX, 1 / ACTIVATION_MAX, layers)
+        # Pixels halved: p = 2 k and p = 2 k + 1 are a quarter below and above k.
+        pixels = Input((1, 28, 28), 0, ACTIVATION_MAX, units["conv"], (0.5 / 255,), (1.0,))
+        return IntNetwork("mnist", pixels, layers)
 
     # The logits' bound is what the training images reach, and a tenth more.
-    logits = network(32_767).evaluate(pixels_to_inputs(images)).logits
+    largest = network(32_767)
+    logits = largest.evaluate(largest.inputs(images)).logits
     return network(min(32_767, int(np.abs(logits).max() * 1.1)))
 
 
 def report(network: IntNetwork, train: Any, test: Any, sigma: float) -> None:
     for name, (images, labels) in (("training", train), ("test", test)):
-        inputs = pixels_to_inputs(images)
-        trace = network.evaluate(inputs)
-        rng = np.random.default_rng(0)
-        noisy = network.evaluate(inputs, sigma, rng)
+        inputs = network.inputs(images)
+        exact = network.evaluate(inputs)
+        noisy = network.evaluate(inputs, sigma)
         print(
-            f"integer: {np.mean(trace.predicted == labels):.2%}, with noise of {sigma}: "
+            f"integer: {np.mean(exact.predicted == labels):.2%}, with noise of {sigma}: "
             f"{np.mean(noisy.predicted == labels):.2%} of {len(labels)} {name} images"
         )
-        for layer, found in zip(network.layers, noisy.accumulators, strict=True):
+        for layer, found in zip(network.layers, noisy.layers, strict=True):
             print(
-                f"  {layer.name}: accumulators {found.min()} to {found.max()}, bound "
-                f"{layer.bound}, outside {layer.overflows(found)} of {found.size}"
+                f"  {layer.name}: accumulators {found.smallest} to {found.largest}, bound "
+                f"{layer.bound}, outside {found.beyond_bound} of {found.values}"
             )
     for layer in network.layers:
-        largest = int(np.abs(layer.linear.weights).max())
-        deviation = float(layer.linear.weights.std())
+        weights = layer.terms[0].linear.weights
+        largest, deviation = int(np.abs(weights).max()), float(weights.std())
         print(f"{layer.name}: largest weight {largest}, deviation {deviation:.1f}")
 
 

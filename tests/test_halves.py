@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import palladion
 import pytest
-from palladion.nn.quantise import pixels_to_inputs
 
 from tests.conftest import Command, Halves, refused
 
@@ -33,7 +32,7 @@ def test_a_digit_is_classified_through_files(
     assert [step["seconds"] >= 0 for step in json.loads(ran.stdout)["steps"]]
     arguments = ["--program", halves.program, "--secret", halves.secret, answer]
     decrypted = json.loads(command("decrypt", *arguments, "--json").stdout)
-    image = pixels_to_inputs(palladion.mnist_sample().images[:1])
+    image = palladion.mnist_network().inputs(palladion.mnist_sample().images[:1])
     exact = palladion.mnist_network().evaluate(image)
     assert decrypted["predicted"] == exact.predicted.tolist() == [7]
     assert decrypted["noise_margin_bits"] > 0

@@ -8,7 +8,6 @@ from pathlib import Path
 import palladion
 import pytest
 from palladion import UsageError, _native
-from palladion.nn.quantise import pixels_to_inputs
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,7 +24,9 @@ def pair(program: palladion.Program) -> tuple[palladion.SecretKey, palladion.Eva
 
 @pytest.fixture(scope="module")
 def images() -> list[list[int]]:
-    inputs: list[list[int]] = pixels_to_inputs(palladion.mnist_sample().images[:1]).tolist()
+    inputs: list[list[int]] = (
+        palladion.mnist_network().inputs(palladion.mnist_sample().images[:1]).tolist()
+    )
     return inputs
 
 
@@ -101,7 +102,7 @@ def test_every_layer_is_exact_but_for_rounding_noise(pair: Pair) -> None:
     secret, keys = pair
     network = palladion.mnist_network()
     inspector = _native.Inspector(secret, network.to_json())
-    inputs = pixels_to_inputs(palladion.mnist_sample().images[:2])
+    inputs = palladion.mnist_network().inputs(palladion.mnist_sample().images[:2])
     for image in inputs.tolist():
         inspector.run(keys, [image])
     layers = inspector.layers()

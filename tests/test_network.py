@@ -1,132 +1,219 @@
-"""The integer network: numpy against the definition, and against the Rust core."""
+"""The integer network: the Rust core against the definition, files, errors."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import palladion
 import pytest
-from palladion import IntNetwork, NetworkError, _native
-from palladion.nn.network import Conv, Dense, Layer, exact_product
-from palladion.nn.quantise import pixels_to_inputs, relu_table
+from palladion import IntNetwork, NetworkError, StoppedError
+from palladion.nn.network import Conv, Dense, Input, Layer, Lut, Term, Window
+from palladion.nn.quantise import relu_table
+
+from tests import naive
 
 
 def small(rng: np.random.Generator) -> IntNetwork:
-    """A convolution with stride and padding, and two dense layers."""
-    conv = Conv(rng.integers(-9, 10, (3, 2, 3, 2)), rng.integers(-9, 10, 3), 2, 1, (7, 6))
-    hidden = Dense(rng.integers(-9, 10, (5, 48)), rng.integers(-9, 10, 5))
-    last = Dense(rng.integers(-9, 10, (4, 5)), rng.integers(-9, 10, 4))
+    """A residual block with a grouped, dilated and cut convolution, a window, and a dense layer."""
+
+    def numbers(*shape: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return rng.integers(-9, 10, shape)
+
+    first = Conv(numbers(4, 1, 3, 2), (2, 1), (1, 1, 1, 0), groups=2)
+    second = Conv(numbers(6, 4, 2, 2), (1, 2), (-1, 1, 2, 0), dilation=(2, 1))
+    shortcut = Window(np.array([[1], [2]]), 6, 1, (1, 2), (0, 0, 0, -1))
+    last = Dense(numbers(4, 54))
     layers = (
-        Layer("conv", conv, 50, relu_table(50, 0.2, 15)),
-        Layer("hidden", hidden, 300, relu_table(300, 0.05, 15)),
-        Layer("last", last, 700, None),
+        Layer("first", (Term(0, first),), numbers(4), 90, relu_table(90, 0.1, 15), 0.5),
+        Layer(
+            "block",
+            (Term(1, second), Term(1, shortcut)),
+            numbers(6),
+            300,
+            Lut(np.array([-300, -7, 50]), np.array([-3, 4, 9])),
+            0.25,
+        ),
+        Layer("last", (Term(2, last),), numbers(4), 700, None, 2.0),
     )
-    return IntNetwork("small", (2, 7, 6), 15, 1 / 15, layers)
+    return IntNetwork("small", Input((2, 7, 6), -7, 15, 1 / 15, (0.1, 0.2), (1.0, 0.5)), layers)
 
 
-def test_a_convolution_follows_the_definition(rng: np.random.Generator) -> None:
-    conv = small(rng).layers[0].linear
-    assert isinstance(conv, Conv)
-    images = rng.integers(0, 16, (2, 2, 7, 6))
-    padded = np.zeros((2, 2, 9, 8), dtype=np.int64)
-    padded[:, :, 1:8, 1:7] = images
-    expected = [
-        [
-            int((image[:, y : y + 3, x : x + 2] * kernel).sum() + bias)
-            for kernel, bias in zip(conv.weights, conv.bias, strict=True)
-            for y in range(0, 7, 2)
-            for x in range(0, 7, 2)
-        ]
-        for image in padded
-    ]
-    assert conv.accumulate(images.reshape(2, -1)).tolist() == expected
+def images(rng: np.random.Generator, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return rng.integers(-7, 16, (count, 84))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_numpy_and_rust_agree_on_every_integer(seed: int) -> None:
+def test_the_core_agrees_with_the_definition_on_every_integer(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = small(rng)
-    image = rng.integers(0, 16, (1, 84))
-    trace = network.evaluate(image)
-    accumulators, outputs, predicted = _native.evaluate(network.to_json(), image[0].tolist())
-    assert accumulators == [values[0].tolist() for values in trace.accumulators]
-    assert outputs == [values[0].tolist() for values in trace.outputs]
-    assert predicted == trace.predicted[0]
+    batch = images(rng, 3)
+    found = network.evaluate(batch)
+    for index, image in enumerate(batch):
+        accumulators, outputs = naive.evaluate(network, image)
+        trace = network.trace(image)
+        for of_core, expected in ((trace.accumulators, accumulators), (trace.outputs, outputs)):
+            assert [a.tolist() for a in of_core] == [a.tolist() for a in expected]
+        assert trace.predicted == int(np.argmax(trace.logits)) == found.predicted[index]
+        assert found.logits[index].tolist() == accumulators[-1].tolist()
 
 
-def test_numpy_and_rust_agree_on_mnist() -> None:
+def test_a_batch_counts_what_its_images_do(rng: np.random.Generator) -> None:
+    network = small(rng)
+    batch = images(rng, 30)
+    traces = [naive.evaluate(network, image)[0] for image in batch]
+    for index, (layer, found) in enumerate(
+        zip(network.layers, network.evaluate(batch).layers, strict=True)
+    ):
+        accumulators = np.concatenate([trace[index] for trace in traces])
+        assert found.name == layer.name
+        assert (found.smallest, found.largest) == (accumulators.min(), accumulators.max())
+        assert found.largest_accumulator == np.abs(accumulators).max()
+        assert found.beyond_bound == np.count_nonzero(np.abs(accumulators) > layer.bound)
+        assert found.values == accumulators.size
+        assert (found.changed, found.largest_change) == (0, 0)
+
+
+def test_the_core_agrees_with_the_definition_on_mnist() -> None:
     network = palladion.mnist_network()
-    inputs = pixels_to_inputs(palladion.mnist_sample().images[:10])
-    trace = network.evaluate(inputs)
-    text = network.to_json()
-    for index, image in enumerate(inputs.tolist()):
-        accumulators, _, predicted = _native.evaluate(text, image)
-        assert accumulators == [values[index].tolist() for values in trace.accumulators]
-        assert predicted == trace.predicted[index]
+    inputs = network.inputs(palladion.mnist_sample().images[:5])
+    for image in inputs:
+        expected, _ = naive.evaluate(network, image)
+        assert [a.tolist() for a in network.trace(image).accumulators] == [
+            a.tolist() for a in expected
+        ]
+
+
+def test_pixels_become_integers_by_the_rule(rng: np.random.Generator) -> None:
+    given = small(rng).input
+    pixels = rng.integers(0, 256, (3, *given.shape)).astype(np.uint8)
+    mean, std = (np.array(values)[:, None, None] for values in (given.mean, given.std))
+    real = (pixels / 255 - mean) / std
+    expected = np.clip(np.rint(real / given.scale), given.min, given.max).reshape(3, -1)
+    assert small(rng).inputs(pixels).tolist() == expected.astype(int).tolist()
+
+
+def test_the_packaged_network_halves_pixels() -> None:
+    pixels = np.resize(np.arange(256, dtype=np.uint8), (1, 28, 28))
+    assert (palladion.mnist_network().inputs(pixels) == pixels.reshape(1, -1) >> 1).all()
 
 
 def test_a_table_is_relu_and_requantisation() -> None:
     table = relu_table(4, 0.5, 1)
-    assert table.tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 1]  # round(0.5) is 0: to even
-    layer = Layer("x", Dense(np.zeros((1, 1), np.int64), np.zeros(1, np.int64)), 4, table)
-    assert layer.apply(np.array([-9, 9])).tolist() == [0, 1]
-    assert layer.overflows(np.array([-5, -4, 4, 5])) == 2
+    assert (table.starts.tolist(), table.values.tolist()) == ([-4, 2], [0, 1])  # halves to even
 
 
-def test_noise_is_seeded_and_has_its_deviation() -> None:
+def test_noise_is_seeded_and_changes_outputs() -> None:
     network = palladion.mnist_network()
-    inputs = pixels_to_inputs(palladion.mnist_sample().images)
+    inputs = network.inputs(palladion.mnist_sample().images)
     exact = network.evaluate(inputs)
-    noisy = network.evaluate(inputs, 10.7, np.random.default_rng(5))
-    again = network.evaluate(inputs, 10.7, np.random.default_rng(5))
+    noisy = network.evaluate(inputs, 10.7, seed=5)
+    again = network.evaluate(inputs, 10.7, seed=5)
     assert (noisy.logits == again.logits).all()
-    change = noisy.accumulators[0] - exact.accumulators[0]
-    # 25,600 values: a sample variance is within 6 * sqrt(2 / 25600) = 5.3 % of the true one.
-    assert change.var() == pytest.approx(10.7**2 + 1 / 12, rel=0.053)
+    assert noisy.layers == again.layers
+    assert (noisy.logits != network.evaluate(inputs, 10.7, seed=6).logits).any()
+    assert (network.evaluate(inputs, 0.0).logits == exact.logits).all()
+    for layer in noisy.layers[:-1]:
+        assert 0 < layer.changed < layer.values / 2
+        assert layer.largest_change <= 2
+    assert noisy.layers[-1].changed == 0
 
 
-def test_products_beyond_floating_point_stay_exact() -> None:
-    a = np.array([[2**40 + 1, 1]])
-    b = np.array([[2**20], [1]])
-    assert exact_product(a, b).tolist() == [[2**60 + 2**20 + 1]]
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_progress_raises_stops_the_evaluation(
+    rng: np.random.Generator, raised: type[BaseException]
+) -> None:
+    def progress(_done: int) -> None:
+        raise raised
+
+    with pytest.raises(raised):
+        small(rng).evaluate(images(rng, 50), progress=progress)
+    with pytest.raises(StoppedError):
+        small(rng).evaluate(images(rng, 50), progress=lambda _: False)
+
+
+def test_progress_counts_images(rng: np.random.Generator) -> None:
+    heard: list[int] = []
+    small(rng).evaluate(images(rng, 50), progress=heard.append)
+    assert min(heard) == 0
+    assert max(heard) < 50
 
 
 def test_json_is_read_back_equal(rng: np.random.Generator) -> None:
     text = small(rng).to_json()
-    assert IntNetwork.from_json(text).to_json() == text
+    network = IntNetwork.from_json(text)
+    assert network.to_json() == text
+    image = images(rng, 1)
+    assert (network.evaluate(image).logits == small_logits(text, image)).all()
+
+
+def small_logits(text: str, image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return naive.evaluate(IntNetwork.from_json(text), image[0])[0][-1]
+
+
+def test_what_may_be_left_out_may_be_left_out(rng: np.random.Generator) -> None:
+    data = json.loads(small(rng).to_json())
+    del data["input"]["mean"], data["input"]["std"], data["layers"][2]["lut"]
+    network = IntNetwork.from_json(json.dumps(data))
+    assert (network.input.mean, network.input.std, network.layers[2].lut) == ((), (), None)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"format": "x"}'])
 def test_what_is_no_network_is_refused(text: str) -> None:
     with pytest.raises(NetworkError):
         IntNetwork.from_json(text)
-    with pytest.raises(NetworkError):
-        _native.evaluate(text, [0])
 
 
-def test_a_short_table_is_refused(rng: np.random.Generator) -> None:
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d.update(format="palladion-int-network/1"), "network/1.*expected.*network/2"),
+        (lambda d: d["layers"][1]["lut"]["values"].pop(), "layer block.*2 entries, expected 3"),
+        (lambda d: d["layers"][1]["terms"][1].update(source=2), "block, term 2.*is 2.*0 to 1"),
+        (lambda d: d["layers"].pop(), "layer block: the last layer has a table"),
+        (lambda d: d["input"]["mean"].pop(), "input: mean has 1 entries, expected 2"),
+        (lambda d: d["layers"][0].update(extra=1), "unknown field `extra`"),
+    ],
+    ids=["version", "short table", "later source", "last table", "mean", "unknown field"],
+)
+def test_wrong_networks_are_refused(rng: np.random.Generator, change: Change, words: str) -> None:
     data = json.loads(small(rng).to_json())
-    data["layers"][1]["lut"]["values"].pop()
-    for read in (IntNetwork.from_json, lambda text: _native.evaluate(text, [0] * 84)):
-        with pytest.raises(NetworkError, match=r"layer hidden.*600.*601"):
-            read(json.dumps(data))
+    change(data)
+    with pytest.raises(NetworkError, match=words):
+        IntNetwork.from_json(json.dumps(data))
 
 
 def test_wrong_images_are_refused(rng: np.random.Generator) -> None:
     network = small(rng)
     with pytest.raises(NetworkError, match="84 numbers"):
         network.evaluate(np.zeros((1, 83), np.int64))
-    with pytest.raises(NetworkError, match="0 to 15"):
+    with pytest.raises(NetworkError, match="-7 to 15"):
         network.evaluate(np.full((1, 84), 16))
-    with pytest.raises(NetworkError, match="84"):
-        _native.evaluate(network.to_json(), [0] * 83)
+    with pytest.raises(NetworkError, match="-7 to 15"):
+        network.trace(np.full(84, 70_000))
+    with pytest.raises(NetworkError, match="expected 84"):
+        network.inputs(np.zeros((1, 83), np.uint8))
+    with pytest.raises(NetworkError, match="sigma"):
+        network.evaluate(images(rng, 1), -1.0)
+
+
+def test_a_network_made_wrong_is_refused_when_evaluated(rng: np.random.Generator) -> None:
+    good = small(rng)
+    wrong = IntNetwork("wrong", good.input, good.layers[:2])
+    with pytest.raises(NetworkError, match="layer block: the last layer has a table"):
+        wrong.evaluate(images(rng, 1))
 
 
 def test_the_packaged_networks_are_right_on_the_sample() -> None:
     """The first 100 test images: at these accuracies one or two may be wrong."""
     sample = palladion.mnist_sample()
-    integer = palladion.mnist_network().evaluate(pixels_to_inputs(sample.images)).predicted
+    network = palladion.mnist_network()
+    integer = network.evaluate(network.inputs(sample.images)).predicted
     plain = palladion.mnist_plain().predict(sample.images)
     assert np.count_nonzero(integer == sample.labels) >= 98
     assert np.count_nonzero(plain == sample.labels) >= 98

@@ -4,9 +4,10 @@ The client encrypts, the server computes blind, the client decrypts::
 
     import palladion
 
-    program = palladion.compile(palladion.mnist_network().to_json(), batch=1)
+    network = palladion.mnist_network()
+    program = palladion.compile(network.to_json(), batch=1)
     secret, keys = palladion.keygen(program)
-    query = secret.encrypt([image])  # 784 integers of 0 to 127
+    query = secret.encrypt(network.inputs(images).tolist())  # pixels of 0 to 255
     answer, report = program.run(keys, query)
     logits, margin = secret.decrypt(answer)
 """

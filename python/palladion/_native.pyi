@@ -24,11 +24,6 @@ def info() -> dict[str, Any]:
 def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
     """Measure ``ntt``, ``bfv`` or ``lut``; ``hear`` is called with one row per measurement."""
 
-def evaluate(
-    network_json: str, image: Sequence[int]
-) -> tuple[list[list[int]], list[list[int]], int]:
-    """Exact evaluation: each layer's accumulators and outputs, and the predicted class."""
-
 def compile(network_json: str, batch: int) -> Program:
     """Compile an integer network for ``batch`` images per run.
 
@@ -117,6 +112,40 @@ class Answer:
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(program: Program, data: bytes) -> Answer: ...
+
+@final
+class IntNetwork:
+    """An integer network, checked and ready to be evaluated.
+
+    Integers cross as bytes in this machine's order: 16 bits each for inputs, 64 for results.
+    """
+
+    @staticmethod
+    def from_json(text: str) -> IntNetwork:
+        """Read and check a network; ``NetworkError`` names what is wrong."""
+
+    def inputs(self, pixels: bytes) -> bytes:
+        """Integers for the pixels of whole images, in the order channel, row, column."""
+
+    def trace(self, image: bytes) -> tuple[list[bytes], list[bytes], int]:
+        """Exact evaluation of one image: accumulators and outputs of each layer, and its class."""
+
+    def evaluate(
+        self,
+        images: bytes,
+        sigma: float | None = None,
+        seed: int = 0,
+        progress: Callable[[int], bool | None] | None = None,
+    ) -> tuple[bytes, bytes, list[dict[str, Any]]]:
+        """Logits and classes of images, and for each layer the fields of ``LayerStatistics``.
+
+        Raises
+        ------
+        NetworkError
+            If the images do not fit.
+        StoppedError
+            If ``progress``, which hears how many images are done, answered ``False``.
+        """
 
 @final
 class Inspector:

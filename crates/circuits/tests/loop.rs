@@ -229,10 +229,12 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
     // Slots, table, and both ways to the next layer.
     let samples: Vec<Vec<Sample<'_>>> = sums
         .iter()
-        .map(|&(coefficient, _)| vec![Sample {
-            batch: &batch,
-            coefficient,
-        }])
+        .map(|&(coefficient, _)| {
+            vec![Sample {
+                batch: &batch,
+                coefficient,
+            }]
+        })
         .collect();
     let engine = Engine::new(s.params.bfv(), &keys);
     let steps = circuits.run(&engine, &params, &samples);

@@ -45,10 +45,12 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
         // Any coefficients in any order: 5 is a unit modulo N.
         let coefficient = |value: usize| (value * 5 + 3) % N;
         let samples: Vec<Vec<Sample<'_>>> = (0..values)
-            .map(|value| vec![Sample {
-                batch: &batch,
-                coefficient: coefficient(value),
-            }])
+            .map(|value| {
+                vec![Sample {
+                    batch: &batch,
+                    coefficient: coefficient(value),
+                }]
+            })
             .collect();
         let engine = Engine::new(s.params.bfv(), &keys);
         let packed = timed(&format!("packing {values} values"), || {

@@ -1,9 +1,9 @@
 //! Writes a program step by step, running each step dry.
 
 use crate::error::Result;
+use circuits::coefficients::{Kernel, multiply};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Layout, LoopParams, Value};
-use circuits::coefficients::{Kernel, multiply};
 use program::{Constant, ConstantId, Form, Op, Packed, Row, Shape, Step, Term, Type, ValueId};
 use std::collections::HashMap;
 

@@ -153,9 +153,7 @@ impl Form {
     fn parts(&self, batch: usize) -> usize {
         match self {
             Self::Slots(_) => 1,
-            Self::Coefficients(p) => {
-                batch.div_ceil(p.images) * p.shape[0].div_ceil(p.channels)
-            }
+            Self::Coefficients(p) => batch.div_ceil(p.images) * p.shape[0].div_ceil(p.channels),
         }
     }
 
@@ -246,7 +244,11 @@ impl Places {
                 channels,
             });
         }
-        let most = |spread: usize| (1..=self.batch).rev().find(|&i| fits(channels, i, spread).is_some());
+        let most = |spread: usize| {
+            (1..=self.batch)
+                .rev()
+                .find(|&i| fits(channels, i, spread).is_some())
+        };
         let spread = if most(beside) == most(0) { beside } else { 0 };
         let images = most(spread)?;
         Some(Placing {
@@ -294,6 +296,8 @@ impl Places {
 
 /// The zeros that every reader's windows want.
 fn wanted(shape: Shape, readers: &[Reader<'_>]) -> [usize; 2] {
-    let zeros = readers.iter().map(|(_, linear)| zeros_wanted(linear, shape));
+    let zeros = readers
+        .iter()
+        .map(|(_, linear)| zeros_wanted(linear, shape));
     zeros.fold([0, 0], |a, b| [a[0].max(b[0]), a[1].max(b[1])])
 }

@@ -47,7 +47,9 @@ impl Fixed {
                 expected: "at least 2: a linear layer alone needs no table".into(),
             });
         }
-        let tables = ring::par_map(network.layers.len(), |i| table_of(&network.layers[i], trial));
+        let tables = ring::par_map(network.layers.len(), |i| {
+            table_of(&network.layers[i], trial)
+        });
         Ok(Self {
             tables: tables.into_iter().collect::<Result<_>>()?,
             transform: OnceLock::new(),
@@ -106,7 +108,10 @@ impl Accumulators {
         let channel = |output: usize| output % self.outputs / (shape[1] * shape[2]);
         let wrong = self.sums.iter().enumerate();
         let wrong = wrong.map(|(output, sum)| (sum, layer.bias[channel(output)]));
-        match wrong.into_iter().find(|(sum, bias)| sum.is_empty() && *bias != 0) {
+        match wrong
+            .into_iter()
+            .find(|(sum, bias)| sum.is_empty() && *bias != 0)
+        {
             None => Ok(()),
             Some((_, bias)) => Err(Error::Layer {
                 layer: layer.name.clone(),
@@ -215,7 +220,13 @@ impl Writer<'_, '_> {
         let biased = groups.iter().position(whole).unwrap_or(0);
         let mut found = Vec::new();
         for (index, group) in groups.iter().enumerate() {
-            found.push(linear::accumulate(self.b, layer, shape, group, index == biased)?);
+            found.push(linear::accumulate(
+                self.b,
+                layer,
+                shape,
+                group,
+                index == biased,
+            )?);
         }
         Ok(found)
     }
@@ -240,7 +251,9 @@ impl Writer<'_, '_> {
                 let bias = rows.iter().map(|row| layer.bias[row.output]).collect();
                 let at: Vec<usize> = (0..rows.len()).collect();
                 let term = self.b.constant("bias", bias);
-                let places = self.b.constant("places", at.iter().map(|&a| a as i64).collect());
+                let places = self
+                    .b
+                    .constant("places", at.iter().map(|&a| a as i64).collect());
                 Ok(Outputs {
                     value: self.b.add_coefficients(product, term, places),
                     rows: rows.to_vec(),
@@ -253,9 +266,7 @@ impl Writer<'_, '_> {
     /// Packs accumulators, applies the layer's table, and brings the values into their form.
     fn table(&mut self, index: usize, sums: &Accumulators) -> Result<Values> {
         let plan = self.plans[index];
-        let polynomial = self
-            .b
-            .constant("table", self.fixed.tables[index].clone());
+        let polynomial = self.b.constant("table", self.fixed.tables[index].clone());
         let layout = self.forms.layers[index].layout(self.b.params().bfv().n())?;
         match &self.forms.layers[index] {
             Form::Slots(_) => {
@@ -275,7 +286,9 @@ impl Writer<'_, '_> {
                         .map(|&(position, row)| sums.slot(placing.ring.value(position), row))
                         .collect();
                     let value = self.activate(&slots, layout, polynomial, plan)?;
-                    let value = self.b.slots_to_coefficients(value, self.fixed.transform())?;
+                    let value = self
+                        .b
+                        .slots_to_coefficients(value, self.fixed.transform())?;
                     made.push(self.with_zeros(index, placing, &part.values, value));
                 }
                 Ok(Values::Coefficients(tensor(placing, self.batch, made)))

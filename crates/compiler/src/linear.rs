@@ -182,11 +182,14 @@ impl Group<'_> {
         let mut distance = 0;
         for (windows, raster) in &self.operands {
             let [_, _, row] = raster.pitch;
-            let last = raster.position(0, [
+            let last = raster.position(
                 0,
-                (self.output[0] - 1) * windows.stride[0],
-                (self.output[1] - 1) * windows.stride[1],
-            ]);
+                [
+                    0,
+                    (self.output[0] - 1) * windows.stride[0],
+                    (self.output[1] - 1) * windows.stride[1],
+                ],
+            );
             // What an output reads lies between these distances from it.
             let channels = raster.distance(raster.shape[0] - 1, [0, 0]);
             let reach: Vec<i64> = taps(windows)
@@ -261,7 +264,12 @@ impl Writer<'_> {
                 .map(all(tensor.raster.pitch[1]))
                 .collect();
         }
-        let images = tensor.tiles.iter().map(|t| t.images.len()).max().unwrap_or(1);
+        let images = tensor
+            .tiles
+            .iter()
+            .map(|t| t.images.len())
+            .max()
+            .unwrap_or(1);
         let room = match images {
             1 => tensor.ring.len(),
             _ => tensor.raster.pitch[0],

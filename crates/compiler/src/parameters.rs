@@ -279,7 +279,10 @@ fn build(
         batch: options.batch,
         input: network.input.shape,
         input_range: [network.input.min, network.input.max],
-        classes: network.shapes()?.last().map_or(0, |shape| shape.iter().product()),
+        classes: network
+            .shapes()?
+            .last()
+            .map_or(0, |shape| shape.iter().product()),
         prediction: Prediction {
             input_bytes: input_bytes(params, &steps, placement.len()),
             key_bytes: key_bytes(params, &needs),

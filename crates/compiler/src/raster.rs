@@ -193,9 +193,6 @@ mod tests {
         assert_eq!(raster.reads([2, 3]), Read::Value);
         assert_eq!(raster.reads([-1, 4]), Read::Zero);
         assert_eq!(raster.reads([4, 0]), Read::Other);
-        assert_eq!(
-            Raster::new([1, 2, 2], [0, 0]).reads([0, -1]),
-            Read::Other
-        );
+        assert_eq!(Raster::new([1, 2, 2], [0, 0]).reads([0, -1]), Read::Other);
     }
 }

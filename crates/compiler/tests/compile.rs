@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use compiler::{Error, Options, compile};
-use network::{Conv, Dense, FORMAT, Input, IntNetwork, Layer, Linear, Lut};
+use network::{Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Term, Window};
 use program::{Form, Op, Program, Type};
 use std::collections::BTreeSet;
 
@@ -17,17 +17,17 @@ fn mnist() -> IntNetwork {
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn conv(channels: usize, kernels: usize, input: [usize; 2], padding: usize) -> Linear {
+fn conv(channels: usize, kernels: usize, padding: i64) -> Linear {
     let weights = channels * kernels * 9;
     Linear::Conv(Conv {
-        channels,
         kernels,
+        channels,
+        groups: 1,
         kernel: [3, 3],
-        stride: 2,
-        padding,
-        input,
+        stride: [2, 2],
+        dilation: [1, 1],
+        pads: [padding; 4],
         weights: (0..weights as i64).map(|i| i * 5 % 7 - 3).collect(),
-        bias: (0..kernels as i64).collect(),
     })
 }
 
@@ -36,34 +36,47 @@ fn dense(inputs: usize, outputs: usize) -> Linear {
         inputs,
         outputs,
         weights: vec![1; inputs * outputs],
-        bias: vec![1; outputs],
     })
 }
 
-/// A network of these layers, named by their numbers, each but the last with a table.
+/// A chain of these layers, named by their numbers, each but the last with a table.
 fn network(shape: [usize; 3], layers: Vec<Linear>) -> IntNetwork {
     let last = layers.len() - 1;
-    let lut = |index: usize| {
-        (index < last).then(|| Lut {
-            values: (-BOUND..=BOUND).map(|x| x.clamp(0, 7)).collect(),
-        })
-    };
-    let layers = layers.into_iter().enumerate().map(|(index, linear)| Layer {
-        name: index.to_string(),
-        linear,
-        bound: BOUND,
-        lut: lut(index),
+    let layers = layers.into_iter().enumerate().map(|(index, linear)| {
+        let channels = match &linear {
+            Linear::Conv(conv) => conv.kernels,
+            Linear::Dense(dense) => dense.outputs,
+            Linear::Window(window) => window.channels,
+        };
+        Layer {
+            name: index.to_string(),
+            terms: vec![Term {
+                source: index.into(),
+                linear,
+            }],
+            bias: (0..channels as i64).map(|i| i % 9).collect(),
+            bound: BOUND,
+            lut: (index < last).then(|| Lut::new(BOUND, |x| x.clamp(0, 7))),
+            scale: 1.0,
+        }
     });
     IntNetwork {
-        format: FORMAT.into(),
         name: "made up".into(),
         input: Input {
             shape,
+            min: 0,
             max: 7,
             scale: 1.0,
+            mean: vec![],
+            std: vec![],
         },
         layers: layers.collect(),
     }
+}
+
+/// Classes of a network.
+fn classes(network: &IntNetwork) -> usize {
+    network.shapes().unwrap().last().unwrap().iter().product()
 }
 
 fn compiled(network: &IntNetwork, batch: usize) -> Program {
@@ -100,8 +113,7 @@ fn compiled(network: &IntNetwork, batch: usize) -> Program {
     // Six deviations of the noise and a bit more are below what decryption bears, everywhere.
     assert!(program.prediction.margin_bits > 1.0);
     assert_eq!(ops("table"), network.layers.len() - 1);
-    let classes = network.layers.last().unwrap().linear.outputs();
-    assert_eq!((program.batch, program.classes), (batch, classes));
+    assert_eq!((program.batch, program.classes), (batch, classes(network)));
     check_images(network, &program);
     assert_eq!(Program::from_json(&program.to_json()).unwrap(), program);
     program
@@ -117,7 +129,7 @@ fn check_images(network: &IntNetwork, program: &Program) {
     assert_eq!(images, program.batch);
     for starts in &program.placement {
         assert!(starts.is_sorted());
-        assert!(starts.last().unwrap() + network.input_len() <= program.parameters.n);
+        assert!(starts.last().unwrap() + network.input.values() <= program.parameters.n);
     }
     let mut given = BTreeSet::new();
     for step in &program.steps {
@@ -195,9 +207,9 @@ fn batches_that_do_not_fit_are_refused_before_anything_is_built() {
 
 #[test]
 fn layers_that_cannot_be_done_are_named() {
-    let padded = network([1, 8, 8], vec![conv(1, 1, [8, 8], 1), dense(16, 2)]);
+    let padded = network([1, 8, 8], vec![conv(1, 1, 1), dense(16, 2)]);
     let single = network([1, 8, 8], vec![dense(64, 2)]);
-    let large = vec![conv(8, 1, [64, 64], 0), dense(31 * 31, 2)];
+    let large = vec![conv(8, 1, 0), dense(31 * 31, 2)];
     let large = network([8, 64, 64], large);
     let wide = network([1, 1, 2], vec![dense(2, 40_000), dense(40_000, 2)]);
     for (network, about, value, wanted) in [
@@ -242,15 +254,85 @@ fn layers_that_cannot_be_done_are_named() {
 }
 
 #[test]
+fn what_is_no_chain_is_named() {
+    type Change = fn(&mut IntNetwork);
+    fn first(network: &mut IntNetwork) -> &mut Conv {
+        match &mut network.layers[0].terms[0].linear {
+            Linear::Conv(conv) => conv,
+            _ => panic!("layer 0 is a convolution"),
+        }
+    }
+    let table: [(Change, &str); 7] = [
+        (
+            |n| n.input.min = -1,
+            "layer 0: the smallest input is -1, expected 0",
+        ),
+        (
+            |n| n.layers[0].terms = vec![n.layers[0].terms[0].clone(); 2],
+            "layer 0: the number of terms is 2, expected 1",
+        ),
+        (
+            |n| {
+                let window = Window {
+                    kernel: [1, 1],
+                    stride: [1, 1],
+                    dilation: [1, 1],
+                    pads: [0; 4],
+                    weights: vec![1],
+                    first: 0,
+                    channels: 2,
+                };
+                n.layers[1].terms[0].linear = Linear::Window(window);
+                n.layers[1].bias = vec![0; 2];
+            },
+            "layer 1: the kernel of a window is [1, 1], expected a convolution or a dense layer",
+        ),
+        (
+            |n| {
+                first(n).groups = 2;
+                first(n).weights.truncate(18);
+            },
+            "layer 0: the number of groups is 2, expected 1",
+        ),
+        (
+            |n| {
+                first(n).dilation = [3, 3];
+                first(n).stride = [1, 1];
+                first(n).pads = [1, 1, 0, 0];
+            },
+            "layer 0: the dilation is [3, 3], expected [1, 1]",
+        ),
+        (
+            |n| {
+                first(n).stride = [1, 2];
+                first(n).pads = [-1, 0, -2, 0];
+            },
+            "layer 0: the stride is [1, 2], expected one for both directions",
+        ),
+        (
+            |n| first(n).pads = [0, 1, 0, -1],
+            "layer 0: the padding is [0, 1, 0, -1], expected the same on all sides, at least 0",
+        ),
+    ];
+    for (change, expected) in table {
+        let mut network = network([2, 8, 8], vec![conv(2, 2, 0), dense(18, 2)]);
+        change(&mut network);
+        let error = compile(&network, Options::default()).unwrap_err();
+        assert!(matches!(error, Error::Layer { .. }), "{error}");
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
 fn networks_that_contradict_themselves_are_refused() {
-    let good = || network([1, 8, 8], vec![conv(1, 2, [8, 8], 0), dense(18, 3)]);
+    let good = || network([1, 8, 8], vec![conv(1, 2, 0), dense(18, 3)]);
     let mut ends_in_a_table = good();
     ends_in_a_table.layers[1].lut = ends_in_a_table.layers[0].lut.clone();
     let mut lacks_a_table = good();
     lacks_a_table.layers[0].lut = None;
     let mut empty = good();
     empty.layers.clear();
-    let misfit = network([1, 8, 8], vec![conv(1, 2, [8, 8], 0), dense(17, 3)]);
+    let misfit = network([1, 8, 8], vec![conv(1, 2, 0), dense(17, 3)]);
     for (network, expected) in [
         (
             ends_in_a_table,
@@ -260,7 +342,10 @@ fn networks_that_contradict_themselves_are_refused() {
             lacks_a_table,
             "layer 0: no table, expected one: only the last layer has none",
         ),
-        (empty, "the network has 0 layers, expected 1 to 4096"),
+        (
+            empty,
+            "network: the number of layers is 0, expected 1 to 4096",
+        ),
         (
             misfit,
             "layer 1: takes 17 numbers, but is given 2 channels of 3x3",
@@ -274,7 +359,7 @@ fn networks_that_contradict_themselves_are_refused() {
 
 #[test]
 fn a_padded_convolution_between_tables_becomes_the_dense_layer_it_is() {
-    let layers = vec![conv(1, 2, [9, 9], 0), conv(2, 3, [4, 4], 1), dense(12, 2)];
+    let layers = vec![conv(1, 2, 0), conv(2, 3, 1), dense(12, 2)];
     let network = network([1, 9, 9], layers);
     let program = compiled(&network, 2);
     let step = program.steps.iter().find_map(|s| match &s.op {
@@ -290,9 +375,9 @@ fn a_padded_convolution_between_tables_becomes_the_dense_layer_it_is() {
         .chunks(inputs)
         .map(|row| row.iter().zip(&x).map(|(w, x)| w * x).sum())
         .collect();
-    let mut convolution = network.layers[1].linear.clone();
-    if let Linear::Conv(conv) = &mut convolution {
-        conv.bias.fill(0);
-    }
-    assert_eq!(sums, convolution.accumulate(&x));
+    let exact = Evaluator::new(&network).unwrap();
+    let biased = exact.accumulate(1, &[&x]).unwrap();
+    let biases = network.layers[1].bias.iter().flat_map(|&b| [b; 4]);
+    let expected: Vec<i64> = biased.iter().zip(biases).map(|(a, b)| a - b).collect();
+    assert_eq!(sums, expected);
 }

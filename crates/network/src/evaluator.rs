@@ -172,6 +172,30 @@ impl Evaluator {
         Ok(layer.sums(inputs.iter().map(Vec::as_slice)))
     }
 
+    /// As [`accumulate`](Self::accumulate), from the image and the outputs of all layers before.
+    ///
+    /// # Errors
+    /// As there; [`Error::NoSuchLayer`] for outputs that are missing.
+    pub fn accumulate_from(
+        &self,
+        layer: usize,
+        image: &[i64],
+        outputs: &[Vec<i64>],
+    ) -> Result<Vec<i64>> {
+        let of = |&(source, _): &(usize, Patches)| match source.checked_sub(1) {
+            None => Ok(image),
+            Some(index) => outputs
+                .get(index)
+                .map(Vec::as_slice)
+                .ok_or(Error::NoSuchLayer {
+                    found: index,
+                    layers: outputs.len(),
+                }),
+        };
+        let inputs = self.layer(layer)?.terms.iter().map(of);
+        self.accumulate(layer, &inputs.collect::<Result<Vec<_>>>()?)
+    }
+
     fn layer(&self, index: usize) -> Result<&Ready> {
         self.layers.get(index).ok_or(Error::NoSuchLayer {
             found: index,

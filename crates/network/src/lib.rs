@@ -12,6 +12,8 @@
 //! and for every one that has an [`Evaluator`], and then no accumulator can leave the range of `i64`.
 //! This crate uses nothing of ours.
 
+#![forbid(unsafe_code)]
+
 mod batch;
 mod check;
 mod error;

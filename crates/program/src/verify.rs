@@ -152,7 +152,12 @@ impl Program {
             &format!("a smaller and a larger one within -{half} to {half}"),
         )?;
         let tiles = self.placement.iter().map(Vec::len).sum();
-        range("the number of parts of images", tiles, 1, pixels.saturating_mul(self.batch))?;
+        range(
+            "the number of parts of images",
+            tiles,
+            1,
+            pixels.saturating_mul(self.batch),
+        )?;
         let mut placed = vec![0; self.batch];
         for tile in self.placement.iter().flatten() {
             range("the image of a part", tile.image, 0, self.batch - 1)?;
@@ -160,7 +165,12 @@ impl Program {
         }
         match placed.iter().find(|&&count| count != channels) {
             None => Ok(()),
-            Some(count) => check(false, "the number of placed channels", count, &channels.to_string()),
+            Some(count) => check(
+                false,
+                "the number of placed channels",
+                count,
+                &channels.to_string(),
+            ),
         }
     }
 
@@ -177,7 +187,12 @@ impl Program {
         let [pitch, row] = tile.pitch;
         let n = self.parameters.n;
         range("the pitch of rows", row, width, n)?;
-        range("the pitch of channels", pitch, row.saturating_mul(height), n)?;
+        range(
+            "the pitch of channels",
+            pitch,
+            row.saturating_mul(height),
+            n,
+        )?;
         let end = (to - from - 1)
             .saturating_mul(pitch)
             .saturating_add((height - 1).saturating_mul(row) + width);

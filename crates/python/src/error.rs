@@ -72,7 +72,11 @@ impl Fault {
 
 impl ToPython for ::network::Error {
     fn to_python(self) -> PyErr {
-        Fault::Network.exception(self.to_string())
+        let fault = match self {
+            Self::Stopped { .. } => Fault::Stop,
+            _ => Fault::Network,
+        };
+        fault.exception(self.to_string())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ::network::IntNetwork;
+use ::network::{Evaluator, IntNetwork};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use runtime::inspect::{Exact, LayerFindings, StepNoise};
@@ -13,28 +13,38 @@ use crate::keys::{EvaluationKeys, SecretKey};
 use crate::program::{Clock, Program, report_dict, tell};
 
 /// The integer network as what runs are compared with.
-struct Integers(IntNetwork);
+struct Integers {
+    network: IntNetwork,
+    evaluator: Evaluator,
+}
+
+impl Integers {
+    fn from_json(text: &str) -> ::network::Result<Self> {
+        let network = IntNetwork::from_json(text)?;
+        let evaluator = Evaluator::new(&network)?;
+        Ok(Self { network, evaluator })
+    }
+}
 
 impl Exact for Integers {
     fn layers(&self) -> usize {
-        self.0.layers.len()
+        self.network.layers.len()
     }
 
-    fn accumulate(&self, layer: usize, inputs: &[i64]) -> Option<Vec<i64>> {
-        let linear = &self.0.layers.get(layer)?.linear;
-        (inputs.len() == linear.inputs()).then(|| linear.accumulate(inputs))
+    fn accumulate(&self, layer: usize, image: &[i64], outputs: &[Vec<i64>]) -> Option<Vec<i64>> {
+        self.evaluator.accumulate_from(layer, image, outputs).ok()
     }
 
-    fn activate(&self, layer: usize, accumulators: &[i64]) -> Option<Vec<i64>> {
-        let layer = self.0.layers.get(layer)?;
-        let table = layer.lut.as_ref();
-        let value = |&a| table.map_or(a, |table| table.apply(a));
-        (accumulators.len() == layer.linear.outputs())
-            .then(|| accumulators.iter().map(value).collect())
+    fn activate(&self, layer: usize, accumulator: i64) -> Option<i64> {
+        let lut = &self.network.layers.get(layer)?.lut;
+        Some(
+            lut.as_ref()
+                .map_or(accumulator, |lut| lut.apply(accumulator)),
+        )
     }
 
     fn bound(&self, layer: usize) -> i64 {
-        self.0.layers.get(layer).map_or(0, |l| l.bound)
+        self.network.layers.get(layer).map_or(0, |l| l.bound)
     }
 }
 
@@ -53,10 +63,10 @@ impl Inspector {
     #[new]
     fn new(secret: &SecretKey, network_json: &str) -> PyResult<Self> {
         use crate::error::ToPython;
-        let network = IntNetwork::from_json(network_json).map_err(ToPython::to_python)?;
+        let exact = Integers::from_json(network_json).map_err(ToPython::to_python)?;
         Ok(Self {
             client: secret.0.clone(),
-            found: Mutex::new(inspect::Inspector::new(&secret.0, Integers(network))),
+            found: Mutex::new(inspect::Inspector::new(&secret.0, exact)),
         })
     }
 

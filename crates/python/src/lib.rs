@@ -25,9 +25,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<messages::Query>()?;
     module.add_class::<messages::Answer>()?;
     module.add_class::<inspect::Inspector>()?;
+    module.add_class::<network::IntNetwork>()?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
-    module.add_function(wrap_pyfunction!(network::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile, module)?)?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)

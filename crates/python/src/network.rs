@@ -1,22 +1,147 @@
-//! The integer network's exact evaluation.
+//! The integer network: pixels to integers, and exact and noise-simulated evaluation.
 
-use network::IntNetwork;
+use ::network::{Batch, Evaluator, Input, LayerStatistics, NoiseModel, Simulation};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::guard::guard;
+use crate::error::StoppedError;
+use crate::guard::{guard, guard_with};
 
-/// One list of integers per layer.
-type PerLayer = Vec<Vec<i64>>;
+/// An integer network that is checked and ready to be evaluated.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct IntNetwork {
+    network: ::network::IntNetwork,
+    evaluator: Evaluator,
+}
 
-/// Each layer's accumulators and outputs, and the predicted class.
-#[pyfunction]
-pub(crate) fn evaluate(
-    py: Python<'_>,
-    network_json: &str,
-    image: Vec<i64>,
-) -> PyResult<(PerLayer, PerLayer, usize)> {
-    let trace = guard(py, || IntNetwork::from_json(network_json)?.evaluate(&image))?;
-    let layers = trace.layers.into_iter();
-    let (accumulators, outputs) = layers.map(|l| (l.accumulators, l.outputs)).unzip();
-    Ok((accumulators, outputs, trace.predicted))
+/// A trace: each layer's accumulators and outputs, 64 bits each, and the predicted class.
+type Layers<'py> = Vec<Bound<'py, PyBytes>>;
+
+/// Logits and classes, 64 bits each, and what was found in each layer.
+type Outcome<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Vec<Bound<'py, PyDict>>,
+);
+
+#[pymethods]
+impl IntNetwork {
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+        guard(py, || {
+            let network = ::network::IntNetwork::from_json(text)?;
+            let evaluator = Evaluator::new(&network)?;
+            Ok::<_, ::network::Error>(Self { network, evaluator })
+        })
+    }
+
+    /// Integers of 16 bits for pixels of whole images.
+    fn inputs<'py>(&self, py: Python<'py>, pixels: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let input: &Input = &self.network.input;
+        let bytes = guard(py, || {
+            let values = input.from_pixels(pixels)?;
+            Ok::<_, ::network::Error>(bytes_of(values, i16::to_ne_bytes))
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Exact evaluation of one image of 16-bit integers, with all integers of every layer.
+    fn trace<'py>(
+        &self,
+        py: Python<'py>,
+        image: &[u8],
+    ) -> PyResult<(Layers<'py>, Layers<'py>, usize)> {
+        let image: Vec<i64> = integers(image).into_iter().map(i64::from).collect();
+        let trace = guard(py, || self.evaluator.evaluate(&image))?;
+        let pack = |values| PyBytes::new(py, &bytes_of(values, i64::to_ne_bytes));
+        let layers = trace.layers.into_iter();
+        let (accumulators, outputs) = layers
+            .map(|layer| (pack(layer.accumulators), pack(layer.outputs)))
+            .unzip();
+        Ok((accumulators, outputs, trace.predicted))
+    }
+
+    /// Evaluates images of 16-bit integers, exactly or with noise.
+    #[pyo3(signature = (images, sigma=None, seed=0, progress=None))]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        images: &[u8],
+        sigma: Option<f64>,
+        seed: u64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Outcome<'py>> {
+        let images = integers(images);
+        let simulation = sigma.map(|sigma| Simulation {
+            noise: NoiseModel::uniform(&self.network, sigma),
+            seed,
+        });
+        let batch: Batch = guard_with(
+            py,
+            |py, done| tell(py, progress.as_ref(), done),
+            |line| {
+                let heard = |done| line.tell(done);
+                self.evaluator
+                    .evaluate_batch(&images, simulation.as_ref(), heard)
+            },
+        )?;
+        let names = self.network.layers.iter().map(|layer| &layer.name);
+        let layers = names
+            .zip(&batch.layers)
+            .map(|(name, l)| statistics(py, name, l));
+        let layers = layers.collect::<PyResult<Vec<_>>>()?;
+        let predicted = batch.predicted.into_iter().map(|class| class as i64);
+        let pack = |bytes: Vec<u8>| PyBytes::new(py, &bytes);
+        Ok((
+            pack(bytes_of(batch.logits, i64::to_ne_bytes)),
+            pack(bytes_of(predicted, i64::to_ne_bytes)),
+            layers,
+        ))
+    }
+}
+
+/// Calls `progress(done)`; the answer `False` stops the evaluation.
+fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, done: usize) -> PyResult<()> {
+    let Some(callback) = progress else {
+        return Ok(());
+    };
+    if callback
+        .bind(py)
+        .call1((done,))?
+        .is(pyo3::types::PyBool::new(py, false))
+    {
+        return Err(StoppedError::new_err(
+            "the progress callback stopped the evaluation",
+        ));
+    }
+    Ok(())
+}
+
+fn statistics<'py>(
+    py: Python<'py>,
+    name: &str,
+    found: &LayerStatistics,
+) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", name)?;
+    entry.set_item("smallest", found.smallest)?;
+    entry.set_item("largest", found.largest)?;
+    entry.set_item("beyond_bound", found.beyond_bound)?;
+    entry.set_item("values", found.values)?;
+    entry.set_item("changes", &found.changes)?;
+    Ok(entry)
+}
+
+/// 16-bit integers in this machine's order; an odd byte at the end is left out.
+fn integers(bytes: &[u8]) -> Vec<i16> {
+    let (pairs, _) = bytes.as_chunks::<2>();
+    pairs.iter().map(|&pair| i16::from_ne_bytes(pair)).collect()
+}
+
+/// Integers in this machine's order.
+fn bytes_of<T, const N: usize>(
+    values: impl IntoIterator<Item = T>,
+    bytes: impl Fn(T) -> [u8; N],
+) -> Vec<u8> {
+    values.into_iter().flat_map(bytes).collect()
 }

@@ -4,7 +4,7 @@
 //! this example needs no data.
 
 use compiler::{Options, compile};
-use network::IntNetwork;
+use network::{Evaluator, IntNetwork};
 use runtime::{Client, Event, Prepared, Server, files};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,8 +51,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let decrypted = client.decrypt(&output)?;
     println!("margin {:.1} bits", decrypted.margin_bits);
+    let exact = Evaluator::new(&network)?;
     for (image, logits) in images.iter().zip(&decrypted.logits) {
-        let plain = network.evaluate(image)?;
+        let plain = exact.evaluate(image)?;
         println!(
             "encrypted {logits:?}\nintegers  {:?}, class {}",
             plain.logits, plain.predicted

@@ -120,11 +120,15 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     let server = runtime::Server::new(&prepared, &keys);
     let (output, _): (Output, _) = server.run(&input, |_| true)?;
     let p = || prepared.clone();
-    let network = r#"{"format":"palladion-int-network/1","name":"n","input":{"shape":[1,4,4],"max":3,"scale":0.5},
-        "layers":[{"name":"c","linear":{"conv":{"channels":1,"kernels":1,"kernel":[2,2],"stride":2,"padding":0,
-        "input":[4,4],"weights":[1,-2,3,4],"bias":[1]}},"bound":2,"lut":{"values":[0,1,2,3,1]}},
-        {"name":"d","linear":{"dense":{"inputs":4,"outputs":2,"weights":[1,2,3,4,5,6,7,8],"bias":[0,1]}},
-        "bound":9,"lut":null}]}"#;
+    let network = r#"{"format":"palladion-int-network/2","name":"n",
+        "input":{"shape":[1,4,4],"min":0,"max":3,"scale":0.5},"layers":[
+        {"name":"c","terms":[{"source":0,"linear":{"conv":{"kernels":1,"channels":1,"groups":1,"kernel":[2,2],
+        "stride":[2,2],"dilation":[1,1],"pads":[0,0,0,0],"weights":[1,-2,3,4]}}},
+        {"source":0,"linear":{"window":{"kernel":[1,1],"stride":[2,2],"dilation":[1,1],"pads":[0,0,0,0],
+        "weights":[2],"first":0,"channels":1}}}],"bias":[1],"bound":2,
+        "lut":{"starts":[-2,0,1],"values":[0,2,1]},"scale":1.0},
+        {"name":"d","terms":[{"source":1,"linear":{"dense":{"inputs":4,"outputs":2,"weights":[1,2,3,4,5,6,7,8]}}}],
+        "bias":[0,1],"bound":9,"lut":null,"scale":1.0}]}"#;
     let program_text = |p: &Prepared| p.program().to_json().into_bytes();
     let (a, b, c, d) = (p(), p(), p(), p());
     Ok(vec![

@@ -289,14 +289,22 @@ impl<E: Exact> Inspector<E> {
     fn accumulators(&mut self, step: usize, sources: &[ValueId], values: &[Packed]) -> Result<()> {
         let layer = self.layer_of(step);
         self.enter(layer)?;
-        let (bound, t) = (self.exact.bound(layer), self.client.prepared().params().bfv().t());
+        let (bound, t) = (
+            self.exact.bound(layer),
+            self.client.prepared().params().bfv().t(),
+        );
         for Packed(_, image, output, samples) in values {
             let Some(image) = self.images.get_mut(*image) else {
                 continue; // a batch that is not full
             };
-            let taken = samples.iter().map(|&[source, at]| self.phases[&sources[source]][&at]);
+            let taken = samples
+                .iter()
+                .map(|&[source, at]| self.phases[&sources[source]][&at]);
             let entered = t.center(t.from_i64(taken.sum()));
-            let wanted = *image.expected.get(*output).ok_or_else(|| misfit("a layer"))?;
+            let wanted = *image
+                .expected
+                .get(*output)
+                .ok_or_else(|| misfit("a layer"))?;
             image.entered[*output] = entered;
             self.layers[layer].noise.add(entered - wanted);
             self.layers[layer].beyond_bound += u64::from(entered.abs() > bound);
@@ -336,7 +344,10 @@ impl<E: Exact> Inspector<E> {
             let made = self.exact.accumulate(layer, image, &outputs);
             let made = made.and_then(|accumulators| {
                 let activate = |&a: &i64| self.exact.activate(layer, a);
-                accumulators.iter().map(activate).collect::<Option<Vec<i64>>>()
+                accumulators
+                    .iter()
+                    .map(activate)
+                    .collect::<Option<Vec<i64>>>()
             });
             outputs.push(made.ok_or_else(|| misfit("a layer"))?);
         }

@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use crate::rehearse::rehearse;
+use circuits::coefficients::Kernel;
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Layout, LoopParams, Needs, dense};
-use circuits::coefficients::Kernel;
 use program::{Op, Program, Step, Term};
 use rlwe::ParamsSpec;
 use rlwe::bytes::{Fingerprint, fingerprint};

@@ -12,7 +12,7 @@
 
 use circuits::LoopParams;
 use compiler::{Options, compile};
-use network::IntNetwork;
+use network::{Evaluator, IntNetwork};
 use program::{Form, Op, Type, ValueId};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -36,12 +36,13 @@ fn mnist() -> IntNetwork {
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Images as the network takes them, pixels halved to 7 bits, and their labels.
-fn images(count: usize) -> Vec<(Vec<i64>, usize)> {
+/// Images as the network takes them, and their labels.
+fn images(network: &IntNetwork, count: usize) -> Vec<(Vec<i64>, usize)> {
     let (pixels, labels) = DATA.split_at(32 * PIXELS);
     pixels
         .chunks(PIXELS)
-        .map(|image| image.iter().map(|&p| i64::from(p >> 1)).collect())
+        .map(|image| network.input.from_pixels(image).unwrap())
+        .map(|image| image.into_iter().map(i64::from).collect())
         .zip(labels.iter().map(|&label| usize::from(label)))
         .take(count)
         .collect()
@@ -107,6 +108,7 @@ impl Noise {
 /// Runs a batch of images and holds every layer to the exact integers.
 fn check_loop(count: usize, seed: u64) -> Prepared {
     let network = mnist();
+    let exact = Evaluator::new(&network).unwrap();
     let program = compile(&network, Options { batch: count }).unwrap();
     let prepared = Prepared::new(program).unwrap();
     let program = prepared.program();
@@ -125,7 +127,7 @@ fn check_loop(count: usize, seed: u64) -> Prepared {
     drop(key_bytes);
     println!("keys in {:.1} s", started.elapsed().as_secs_f64());
 
-    let images = images(count);
+    let images = images(&network, count);
     let pixels: Vec<Vec<i64>> = images.iter().map(|(image, _)| image.clone()).collect();
     let input = client.encrypt(&pixels).unwrap();
     let mut trail = Trail::default();
@@ -147,19 +149,19 @@ fn check_loop(count: usize, seed: u64) -> Prepared {
         match &step.op {
             Op::Pack { .. } => {
                 let entered = check_packing(&client, &trail, id);
-                let exact: Vec<i64> = inputs
+                let sums: Vec<i64> = inputs
                     .iter()
-                    .flat_map(|x| network.layers[layer].linear.accumulate(x))
+                    .flat_map(|x| exact.accumulate(layer, &[x]).unwrap())
                     .collect();
-                assert_eq!(entered.len(), exact.len());
-                let errors = entered.iter().zip(&exact).map(|(a, b)| a - b).collect();
+                assert_eq!(entered.len(), sums.len());
+                let errors = entered.iter().zip(&sums).map(|(a, b)| a - b).collect();
                 let noise = Noise {
                     layer: network.layers[layer].name.clone(),
                     errors,
                 };
                 noise.check(prepared.params());
                 inputs = entered
-                    .chunks(exact.len() / count)
+                    .chunks(sums.len() / count)
                     .map(<[i64]>::to_vec)
                     .collect();
             }
@@ -167,8 +169,7 @@ fn check_loop(count: usize, seed: u64) -> Prepared {
                 let slots = &trail.slots[&id];
                 let values = values_of(&step.ty);
                 for (image, entered) in inputs.iter_mut().enumerate() {
-                    let trace = network.evaluate_from(layer, entered).unwrap();
-                    let table = trace.layers[0].outputs.clone();
+                    let table = network.layers[layer].activate(entered);
                     let first = image * table.len();
                     for (slot, &found) in slots.iter().enumerate() {
                         let place = (slot % values).checked_sub(first);
@@ -184,11 +185,10 @@ fn check_loop(count: usize, seed: u64) -> Prepared {
         }
     }
     assert_eq!(layer + 1, network.layers.len());
-    let last = &network.layers[layer].linear;
     for (x, logits) in inputs.iter().zip(&decrypted.logits) {
-        assert_eq!(&last.accumulate(x), logits);
+        assert_eq!(&exact.accumulate(layer, &[x]).unwrap(), logits);
     }
-    check_classes(&network, &images, &decrypted.logits);
+    check_classes(&exact, &images, &decrypted.logits);
     prepared
 }
 
@@ -229,7 +229,7 @@ fn check_packing(client: &Client, trail: &Trail, id: ValueId) -> Vec<i64> {
 }
 
 /// Of the exact network's classes, those clear of the noise must be the encrypted run's.
-fn check_classes(network: &IntNetwork, images: &[(Vec<i64>, usize)], logits: &[Vec<i64>]) {
+fn check_classes(network: &Evaluator, images: &[(Vec<i64>, usize)], logits: &[Vec<i64>]) {
     let mut right = 0;
     for ((image, label), logits) in images.iter().zip(logits) {
         let exact = network.evaluate(image).unwrap();

@@ -12,7 +12,6 @@ import click
 import palladion
 from palladion import _native
 from palladion.cli.common import json_option, print_json, threads_option
-from palladion.nn.quantise import pixels_to_inputs
 
 Row = dict[str, Any]
 
@@ -48,7 +47,7 @@ def loop(samples: int, hear: Callable[[Row], None]) -> None:
     program = palladion.compile(network.to_json(), batch=1)
     report = program.report()
     secret, keys = palladion.keygen(program)
-    image = pixels_to_inputs(palladion.mnist_sample().images[:1]).tolist()
+    image = network.inputs(palladion.mnist_sample().images[:1]).tolist()
     seconds: dict[str, list[float]] = defaultdict(list)
     for _ in range(samples + 1):
         query = secret.encrypt(image)

@@ -28,7 +28,6 @@ from palladion.cli.draw import draw
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.image import load_digit
-from palladion.nn.quantise import pixels_to_inputs
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def demo(pictures: tuple[Path, ...], sample: int, count: int, batch: int, as_jso
         for image in digits.images:
             click.echo(draw(image, unicode=unicode) + "\n")
     network = palladion.mnist_network()
-    inputs = pixels_to_inputs(digits.images)
+    inputs = network.inputs(digits.images)
     with Steps(quiet=as_json) as steps:
         with steps.step("compile"):
             program = palladion.compile(network.to_json(), batch)

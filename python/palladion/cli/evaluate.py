@@ -23,7 +23,6 @@ from palladion.cli.common import (
 from palladion.cli.progress import Steps
 from palladion.nn import mnist
 from palladion.nn.network import Ints
-from palladion.nn.quantise import pixels_to_inputs
 
 Labels = npt.NDArray[np.uint8]
 
@@ -38,7 +37,9 @@ BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
 @click.option(
     "--noise", type=click.FloatRange(min=0), default=10.68, help="Deviation before each table."
 )
-@click.option("--seed", type=int, default=0, help="Seed of the simulated noise.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
+)
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images.")
 @click.option("--batch", type=click.IntRange(min=1), default=1, help="Images per ciphertext.")
 @threads_option
@@ -58,7 +59,7 @@ def evaluate(
     Encrypted images are counted apart, and compared with the integer network layer by layer.
     """
     images, labels = (part[:count] for part in mnist.load(data, "test"))
-    inputs = pixels_to_inputs(images)
+    inputs = network.inputs(images)
     result: dict[str, Any] = {
         "images": len(labels),
         "plain_correct": right(palladion.mnist_plain().predict(images), labels),
@@ -84,26 +85,19 @@ def in_the_clear(
 ) -> dict[str, Any]:
     """Exact and noise-simulated evaluation, and what the noise changes layer by layer."""
     exact = network.evaluate(inputs)
-    noisy = network.evaluate(inputs, noise, np.random.default_rng(seed))
-    layers = []
-    given = inputs
-    for index, layer in enumerate(network.layers):
-        # From the noisy run's own inputs, so that each layer's changes are its own.
-        clean = layer.apply(layer.linear.accumulate(given))
-        change = np.abs(noisy.outputs[index] - clean)
-        found = noisy.accumulators[index]
-        layers.append(
-            {
-                "name": layer.name,
-                "bound": layer.bound,
-                "largest_accumulator": int(np.abs(found).max()),
-                "overflows": layer.overflows(found),
-                "values": int(found.size),
-                "changed": int(np.count_nonzero(change)),
-                "largest_change": int(change.max()),
-            }
-        )
-        given = noisy.outputs[index]
+    noisy = network.evaluate(inputs, noise, seed)
+    layers = [
+        {
+            "name": layer.name,
+            "bound": layer.bound,
+            "largest_accumulator": found.largest_accumulator,
+            "overflows": found.beyond_bound,
+            "values": found.values,
+            "changed": found.changed,
+            "largest_change": found.largest_change,
+        }
+        for layer, found in zip(network.layers, noisy.layers, strict=True)
+    ]
     return {
         "integer_correct": right(exact.predicted, labels),
         "noise_sigma": noise,
@@ -187,13 +181,12 @@ def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float) -> npt.NDArray
     classes, in the integer network with rounding noise of ``sigma`` before every table. A class
     whose margin is larger changes less than once in 10^8 images.
     """
-    rng = np.random.default_rng(0)
+    predicted = network.evaluate(inputs).predicted
     bounds = np.empty(len(inputs))
     for index, image in enumerate(inputs):
         copies = np.repeat(image[None], BOUND_DRAWS, axis=0)
-        logits = network.evaluate(copies, sigma, rng).logits
-        best = int(network.evaluate(image[None]).predicted[0])
-        against = logits[:, [best]] - logits
+        logits = network.evaluate(copies, sigma, seed=index).logits
+        against = logits[:, [predicted[index]]] - logits
         bounds[index] = BOUND_DEVIATIONS * against.std(axis=0).max()
     return bounds
 

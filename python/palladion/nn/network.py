@@ -1,7 +1,8 @@
-"""Integer networks in numpy: the same semantics as the Rust crate ``network``, many images at once.
+"""Integer networks: what ``docs/int-network.md`` defines, as data. The Rust core evaluates them.
 
-A network alternates linear groups, which accumulate exactly, with tables, which are activation and
-requantisation in one. The last layer has no table: its accumulators are the logits.
+A network is a graph of layers. Each adds up linear maps of earlier layers exactly, and puts the
+sums through a table, which is activation and requantisation in one. The last layer has no table:
+its accumulators are the logits.
 """
 
 from __future__ import annotations
@@ -9,116 +10,81 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from palladion import _native
 from palladion.errors import NetworkError
+from palladion.nn.evaluation import Evaluation, LayerStatistics, Progress, Trace
+from palladion.nn.linear import Conv, Dense, Ints, Linear, Window, linear_from, linear_to
 
-FORMAT: Final = "palladion-int-network/1"
+__all__ = ["Conv", "Dense", "Input", "IntNetwork", "Ints", "Layer", "Lut", "Term", "Window"]
 
-Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Conv:
-    """Two-dimensional convolution: weights of shape (kernels, channels, rows, columns)."""
-
-    weights: Ints
-    bias: Ints
-    stride: int
-    padding: int
-    input: tuple[int, int]
-
-    def accumulate(self, x: Ints) -> Ints:
-        """Accumulators of shape (images, outputs) for inputs of shape (images, inputs)."""
-        kernels, channels, rows, columns = self.weights.shape
-        images = x.reshape(-1, channels, *self.input)
-        border = (self.padding, self.padding)
-        padded = np.pad(images, ((0, 0), (0, 0), border, border))
-        windows = np.lib.stride_tricks.sliding_window_view(padded, (rows, columns), axis=(2, 3))
-        windows = windows[:, :, :: self.stride, :: self.stride]
-        out = (windows.shape[2], windows.shape[3])
-        taps = windows.transpose(0, 2, 3, 1, 4, 5).reshape(len(x), out[0] * out[1], -1)
-        acc = exact_product(taps, self.weights.reshape(kernels, -1).T) + self.bias
-        return acc.transpose(0, 2, 1).reshape(len(x), -1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The layer as it stands in a file."""
-        kernels, channels, rows, columns = self.weights.shape
-        return {
-            "channels": channels,
-            "kernels": kernels,
-            "kernel": [rows, columns],
-            "stride": self.stride,
-            "padding": self.padding,
-            "input": list(self.input),
-            "weights": self.weights.ravel().tolist(),
-            "bias": self.bias.tolist(),
-        }
+FORMAT: Final = "palladion-int-network/2"
 
 
 @dataclass(frozen=True)
-class Dense:
-    """Matrix times vector: weights of shape (outputs, inputs)."""
+class Input:
+    """Shape and range of the input, and what its integers mean.
 
-    weights: Ints
-    bias: Ints
+    A pixel ``p`` of 0 to 255 in channel ``c`` is the real number ``(p / 255 - mean[c]) / std[c]``;
+    a real number ``x`` is the integer ``round(x / scale)``, clamped to ``min..max``. Without
+    ``mean`` and ``std`` these are 0 and 1.
+    """
 
-    def accumulate(self, x: Ints) -> Ints:
-        """Accumulators of shape (images, outputs) for inputs of shape (images, inputs)."""
-        return exact_product(x, self.weights.T) + self.bias
+    shape: tuple[int, int, int]
+    min: int
+    max: int
+    scale: float
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The layer as it stands in a file."""
-        outputs, inputs = self.weights.shape
-        return {
-            "inputs": inputs,
-            "outputs": outputs,
-            "weights": self.weights.ravel().tolist(),
-            "bias": self.bias.tolist(),
-        }
+    @property
+    def values(self) -> int:
+        """Numbers in one image."""
+        channels, height, width = self.shape
+        return channels * height * width
+
+
+@dataclass(frozen=True)
+class Lut:
+    """A table by runs: ``values[i]`` from ``starts[i]`` up to before ``starts[i + 1]``."""
+
+    starts: Ints
+    values: Ints
+
+    @classmethod
+    def from_values(cls, values: Ints) -> Lut:
+        """The table of the ``2 B + 1`` values for accumulators ``-B`` to ``B``."""
+        changes = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
+        return cls(changes - len(values) // 2, values[changes])
+
+
+@dataclass(frozen=True)
+class Term:
+    """A linear map of source 0, the input, or ``k``, the output of layer ``k`` counted from 1."""
+
+    source: int
+    linear: Linear
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A linear group, its calibrated bound ``B`` and its table of ``2B + 1`` values."""
+    """A linear group and its table, for accumulators in ``-bound..bound``.
+
+    ``scale`` is the real value of the integer 1 in the output.
+    """
 
     name: str
-    linear: Conv | Dense
+    terms: tuple[Term, ...]
+    bias: Ints
     bound: int
-    lut: Ints | None
-
-    def apply(self, accumulators: Ints) -> Ints:
-        """The table's values; beyond its ends, the values at its ends."""
-        if self.lut is None:
-            return accumulators
-        return self.lut[np.clip(accumulators, -self.bound, self.bound) + self.bound]
-
-    def overflows(self, accumulators: Ints) -> int:
-        """How many accumulators lie outside ``-B..B``, where an encrypted table is garbage."""
-        return int(np.count_nonzero(np.abs(accumulators) > self.bound))
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The integers of an evaluation: per layer, arrays of shape (images, values)."""
-
-    accumulators: list[Ints]
-    outputs: list[Ints]
-
-    @property
-    def logits(self) -> Ints:
-        """The last layer's accumulators."""
-        return self.outputs[-1]
-
-    @property
-    def predicted(self) -> Ints:
-        """Class of each image: the first largest logit."""
-        classes: Ints = self.logits.argmax(axis=1)
-        return classes
+    lut: Lut | None
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -126,88 +92,125 @@ class IntNetwork:
     """A network of exact integers."""
 
     name: str
-    shape: tuple[int, int, int]
-    max: int
-    scale: float
+    input: Input
     layers: tuple[Layer, ...]
 
-    def evaluate(
-        self, images: Ints, sigma: float = 0.0, rng: np.random.Generator | None = None
-    ) -> Trace:
-        """Evaluate images of shape (images, inputs), with values in ``0..max``.
+    def inputs(self, images: npt.NDArray[np.uint8]) -> Ints:
+        """Images with pixels of 0 to 255, of shape (images, ...), as rows of the input's integers.
 
-        With ``sigma``, a rounded Gaussian drawn from ``rng`` is added to every accumulator that
-        enters a table, as the rounding of an encrypted run does.
+        The order within an image is channel, row, column.
+
+        Raises
+        ------
+        NetworkError
+            If the images have another size.
+        """
+        data = self._core.inputs(np.ascontiguousarray(images, dtype=np.uint8).tobytes())
+        return np.frombuffer(data, dtype=np.int16).reshape(-1, self.input.values).astype(np.int64)
+
+    def evaluate(
+        self,
+        images: Ints,
+        sigma: float | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """Evaluate images of shape (images, inputs).
+
+        With ``sigma``, a rounded Gaussian of that deviation is added to every accumulator that
+        enters a table, as the rounding of an encrypted run does. The same seed gives the same
+        noise, on any number of threads.
 
         Raises
         ------
         NetworkError
             If the images have another size or range.
+        StoppedError
+            If ``progress``, which hears how many images are done, answered ``False``.
         """
-        inputs = int(np.prod(self.shape))
-        if images.ndim != 2 or images.shape[1] != inputs:
+        data = self._bytes(images)
+        logits, predicted, layers = self._core.evaluate(data, sigma, seed, progress)
+        return Evaluation(
+            logits=np.frombuffer(logits, dtype=np.int64).reshape(len(images), -1),
+            predicted=np.frombuffer(predicted, dtype=np.int64),
+            layers=tuple(LayerStatistics(**layer) for layer in layers),
+        )
+
+    def trace(self, image: Ints) -> Trace:
+        """Every integer of the exact evaluation of one image.
+
+        Raises
+        ------
+        NetworkError
+            If the image has another size or range.
+        """
+        accumulators, outputs, predicted = self._core.trace(self._bytes(image[None]))
+        return Trace(
+            [np.frombuffer(values, dtype=np.int64) for values in accumulators],
+            [np.frombuffer(values, dtype=np.int64) for values in outputs],
+            predicted,
+        )
+
+    def _bytes(self, images: Ints) -> bytes:
+        """Rows of integers as the core takes them."""
+        if images.ndim != 2 or images.shape[1] != self.input.values:
             found = "x".join(map(str, images.shape))
-            raise NetworkError(f"images of shape {found}, expected {inputs} numbers per image")
-        if images.size and (images.min() < 0 or images.max() > self.max):
+            expected = f"{self.input.values} numbers per image"
+            raise NetworkError(f"images of shape {found}, expected {expected}")
+        low, high = self.input.min, self.input.max
+        if images.size and (images.min() < low or images.max() > high):
             found = f"{images.min()} to {images.max()}"
-            raise NetworkError(f"images with values {found}, expected 0 to {self.max}")
-        rng = rng or np.random.default_rng()
-        accumulators, outputs = [], []
-        values = images.astype(np.int64)
-        for layer in self.layers:
-            found_here = layer.linear.accumulate(values)
-            if sigma and layer.lut is not None:
-                found_here += np.rint(rng.normal(0, sigma, found_here.shape)).astype(np.int64)
-            values = layer.apply(found_here)
-            accumulators.append(found_here)
-            outputs.append(values)
-        return Trace(accumulators, outputs)
+            raise NetworkError(f"images with values {found}, expected {low} to {high}")
+        return images.astype(np.int16).tobytes()
+
+    @cached_property
+    def _core(self) -> _native.IntNetwork:
+        return _native.IntNetwork.from_json(self.to_json())
 
     def to_json(self) -> str:
         """The network as JSON, which the Rust core reads."""
-        layers = [
-            {
-                "name": layer.name,
-                "linear": {type(layer.linear).__name__.lower(): layer.linear.to_dict()},
-                "bound": layer.bound,
-                "lut": None if layer.lut is None else {"values": layer.lut.tolist()},
-            }
-            for layer in self.layers
-        ]
+        given = self.input
         data = {
             "format": FORMAT,
             "name": self.name,
-            "input": {"shape": list(self.shape), "max": self.max, "scale": self.scale},
-            "layers": layers,
+            "input": {
+                "shape": list(given.shape),
+                "min": given.min,
+                "max": given.max,
+                "scale": given.scale,
+                "mean": list(given.mean),
+                "std": list(given.std),
+            },
+            "layers": [_layer_to(layer) for layer in self.layers],
         }
         return json.dumps(data, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> IntNetwork:
-        """Read what :meth:`to_json` wrote. The Rust core checks more, before it compiles.
+        """Read a network, as :meth:`to_json` writes it.
 
         Raises
         ------
         NetworkError
-            If the text is no integer network.
+            If the text is no integer network, or one that contradicts itself.
         """
-        try:
-            data = json.loads(text)
-            if data["format"] != FORMAT:
-                found = data["format"]
-                raise NetworkError(f"the network's format is {found!r}, expected {FORMAT!r}")
-            given = data["input"]
-            channels, height, width = given["shape"]
-            layers = tuple(_layer(entry) for entry in data["layers"])
-            return cls(
-                name=str(data["name"]),
-                shape=(int(channels), int(height), int(width)),
-                max=int(given["max"]),
-                scale=float(given["scale"]),
-                layers=layers,
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise NetworkError(f"not an integer network: {error!r}") from error
+        core = _native.IntNetwork.from_json(text)  # checks everything
+        data = json.loads(text)
+        given = data["input"]
+        network = cls(
+            name=data["name"],
+            input=Input(
+                shape=tuple(given["shape"]),
+                min=given["min"],
+                max=given["max"],
+                scale=given["scale"],
+                mean=tuple(given.get("mean", ())),
+                std=tuple(given.get("std", ())),
+            ),
+            layers=tuple(_layer_from(layer) for layer in data["layers"]),
+        )
+        vars(network)["_core"] = core
+        return network
 
     @classmethod
     def load(cls, path: Path) -> IntNetwork:
@@ -218,33 +221,27 @@ class IntNetwork:
             raise NetworkError(f"cannot read the network {path}: {error}") from error
 
 
-def exact_product(a: Ints, b: Ints) -> Ints:
-    """Integer matrix product. In floating point where that is exact, since it is much faster."""
-    largest = int(np.abs(a).max(initial=0)) * int(np.abs(b).max(initial=0)) * a.shape[-1]
-    if largest < 2**53:  # every partial sum is an integer that a float64 holds exactly
-        return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
-    return a @ b
+def _layer_to(layer: Layer) -> dict[str, Any]:
+    lut = layer.lut
+    table = lut and {"starts": lut.starts.tolist(), "values": lut.values.tolist()}
+    terms = [{"source": t.source, "linear": linear_to(t.linear)} for t in layer.terms]
+    return {
+        "name": layer.name,
+        "terms": terms,
+        "bias": layer.bias.tolist(),
+        "bound": layer.bound,
+        "lut": table,
+        "scale": layer.scale,
+    }
 
 
-def _layer(entry: Mapping[str, Any]) -> Layer:
-    ((kind, fields),) = entry["linear"].items()
-    weights = np.array(fields["weights"], dtype=np.int64)
-    bias = np.array(fields["bias"], dtype=np.int64)
-    linear: Conv | Dense
-    if kind == "conv":
-        rows, columns = fields["kernel"]
-        height, width = fields["input"]
-        shape = (fields["kernels"], fields["channels"], rows, columns)
-        stride, padding = int(fields["stride"]), int(fields["padding"])
-        linear = Conv(weights.reshape(shape), bias, stride, padding, (int(height), int(width)))
-    elif kind == "dense":
-        linear = Dense(weights.reshape(fields["outputs"], fields["inputs"]), bias)
-    else:
-        raise NetworkError(f"layer {entry['name']}: is a {kind!r}, expected 'conv' or 'dense'")
-    bound = int(entry["bound"])
-    lut = None if entry["lut"] is None else np.array(entry["lut"]["values"], dtype=np.int64)
-    if lut is not None and len(lut) != 2 * bound + 1:
-        expected = 2 * bound + 1
-        found = f"the table has {len(lut)} entries, expected {expected}"
-        raise NetworkError(f"layer {entry['name']}: {found}")
-    return Layer(str(entry["name"]), linear, bound, lut)
+def _layer_from(entry: Mapping[str, Any]) -> Layer:
+    table = entry.get("lut")
+    return Layer(
+        name=entry["name"],
+        terms=tuple(Term(t["source"], linear_from(t["linear"])) for t in entry["terms"]),
+        bias=np.array(entry["bias"], dtype=np.int64),
+        bound=entry["bound"],
+        lut=table and Lut(*(np.array(table[key], dtype=np.int64) for key in ("starts", "values"))),
+        scale=entry["scale"],
+    )

@@ -72,4 +72,3 @@ impl ConvShape {
         start + kernel * self.span() + self.top() + place
     }
 }
-

@@ -138,8 +138,8 @@ impl Program {
                 .or_else(|| {
                     let fewest = n / self.parameters.lwe_dimension;
                     within("the number of values", values(out), fewest, n)
-                })
-,            Op::Table {
+                }),
+            Op::Table {
                 value,
                 polynomial,
                 shape,

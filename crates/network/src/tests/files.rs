@@ -1,0 +1,70 @@
+//! Files: read back, damaged, of other kinds.
+
+use proptest::prelude::*;
+
+use super::{graph, image, residual};
+use crate::*;
+
+proptest! {
+    #[test]
+    fn json_is_read_back_equal(seed: u64) {
+        let network = graph(seed);
+        prop_assert_eq!(IntNetwork::from_json(&network.to_json()), Ok(network));
+    }
+
+    /// Whatever byte of a file is changed, reading it ends in a network or in an error, and a
+    /// network that is read can be evaluated.
+    #[test]
+    fn damaged_files_never_panic(at: prop::sample::Index, byte: u8, cut: bool) {
+        let mut bytes = residual().to_json().into_bytes();
+        let at = at.index(bytes.len());
+        if cut { bytes.truncate(at) } else { bytes[at] = byte }
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        if let Ok(network) = IntNetwork::from_json(&text) {
+            let exact = Evaluator::new(&network).unwrap();
+            prop_assert!(exact.evaluate(&image(&network, 1)).is_ok());
+        }
+    }
+}
+
+#[test]
+fn a_file_is_as_documented() {
+    let text = r#"{"format":"palladion-int-network/2","name":"n",
+        "input":{"shape":[1,2,2],"min":0,"max":3,"scale":0.5},
+        "layers":[
+          {"name":"c","terms":[{"source":0,"linear":{"window":{"kernel":[2,2],"stride":[1,1],
+            "dilation":[1,1],"pads":[0,0,0,0],"weights":[1,2,3,4],"first":1,"channels":2}}}],
+           "bias":[0,-1],"bound":40,"lut":{"starts":[-40,0,20],"values":[0,1,2]},"scale":1.0},
+          {"name":"d","terms":[{"source":1,"linear":{"dense":{"inputs":2,"outputs":2,
+            "weights":[1,2,3,4]}}}],"bias":[0,5],"bound":9,"scale":0.25}]}"#;
+    let network = IntNetwork::from_json(text).unwrap();
+    let trace = Evaluator::new(&network).unwrap();
+    let trace = trace.evaluate(&[3, 2, 1, 3]).unwrap();
+    assert_eq!(trace.layers[0].accumulators, [0, 3 + 4 + 3 + 12 - 1]);
+    assert_eq!(trace.logits, [1 + 2 * 2, 3 + 4 * 2 + 5]);
+    assert_eq!(
+        (network.input.mean, network.layers[1].lut.clone()),
+        (vec![], None)
+    );
+    assert_eq!(network.layers[1].terms[0].source, Source::Layer(0));
+}
+
+#[test]
+fn what_is_no_network_is_refused_with_the_place() {
+    let unknown = residual().to_json().replacen("\"name\"", "\"nom\"", 1);
+    for text in ["", "{}", "[]", "{\"format\": 1}", "null", &unknown] {
+        let Err(Error::Json { reason }) = IntNetwork::from_json(text) else {
+            panic!("{text:?} was read");
+        };
+        assert!(reason.contains("line"), "{reason}");
+    }
+}
+
+#[test]
+fn files_of_other_versions_say_so() {
+    let text = r#"{"format":"palladion-int-network/1","name":"n","input":{"shape":[1,4,4]}}"#;
+    assert_eq!(
+        IntNetwork::from_json(text).unwrap_err().to_string(),
+        "the network's format is \"palladion-int-network/1\", expected \"palladion-int-network/2\""
+    );
+}

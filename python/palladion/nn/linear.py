@@ -1,0 +1,89 @@
+"""Linear maps of an integer network, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Pair = tuple[int, int]
+Pads = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Conv:
+    """Two-dimensional convolution: weights of shape (kernels, channels of a group, rows, columns).
+
+    ``pads`` are zeros at top, left, bottom, right; negative ones cut off.
+    """
+
+    weights: Ints
+    stride: Pair = (1, 1)
+    pads: Pads = (0, 0, 0, 0)
+    dilation: Pair = (1, 1)
+    groups: int = 1
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Matrix times vector: weights of shape (outputs, inputs)."""
+
+    weights: Ints
+
+
+@dataclass(frozen=True)
+class Window:
+    """One kernel over every channel by itself: weights of shape (rows, columns).
+
+    The source's channel ``c`` gives channel ``first + c`` of ``channels``; the others are 0.
+    """
+
+    weights: Ints
+    channels: int
+    first: int = 0
+    stride: Pair = (1, 1)
+    pads: Pads = (0, 0, 0, 0)
+    dilation: Pair = (1, 1)
+
+
+Linear = Conv | Dense | Window
+
+
+def linear_to(linear: Linear) -> dict[str, Any]:
+    """A map as it stands in a file."""
+    weights = linear.weights.ravel().tolist()
+    if isinstance(linear, Dense):
+        outputs, inputs = linear.weights.shape
+        return {"dense": {"inputs": inputs, "outputs": outputs, "weights": weights}}
+    sliding = {
+        "kernel": list(linear.weights.shape[-2:]),
+        "stride": list(linear.stride),
+        "dilation": list(linear.dilation),
+        "pads": list(linear.pads),
+        "weights": weights,
+    }
+    if isinstance(linear, Window):
+        return {"window": {**sliding, "first": linear.first, "channels": linear.channels}}
+    kernels, per_group = linear.weights.shape[:2]
+    channels = per_group * linear.groups
+    sizes = {"kernels": kernels, "channels": channels, "groups": linear.groups}
+    return {"conv": {**sizes, **sliding}}
+
+
+def linear_from(entry: Mapping[str, Any]) -> Linear:
+    """A map from a checked file."""
+    ((kind, fields),) = entry.items()
+    weights = np.array(fields["weights"], dtype=np.int64)
+    if kind == "dense":
+        return Dense(weights.reshape(fields["outputs"], fields["inputs"]))
+    stride, dilation, pads = (tuple(fields[key]) for key in ("stride", "dilation", "pads"))
+    rows, columns = fields["kernel"]
+    if kind == "window":
+        weights = weights.reshape(rows, columns)
+        return Window(weights, fields["channels"], fields["first"], stride, pads, dilation)
+    shape = (fields["kernels"], fields["channels"] // fields["groups"], rows, columns)
+    return Conv(weights.reshape(shape), stride, pads, dilation, fields["groups"])
