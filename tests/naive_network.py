@@ -15,7 +15,8 @@ def encode(network: dict[str, Any], x: npt.NDArray[Any]) -> Ints:
     given = network["input"]
     mean, std = given.get("mean", [0]), given.get("std", [1])
     real = (x - np.reshape(mean, (1, -1, 1, 1))) / np.reshape(std, (1, -1, 1, 1))
-    return np.clip(np.rint(real / given["scale"]), given["min"], given["max"]).astype(np.int64)
+    whole = np.clip(np.rint(real / given["scale"]), given["min"], given["max"])
+    return np.asarray(whole, dtype=np.int64)
 
 
 def run(network: dict[str, Any], x: Ints) -> list[tuple[Ints, Ints]]:
@@ -54,8 +55,8 @@ def linear(entry: dict[str, Any], x: Ints) -> Ints:
     weights = np.array(fields["weights"], dtype=np.float64)
     if kind == "dense":
         matrix = weights.reshape(fields["outputs"], fields["inputs"])
-        out = x.reshape(len(x), -1) @ matrix.T
-        return out.astype(np.int64)[:, :, None, None]
+        found = x.reshape(len(x), -1) @ matrix.T
+        return found.astype(np.int64)[:, :, None, None]
     if kind == "conv":
         kernels, groups = fields["kernels"], fields["groups"]
         kernel = weights.reshape(kernels, fields["channels"] // groups, *fields["kernel"])

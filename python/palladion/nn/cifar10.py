@@ -56,10 +56,8 @@ def normalise(images: Bytes, mean: list[float], std: list[float]) -> npt.NDArray
     """``(pixel / 255 - mean) / std`` per channel, as networks take their inputs."""
     shape = (1, len(mean), 1, 1)
     scaled = images.astype(np.float32) / 255
-    found: npt.NDArray[np.float32] = (scaled - np.float32(mean).reshape(shape)) / np.float32(
-        std
-    ).reshape(shape)
-    return found
+    less = scaled - np.array(mean).reshape(shape)
+    return (less / np.array(std).reshape(shape)).astype(np.float32)
 
 
 def _read(folder: Path, name: str) -> Bytes:

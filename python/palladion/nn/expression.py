@@ -21,8 +21,7 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 
 def erf(x: Array) -> Array:
     """The error function, in double precision."""
-    found: Array = _erf(np.asarray(x, dtype=np.float64)).astype(np.float64)
-    return found
+    return np.asarray(_erf(np.asarray(x, dtype=np.float64)), dtype=np.float64)
 
 
 def sigmoid(x: Array) -> Array:
@@ -35,11 +34,13 @@ def hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
 
 
 def gelu(x: Array) -> Array:
-    return 0.5 * x * (1 + erf(x / math.sqrt(2)))
+    found: Array = 0.5 * x * (1 + erf(x / math.sqrt(2)))
+    return found
 
 
 def gelu_tanh(x: Array) -> Array:
-    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    found: Array = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return found
 
 
 def elu(x: Array, alpha: float) -> Array:
@@ -104,7 +105,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Expression:
-    """``operation(*arguments, *parameters)``; see :data:`OPERATIONS`, :data:`X`, :func:`constant`."""
+    """``operation(*arguments, *parameters)``, one of :data:`OPERATIONS`, or ``x``, or a constant."""
 
     operation: str
     arguments: tuple[Expression, ...] = ()

@@ -47,7 +47,7 @@ class Input(Node):
 
     def evaluate(self, *inputs: Array) -> Array:
         (x,) = inputs
-        y = (x - self.mean[:, None, None]) / self.std[:, None, None]
+        y: Array = (x - self.mean[:, None, None]) / self.std[:, None, None]
         if self.grid is not None:
             y = np.clip(np.rint(y / self.grid.scale), self.grid.lo, self.grid.hi) * self.grid.scale
         return y
@@ -66,7 +66,8 @@ class Conv(Node):
     def evaluate(self, *inputs: Array) -> Array:
         weights, bias = self.weights.astype(inputs[0].dtype), self.bias.astype(inputs[0].dtype)
         found = convolve(inputs[0], weights, self.geometry, self.groups)
-        return found + bias[:, None, None]
+        moved: Array = found + bias[:, None, None]
+        return moved
 
     def describe(self) -> str:
         rows, columns = self.geometry.kernel
@@ -86,7 +87,8 @@ class Dense(Node):
     def evaluate(self, *inputs: Array) -> Array:
         (x,) = inputs
         weights, bias = self.weights.astype(x.dtype), self.bias.astype(x.dtype)
-        return (x.reshape(len(x), -1) @ weights.T + bias)[:, :, None, None]
+        found: Array = x.reshape(len(x), -1) @ weights.T + bias
+        return found[:, :, None, None]
 
     def describe(self) -> str:
         return ", ".join([f"{self.weights.shape[1]} inputs", *_given(self.steps)])
@@ -120,7 +122,8 @@ class Affine(Node):
 
     def evaluate(self, *inputs: Array) -> Array:
         scale, shift = (part.astype(inputs[0].dtype) for part in (self.scale, self.shift))
-        return scale[:, None, None] * inputs[0] + shift[:, None, None]
+        found: Array = scale[:, None, None] * inputs[0] + shift[:, None, None]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ FOLDED: Final = {
 }  # fmt: skip
 MOVES: Final = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
 """Operators that move elements and compute nothing, so that a grid moves with them."""
+HELD: Final = {"value", "value_float", "value_floats", "value_int", "value_ints"}
 
 
 def fold(op: Op) -> Constant | None:
@@ -39,10 +40,7 @@ def fold(op: Op) -> Constant | None:
         scale = np.broadcast_to(op.numbers(1), op.numbers(0).shape)
         return Constant(np.where(op.numbers(0) >= 0, scale, -scale), scale)
     if kind in MOVES:
-        return Constant(
-            run(op, op.constant(0).array),
-            None if op.constant(0).steps is None else run(op, op.constant(0).steps),
-        )
+        return op.constant(0).moved(lambda array: run(op, array))
     if kind in FOLDED:
         return Constant(run(op, constants[0].array))
     return None
@@ -53,7 +51,7 @@ def run(op: Op, first: Array | None) -> Array:
     names = [name for name in dict.fromkeys(op.proto.input) if name]
     feeds = {name: op.builder.tensors[name] for name in names}
     arrays = {name: t.array for name, t in feeds.items() if isinstance(t, Constant)}
-    if names:
+    if first is not None:
         arrays[op.proto.input[0]] = first
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), None)
              for n, a in arrays.items()]  # fmt: skip
@@ -66,7 +64,7 @@ def run(op: Op, first: Array | None) -> Array:
 
 def constant(op: Op) -> Constant:
     """A node that holds its tensor; only dense numeric ones."""
-    if not {"value", "value_float", "value_floats", "value_int", "value_ints"} & {*op.attributes}:
+    if not HELD & op.attributes.keys():
         op.fail("holds no dense numbers")
     return Constant(run(op, None))
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import onnx
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import X, Expression
+from palladion.nn.expression import Expression, X
 from palladion.nn.graph import Activation, Affine, Node, Shape
 
 Array = npt.NDArray[Any]
@@ -120,7 +120,9 @@ class Op:
         """An input that depends on the network's input."""
         found = self.tensor(index)
         if isinstance(found, Constant):
-            self.fail(f"input {index} is a constant: supported are operations on the network's data")
+            self.fail(
+                f"input {index} is a constant: supported are operations on the network's data"
+            )
         if found.quantised is not None:
             self.fail("works on integers of QuantizeLinear: supported is the form with "
                       "DequantizeLinear before each operator (QDQ)")  # fmt: skip
@@ -130,7 +132,9 @@ class Op:
         """An input of shape (N, channels, rows, columns)."""
         found = self.value(index)
         if found.labels.ndim != 3:
-            self.fail(f"input has rank {found.labels.ndim + 1}, supported is rank 4, as (N, C, H, W)")
+            self.fail(
+                f"input has rank {found.labels.ndim + 1}, supported is rank 4, as (N, C, H, W)"
+            )
         if not self.builder.is_image(found):
             self.fail("input has its axes moved by Transpose or Reshape before it, supported are "
                       "images in order (N, C, H, W)")  # fmt: skip

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from palladion.nn.expression import X, Expression, apply, constant
-from palladion.nn.graph import Add, Affine, Softmax, Window
+from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.geometry import Geometry
+from palladion.nn.graph import Add, Affine, Softmax, Window
 from palladion.nn.importer.constants import quant_range, rounding
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Value
 
@@ -149,7 +149,7 @@ def with_constant(op: Op, operation: str) -> Value:
     if operation in {"max", "min"} or (operation == "div" and index == 1):
         op.fail("its constant differs from channel to channel, supported is one for all")
     shape = op.builder.shape(value)
-    ordered = np.empty(size)
+    ordered: Array = np.empty(size)
     if size != int(np.prod(shape)):
         op.fail("its constant meets a part of a value, supported are whole values")
     ordered[value.labels.ravel()] = spread.ravel()
@@ -221,7 +221,8 @@ def concat(op: Op) -> Value:
     if int(op.attributes["axis"]) not in (1, -3) or len({shape[1:] for shape in shapes}) != 1:
         op.fail("joins along another axis than the channels, supported is axis 1 of rank 4")
     shape = (sum(found[0] for found in shapes), *shapes[0][1:])
-    placed, first = [], 0
+    placed: list[int] = []
+    first = 0
     for image, found in zip(images, shapes, strict=True):
         name = f"{op.name}.{len(placed)}"
         node = Window(name, (image.node,), shape, np.ones((1, 1)), Geometry(), first)

@@ -7,15 +7,16 @@ from typing import Final
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import INCREASING
-from palladion.nn.graph import Activation, Graph, Input, Node, Softmax
+from palladion.nn.expression import INCREASING, X
+from palladion.nn.graph import Activation, Graph, Input, Softmax
 from palladion.nn.importer import elementwise, layout, linear
 from palladion.nn.importer.constants import fold
 from palladion.nn.importer.context import (
+    Array,
     Builder,
     Constant,
     Handler,
@@ -89,34 +90,42 @@ def from_model(model: onnx.ModelProto, name: str = "") -> Graph:
 
 
 def check(model: onnx.ModelProto) -> None:
-    """ONNX's own checks; domains that it does not know are declared for it first."""
+    """ONNX's own checks, which want every domain declared and a shape for each output."""
+    checked = onnx.ModelProto()
+    checked.CopyFrom(model)
+    for entry in checked.graph.output:
+        if entry.type.HasField("tensor_type"):
+            entry.type.tensor_type.shape.SetInParent()
     domains = {entry.domain for entry in model.opset_import}
     for domain in {node.domain for node in model.graph.node} - domains - {"", "ai.onnx"}:
-        model.opset_import.append(helper.make_opsetid(domain, 1))
+        checked.opset_import.append(helper.make_opsetid(domain, 1))
     try:
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(checked)
     except onnx.checker.ValidationError as error:
         raise NetworkError(f"the model is not valid ONNX: {first_line(error)}") from error
     except FAULTS as error:
         raise NetworkError(f"the model cannot be checked: {first_line(error)}") from error
 
 
-def array(tensor: TensorProto) -> np.ndarray:
+def array(tensor: TensorProto) -> Array:
     """A tensor of the model, which must hold finite numbers."""
     try:
-        found = numpy_helper.to_array(tensor)
+        found: Array = numpy_helper.to_array(tensor)
     except (*FAULTS, onnx.checker.ValidationError) as error:
         raise NetworkError(f"tensor {tensor.name} cannot be read: {first_line(error)}") from error
     if found.dtype.kind == "V" or found.dtype.name in ("bfloat16",):
         found = found.astype(np.float32)
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
+    if not finite(found):
         raise NetworkError(f"tensor {tensor.name} holds NaN or infinite values")
     return found
 
 
-def add_input(
-    builder: Builder, entry: onnx.ValueInfoProto, nodes: list[onnx.NodeProto]
-) -> Value:
+def finite(values: Array) -> bool:
+    """Whether no element is NaN or infinite."""
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
+
+
+def add_input(builder: Builder, entry: onnx.ValueInfoProto, nodes: list[onnx.NodeProto]) -> Value:
     """The input node, in order channel, row, column, and the tensor as the model sees it."""
     if entry.type.tensor_type.elem_type not in (TensorProto.FLOAT, TensorProto.FLOAT16,
                                                 TensorProto.DOUBLE):  # fmt: skip
@@ -128,7 +137,8 @@ def add_input(
                            "are (N, C, H, W), (N, H, W) and (N, features), N open")  # fmt: skip
     builder.batch = max(sizes[0], 1)
     rest = sizes[1:]
-    shape = (1, *rest) if len(rest) == 2 else (*rest, 1, 1)[:3]
+    padded = [1, *rest] if len(rest) == 2 else [*rest, 1, 1]
+    shape = (padded[0], padded[1], padded[2])
     readers = [node for node in nodes if entry.name in node.input]
     orders = {tuple(a.ints) for node in readers for a in node.attribute if a.name == "perm"}
     last = len(rest) == 3 and orders == {(0, 3, 1, 2)}
@@ -164,9 +174,8 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
         raise
     except (*FAULTS, onnx.checker.ValidationError) as error:
         op.fail(f"cannot be read: {first_line(error)}")
-    if isinstance(found, Constant) and found.array.dtype.kind == "f":
-        if not np.isfinite(found.array).all():
-            op.fail("gives NaN or infinite values")
+    if isinstance(found, Constant) and not finite(found.array):
+        op.fail("gives NaN or infinite values")
     builder.tensors[proto.output[0]] = found
 
 
@@ -176,26 +185,31 @@ def finish(builder: Builder, output: Value) -> int:
     if not np.array_equal(output.labels.ravel(), in_order(builder.shape(output)).ravel()):
         raise NetworkError("the output is in another order than its values, or a part of them: "
                            "end the model before its last Transpose or Slice")  # fmt: skip
-    while True:
-        node = builder.nodes[index]
-        if isinstance(node, Softmax):
-            index = node.sources[0]
-        elif isinstance(node, Activation) and node.function.operation in INCREASING | {
-            "quantise_round"
-        }:
-            index = builder.elementwise(
-                node.name, Value(index, output.labels), node.function.arguments[0]
-            ).node if node.function.arguments[0].operation != "x" else node.sources[0]
-        else:
-            break
-        builder.notes.append(f"{node.name} at the end is left out: logits keep their order")
+    while (before := ordered_before(builder, index)) is not None:
+        name = builder.nodes[index].name
+        builder.notes.append(f"{name} at the end is left out: logits keep their order")
+        index = before
     return index
+
+
+def ordered_before(builder: Builder, index: int) -> int | None:
+    """The node whose values are in the same order, where the last step only keeps that order."""
+    node = builder.nodes[index]
+    if isinstance(node, Softmax):
+        return node.sources[0]
+    if not isinstance(node, Activation):
+        return None
+    function = node.function
+    if function.operation not in INCREASING | {"quantise_round"}:
+        return None
+    (inner,) = function.arguments
+    if inner == X:
+        return node.sources[0]
+    like = Value(index, in_order(node.shape))
+    return builder.elementwise(f"{node.name}.before", like, inner).node
 
 
 def first_line(error: BaseException) -> str:
     """What an error of another library says, in one line."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0] if text else ''}"
-
-
-__all__ = ["Node", "from_model", "load"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn.expression import Grid, X
-from palladion.nn.graph import Array, Graph, Input, check_inputs
+from palladion.nn.graph import Array, Graph, Window, check_inputs
 from palladion.nn.quantisation import document, scales, units
 from palladion.nn.quantisation.form import Form, Linear
 from palladion.nn.quantisation.plan import Planned, plan
@@ -49,7 +49,7 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
     layers = plan(graph)
     given = graph.input
     real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
-    grid = given.grid or input_grid(real, given, settings)
+    grid = given.grid or input_grid(real, settings)
     values = {0: Calibrated(to_integers(real, grid), real, grid.scale)}
     last_use = {t.source: i for i, planned in enumerate(layers) for t in planned.form.terms}
     entries, reports = [], []
@@ -63,7 +63,7 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
     return Quantised(document.network(graph.name, given, grid, entries), tuple(reports))
 
 
-def input_grid(real: Array, _given: Input, settings: Settings) -> Grid:
+def input_grid(real: Array, settings: Settings) -> Grid:
     """Integers for the input: unsigned where it is never negative, else symmetric."""
     if real.min() >= 0:
         most = 2**settings.inputs - 1
@@ -87,7 +87,7 @@ def layer(
     group = fit(planned, sources, reference, settings)
     accumulators = group.accumulators
     largest = int(np.abs(accumulators).max())
-    bound = group.bound(largest, sources, settings)
+    bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
     entry = [document.term(t, m) for t, m in zip(form.terms, group.maps, strict=True)]
     real = group.unit.value * np.clip(accumulators, -bound, bound)
     if planned.function is None:
@@ -125,10 +125,6 @@ class Group:
     bias: Array
     accumulators: Array
 
-    def bound(self, largest: int, sources: dict[int, Calibrated], settings: Settings) -> int:
-        """Calibrated with headroom, and no more than the limit."""
-        return max(1, min(ceil(largest * settings.headroom), settings.limit))
-
 
 def fit(
     planned: Planned, sources: dict[int, Calibrated], reference: Array, settings: Settings
@@ -154,7 +150,8 @@ def fit(
         accumulators = sums + bias.astype(np.float32)[:, None, None]
         largest = float(np.abs(accumulators).max())
         if largest <= settings.limit:
-            bits = max(width for _, width in found)
+            kernels = [w for m, w in found if not isinstance(m, Window)]
+            bits = max(kernels or [w for _, w in found])
             return Group(unit, maps, bits, bias, accumulators)
         if unit.exact or unit.coarsened > 1e4:
             raise NetworkError(f"layer {planned.name}: its accumulators reach {largest:.0f}, the "
@@ -187,7 +184,7 @@ def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
     total = np.zeros((len(next(iter(inputs.values()))), *form.shape), dtype=np.float32)
     for term in form.terms:
         map_ = term.map
-        if hasattr(map_, "bias"):
+        if not isinstance(map_, Window):
             map_ = replace(map_, bias=np.zeros(form.shape[0]))
         total += map_.evaluate(inputs[term.source])
     return total + bias.astype(np.float32)[:, None, None]

@@ -10,7 +10,7 @@ from palladion.nn.expression import Grid
 from palladion.nn.graph import Array
 from palladion.nn.quantisation.settings import Settings
 
-SAMPLES: Final = 200_000
+SAMPLES: Final = 50_000
 """Values that a search looks at."""
 
 

@@ -13,6 +13,9 @@ from palladion.nn.quantisation.settings import Settings
 Scales = dict[int, float]
 """Real value of the integer 1 in the output of each source."""
 
+WEAKEST = 16
+"""A channel whose weights are smaller than the largest channel's by this does not set the unit."""
+
 TINY = 1e-6
 """Weights that are multiples of a step differ from them by float32's rounding, not by more."""
 
@@ -42,8 +45,9 @@ def choose(form: Form, scales: Scales, finest: float, settings: Settings) -> Uni
         return Unit(step, step, exact=True)
     wanted = max(asked(term, scales[term.source], settings) for term in form.terms)
     if settings.per_channel:
-        channels = [rows(t.map, scales[t.source], settings) for t in form.terms]
-        wanted = min([wanted, *(float(c[c > 0].min()) for c in channels if np.any(c > 0))])
+        channels = np.concatenate([rows(t.map, scales[t.source], settings) for t in form.terms])
+        mattering = channels[channels > channels.max(initial=0) / WEAKEST]
+        wanted = min([wanted, *mattering.tolist()])
     wanted = wanted or 1.0
     return Unit(max(wanted, finest), wanted, exact=False)
 
@@ -83,7 +87,8 @@ def rows(map_: Linear, scale: float, settings: Settings) -> Array:
         found: Array = map_.steps * scale
         return found
     weights = np.abs(map_.weights).reshape(len(map_.weights), -1).max(axis=1)
-    return weights * scale / levels(settings.weights)
+    units: Array = weights * scale / levels(settings.weights)
+    return units
 
 
 def integers(term: Term, scale: float, unit: Unit, settings: Settings) -> tuple[Linear, float]:
