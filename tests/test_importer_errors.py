@@ -54,7 +54,7 @@ def test_operators(kind: str, given: dict[str, Any], words: list[str]) -> None:
     tensors = {
         "w": ONES, "v": np.ones((4, 2), np.float32), "flat": np.array([-1]),
         "pads": np.zeros(8, np.int64), "pixels": np.arange(35, dtype=np.float32).reshape(7, 5),
-        "scales": np.ones(3, np.float32), "scale": np.float32(0.5),
+        "scales": np.arange(1, 4, dtype=np.float32), "scale": np.float32(0.5),
     }  # fmt: skip
     inputs = given.pop("inputs") if "inputs" in given else []
     nodes = [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Grid, X
+from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph, Window, check_inputs
 from palladion.nn.quantisation import document, scales, units
 from palladion.nn.quantisation.form import Form, Linear
@@ -167,14 +167,14 @@ def output_grid(
     given = planned.function.grid()
     if given is not None:
         return given
-    lo, hi = int(accumulators.min()), int(accumulators.max())
     if planned.exact:
-        most = max(abs(lo), hi, 1)
+        most = max(int(np.abs(accumulators).max()), 1)
         return Grid(unit.value, -2 * most, 2 * most)
-    fits = hi - min(lo, 0) < 2**settings.activations
-    if planned.function == X and unit.exact and fits:
-        room = 2**settings.activations - 1 - (hi - min(lo, 0))
-        low = min(lo, 0) - (room // 2 if lo < 0 else 0)
+    whole = after / unit.value
+    lo, hi = min(float(whole.min()), 0.0), float(whole.max())
+    spare = 2**settings.activations - 1 - int(np.rint(hi - lo))
+    if unit.exact and spare >= 0 and np.allclose(whole, np.rint(whole), rtol=0, atol=1e-3):
+        low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
         return Grid(unit.value, low, low + 2**settings.activations - 1)
     return scales.grid(after, settings.activations, settings)
 
