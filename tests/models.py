@@ -23,7 +23,7 @@ def node(kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> on
 def model(
     shape: Sequence[int | str],
     nodes: Sequence[onnx.NodeProto],
-    tensors: Mapping[str, Array] | None = None,
+    tensors: Mapping[str, Any] | None = None,
     opset: int = 20,
 ) -> onnx.ModelProto:
     """A model from ``x`` to ``y``."""

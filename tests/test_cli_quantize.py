@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,7 +18,7 @@ from tests.models import floats, model, node, reference
 @pytest.fixture
 def given(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, Path]:
     """A model and inputs."""
-    tensors = {"w": floats(rng, 4, 2, 3, 3), "v": floats(rng, 3, 36)}
+    tensors: dict[str, Any] = {"w": floats(rng, 4, 2, 3, 3), "v": floats(rng, 3, 36)}
     nodes = [
         node("Conv", ["x", "w"], "a"),
         node("Relu", ["a"], "b"),

@@ -12,6 +12,8 @@ from palladion.nn.importer import from_model
 
 from tests.models import QONNX, Array, floats, model, node, reference
 
+Tensors = dict[str, Any]
+
 SHAPE = (3, 7, 5)
 
 
@@ -39,9 +41,11 @@ CONVOLUTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("attributes", CONVOLUTIONS, ids=str)
 @pytest.mark.parametrize("kernel", [(3, 2), (1, 1)], ids=str)
-def test_conv(rng: np.random.Generator, attributes: dict[str, Any], kernel: tuple[int, int]) -> None:
+def test_conv(
+    rng: np.random.Generator, attributes: dict[str, Any], kernel: tuple[int, int]
+) -> None:
     group = attributes.get("group", 1)
-    tensors = {"w": floats(rng, 6, 3 // group, *kernel), "b": floats(rng, 6)}
+    tensors: Tensors = {"w": floats(rng, 6, 3 // group, *kernel), "b": floats(rng, 6)}
     nodes = [node("Conv", ["x", "w", "b"], "y", **attributes)]
     agrees(model(["N", *SHAPE], nodes, tensors), floats(rng, 4, *SHAPE))
 
@@ -74,7 +78,11 @@ def test_unary(rng: np.random.Generator, kind: str, attributes: dict[str, Any]) 
 
 @pytest.mark.parametrize("composition", ["silu", "gelu", "hard_swish", "mish"])
 def test_compositions_are_one_function(rng: np.random.Generator, composition: str) -> None:
-    tensors = {"root": np.float32(2**0.5), "one": np.float32(1), "half": np.float32(0.5)}
+    tensors: Tensors = {
+        "root": np.float32(2**0.5),
+        "one": np.float32(1),
+        "half": np.float32(0.5),
+    }
     nodes = {
         "silu": [node("Sigmoid", ["c"], "s"), node("Mul", ["c", "s"], "a")],
         "gelu": [
@@ -111,7 +119,7 @@ NORMALISED = {"shift": (3,), "gain": (3,), "mean": (3,), "variance": (3,)}
 
 @pytest.mark.parametrize("place", ["before", "after", "padded"])
 def test_batch_normalisation_is_folded(rng: np.random.Generator, place: str) -> None:
-    tensors = {name: np.abs(floats(rng, *shape)) for name, shape in NORMALISED.items()}
+    tensors: Tensors = {name: np.abs(floats(rng, *shape)) for name, shape in NORMALISED.items()}
     tensors["w"] = floats(rng, 3, 3, 3, 3)
     parts = ["gain", "shift", "mean", "variance"]
     pads = [1, 1, 1, 1] if place == "padded" else [0, 0, 0, 0]
@@ -134,13 +142,16 @@ def test_batch_normalisation_is_folded(rng: np.random.Generator, place: str) -> 
 
 @pytest.mark.parametrize("turn", [0, 1])
 def test_gemm(rng: np.random.Generator, turn: int) -> None:
-    tensors = {"w": floats(rng, 6, 4) if turn else floats(rng, 4, 6), "b": floats(rng, 1, 6)}
+    tensors: Tensors = {
+        "w": floats(rng, 6, 4) if turn else floats(rng, 4, 6),
+        "b": floats(rng, 1, 6),
+    }
     nodes = [node("Gemm", ["x", "w", "b"], "y", transB=turn, alpha=0.5, beta=2.0)]
     agrees(model(["N", 4], nodes, tensors), floats(rng, 5, 4))
 
 
 def test_matmul_and_bias(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 4, 6), "b": floats(rng, 6)}
+    tensors: Tensors = {"w": floats(rng, 4, 6), "b": floats(rng, 6)}
     nodes = [node("MatMul", ["x", "w"], "a"), node("Add", ["b", "a"], "y")]
     graph = agrees(model(["N", 4], nodes, tensors), floats(rng, 5, 4))
     assert [type(n) for n in graph.nodes] == [Input, Dense]
@@ -149,7 +160,7 @@ def test_matmul_and_bias(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("batch", ["N", 1, 3])
 def test_relabelling_moves_weights(rng: np.random.Generator, batch: int | str) -> None:
     shape = np.array([0, 5, -1])
-    tensors = {"w": floats(rng, 105, 2), "shape": shape, "axis": np.array([1])}
+    tensors: Tensors = {"w": floats(rng, 105, 2), "shape": shape, "axis": np.array([1])}
     nodes = [
         node("Transpose", ["x"], "a", perm=[0, 2, 3, 1]),
         node("Unsqueeze", ["a", "axis"], "b"),
@@ -164,7 +175,7 @@ def test_relabelling_moves_weights(rng: np.random.Generator, batch: int | str) -
 
 
 def test_reshape_by_the_shape_of_the_batch(rng: np.random.Generator) -> None:
-    tensors = {"zero": np.array(0), "minus": np.array([-1]), "axis": np.array([0])}
+    tensors: Tensors = {"zero": np.array(0), "minus": np.array([-1]), "axis": np.array([0])}
     tensors["w"] = floats(rng, 105, 2)
     nodes = [
         node("Shape", ["x"], "s"),
@@ -178,7 +189,7 @@ def test_reshape_by_the_shape_of_the_batch(rng: np.random.Generator) -> None:
 
 
 def test_images_in_order_nhwc_are_taken_as_nchw(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 4, 3, 3, 3)}
+    tensors: Tensors = {"w": floats(rng, 4, 3, 3, 3)}
     nodes = [node("Transpose", ["x"], "t", perm=[0, 3, 1, 2]), node("Conv", ["t", "w"], "y")]
     made = model(["N", 7, 5, 3], nodes, tensors)
     graph, x = from_model(made), floats(rng, 2, *SHAPE)
@@ -199,7 +210,9 @@ POOLS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("attributes", POOLS, ids=str)
 def test_max_pool(rng: np.random.Generator, attributes: dict[str, Any]) -> None:
-    agrees(model(["N", *SHAPE], [node("MaxPool", ["x"], "y", **attributes)]), floats(rng, 2, *SHAPE))
+    agrees(
+        model(["N", *SHAPE], [node("MaxPool", ["x"], "y", **attributes)]), floats(rng, 2, *SHAPE)
+    )
 
 
 @pytest.mark.parametrize("counted", [0, 1])
@@ -216,13 +229,13 @@ def test_global_pools(rng: np.random.Generator, kind: str) -> None:
 
 @pytest.mark.parametrize("keep", [0, 1])
 def test_mean_over_rows_and_columns(rng: np.random.Generator, keep: int) -> None:
-    tensors = {"axes": np.array([-1, 2])}
+    tensors: Tensors = {"axes": np.array([-1, 2])}
     nodes = [node("ReduceMean", ["x", "axes"], "y", keepdims=keep)]
     agrees(model(["N", *SHAPE], nodes, tensors), floats(rng, 2, *SHAPE))
 
 
 def test_option_a_shortcut(rng: np.random.Generator) -> None:
-    tensors = {
+    tensors: Tensors = {
         "starts": np.array([0, 0]),
         "ends": np.array([2**31, 2**31]),
         "axes": np.array([2, 3]),
@@ -241,7 +254,7 @@ def test_option_a_shortcut(rng: np.random.Generator) -> None:
 
 
 def test_slices_and_concat(rng: np.random.Generator) -> None:
-    tensors = {"one": np.array([1]), "three": np.array([3]), "first": np.array([1])}
+    tensors: Tensors = {"one": np.array([1]), "three": np.array([3]), "first": np.array([1])}
     nodes = [
         node("Slice", ["x", "one", "three", "first"], "s"),
         node("Relu", ["x"], "r"),
@@ -251,14 +264,21 @@ def test_slices_and_concat(rng: np.random.Generator) -> None:
 
 
 def test_padding_goes_into_the_convolution(rng: np.random.Generator) -> None:
-    tensors = {"pads": np.array([0, 0, 1, 2, 0, 0, 1, 0]), "w": floats(rng, 2, 3, 3, 3)}
+    tensors: Tensors = {
+        "pads": np.array([0, 0, 1, 2, 0, 0, 1, 0]),
+        "w": floats(rng, 2, 3, 3, 3),
+    }
     nodes = [node("Pad", ["x", "pads"], "p"), node("Conv", ["p", "w"], "y")]
     graph = agrees(model(["N", *SHAPE], nodes, tensors), floats(rng, 2, *SHAPE))
     assert not any(isinstance(n, Window) for n in graph.nodes)
 
 
 def test_residuals_and_arithmetic(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 3, 3, 1, 1), "c": floats(rng, 3, 1, 1), "two": np.float32(2)}
+    tensors: Tensors = {
+        "w": floats(rng, 3, 3, 1, 1),
+        "c": floats(rng, 3, 1, 1),
+        "two": np.float32(2),
+    }
     nodes = [
         node("Conv", ["x", "w"], "a"),
         node("Relu", ["a"], "r"),
@@ -275,7 +295,10 @@ def test_residuals_and_arithmetic(rng: np.random.Generator) -> None:
 
 
 def test_input_scaling_becomes_the_inputs_own(rng: np.random.Generator) -> None:
-    tensors = {"mean": floats(rng, 3, 1, 1), "std": np.abs(floats(rng, 1, 3, 1, 1)) + 0.5}
+    tensors: Tensors = {
+        "mean": floats(rng, 3, 1, 1),
+        "std": np.abs(floats(rng, 1, 3, 1, 1)) + 0.5,
+    }
     tensors["w"] = floats(rng, 2, 3, 3, 3)
     nodes = [
         node("Sub", ["x", "mean"], "a"),
@@ -288,7 +311,7 @@ def test_input_scaling_becomes_the_inputs_own(rng: np.random.Generator) -> None:
 
 
 def test_softmax_and_sigmoid_at_the_end_are_left_out(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 4, 6)}
+    tensors: Tensors = {"w": floats(rng, 4, 6)}
     for kind in ("Softmax", "LogSoftmax", "Sigmoid"):
         made = model(["N", 4], [node("MatMul", ["x", "w"], "a"), node(kind, ["a"], "y")], tensors)
         graph = from_model(made)
@@ -305,7 +328,7 @@ def qdq(name: str, source: str, scale: str, zero: str) -> list[onnx.NodeProto]:
 
 
 def test_qdq(rng: np.random.Generator) -> None:
-    tensors = {
+    tensors: Tensors = {
         "s": np.float32(0.05), "z": np.int8(0), "u": np.float32(0.03), "v": np.uint8(10),
         "w": rng.integers(-127, 128, (4, 3, 3, 3), dtype=np.int8),
         "ws": np.abs(floats(rng, 4)) / 100, "wz": np.zeros(4, np.int8),
@@ -334,8 +357,9 @@ def test_qdq(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("domain", [QONNX, "onnx.brevitas", "finn.custom_op.general"])
 def test_qonnx(rng: np.random.Generator, domain: str) -> None:
-    tensors = {
-        "s": np.float32(0.1), "z": np.float32(0), "four": np.float32(4), "w": floats(rng, 8, 3, 1, 1),
+    tensors: Tensors = {
+        "s": np.float32(0.1), "z": np.float32(0), "four": np.float32(4),
+        "w": floats(rng, 8, 3, 1, 1),
         "ws": np.abs(floats(rng, 8, 1, 1, 1)) / 4, "b": floats(rng, 2, 8, 1, 1),
     }  # fmt: skip
     nodes = [
@@ -363,7 +387,7 @@ def test_qonnx(rng: np.random.Generator, domain: str) -> None:
 
 
 def test_shared_values_stay_shared(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 3, 3, 1, 1)}
+    tensors: Tensors = {"w": floats(rng, 3, 3, 1, 1)}
     nodes = [
         node("Conv", ["x", "w"], "a"),
         node("Add", ["a", "x"], "s"),

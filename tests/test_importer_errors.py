@@ -1,7 +1,8 @@
-"""What the import refuses: each error names the node and the operator, and says what is supported."""
+"""What the import refuses: errors name the node and the operator, and say what is supported."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from palladion.nn.importer import from_model, load
 from tests.models import QONNX, model, node
 
 ONES = np.ones((3, 3, 3, 3), np.float32)
-IMAGE = ["N", 3, 7, 5]
+IMAGE: list[int | str] = ["N", 3, 7, 5]
 
 
 def refused(made: onnx.ModelProto, *words: str) -> None:
@@ -51,7 +52,7 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("kind", "given", "words"), CASES, ids=str)
 def test_operators(kind: str, given: dict[str, Any], words: list[str]) -> None:
-    tensors = {
+    tensors: dict[str, Any] = {
         "w": ONES, "v": np.ones((4, 2), np.float32), "flat": np.array([-1]),
         "pads": np.zeros(8, np.int64), "pixels": np.arange(35, dtype=np.float32).reshape(7, 5),
         "scales": np.arange(1, 4, dtype=np.float32), "scale": np.float32(0.5),
@@ -86,7 +87,7 @@ def test_weights_that_are_not_finite(bad: float) -> None:
 
 
 def test_constants_that_become_infinite() -> None:
-    tensors = {"a": ONES, "b": np.zeros((3, 3, 3, 3), np.float32)}
+    tensors: dict[str, Any] = {"a": ONES, "b": np.zeros((3, 3, 3, 3), np.float32)}
     nodes = [node("Div", ["a", "b"], "w"), node("Conv", ["x", "w"], "y")]
     with np.errstate(divide="ignore"):
         refused(model(IMAGE, nodes, tensors), "w_node", "NaN or infinite")
@@ -102,13 +103,13 @@ def test_output_that_nothing_gives() -> None:
 
 
 def test_quantised_without_its_pair() -> None:
-    tensors = {"s": np.float32(0.1), "z": np.int8(0)}
+    tensors: dict[str, Any] = {"s": np.float32(0.1), "z": np.int8(0)}
     nodes = [node("QuantizeLinear", ["x", "s", "z"], "q"), node("Relu", ["q"], "y")]
     refused(model(IMAGE, nodes, tensors), "QDQ")
 
 
 def test_rounding_mode() -> None:
-    tensors = {"s": np.float32(0.1), "z": np.float32(0), "b": np.float32(4)}
+    tensors: dict[str, Any] = {"s": np.float32(0.1), "z": np.float32(0), "b": np.float32(4)}
     nodes = [node("Quant", ["x", "s", "z", "b"], "y", domain=QONNX, rounding_mode="DITHER")]
     refused(model(IMAGE, nodes, tensors), "DITHER", "ROUND")
 
@@ -138,10 +139,8 @@ def test_damaged_files_end_in_our_error(tmp_path: Path, rng: np.random.Generator
         for place in rng.integers(0, len(whole), 3):
             changed[place] = rng.integers(0, 256)
         path.write_bytes(bytes(changed))
-        try:
+        with contextlib.suppress(NetworkError):  # any other error fails the test
             load(path)
-        except NetworkError as error:
-            assert str(error)
 
 
 def test_weights_in_a_missing_file(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.models import Array, floats, model, node, reference
 from tests.test_importer import qdq
 
 SHAPE = (3, 9, 8)
-IMAGE = ["N", *SHAPE]
+IMAGE: list[int | str] = ["N", *SHAPE]
 
 
 def noise(made: Any, data: Array, settings: Settings | None = None) -> tuple[Quantised, float]:
@@ -40,7 +40,7 @@ def check(found: Quantised, data: Array) -> None:
 
 
 def residual_net(rng: np.random.Generator) -> Any:
-    tensors = {
+    tensors: dict[str, Any] = {
         "w1": floats(rng, 8, 3, 3, 3) / 5, "w2": floats(rng, 8, 8, 3, 3) / 8,
         "w3": floats(rng, 8, 1, 3, 3) / 3, "w4": floats(rng, 5, 8) / 3, "b": floats(rng, 8) / 5,
         "gain": np.geomspace(0.2, 2, 8).astype(np.float32), "zero": np.zeros(8, np.float32),
@@ -112,7 +112,7 @@ def test_maximum_is_exact(rng: np.random.Generator, attributes: dict[str, Any]) 
 
 
 def test_residuals_are_exact(rng: np.random.Generator) -> None:
-    tensors = {"w": rng.integers(-3, 4, (3, 3, 3, 3)).astype(np.float32)}
+    tensors: dict[str, Any] = {"w": rng.integers(-3, 4, (3, 3, 3, 3)).astype(np.float32)}
     tensors["w"][0, 0, 0, 0] = 1
     nodes = [
         node("Conv", ["x", "w"], "c", pads=[1, 1, 1, 1]),
@@ -143,7 +143,7 @@ def test_averages_are_exact_sums(rng: np.random.Generator, counted: int) -> None
 
 
 def test_concat_is_read_without_a_table(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 4, 3, 3, 3) / 5, "v": floats(rng, 4, 3, 3, 3) / 5}
+    tensors: dict[str, Any] = {"w": floats(rng, 4, 3, 3, 3) / 5, "v": floats(rng, 4, 3, 3, 3) / 5}
     tensors["u"] = floats(rng, 2, 8, 3, 3) / 8
     nodes = [
         node("Conv", ["x", "w"], "a"),
@@ -159,7 +159,7 @@ def test_concat_is_read_without_a_table(rng: np.random.Generator) -> None:
 
 
 def test_values_read_twice_have_one_table(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 3, 3, 1, 1)}
+    tensors: dict[str, Any] = {"w": floats(rng, 3, 3, 1, 1)}
     nodes = [
         node("Conv", ["x", "w"], "a"),
         node("Add", ["a", "x"], "s"),
@@ -173,7 +173,7 @@ def test_values_read_twice_have_one_table(rng: np.random.Generator) -> None:
 
 
 def test_grids_of_qdq_models_are_kept(rng: np.random.Generator) -> None:
-    tensors = {
+    tensors: dict[str, Any] = {
         "s": np.float32(0.03), "z": np.int8(0), "u": np.float32(0.04),
         "w": rng.integers(-127, 128, (4, 3, 3, 3), dtype=np.int8),
         "ws": np.full(4, 0.004, np.float32), "wz": np.zeros(4, np.int8),
@@ -208,7 +208,7 @@ def test_strict_names_the_layer_and_the_ways_out(rng: np.random.Generator) -> No
 
 
 def test_softmax_in_the_middle(rng: np.random.Generator) -> None:
-    tensors = {"w": floats(rng, 4, 6), "v": floats(rng, 6, 2)}
+    tensors: dict[str, Any] = {"w": floats(rng, 4, 6), "v": floats(rng, 6, 2)}
     nodes = [
         node("MatMul", ["x", "w"], "a"),
         node("Softmax", ["a"], "b"),

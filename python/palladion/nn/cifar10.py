@@ -57,7 +57,8 @@ def normalise(images: Bytes, mean: list[float], std: list[float]) -> npt.NDArray
     shape = (1, len(mean), 1, 1)
     scaled = images.astype(np.float32) / 255
     less = scaled - np.array(mean).reshape(shape)
-    return (less / np.array(std).reshape(shape)).astype(np.float32)
+    found: npt.NDArray[np.float32] = (less / np.array(std).reshape(shape)).astype(np.float32)
+    return found
 
 
 def _read(folder: Path, name: str) -> Bytes:

@@ -105,7 +105,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Expression:
-    """``operation(*arguments, *parameters)``, one of :data:`OPERATIONS`, or ``x``, or a constant."""
+    """``operation(*arguments, *parameters)``: one of :data:`OPERATIONS`, ``x`` or a constant."""
 
     operation: str
     arguments: tuple[Expression, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from onnx import helper
@@ -52,13 +52,13 @@ def run(op: Op, first: Array | None) -> Array:
     feeds = {name: op.builder.tensors[name] for name in names}
     arrays = {name: t.array for name, t in feeds.items() if isinstance(t, Constant)}
     if first is not None:
-        arrays[op.proto.input[0]] = first
+        arrays[str(op.proto.input[0])] = first
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), None)
              for n, a in arrays.items()]  # fmt: skip
     out = [helper.make_empty_tensor_value_info(op.proto.output[0])]
     graph = helper.make_graph([op.proto], "constant", infos, out)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", op.builder.opset)])
-    found = ReferenceEvaluator(model).run(None, arrays)
+    found: Any = ReferenceEvaluator(model).run(None, arrays)
     return np.asarray(found[0])
 
 

@@ -1,4 +1,4 @@
-"""What a handler of an operator works with: tensors, attributes, and the graph under construction."""
+"""What a handler of an operator works with: tensors, attributes, the graph being made."""
 
 from __future__ import annotations
 
@@ -120,9 +120,7 @@ class Op:
         """An input that depends on the network's input."""
         found = self.tensor(index)
         if isinstance(found, Constant):
-            self.fail(
-                f"input {index} is a constant: supported are operations on the network's data"
-            )
+            self.fail(f"input {index} is a constant, supported are values that come from the input")
         if found.quantised is not None:
             self.fail("works on integers of QuantizeLinear: supported is the form with "
                       "DequantizeLinear before each operator (QDQ)")  # fmt: skip
