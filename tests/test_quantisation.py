@@ -252,3 +252,14 @@ def test_grids_of_activations(rng: np.random.Generator) -> None:
     signed = grid(rng.normal(size=(10_000, 1)), 4, Settings())
     assert signed.hi - signed.lo == 15
     assert signed.lo < 0 < signed.hi
+
+
+def test_biases_between_steps_get_a_finer_unit(rng: np.random.Generator) -> None:
+    tensors: dict[str, Any] = {"w": np.sign(floats(rng, 4, 3, 3, 3)), "b": floats(rng, 4)}
+    x = rng.integers(-1, 2, (16, *SHAPE)).astype(np.float32)
+    x[:, 0, 0, 0] = 1
+    made = model(IMAGE, [node("Conv", ["x", "w", "b"], "y")], tensors)
+    found, error = noise(made, x, Settings(inputs=2))
+    weights = found.network["layers"][0]["terms"][0]["linear"]["conv"]["weights"]
+    assert {abs(w) for w in weights} == {63}
+    assert error < 1e-5

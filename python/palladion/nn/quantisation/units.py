@@ -40,8 +40,13 @@ class Unit:
 
 def choose(form: Form, scales: Scales, finest: float, settings: Settings) -> Unit:
     """The unit for a form; ``finest`` is the smallest with which accumulators keep the limit."""
-    step = common_step(form, scales)
-    if step is not None and step >= finest:
+    found = common_step(form, scales)
+    if found is not None and found[0] >= finest:
+        step, most = found
+        if not multiples(form.bias, step):
+            # Parts of a step, so that biases lose less, in the asked width and the limit.
+            parts = min(levels(settings.weights) // most, step / max(finest, TINY * step))
+            step /= max(1, int(parts))
         return Unit(step, step, exact=True)
     wanted = max(asked(term, scales[term.source], settings) for term in form.terms)
     if settings.per_channel:
@@ -52,16 +57,26 @@ def choose(form: Form, scales: Scales, finest: float, settings: Settings) -> Uni
     return Unit(max(wanted, finest), wanted, exact=False)
 
 
-def common_step(form: Form, scales: Scales) -> float | None:
-    """The step that all weights times their source's scale are small multiples of, if any."""
+def common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
+    """The step that all weights times their source's scale are small multiples of, if any.
+
+    With it the largest multiple.
+    """
     every = [np.abs(values(t.map)).ravel() * scales[t.source] for t in form.terms]
     products = np.concatenate([found[found > 0] for found in every])
     if not len(products):
-        return 1.0
-    step = float(products.min())
-    multiples = products / step
-    fits = multiples.max() < 256 and np.allclose(multiples, np.rint(multiples), rtol=TINY, atol=0)
-    return step if fits else None
+        return 1.0, 1
+    step, most = float(products.min()), float(products.max())
+    if most >= 256 * step or not np.allclose(
+        products / step, np.rint(products / step), rtol=TINY, atol=0
+    ):
+        return None
+    return step, int(np.rint(most / step))
+
+
+def multiples(biases: Array, step: float) -> bool:
+    """Whether biases are whole numbers of a step, as near as makes no difference."""
+    return np.allclose(biases / step, np.rint(biases / step), rtol=0, atol=1e-3)
 
 
 def values(map_: Linear) -> Array:
