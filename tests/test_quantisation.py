@@ -13,7 +13,7 @@ from palladion.nn.quantisation.scales import error, fitted, grid
 from palladion.nn.quantisation.settings import LIMIT
 
 from tests import naive_network
-from tests.models import Array, floats, model, node, reference
+from tests.models import QONNX, Array, floats, model, node, reference
 from tests.test_importer import qdq
 
 SHAPE = (3, 9, 8)
@@ -263,3 +263,32 @@ def test_biases_between_steps_get_a_finer_unit(rng: np.random.Generator) -> None
     weights = found.network["layers"][0]["terms"][0]["linear"]["conv"]["weights"]
     assert {abs(w) for w in weights} == {63}
     assert error < 1e-5
+
+
+def test_binary_networks_are_exact(rng: np.random.Generator) -> None:
+    tensors: dict[str, Any] = {
+        "two": np.float32(2), "one": np.float32(1), "w": floats(rng, 4, 3, 3, 3),
+        "gain": np.geomspace(1e-3, 10, 4).astype(np.float32), "b": floats(rng, 4),
+        "zero": np.zeros(4, np.float32), "v": np.ones(4, np.float32), "u": floats(rng, 2, 4, 1, 1),
+    }  # fmt: skip
+    bipolar = {"domain": QONNX}
+    nodes = [
+        node("Mul", ["x", "two"], "m"),
+        node("Sub", ["m", "one"], "s"),
+        node("BipolarQuant", ["s", "one"], "i", **bipolar),
+        node("BipolarQuant", ["w", "one"], "wq", **bipolar),
+        node("Conv", ["i", "wq"], "c"),
+        node("BatchNormalization", ["c", "gain", "b", "zero", "v"], "n"),
+        node("BipolarQuant", ["n", "one"], "h", **bipolar),
+        node("BipolarQuant", ["u", "one"], "uq", **bipolar),
+        node("Conv", ["h", "uq"], "y"),
+    ]
+    graph = from_model(model(IMAGE, nodes, tensors))
+    x = rng.integers(0, 256, (8, *SHAPE)) / np.float32(255)
+    x[:, 0, 0, 0] = 1
+    found = quantise(graph, x)
+    logits = naive_network.logits(found.network, x)
+    np.testing.assert_allclose(logits, graph.evaluate(x).reshape(8, -1), atol=1e-6)
+    # Channels whose scales differ by 10,000 are exact, and noise of 50 units changes no sign.
+    run = naive_network.run(found.network, naive_network.encode(found.network, x))
+    assert min(int(np.abs(acc).min()) for acc, _ in run[:-1]) > 50

@@ -42,6 +42,18 @@ class Form:
         terms = tuple(term.scaled(scale) for term in self.terms)
         return Form(self.shape, terms, self.bias * scale + shift)
 
+    def largest(self) -> Array:
+        """Largest weight of each channel, 1 where all are 0."""
+        found = np.zeros(self.shape[0])
+        for term in self.terms:
+            if isinstance(term.map, Window):
+                span = slice(term.map.first, term.map.first + term.channels)
+                found[span] = np.maximum(found[span], np.abs(term.map.taps).max())
+            else:
+                rows = np.abs(term.map.weights).reshape(len(found), -1).max(axis=1)
+                found = np.maximum(found, rows)
+        return np.where(found > 0, found, 1.0)
+
     def placed_only(self) -> bool:
         """Whether this only puts values beside each other along the channels."""
         return not self.bias.any() and all(

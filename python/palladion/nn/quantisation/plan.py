@@ -35,6 +35,30 @@ class Planned:
     function: Expression | None
     exact: bool = False
 
+    @property
+    def threshold(self) -> bool:
+        """Whether only the sign of an accumulator counts."""
+        return self.function is not None and is_sign(self.function)
+
+
+def is_sign(function: Expression) -> bool:
+    return function.operation == "bipolar" and function.arguments == (X,)
+
+
+def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
+    """A sign of ``a x + b`` as the sign of a form whose channels are scaled to largest weight 1.
+
+    Factors above 0 do not change a sign, so that channels of different scales become exact.
+    Other functions stay as they are.
+    """
+    inner = function.arguments[0].affine() if function.operation == "bipolar" else None
+    if inner is None:
+        return form, function
+    scale, shift = (np.full(form.shape[0], part) for part in inner)
+    scaled = form.scaled(scale, shift)
+    scaled = scaled.scaled(1 / scaled.largest(), np.zeros(form.shape[0]))
+    return scaled, Expression("bipolar", (X,), function.parameters)
+
 
 def plan(graph: Graph) -> list[Planned]:
     """The layers of a graph, in the order in which they are evaluated.
@@ -67,7 +91,8 @@ class Planner:
     def visit(self, index: int) -> None:
         node = self.graph.nodes[index]
         if isinstance(node, Activation):
-            self.values[index] = self.emit(node.name, self.form(node.sources[0]), node.function)
+            form, function = of_sign(self.form(node.sources[0]), node.function)
+            self.values[index] = self.emit(node.name, form, function)
         elif isinstance(node, Affine):
             self.forms[index] = self.operand(node.sources[0]).scaled(node.scale, node.shift)
         elif isinstance(node, Add):

@@ -84,7 +84,11 @@ def layer(
     form = planned.form
     sources = {t.source: values[t.source] for t in form.terms}
     reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
-    group = fit(planned, sources, reference, settings)
+    finest, unit = units_of(planned, sources, settings)
+    group = fit(planned, sources, reference, unit, settings)
+    parts = resolving(planned, group, finest, settings)
+    if parts > 1:
+        group = fit(planned, sources, reference, unit.divided(parts), settings)
     accumulators = group.accumulators
     largest = int(np.abs(accumulators).max())
     bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
@@ -94,7 +98,7 @@ def layer(
         table, outputs, scale, wanted = None, accumulators, group.unit.value, reference
     else:
         after = planned.function(real)
-        grid = output_grid(planned, group.unit, accumulators, after, settings)
+        grid = output_grid(planned, group.unit, after, settings)
         every = np.arange(-bound, bound + 1, dtype=np.float64) * group.unit.value
         table = np.clip(np.rint(planned.function(every) / grid.scale), grid.lo, grid.hi)
         places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
@@ -126,17 +130,40 @@ class Group:
     accumulators: Array
 
 
-def fit(
-    planned: Planned, sources: dict[int, Calibrated], reference: Array, settings: Settings
-) -> Group:
-    """The finest integers that are asked for and whose accumulators keep the limit."""
+def units_of(
+    planned: Planned, sources: dict[int, Calibrated], settings: Settings
+) -> tuple[float, units.Unit]:
+    """The finest unit with which accumulators keep the limit, and the one to begin with."""
     form = planned.form
     real = sum_of(form, {s: v.integers * v.scale for s, v in sources.items()}, form.bias)
     finest = float(np.abs(real).max()) * settings.headroom / settings.limit
-    steps = {s: v.scale for s, v in sources.items()}
-    unit = units.choose(form, steps, finest, settings)
+    unit = units.choose(form, {s: v.scale for s, v in sources.items()}, finest, settings)
     if settings.strict and unit.coarsened > 1:
         raise refuse(planned.name, settings.limit * unit.coarsened, settings)
+    return finest, unit
+
+
+def resolving(planned: Planned, group: Group, finest: float, settings: Settings) -> int:
+    """Parts to divide an exact unit into, so that noise does not move outputs."""
+    if planned.function is None or not group.unit.exact:
+        return 1
+    step = group.unit.step if planned.threshold else None
+    if step is None:
+        after = planned.function(group.unit.value * group.accumulators)
+        step = output_grid(planned, group.unit, after, settings).scale
+    wanted = ceil(settings.resolution * group.unit.value / step)
+    return max(1, min(wanted, int(group.unit.value / finest) if finest else wanted))
+
+
+def fit(
+    planned: Planned,
+    sources: dict[int, Calibrated],
+    reference: Array,
+    unit: units.Unit,
+    settings: Settings,
+) -> Group:
+    """Integers in a unit, or in the next coarser one with which accumulators keep the limit."""
+    form, steps = planned.form, {s: v.scale for s, v in sources.items()}
     while True:
         found = [units.integers(t, steps[t.source], unit, settings) for t in form.terms]
         maps = [map_ for map_, _ in found]
@@ -147,6 +174,8 @@ def fit(
         if settings.correct_bias and not unit.exact:
             bias = (reference / unit.value - sums).mean(axis=(0, 2, 3), dtype=np.float64)
         bias = np.rint(bias)
+        if planned.threshold and unit.step is not None:
+            bias = between(form.bias, unit)
         accumulators = sums + bias.astype(np.float32)[:, None, None]
         largest = float(np.abs(accumulators).max())
         if largest <= settings.limit:
@@ -159,23 +188,29 @@ def fit(
         unit = replace(unit, value=unit.value * 1.05)
 
 
-def output_grid(
-    planned: Planned, unit: units.Unit, accumulators: Array, after: Array, settings: Settings
-) -> Grid:
+def between(bias: Array, unit: units.Unit) -> Array:
+    """Biases of a sign, with 0 halfway between the sums it divides, as far as sums are steps."""
+    assert unit.step is not None, "the caller has checked it"
+    parts = round(unit.step / unit.value)
+    found: Array = np.floor(bias / unit.step + units.TINY) * parts + parts // 2
+    return found
+
+
+def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Settings) -> Grid:
     """The model's own grid, the accumulator's unit where that is exact, or a calibrated one."""
     assert planned.function is not None, "the last layer has no table"
     given = planned.function.grid()
     if given is not None:
         return given
-    if planned.exact:
-        most = max(int(np.abs(accumulators).max()), 1)
-        return Grid(unit.value, -2 * most, 2 * most)
-    whole = after / unit.value
-    lo, hi = min(float(whole.min()), 0.0), float(whole.max())
-    spare = 2**settings.activations - 1 - int(np.rint(hi - lo))
-    if unit.exact and spare >= 0 and np.allclose(whole, np.rint(whole), rtol=0, atol=1e-3):
-        low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
-        return Grid(unit.value, low, low + 2**settings.activations - 1)
+    if unit.step is not None:
+        whole = after / unit.step
+        lo, hi = min(float(whole.min()), 0.0), float(whole.max())
+        spare = 2**settings.activations - 1 - int(np.rint(hi - lo))
+        if planned.exact:
+            spare = max(spare, 2 * int(np.rint(hi - lo)))
+        if spare >= 0 and np.allclose(whole, np.rint(whole), rtol=0, atol=1e-3):
+            low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
+            return Grid(unit.step, low, low + int(np.rint(hi - lo)) + spare)
     return scales.grid(after, settings.activations, settings)
 
 

@@ -32,6 +32,10 @@ class Settings:
     headroom: float = 1.15
     """Bounds are the largest calibrated accumulator times this."""
     limit: int = LIMIT
+    resolution: int = 128
+    """Units that one step of a table's output is made of at least, in layers whose weights are
+    exact, where the limit allows it: rounding noise of a run, of deviation 10.7 units, then
+    changes nothing. 1 gives the smallest bounds."""
     correct_bias: bool = True
     """Shift biases so that means over the calibration data are those of the float network."""
     strict: bool = False
@@ -45,5 +49,7 @@ class Settings:
             raise UsageError(f"headroom {self.headroom:g}, expected 1 to 4")
         if not 1 <= self.limit <= LIMIT:
             raise UsageError(f"limit {self.limit}, expected 1 to {LIMIT}")
+        if not 1 <= self.resolution <= LIMIT:
+            raise UsageError(f"resolution {self.resolution}, expected 1 to {LIMIT}")
         if not 50 < self.percentile <= 100:
             raise UsageError(f"percentile {self.percentile:g}, expected 50 to 100")

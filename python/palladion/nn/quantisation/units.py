@@ -24,13 +24,23 @@ TINY = 1e-6
 class Unit:
     """The real value of one unit of a layer's accumulators.
 
-    ``exact`` means that all weights are integers in it. ``wanted`` is the unit that the asked
-    widths give; where the limit on accumulators allows only a larger one, ``value`` is that.
+    ``wanted`` is the unit that the asked widths give; where the limit on accumulators allows only
+    a larger one, ``value`` is that. ``step`` is what all weights are multiples of, if anything:
+    then the unit is a whole part of it and all weights are exact.
     """
 
     value: float
     wanted: float
-    exact: bool
+    step: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is lost by rounding weights."""
+        return self.step is not None
+
+    def divided(self, parts: int) -> Unit:
+        """An exact unit in so many parts."""
+        return replace(self, value=self.value / parts, wanted=self.wanted / parts)
 
     @property
     def coarsened(self) -> float:
@@ -46,15 +56,15 @@ def choose(form: Form, scales: Scales, finest: float, settings: Settings) -> Uni
         if not multiples(form.bias, step):
             # Parts of a step, so that biases lose less, in the asked width and the limit.
             parts = min(levels(settings.weights) // most, step / max(finest, TINY * step))
-            step /= max(1, int(parts))
-        return Unit(step, step, exact=True)
+            return Unit(step, step, step).divided(max(1, int(parts)))
+        return Unit(step, step, step)
     wanted = max(asked(term, scales[term.source], settings) for term in form.terms)
     if settings.per_channel:
         channels = np.concatenate([rows(t.map, scales[t.source], settings) for t in form.terms])
         mattering = channels[channels > channels.max(initial=0) / WEAKEST]
         wanted = min([wanted, *mattering.tolist()])
     wanted = wanted or 1.0
-    return Unit(max(wanted, finest), wanted, exact=False)
+    return Unit(max(wanted, finest), wanted)
 
 
 def common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
