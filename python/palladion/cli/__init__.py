@@ -15,6 +15,7 @@ from palladion.cli.encrypt import encrypt
 from palladion.cli.evaluate import evaluate
 from palladion.cli.info import info
 from palladion.cli.keygen import keygen
+from palladion.cli.quantise import import_, quantize
 from palladion.cli.run import run
 from palladion.errors import PalladionError
 
@@ -27,7 +28,7 @@ def commands() -> None:
     """Neural networks on data that they cannot see."""
 
 
-for command in (demo, keygen, encrypt, run, decrypt, evaluate, bench, info):
+for command in (demo, import_, quantize, keygen, encrypt, run, decrypt, evaluate, bench, info):
     commands.add_command(command)
 
 

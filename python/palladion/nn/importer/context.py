@@ -1,0 +1,169 @@
+"""What a handler of an operator works with: tensors, attributes, the graph being made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from palladion.errors import NetworkError
+from palladion.nn.expression import Expression, X
+from palladion.nn.graph import Activation, Affine, Node, Shape
+
+Array = npt.NDArray[Any]
+
+MAX_VALUES = 1 << 26
+"""Elements of one tensor or matrix that an import makes: more is refused before it is allocated."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A tensor known at import; ``steps`` is its grid element by element, where it has one."""
+
+    array: Array
+    steps: Array | None = None
+
+    def moved(self, move: Callable[[Array], Array]) -> Constant:
+        """Both parts after a move of elements."""
+        return Constant(move(self.array), None if self.steps is None else move(self.steps))
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor without its batch axis: element ``i`` is element ``labels[i]`` of ``node``.
+
+    ``quantised`` is set between QuantizeLinear and DequantizeLinear: scale and zero point.
+    """
+
+    node: int
+    labels: Array
+    quantised: tuple[float, int] | None = None
+
+
+@dataclass
+class Builder:
+    """The graph under construction, and the tensors that have been seen."""
+
+    batch: int
+    opset: int
+    tensors: dict[str, Constant | Value] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    bases: dict[int, tuple[int, Expression]] = field(default_factory=dict)
+
+    def add(self, node: Node) -> Value:
+        """Append a node; its value has the node's own order."""
+        if min(node.shape) < 1 or int(np.prod(node.shape)) > MAX_VALUES:
+            shape = "x".join(map(str, node.shape))
+            raise NetworkError(f"node {node.name}: its output would have shape {shape}")
+        self.nodes.append(node)
+        return Value(len(self.nodes) - 1, in_order(node.shape))
+
+    def shape(self, value: Value) -> Shape:
+        """Shape of the node behind a value."""
+        return self.nodes[value.node].shape
+
+    def is_image(self, value: Value) -> bool:
+        """Whether the value is all of its node, as (channels, rows, columns)."""
+        return np.array_equal(value.labels, in_order(self.shape(value)))
+
+    def expression(self, value: Value) -> tuple[int, Expression]:
+        """The node that a value is an elementwise function of, and the function."""
+        return self.bases.get(value.node, (value.node, X))
+
+    def elementwise(self, name: str, like: Value, function: Expression) -> Value:
+        """``function`` of the node behind ``like``, composed with what already stands there."""
+        base, _ = self.expression(like)
+        shape = self.nodes[base].shape
+        affine = function.affine()
+        node: Node
+        if affine is not None:
+            scale, shift = (np.full(shape[0], part) for part in affine)
+            node = Affine(name, (base,), shape, scale, shift)
+        else:
+            node = Activation(name, (base,), shape, function)
+        value = replace(self.add(node), labels=like.labels)
+        self.bases[value.node] = (base, function)
+        return value
+
+
+@dataclass(frozen=True)
+class Op:
+    """One ONNX node, with checks that name it in their errors."""
+
+    proto: onnx.NodeProto
+    builder: Builder
+    attributes: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The node's own name, or that of its first output."""
+        return self.proto.name or next(iter(self.proto.output), "") or self.proto.op_type
+
+    def fail(self, reason: str) -> NoReturn:
+        raise NetworkError(f"node {self.name} ({self.proto.op_type}): {reason}")
+
+    def has(self, index: int) -> bool:
+        """Whether the input is given."""
+        return index < len(self.proto.input) and self.proto.input[index] != ""
+
+    def tensor(self, index: int) -> Constant | Value:
+        if not self.has(index):
+            self.fail(f"has no input {index}")
+        return self.builder.tensors[self.proto.input[index]]
+
+    def value(self, index: int = 0) -> Value:
+        """An input that depends on the network's input."""
+        found = self.tensor(index)
+        if isinstance(found, Constant):
+            self.fail(f"input {index} is a constant, supported are values that come from the input")
+        if found.quantised is not None:
+            self.fail("works on integers of QuantizeLinear: supported is the form with "
+                      "DequantizeLinear before each operator (QDQ)")  # fmt: skip
+        return found
+
+    def image(self, index: int = 0) -> Value:
+        """An input of shape (N, channels, rows, columns)."""
+        found = self.value(index)
+        if found.labels.ndim != 3:
+            self.fail(
+                f"input has rank {found.labels.ndim + 1}, supported is rank 4, as (N, C, H, W)"
+            )
+        if not self.builder.is_image(found):
+            self.fail("input has its axes moved by Transpose or Reshape before it, supported are "
+                      "images in order (N, C, H, W)")  # fmt: skip
+        return found
+
+    def constant(self, index: int) -> Constant:
+        """An input that is known at import."""
+        found = self.tensor(index)
+        if isinstance(found, Value):
+            self.fail(f"input {index} depends on the network's input, supported are constants")
+        return found
+
+    def numbers(self, index: int) -> Array:
+        """A constant of finite real numbers, in double precision."""
+        return np.asarray(self.constant(index).array, dtype=np.float64)
+
+    def integers(self, index: int, attribute: str) -> list[int] | None:
+        """A list of integers that is an input in new opsets and an attribute in old ones."""
+        if self.has(index):
+            return [int(v) for v in self.constant(index).array.ravel()]
+        given = self.attributes.get(attribute)
+        return None if given is None else [int(v) for v in np.atleast_1d(given)]
+
+    def text(self, attribute: str, default: str) -> str:
+        given = self.attributes.get(attribute, default)
+        return given.decode(errors="replace") if isinstance(given, bytes) else str(given)
+
+
+Handler = Callable[[Op], Constant | Value]
+
+
+def in_order(shape: tuple[int, ...]) -> Array:
+    """Labels of a value that is in its node's own order."""
+    return np.arange(int(np.prod(shape))).reshape(shape)

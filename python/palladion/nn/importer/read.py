@@ -1,0 +1,215 @@
+"""From an ONNX file to a float graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import TensorProto, helper, numpy_helper
+
+from palladion.errors import NetworkError
+from palladion.nn.expression import INCREASING, X
+from palladion.nn.graph import Activation, Graph, Input, Softmax
+from palladion.nn.importer import elementwise, layout, linear
+from palladion.nn.importer.constants import fold
+from palladion.nn.importer.context import (
+    Array,
+    Builder,
+    Constant,
+    Handler,
+    Op,
+    Value,
+    in_order,
+)
+from palladion.nn.importer.simplify import simplify
+
+HANDLERS: Final[dict[str, Handler]] = {
+    **elementwise.HANDLERS,
+    **layout.HANDLERS,
+    **linear.HANDLERS,
+}
+QUANTISERS: Final = {"Quant", "BipolarQuant"}
+"""Operators of QONNX, which stand in domains of several names."""
+
+FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
+          RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
+
+
+def load(path: Path) -> Graph:
+    """Read an ONNX model.
+
+    Raises
+    ------
+    NetworkError
+        If the file is no ONNX model, or has something that is not supported. The message names
+        the node, its operator, and what is supported.
+    """
+    try:
+        model = onnx.load(str(path))
+    except DecodeError as error:
+        raise NetworkError(f"{path} is no ONNX model, or only a part of one: {error}") from error
+    except FileNotFoundError as error:
+        missing = error.filename or path
+        raise NetworkError(f"{path}: {missing} is missing; weights in files of their own must lie "
+                           "beside the model") from error  # fmt: skip
+    except OSError as error:
+        raise NetworkError(f"cannot read {path}: {error}") from error
+    except onnx.checker.ValidationError as error:
+        raise NetworkError(f"{path}: {first_line(error)}") from error
+    except FAULTS as error:
+        raise NetworkError(f"{path} is no readable ONNX model: {first_line(error)}") from error
+    return from_model(model, path.stem)
+
+
+def from_model(model: onnx.ModelProto, name: str = "") -> Graph:
+    """The float graph of a model in memory; raises as :func:`load`."""
+    check(model)
+    opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
+    graph = model.graph
+    builder = Builder(batch=1, opset=opset)
+    for tensor in graph.initializer:
+        builder.tensors[tensor.name] = Constant(array(tensor))
+    if graph.sparse_initializer:
+        raise NetworkError("the model has sparse tensors, supported are dense ones")
+    inputs = [entry for entry in graph.input if entry.name not in builder.tensors]
+    if len(inputs) != 1 or len(graph.output) != 1:
+        found = f"{len(inputs)} inputs and {len(graph.output)} outputs"
+        raise NetworkError(f"the model has {found}, supported is one of each")
+    builder.tensors[inputs[0].name] = add_input(builder, inputs[0], graph.node)
+    for proto in graph.node:
+        translate(builder, proto)
+    output = builder.tensors.get(graph.output[0].name)
+    if not isinstance(output, Value) or output.quantised is not None:
+        raise NetworkError(f"the output {graph.output[0].name} does not depend on the input as a "
+                           "real number")  # fmt: skip
+    last = finish(builder, output)
+    return simplify(name or graph.name or "network", builder.nodes[: last + 1], builder.notes)
+
+
+def check(model: onnx.ModelProto) -> None:
+    """ONNX's own checks, which want every domain declared and a shape for each output."""
+    checked = onnx.ModelProto()
+    checked.CopyFrom(model)
+    for entry in checked.graph.output:
+        if entry.type.HasField("tensor_type"):
+            entry.type.tensor_type.shape.SetInParent()
+    domains = {entry.domain for entry in model.opset_import}
+    for domain in {node.domain for node in model.graph.node} - domains - {"", "ai.onnx"}:
+        checked.opset_import.append(helper.make_opsetid(domain, 1))
+    try:
+        onnx.checker.check_model(checked)
+    except onnx.checker.ValidationError as error:
+        raise NetworkError(f"the model is not valid ONNX: {first_line(error)}") from error
+    except FAULTS as error:
+        raise NetworkError(f"the model cannot be checked: {first_line(error)}") from error
+
+
+def array(tensor: TensorProto) -> Array:
+    """A tensor of the model, which must hold finite numbers."""
+    try:
+        found: Array = numpy_helper.to_array(tensor)
+    except (*FAULTS, onnx.checker.ValidationError) as error:
+        raise NetworkError(f"tensor {tensor.name} cannot be read: {first_line(error)}") from error
+    if found.dtype.kind == "V" or found.dtype.name in ("bfloat16",):
+        found = found.astype(np.float32)
+    if not finite(found):
+        raise NetworkError(f"tensor {tensor.name} holds NaN or infinite values")
+    return found
+
+
+def finite(values: Array) -> bool:
+    """Whether no element is NaN or infinite."""
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
+
+
+def add_input(builder: Builder, entry: onnx.ValueInfoProto, nodes: list[onnx.NodeProto]) -> Value:
+    """The input node, in order channel, row, column, and the tensor as the model sees it."""
+    if entry.type.tensor_type.elem_type not in (TensorProto.FLOAT, TensorProto.FLOAT16,
+                                                TensorProto.DOUBLE):  # fmt: skip
+        raise NetworkError(f"input {entry.name} is not of floating point, supported is that")
+    sizes = [d.dim_value if d.HasField("dim_value") else 0
+             for d in entry.type.tensor_type.shape.dim]  # fmt: skip
+    if len(sizes) not in (2, 3, 4) or min(sizes[1:]) < 1:
+        raise NetworkError(f"input {entry.name} has shape {sizes} (0 for an open one), supported "
+                           "are (N, C, H, W), (N, H, W) and (N, features), N open")  # fmt: skip
+    builder.batch = max(sizes[0], 1)
+    rest = sizes[1:]
+    padded = [1, *rest] if len(rest) == 2 else [*rest, 1, 1]
+    shape = (padded[0], padded[1], padded[2])
+    readers = [node for node in nodes if entry.name in node.input]
+    orders = {tuple(a.ints) for node in readers for a in node.attribute if a.name == "perm"}
+    last = len(rest) == 3 and orders == {(0, 3, 1, 2)}
+    if last and all(node.op_type == "Transpose" for node in readers):
+        shape = (rest[2], rest[0], rest[1])
+        builder.notes.append("the input is taken as (N, C, H, W), the model's own is (N, H, W, C)")
+    node = Input(entry.name, (), shape, np.zeros(shape[0]), np.ones(shape[0]))
+    value = builder.add(node)
+    if last and node.shape != tuple(rest):
+        return Value(0, in_order(shape).transpose(1, 2, 0))
+    return Value(0, value.labels.reshape(rest))
+
+
+def translate(builder: Builder, proto: onnx.NodeProto) -> None:
+    """Hand one node to its handler; whatever goes wrong is said with the node's name."""
+    attributes = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
+    op = Op(proto, builder, attributes)
+    known = ("", "ai.onnx")
+    missing = [name for name in proto.input if name and name not in builder.tensors]
+    if missing:
+        op.fail(f"reads {missing[0]}, which nothing before it gives")
+    if proto.domain not in known and proto.op_type not in QUANTISERS | {"Gelu", "BiasGelu"}:
+        op.fail(f"is of domain {proto.domain}, supported are ONNX's own and QONNX's Quant")
+    try:
+        found: Constant | Value | None = fold(op)
+        if found is None:
+            handler = HANDLERS.get(proto.op_type)
+            if handler is None:
+                supported = ", ".join(sorted(HANDLERS))
+                op.fail(f"is not supported; supported are {supported}")
+            found = handler(op)
+    except NetworkError:
+        raise
+    except (*FAULTS, onnx.checker.ValidationError) as error:
+        op.fail(f"cannot be read: {first_line(error)}")
+    if isinstance(found, Constant) and not finite(found.array):
+        op.fail("gives NaN or infinite values")
+    builder.tensors[proto.output[0]] = found
+
+
+def finish(builder: Builder, output: Value) -> int:
+    """The node of the logits: without what keeps their order, which is left to the reader."""
+    index = output.node
+    if not np.array_equal(output.labels.ravel(), in_order(builder.shape(output)).ravel()):
+        raise NetworkError("the output is in another order than its values, or a part of them: "
+                           "end the model before its last Transpose or Slice")  # fmt: skip
+    while (before := ordered_before(builder, index)) is not None:
+        name = builder.nodes[index].name
+        builder.notes.append(f"{name} at the end is left out: logits keep their order")
+        index = before
+    return index
+
+
+def ordered_before(builder: Builder, index: int) -> int | None:
+    """The node whose values are in the same order, where the last step only keeps that order."""
+    node = builder.nodes[index]
+    if isinstance(node, Softmax):
+        return node.sources[0]
+    if not isinstance(node, Activation):
+        return None
+    function = node.function
+    if function.operation not in INCREASING | {"quantise_round"}:
+        return None
+    (inner,) = function.arguments
+    if inner == X:
+        return node.sources[0]
+    like = Value(index, in_order(node.shape))
+    return builder.elementwise(f"{node.name}.before", like, inner).node
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line."""
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else ''}"

@@ -1,0 +1,205 @@
+"""Folding: affine maps into their neighbours, padding into convolutions, nodes that nobody reads.
+
+Every rule merges a node with a source that only it reads. Rules are applied until none fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from palladion.nn.expression import Grid, X, apply, constant
+from palladion.nn.geometry import add_pads
+from palladion.nn.graph import (
+    Activation,
+    Add,
+    Affine,
+    Array,
+    Conv,
+    Dense,
+    Graph,
+    Input,
+    MaxPool,
+    Node,
+    Window,
+)
+
+Linear = (Conv, Dense, Window, Affine, Add)
+
+
+def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str]) -> Graph:
+    """The same function with fewer nodes; the last node is the output."""
+    graph = pruned(Graph(name, tuple(nodes), tuple(notes)))
+    while (smaller := fold_one(graph)) is not None:
+        graph = pruned(smaller)
+    return graph
+
+
+def pruned(graph: Graph) -> Graph:
+    """Without nodes that the output does not depend on, numbered anew."""
+    needed = {len(graph.nodes) - 1}
+    for index in range(len(graph.nodes) - 1, -1, -1):
+        if index in needed:
+            needed.update(graph.nodes[index].sources)
+    first = next(i for i in sorted(needed) if isinstance(graph.nodes[i], Input))
+    order = [first, *sorted(needed - {first})]
+    number = {old: new for new, old in enumerate(order)}
+    nodes = [
+        replace(graph.nodes[old], sources=tuple(number[s] for s in graph.nodes[old].sources))
+        for old in order
+    ]
+    return replace(graph, nodes=tuple(nodes))
+
+
+def fold_one(graph: Graph) -> Graph | None:
+    """The graph after the first merge that is possible; nothing if none is."""
+    consumers = graph.consumers()
+    for index, node in enumerate(graph.nodes):
+        for source in dict.fromkeys(node.sources):
+            if len(consumers[source]) != 1:
+                continue
+            for rule in RULES:
+                merged = rule(graph, source, node)
+                if merged is not None:
+                    nodes = (*graph.nodes[:index], merged, *graph.nodes[index + 1 :])
+                    return replace(graph, nodes=nodes)
+    return None
+
+
+def into_input(graph: Graph, source: int, node: Node) -> Node | None:
+    """What happens to the input first becomes part of how inputs are encoded."""
+    before = graph.nodes[source]
+    if not isinstance(before, Input) or before.grid is not None:
+        return None
+    if isinstance(node, Affine) and np.all(node.scale != 0):
+        mean = before.mean - node.shift * before.std / node.scale
+        return replace(before, mean=mean, std=before.std / node.scale)
+    if isinstance(node, Activation) and node.function.rounds_only():
+        return replace(before, grid=node.function.grid())
+    return None
+
+
+def affine_after(graph: Graph, source: int, node: Node) -> Node | None:
+    """A linear map, then a factor and a shift per channel."""
+    before = graph.nodes[source]
+    if not isinstance(node, Affine):
+        return None
+    if isinstance(before, Conv):
+        factor = node.scale[:, None, None, None]
+        weights, bias = before.weights * factor, before.bias * node.scale + node.shift
+        steps = scaled(before.steps, node.scale)
+        return replace(before, weights=weights, bias=bias, steps=steps)
+    if isinstance(before, Dense):
+        weights = before.weights * node.scale[:, None]
+        bias = before.bias * node.scale + node.shift
+        return replace(before, weights=weights, bias=bias, steps=scaled(before.steps, node.scale))
+    if isinstance(before, Affine):
+        shift = before.shift * node.scale + node.shift
+        return replace(before, scale=before.scale * node.scale, shift=shift)
+    if isinstance(before, Window) and uniform(node.scale) and not node.shift.any():
+        return replace(before, taps=before.taps * node.scale[0])
+    return None
+
+
+def affine_before(graph: Graph, source: int, node: Node) -> Node | None:
+    """A factor and a shift per channel, then a map that does not see them in its padding."""
+    before = graph.nodes[source]
+    if not isinstance(before, Affine):
+        return None
+    scale, shift = before.scale, before.shift
+    if isinstance(node, Dense):
+        each = before.shape[1] * before.shape[2]
+        bias = node.bias + node.weights @ np.repeat(shift, each)
+        weights, steps = node.weights * np.repeat(scale, each), rescaled(node.steps, scale)
+        return replace(node, sources=before.sources, weights=weights, bias=bias, steps=steps)
+    if isinstance(node, Conv) and not (node.geometry.padded and shift.any()):
+        spread = node.weights.shape[0], node.weights.shape[1]
+        per_group = scale.reshape(node.groups, -1).repeat(spread[0] // node.groups, axis=0)
+        shifts = shift.reshape(node.groups, -1).repeat(spread[0] // node.groups, axis=0)
+        bias = node.bias + (node.weights.sum(axis=(2, 3)) * shifts).sum(axis=1)
+        weights, steps = node.weights * per_group[:, :, None, None], rescaled(node.steps, scale)
+        return replace(node, sources=before.sources, weights=weights, bias=bias, steps=steps)
+    if isinstance(node, Activation) and uniform(scale) and uniform(shift):
+        inner = apply("add", apply("mul", X, constant(scale[0])), constant(shift[0]))
+        function = node.function.substitute(inner)
+        return replace(node, sources=before.sources, function=function)
+    return None
+
+
+def pads_before(graph: Graph, source: int, node: Node) -> Node | None:
+    """Zeros around an image, then a kernel that pads with zeros itself."""
+    before = graph.nodes[source]
+    if not isinstance(before, Window) or not isinstance(node, Conv | Window):
+        return None
+    plain = before.geometry.kernel == (1, 1) == before.geometry.stride
+    whole = before.first == 0 and before.shape[0] == graph.nodes[before.sources[0]].shape[0]
+    zeros = min(*before.geometry.pads, *node.geometry.pads) >= 0
+    if not (plain and whole and zeros and before.taps[0, 0] == 1):
+        return None
+    geometry = node.geometry.with_pads(add_pads(before.geometry.pads, node.geometry.pads))
+    return replace(node, sources=before.sources, geometry=geometry)
+
+
+def rounding_before_sum(graph: Graph, source: int, node: Node) -> Node | None:
+    """A rounding between a linear map and a sum is left out: both are one exact accumulation."""
+    before = graph.nodes[source]
+    if not (isinstance(node, Add) and isinstance(before, Activation)):
+        return None
+    behind = before.sources[0]
+    alone = len(graph.consumers()[behind]) == 1
+    if not (before.function.rounds_only() and alone and isinstance(graph.nodes[behind], Linear)):
+        return None
+    sources = tuple(behind if s == source else s for s in node.sources)
+    return replace(node, sources=sources)
+
+
+def rounding_again(graph: Graph, source: int, node: Node) -> Node | None:
+    """A rounding to a grid that the values lie on already."""
+    before = graph.nodes[source]
+    if not isinstance(before, Activation) or not before.function.rounds_only():
+        return None
+    (behind,) = before.sources
+    given, wanted = lies_on(graph, behind), before.function.grid()
+    if given is None or wanted is None or given.scale != wanted.scale:
+        return None
+    if given.lo < wanted.lo or given.hi > wanted.hi:
+        return None
+    return replace(node, sources=tuple(behind if s == source else s for s in node.sources))
+
+
+def lies_on(graph: Graph, index: int) -> Grid | None:
+    """The grid of a node's values, through what only moves and chooses them."""
+    node = graph.nodes[index]
+    if isinstance(node, Activation):
+        return node.function.grid()
+    if isinstance(node, Input):
+        return node.grid
+    moves = isinstance(node, Window) and node.taps.shape == (1, 1) and node.taps[0, 0] == 1
+    return lies_on(graph, node.sources[0]) if moves or isinstance(node, MaxPool) else None
+
+
+Rule = Callable[[Graph, int, Node], Node | None]
+RULES: tuple[Rule, ...] = (
+    into_input,
+    affine_after,
+    affine_before,
+    pads_before,
+    rounding_before_sum,
+    rounding_again,
+)
+
+
+def uniform(values: Array) -> bool:
+    return bool(np.all(values == values[0]))
+
+
+def scaled(steps: Array | None, scale: Array) -> Array | None:
+    """Steps of rows that are multiplied by a factor each."""
+    return None if steps is None or not np.all(scale) else steps * np.abs(scale)
+
+
+def rescaled(steps: Array | None, scale: Array) -> Array | None:
+    """Steps of rows whose columns are multiplied by factors: kept where all are the same."""
+    return scaled(steps, scale[:1]) if uniform(scale) else None

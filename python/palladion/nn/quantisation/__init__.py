@@ -1,0 +1,12 @@
+"""Post-training quantisation: from a float graph to an integer network.
+
+Concept: ``plan`` cuts the graph into linear groups with one function each; ``quantise`` goes
+through the groups in order on calibration data and chooses units, integers, bounds and tables;
+``document`` writes them in the format of docs/int-network.md.
+"""
+
+from palladion.nn.quantisation.quantise import Quantised, quantise
+from palladion.nn.quantisation.report import LayerReport
+from palladion.nn.quantisation.settings import Settings
+
+__all__ = ["LayerReport", "Quantised", "Settings", "quantise"]

@@ -1,0 +1,140 @@
+"""Linear groups: sums of linear maps of tables' outputs, and one bias per channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palladion.nn.geometry import Geometry
+from palladion.nn.graph import Array, Conv, Dense, Shape, Window
+
+Linear = Conv | Dense | Window
+
+
+@dataclass(frozen=True)
+class Term:
+    """One linear map of ``source``: 0 is the input, ``k`` the output of layer ``k`` from 1.
+
+    Biases of the map are not used: they are in the form.
+    """
+
+    source: int
+    channels: int
+    """How many channels the source has."""
+    map: Linear
+
+    def scaled(self, scale: Array) -> Term:
+        """The term with its output channels multiplied by ``scale``."""
+        return replace(self, map=scaled(self.map, scale, self.channels))
+
+
+@dataclass(frozen=True)
+class Form:
+    """``sum of maps + bias``, of shape ``shape``."""
+
+    shape: Shape
+    terms: tuple[Term, ...]
+    bias: Array
+
+    def scaled(self, scale: Array, shift: Array) -> Form:
+        """``scale * form + shift`` per channel."""
+        terms = tuple(term.scaled(scale) for term in self.terms)
+        return Form(self.shape, terms, self.bias * scale + shift)
+
+    def largest(self) -> Array:
+        """Largest weight of each channel, 1 where all are 0."""
+        found = np.zeros(self.shape[0])
+        for term in self.terms:
+            if isinstance(term.map, Window):
+                span = slice(term.map.first, term.map.first + term.channels)
+                found[span] = np.maximum(found[span], np.abs(term.map.taps).max())
+            else:
+                rows = np.abs(term.map.weights).reshape(len(found), -1).max(axis=1)
+                found = np.maximum(found, rows)
+        return np.where(found > 0, found, 1.0)
+
+    def placed_only(self) -> bool:
+        """Whether this only puts values beside each other along the channels."""
+        return not self.bias.any() and all(
+            isinstance(t.map, Window) and t.map.geometry.pointwise for t in self.terms
+        )
+
+    def through(self, node: Linear) -> Form | None:
+        """``node`` of this form, as one form; nothing where they do not compose."""
+        if isinstance(node, Window) and node.geometry.pointwise and not self.bias.any():
+            if all(isinstance(t.map, Window) for t in self.terms):
+                terms = tuple(replace(t, map=moved(t.map, node)) for t in self.terms)
+                return Form(node.shape, terms, np.zeros(node.shape[0]))
+            return None
+        if isinstance(node, Window) or not self.placed_only():
+            return None
+        if isinstance(node, Conv) and node.groups != 1:
+            return None
+        terms = tuple(replace(t, map=part(node, self.shape, t)) for t in self.terms)
+        return Form(node.shape, terms, node.bias)
+
+
+def single(source: int, channels: int, node: Linear) -> Form:
+    """The form of one map of a source with so many channels."""
+    bias = np.zeros(node.shape[0]) if isinstance(node, Window) else node.bias
+    return Form(node.shape, (Term(source, channels, node),), bias)
+
+
+def identity(source: int, shape: Shape) -> Form:
+    """A value as it is."""
+    return single(source, shape[0], Window("identity", (), shape, np.ones((1, 1)), Geometry()))
+
+
+def total(forms: list[Form], signs: tuple[int, ...]) -> Form:
+    """Sum of forms of one shape, with signs."""
+    terms: list[Term] = []
+    bias = np.zeros(forms[0].shape[0])
+    for form, sign in zip(forms, signs, strict=True):
+        signed = form if sign > 0 else form.scaled(np.full(len(bias), -1.0), np.zeros(len(bias)))
+        terms += signed.terms
+        bias = bias + signed.bias
+    return Form(forms[0].shape, tuple(terms), bias)
+
+
+def scaled(map_: Linear, scale: Array, channels: int) -> Linear:
+    """A map whose output channels are multiplied by ``scale``."""
+    if isinstance(map_, Window) and np.all(scale == scale[0]):
+        return replace(map_, taps=map_.taps * scale[0])
+    if isinstance(map_, Window):
+        return as_conv(map_, scale, channels)
+    factor = scale.reshape(-1, *[1] * (map_.weights.ndim - 1))
+    steps = None if map_.steps is None or not np.all(scale) else map_.steps * np.abs(scale)
+    return replace(map_, weights=map_.weights * factor, steps=steps)
+
+
+def as_conv(window: Window, scale: Array, channels: int) -> Conv:
+    """A window as a convolution, since channels differ in their factor."""
+    count = window.shape[0]
+    if window.first == 0 and channels == count:
+        weights = scale[:, None, None, None] * window.taps
+        return Conv(window.name, (), window.shape, weights, np.zeros(count), window.geometry, count)
+    weights = np.zeros((count, channels, *window.taps.shape))
+    for channel in range(channels):
+        weights[window.first + channel, channel] = scale[window.first + channel] * window.taps
+    return Conv(window.name, (), window.shape, weights, np.zeros(count), window.geometry)
+
+
+def moved(inner: Linear, outer: Window) -> Window:
+    """A window put in its place by a pointwise one."""
+    assert isinstance(inner, Window), "the caller has checked it"
+    taps = inner.taps * outer.taps[0, 0]
+    return replace(inner, shape=outer.shape, taps=taps, first=inner.first + outer.first)
+
+
+def part(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
+    """The part of a map that reads one of the values that were put beside each other."""
+    placed = term.map
+    assert isinstance(placed, Window), "the caller has checked it"
+    chosen = slice(placed.first, placed.first + term.channels)
+    factor = placed.taps[0, 0]
+    steps = None if node.steps is None else node.steps * abs(factor)
+    if isinstance(node, Conv):
+        return replace(node, weights=node.weights[:, chosen] * factor, steps=steps)
+    weights = node.weights.reshape(len(node.weights), *shape)[:, chosen] * factor
+    return replace(node, weights=weights.reshape(len(weights), -1), steps=steps)

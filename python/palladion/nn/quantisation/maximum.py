@@ -1,0 +1,107 @@
+"""Max pooling as linear groups and tables: ``max(a, b) = relu(a - b) + b``.
+
+A tree over the columns and then one over the rows. Each step is one table, on differences; what it
+adds up stays a linear form, so that the next difference is taken of the form itself. In integers
+this is exact. Windows of a size that is no power of two overlap, which a maximum does not mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from palladion.nn.geometry import Geometry, add_pads
+from palladion.nn.graph import Window
+from palladion.nn.quantisation.form import Form
+
+Emit = Callable[[str, Form], Form]
+"""Makes a layer ``relu(form)`` with the given name, and gives its value as a form."""
+
+
+def maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
+    """The largest value in each window of a form of one pointwise term."""
+    form = shifted(form, geometry.pads)
+    for axis, word in ((1, "columns"), (0, "rows")):
+        taps, apart, stride = (
+            geometry.kernel[axis], geometry.dilation[axis], geometry.stride[axis]
+        )  # fmt: skip
+        have, count = 1, 0
+        while have < taps:
+            step = min(have, taps - have)
+            count += 1
+            now = stride if have + step == taps else 1
+            difference = slid(form, axis, step * apart, now)
+            above = emit(f"{name}.{word}{count}", difference)
+            beside = strided(shifted(form, offset(axis, step * apart)), axis, now)
+            form = Form(above.shape, (*above.terms, *beside.terms), above.bias)
+            have += step
+        if taps == 1:
+            form = strided(form, axis, stride)
+    return form
+
+
+def offset(axis: int, places: int) -> tuple[int, int, int, int]:
+    """Pads that cut off rows or columns at the start."""
+    return (-places, 0, 0, 0) if axis == 0 else (0, -places, 0, 0)
+
+
+def changed(form: Form, change: Callable[[Window], Window]) -> Form:
+    """The form with another window in each term, and the shape that follows."""
+    terms = []
+    for term in form.terms:
+        assert isinstance(term.map, Window), "a maximum is taken of windows"
+        terms.append(replace(term, map=change(term.map)))
+    return Form(terms[0].map.shape, tuple(terms), form.bias)
+
+
+def resized(window: Window, geometry: Geometry, taps: np.ndarray) -> Window:
+    """A window with another geometry; sizes follow from those of its output so far."""
+    before = window.geometry
+    rows, columns = (
+        (size - 1) * stride + span - pads
+        for size, stride, span, pads in zip(
+            window.shape[1:], before.stride, before.span,
+            (before.pads[0] + before.pads[2], before.pads[1] + before.pads[3]), strict=True,
+        )
+    )  # fmt: skip
+    shape = (window.shape[0], *geometry.output((rows, columns)))
+    return replace(window, taps=taps, geometry=geometry, shape=shape)
+
+
+def shifted(form: Form, pads: tuple[int, int, int, int]) -> Form:
+    def change(window: Window) -> Window:
+        geometry = window.geometry.with_pads(add_pads(window.geometry.pads, pads))
+        return resized(window, geometry, window.taps)
+
+    return changed(form, change)
+
+
+def strided(form: Form, axis: int, stride: int) -> Form:
+    def change(window: Window) -> Window:
+        return resized(window, with_stride(window.geometry, axis, stride), window.taps)
+
+    return changed(form, change)
+
+
+def slid(form: Form, axis: int, apart: int, stride: int) -> Form:
+    """Each value less the one ``apart`` places further on."""
+
+    def change(window: Window) -> Window:
+        geometry = with_stride(window.geometry, axis, stride)
+        kernel, dilation = [1, 1], [1, 1]
+        kernel[axis], dilation[axis] = 2, apart
+        geometry = replace(
+            geometry, kernel=(kernel[0], kernel[1]), dilation=(dilation[0], dilation[1])
+        )
+        taps = window.taps[0, 0] * np.array([1.0, -1.0]).reshape(kernel)
+        return resized(window, geometry, taps)
+
+    return changed(form, change)
+
+
+def with_stride(geometry: Geometry, axis: int, stride: int) -> Geometry:
+    strides = list(geometry.stride)
+    strides[axis] *= stride
+    return replace(geometry, stride=(strides[0], strides[1]))

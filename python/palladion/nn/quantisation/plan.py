@@ -1,0 +1,158 @@
+"""From a float graph to layers: linear groups with one function each, still in real numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palladion.errors import NetworkError
+from palladion.nn.expression import Expression, X, apply
+from palladion.nn.graph import (
+    Activation,
+    Add,
+    Affine,
+    Conv,
+    Dense,
+    Graph,
+    MaxPool,
+    Softmax,
+    Window,
+)
+from palladion.nn.quantisation.form import Form, identity, single, total
+from palladion.nn.quantisation.maximum import maximum
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A layer to quantise; the last one has no function.
+
+    ``exact`` asks for a table that keeps the accumulator's unit, as differences of a maximum need.
+    """
+
+    name: str
+    form: Form
+    function: Expression | None
+    exact: bool = False
+
+    @property
+    def threshold(self) -> bool:
+        """Whether only the sign of an accumulator counts."""
+        return self.function is not None and is_sign(self.function)
+
+
+def is_sign(function: Expression) -> bool:
+    return function.operation == "bipolar" and function.arguments == (X,)
+
+
+def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
+    """A sign of ``a x + b`` as the sign of a form whose channels are scaled to largest weight 1.
+
+    Factors above 0 do not change a sign, so that channels of different scales become exact.
+    Other functions stay as they are.
+    """
+    inner = function.arguments[0].affine() if function.operation == "bipolar" else None
+    if inner is None:
+        return form, function
+    scale, shift = (np.full(form.shape[0], part) for part in inner)
+    scaled = form.scaled(scale, shift)
+    scaled = scaled.scaled(1 / scaled.largest(), np.zeros(form.shape[0]))
+    return scaled, Expression("bipolar", (X,), function.parameters)
+
+
+def plan(graph: Graph) -> list[Planned]:
+    """The layers of a graph, in the order in which they are evaluated.
+
+    Raises
+    ------
+    NetworkError
+        If the graph has a softmax before its end, or pads a maximum of values below 0.
+    """
+    return Planner(graph).run()
+
+
+class Planner:
+    """Linear nodes stay forms until something needs their value; then they become a layer."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.readers = graph.consumers()
+        self.layers: list[Planned] = []
+        self.forms: dict[int, Form] = {}
+        self.values: dict[int, int] = {0: 0}  # node to source number of a term
+
+    def run(self) -> list[Planned]:
+        for index in range(1, len(self.graph.nodes)):
+            self.visit(index)
+        last = len(self.graph.nodes) - 1
+        self.layers.append(Planned(self.graph.nodes[last].name, self.form(last), None))
+        return self.layers
+
+    def visit(self, index: int) -> None:
+        node = self.graph.nodes[index]
+        if isinstance(node, Activation):
+            form, function = of_sign(self.form(node.sources[0]), node.function)
+            self.values[index] = self.emit(node.name, form, function)
+        elif isinstance(node, Affine):
+            self.forms[index] = self.operand(node.sources[0]).scaled(node.scale, node.shift)
+        elif isinstance(node, Add):
+            self.forms[index] = total([self.operand(s) for s in node.sources], node.signs)
+        elif isinstance(node, Conv | Dense | Window):
+            self.forms[index] = self.linear(node)
+        elif isinstance(node, MaxPool):
+            self.forms[index] = self.maximum(node)
+        else:
+            assert isinstance(node, Softmax), "every node is handled"
+            raise NetworkError(f"node {node.name} (Softmax): stands before the end of the network; "
+                               "a table works on one value, softmax on all channels")  # fmt: skip
+
+    def form(self, index: int) -> Form:
+        """A node as a linear group of tables' outputs."""
+        if index in self.values:
+            return identity(self.values[index], self.graph.nodes[index].shape)
+        return self.forms[index]
+
+    def operand(self, index: int) -> Form:
+        """A node inside a larger form: its own form where nothing else reads it."""
+        if len(self.readers[index]) == 1:
+            return self.form(index)
+        self.value(index)
+        return self.form(index)
+
+    def value(self, index: int) -> int:
+        """A node as an integer value, by a table that only requantises if it has none."""
+        if index not in self.values:
+            self.values[index] = self.emit(self.graph.nodes[index].name, self.forms[index], X)
+        return self.values[index]
+
+    def linear(self, node: Conv | Dense | Window) -> Form:
+        (source,) = node.sources
+        if source not in self.values and len(self.readers[source]) == 1:
+            composed = self.forms[source].through(node)
+            if composed is not None:
+                return composed
+        return single(self.value(source), self.graph.nodes[source].shape[0], node)
+
+    def maximum(self, node: MaxPool) -> Form:
+        (index,) = node.sources
+        source = self.value(index)
+        if node.geometry.padded and not (source and nonnegative(self.layers[source - 1].function)):
+            raise NetworkError(f"node {node.name} (MaxPool): pads values that can be below 0, and "
+                               "padding is 0; put Relu before it or remove the pads")  # fmt: skip
+
+        def emit(name: str, form: Form) -> Form:
+            self.layers.append(Planned(name, form, apply("relu", X), exact=True))
+            return identity(len(self.layers), form.shape)
+
+        form = identity(source, self.graph.nodes[index].shape)
+        return maximum(node.name, form, node.geometry, emit)
+
+    def emit(self, name: str, form: Form, function: Expression) -> int:
+        self.layers.append(Planned(name, form, function))
+        return len(self.layers)
+
+
+def nonnegative(function: Expression | None) -> bool:
+    """Whether a function was found nowhere below 0."""
+    samples = np.concatenate([np.linspace(-8, 8, 4001), np.linspace(-1000, 1000, 4001)])
+    return function is not None and bool(np.min(function(samples)) >= 0)

@@ -1,0 +1,42 @@
+"""What quantisation did to each layer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from palladion.errors import NetworkError
+from palladion.nn.graph import Shape
+from palladion.nn.quantisation.settings import Settings
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """One layer, on the calibration data."""
+
+    name: str
+    shape: Shape
+    bound: int
+    largest: int
+    """Largest accumulator."""
+    weight_bits: float
+    """Bits of the integer weights with their sign, after any coarsening."""
+    coarsened: float
+    """How much coarser the weights are than asked for, to keep the limit; 1 if they are not."""
+    beyond: float
+    """Share of accumulators beyond the bound."""
+    error: float
+    """Noise to signal: squared error of the layer's real values against the float network's."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**asdict(self), "shape": list(self.shape)}
+
+
+def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
+    """The error of a strict run at a layer that does not fit."""
+    return NetworkError(
+        f"layer {name}: with weights of {settings.weights} bits its bound would be {wanted:.0f}, "
+        f"the limit is {settings.limit}. Ways out: fewer bits for weights or activations; training "
+        "with accumulators limited; splitting the layer, or weights per channel"
+    )

@@ -1,0 +1,55 @@
+"""Scales of activations: which real values the integers of a table's output stand for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.expression import Grid
+from palladion.nn.graph import Array
+from palladion.nn.quantisation.settings import Settings
+
+SAMPLES: Final = 50_000
+"""Values that a search looks at."""
+
+
+def grid(values: Array, bits: int, settings: Settings) -> Grid:
+    """A grid of ``2**bits`` integers for values that were calibrated; 0 is always one of them.
+
+    The integers are ``0..`` for values that are never negative, and lie around 0 as the values do
+    otherwise: a table may give any integers, so that signed values lose nothing to symmetry.
+    """
+    flat = values.ravel()
+    step = max(1, flat.size // SAMPLES)
+    low, high = float(flat.min()), float(flat.max())
+    if settings.method == "percentile":
+        low, high = np.percentile(flat[::step], [100 - settings.percentile, settings.percentile])
+    whole = fitted(min(low, 0.0), max(high, 0.0), bits)
+    if settings.method != "mse":
+        return whole
+    sample = flat[::step].astype(np.float64)
+    shares = np.geomspace(0.15, 1, 60)
+    candidates = [fitted(min(low, 0.0) * s, max(high, 0.0) * s, bits) for s in shares]
+    return min(candidates, key=lambda found: error(sample, found))
+
+
+def symmetric(values: Array, bits: int) -> Grid:
+    """A grid that reaches all values, with as many integers below 0 as above."""
+    most = 2 ** (bits - 1) - 1
+    largest = float(np.abs(values).max()) or 1.0
+    return Grid(largest / most, -most, most)
+
+
+def fitted(low: float, high: float, bits: int) -> Grid:
+    """The grid with ``2**bits`` integers from ``low <= 0`` to ``high >= 0``."""
+    count = 2**bits - 1
+    scale = (high - low) / count or 1.0
+    lo = int(np.rint(low / scale))
+    return Grid(scale, lo, lo + count)
+
+
+def error(values: Array, found: Grid) -> float:
+    """Mean squared error of rounding to a grid."""
+    rounded = np.clip(np.rint(values / found.scale), found.lo, found.hi) * found.scale
+    return float(np.mean((values - rounded) ** 2))

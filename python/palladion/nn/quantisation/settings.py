@@ -1,0 +1,55 @@
+"""What a user decides about quantisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from palladion.errors import UsageError
+
+LIMIT: Final = 32_681
+"""Largest accumulator: (t - 1) / 2 for t = 65537, less 87 for the rounding noise of a run."""
+
+Method = Literal["mse", "max", "percentile"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Widths in bits, and how scales are chosen.
+
+    Raises
+    ------
+    UsageError
+        If a width is not 2 to 8, or another number is out of range.
+    """
+
+    weights: int = 7
+    activations: int = 7
+    inputs: int = 8
+    per_channel: bool = True
+    method: Method = "mse"
+    percentile: float = 99.99
+    headroom: float = 1.15
+    """Bounds are the largest calibrated accumulator times this."""
+    limit: int = LIMIT
+    resolution: int = 128
+    """Units that one step of a table's output is made of at least, in layers whose weights are
+    exact, where the limit allows it: rounding noise of a run, of deviation 10.7 units, then
+    changes nothing. 1 gives the smallest bounds."""
+    correct_bias: bool = True
+    """Shift biases so that means over the calibration data are those of the float network."""
+    strict: bool = False
+    """Refuse to coarsen weights whose accumulators would exceed the limit."""
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "activations", "inputs"):
+            if not 2 <= getattr(self, name) <= 8:
+                raise UsageError(f"{name} of {getattr(self, name)} bits, expected 2 to 8")
+        if not 1 <= self.headroom <= 4:
+            raise UsageError(f"headroom {self.headroom:g}, expected 1 to 4")
+        if not 1 <= self.limit <= LIMIT:
+            raise UsageError(f"limit {self.limit}, expected 1 to {LIMIT}")
+        if not 1 <= self.resolution <= LIMIT:
+            raise UsageError(f"resolution {self.resolution}, expected 1 to {LIMIT}")
+        if not 50 < self.percentile <= 100:
+            raise UsageError(f"percentile {self.percentile:g}, expected 50 to 100")

@@ -1,0 +1,155 @@
+"""Integer weights: the unit that all terms of a layer are counted in, and the integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palladion.nn.graph import Array, Window
+from palladion.nn.quantisation.form import Form, Linear, Term
+from palladion.nn.quantisation.settings import Settings
+
+Scales = dict[int, float]
+"""Real value of the integer 1 in the output of each source."""
+
+WEAKEST = 16
+"""A channel whose weights are smaller than the largest channel's by this does not set the unit."""
+
+TINY = 1e-6
+"""Weights that are multiples of a step differ from them by float32's rounding, not by more."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The real value of one unit of a layer's accumulators.
+
+    ``wanted`` is the unit that the asked widths give; where the limit on accumulators allows only
+    a larger one, ``value`` is that. ``step`` is what all weights are multiples of, if anything:
+    then the unit is a whole part of it and all weights are exact.
+    """
+
+    value: float
+    wanted: float
+    step: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is lost by rounding weights."""
+        return self.step is not None
+
+    def divided(self, parts: int) -> Unit:
+        """An exact unit in so many parts."""
+        return replace(self, value=self.value / parts, wanted=self.wanted / parts)
+
+    @property
+    def coarsened(self) -> float:
+        """How much larger than asked for; 1 if it is not."""
+        return self.value / self.wanted
+
+
+def choose(form: Form, scales: Scales, finest: float, settings: Settings) -> Unit:
+    """The unit for a form; ``finest`` is the smallest with which accumulators keep the limit."""
+    found = common_step(form, scales)
+    if found is not None and found[0] >= finest:
+        step, most = found
+        if not multiples(form.bias, step):
+            # Parts of a step, so that biases lose less, in the asked width and the limit.
+            parts = min(levels(settings.weights) // most, step / max(finest, TINY * step))
+            return Unit(step, step, step).divided(max(1, int(parts)))
+        return Unit(step, step, step)
+    wanted = max(asked(term, scales[term.source], settings) for term in form.terms)
+    if settings.per_channel:
+        channels = np.concatenate([rows(t.map, scales[t.source], settings) for t in form.terms])
+        mattering = channels[channels > channels.max(initial=0) / WEAKEST]
+        wanted = min([wanted, *mattering.tolist()])
+    wanted = wanted or 1.0
+    return Unit(max(wanted, finest), wanted)
+
+
+def common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
+    """The step that all weights times their source's scale are small multiples of, if any.
+
+    With it the largest multiple.
+    """
+    every = [np.abs(values(t.map)).ravel() * scales[t.source] for t in form.terms]
+    products = np.concatenate([found[found > 0] for found in every])
+    if not len(products):
+        return 1.0, 1
+    step, most = float(products.min()), float(products.max())
+    if most >= 256 * step or not np.allclose(
+        products / step, np.rint(products / step), rtol=TINY, atol=0
+    ):
+        return None
+    return step, int(np.rint(most / step))
+
+
+def multiples(biases: Array, step: float) -> bool:
+    """Whether biases are whole numbers of a step, as near as makes no difference."""
+    return np.allclose(biases / step, np.rint(biases / step), rtol=0, atol=1e-3)
+
+
+def values(map_: Linear) -> Array:
+    """Weights or taps."""
+    return map_.taps if isinstance(map_, Window) else map_.weights
+
+
+def levels(bits: int) -> int:
+    """Largest integer of a symmetric grid."""
+    return int(2 ** (bits - 1) - 1)
+
+
+def asked(term: Term, scale: float, settings: Settings) -> float:
+    """The unit in which the term's largest weight has the asked width."""
+    return float(np.abs(values(term.map)).max()) * scale / levels(settings.weights)
+
+
+def rows(map_: Linear, scale: float, settings: Settings) -> Array:
+    """The unit that each output channel would like: its given step, or that of the width."""
+    if isinstance(map_, Window):
+        return np.zeros(0)
+    if map_.steps is not None:
+        found: Array = map_.steps * scale
+        return found
+    weights = np.abs(map_.weights).reshape(len(map_.weights), -1).max(axis=1)
+    units: Array = weights * scale / levels(settings.weights)
+    return units
+
+
+def integers(term: Term, scale: float, unit: Unit, settings: Settings) -> tuple[Linear, float]:
+    """The map with integer weights, and the bits that they have, the sign counted."""
+    map_, factor = term.map, scale / unit.value
+    if isinstance(map_, Window):
+        taps = np.rint(map_.taps * factor)
+        return replace(map_, taps=taps), width(taps)
+    flat = map_.weights.reshape(len(map_.weights), -1) * factor
+    if unit.exact or not (settings.per_channel or map_.steps is not None):
+        found, steps = np.rint(flat), np.ones((len(flat), 1))
+    else:
+        found, steps = on_channel_grids(flat, rows(map_, factor, settings), map_.steps, settings)
+    return replace(map_, weights=found.reshape(map_.weights.shape)), width(found / steps)
+
+
+def on_channel_grids(
+    flat: Array, wanted: Array, given: Array | None, settings: Settings
+) -> tuple[Array, Array]:
+    """Weights ``m q`` with ``q`` of the asked width and one integer ``m`` for each channel.
+
+    Of the two integers beside the wanted step, each channel takes the one with less error.
+    """
+    most = levels(settings.weights if given is None else 8)
+    best, steps = np.zeros_like(flat), np.ones((len(flat), 1))
+    least = np.full((len(flat), 1), np.inf)
+    for rounding in (np.floor, np.ceil):
+        m = np.maximum(rounding(wanted - 1e-9), 1)[:, None]
+        found = np.clip(np.rint(flat / m), -most, most) * m
+        error = ((found - flat) ** 2).sum(axis=1, keepdims=True)
+        best = np.where(error < least, found, best)
+        steps = np.where(error < least, m, steps)
+        least = np.minimum(error, least)
+    return best, steps
+
+
+def width(weights: Array) -> float:
+    """Bits of integers with their sign: ``1 + log2(largest + 1)``."""
+    return 1 + float(np.log2(np.abs(weights).max() + 1))

@@ -1,0 +1,71 @@
+"""``palladion import`` and ``palladion quantize``, as users start them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from tests import naive_network
+from tests.conftest import Command, refused
+from tests.models import floats, model, node, reference
+
+
+@pytest.fixture
+def given(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, Path]:
+    """A model and inputs."""
+    tensors: dict[str, Any] = {"w": floats(rng, 4, 2, 3, 3), "v": floats(rng, 3, 36)}
+    nodes = [
+        node("Conv", ["x", "w"], "a"),
+        node("Relu", ["a"], "b"),
+        node("Flatten", ["b"], "c"),
+        node("Gemm", ["c", "v"], "d", transB=1),
+        node("Softmax", ["d"], "y"),
+    ]
+    onnx.save(model(["N", 2, 5, 5], nodes, tensors), str(tmp_path / "model.onnx"))
+    np.save(tmp_path / "x.npy", floats(rng, 64, 2, 5, 5))
+    return tmp_path / "model.onnx", tmp_path / "x.npy"
+
+
+def test_import(command: Command, given: tuple[Path, Path]) -> None:
+    result = command("import", given[0])
+    assert result.returncode == 0, result.stderr
+    assert "Conv" in result.stdout
+    assert "note: y_node at the end is left out" in result.stdout
+    found = json.loads(command("import", given[0], "--json").stdout)
+    assert [row["node"] for row in found["nodes"]] == ["Input", "Conv", "Activation", "Dense"]
+    assert found["nodes"][3]["shape"] == [3, 1, 1]
+
+
+def test_quantize(command: Command, given: tuple[Path, Path], tmp_path: Path) -> None:
+    path, data = given
+    output = tmp_path / "net.json"
+    line = ["quantize", path, "--data", data, "--output", output, "--weights", 6, "--per-tensor"]
+    result = command(*line, "--json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [layer["shape"] for layer in found["layers"]] == [[4, 3, 3], [3, 1, 1]]
+    x = np.load(data)
+    logits = naive_network.logits(json.loads(output.read_text()), x)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    expected = reference(onnx.load(str(path)), x)
+    assert np.abs(powers / powers.sum(axis=1, keepdims=True) - expected).max() < 0.2
+    assert "bound" in command(*line).stdout
+
+
+def test_refusals(command: Command, given: tuple[Path, Path], tmp_path: Path) -> None:
+    path, data = given
+    output = tmp_path / "net.json"
+    refused(command("import", tmp_path / "none.onnx"), "none.onnx", "missing")
+    refused(command("import", data), "x.npy", "ONNX")
+    refused(command("quantize", path, "--data", path, "--output", output), "cannot read")
+    refused(command("quantize", path, "--data", tmp_path, "--output", output), "--data takes")
+    np.save(tmp_path / "bad.npy", np.zeros((3, 1, 5, 5)))
+    bad = tmp_path / "bad.npy"
+    refused(command("quantize", path, "--data", bad, "--output", output), "3x1x5x5", "Nx2x5x5")
+    refused(command("quantize", path, "--data", data, "--output", output, "--weights", 9), "9")
+    assert not output.exists()
