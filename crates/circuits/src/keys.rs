@@ -188,7 +188,8 @@ impl ClientKeys {
         let mut packing = BTreeMap::new();
         for (&values, &level) in &needs.packing {
             let layout = Layout::new(self.params.bfv.n(), values)?;
-            packing.insert(values, PackingKey::generate(self, layout, level, rng));
+            let key = PackingKey::generate(self, &galois, (layout, level), rng)?;
+            packing.insert(values, key);
         }
         Ok(EvaluationKeys {
             relinearization: needs
@@ -208,11 +209,19 @@ impl ClientKeys {
 #[derive(Clone)]
 pub struct PackingKey {
     seed: Seed,
+    /// Key material.
     ciphertexts: Vec<Ciphertext>,
+    /// All rotations, made from it.
+    rotations: Vec<Ciphertext>,
 }
 
 impl PackingKey {
-    fn generate(keys: &ClientKeys, layout: Layout, level: usize, rng: &mut impl CryptoRng) -> Self {
+    fn generate(
+        keys: &ClientKeys,
+        galois: &GaloisKeys,
+        (layout, level): (Layout, usize),
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self> {
         let (params, seed) = (&keys.params, Seed::random(rng));
         let t = params.bfv.t();
         let ciphertexts = pack::key_patterns(layout, params.dimension)
@@ -235,12 +244,24 @@ impl PackingKey {
                 )
             })
             .collect();
-        Self { seed, ciphertexts }
+        Self::new(params, galois, layout, (seed, ciphertexts))
     }
 
-    /// A key from its parts.
-    pub fn from_parts(seed: Seed, ciphertexts: Vec<Ciphertext>) -> Self {
-        Self { seed, ciphertexts }
+    /// A key from its seed and ciphertexts: makes the other rotations.
+    ///
+    /// # Errors
+    /// What rotations may lack.
+    pub fn new(
+        params: &LoopParams,
+        galois: &GaloisKeys,
+        layout: Layout,
+        (seed, ciphertexts): (Seed, Vec<Ciphertext>),
+    ) -> Result<Self> {
+        Ok(Self {
+            rotations: pack::rotations(params, galois, layout, &ciphertexts)?,
+            seed,
+            ciphertexts,
+        })
     }
 
     /// Seed of the ciphertexts' masks.
@@ -248,9 +269,14 @@ impl PackingKey {
         &self.seed
     }
 
-    /// The ciphertexts.
+    /// The ciphertexts that are key material.
     pub fn ciphertexts(&self) -> &[Ciphertext] {
         &self.ciphertexts
+    }
+
+    /// All rotations of the secret.
+    pub(crate) fn rotations(&self) -> &[Ciphertext] {
+        &self.rotations
     }
 }
 
@@ -329,7 +355,7 @@ impl EvaluationKeys {
         let packing = self
             .packing
             .values()
-            .flat_map(|p| &p.ciphertexts)
+            .flat_map(|p| p.ciphertexts.iter().chain(&p.rotations))
             .map(Ciphertext::byte_len);
         self.galois.byte_len() + keys.sum::<usize>() + packing.sum::<usize>()
     }

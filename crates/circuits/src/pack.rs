@@ -4,8 +4,9 @@
 //! the encrypted LWE secret. With `r` copies of each value, the `n` columns of `A` spread over the copies:
 //! copy `c` of value `i` sums `w = n / r` of the products, and rotations add the copies up, which
 //! leaves the value in all of them. What remains is `w` plaintext products, with the secret
-//! rotated by `0 .. w`; up to [`BABY`] of these rotations are key material, the rest come by
-//! Horner's rule from one Galois key.
+//! rotated by `0 .. w`. Up to [`BABY`] of these rotations are held ready: every [`STORED`]-th is key
+//! material, and the others are made from it once, when the keys come. The rest come by Horner's rule from
+//! one Galois key.
 //!
 //! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4; the
 //! spreading over idle slots follows Halevi, Shoup, CRYPTO 2014, section 4.3 (replication).
@@ -14,11 +15,15 @@ use crate::engine::{Engine, Value};
 use crate::error::{Error, Result};
 use crate::keys::LoopParams;
 use crate::layout::Layout;
-use bfv::Ciphertext;
+use bfv::noise::Noise;
+use bfv::{Ciphertext, Evaluator, Params};
+use rlwe::GaloisKeys;
 use rlwe::lwe::LweBatch;
 
-/// Rotations of the secret that are key material.
-pub const BABY: usize = 64;
+/// Rotations of the secret that are held ready, and of how many one is key material. At `N = 2^15` and 22 limbs a
+/// rotation takes 3 MB as a key and 25 ms to make.
+const BABY: usize = 64;
+const STORED: usize = 8;
 
 /// One LWE sample: a coefficient of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +52,46 @@ pub fn min_values(slots: usize, dimension: usize) -> usize {
     slots / dimension
 }
 
+/// Rotations that are held ready for a layout.
+fn held(layout: Layout, dimension: usize) -> usize {
+    BABY.min(dimension / layout.copies())
+}
+
+/// Ciphertexts of the packing key of a layout.
+pub fn key_len(layout: Layout, dimension: usize) -> usize {
+    held(layout, dimension).div_ceil(STORED)
+}
+
+/// All rotations, from those that are key material.
+pub(crate) fn rotations(
+    params: &LoopParams,
+    galois: &GaloisKeys,
+    layout: Layout,
+    stored: &[Ciphertext],
+) -> Result<Vec<Ciphertext>> {
+    let count = held(layout, params.dimension());
+    let (evaluator, one) = (Evaluator::new(params.bfv()), rotation(params.bfv()));
+    let runs = ring::par_map(stored.len(), |index| {
+        let mut run = vec![stored[index].clone()];
+        while run.len() < STORED.min(count - index * STORED) {
+            let last = run.last().expect("a run begins with a stored rotation");
+            run.push(evaluator.automorphism(last, one, galois)?);
+        }
+        Ok(run)
+    });
+    let runs: Vec<Vec<Ciphertext>> = runs.into_iter().collect::<Result<_>>()?;
+    Ok(runs.into_iter().flatten().collect())
+}
+
+/// Galois element of the rotation by one column.
+fn rotation(params: &Params) -> usize {
+    params.encoder().rotation_element(1)
+}
+
 /// For each ciphertext of the packing key, the entry of the secret in each slot.
 pub(crate) fn key_patterns(layout: Layout, dimension: usize) -> Vec<Vec<usize>> {
-    (0..BABY.min(dimension / layout.copies()))
+    (0..held(layout, dimension))
+        .step_by(STORED)
         .map(|step| {
             (0..layout.slots())
                 .map(|slot| entry(layout, dimension, right_of(layout, slot, step)))
@@ -85,24 +127,30 @@ pub fn pack(
             ),
         });
     }
-    engine.log().1.packing(layout.values(), level);
     let width = dimension / copies;
-    let baby = BABY.min(width);
+    let baby = held(layout, dimension);
+    {
+        let (_, needs) = &mut *engine.log();
+        needs.packing(layout.values(), level);
+        if baby > 1 {
+            needs.galois(rotation(params.bfv()), level);
+        }
+    }
     let key: Option<Vec<&Ciphertext>> = match engine.keys() {
-        Some(keys) => Some(
-            keys.packing(layout.values())?
-                .ciphertexts()
-                .iter()
-                .collect(),
-        ),
+        Some(keys) => Some(keys.packing(layout.values())?.rotations().iter().collect()),
         None => None,
     };
     let (encoder, t) = (params.bfv().encoder(), params.bfv().t());
     let squares = engine.model().uniform_plaintext(params.bfv().n() as f64);
-    let noise = engine
-        .model()
-        .mul_plain(engine.model().fresh(), squares)
-        .times(baby as f64);
+    let noise = (0..baby).fold(Noise::ZERO, |sum, step| {
+        let turns = (step % STORED) as f64;
+        let turned = engine
+            .model()
+            .key_switch(level)
+            .plus(engine.model().rounding());
+        let key = engine.model().fresh().plus(turned.times(turns));
+        sum.plus(engine.model().mul_plain(key, squares))
+    });
 
     let (columns, values) = (layout.slots() / 2, layout.values());
     let entries: Vec<usize> = (0..layout.slots())

@@ -76,7 +76,8 @@ fn table_of(layer: &Layer, params: &LoopParams) -> Result<Vec<i64>> {
     let half = (t.value() as i64 - 1) / 2;
     let sigma = params.rounding_sigma() * (layer.terms.len() as f64).sqrt();
     let margin = (NOISE_DEVIATIONS * sigma).ceil() as i64;
-    let bound = (layer.bound + margin).min(half);
+    // The last residue is left out: 65,536 coefficients can be cut into powers of two.
+    let bound = (layer.bound + margin).min(half - 1);
     let coefficients = lut::interpolate(t, bound, |x| lut.apply(x))?;
     Ok(coefficients.into_iter().map(|c| c as i64).collect())
 }

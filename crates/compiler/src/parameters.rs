@@ -13,8 +13,8 @@ use crate::layers::{Fixed, TablePlan, Writer};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Engine, Layout, LoopParams, pack};
-use network::IntNetwork;
+use circuits::{Engine, Layout, LoopParams, Value, pack};
+use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SwitchKey};
@@ -33,8 +33,8 @@ const LIMB_BITS: u32 = 33;
 const SPECIAL_BITS: u32 = 49;
 /// Level at which the result of a table meets the next linear layer.
 const END_LEVEL: usize = 1;
-/// The same where slots go through coefficients: their noise is up to a limb larger then.
-const END_LEVEL_OF_TRANSFORM: usize = 2;
+/// Levels that a table is started higher at most, if it ends too noisy.
+const MORE_LEVELS: usize = 2;
 /// Longest chain tried.
 const MAX_LIMBS: usize = 24;
 
@@ -131,6 +131,7 @@ struct Planner<'a> {
     network: &'a IntNetwork,
     fixed: &'a Fixed,
     params: &'a LoopParams,
+    reach_bits: f64,
     /// Plans by length of the polynomial, layout, and whether coefficients follow.
     known: HashMap<(usize, Layout, bool), TablePlan>,
 }
@@ -141,6 +142,7 @@ impl<'a> Planner<'a> {
             network,
             fixed,
             params,
+            reach_bits: reach_bits(network),
             known: HashMap::new(),
         }
     }
@@ -162,6 +164,7 @@ impl<'a> Planner<'a> {
             len,
             layout,
             transform: follows.then(|| self.fixed.transform()),
+            reach_bits: self.reach_bits,
         };
         let plan = plan_table(&task, self.params)?;
         self.known.insert((len, layout, follows), plan);
@@ -177,73 +180,88 @@ struct Task<'a> {
     layout: Layout,
     /// The map that follows it, if the next layer reads coefficients.
     transform: Option<&'a SlotsToCoeffs>,
+    reach_bits: f64,
 }
 
 impl Task<'_> {
-    /// Level at which it must end.
-    fn end_level(&self) -> usize {
-        match self.transform {
-            None => END_LEVEL,
-            Some(_) => END_LEVEL_OF_TRANSFORM,
+    /// Plans the table in one shape: it starts at the lowest level from which it ends where the next linear layer
+    /// can go on.
+    ///
+    /// Started at the top it ends somewhere; started as much lower as it ended too high, it ends where it should,
+    /// but for digits of key switching that fall differently and limbs that noise keeps: then a little higher.
+    fn plan(&self, params: &LoopParams, shape: Shape) -> Result<TablePlan> {
+        let top = params.bfv().rlwe().max_level();
+        let lut = Lut::new(vec![0; self.len], shape)?;
+        let (end, _) = self.run_dry(params, &lut, top)?;
+        let lowest = (top + END_LEVEL).saturating_sub(end.level());
+        let mut last = self.too_long("the number of limbs of its table", lowest + 1, top + 1);
+        for start_level in lowest..=(lowest + MORE_LEVELS).min(top) {
+            match self.run_dry(params, &lut, start_level) {
+                Ok((end, seconds)) if self.goes_on(params, &end) => {
+                    return Ok(TablePlan {
+                        start_level,
+                        shape,
+                        seconds,
+                    });
+                }
+                Ok(_) => {}
+                Err(error) => last = error,
+            }
         }
+        Err(last)
     }
 
-    /// Level at which it ends, and its predicted seconds, packing included.
-    fn run_dry(&self, params: &LoopParams, lut: &Lut, start_level: usize) -> Result<(usize, f64)> {
+    /// Value at the end, and predicted seconds, packing included.
+    fn run_dry(&self, params: &LoopParams, lut: &Lut, start_level: usize) -> Result<(Value, f64)> {
         let engine = Engine::dry(params.bfv());
         let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
         let mut result = lut.apply(&engine, self.layout, &packed)?;
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
         }
-        Ok((result.level(), engine.counts().seconds(N)))
+        Ok((result, engine.counts().seconds(N)))
+    }
+
+    /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
+    /// plaintext as large as `t`, whatever its weights: for that the level is enough.
+    fn goes_on(&self, params: &LoopParams, end: &Value) -> bool {
+        let margin = Engine::dry(params.bfv()).margin_bits(end);
+        end.level() >= END_LEVEL && (self.transform.is_none() || margin >= self.reach_bits)
+    }
+
+    fn too_long(&self, what: &'static str, found: usize, expected: usize) -> Error {
+        Error::Layer {
+            layer: self.layer.into(),
+            what,
+            found: found.to_string(),
+            expected: format!("at most {expected}"),
+        }
     }
 }
 
+/// The cheapest plan of a table.
 fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<TablePlan> {
-    let top = params.bfv().rlwe().max_level();
-    let too_long = |what, found: usize, expected: usize| Error::Layer {
-        layer: task.layer.into(),
-        what,
-        found: found.to_string(),
-        expected: format!("at most {expected}"),
-    };
     let mut best: Option<TablePlan> = None;
-    let mut last = too_long("the size of its table", task.len, 65537);
+    let mut last = task.too_long("the size of its table", task.len, 65537);
     for shape in Shape::candidates(task.len, task.layout) {
-        let lut = Lut::new(vec![0; task.len], shape)?;
-        // Started at the top it ends somewhere; started as much lower as it ended too high, it
-        // ends where it should, but for digits of key switching that fall differently.
-        let attempt = task.run_dry(params, &lut, top).and_then(|(end, _)| {
-            let start_level = (top + task.end_level()).saturating_sub(end);
-            if start_level > top {
-                return Err(too_long(
-                    "the number of limbs of its table",
-                    start_level + 1,
-                    top + 1,
-                ));
-            }
-            let (end, seconds) = task.run_dry(params, &lut, start_level)?;
-            if end < task.end_level() {
-                return Err(too_long(
-                    "the number of limbs of its table",
-                    start_level + 2,
-                    top + 1,
-                ));
-            }
-            Ok(TablePlan {
-                start_level,
-                shape,
-                seconds,
-            })
-        });
-        match attempt {
+        match task.plan(params, shape) {
             Ok(found) if best.is_none_or(|best| found.seconds < best.seconds) => best = Some(found),
             Ok(_) => {}
             Err(error) => last = error,
         }
     }
     best.ok_or(last)
+}
+
+/// Bits by which products with the weights of a network's layers raise noise at most, and a little room.
+fn reach_bits(network: &IntNetwork) -> f64 {
+    const ROOM: f64 = 3.0;
+    let squares = |layer: &Layer| -> f64 {
+        let weights = layer.terms.iter().flat_map(|t| t.linear.weights());
+        weights.map(|&w| (w as f64).powi(2)).sum()
+    };
+    let largest = network.layers.iter().map(squares).fold(1.0, f64::max);
+    largest.log2() / 2.0 + ROOM
 }
 
 fn build(
@@ -358,7 +376,8 @@ fn key_bytes(params: &LoopParams, needs: &circuits::Needs) -> u64 {
     let switch =
         |level: usize| SwitchKey::digit_count(rlwe, level) as u64 * poly_bytes(rlwe, level, true);
     let packing = |(&values, &level): (&usize, &usize)| {
-        let count = pack::BABY.min(params.dimension() * values / params.bfv().n());
+        let layout = Layout::new(N, values).expect("packings are planned in layouts");
+        let count = pack::key_len(layout, params.dimension());
         count as u64 * poly_bytes(rlwe, level, false)
     };
     needs.relinearization().map_or(0, switch)

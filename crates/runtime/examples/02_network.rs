@@ -107,6 +107,9 @@ fn main() {
         );
     }
     let off = |n: &&runtime::inspect::StepNoise| (n.measured_bits - n.predicted_bits).abs() > 0.1;
+    for n in found.noise().iter().filter(off).take(8) {
+        println!("{n:?}");
+    }
     let off = found.noise().iter().filter(off).count();
     println!(
         "{off} of {} ciphertexts off their predicted noise by more than 0.1 bits",

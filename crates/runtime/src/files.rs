@@ -7,7 +7,7 @@ use crate::client::{Client, Input};
 use crate::error::{Error, Result};
 use crate::prepared::Prepared;
 use crate::server::Output;
-use circuits::{ClientKeys, EvaluationKeys, PackingKey};
+use circuits::{ClientKeys, EvaluationKeys, Layout, PackingKey};
 use program::Program;
 use ring::sample;
 use ring::{Eval, Poly};
@@ -152,11 +152,13 @@ pub fn keys_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<EvaluationKe
             ));
         }
         let seed = r.seed()?;
-        let count = circuits::pack::BABY.min(params.dimension() * values / rlwe.n());
+        let layout = Layout::new(rlwe.n(), values)?;
+        let count = circuits::pack::key_len(layout, params.dimension());
         let ciphertexts = (0..count)
             .map(|index| seeded(&mut r, rlwe, level, &seed, index as u32))
             .collect::<Result<_>>()?;
-        packing.insert(values, PackingKey::from_parts(seed, ciphertexts));
+        let key = PackingKey::new(params, &galois, layout, (seed, ciphertexts))?;
+        packing.insert(values, key);
     }
     let switch = match needs.switches() {
         true => Some(r.switch_key(params.small())?),
