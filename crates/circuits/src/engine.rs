@@ -426,6 +426,20 @@ impl<'k> Engine<'k> {
             .collect()
     }
 
+    /// Counts a switch of a value at `level` to LWE samples.
+    pub fn count_samples(&self, level: usize) {
+        let (counts, _) = &mut *self.log();
+        // The way down to one limb, one digit of key switching with one special modulus, and back to
+        // coefficients.
+        counts.transforms += 2 * level + 4;
+        counts.key_switch(1, 1, 1, 0);
+    }
+
+    /// Counts a sum with a plaintext at `level`.
+    pub fn count_sum(&self, level: usize) {
+        self.log().0.transforms += level + 2;
+    }
+
     fn note_rotation(&self, element: usize, level: usize) {
         let (counts, needs) = &mut *self.log();
         counts.rotations += 1;

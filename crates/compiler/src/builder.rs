@@ -144,6 +144,7 @@ impl<'p> Builder<'p> {
         at: ConstantId,
     ) -> ValueId {
         let sum = self.value(value).clone();
+        self.engine.count_sum(sum.level());
         self.push(
             Op::AddCoefficients { value, term, at },
             Some((sum, Form::Coefficients)),
@@ -151,6 +152,7 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn samples_of(&mut self, value: ValueId) -> ValueId {
+        self.engine.count_samples(self.value(value).level());
         self.push(Op::ToSamples { value }, None)
     }
 

@@ -137,7 +137,7 @@ impl LweBatch {
         let q = c0.basis().modulus(0).value();
         let [body, mask] = [0, 1].map(|part| {
             let coeff = switched.components()[part].to_coeff();
-            coeff.limb(0).iter().map(|&c| round_to(c, q, t)).collect()
+            round_to(coeff.limb(0), q, t)
         });
         Ok(Self {
             t,
@@ -189,8 +189,23 @@ impl LweBatch {
     }
 }
 
-/// `round(c t / q) mod t`.
-fn round_to(c: u64, q: u64, t: u64) -> u64 {
-    let rounded = (u128::from(c) * u128::from(t) + u128::from(q / 2)) / u128::from(q);
-    (rounded as u64) % t
+/// `round(c t / q) mod t` of each residue.
+fn round_to(residues: &[u64], q: u64, t: u64) -> Vec<u64> {
+    if u128::from(q) * u128::from(t) + u128::from(q) >= 1 << 53 {
+        let wide = |&c: &u64| {
+            let rounded = (u128::from(c) * u128::from(t) + u128::from(q / 2)) / u128::from(q);
+            rounded as u64 % t
+        };
+        return residues.iter().map(wide).collect();
+    }
+    // Below 2^53 the quotient in floating point is right or one off, which the remainder shows.
+    let inverse = 1.0 / q as f64;
+    let narrow = |&c: &u64| {
+        let scaled = (c * t + q / 2) as i64;
+        let guess = (scaled as f64 * inverse) as i64;
+        let rest = scaled - guess * q as i64;
+        let rounded = guess + i64::from(rest >= q as i64) - i64::from(rest < 0);
+        if rounded == t as i64 { 0 } else { rounded as u64 }
+    };
+    residues.iter().map(narrow).collect()
 }

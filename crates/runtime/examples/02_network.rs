@@ -88,7 +88,7 @@ fn main() {
         let sum = by_name.entry(name).or_default();
         sum.0 += step.seconds;
         sum.1 += step.predicted_seconds;
-        sum.2 += 1;
+        sum.2 += step.count;
     }
     for (name, (seconds, predicted, count)) in by_name {
         println!("{name:24} {count:5} {seconds:8.2} s, predicted {predicted:8.2} s a thread");

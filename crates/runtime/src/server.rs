@@ -53,11 +53,13 @@ pub struct Output {
     pub ciphertexts: Vec<bfv::Ciphertext>,
 }
 
-/// One step of a finished run.
+/// The steps of one layer and operation in a finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepReport {
     /// Layer and operation.
     pub name: String,
+    /// Number of steps.
+    pub count: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
     /// Predicted seconds on one thread.
@@ -69,7 +71,7 @@ pub struct StepReport {
 pub struct Report {
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Steps in order.
+    /// What the steps took, in the order in which each kind came first.
     pub steps: Vec<StepReport>,
 }
 
@@ -112,7 +114,7 @@ impl<'a> Server<'a> {
         let last_use = last_uses(program);
         let mut held: BTreeMap<usize, Held> = BTreeMap::new();
         let mut output = Vec::new();
-        let mut steps = Vec::with_capacity(total);
+        let mut steps: Vec<StepReport> = Vec::new();
         for (index, step) in program.steps.iter().enumerate() {
             let stopped = |done: usize| Err(Error::Stopped { done, total });
             if !observe(Event::Begin { step: index }) {
@@ -125,11 +127,8 @@ impl<'a> Server<'a> {
             {
                 output.push(value.ciphertext().expect("the engine has keys").clone());
             }
-            steps.push(StepReport {
-                name: format!("{}: {}", step.layer, step.op.name()),
-                seconds: started.elapsed().as_secs_f64(),
-                predicted_seconds: step.seconds,
-            });
+            let seconds = started.elapsed().as_secs_f64();
+            note(&mut steps, step, seconds);
             let go_on = observe(Event::End {
                 step: index,
                 value: &made,
@@ -284,6 +283,24 @@ impl<'a> Server<'a> {
         };
         Ok(Held::Ciphertext(Box::new(value)))
     }
+}
+
+/// Adds a step to the report.
+fn note(steps: &mut Vec<StepReport>, step: &program::Step, seconds: f64) {
+    let name = format!("{}: {}", step.layer, step.op.name());
+    let place = steps.iter().rposition(|known| known.name == name);
+    let place = place.unwrap_or_else(|| {
+        steps.push(StepReport {
+            name,
+            count: 0,
+            seconds: 0.0,
+            predicted_seconds: 0.0,
+        });
+        steps.len() - 1
+    });
+    steps[place].count += 1;
+    steps[place].seconds += seconds;
+    steps[place].predicted_seconds += step.seconds;
 }
 
 /// For each value, the last step that reads it.
