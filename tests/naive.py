@@ -13,14 +13,15 @@ def encode(network: IntNetwork, x: npt.NDArray[Any]) -> Ints:
     """Integers for inputs of shape (N, C, H, W) that mean and deviation are of."""
     given = network.input
     mean, std = (np.reshape(part, (1, -1, 1, 1)) for part in (given.mean or 0, given.std or 1))
-    found = np.clip(np.rint((x - mean) / std / given.scale), given.min, given.max)
-    return found.reshape(len(x), -1).astype(np.int64)
+    rounded = np.clip(np.rint((x - mean) / std / given.scale), given.min, given.max)
+    found: Ints = rounded.reshape(len(x), -1).astype(np.int64)
+    return found
 
 
 def logits(network: IntNetwork, x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Real logits of shape (N, outputs)."""
     whole = evaluate(network, encode(network, x))[0][-1]
-    found: npt.NDArray[np.float64] = whole * network.layers[-1].scale
+    found: npt.NDArray[np.float64] = whole.astype(np.float64) * network.layers[-1].scale
     return found
 
 

@@ -59,12 +59,13 @@ class Input:
         """
         rows = real.reshape(len(real), -1)
         if rows.shape[1] != self.values:
-            found, expected = (" x ".join(map(str, s)) for s in (real.shape[1:], self.shape))
-            raise NetworkError(f"inputs of shape {found}, expected {expected}")
+            given, expected = (" x ".join(map(str, s)) for s in (real.shape[1:], self.shape))
+            raise NetworkError(f"inputs of shape {given}, expected {expected}")
         if not np.isfinite(rows).all():
             raise NetworkError("inputs with NaN or infinite numbers, expected finite ones")
-        found = np.rint(rows.astype(np.float64) / self.scale)
-        return np.clip(found, self.min, self.max).astype(np.int64)
+        rounded = np.rint(rows.astype(np.float64) / self.scale)
+        found: Ints = np.clip(rounded, self.min, self.max).astype(np.int64)
+        return found
 
     def normalisation(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Mean and deviation of every channel."""
