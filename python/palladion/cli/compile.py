@@ -27,8 +27,11 @@ from palladion.errors import UsageError
 @click.argument("network", type=FILE)
 @batch_option
 @click.option("--output", type=FILE, required=True, help="Where to write the program.")
-@click.option("--save-network", type=FILE,
-              help="For an ONNX model: where to write its integer network, for encrypt.")  # fmt: skip
+@click.option(
+    "--save-network",
+    type=FILE,
+    help="For an ONNX model: where to write its integer network, for encrypt.",
+)
 @calibration_options
 @threads_option
 @json_option

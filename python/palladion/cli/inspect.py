@@ -30,8 +30,12 @@ Report = dict[str, Any]
 
 @click.command()
 @click.argument("file", type=FILE)
-@click.option("--network", "beside", type=FILE,
-              help="For a program: the network it was compiled from; gives shapes and bounds.")  # fmt: skip
+@click.option(
+    "--network",
+    "beside",
+    type=FILE,
+    help="For a program: the network it was compiled from; gives shapes and bounds.",
+)
 @batch_option
 @threads_option
 @json_option
@@ -62,10 +66,18 @@ def layers_of(report: Report, network: IntNetwork | None) -> list[dict[str, Any]
     """One entry per layer, in the order of the program."""
     found: dict[str, dict[str, Any]] = {}
     for step in report["steps"]:
-        entry = found.setdefault(step["layer"], {
-            "name": step["layer"], "shape": None, "bound": None, "table_entries": None,
-            "packings": 0, "products": 0, "predicted_seconds": 0.0,
-        })  # fmt: skip
+        entry = found.setdefault(
+            step["layer"],
+            {
+                "name": step["layer"],
+                "shape": None,
+                "bound": None,
+                "table_entries": None,
+                "packings": 0,
+                "products": 0,
+                "predicted_seconds": 0.0,
+            },
+        )
         entry["table_entries"] = step.get("entries", entry["table_entries"])
         entry["packings"] += step["operation"] == "pack"
         entry["products"] += step.get("products", 0)

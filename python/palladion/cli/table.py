@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import click
 
-NAME = 24
+NAME = 18
 """Characters of a name at most: names of ONNX nodes are paths."""
+
+
+NUMBER = re.compile(r"[-+.\de]+%?|nan|inf")
 
 
 def print_table(rows: Sequence[Mapping[str, object]]) -> None:
@@ -15,12 +19,11 @@ def print_table(rows: Sequence[Mapping[str, object]]) -> None:
     header = list(rows[0])
     columns = []
     for name in header:
-        values = [row[name] for row in rows]
-        cells = [cell(value) for value in values]
+        cells = [cell(row[name]) for row in rows]
         if name in ("name", "layer"):
             cells = [short(text) for text in cells]
         width = max(len(name), *map(len, cells))
-        number = all(value is None or isinstance(value, int | float) for value in values)
+        number = all(NUMBER.fullmatch(text) for text in cells)
         columns.append([f"{text:{'>' if number else '<'}{width}}" for text in (name, *cells)])
     for line in zip(*columns, strict=True):
         click.echo("  ".join(line).rstrip())
