@@ -16,11 +16,15 @@ use crate::messages::{Answer, Query};
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Program(pub(crate) Prepared);
 
+/// Images in one run that the program's verifier allows.
+const LARGEST_BATCH: usize = 1 << 15;
+
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
 pub(crate) fn compile(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<Program> {
-    if batch == 0 {
-        return Err(UsageError::new_err("a batch of 0, expected at least 1"));
+    if !(1..=LARGEST_BATCH).contains(&batch) {
+        let words = format!("a batch of {batch}, expected 1 to {LARGEST_BATCH}");
+        return Err(UsageError::new_err(words));
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
     let program = guard(py, || compiler::compile(&network, Options { batch }))?;

@@ -76,7 +76,7 @@ def program_option(command: Command) -> Command:
 def batch_option(command: Command) -> Command:
     """``--batch K``, given to the command as ``batch``."""
     return click.option(
-        "--batch", type=click.IntRange(min=1), default=1, help="Images in the same ciphertexts."
+        "--batch", type=click.IntRange(min=1), default=1, help="Images in one run."
     )(command)
 
 

@@ -30,9 +30,7 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
     help="Integer network, as JSON; the packaged MNIST network unless given.",
 )
 @click.option("--program", "compiled", type=FILE, help="Program that compile wrote.")
-@click.option(
-    "--batch", type=click.IntRange(min=1), help="Images in the same ciphertexts; 1 unless given."
-)
+@click.option("--batch", type=click.IntRange(min=1), help="Images in one run; 1 unless given.")
 @click.option("--output", type=FOLDER, required=True, help="Folder to write to.")
 @click.option("--force", is_flag=True, help="Replace keys that are there already.")  # fmt: skip
 @threads_option
