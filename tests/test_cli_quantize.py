@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from palladion import IntNetwork
 
-from tests import naive_network
+from tests import naive
 from tests.conftest import Command, refused
 from tests.models import floats, model, node, reference
 
@@ -50,7 +51,7 @@ def test_quantize(command: Command, given: tuple[Path, Path], tmp_path: Path) ->
     found = json.loads(result.stdout)
     assert [layer["shape"] for layer in found["layers"]] == [[4, 3, 3], [3, 1, 1]]
     x = np.load(data)
-    logits = naive_network.logits(json.loads(output.read_text()), x)
+    logits = naive.logits(IntNetwork.load(output), x)
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     expected = reference(onnx.load(str(path)), x)
     assert np.abs(powers / powers.sum(axis=1, keepdims=True) - expected).max() < 0.2

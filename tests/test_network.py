@@ -51,23 +51,21 @@ def test_the_core_agrees_with_the_definition_on_every_integer(seed: int) -> None
     network = small(rng)
     batch = images(rng, 3)
     found = network.evaluate(batch)
+    accumulators, outputs = naive.evaluate(network, batch)
     for index, image in enumerate(batch):
-        accumulators, outputs = naive.evaluate(network, image)
         trace = network.trace(image)
         for of_core, expected in ((trace.accumulators, accumulators), (trace.outputs, outputs)):
-            assert [a.tolist() for a in of_core] == [a.tolist() for a in expected]
+            assert [a.tolist() for a in of_core] == [a[index].tolist() for a in expected]
         assert trace.predicted == int(np.argmax(trace.logits)) == found.predicted[index]
-        assert found.logits[index].tolist() == accumulators[-1].tolist()
+        assert found.logits[index].tolist() == accumulators[-1][index].tolist()
 
 
 def test_a_batch_counts_what_its_images_do(rng: np.random.Generator) -> None:
     network = small(rng)
     batch = images(rng, 30)
-    traces = [naive.evaluate(network, image)[0] for image in batch]
-    for index, (layer, found) in enumerate(
-        zip(network.layers, network.evaluate(batch).layers, strict=True)
-    ):
-        accumulators = np.concatenate([trace[index] for trace in traces])
+    every, _ = naive.evaluate(network, batch)
+    rows = zip(network.layers, network.evaluate(batch).layers, every, strict=True)
+    for layer, found, accumulators in rows:
         assert found.name == layer.name
         assert (found.smallest, found.largest) == (accumulators.min(), accumulators.max())
         assert found.largest_accumulator == np.abs(accumulators).max()
@@ -79,11 +77,10 @@ def test_a_batch_counts_what_its_images_do(rng: np.random.Generator) -> None:
 def test_the_core_agrees_with_the_definition_on_mnist() -> None:
     network = palladion.mnist_network()
     inputs = network.inputs(palladion.mnist_sample().images[:5])
-    for image in inputs:
-        expected, _ = naive.evaluate(network, image)
-        assert [a.tolist() for a in network.trace(image).accumulators] == [
-            a.tolist() for a in expected
-        ]
+    expected, _ = naive.evaluate(network, inputs)
+    for index, image in enumerate(inputs):
+        found = network.trace(image).accumulators
+        assert [a.tolist() for a in found] == [a[index].tolist() for a in expected]
 
 
 def test_pixels_become_integers_by_the_rule(rng: np.random.Generator) -> None:
@@ -93,6 +90,22 @@ def test_pixels_become_integers_by_the_rule(rng: np.random.Generator) -> None:
     real = (pixels / 255 - mean) / std
     expected = np.clip(np.rint(real / given.scale), given.min, given.max).reshape(3, -1)
     assert small(rng).inputs(pixels).tolist() == expected.astype(int).tolist()
+
+
+def test_real_numbers_become_integers_by_the_rule(rng: np.random.Generator) -> None:
+    network = small(rng)
+    pixels = rng.integers(0, 256, (3, *network.input.shape)).astype(np.uint8)
+    mean, std = (np.array(part)[:, None, None] for part in network.input.normalisation())
+    found = network.input.integers((pixels / 255 - mean) / std)
+    assert found.tolist() == network.inputs(pixels).tolist()
+    with pytest.raises(NetworkError, match="7 x 6, expected 2 x 7 x 6"):
+        network.input.integers(np.zeros((2, 7, 6)))
+    with pytest.raises(NetworkError, match="finite"):
+        network.input.integers(np.full((1, 2, 7, 6), np.nan))
+
+
+def test_shapes_of_layers(rng: np.random.Generator) -> None:
+    assert small(rng).shapes == [(4, 4, 6), (6, 3, 3), (4, 1, 1)]
 
 
 def test_the_packaged_network_halves_pixels() -> None:
@@ -150,7 +163,7 @@ def test_json_is_read_back_equal(rng: np.random.Generator) -> None:
 
 
 def small_logits(text: str, image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return naive.evaluate(IntNetwork.from_json(text), image[0])[0][-1]
+    return naive.evaluate(IntNetwork.from_json(text), image)[0][-1]
 
 
 def test_what_may_be_left_out_may_be_left_out(rng: np.random.Generator) -> None:

@@ -9,10 +9,11 @@ import pytest
 from palladion.errors import NetworkError, UsageError
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import Quantised, Settings, quantise
+from palladion.nn.quantisation.plan import unique
 from palladion.nn.quantisation.scales import error, fitted, grid
 from palladion.nn.quantisation.settings import LIMIT
 
-from tests import naive_network
+from tests import naive
 from tests.models import QONNX, Array, floats, model, node, reference
 from tests.test_importer import qdq
 
@@ -24,7 +25,7 @@ def noise(made: Any, data: Array, settings: Settings | None = None) -> tuple[Qua
     """The quantised model, and its squared error over the signal's square on the data."""
     found = quantise(from_model(made), data, settings)
     wanted = reference(made, data).reshape(len(data), -1)
-    logits = naive_network.logits(found.network, data)
+    logits = naive.logits(found.network, data)
     check(found, data)
     return found, float(np.mean((logits - wanted) ** 2) / np.mean(wanted**2))
 
@@ -32,11 +33,11 @@ def noise(made: Any, data: Array, settings: Settings | None = None) -> tuple[Qua
 def check(found: Quantised, data: Array) -> None:
     """Bounds hold on the calibration data, every layer but the last has a table."""
     network = found.network
-    run = naive_network.run(network, naive_network.encode(network, data))
-    for layer, report, (acc, _) in zip(network["layers"], found.layers, run, strict=True):
-        assert np.abs(acc).max() == report.largest <= layer["bound"] <= LIMIT
-        assert layer["scale"] > 0
-    assert ["lut" in layer for layer in network["layers"]] == [True] * (len(run) - 1) + [False]
+    every, _ = naive.evaluate(network, naive.encode(network, data))
+    for layer, report, acc in zip(network.layers, found.layers, every, strict=True):
+        assert np.abs(acc).max() == report.largest <= layer.bound <= LIMIT
+    core = network.evaluate(naive.encode(network, data))
+    assert core.logits.tolist() == every[-1].tolist()
 
 
 def residual_net(rng: np.random.Generator) -> Any:
@@ -72,7 +73,7 @@ def test_residual_network(
     assert error < most
     # Conv, residual conv, depthwise conv, pooling sum, dense: sums are inside, not layers.
     assert len(found.layers) == 5
-    assert len(found.network["layers"][1]["terms"]) == 2
+    assert len(found.network.layers[1].terms) == 2
 
 
 @pytest.mark.parametrize("method", ["mse", "max", "percentile"])
@@ -108,7 +109,7 @@ def test_maximum_is_exact(rng: np.random.Generator, attributes: dict[str, Any]) 
     x = integers(rng, 5, *SHAPE)
     found = quantise(from_model(made), x, Settings(activations=8))
     expected = reference(made, x).reshape(5, -1)
-    np.testing.assert_allclose(naive_network.logits(found.network, x), expected, atol=1e-6)
+    np.testing.assert_allclose(naive.logits(found.network, x), expected, atol=1e-6)
 
 
 def test_residuals_are_exact(rng: np.random.Generator) -> None:
@@ -125,7 +126,7 @@ def test_residuals_are_exact(rng: np.random.Generator) -> None:
     found = quantise(from_model(made), x)
     assert len(found.layers) == 1
     expected = reference(made, x).reshape(4, -1)
-    np.testing.assert_allclose(naive_network.logits(found.network, x), expected, rtol=1e-6)
+    np.testing.assert_allclose(naive.logits(found.network, x), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("counted", [0, 1])
@@ -135,7 +136,7 @@ def test_averages_are_exact_sums(rng: np.random.Generator, counted: int) -> None
     x = integers(rng, 4, *SHAPE)
     found = quantise(from_model(made), x)
     expected = reference(made, x).reshape(4, -1)
-    np.testing.assert_allclose(naive_network.logits(found.network, x), expected, rtol=1e-6)
+    np.testing.assert_allclose(naive.logits(found.network, x), expected, rtol=1e-6)
     if not counted:  # other divisors at the border: a matrix, which is rounded
         made = model(IMAGE, [node("AveragePool", ["x"], "y", count_include_pad=0, **given)])
         _, error = noise(made, x)
@@ -191,10 +192,10 @@ def test_grids_of_qdq_models_are_kept(rng: np.random.Generator) -> None:
     made = model(IMAGE, nodes, tensors)
     x = floats(rng, 16, *SHAPE) / 20  # small, so that accumulators fit without coarsening
     found = quantise(from_model(made), x)
-    first = found.network["layers"][0]
-    assert found.network["input"]["scale"] == pytest.approx(0.03)
-    assert first["scale"] == pytest.approx(0.04)
-    assert first["terms"][0]["linear"]["conv"]["weights"] == tensors["w"].ravel().tolist()
+    first = found.network.layers[0]
+    assert found.network.input.scale == pytest.approx(0.03)
+    assert first.scale == pytest.approx(0.04)
+    np.testing.assert_array_equal(first.terms[0].linear.weights, tensors["w"])
 
 
 def test_strict_names_the_layer_and_the_ways_out(rng: np.random.Generator) -> None:
@@ -205,6 +206,20 @@ def test_strict_names_the_layer_and_the_ways_out(rng: np.random.Generator) -> No
     assert max(layer.bound for layer in coarse.layers) <= 500
     with pytest.raises(NetworkError, match=r"layer r1_node.*limit is 500.*fewer bits.*training"):
         quantise(graph, data, Settings(weights=8, activations=8, limit=500, strict=True))
+
+
+def test_names_of_layers_are_unique(rng: np.random.Generator) -> None:
+    tensors: dict[str, Any] = {"w": floats(rng, 3, 3, 1, 1)}
+    nodes = [
+        node("Conv", ["x", "w"], "a"), node("Relu", ["a"], "r"),
+        node("Conv", ["r", "w"], "b"), node("Relu", ["b"], "s"),
+        node("Conv", ["s", "w"], "y"),
+    ]  # fmt: skip
+    for made in nodes:
+        made.name = "same"
+    found = quantise(from_model(model(IMAGE, nodes, tensors)), floats(rng, 4, *SHAPE))
+    assert [layer.name for layer in found.network.layers] == ["same", "same.2", "same.3"]
+    assert unique(["a", "", "a", "a.2", "a"]) == ["a", "layer2", "a.3", "a.2", "a.4"]
 
 
 def test_softmax_in_the_middle(rng: np.random.Generator) -> None:
@@ -260,8 +275,8 @@ def test_biases_between_steps_get_a_finer_unit(rng: np.random.Generator) -> None
     x[:, 0, 0, 0] = 1
     made = model(IMAGE, [node("Conv", ["x", "w", "b"], "y")], tensors)
     found, error = noise(made, x, Settings(inputs=2))
-    weights = found.network["layers"][0]["terms"][0]["linear"]["conv"]["weights"]
-    assert {abs(w) for w in weights} == {63}
+    weights = found.network.layers[0].terms[0].linear.weights
+    assert set(np.abs(weights).ravel()) == {63}
     assert error < 1e-5
 
 
@@ -287,8 +302,8 @@ def test_binary_networks_are_exact(rng: np.random.Generator) -> None:
     x = rng.integers(0, 256, (8, *SHAPE)) / np.float32(255)
     x[:, 0, 0, 0] = 1
     found = quantise(graph, x)
-    logits = naive_network.logits(found.network, x)
+    logits = naive.logits(found.network, x)
     np.testing.assert_allclose(logits, graph.evaluate(x).reshape(8, -1), atol=1e-6)
     # Channels whose scales differ by 10,000 are exact, and noise of 50 units changes no sign.
-    run = naive_network.run(found.network, naive_network.encode(found.network, x))
-    assert min(int(np.abs(acc).min()) for acc, _ in run[:-1]) > 50
+    every, _ = naive.evaluate(found.network, naive.encode(found.network, x))
+    assert min(int(np.abs(acc).min()) for acc in every[:-1]) > 50

@@ -43,7 +43,11 @@ class Program:
     """A network compiled to operations on ciphertexts. Public."""
 
     def report(self) -> dict[str, Any]:
-        """Parameters, their security, the steps, and what a run will cost."""
+        """Parameters, their security, the steps, and what a run will cost.
+
+        Each of ``steps`` has ``name``, ``layer``, ``operation``, ``predicted_seconds`` on one
+        thread; and ``products``, ``values`` packed or table ``entries`` where it has some.
+        """
 
     def to_text(self) -> str:
         """The program in its text form."""
@@ -126,6 +130,9 @@ class IntNetwork:
 
     def inputs(self, pixels: bytes) -> bytes:
         """Integers for the pixels of whole images, in the order channel, row, column."""
+
+    def shapes(self) -> list[list[int]]:
+        """Channels, height and width of each layer's output."""
 
     def trace(self, image: bytes) -> tuple[list[bytes], list[bytes], int]:
         """Exact evaluation of one image: accumulators and outputs of each layer, and its class."""

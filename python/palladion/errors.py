@@ -20,7 +20,7 @@ class FormatError(DataError):
 
 
 class ImageError(PalladionError):
-    """A file is no image, or an image shows no digit."""
+    """A file is no image, or one that the network cannot take."""
 
 
 class UsageError(PalladionError):

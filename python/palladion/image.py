@@ -1,4 +1,4 @@
-"""Any picture of a digit, made as MNIST's were.
+"""Pictures as networks take them; pictures of digits, made as MNIST's were.
 
 MNIST's digits are white on black, fitted into 20x20 pixels with their proportions kept, and placed
 in 28x28 so that their centre of mass is the centre.
@@ -20,6 +20,8 @@ INK_SIDE = 20
 MIN_CONTRAST = 30  # of 255; a sheet of paper alone varies by less
 INK = 0.25  # of the full contrast; below are shadows and the traces of JPEG
 
+MODES = {1: "L", 3: "RGB"}  # by channels
+
 Grey = npt.NDArray[np.float64]
 
 
@@ -33,7 +35,7 @@ def load_digit(path: Path) -> npt.NDArray[np.uint8]:
     ImageError
         If the file cannot be read, is no image, or shows nothing.
     """
-    grey = _read(path)
+    grey = _read(path, "L").astype(np.float64)
     border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     ground = float(np.median(border))
     light = ground > 127
@@ -48,7 +50,25 @@ def load_digit(path: Path) -> npt.NDArray[np.uint8]:
     return _centre(_fit(ink))
 
 
-def _read(path: Path) -> Grey:
+def load_picture(path: Path, shape: tuple[int, int, int]) -> npt.NDArray[np.uint8]:
+    """Read a picture and resize it to ``shape``: grey for 1 channel, red, green, blue for 3.
+
+    Raises
+    ------
+    ImageError
+        If the file cannot be read or is no image, or pictures cannot have this shape.
+    """
+    channels, height, width = shape
+    if channels not in MODES:
+        raise ImageError(
+            f"{path}: the network takes {channels} channels of {height} x {width}, a picture has "
+            "1 or 3: give an .npy file of real inputs"
+        )
+    pixels = _read(path, MODES[channels], (width, height))
+    return np.moveaxis(pixels.reshape(height, width, channels), 2, 0)
+
+
+def _read(path: Path, mode: str, size: tuple[int, int] | None = None) -> npt.NDArray[np.uint8]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
@@ -57,7 +77,10 @@ def _read(path: Path) -> Grey:
                 if image.has_transparency_data:
                     paper = Image.new("RGBA", image.size, "white")
                     image = Image.alpha_composite(paper, image.convert("RGBA"))
-                return np.asarray(image.convert("L"), dtype=np.float64)
+                image = image.convert(mode)
+                if size is not None and size != image.size:
+                    image = image.resize(size, Image.Resampling.BICUBIC)
+                return np.asarray(image)
     except FileNotFoundError as error:
         raise ImageError(f"{path} does not exist") from error
     except UnidentifiedImageError as error:

@@ -27,6 +27,14 @@ def mnist_network() -> IntNetwork:
     return IntNetwork.load(_DATA / "mnist.json")
 
 
+def is_packaged(network: IntNetwork) -> bool:
+    """Whether a network is the packaged one, read from whatever file."""
+    packaged = mnist_network()
+    if (network.name, network.input) != (packaged.name, packaged.input):
+        return False
+    return network.to_json() == packaged.to_json()
+
+
 def mnist_plain() -> PlainNetwork:
     """The network in floating point that it was made from."""
     return PlainNetwork.load(_DATA / "mnist_float.npz")

@@ -45,6 +45,11 @@ impl IntNetwork {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// Shape of each layer's output: channels, height, width.
+    fn shapes(&self, py: Python<'_>) -> PyResult<Vec<::network::Shape>> {
+        guard(py, || self.network.shapes())
+    }
+
     /// Exact evaluation of one image of 16-bit integers, with all integers of every layer.
     fn trace<'py>(
         &self,

@@ -1,10 +1,8 @@
 //! The program: compiled, described, run.
 
-use std::collections::BTreeMap;
-
 use ::network::IntNetwork;
 use compiler::Options;
-use program::Step;
+use program::{Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use runtime::{Event, Prepared, Report, Server, files};
@@ -18,11 +16,15 @@ use crate::messages::{Answer, Query};
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Program(pub(crate) Prepared);
 
+/// Images in one run that the program's verifier allows.
+const LARGEST_BATCH: usize = 1 << 15;
+
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
 pub(crate) fn compile(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<Program> {
-    if batch == 0 {
-        return Err(UsageError::new_err("a batch of 0, expected at least 1"));
+    if !(1..=LARGEST_BATCH).contains(&batch) {
+        let words = format!("a batch of {batch}, expected 1 to {LARGEST_BATCH}");
+        return Err(UsageError::new_err(words));
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
     let program = guard(py, || compiler::compile(&network, Options { batch }))?;
@@ -39,6 +41,8 @@ impl Program {
         let report = PyDict::new(py);
         report.set_item("network", &program.name)?;
         report.set_item("batch", program.batch)?;
+        report.set_item("input_shape", program.input.to_vec())?;
+        report.set_item("ciphertexts", program.placement.len())?;
         report.set_item("classes", program.classes)?;
         report.set_item("security_bits", rlwe::security::SECURITY_BITS)?;
         report.set_item("log_n", parameters.n.ilog2())?;
@@ -53,9 +57,11 @@ impl Program {
         report.set_item("predicted_margin_bits", prediction.margin_bits)?;
         report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
-        let steps: Vec<_> = (program.steps.iter())
-            .map(|step| BTreeMap::from([("name", name(step))]))
-            .collect();
+        let seconds: f64 = program.steps.iter().map(|step| step.seconds).sum();
+        report.set_item("predicted_seconds", seconds)?;
+        let steps = program.steps.iter();
+        let steps = steps.map(|step| step_dict(py, program, step));
+        let steps = steps.collect::<PyResult<Vec<_>>>()?;
         report.set_item("steps", steps)?;
         Ok(report)
     }
@@ -175,6 +181,29 @@ pub(crate) fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, news: Progress)
         ));
     }
     Ok(())
+}
+
+/// A step before it runs. Only what its operation has is there: products, values packed, table entries.
+fn step_dict<'py>(
+    py: Python<'py>,
+    program: &program::Program,
+    step: &Step,
+) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", name(step))?;
+    entry.set_item("layer", &step.layer)?;
+    entry.set_item("operation", step.op.name())?;
+    entry.set_item("predicted_seconds", step.seconds)?;
+    match &step.op {
+        Op::MulCoefficients { terms } => entry.set_item("products", terms.len())?,
+        Op::Dense { .. } => entry.set_item("products", 1)?,
+        Op::Pack { values, .. } => entry.set_item("values", values.len())?,
+        &Op::Table { polynomial, .. } => {
+            entry.set_item("entries", program.constants[polynomial].values.len())?;
+        }
+        _ => {}
+    }
+    Ok(entry)
 }
 
 /// Layer and operation, as in [`runtime::StepReport`].

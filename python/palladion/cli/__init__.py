@@ -9,11 +9,13 @@ import click
 
 from palladion import __version__
 from palladion.cli.bench import bench
+from palladion.cli.compile import compile_
 from palladion.cli.decrypt import decrypt
 from palladion.cli.demo import demo
 from palladion.cli.encrypt import encrypt
 from palladion.cli.evaluate import evaluate
 from palladion.cli.info import info
+from palladion.cli.inspect import inspect
 from palladion.cli.keygen import keygen
 from palladion.cli.quantise import import_, quantize
 from palladion.cli.run import run
@@ -28,7 +30,10 @@ def commands() -> None:
     """Neural networks on data that they cannot see."""
 
 
-for command in (demo, import_, quantize, keygen, encrypt, run, decrypt, evaluate, bench, info):
+COMMANDS = (
+    demo, import_, quantize, compile_, inspect, keygen, encrypt, run, decrypt, evaluate, bench, info
+)  # fmt: skip
+for command in COMMANDS:
     commands.add_command(command)
 
 

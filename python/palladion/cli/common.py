@@ -73,6 +73,13 @@ def program_option(command: Command) -> Command:
     )(command)
 
 
+def batch_option(command: Command) -> Command:
+    """``--batch K``, given to the command as ``batch``."""
+    return click.option(
+        "--batch", type=click.IntRange(min=1), default=1, help="Images in one run."
+    )(command)
+
+
 def print_json(data: Mapping[str, Any]) -> None:
     """One object on one line."""
     click.echo(json.dumps(data))
@@ -119,6 +126,11 @@ def size(count: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.2f} GB"
+
+
+def times(shape: Iterable[int]) -> str:
+    """A shape as people write it."""
+    return "x".join(map(str, shape))
 
 
 def peak_memory() -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import numpy as np
 
 import palladion
 from palladion import files
@@ -17,9 +16,11 @@ from palladion.cli.common import (
     program_option,
     size,
     threads_option,
+    times,
 )
+from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
-from palladion.image import load_digit
+from palladion.errors import UsageError
 
 
 @click.command()
@@ -38,15 +39,31 @@ def encrypt(
     images: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Encrypt pictures of digits (PNG, JPEG)."""
-    digits = np.stack([load_digit(image) for image in images])
+    """Encrypt pictures (PNG, JPEG), or .npy files of real inputs, or of pixels if they are bytes.
+
+    An .npy file has shape (C, H, W), or (N, C, H, W) for N images.
+    """
+    check(program, network)
+    inputs = load_inputs(network, images)
     with Steps(quiet=as_json) as steps:
         key = palladion.SecretKey.from_bytes(program, files.read(secret))
         with steps.step("encrypt"):
-            query = key.encrypt(network.inputs(digits).tolist())
+            query = key.encrypt(inputs.tolist())
         data = query.to_bytes()
         files.write(output, data)
     if as_json:
-        print_json({"images": len(images), "ciphertext_bytes": len(data), "output": str(output)})
+        print_json({"images": len(inputs), "ciphertext_bytes": len(data), "output": str(output)})
     else:
-        click.echo(f"{output}: {len(images)} encrypted, {size(len(data))}")
+        click.echo(f"{output}: {len(inputs)} encrypted, {size(len(data))}")
+
+
+def check(program: palladion.Program, network: palladion.IntNetwork) -> None:
+    """Refuse a network that a program was not compiled from, as far as the program tells."""
+    report = program.report()
+    wanted = f"{report['network']}, images of {times(report['input_shape'])}"
+    found = f"{network.name}, images of {times(network.input.shape)}"
+    if found != wanted:
+        raise UsageError(
+            f"the program is of the network {wanted}, not of {found}: give --network the file that "
+            "it was compiled from"
+        )

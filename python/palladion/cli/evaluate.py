@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,28 @@ import palladion
 from palladion import IntNetwork
 from palladion._native import Inspector
 from palladion.cli.common import (
+    FILE,
     FOLDER,
+    batch_option,
     json_option,
     network_option,
     print_json,
-    print_rows,
     threads_option,
+    times,
 )
 from palladion.cli.progress import Steps
-from palladion.nn import mnist
+from palladion.cli.show_evaluation import show
+from palladion.errors import DataError
+from palladion.nn import cifar10, dataset
+from palladion.nn.dataset import Dataset
+from palladion.nn.graph import Array
+from palladion.nn.importer import load
 from palladion.nn.network import Ints
+from palladion.packaged import is_packaged
 
 Labels = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
+FLOATS_AT_ONCE = 100
 
 BOUND_DEVIATIONS = 6
 BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
@@ -32,7 +43,8 @@ BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
 
 @click.command()
 @network_option
-@click.option("--data", type=FOLDER, required=True, help="Folder of MNIST's IDX files.")
+@click.option("--model", type=FILE, help="ONNX model the network was made from: counted in floats.")
+@click.option("--data", type=FOLDER, required=True, help="Folder of MNIST's or CIFAR-10's files.")
 @click.option("--count", type=click.IntRange(min=1), default=10_000, help="Test images to use.")
 @click.option(
     "--noise", type=click.FloatRange(min=0), default=10.68, help="Deviation before each table."
@@ -41,11 +53,12 @@ BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
 )
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images.")
-@click.option("--batch", type=click.IntRange(min=1), default=1, help="Images per ciphertext.")
+@batch_option
 @threads_option
 @json_option
 def evaluate(
     network: IntNetwork,
+    model: Path | None,
     data: Path,
     count: int,
     noise: float,
@@ -54,21 +67,26 @@ def evaluate(
     batch: int,
     as_json: bool,
 ) -> None:
-    """Count right answers on MNIST's test images: plain, integer, with simulated noise, encrypted.
+    """Count right answers on MNIST's or CIFAR-10's test images.
 
-    Encrypted images are counted apart, and compared with the integer network layer by layer.
+    In floating point, in integers, with simulated noise, and encrypted. Encrypted images
+    are counted apart, and compared with the integer network layer by layer.
     """
-    images, labels = (part[:count] for part in mnist.load(data, "test"))
-    inputs = network.inputs(images)
-    result: dict[str, Any] = {
-        "images": len(labels),
-        "plain_correct": right(palladion.mnist_plain().predict(images), labels),
-        **in_the_clear(network, inputs, labels, noise, seed),
-    }
-    if encrypted:
-        with Steps(quiet=as_json) as steps:
+    given = dataset.load(data, "test", count)
+    inputs = inputs_of(network, given)
+    with Steps(quiet=as_json) as steps:
+        result: dict[str, Any] = {
+            "network": network.name,
+            "dataset": given.name,
+            "note": given.note,
+            "images": len(given.labels),
+            "plain_correct": plain_correct(network, model, given, steps),
+            **in_the_clear(network, inputs, given.labels, (noise, seed), steps),
+        }
+        if encrypted:
+            chosen = slice(encrypted)
             result["encrypted"] = under_encryption(
-                network, inputs[:encrypted], labels[:encrypted], batch, steps
+                network, inputs[chosen], given.labels[chosen], batch, steps
             )
     if as_json:
         print_json(result)
@@ -76,16 +94,62 @@ def evaluate(
         show(result)
 
 
+def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
+    """The network's integers for the images of a set."""
+    shape = given.images.shape[1:]
+    if network.input.shape not in (shape, (given.images[0].size, 1, 1)):
+        raise DataError(
+            f"{given.name}'s images have shape {times(shape)}, the network {network.name} takes "
+            f"{times(network.input.shape)}"
+        )
+    return network.inputs(given.images)
+
+
+def plain_correct(
+    network: IntNetwork, model: Path | None, given: Dataset, steps: Steps
+) -> int | None:
+    """Right answers in floating point; of the packaged network's own, or of no model, none."""
+    if model is None:
+        if not is_packaged(network):
+            return None
+        return right(palladion.mnist_plain().predict(given.images), given.labels)
+    graph = load(model)
+    if graph.input.shape != network.input.shape:
+        raise DataError(
+            f"{model} takes {times(graph.input.shape)}, the network {network.name} "
+            f"{times(network.input.shape)}: it was not made from this model"
+        )
+    mean, std = (list(part) for part in network.input.normalisation())
+    own_mean, own_std = (part[:, None, None] for part in (graph.input.mean, graph.input.std))
+    total, found = len(given.images), 0
+    steps.start_run()
+    for start in range(0, total, FLOATS_AT_ONCE):
+        steps.count("floating point", start, total)
+        part = slice(start, start + FLOATS_AT_ONCE)
+        pixels = given.images[part].reshape(-1, *graph.input.shape)
+        # The integer network's mean and deviation have the model's own in them.
+        real = cifar10.normalise(pixels, mean, std) * own_std + own_mean
+        outputs: Array = graph.evaluate(real)
+        found += right(outputs.reshape(len(outputs), -1).argmax(axis=1), given.labels[part])
+    return found
+
+
 def right(predicted: npt.NDArray[Any], labels: Labels) -> int:
     return int(np.count_nonzero(predicted == labels))
 
 
 def in_the_clear(
-    network: IntNetwork, inputs: Ints, labels: Labels, noise: float, seed: int
+    network: IntNetwork, inputs: Ints, labels: Labels, noise: tuple[float, int], steps: Steps
 ) -> dict[str, Any]:
     """Exact and noise-simulated evaluation, and what the noise changes layer by layer."""
-    exact = network.evaluate(inputs)
-    noisy = network.evaluate(inputs, noise, seed)
+
+    def counting(name: str) -> Callable[[int], None]:
+        steps.start_run()
+        return lambda done: steps.count(name, done, len(inputs))
+
+    sigma, seed = noise
+    exact = network.evaluate(inputs, progress=counting("integer network"))
+    noisy = network.evaluate(inputs, sigma, seed, counting("with simulated noise"))
     layers = [
         {
             "name": layer.name,
@@ -100,7 +164,7 @@ def in_the_clear(
     ]
     return {
         "integer_correct": right(exact.predicted, labels),
-        "noise_sigma": noise,
+        "noise_sigma": sigma,
         "noise_seed": seed,
         "noisy_correct": right(noisy.predicted, labels),
         "noisy_class_changes": int(np.count_nonzero(noisy.predicted != exact.predicted)),
@@ -132,25 +196,26 @@ def under_encryption(
         logits += found
         seconds += sum(step["seconds"] for step in report["steps"])
         margin = min(margin, left)
+    rounding = program.report()["rounding_sigma"]
+    bounds = noise_bounds(network, inputs, rounding, steps)
     return {
-        **against_integers(network, inputs, labels, np.array(logits), program.report()),
+        **against_integers(network, inputs, labels, np.array(logits), bounds),
         "seconds": seconds,
         "noise_margin_bits": margin,
-        "rounding_sigma": program.report()["rounding_sigma"],
+        "rounding_sigma": rounding,
         "layers": inspector.layers(),
         "noise": inspector.noise(),
     }
 
 
 def against_integers(
-    network: IntNetwork, inputs: Ints, labels: Labels, logits: Ints, report: dict[str, Any]
+    network: IntNetwork, inputs: Ints, labels: Labels, logits: Ints, bounds: Floats
 ) -> dict[str, Any]:
     """Classes of encrypted runs beside the integer network's."""
     exact = network.evaluate(inputs)
     predicted = np.argmax(logits, axis=1)
     ordered = np.sort(exact.logits, axis=1)
     margins = ordered[:, -1] - ordered[:, -2]
-    bounds = noise_bounds(network, inputs, report["rounding_sigma"])
     differs = predicted != exact.predicted
     return {
         "images": len(inputs),
@@ -174,7 +239,7 @@ def against_integers(
     }
 
 
-def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float) -> npt.NDArray[np.float64]:
+def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float, steps: Steps) -> Floats:
     """How far noise may move the best logit against another one, image by image.
 
     That is BOUND_DEVIATIONS standard deviations of their difference, the largest over all other
@@ -183,95 +248,11 @@ def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float) -> npt.NDArray
     """
     predicted = network.evaluate(inputs).predicted
     bounds = np.empty(len(inputs))
+    steps.start_run()
     for index, image in enumerate(inputs):
+        steps.count("noise bounds", index, len(inputs))
         copies = np.repeat(image[None], BOUND_DRAWS, axis=0)
         logits = network.evaluate(copies, sigma, seed=index).logits
         against = logits[:, [predicted[index]]] - logits
         bounds[index] = BOUND_DEVIATIONS * against.std(axis=0).max()
     return bounds
-
-
-def show(result: dict[str, Any]) -> None:
-    total = result["images"]
-    sigma = result["noise_sigma"]
-    click.echo(f"in the clear, {total} images")
-    print_rows(
-        {
-            "plain network": share(result["plain_correct"], total),
-            "integer network": share(result["integer_correct"], total),
-            f"with noise of {sigma:.1f}": share(result["noisy_correct"], total),
-        }
-    )
-    click.echo("\n  layer      bound   largest   beyond   changed by noise   by at most")
-    for layer in result["layers"]:
-        click.echo(
-            f"  {layer['name']:9}{layer['bound']:7}{layer['largest_accumulator']:10}"
-            f"{layer['overflows']:9}{layer['changed'] / layer['values']:19.3%}"
-            f"{layer['largest_change']:13}"
-        )
-    if "encrypted" in result:
-        show_encrypted(result["encrypted"])
-
-
-def share(correct: int, images: int) -> str:
-    return f"{correct} of {images} right, {correct / images:.2%}"
-
-
-def show_encrypted(found: dict[str, Any]) -> None:
-    count = found["images"]
-    click.echo(f"\nencrypted, {count} images, {found['seconds'] / count:.2f} s per image")
-    print_rows(
-        {
-            "encrypted network": share(found["correct"], count),
-            "integer network": share(found["integer_correct"], count),
-            "same class in both": f"{found['as_integer']} of {count}",
-            "margin beyond noise": f"{found['beyond_bound']} of {count}, "
-            f"{found['exceptions']} of them with another class",
-            "noise margin left": f"{found['noise_margin_bits']:.1f} bits",
-        }
-    )
-    for image in found["different"]:
-        click.echo(
-            f"  image {image['image']}: {image['predicted']}, integer network "
-            f"{image['integer_predicted']}, label {image['label']}; margin "
-            f"{image['integer_top2_margin']}, noise bound {image['noise_bound']:.0f}"
-        )
-    sigma = found["rounding_sigma"]
-    click.echo(
-        f"\n  noise of accumulators, deviation {sigma:.2f} predicted      activations changed"
-    )
-    click.echo("  layer      mean  sigma   max  wrong slots      any   by 1   by 2   more")
-    for layer in found["layers"]:
-        any_, one, two = (portion(layer, sizes) for sizes in (None, (1,), (2,)))
-        noise = (
-            f"{layer['noise_mean']:6.2f}{layer['noise_sigma']:7.2f}{layer['noise_largest']:6}"
-            if layer["accumulators"]
-            else f"{'-':>6}{'-':>7}{'-':>6}"
-        )
-        click.echo(
-            f"  {layer['name']:9}{noise}{layer['wrong_slots']:13}"
-            f"{any_:9.1%}{one:7.1%}{two:7.1%}{any_ - one - two:7.1%}"
-        )
-    click.echo("\n  noise of ciphertexts, bits        predicted  measured  margin")
-    for name, steps in by_operation(found["noise"]).items():
-        # Of equal steps, the one furthest from its prediction.
-        step = max(steps, key=lambda s: abs(s["measured_bits"] - s["predicted_bits"]))
-        margin = min(s["margin_bits"] for s in steps)
-        click.echo(
-            f"  {name:32}{step['predicted_bits']:11.2f}{step['measured_bits']:10.2f}{margin:8.1f}"
-        )
-
-
-def by_operation(noise: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Steps of the same layer and operation together."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for step in noise:
-        found.setdefault(step["name"].split(" ", 1)[1], []).append(step)
-    return found
-
-
-def portion(layer: dict[str, Any], sizes: tuple[int, ...] | None) -> float:
-    """Of a layer's activations, those that changed by one of ``sizes``, or at all."""
-    counts = layer["changes"].items()
-    chosen = sum(count for change, count in counts if sizes is None or abs(change) in sizes)
-    return float(chosen / layer["values"])

@@ -9,38 +9,56 @@ import click
 import palladion
 from palladion import IntNetwork, files
 from palladion.cli.common import (
+    FILE,
     FOLDER,
     json_option,
-    network_option,
     print_json,
     print_rows,
     size,
     threads_option,
 )
 from palladion.cli.progress import Steps
-from palladion.errors import DataError
+from palladion.errors import DataError, UsageError
 
 SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 
 
 @click.command()
-@network_option
-@click.option("--batch", type=click.IntRange(min=1), default=1, help="Images per ciphertext.")
+@click.option(
+    "--network",
+    type=FILE,
+    help="Integer network, as JSON; the packaged MNIST network unless given.",
+)
+@click.option("--program", "compiled", type=FILE, help="Program that compile wrote.")
+@click.option("--batch", type=click.IntRange(min=1), help="Images in one run; 1 unless given.")
 @click.option("--output", type=FOLDER, required=True, help="Folder to write to.")
-@click.option("--force", is_flag=True, help="Replace keys that are there already.")
+@click.option("--force", is_flag=True, help="Replace keys that are there already.")  # fmt: skip
 @threads_option
 @json_option
-def keygen(network: IntNetwork, batch: int, output: Path, force: bool, as_json: bool) -> None:
-    """Compile a network and make its keys.
+def keygen(
+    network: Path | None,
+    compiled: Path | None,
+    batch: int | None,
+    output: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Compile a network, or take a program, and make its keys.
 
     Writes three files: `secret.key` stays with the client; `evaluation.key` and `program` are for
     the server.
     """
     if (output / SECRET).exists() and not force:
         raise DataError(f"{output / SECRET} exists: give another folder, or --force to replace it")
+    if compiled is not None and (network is not None or batch is not None):
+        raise UsageError("--program is compiled already: give no --network and no --batch with it")
     with Steps(quiet=as_json) as steps:
-        with steps.step("compile"):
-            program = palladion.compile(network.to_json(), batch)
+        if compiled is not None:
+            program = palladion.Program.from_bytes(files.read(compiled))
+        else:
+            given = palladion.mnist_network() if network is None else IntNetwork.load(network)
+            with steps.step("compile"):
+                program = palladion.compile(given.to_json(), batch or 1)
         with steps.step("make keys"):
             secret, keys = palladion.keygen(program)
         with steps.step("write"):

@@ -59,12 +59,15 @@ class Steps:
         self.finish()
 
     def start_run(self) -> None:
-        """Call before a run whose progress comes through :meth:`update`."""
+        """Call before a run whose progress comes through :meth:`update` or :meth:`count`."""
         self._run_started = time.perf_counter()
 
     def update(self, name: str, done: float, total: float) -> None:
         """``done`` of ``total`` units of the run are finished; ``name`` is the step at work."""
-        name = phase(name)
+        self.count(phase(name), done, total)
+
+    def count(self, name: str, done: float, total: float) -> None:
+        """As :meth:`update`, for work that is no step of a program."""
         if name != self._name:
             self._begin(name, total=total)
         if self._task is not None:

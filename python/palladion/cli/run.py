@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,12 +16,12 @@ from palladion.cli.common import (
     peak_memory,
     phases,
     print_json,
-    print_rows,
     program_option,
     size,
     threads_option,
 )
 from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
 
 
 @click.command()
@@ -43,5 +45,18 @@ def run(program: palladion.Program, keys: Path, query: Path, output: Path, as_js
         extra = {"ciphertext_bytes": len(data), "peak_memory_bytes": peak_memory()}
         print_json({**report, **extra, "output": str(output)})
         return
-    print_rows({name: f"{taken:.2f} s" for name, taken in phases(report["steps"]).items()})
+    print_table(by_layer(report["steps"]))
     click.echo(f"{output}: {size(len(data))}, in {report['seconds']:.2f} s")
+
+
+def by_layer(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Seconds of each phase of the loop, one line per layer and one for all."""
+    taken = phases(steps)
+    names = list(dict.fromkeys(name.rpartition(": ")[2] for name in taken))
+    layers = list(dict.fromkeys(name.rpartition(": ")[0] for name in taken))
+    rows = [{name: taken.get(f"{layer}: {name}", 0.0) for name in names} for layer in layers]
+    rows.append({name: sum(row[name] for row in rows) for name in names})
+    return [
+        {"layer": layer, **{name: f"{seconds:.2f}" for name, seconds in row.items()}}
+        for layer, row in zip([*layers, "all, in seconds"], rows, strict=True)
+    ]

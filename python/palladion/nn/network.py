@@ -49,6 +49,29 @@ class Input:
         channels, height, width = self.shape
         return channels * height * width
 
+    def integers(self, real: npt.NDArray[np.floating[Any]]) -> Ints:
+        """Real numbers of shape (images, ...) as rows of integers.
+
+        Raises
+        ------
+        NetworkError
+            If they have another size, or are not finite.
+        """
+        rows = real.reshape(len(real), -1)
+        if rows.shape[1] != self.values:
+            given, expected = (" x ".join(map(str, s)) for s in (real.shape[1:], self.shape))
+            raise NetworkError(f"inputs of shape {given}, expected {expected}")
+        if not np.isfinite(rows).all():
+            raise NetworkError("inputs with NaN or infinite numbers, expected finite ones")
+        rounded = np.rint(rows.astype(np.float64) / self.scale)
+        found: Ints = np.clip(rounded, self.min, self.max).astype(np.int64)
+        return found
+
+    def normalisation(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Mean and deviation of every channel."""
+        channels = self.shape[0]
+        return self.mean or (0.0,) * channels, self.std or (1.0,) * channels
+
 
 @dataclass(frozen=True)
 class Lut:
@@ -162,6 +185,21 @@ class IntNetwork:
             found = f"{images.min()} to {images.max()}"
             raise NetworkError(f"images with values {found}, expected {low} to {high}")
         return images.astype(np.int16).tobytes()
+
+    def check(self) -> None:
+        """Check that every part fits the others.
+
+        Raises
+        ------
+        NetworkError
+            If one does not; it is named.
+        """
+        _ = self._core
+
+    @property
+    def shapes(self) -> list[tuple[int, int, int]]:
+        """Shape of each layer's output: channels, height, width."""
+        return [(c, h, w) for c, h, w in self._core.shapes()]
 
     @cached_property
     def _core(self) -> _native.IntNetwork:

@@ -2,7 +2,7 @@
 
 Concept: ``plan`` cuts the graph into linear groups with one function each; ``quantise`` goes
 through the groups in order on calibration data and chooses units, integers, bounds and tables;
-``document`` writes them in the format of docs/int-network.md.
+``document`` makes the layers of docs/int-network.md of them.
 """
 
 from palladion.nn.quantisation.quantise import Quantised, quantise

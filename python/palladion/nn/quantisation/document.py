@@ -1,67 +1,49 @@
-"""The file of an integer network, as docs/int-network.md has it."""
+"""From linear groups in integers to the layers of an integer network."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from dataclasses import replace
 
 import numpy as np
 
+from palladion.nn import graph, network
 from palladion.nn.expression import Grid
-from palladion.nn.graph import Array, Conv, Dense, Input, Window
-from palladion.nn.quantisation.form import Linear, Term
+from palladion.nn.graph import Array
+from palladion.nn.linear import Conv, Dense, Ints, Linear, Window
+from palladion.nn.network import Lut, Term
+from palladion.nn.quantisation import form
 
-FORMAT: Final = "palladion-int-network/2"
 
-
-def network(name: str, given: Input, grid: Grid, layers: list[dict[str, Any]]) -> dict[str, Any]:
-    """The whole file."""
-    entry: dict[str, Any] = {
-        "shape": list(given.shape),
-        "min": grid.lo,
-        "max": grid.hi,
-        "scale": grid.scale,
-    }
+def input_of(given: graph.Input, grid: Grid) -> network.Input:
+    """The input, with the model's own normalisation as its mean and deviation."""
+    found = network.Input(given.shape, int(grid.lo), int(grid.hi), float(grid.scale))
     if np.any(given.mean != 0) or np.any(given.std != 1):
-        entry |= {"mean": given.mean.tolist(), "std": given.std.tolist()}
-    return {"format": FORMAT, "name": name, "input": entry, "layers": layers}
+        mean, std = tuple(given.mean.tolist()), tuple(given.std.tolist())
+        found = replace(found, mean=mean, std=std)
+    return found
 
 
-def term(found: Term, map_: Linear) -> dict[str, Any]:
+def term(found: form.Term, map_: form.Linear) -> Term:
     """One term with integer weights."""
-    return {"source": found.source, "linear": linear(map_, found.channels)}
+    return Term(found.source, linear(map_))
 
 
-def linear(map_: Linear, channels: int) -> dict[str, Any]:
-    """One linear map of a source with so many channels."""
-    if isinstance(map_, Dense):
-        outputs, inputs = map_.weights.shape
-        weights = whole(map_.weights)
-        return {"dense": {"inputs": inputs, "outputs": outputs, "weights": weights}}
-    sliding = {
-        "kernel": list(map_.geometry.kernel),
-        "stride": list(map_.geometry.stride),
-        "dilation": list(map_.geometry.dilation),
-        "pads": list(map_.geometry.pads),
-    }
-    if isinstance(map_, Window):
-        placed = {"first": map_.first, "channels": map_.shape[0]}
-        return {"window": {**sliding, "weights": whole(map_.taps), **placed}}
-    assert isinstance(map_, Conv), "the three maps"
-    sizes = {"kernels": len(map_.weights), "channels": channels, "groups": map_.groups}
-    return {"conv": {**sizes, **sliding, "weights": whole(map_.weights)}}
+def linear(map_: form.Linear) -> Linear:
+    """One linear map."""
+    if isinstance(map_, graph.Dense):
+        return Dense(whole(map_.weights))
+    stride, pads, dilation = map_.geometry.stride, map_.geometry.pads, map_.geometry.dilation
+    if isinstance(map_, graph.Window):
+        return Window(whole(map_.taps), map_.shape[0], map_.first, stride, pads, dilation)
+    return Conv(whole(map_.weights), stride, pads, dilation, map_.groups)
 
 
-def layer(
-    name: str, terms: list[dict[str, Any]], bias: Array, bound: int, table: Array | None
-) -> dict[str, Any]:
-    """One layer without its scale; ``table`` has ``2 * bound + 1`` values."""
-    entry = {"name": name, "terms": terms, "bias": whole(bias), "bound": bound}
-    if table is not None:
-        starts = np.flatnonzero(np.diff(table, prepend=table[0] - 1))
-        entry["lut"] = {"starts": whole(starts - bound), "values": whole(table[starts])}
-    return entry
+def table(values: Array | None) -> Lut | None:
+    """The table of ``2 * bound + 1`` values, if there is one."""
+    return None if values is None else Lut.from_values(whole(values))
 
 
-def whole(values: Array) -> list[int]:
-    """Integers in order, flat."""
-    return [int(v) for v in values.ravel()]
+def whole(values: Array) -> Ints:
+    """As integers, which they are already."""
+    found: Ints = np.rint(values).astype(np.int64)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,7 +86,9 @@ class Planner:
             self.visit(index)
         last = len(self.graph.nodes) - 1
         self.layers.append(Planned(self.graph.nodes[last].name, self.form(last), None))
-        return self.layers
+        names = unique([layer.name for layer in self.layers])
+        pairs = zip(self.layers, names, strict=True)
+        return [replace(layer, name=name) for layer, name in pairs]
 
     def visit(self, index: int) -> None:
         node = self.graph.nodes[index]
@@ -150,6 +152,19 @@ class Planner:
     def emit(self, name: str, form: Form, function: Expression) -> int:
         self.layers.append(Planned(name, form, function))
         return len(self.layers)
+
+
+def unique(names: list[str]) -> list[str]:
+    """Names of which each is used once: a later one of the same name gets a number."""
+    found: list[str] = []
+    taken = set(names)
+    for place, name in enumerate(names):
+        word, count = name or f"layer{place + 1}", 1
+        while word in found or (word != name and word in taken):
+            count += 1
+            word = f"{name or 'layer'}.{count}"
+        found.append(word)
+    return found
 
 
 def nonnegative(function: Expression | None) -> bool:

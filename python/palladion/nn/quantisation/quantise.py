@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
 
 import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph, Window, check_inputs
+from palladion.nn.network import IntNetwork, Layer
 from palladion.nn.quantisation import document, scales, units
 from palladion.nn.quantisation.form import Form, Linear
 from palladion.nn.quantisation.plan import Planned, plan
@@ -20,9 +20,9 @@ from palladion.nn.quantisation.settings import Settings
 
 @dataclass(frozen=True)
 class Quantised:
-    """The integer network, as the object of its file, and what became of each layer."""
+    """The integer network, and what became of each layer."""
 
-    network: dict[str, Any]
+    network: IntNetwork
     layers: tuple[LayerReport, ...]
 
 
@@ -60,7 +60,9 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
         values[index + 1] = found
         for source in [s for s in values if last_use.get(s, -1) == index]:
             del values[source]
-    return Quantised(document.network(graph.name, given, grid, entries), tuple(reports))
+    network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries))
+    network.check()
+    return Quantised(network, tuple(reports))
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
@@ -79,8 +81,8 @@ def to_integers(real: Array, grid: Grid) -> Array:
 
 def layer(
     planned: Planned, values: dict[int, Calibrated], settings: Settings
-) -> tuple[dict[str, Any], Calibrated, LayerReport]:
-    """Quantise one layer: its entry in the file, its values, its report."""
+) -> tuple[Layer, Calibrated, LayerReport]:
+    """Quantise one layer: the layer, its values, its report."""
     form = planned.form
     sources = {t.source: values[t.source] for t in form.terms}
     reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
@@ -92,7 +94,6 @@ def layer(
     accumulators = group.accumulators
     largest = int(np.abs(accumulators).max())
     bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
-    entry = [document.term(t, m) for t, m in zip(form.terms, group.maps, strict=True)]
     real = group.unit.value * np.clip(accumulators, -bound, bound)
     if planned.function is None:
         table, outputs, scale, wanted = None, accumulators, group.unit.value, reference
@@ -115,8 +116,10 @@ def layer(
         beyond=float(np.mean(np.abs(accumulators) > bound)),
         error=float(np.mean(np.square(outputs * scale - wanted, dtype=np.float64))) / signal,
     )
-    found = document.layer(planned.name, entry, group.bias, bound, table)
-    return {**found, "scale": scale}, Calibrated(outputs, wanted, scale), report
+    terms = tuple(document.term(t, m) for t, m in zip(form.terms, group.maps, strict=True))
+    bias, lut = document.whole(group.bias), document.table(table)
+    found = Layer(planned.name, terms, bias, bound, lut, float(scale))
+    return found, Calibrated(outputs, wanted, scale), report
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,76 @@
+"""``palladion compile``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import palladion
+from palladion import IntNetwork, files
+from palladion.cli.calibrate import calibrate, calibration_options
+from palladion.cli.common import (
+    FILE,
+    batch_option,
+    json_option,
+    print_json,
+    print_rows,
+    size,
+    threads_option,
+)
+from palladion.cli.progress import Steps
+from palladion.errors import UsageError
+
+
+@click.command(name="compile")
+@click.argument("network", type=FILE)
+@batch_option
+@click.option("--output", type=FILE, required=True, help="Where to write the program.")
+@click.option(
+    "--save-network",
+    type=FILE,
+    help="For an ONNX model: where to write its integer network, for encrypt.",
+)
+@calibration_options
+@threads_option
+@json_option
+def compile_(
+    network: Path,
+    batch: int,
+    output: Path,
+    save_network: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Compile an integer network, or an ONNX model, to a program over ciphertexts.
+
+    A model is quantised first, as quantize does it: that takes --data, and the options after it.
+    """
+    is_model = network.suffix.lower() == ".onnx"
+    if save_network is not None and not is_model:
+        raise UsageError(f"--save-network: {network} is an integer network already")
+    with Steps(quiet=as_json) as steps:
+        if is_model:
+            with steps.step("quantise"):
+                given = calibrate(network, **options)[1].network
+        else:
+            given = IntNetwork.load(network)
+        with steps.step("compile"):
+            program = palladion.compile(given.to_json(), batch)
+        data = program.to_bytes()
+        if save_network is not None:
+            files.write(save_network, given.to_json().encode())
+        files.write(output, data)
+    report = program.report()
+    if as_json:
+        print_json({**report, "program_bytes": len(data), "output": str(output)})
+        return
+    print_rows(
+        {
+            f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
+            "images": f"{batch} in {report['ciphertexts']} ciphertexts",
+            "security": f"{report['security_bits']} bits",
+            "predicted": f"{report['predicted_seconds']:.0f} s on one thread",
+        }
+    )

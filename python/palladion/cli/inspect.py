@@ -1,0 +1,149 @@
+"""``palladion inspect``: what a run will cost, before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+import palladion
+from palladion import IntNetwork, files
+from palladion.cli.common import (
+    FILE,
+    batch_option,
+    json_option,
+    phase,
+    print_json,
+    print_rows,
+    size,
+    threads_option,
+    times,
+)
+from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
+from palladion.errors import DataError
+
+Report = dict[str, Any]
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--network",
+    "beside",
+    type=FILE,
+    help="For a program: the network it was compiled from; gives shapes and bounds.",
+)
+@batch_option
+@threads_option
+@json_option
+def inspect(file: Path, beside: Path | None, batch: int, as_json: bool) -> None:
+    """Say what a program, or an integer network once compiled, will cost; nothing is run.
+
+    --batch is for a network; a program has its own.
+    """
+    data = files.read(file)
+    with Steps(quiet=as_json) as steps:
+        if data.lstrip()[:1] == b"{":
+            beside = file
+            with steps.step("compile"):
+                program = palladion.compile(IntNetwork.load(file).to_json(), batch)
+        else:
+            program = palladion.Program.from_bytes(data)
+    network = None if beside is None else IntNetwork.load(beside)
+    report = program.report()
+    report["layers"] = layers_of(report, network)
+    report["phases"] = phases_of(report)
+    if as_json:
+        print_json(report)
+    else:
+        show(report)
+
+
+def layers_of(report: Report, network: IntNetwork | None) -> list[dict[str, Any]]:
+    """One entry per layer, in the order of the program."""
+    found: dict[str, dict[str, Any]] = {}
+    for step in report["steps"]:
+        entry = found.setdefault(
+            step["layer"],
+            {
+                "name": step["layer"],
+                "shape": None,
+                "bound": None,
+                "table_entries": None,
+                "packings": 0,
+                "products": 0,
+                "predicted_seconds": 0.0,
+            },
+        )
+        entry["table_entries"] = step.get("entries", entry["table_entries"])
+        entry["packings"] += step["operation"] == "pack"
+        entry["products"] += step.get("products", 0)
+        entry["predicted_seconds"] += step["predicted_seconds"]
+    if network is None:
+        return list(found.values())
+    if list(found) != [layer.name for layer in network.layers]:
+        raise DataError(
+            f"the program of {report['network']} has {len(found)} layers, the network "
+            f"{network.name} has {len(network.layers)} or other names: it was compiled from another"
+        )
+    for layer, shape in zip(network.layers, network.shapes, strict=True):
+        found[layer.name] |= {"shape": list(shape), "bound": layer.bound}
+    return list(found.values())
+
+
+def phases_of(report: Report) -> dict[str, float]:
+    """Predicted seconds of each phase of the loop, over all layers."""
+    seconds: dict[str, float] = {}
+    for step in report["steps"]:
+        name = phase(step["name"]).rpartition(": ")[2]
+        seconds[name] = seconds.get(name, 0.0) + step["predicted_seconds"]
+    return seconds
+
+
+def show(report: Report) -> None:
+    count = report["ciphertexts"]
+    click.echo(f"{report['network']}, {report['batch']} images of {times(report['input_shape'])}")
+    print_rows(
+        {
+            "security": f"{report['security_bits']} bits, N = {1 << report['log_n']}, log2(QP) = "
+            f"{report['log_qp']:.0f}, t = {report['plaintext_modulus']}",
+            "moduli": f"{report['limbs']} limbs, {report['special_limbs']} special ones, "
+            f"{report['digit_limbs']} limbs per digit",
+            "LWE samples": f"dimension {report['lwe_dimension']}, rounding noise of deviation "
+            f"{report['rounding_sigma']:.1f}",
+            "noise margin": f"{report['predicted_margin_bits']:.1f} bits",
+            "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
+            "evaluation keys": size(report["predicted_evaluation_key_bytes"]),
+        }
+    )
+    click.echo()
+    rows = [row_of(layer) for layer in report["layers"]]
+    total = {name: sum(layer[name] for layer in report["layers"]) for name in SUMMED}
+    rows.append(
+        row_of({"name": "all", "shape": None, "bound": None, "table_entries": None, **total})
+    )
+    known = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    print_table([{name: row[name] for name in known} for row in rows])
+    click.echo("\npredicted seconds on one thread")
+    phases = {**report["phases"], "in all": report["predicted_seconds"]}
+    print_rows({name: f"{taken:9.1f}" for name, taken in phases.items()})
+
+
+SUMMED = ("packings", "products", "predicted_seconds")
+
+
+def row_of(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """A layer as a line of the table."""
+    shape = layer["shape"]
+    return {
+        "layer": layer["name"],
+        "shape": None if shape is None else times(shape),
+        "bound": layer["bound"],
+        "table": layer["table_entries"],
+        "packings": layer["packings"],
+        "products": layer["products"],
+        "seconds": round(layer["predicted_seconds"], 2),
+    }

@@ -1,0 +1,167 @@
+"""Any network through the command: compile, inspect, and the client's and server's halves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import palladion
+import pytest
+from palladion import ImageError, IntNetwork
+from palladion.cli.images import load_inputs
+from palladion.cli.inspect import layers_of
+from palladion.cli.table import short
+from palladion.errors import DataError
+from palladion.image import load_picture
+from palladion.nn.network import Conv, Dense, Input, Layer, Term
+from palladion.nn.quantise import relu_table
+from PIL import Image
+
+from tests.conftest import Command, refused
+from tests.models import floats, model, node
+
+
+def colours(rng: np.random.Generator) -> IntNetwork:
+    """A network of two layers on colour pictures of 6 x 5."""
+    conv = Conv(rng.integers(-3, 4, (4, 3, 3, 3)), pads=(1, 1, 1, 1))
+    last = Dense(rng.integers(-3, 4, (3, 120)))
+    mean, std = (0.4, 0.5, 0.6), (0.5, 0.5, 0.25)
+    layers = (
+        Layer("conv", (Term(0, conv),), rng.integers(-9, 10, 4), 500, relu_table(500, 0.03, 15), 1),
+        Layer("last", (Term(1, last),), rng.integers(-9, 10, 3), 900, None, 1.0),
+    )
+    return IntNetwork("colours", Input((3, 6, 5), -15, 15, 1 / 8, mean, std), layers)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("network") / "colours.json"
+    path.write_text(colours(np.random.default_rng(5)).to_json())
+    return path
+
+
+@pytest.fixture(scope="module")
+def program(command: Command, network: Path) -> Path:
+    path = network.with_name("program")
+    made = command("compile", network, "--batch", 2, "--output", path, "--json")
+    assert made.returncode == 0, made.stderr
+    found = json.loads(made.stdout)
+    assert (found["batch"], found["input_shape"]) == (2, [3, 6, 5])
+    assert found["program_bytes"] == path.stat().st_size
+    return path
+
+
+def test_a_network_of_ones_own_runs_through_files(
+    command: Command, network: Path, program: Path, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    keys, query, answer = tmp_path / "keys", tmp_path / "query", tmp_path / "answer"
+    assert command("keygen", "--program", program, "--output", keys).returncode == 0
+    pixels = rng.integers(0, 256, (6, 5, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "picture.png")
+    np.save(tmp_path / "real.npy", rng.normal(size=(3, 6, 5)))
+    given = (tmp_path / "picture.png", tmp_path / "real.npy")
+    client = ["--program", program, "--secret", keys / "secret.key"]
+    sent = command("encrypt", *client, "--network", network, "--output", query, *given, "--json")
+    assert json.loads(sent.stdout)["images"] == 2, sent.stderr
+    server = ["--program", program, "--keys", keys / "evaluation.key"]
+    ran = command("run", *server, "--output", answer, query)
+    assert [line.split()[0] for line in ran.stdout.splitlines()[:4]] == [
+        "layer", "conv", "last", "all,"
+    ]  # fmt: skip
+    found = json.loads(command("decrypt", *client, answer, "--json").stdout)
+    exact = IntNetwork.load(network)
+    wanted = exact.evaluate(load_inputs(exact, given))
+    assert wanted.logits.shape == (2, 3)
+    # Noise of deviation 10.7 moves an activation by a step or so, times weights of up to 3.
+    assert np.abs(np.array(found["logits"]) - wanted.logits).max() < 300
+
+
+def test_the_network_of_another_program_is_refused(
+    command: Command, program: Path, picture: Path, tmp_path: Path
+) -> None:
+    line = ["encrypt", "--program", program, "--secret", program, "--output", tmp_path / "q"]
+    refused(command(*line, picture), "colours, images of 3x6x5", "mnist, images of 1x28x28")
+    both = ["keygen", "--program", program, "--batch", 2, "--output", tmp_path]
+    refused(command(*both), "--program", "--batch")
+
+
+def test_inspect_says_what_a_run_costs(command: Command, network: Path, program: Path) -> None:
+    found = json.loads(command("inspect", network, "--batch", 2, "--json").stdout)
+    assert found["security_bits"] == 128
+    assert [layer["name"] for layer in found["layers"]] == ["conv", "last"]
+    first, last = found["layers"]
+    assert (first["shape"], first["bound"], first["packings"]) == ([4, 6, 5], 500, 1)
+    assert first["table_entries"] > 1000
+    assert (last["bound"], last["table_entries"], last["packings"]) == (900, None, 0)
+    for parts in (found["layers"], found["steps"]):
+        total = sum(part["predicted_seconds"] for part in parts)
+        assert total == pytest.approx(found["predicted_seconds"])
+    assert sum(found["phases"].values()) == pytest.approx(found["predicted_seconds"])
+    alone = json.loads(command("inspect", program, "--json").stdout)
+    assert [layer["bound"] for layer in alone["layers"]] == [None, None]
+    assert alone["predicted_seconds"] == found["predicted_seconds"]
+    shown = command("inspect", program, "--network", network)
+    assert "4x6x5" in shown.stdout
+    assert "128 bits" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_inspect_refuses_the_network_of_another_program(network: Path, program: Path) -> None:
+    report = palladion.Program.from_bytes(program.read_bytes()).report()
+    with pytest.raises(DataError, match="colours has 2 layers, the network mnist has 3"):
+        layers_of(report, palladion.mnist_network())
+
+
+def test_a_model_is_quantised_first(
+    command: Command, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    tensors = {"w": floats(rng, 4, 2, 3, 3), "v": floats(rng, 3, 36)}
+    nodes = [
+        node("Conv", ["x", "w"], "a"), node("Relu", ["a"], "b"),
+        node("Flatten", ["b"], "c"), node("Gemm", ["c", "v"], "y", transB=1),
+    ]  # fmt: skip
+    path, output, saved = (tmp_path / name for name in ("m.onnx", "program", "net.json"))
+    onnx.save(model(["N", 2, 5, 5], nodes, tensors), str(path))
+    np.save(tmp_path / "x.npy", floats(rng, 32, 2, 5, 5))
+    refused(command("compile", path, "--output", output), "m.onnx", "--data")
+    line = ["compile", path, "--data", tmp_path / "x.npy", "--output", output]
+    assert command(*line, "--save-network", saved).returncode == 0
+    found = palladion.Program.from_bytes(output.read_bytes()).report()
+    assert found["network"] == IntNetwork.load(saved).name
+    refused(command("compile", saved, "--output", output, "--save-network", saved), "already")
+
+
+def test_arrays_are_real_numbers_or_pixels(tmp_path: Path, rng: np.random.Generator) -> None:
+    network, path = colours(rng), tmp_path / "x.npy"
+    pixels = rng.integers(0, 256, (2, 3, 6, 5), dtype=np.uint8)
+    np.save(path, pixels)
+    assert (load_inputs(network, (path,)) == network.inputs(pixels)).all()
+    mean, std = (np.array(part)[:, None, None] for part in network.input.normalisation())
+    np.save(path, ((pixels / 255 - mean) / std)[0])
+    assert (load_inputs(network, (path,)) == network.inputs(pixels[:1])).all()
+    for shape in ((3, 5, 6), (0, 3, 6, 5), (6, 5)):
+        np.save(path, np.zeros(shape))
+        with pytest.raises(DataError, match="expected 3 x 6 x 5 or N x 3 x 6 x 5"):
+            load_inputs(network, (path,))
+
+
+def test_pictures_are_resized_to_the_network(tmp_path: Path) -> None:
+    path = tmp_path / "halves.png"
+    image = Image.new("RGB", (40, 30), (250, 0, 0))
+    image.paste((0, 0, 250), (20, 0, 40, 30))
+    image.save(path)
+    found = load_picture(path, (3, 6, 8))
+    assert found[:, 3, 0].tolist() == [250, 0, 0]
+    assert found[:, 3, 7].tolist() == [0, 0, 250]
+    grey = load_picture(path, (1, 6, 8))
+    assert grey.shape == (1, 6, 8)
+    assert grey[0, 0, 0] > grey[0, 0, 7] > 0
+    with pytest.raises(ImageError, match=r"4 channels of 6 x 8.*1 or 3.*\.npy"):
+        load_picture(path, (4, 6, 8))
+
+
+def test_long_names_keep_their_end() -> None:
+    assert short("/layer3/layer3.2/conv2/Conv", 18) == "/layer..conv2/Conv"
+    assert short("conv1", 18) == "conv1"
