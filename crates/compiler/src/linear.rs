@@ -106,16 +106,23 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
         let key = (tensor.ring.len(), steps, images);
         groups.entry(key).or_default().push(operand);
     }
-    groups.into_values().collect()
+    let mut groups: Vec<Vec<&Operand<'a>>> = groups.into_values().collect();
+    // Windows may leave channels out: where others have the biases, that is one step.
+    groups.sort_by_key(|group| {
+        let windows = |o: &&Operand<'a>| matches!(o.linear, Linear::Window(_));
+        group.iter().all(windows)
+    });
+    groups
 }
 
-/// The accumulators of a layer's terms, which [`groups`] put together; with the layer's bias if they are its first.
+/// The accumulators of a layer's terms, which [`groups`] put together. Those that are not yet `given`, by image and
+/// output, come with the bias, and are then.
 pub(crate) fn accumulate(
     b: &mut Builder<'_>,
     layer: &Layer,
     shape: Shape,
     operands: &[&Operand<'_>],
-    with_bias: bool,
+    given: &mut [bool],
 ) -> Result<Vec<Outputs>> {
     let windows: Vec<Sliding> = operands
         .iter()
@@ -130,13 +137,13 @@ pub(crate) fn accumulate(
         output: [shape[1], shape[2]],
     };
     let tensor = operands[0].tensor;
-    let writer = Writer {
+    let mut writer = Writer {
         layer,
         shape,
         operands,
         windows: &windows,
         shared: shared(operands),
-        with_bias,
+        given,
     };
     let bundles = writer.bundles(&group);
     let mut outputs = Vec::new();
@@ -148,6 +155,47 @@ pub(crate) fn accumulate(
         }
     }
     Ok(outputs)
+}
+
+/// The outputs that no term gives, because windows leave channels out or lie in the padding: the bias alone, where it
+/// is not the 0 that an empty sum is, and in the last layer everywhere.
+pub(crate) fn only_bias(
+    b: &mut Builder<'_>,
+    layer: &Layer,
+    shape: Shape,
+    tensor: &Tensor,
+    given: &[bool],
+) -> Result<Option<Vec<Outputs>>> {
+    let outputs: usize = shape.iter().product();
+    let bias = |row: &Row| layer.bias[row.output / (shape[1] * shape[2])];
+    let missing: Vec<Row> = (0..given.len())
+        .filter(|&index| !given[index])
+        .map(|index| Row {
+            image: index / outputs,
+            output: index % outputs,
+        })
+        .filter(|row| layer.lut.is_none() || bias(row) != 0)
+        .collect();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let nothing = Term {
+        value: tensor.tiles[0].value,
+        weights: b.constant("weight", vec![0]),
+        exponents: b.constant("exponents", vec![0]),
+    };
+    let zero = b.mul_coefficients(vec![nothing])?;
+    let found = missing.chunks(b.params().bfv().n()).map(|rows| {
+        let at: Vec<usize> = (0..rows.len()).collect();
+        let term = b.constant("bias", rows.iter().map(bias).collect());
+        let places = b.constant("places", at.iter().map(|&a| a as i64).collect());
+        Outputs {
+            value: b.add_coefficients(zero, term, places),
+            rows: rows.to_vec(),
+            at,
+        }
+    });
+    Ok(Some(found.collect()))
 }
 
 /// Windows of one output shape on their rasters.
@@ -232,7 +280,8 @@ struct Writer<'a> {
     windows: &'a [Sliding],
     /// Output channel of channel 0 if one kernel serves all channels of all terms.
     shared: Option<usize>,
-    with_bias: bool,
+    /// By image and output, whether it has an accumulator already.
+    given: &'a mut [bool],
 }
 
 fn shared(operands: &[&Operand<'_>]) -> Option<usize> {
@@ -287,7 +336,7 @@ impl Writer<'_> {
     }
 
     fn product(
-        &self,
+        &mut self,
         b: &mut Builder<'_>,
         images: &Range<usize>,
         left_out: &[bool],
@@ -331,17 +380,20 @@ impl Writer<'_> {
                     let place = [0, y * step[0], x * step[1]];
                     let position = tensor.raster.position(image - images.start, place)
                         + index * bundle.distance;
-                    rows.push(Row {
-                        image,
-                        output: (channel * height + y) * width + x,
+                    let output = (channel * height + y) * width + x;
+                    let outputs = self.shape.iter().product::<usize>();
+                    let given = &mut self.given[image * outputs + output];
+                    bias.push(match std::mem::replace(given, true) {
+                        false => self.layer.bias[channel],
+                        true => 0,
                     });
+                    rows.push(Row { image, output });
                     at.push(tensor.ring.coefficient(position));
-                    bias.push(self.layer.bias[channel]);
                 }
             }
         }
         let mut value = b.mul_coefficients(terms)?;
-        if self.with_bias && bias.iter().any(|&b| b != 0) {
+        if bias.iter().any(|&b| b != 0) {
             if bias.iter().all(|&b| b == bias[0]) {
                 bias.truncate(1);
             }

@@ -587,7 +587,7 @@ fn wrong_steps_are_named() {
         // Levels.
         (
             1,
-            (|p| ty(p, 1, |_, level, _| *level = 0), "the level", "0"),
+            (|p| ty(p, 1, |_, level, _| *level = 2), "the level", "2"),
         ),
         (
             5,
