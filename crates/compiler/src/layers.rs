@@ -178,7 +178,7 @@ impl Writer<'_, '_> {
             match (source(term.source), &term.linear) {
                 (Values::Coefficients(tensor), linear) => operands.push(Operand { linear, tensor }),
                 (&Values::Slots(value, layout), Linear::Dense(dense)) => {
-                    return Ok(vec![self.from_slots(layer, dense, value, layout)?]);
+                    return Ok(vec![self.dense_on_slots(layer, dense, value, layout)?]);
                 }
                 (Values::Slots(..), _) => unreachable!("only dense layers read slots"),
             }
@@ -208,7 +208,7 @@ impl Writer<'_, '_> {
     }
 
     /// A dense layer on slots: as many outputs a product as there are copies.
-    fn from_slots(
+    fn dense_on_slots(
         &mut self,
         layer: &Layer,
         dense: &network::Dense,

@@ -231,7 +231,7 @@ fn wrong_parameters_placements_and_keys_are_named() {
             "2",
         ),
         (
-            |p| drop(p.placement[0].pop()),
+            |p| p.placement[0].truncate(1),
             "the number of placed channels",
             "0",
         ),

@@ -128,9 +128,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         step(
             Op::Pack {
                 sources: vec![3],
-                values: (0..PIXELS)
-                    .map(|k| Packed(k, 0, k, vec![[0, k]]))
-                    .collect(),
+                values: (0..PIXELS).map(|k| Packed(k, 0, k, vec![[0, k]])).collect(),
                 start_level,
             },
             ciphertext(&packed, Form::Slots(PIXELS)),
@@ -174,7 +172,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             Op::Output {
                 value: value + 2,
                 rows,
-                at,
+                at: at.clone(),
             },
             coefficients(&results),
             "last",
