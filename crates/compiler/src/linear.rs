@@ -272,6 +272,14 @@ struct Bundle {
     distance: usize,
 }
 
+/// Outputs of one product, with the bias at each of their coefficients.
+#[derive(Default)]
+struct Sums {
+    rows: Vec<Row>,
+    at: Vec<usize>,
+    bias: BTreeMap<usize, i64>,
+}
+
 /// Writes the products of one group.
 struct Writer<'a> {
     layer: &'a Layer,
@@ -342,7 +350,7 @@ impl Writer<'_> {
         left_out: &[bool],
         places: &[[usize; 2]],
         bundle: &Bundle,
-    ) -> Result<Option<Outputs>> {
+    ) -> Result<Vec<Outputs>> {
         let tensor = self.operands[0].tensor;
         let mut terms = Vec::new();
         let mut left_out = left_out;
@@ -369,10 +377,10 @@ impl Writer<'_> {
             }
         }
         if terms.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let step = self.windows[0].stride;
-        let (mut rows, mut at, mut bias) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sums: Vec<Sums> = Vec::new();
         let [_, height, width] = self.shape;
         for image in images.clone() {
             for (index, &channel) in bundle.channels.iter().enumerate() {
@@ -383,25 +391,50 @@ impl Writer<'_> {
                     let output = (channel * height + y) * width + x;
                     let outputs = self.shape.iter().product::<usize>();
                     let given = &mut self.given[image * outputs + output];
-                    bias.push(match std::mem::replace(given, true) {
+                    let bias = match std::mem::replace(given, true) {
                         false => self.layer.bias[channel],
                         true => 0,
-                    });
-                    rows.push(Row { image, output });
-                    at.push(tensor.ring.coefficient(position));
+                    };
+                    let at = tensor.ring.coefficient(position);
+                    // Outputs beyond the end of a row are where the next row's are, and have the
+                    // same sum; but for the bias, if the next row is another channel's.
+                    let fits = |sums: &Sums| sums.bias.get(&at).is_none_or(|&b| b == bias);
+                    let sums = match sums.iter().position(fits) {
+                        Some(index) => &mut sums[index],
+                        None => {
+                            sums.push(Sums::default());
+                            sums.last_mut().expect("one was added")
+                        }
+                    };
+                    sums.bias.insert(at, bias);
+                    sums.rows.push(Row { image, output });
+                    sums.at.push(at);
                 }
             }
         }
-        let mut value = b.mul_coefficients(terms)?;
-        if bias.iter().any(|&b| b != 0) {
-            if bias.iter().all(|&b| b == bias[0]) {
-                bias.truncate(1);
+        let product = b.mul_coefficients(terms)?;
+        let outputs = sums.into_iter().map(|sums| {
+            let (at, mut bias): (Vec<i64>, Vec<i64>) = sums
+                .bias
+                .iter()
+                .map(|(&at, &bias)| (at as i64, bias))
+                .unzip();
+            let mut value = product;
+            if bias.iter().any(|&b| b != 0) {
+                if bias.iter().all(|&b| b == bias[0]) {
+                    bias.truncate(1);
+                }
+                let term = b.constant("bias", bias);
+                let places = b.constant("places", at);
+                value = b.add_coefficients(product, term, places);
             }
-            let term = b.constant("bias", bias);
-            let places = b.constant("places", at.iter().map(|&a| a as i64).collect());
-            value = b.add_coefficients(value, term, places);
-        }
-        Ok(Some(Outputs { value, rows, at }))
+            Outputs {
+                value,
+                rows: sums.rows,
+                at: sums.at,
+            }
+        });
+        Ok(outputs.collect())
     }
 
     /// Weights, by their index, and exponents of one term on one tile.

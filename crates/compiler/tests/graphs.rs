@@ -232,6 +232,9 @@ fn check(network: &IntNetwork, images: &[Vec<i64>]) -> BTreeMap<&'static str, us
         Ok(program) => program,
         Err(error) => panic!("{error}: {}", network.to_json()),
     };
+    if std::env::var_os("SHOW").is_some() {
+        println!("{}\n{program}\n{:?}", network.to_json(), program.steps);
+    }
     Clear::check(&program, network, images, &exact(network, images));
     let mut ops = BTreeMap::new();
     for step in &program.steps {

@@ -105,15 +105,15 @@ impl Noise {
     }
 }
 
-/// Runs a batch of images and holds every layer to the exact integers.
-fn check_loop(count: usize, seed: u64) -> Prepared {
+/// Runs a program for `batch` images on `count` of them and holds every layer to the exact integers.
+fn check_loop([count, batch]: [usize; 2], seed: u64) -> Prepared {
     let network = mnist();
     let exact = Evaluator::new(&network).unwrap();
-    let program = compile(&network, Options { batch: count }).unwrap();
+    let program = compile(&network, Options { batch }).unwrap();
     let prepared = Prepared::new(program).unwrap();
     let program = prepared.program();
     println!(
-        "batch {count}, seed {seed}: margin {:.1}",
+        "{count} images in a batch of {batch}, seed {seed}: margin {:.1}",
         program.prediction.margin_bits
     );
 
@@ -280,15 +280,15 @@ fn check_classes(network: &Evaluator, images: &[(Vec<i64>, usize)], logits: &[Ve
 #[test]
 fn two_digits_are_classified_and_every_layer_is_exact_but_for_the_rounding() {
     let _alone = alone();
-    let prepared = check_loop(2, 11);
+    let prepared = check_loop([2, 2], 11);
     let ops = prepared.program().steps.iter().map(|s| &s.op);
     assert_eq!(ops.filter(|op| matches!(op, Op::Table { .. })).count(), 2);
 }
 
 #[test]
-fn a_batch_of_32_goes_through_coefficients_and_is_as_exact() {
+fn a_batch_of_64_goes_through_coefficients_and_is_as_exact_half_full() {
     let _alone = alone();
-    let prepared = check_loop(32, 12);
+    let prepared = check_loop([32, 64], 12);
     let mut steps = prepared.program().steps.iter();
     assert!(steps.any(|s| matches!(s.op, Op::SlotsToCoefficients { .. })));
 }
