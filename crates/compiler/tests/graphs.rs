@@ -232,9 +232,6 @@ fn check(network: &IntNetwork, images: &[Vec<i64>]) -> BTreeMap<&'static str, us
         Ok(program) => program,
         Err(error) => panic!("{error}: {}", network.to_json()),
     };
-    if std::env::var_os("SHOW").is_some() {
-        println!("{}\n{program}\n{:?}", network.to_json(), program.steps);
-    }
     Clear::check(&program, network, images, &exact(network, images));
     let mut ops = BTreeMap::new();
     for step in &program.steps {
@@ -343,7 +340,7 @@ fn refit(network: &mut IntNetwork) {
 #[test]
 fn what_linear_layers_can_be_runs_as_it_evaluates() {
     type Change = fn(&mut IntNetwork);
-    let table: [(&str, Change); 9] = [
+    let table: [(&str, Change); 11] = [
         ("as it is", |_| {}),
         ("two terms alike", |n| {
             n.layers[0].terms = vec![n.layers[0].terms[0].clone(); 2]
@@ -362,7 +359,21 @@ fn what_linear_layers_can_be_runs_as_it_evaluates() {
         ("dilation", |n| {
             (first(n).dilation, first(n).pads) = ([3, 2], [1, 1, 0, 0])
         }),
-        // The second half of the channels comes from another term than the first.
+        // Outputs at the end of a row lie where those of the next row begin.
+        ("rows as long as their outputs", |n| {
+            let pads = [1, 1, 1, 2];
+            (first(n).kernel, first(n).stride, first(n).pads) = ([1, 1], [1, 2], pads);
+            first(n).weights.truncate(4);
+        }),
+        // The same of channels, whose biases differ.
+        ("channels as long as their outputs", |n| {
+            let mut all = windows(0, 2);
+            if let Linear::Window(window) = &mut all {
+                (window.stride, window.pads) = ([1, 1], [1; 4]);
+            }
+            n.layers[0].terms[0].linear = all;
+        }),
+        // Channels 0 and 1 come from another term than 2 and 3, and 4 from none.
         ("windows that share out the channels", |n| {
             n.layers[0].terms[0].linear = windows(0, 5);
             n.layers[0].terms.push(Term {

@@ -157,6 +157,9 @@ fn check_loop([count, batch]: [usize; 2], seed: u64) -> Prepared {
         let mut entered: Vec<Vec<Option<i64>>> = vec![vec![None; sums[0].len()]; count];
         for pack in steps_of(program, &described.name, "pack") {
             for (Packed(_, image, output, samples), phase) in check_packing(&client, &trail, pack) {
+                if *image >= count {
+                    continue;
+                }
                 assert_eq!(
                     samples.len(),
                     1,
