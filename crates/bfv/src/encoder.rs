@@ -82,8 +82,17 @@ impl Encoder {
     /// Galois element of the rotation of both rows left by `k`; negative `k` rotates right.
     pub fn rotation_element(&self, k: isize) -> usize {
         let (n, columns) = (self.slots(), self.slots() / 2);
-        let steps = k.rem_euclid(columns as isize) as usize;
-        (0..steps).fold(1, |g, _| g * GENERATOR % (2 * n))
+        let mut steps = k.rem_euclid(columns as isize) as usize;
+        // Squares: plans ask for millions of elements.
+        let (mut element, mut power) = (1, GENERATOR % (2 * n));
+        while steps > 0 {
+            if steps % 2 == 1 {
+                element = element * power % (2 * n);
+            }
+            power = power * power % (2 * n);
+            steps /= 2;
+        }
+        element
     }
 
     /// Galois element of the swap of the two rows.

@@ -33,19 +33,11 @@ pub enum Error {
     /// There is nothing to run on.
     #[error("a batch of 0 images, expected at least 1")]
     EmptyBatch,
-    /// The batch does not fit.
-    #[error(
-        "a batch of {batch} images needs {values} slots in layer {layer}, {slots} exist: use a batch of at most {most}"
-    )]
+    /// The batch is larger than a program may have.
+    #[error("a batch of {batch} images, expected at most {most}")]
     Batch {
         /// Images asked for.
         batch: usize,
-        /// Layer that has no room.
-        layer: String,
-        /// Slots needed, before images are brought to powers of two.
-        values: usize,
-        /// Slots there are.
-        slots: usize,
         /// Largest batch.
         most: usize,
     },

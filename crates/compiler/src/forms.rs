@@ -99,7 +99,7 @@ impl Forms {
     /// accumulators into a form.
     ///
     /// # Errors
-    /// [`Error::Layer`] and [`Error::Batch`] for what has no room.
+    /// [`Error::Layer`] for what has no room.
     pub(crate) fn choose(
         network: &IntNetwork,
         batch: usize,

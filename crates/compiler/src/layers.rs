@@ -104,25 +104,6 @@ impl Accumulators {
         }
     }
 
-    /// An accumulator without a sample is 0, and so must be its bias.
-    fn check(&self, layer: &Layer, shape: network::Shape) -> Result<()> {
-        let channel = |output: usize| output % self.outputs / (shape[1] * shape[2]);
-        let wrong = self.sums.iter().enumerate();
-        let wrong = wrong.map(|(output, sum)| (sum, layer.bias[channel(output)]));
-        match wrong
-            .into_iter()
-            .find(|(sum, bias)| sum.is_empty() && *bias != 0)
-        {
-            None => Ok(()),
-            Some((_, bias)) => Err(Error::Layer {
-                layer: layer.name.clone(),
-                what: "the bias of a channel that no term gives",
-                found: bias.to_string(),
-                expected: "0".into(),
-            }),
-        }
-    }
-
     fn slot(&self, slot: usize, row: Row) -> Slot<'_> {
         Slot {
             slot,
@@ -170,7 +151,6 @@ impl Writer<'_, '_> {
             for outputs in found.iter().flatten() {
                 sums.add(self.b, outputs);
             }
-            sums.check(layer, shapes[index])?;
             let made = self.table(index, &sums)?;
             values.push(made);
         }
@@ -199,7 +179,7 @@ impl Writer<'_, '_> {
             match (source(term.source), &term.linear) {
                 (Values::Coefficients(tensor), linear) => operands.push(Operand { linear, tensor }),
                 (&Values::Slots(value, layout), Linear::Dense(dense)) => {
-                    return Ok(vec![self.from_slots(layer, dense, value, layout)?]);
+                    return Ok(vec![self.dense_on_slots(layer, dense, value, layout)?]);
                 }
                 (Values::Slots(..), _) => unreachable!("only dense layers read slots"),
             }
@@ -213,27 +193,23 @@ impl Writer<'_, '_> {
                 expected: "1".into(),
             });
         }
-        // Windows may leave channels out, so another group has the bias if there is one.
-        let whole = |group: &Vec<&Operand<'_>>| {
-            let windows = group.iter().all(|o| matches!(o.linear, Linear::Window(_)));
-            !windows
-        };
-        let biased = groups.iter().position(whole).unwrap_or(0);
+        let mut given = vec![false; shape.iter().product::<usize>() * self.batch];
         let mut found = Vec::new();
-        for (index, group) in groups.iter().enumerate() {
-            found.push(linear::accumulate(
-                self.b,
-                layer,
-                shape,
-                group,
-                index == biased,
-            )?);
+        for group in &groups {
+            found.push(linear::accumulate(self.b, layer, shape, group, &mut given)?);
         }
+        found.extend(linear::only_bias(
+            self.b,
+            layer,
+            shape,
+            operands[0].tensor,
+            &given,
+        )?);
         Ok(found)
     }
 
     /// A dense layer on slots: as many outputs a product as there are copies.
-    fn from_slots(
+    fn dense_on_slots(
         &mut self,
         layer: &Layer,
         dense: &network::Dense,

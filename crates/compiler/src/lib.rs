@@ -36,6 +36,9 @@ impl Default for Options {
     }
 }
 
+/// Largest batch: every image has its own values in every layer, listed in the program.
+const MAX_BATCH: usize = 1 << 15;
+
 /// Compiles `network`.
 ///
 /// # Errors
@@ -44,6 +47,12 @@ pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
     network.check()?;
     if options.batch == 0 {
         return Err(Error::EmptyBatch);
+    }
+    if options.batch > MAX_BATCH {
+        return Err(Error::Batch {
+            batch: options.batch,
+            most: MAX_BATCH,
+        });
     }
     parameters::choose(network, options)
 }

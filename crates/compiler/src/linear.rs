@@ -106,16 +106,23 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
         let key = (tensor.ring.len(), steps, images);
         groups.entry(key).or_default().push(operand);
     }
-    groups.into_values().collect()
+    let mut groups: Vec<Vec<&Operand<'a>>> = groups.into_values().collect();
+    // Windows may leave channels out: where others have the biases, that is one step.
+    groups.sort_by_key(|group| {
+        let windows = |o: &&Operand<'a>| matches!(o.linear, Linear::Window(_));
+        group.iter().all(windows)
+    });
+    groups
 }
 
-/// The accumulators of a layer's terms, which [`groups`] put together; with the layer's bias if they are its first.
+/// The accumulators of a layer's terms, which [`groups`] put together. Those that are not yet `given`, by image and
+/// output, come with the bias, and are then.
 pub(crate) fn accumulate(
     b: &mut Builder<'_>,
     layer: &Layer,
     shape: Shape,
     operands: &[&Operand<'_>],
-    with_bias: bool,
+    given: &mut [bool],
 ) -> Result<Vec<Outputs>> {
     let windows: Vec<Sliding> = operands
         .iter()
@@ -130,13 +137,13 @@ pub(crate) fn accumulate(
         output: [shape[1], shape[2]],
     };
     let tensor = operands[0].tensor;
-    let writer = Writer {
+    let mut writer = Writer {
         layer,
         shape,
         operands,
         windows: &windows,
         shared: shared(operands),
-        with_bias,
+        given,
     };
     let bundles = writer.bundles(&group);
     let mut outputs = Vec::new();
@@ -148,6 +155,47 @@ pub(crate) fn accumulate(
         }
     }
     Ok(outputs)
+}
+
+/// The outputs that no term gives, because windows leave channels out or lie in the padding: the bias alone, where it
+/// is not the 0 that an empty sum is, and in the last layer everywhere.
+pub(crate) fn only_bias(
+    b: &mut Builder<'_>,
+    layer: &Layer,
+    shape: Shape,
+    tensor: &Tensor,
+    given: &[bool],
+) -> Result<Option<Vec<Outputs>>> {
+    let outputs: usize = shape.iter().product();
+    let bias = |row: &Row| layer.bias[row.output / (shape[1] * shape[2])];
+    let missing: Vec<Row> = (0..given.len())
+        .filter(|&index| !given[index])
+        .map(|index| Row {
+            image: index / outputs,
+            output: index % outputs,
+        })
+        .filter(|row| layer.lut.is_none() || bias(row) != 0)
+        .collect();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let nothing = Term {
+        value: tensor.tiles[0].value,
+        weights: b.constant("weight", vec![0]),
+        exponents: b.constant("exponents", vec![0]),
+    };
+    let zero = b.mul_coefficients(vec![nothing])?;
+    let found = missing.chunks(b.params().bfv().n()).map(|rows| {
+        let at: Vec<usize> = (0..rows.len()).collect();
+        let term = b.constant("bias", rows.iter().map(bias).collect());
+        let places = b.constant("places", at.iter().map(|&a| a as i64).collect());
+        Outputs {
+            value: b.add_coefficients(zero, term, places),
+            rows: rows.to_vec(),
+            at,
+        }
+    });
+    Ok(Some(found.collect()))
 }
 
 /// Windows of one output shape on their rasters.
@@ -224,6 +272,14 @@ struct Bundle {
     distance: usize,
 }
 
+/// Outputs of one product, with the bias at each of their coefficients.
+#[derive(Default)]
+struct Sums {
+    rows: Vec<Row>,
+    at: Vec<usize>,
+    bias: BTreeMap<usize, i64>,
+}
+
 /// Writes the products of one group.
 struct Writer<'a> {
     layer: &'a Layer,
@@ -232,7 +288,8 @@ struct Writer<'a> {
     windows: &'a [Sliding],
     /// Output channel of channel 0 if one kernel serves all channels of all terms.
     shared: Option<usize>,
-    with_bias: bool,
+    /// By image and output, whether it has an accumulator already.
+    given: &'a mut [bool],
 }
 
 fn shared(operands: &[&Operand<'_>]) -> Option<usize> {
@@ -287,13 +344,13 @@ impl Writer<'_> {
     }
 
     fn product(
-        &self,
+        &mut self,
         b: &mut Builder<'_>,
         images: &Range<usize>,
         left_out: &[bool],
         places: &[[usize; 2]],
         bundle: &Bundle,
-    ) -> Result<Option<Outputs>> {
+    ) -> Result<Vec<Outputs>> {
         let tensor = self.operands[0].tensor;
         let mut terms = Vec::new();
         let mut left_out = left_out;
@@ -320,10 +377,10 @@ impl Writer<'_> {
             }
         }
         if terms.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let step = self.windows[0].stride;
-        let (mut rows, mut at, mut bias) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sums: Vec<Sums> = Vec::new();
         let [_, height, width] = self.shape;
         for image in images.clone() {
             for (index, &channel) in bundle.channels.iter().enumerate() {
@@ -331,25 +388,53 @@ impl Writer<'_> {
                     let place = [0, y * step[0], x * step[1]];
                     let position = tensor.raster.position(image - images.start, place)
                         + index * bundle.distance;
-                    rows.push(Row {
-                        image,
-                        output: (channel * height + y) * width + x,
-                    });
-                    at.push(tensor.ring.coefficient(position));
-                    bias.push(self.layer.bias[channel]);
+                    let output = (channel * height + y) * width + x;
+                    let outputs = self.shape.iter().product::<usize>();
+                    let given = &mut self.given[image * outputs + output];
+                    let bias = match std::mem::replace(given, true) {
+                        false => self.layer.bias[channel],
+                        true => 0,
+                    };
+                    let at = tensor.ring.coefficient(position);
+                    // Outputs beyond the end of a row are where the next row's are, and have the
+                    // same sum; but for the bias, if the next row is another channel's.
+                    let fits = |sums: &Sums| sums.bias.get(&at).is_none_or(|&b| b == bias);
+                    let sums = match sums.iter().position(fits) {
+                        Some(index) => &mut sums[index],
+                        None => {
+                            sums.push(Sums::default());
+                            sums.last_mut().expect("one was added")
+                        }
+                    };
+                    sums.bias.insert(at, bias);
+                    sums.rows.push(Row { image, output });
+                    sums.at.push(at);
                 }
             }
         }
-        let mut value = b.mul_coefficients(terms)?;
-        if self.with_bias && bias.iter().any(|&b| b != 0) {
-            if bias.iter().all(|&b| b == bias[0]) {
-                bias.truncate(1);
+        let product = b.mul_coefficients(terms)?;
+        let outputs = sums.into_iter().map(|sums| {
+            let (at, mut bias): (Vec<i64>, Vec<i64>) = sums
+                .bias
+                .iter()
+                .map(|(&at, &bias)| (at as i64, bias))
+                .unzip();
+            let mut value = product;
+            if bias.iter().any(|&b| b != 0) {
+                if bias.iter().all(|&b| b == bias[0]) {
+                    bias.truncate(1);
+                }
+                let term = b.constant("bias", bias);
+                let places = b.constant("places", at);
+                value = b.add_coefficients(product, term, places);
             }
-            let term = b.constant("bias", bias);
-            let places = b.constant("places", at.iter().map(|&a| a as i64).collect());
-            value = b.add_coefficients(value, term, places);
-        }
-        Ok(Some(Outputs { value, rows, at }))
+            Outputs {
+                value,
+                rows: sums.rows,
+                at: sums.at,
+            }
+        });
+        Ok(outputs.collect())
     }
 
     /// Weights, by their index, and exponents of one term on one tile.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use compiler::{Error, Options, compile};
-use network::{Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Term, Window};
+use network::{Conv, Dense, Input, IntNetwork, Layer, Linear, Lut, Term};
 use program::{Form, Op, Program, Type};
 use std::collections::BTreeSet;
 
@@ -112,7 +112,8 @@ fn compiled(network: &IntNetwork, batch: usize) -> Program {
     assert!(rlwe::Params::new(&spec).unwrap().is_secure());
     // Six deviations of the noise and a bit more are below what decryption bears, everywhere.
     assert!(program.prediction.margin_bits > 1.0);
-    assert_eq!(ops("table"), network.layers.len() - 1);
+    assert_eq!(ops("table"), ops("pack"));
+    check_packings(network, &program);
     assert_eq!((program.batch, program.classes), (batch, classes(network)));
     check_images(network, &program);
     assert_eq!(Program::from_json(&program.to_json()).unwrap(), program);
@@ -123,14 +124,24 @@ fn seconds(program: &Program) -> f64 {
     program.steps.iter().map(|s| s.seconds).sum()
 }
 
-/// Every image has its place, and every result is given once.
+/// Every channel of every image has its place, and every result is given once.
 fn check_images(network: &IntNetwork, program: &Program) {
-    let images: usize = program.placement.iter().map(Vec::len).sum();
-    assert_eq!(images, program.batch);
-    for starts in &program.placement {
-        assert!(starts.is_sorted());
-        assert!(starts.last().unwrap() + network.input.values() <= program.parameters.n);
+    let [channels, height, width] = network.input.shape;
+    let mut placed = BTreeSet::new();
+    for tiles in &program.placement {
+        let mut taken = BTreeSet::new();
+        for tile in tiles {
+            for c in tile.channels[0]..tile.channels[1] {
+                assert!(placed.insert((tile.image, c)));
+                for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+                    let [channel, row] = tile.pitch;
+                    let place = tile.start + (c - tile.channels[0]) * channel + y * row + x;
+                    assert!(place < program.parameters.n && taken.insert(place));
+                }
+            }
+        }
     }
+    assert_eq!(placed.len(), program.batch * channels);
     let mut given = BTreeSet::new();
     for step in &program.steps {
         if let Op::Output { rows, .. } = &step.op {
@@ -138,6 +149,22 @@ fn check_images(network: &IntNetwork, program: &Program) {
         }
     }
     assert_eq!(given.len(), program.batch * program.classes);
+}
+
+/// Every accumulator that enters a table is packed once.
+fn check_packings(network: &IntNetwork, program: &Program) {
+    let shapes = network.shapes().unwrap();
+    for (layer, shape) in network.layers.iter().zip(&shapes) {
+        let mut packed = BTreeSet::new();
+        for step in program.steps.iter().filter(|s| s.layer == layer.name) {
+            if let Op::Pack { values, .. } = &step.op {
+                assert!(values.iter().all(|v| packed.insert((v.1, v.2))));
+            }
+        }
+        let outputs: usize = shape.iter().product();
+        let expected = outputs * usize::from(layer.lut.is_some()) * program.batch;
+        assert_eq!(packed.len(), expected, "layer {}", layer.name);
+    }
 }
 
 fn values_packed(program: &Program) -> Vec<usize> {
@@ -158,7 +185,7 @@ fn values_packed(program: &Program) -> Vec<usize> {
 fn the_mnist_network_compiles_the_same_way_each_time() {
     let program = compiled(&mnist(), 1);
     assert_eq!(values_packed(&program), [256, 64]);
-    assert_eq!(program.placement, [[0]]);
+    assert_eq!(program.placement.iter().flatten().count(), 1);
     assert_eq!(program, compile(&mnist(), Options::default()).unwrap());
     // Four lines of parameters, and one for each constant, layer and step.
     let lines = program.to_string().lines().count();
@@ -178,148 +205,90 @@ fn batches_share_ciphertexts_up_to_all_slots() {
 }
 
 #[test]
-fn batches_that_do_not_fit_are_refused_before_anything_is_built() {
-    for batch in [129, 1 << 20, usize::MAX / 2, usize::MAX] {
+fn batches_beyond_the_slots_take_several_ciphertexts() {
+    let program = compiled(&mnist(), 160);
+    let packed = values_packed(&program);
+    assert!(packed.len() > 2, "{packed:?}");
+    // 160 images of 256 values are more than there are slots.
+    assert!(packed.iter().sum::<usize>() > 1 << 15);
+}
+
+#[test]
+fn batches_that_no_program_has_are_refused_before_anything_is_built() {
+    for batch in [32_769, 1 << 20, usize::MAX / 2, usize::MAX] {
         match compile(&mnist(), Options { batch }) {
-            Err(Error::Batch {
-                batch: found,
-                layer,
-                values,
-                slots,
-                most,
-            }) => {
-                let found = (found, layer.as_str(), slots, most);
-                assert_eq!(found, (batch, "conv", 1 << 15, 128));
-                assert_eq!(values, batch.saturating_mul(256));
+            Err(Error::Batch { batch: found, most }) => {
+                assert_eq!((found, most), (batch, 1 << 15));
             }
             other => panic!("{batch}: {:?}", other.map(|p| p.name)),
         }
     }
     let none = compile(&mnist(), Options { batch: 0 });
     assert!(matches!(none, Err(Error::EmptyBatch)));
-    // A hundred outputs are no power of two: two copies are needed, so half the slots.
-    let odd = network([1, 1, 4], vec![dense(4, 100), dense(100, 2)]);
-    match compile(&odd, Options { batch: 164 }) {
-        Err(Error::Batch { slots, most, .. }) => assert_eq!((slots, most), (1 << 14, 163)),
-        other => panic!("{:?}", other.map(|p| p.name)),
-    }
 }
 
 #[test]
 fn layers_that_cannot_be_done_are_named() {
-    let padded = network([1, 8, 8], vec![conv(1, 1, 1), dense(16, 2)]);
     let single = network([1, 8, 8], vec![dense(64, 2)]);
-    let large = vec![conv(8, 1, 0), dense(31 * 31, 2)];
-    let large = network([8, 64, 64], large);
-    let wide = network([1, 1, 2], vec![dense(2, 40_000), dense(40_000, 2)]);
-    for (network, about, value, wanted) in [
-        (
-            padded,
-            "the padding of the first convolution",
-            "1",
-            "0: pad the image instead",
-        ),
+    let input = network([1, 256, 256], vec![conv(1, 1, 0), dense(127 * 127, 2)]);
+    let mut wide = network([1, 100, 100], vec![conv(1, 1, 45), dense(189 * 189, 2)]);
+    if let Linear::Conv(conv) = &mut wide.layers[0].terms[0].linear {
+        (conv.kernel, conv.stride) = ([2, 2], [1, 1]);
+        conv.weights.truncate(4);
+    }
+    // One term reads the input, one a table: they meet nowhere under encryption.
+    let mut apart = network([1, 8, 8], vec![conv(1, 2, 0), dense(18, 3)]);
+    apart.layers[1].terms.push(Term {
+        source: 0.into(),
+        linear: dense(64, 3),
+    });
+    for (network, layer, about, value, wanted) in [
         (
             single,
+            "0",
             "the number of layers up to it",
             "1",
             "at least 2: a linear layer alone needs no table",
         ),
         (
-            large,
-            "the number of coefficients of one image and one kernel",
-            "61570",
-            "at most 32768",
+            input,
+            "0",
+            "the size of one channel of the input",
+            "65536",
+            "at most 32768 with the zeros around it",
         ),
         (
             wide,
-            "the number of outputs that enter a table",
-            "40000",
-            "at most 16384",
+            "0",
+            "the size of one channel that enters a table",
+            "35721",
+            "at most 32768",
+        ),
+        (
+            apart,
+            "1",
+            "the number of places at which terms of the last layer meet",
+            "2",
+            "1",
         ),
     ] {
-        match compile(&network, Options::default()) {
+        let error = compile(&network, Options::default());
+        let error = match error {
+            Err(Error::NoParameters { last }) => Err(*last),
+            other => other,
+        };
+        match error {
             Err(Error::Layer {
-                layer,
+                layer: at,
                 what,
                 found,
                 expected,
             }) => {
-                assert_eq!((layer.as_str(), what), ("0", about));
+                assert_eq!((at.as_str(), what), (layer, about));
                 assert_eq!((found.as_str(), expected.as_str()), (value, wanted));
             }
             other => panic!("{about}: {:?}", other.map(|p| p.name)),
         }
-    }
-}
-
-#[test]
-fn what_is_no_chain_is_named() {
-    type Change = fn(&mut IntNetwork);
-    fn first(network: &mut IntNetwork) -> &mut Conv {
-        match &mut network.layers[0].terms[0].linear {
-            Linear::Conv(conv) => conv,
-            _ => panic!("layer 0 is a convolution"),
-        }
-    }
-    let table: [(Change, &str); 7] = [
-        (
-            |n| n.input.min = -1,
-            "layer 0: the smallest input is -1, expected 0",
-        ),
-        (
-            |n| n.layers[0].terms = vec![n.layers[0].terms[0].clone(); 2],
-            "layer 0: the number of terms is 2, expected 1",
-        ),
-        (
-            |n| {
-                let window = Window {
-                    kernel: [1, 1],
-                    stride: [1, 1],
-                    dilation: [1, 1],
-                    pads: [0; 4],
-                    weights: vec![1],
-                    first: 0,
-                    channels: 2,
-                };
-                n.layers[1].terms[0].linear = Linear::Window(window);
-                n.layers[1].bias = vec![0; 2];
-            },
-            "layer 1: the kernel of a window is [1, 1], expected a convolution or a dense layer",
-        ),
-        (
-            |n| {
-                first(n).groups = 2;
-                first(n).weights.truncate(18);
-            },
-            "layer 0: the number of groups is 2, expected 1",
-        ),
-        (
-            |n| {
-                first(n).dilation = [3, 3];
-                first(n).stride = [1, 1];
-                first(n).pads = [1, 1, 0, 0];
-            },
-            "layer 0: the dilation is [3, 3], expected [1, 1]",
-        ),
-        (
-            |n| {
-                first(n).stride = [1, 2];
-                first(n).pads = [-1, 0, -2, 0];
-            },
-            "layer 0: the stride is [1, 2], expected one for both directions",
-        ),
-        (
-            |n| first(n).pads = [0, 1, 0, -1],
-            "layer 0: the padding is [0, 1, 0, -1], expected the same on all sides, at least 0",
-        ),
-    ];
-    for (change, expected) in table {
-        let mut network = network([2, 8, 8], vec![conv(2, 2, 0), dense(18, 2)]);
-        change(&mut network);
-        let error = compile(&network, Options::default()).unwrap_err();
-        assert!(matches!(error, Error::Layer { .. }), "{error}");
-        assert_eq!(error.to_string(), expected);
     }
 }
 
@@ -355,29 +324,4 @@ fn networks_that_contradict_themselves_are_refused() {
         assert!(matches!(error, Error::Network(_)));
         assert_eq!(error.to_string(), expected);
     }
-}
-
-#[test]
-fn a_padded_convolution_between_tables_becomes_the_dense_layer_it_is() {
-    let layers = vec![conv(1, 2, 0), conv(2, 3, 1), dense(12, 2)];
-    let network = network([1, 9, 9], layers);
-    let program = compiled(&network, 2);
-    let step = program.steps.iter().find_map(|s| match &s.op {
-        Op::Dense {
-            weights, inputs, ..
-        } => Some((*weights, *inputs)),
-        _ => None,
-    });
-    let (weights, inputs) = step.expect("a layer on slots");
-    let x: Vec<i64> = (0..inputs as i64).map(|i| i * 3 % 8).collect();
-    let sums: Vec<i64> = program.constants[weights]
-        .values
-        .chunks(inputs)
-        .map(|row| row.iter().zip(&x).map(|(w, x)| w * x).sum())
-        .collect();
-    let exact = Evaluator::new(&network).unwrap();
-    let biased = exact.accumulate(1, &[&x]).unwrap();
-    let biases = network.layers[1].bias.iter().flat_map(|&b| [b; 4]);
-    let expected: Vec<i64> = biased.iter().zip(biases).map(|(a, b)| a - b).collect();
-    assert_eq!(sums, expected);
 }

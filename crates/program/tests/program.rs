@@ -5,7 +5,7 @@
 mod common;
 
 use common::every_operation;
-use program::{Error, Form, Op, Program, Type};
+use program::{Error, Form, Op, Packed, Program, Term, Tile, Type};
 
 /// Update it by hand when the text form changes: a difference here is what people see in a diff.
 const TEXT: &str = "\
@@ -17,20 +17,23 @@ program every operation batch 2
   @1 = first.bias [2] #23b48487
   @2 = first.table [5] #d87242dc
   @3 = last.weight [2] #7c3cb858
-  @4 = last.bias [2] #581cd0fa
+  @4 = last.bias [1] #89cd3129
+  @5 = first.exponents [3] #d7e10be5
+  @6 = first.places [2] #d8ca8d57
+  @7 = last.places [2] #692558b0
 first:
   %0 = input 0 : coefficients, level 1, noise 2^10.0
-  %1 = mul_coefficients %0, @0 : coefficients, level 1, noise 2^14.2
-  %2 = add_coefficients %1, @1 : coefficients, level 1, noise 2^14.2
+  %1 = mul_coefficients %0, @0 .. @5 : coefficients, level 1, noise 2^14.2
+  %2 = add_coefficients %1, @1 .. @6 : coefficients, level 1, noise 2^14.2
   %3 = to_samples %2 : samples
-  %4 = pack %3, 2 samples, from level 3 : slots of 4, level 2, noise 2^12.0
+  %4 = pack %3, 2 values, from level 3 : slots of 4, level 2, noise 2^12.0
   %5 = table %4, @2, 2 segments of 2 x 2 x 1 : slots of 4, level 1, noise 2^13.0
 last:
   %6 = dense %5, @3, 2 outputs of 2 inputs : coefficients, level 1, noise 2^30.0
-  %7 = add_coefficients %6, @4 : coefficients, level 1, noise 2^30.0
+  %7 = add_coefficients %6, @4 .. @7 : coefficients, level 1, noise 2^30.0
   %8 = output %7, 2 values : coefficients, level 1, noise 2^30.0
   %9 = slots_to_coefficients %5 : coefficients, level 1, noise 2^20.0
-  %10 = mul_coefficients %9, @0 : coefficients, level 1, noise 2^24.0
+  %10 = mul_coefficients %9 .. %9, @0 .. @7 : coefficients, level 1, noise 2^24.0
   %11 = output %10, 2 values : coefficients, level 1, noise 2^24.0
 ";
 
@@ -59,17 +62,21 @@ fn json_gives_the_program_back_to_the_last_bit() {
 #[test]
 fn text_that_is_no_program_is_an_error() {
     let json = every_operation().to_json();
-    let version = json.replace("palladion-program/1", "palladion-program/2");
+    let version = json.replace("palladion-program/2", "palladion-program/3");
     let unknown = json.replacen("\"batch\"", "\"extra\":0,\"batch\"", 1);
     for wrong in ["", "{}", "null", &json[..json.len() - 1], &unknown] {
         let error = Program::from_json(wrong).unwrap_err();
         assert!(matches!(error, Error::Json(_)), "{error}");
     }
     let expected = Error::Format {
-        found: "palladion-program/2".into(),
-        expected: "palladion-program/1".into(),
+        found: "palladion-program/3".into(),
+        expected: "palladion-program/2".into(),
     };
     assert_eq!(Program::from_json(&version), Err(expected));
+}
+
+fn tile(p: &mut Program, index: usize) -> &mut Tile {
+    &mut p.placement[0][index]
 }
 
 /// What to change, what the error is about, what it found.
@@ -161,52 +168,138 @@ fn wrong_parameters_placements_and_keys_are_named() {
             "the batch",
             "18446744073709551615",
         ),
-        (|p| p.batch = 3, "the number of placed images", "2"),
+        (|p| p.batch = 3, "the number of placed channels", "0"),
         (
             |p| p.input = [0, 2, 2],
             "the shape of an image",
             "[0, 2, 2]",
         ),
         (
-            |p| p.input = [5, 5, 5],
+            |p| p.input = [1 << 11, 1 << 11, 2],
             "the shape of an image",
-            "[5, 5, 5]",
+            "[2048, 2048, 2]",
         ),
         (
             |p| p.input = [usize::MAX, 2, 2],
             "the shape of an image",
             "[18446744073709551615, 2, 2]",
         ),
-        (|p| p.input_max = 0, "the largest pixel", "0"),
         (
-            |p| p.input_max = i64::MAX,
-            "the largest pixel",
-            "9223372036854775807",
+            |p| p.input_range = [3, 3],
+            "the range of an image's integers",
+            "3 to 3",
         ),
         (
-            |p| p.placement = vec![vec![0, 3]],
-            "the place of an image",
+            |p| p.input_range = [4, -4],
+            "the range of an image's integers",
+            "4 to -4",
+        ),
+        (
+            |p| p.input_range = [-129, 15],
+            "the range of an image's integers",
+            "-129 to 15",
+        ),
+        (
+            |p| p.input_range = [0, 129],
+            "the range of an image's integers",
+            "0 to 129",
+        ),
+        (
+            |p| p.input_range = [i64::MIN, i64::MAX],
+            "the range of an image's integers",
+            "-9223372036854775808 to 9223372036854775807",
+        ),
+        (
+            |p| p.placement.clear(),
+            "the number of parts of images",
             "0",
         ),
         (
-            |p| p.placement = vec![vec![0, 0]],
-            "the place of an image",
-            "0",
+            |p| p.placement = vec![vec![p.placement[0][0].clone(); 9]],
+            "the number of parts of images",
+            "9",
         ),
+        (|p| tile(p, 1).image = 2, "the image of a part", "2"),
         (
-            |p| p.placement = vec![vec![0, 61]],
-            "the place of an image",
-            "61",
-        ),
-        (
-            |p| p.placement = vec![vec![0, usize::MAX]],
-            "the place of an image",
+            |p| tile(p, 1).image = usize::MAX,
+            "the image of a part",
             "18446744073709551615",
         ),
         (
-            |p| p.placement.push(vec![]),
-            "the number of images of a ciphertext",
+            |p| tile(p, 1).image = 0,
+            "the number of placed channels",
+            "2",
+        ),
+        (
+            |p| p.placement[0].truncate(1),
+            "the number of placed channels",
             "0",
+        ),
+        (
+            |p| p.input = [2, 2, 2],
+            "the number of placed channels",
+            "1",
+        ),
+        (
+            |p| tile(p, 0).channels = [0, 0],
+            "the channels of a part",
+            "0 to 0",
+        ),
+        (
+            |p| tile(p, 0).channels = [1, 0],
+            "the channels of a part",
+            "1 to 0",
+        ),
+        (
+            |p| tile(p, 0).channels = [0, 2],
+            "the channels of a part",
+            "0 to 2",
+        ),
+        (
+            |p| tile(p, 0).channels = [1, 2],
+            "the channels of a part",
+            "1 to 2",
+        ),
+        (
+            |p| tile(p, 0).channels = [0, usize::MAX],
+            "the channels of a part",
+            "0 to 18446744073709551615",
+        ),
+        (|p| tile(p, 0).pitch = [4, 1], "the pitch of rows", "1"),
+        (|p| tile(p, 0).pitch = [64, 65], "the pitch of rows", "65"),
+        (
+            |p| tile(p, 0).pitch = [4, usize::MAX],
+            "the pitch of rows",
+            "18446744073709551615",
+        ),
+        (|p| tile(p, 0).pitch = [3, 2], "the pitch of channels", "3"),
+        (
+            |p| tile(p, 0).pitch = [65, 2],
+            "the pitch of channels",
+            "65",
+        ),
+        (
+            |p| tile(p, 0).pitch = [usize::MAX, 2],
+            "the pitch of channels",
+            "18446744073709551615",
+        ),
+        (|p| tile(p, 1).start = 60, "the end of a part", "65"),
+        (
+            |p| tile(p, 1).start = usize::MAX,
+            "the end of a part",
+            "18446744073709551615",
+        ),
+        // The second channel would begin at coefficient 36 + 32.
+        (
+            |p| {
+                p.input[0] = 2;
+                for part in &mut p.placement[0] {
+                    part.channels = [0, 2];
+                    part.pitch[0] = 32;
+                }
+            },
+            "the end of a part",
+            "69",
         ),
         (|p| p.classes = 0, "the number of classes", "0"),
         (|p| p.classes = usize::MAX, "the number of results", "4"),
@@ -322,26 +415,51 @@ macro_rules! op {
     };
 }
 
+fn term(p: &mut Program, step: usize, index: usize) -> &mut Term {
+    match &mut p.steps[step].op {
+        Op::MulCoefficients { terms } => &mut terms[index],
+        other => panic!("{other:?}"),
+    }
+}
+
+fn packed(p: &mut Program, index: usize) -> &mut Packed {
+    match &mut p.steps[4].op {
+        Op::Pack { values, .. } => &mut values[index],
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn wrong_steps_are_named() {
     const MAX: &str = "18446744073709551615";
     let cases: &[(usize, Case)] = &[
-        (
-            1,
-            (op!(MulCoefficients.value of 1 => 1), "an operand", "%1"),
-        ),
+        (1, (|p| term(p, 1, 0).value = 1, "an operand", "%1")),
         (
             1,
             (
-                op!(MulCoefficients.value of 1 => usize::MAX),
+                |p| term(p, 1, 0).value = usize::MAX,
                 "an operand",
                 "%18446744073709551615",
             ),
         ),
+        (10, (|p| term(p, 10, 1).value = 10, "an operand", "%10")),
+        (1, (|p| term(p, 1, 0).weights = 8, "the constant", "@8")),
+        (1, (|p| term(p, 1, 0).exponents = 8, "the constant", "@8")),
         (
-            1,
-            (op!(MulCoefficients.factor of 1 => 5), "the constant", "@5"),
+            10,
+            (
+                |p| term(p, 10, 1).exponents = usize::MAX,
+                "the constant",
+                "@18446744073709551615",
+            ),
         ),
+        (
+            2,
+            (op!(AddCoefficients.term of 2 => 8), "the constant", "@8"),
+        ),
+        (2, (op!(AddCoefficients.at of 2 => 8), "the constant", "@8")),
+        (5, (op!(Table.polynomial of 5 => 8), "the constant", "@8")),
+        (6, (op!(Dense.weights of 6 => 8), "the constant", "@8")),
         (
             4,
             (op!(Pack.sources of 4 => vec![3, 4]), "an operand", "%4"),
@@ -414,7 +532,10 @@ fn wrong_steps_are_named() {
         (
             4,
             (
-                |p| ty(p, 4, |form, _, _| *form = Form::Slots(2)),
+                |p| {
+                    ty(p, 4, |form, _, _| *form = Form::Slots(2));
+                    packed(p, 1).0 = 1;
+                },
                 "the number of values",
                 "2",
             ),
@@ -466,7 +587,7 @@ fn wrong_steps_are_named() {
         // Levels.
         (
             1,
-            (|p| ty(p, 1, |_, level, _| *level = 0), "the level", "0"),
+            (|p| ty(p, 1, |_, level, _| *level = 2), "the level", "2"),
         ),
         (
             5,
@@ -493,8 +614,28 @@ fn wrong_steps_are_named() {
         (
             1,
             (
+                op!(MulCoefficients.terms of 1 => vec![]),
+                "the number of products",
+                "0",
+            ),
+        ),
+        (
+            1,
+            (
+                |p| match &mut p.steps[1].op {
+                    Op::MulCoefficients { terms } => *terms = vec![terms[0]; 1025],
+                    other => panic!("{other:?}"),
+                },
+                "the number of products",
+                "1025",
+            ),
+        ),
+        (10, (|p| term(p, 10, 1).value = 5, "the operand", "slots")),
+        (
+            1,
+            (
                 |p| p.constants[0].values = vec![1; 65],
-                "the number of coefficients of the factor",
+                "the number of weights of a product",
                 "65",
             ),
         ),
@@ -502,43 +643,78 @@ fn wrong_steps_are_named() {
             1,
             (
                 |p| p.constants[0].values.clear(),
-                "the number of coefficients of the factor",
+                "the number of weights of a product",
+                "0",
+            ),
+        ),
+        (
+            1,
+            (
+                |p| p.constants[0].values.truncate(2),
+                "the number of exponents",
+                "3",
+            ),
+        ),
+        (
+            1,
+            (
+                |p| term(p, 1, 0).exponents = 7,
+                "the number of exponents",
+                "2",
+            ),
+        ),
+        (
+            1,
+            (|p| p.constants[5].values[1] = 128, "an exponent", "128"),
+        ),
+        (1, (|p| p.constants[5].values[1] = -1, "an exponent", "-1")),
+        (2, (|p| p.constants[1].values.truncate(1), "", "")),
+        (
+            2,
+            (
+                |p| p.constants[6].values = vec![3],
+                "the number of terms",
+                "2",
+            ),
+        ),
+        (
+            2,
+            (
+                |p| p.constants[1].values.clear(),
+                "the number of terms",
                 "0",
             ),
         ),
         (
             2,
-            (
-                op!(AddCoefficients.at of 2 => vec![3]),
-                "the number of terms",
-                "1",
-            ),
+            (|p| p.constants[6].values[1] = 64, "a coefficient", "64"),
         ),
         (
             2,
-            (
-                op!(AddCoefficients.at of 2 => vec![3, 64]),
-                "a coefficient",
-                "64",
-            ),
+            (|p| p.constants[6].values[1] = -1, "a coefficient", "-1"),
         ),
-        (4, (op!(Pack.samples of 4 => vec![[1, 3]]), "a source", "1")),
+        // One term is added at any number of places, none included.
+        (
+            7,
+            (|p| p.constants[7].values[1] = 64, "a coefficient", "64"),
+        ),
+        (4, (|p| packed(p, 1).0 = 4, "a slot", "4")),
+        (4, (|p| packed(p, 1).0 = usize::MAX, "a slot", MAX)),
+        (4, (|p| packed(p, 1).0 = 0, "a slot in order", "0")),
+        (4, (|p| packed(p, 0).0 = 3, "a slot in order", "2")),
+        (4, (|p| packed(p, 1).1 = 2, "an image", "2")),
+        (4, (|p| packed(p, 1).3[0][0] = 1, "a source", "1")),
+        (4, (|p| packed(p, 1).3[1][1] = 64, "a coefficient", "64")),
         (
             4,
             (
-                op!(Pack.samples of 4 => vec![[0, 64]]),
-                "a coefficient",
-                "64",
+                |p| packed(p, 1).3 = vec![[0, 3]; 1025],
+                "the number of samples of a value",
+                "1025",
             ),
         ),
-        (
-            4,
-            (
-                op!(Pack.samples of 4 => vec![[0, 3]; 5]),
-                "the number of samples",
-                "5",
-            ),
-        ),
+        (4, (|p| packed(p, 1).3.clear(), "", "")),
+        (4, (op!(Pack.values of 4 => vec![]), "", "")),
         (5, (op!(Table.polynomial of 5 => 0), "", "")),
         (
             5,

@@ -216,7 +216,7 @@ fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
         let keys = client.evaluation_keys()?;
         let keys = files::keys_from_bytes(&prepared, &files::keys_to_bytes(&prepared, &keys)?)?;
         let program = prepared.program();
-        let image = vec![program.input_max; program.input.iter().product()];
+        let image = vec![program.input_range[1]; program.input.iter().product()];
         let input = client.encrypt(&vec![image; program.batch])?;
         let (output, _) = runtime::Server::new(&prepared, &keys).run(&input, |_| true)?;
         client.decrypt(&output).map(drop)

@@ -3,7 +3,8 @@
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
 use program::{
-    Constant, Form, KeyNeeds, Op, Parameters, Prediction, Program, Row, Shape, Step, Type,
+    Constant, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape, Step, Term,
+    Tile, Type,
 };
 
 fn ciphertext(form: Form, level: usize, noise_bits: f64) -> Type {
@@ -18,6 +19,24 @@ fn rows(output: usize) -> Vec<Row> {
     [0, 1].map(|image| Row { image, output }).into()
 }
 
+fn term(value: usize, weights: usize, exponents: usize) -> Term {
+    Term {
+        value,
+        weights,
+        exponents,
+    }
+}
+
+/// An image of one channel.
+fn tile(image: usize, start: usize, pitch: [usize; 2]) -> Tile {
+    Tile {
+        image,
+        channels: [0, 1],
+        start,
+        pitch,
+    }
+}
+
 /// Two images, two classes: class 0 by a dense layer from slots, class 1 by way of coefficients.
 pub fn every_operation() -> Program {
     let coefficients = |level, noise| ciphertext(Form::Coefficients, level, noise);
@@ -27,8 +46,7 @@ pub fn every_operation() -> Program {
         (
             "first",
             Op::MulCoefficients {
-                value: 0,
-                factor: 0,
+                terms: vec![term(0, 0, 5)],
             },
             coefficients(1, 14.25),
         ),
@@ -37,7 +55,7 @@ pub fn every_operation() -> Program {
             Op::AddCoefficients {
                 value: 1,
                 term: 1,
-                at: vec![3, 35],
+                at: 6,
             },
             coefficients(1, 14.25),
         ),
@@ -46,7 +64,10 @@ pub fn every_operation() -> Program {
             "first",
             Op::Pack {
                 sources: vec![3],
-                samples: vec![[0, 3], [0, 35]],
+                values: vec![
+                    Packed(0, 0, 0, vec![[0, 3]]),
+                    Packed(2, 1, 0, vec![[0, 35], [0, 36]]),
+                ],
                 start_level: 3,
             },
             slots(2, 12.0),
@@ -78,7 +99,7 @@ pub fn every_operation() -> Program {
             Op::AddCoefficients {
                 value: 6,
                 term: 4,
-                at: vec![0, 1],
+                at: 7,
             },
             coefficients(1, 30.0),
         ),
@@ -99,8 +120,7 @@ pub fn every_operation() -> Program {
         (
             "last",
             Op::MulCoefficients {
-                value: 9,
-                factor: 0,
+                terms: vec![term(9, 0, 5), term(9, 3, 7)],
             },
             coefficients(1, 24.0),
         ),
@@ -124,9 +144,9 @@ pub fn every_operation() -> Program {
         name: "every operation".into(),
         batch: 2,
         input: [1, 2, 2],
-        input_max: 15,
+        input_range: [-3, 15],
         classes: 2,
-        placement: vec![vec![0, 32]],
+        placement: vec![vec![tile(0, 0, [4, 2]), tile(1, 32, [8, 3])]],
         parameters: Parameters {
             n: 64,
             t: 257,
@@ -151,7 +171,10 @@ pub fn every_operation() -> Program {
             constant("first.bias", &[7, -7]),
             constant("first.table", &[0, 256, 1, 4, 9]),
             constant("last.weight", &[5, -6]),
-            constant("last.bias", &[1, 1]),
+            constant("last.bias", &[1]),
+            constant("first.exponents", &[0, 5, 127]),
+            constant("first.places", &[3, 35]),
+            constant("last.places", &[0, 1]),
         ],
         steps: steps
             .into_iter()

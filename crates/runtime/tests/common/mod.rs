@@ -8,11 +8,13 @@
 )]
 
 use bfv::{Params, T_FERMAT};
+use circuits::coefficients::{Kernel, multiply};
 use circuits::lut::Lut;
 use circuits::pack::pack;
 use circuits::{Engine, Layout, LoopParams, Value, dense};
 use program::{
-    Constant, Form, KeyNeeds, Op, Parameters, Prediction, Program, Row, Shape, Step, Type, ValueId,
+    Constant, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape, Step, Term,
+    Tile, Type, ValueId,
 };
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::ParamsSpec;
@@ -21,6 +23,8 @@ pub const PIXELS: usize = 16;
 pub const CLASSES: usize = 3;
 /// Weights of the first layer, one kernel as large as the image.
 pub const FACTOR: [i64; 3] = [2, -1, 3];
+/// And their exponents.
+const EXPONENTS: [i64; 3] = [0, 1, 2];
 /// Weights of the second.
 pub const WEIGHTS: [[i64; PIXELS]; CLASSES] = [[1; PIXELS], [-2; PIXELS], [3; PIXELS]];
 pub const BIAS: [i64; CLASSES] = [100, 200, -300];
@@ -57,10 +61,11 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
     let engine = Engine::dry(params.bfv());
     let layout = Layout::new(n, PIXELS).unwrap();
     let input = Value::dry(1, engine.model().fresh());
-    let squares = FACTOR.iter().map(|&w| (w * w) as f64).sum();
-    let product = engine
-        .mul_plain_sum(&[&input], squares, 1, |_, _| unreachable!())
-        .unwrap();
+    let kernel = Kernel {
+        weights: &FACTOR,
+        exponents: &EXPONENTS,
+    };
+    let product = multiply(&engine, &[(&input, kernel)]).unwrap();
     let start_level = limbs - 1;
     let packed = pack(&engine, &params, layout, &[], start_level).unwrap();
     let activated = match table {
@@ -100,7 +105,13 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
     let mut steps = vec![
         step(Op::Input { index: 0 }, coefficients(&input), "first"),
         step(
-            Op::MulCoefficients { value, factor: 0 },
+            Op::MulCoefficients {
+                terms: vec![Term {
+                    value,
+                    weights: 0,
+                    exponents: 5,
+                }],
+            },
             coefficients(&product),
             "first",
         ),
@@ -108,7 +119,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             Op::AddCoefficients {
                 value: 1,
                 term: 1,
-                at: vec![0, 1],
+                at: 6,
             },
             coefficients(&product),
             "first",
@@ -117,7 +128,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         step(
             Op::Pack {
                 sources: vec![3],
-                samples: (0..PIXELS).map(|k| [0, k]).collect(),
+                values: (0..PIXELS).map(|k| Packed(k, 0, k, vec![[0, k]])).collect(),
                 start_level,
             },
             ciphertext(&packed, Form::Slots(PIXELS)),
@@ -152,7 +163,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             Op::AddCoefficients {
                 value: value + 1,
                 term: 3,
-                at: at.clone(),
+                at: 7,
             },
             coefficients(&results),
             "last",
@@ -161,7 +172,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             Op::Output {
                 value: value + 2,
                 rows,
-                at,
+                at: at.clone(),
             },
             coefficients(&results),
             "last",
@@ -172,9 +183,14 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         name: "small".into(),
         batch: 1,
         input: [1, 4, 4],
-        input_max: 127,
+        input_range: [0, 127],
         classes: CLASSES,
-        placement: vec![vec![0]],
+        placement: vec![vec![Tile {
+            image: 0,
+            channels: [0, 1],
+            start: 0,
+            pitch: [16, 4],
+        }]],
         parameters: Parameters {
             n,
             t: T_FERMAT,
@@ -204,6 +220,9 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             constant("last.weight", WEIGHTS.concat()),
             constant("last.bias", BIAS.to_vec()),
             constant("first.table", TABLE.to_vec()),
+            constant("first.exponents", EXPONENTS.to_vec()),
+            constant("first.places", vec![0, 1]),
+            constant("last.places", at.iter().map(|&a| a as i64).collect()),
         ],
         steps,
     };

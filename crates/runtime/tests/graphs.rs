@@ -1,0 +1,224 @@
+//! Does an encrypted run of a network that is no chain make, but for the rounding, its very integers?
+//!
+//! Layers with two terms: a residual branch that keeps its places, and one that a stride and another number of
+//! channels bring elsewhere, so that its samples are added up instead of its ciphertexts.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+use compiler::{Options, compile};
+use network::{Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Term, Window};
+use program::Op;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use runtime::inspect::{Exact, Inspector, LayerFindings};
+use runtime::{Client, Prepared, Server};
+use std::time::Instant;
+
+const BATCH: usize = 2;
+const SEED: u64 = 21;
+
+struct Integers {
+    network: IntNetwork,
+    evaluator: Evaluator,
+}
+
+impl Exact for Integers {
+    fn layers(&self) -> usize {
+        self.network.layers.len()
+    }
+
+    fn accumulate(&self, layer: usize, image: &[i64], outputs: &[Vec<i64>]) -> Option<Vec<i64>> {
+        self.evaluator.accumulate_from(layer, image, outputs).ok()
+    }
+
+    fn activate(&self, layer: usize, accumulator: i64) -> Option<i64> {
+        self.network.layers[layer].activate(&[accumulator]).pop()
+    }
+
+    fn bound(&self, layer: usize) -> i64 {
+        self.network.layers[layer].bound
+    }
+}
+
+fn conv(channels: usize, kernels: usize, stride: usize) -> Linear {
+    Linear::Conv(Conv {
+        kernels,
+        channels,
+        groups: 1,
+        kernel: [3, 3],
+        stride: [stride; 2],
+        dilation: [1, 1],
+        pads: [1; 4],
+        weights: (0..channels * kernels * 9)
+            .map(|i| (i * 5 % 11 % 3) as i64 - 1)
+            .collect(),
+    })
+}
+
+/// One weight on every `stride`-th value of every channel.
+fn branch(stride: usize, first: usize, channels: usize) -> Linear {
+    Linear::Window(Window {
+        kernel: [1, 1],
+        stride: [stride; 2],
+        dilation: [1, 1],
+        pads: [0; 4],
+        weights: vec![20],
+        first,
+        channels,
+    })
+}
+
+/// Values from -2 to 3 and 1 at 0: what is no value must be made 0.
+fn table(bound: i64) -> Lut {
+    Lut::new(bound, |x| ((x + 20).div_euclid(16)).clamp(-2, 3))
+}
+
+fn network() -> IntNetwork {
+    let layer = |name: &str, terms: Vec<(usize, Linear)>, channels: i64| {
+        let terms = terms.into_iter().map(|(source, linear)| Term {
+            source: source.into(),
+            linear,
+        });
+        Layer {
+            name: name.into(),
+            terms: terms.collect(),
+            bias: (0..channels).map(|c| c * 3 - 5).collect(),
+            bound: 1000,
+            lut: Some(table(1000)),
+            scale: 1.0,
+        }
+    };
+    let dense = Linear::Dense(Dense {
+        inputs: 5 * 3 * 4,
+        outputs: 4,
+        weights: (0..240).map(|i| i * 7 % 13 - 6).collect(),
+    });
+    let mut network = IntNetwork {
+        name: "residual".into(),
+        input: Input {
+            shape: [2, 6, 7],
+            min: -4,
+            max: 7,
+            scale: 1.0,
+            mean: vec![],
+            std: vec![],
+        },
+        layers: vec![
+            layer("stem", vec![(0, conv(2, 3, 1))], 3),
+            layer("down", vec![(1, conv(3, 5, 2)), (1, branch(2, 1, 5))], 5),
+            layer(
+                "same",
+                vec![
+                    (2, conv(5, 5, 1)),
+                    (2, branch(1, 0, 5)),
+                    (0, branch(2, 2, 5)),
+                ],
+                5,
+            ),
+            layer("logits", vec![(3, dense)], 4),
+        ],
+    };
+    network.layers[3].lut = None;
+    // As far as any image reaches, so that noise is all that goes beyond.
+    let bound = network.worst_cases().unwrap()[..3].iter().copied().max();
+    for layer in &mut network.layers[..3] {
+        layer.bound = bound.unwrap();
+        layer.lut = Some(table(layer.bound));
+    }
+    network
+}
+
+#[test]
+fn a_residual_network_is_exact_but_for_the_rounding() {
+    let network = network();
+    let begin = Instant::now();
+    let program = compile(&network, Options { batch: BATCH }).unwrap();
+    let predicted: f64 = program.steps.iter().map(|s| s.seconds).sum();
+    println!(
+        "seed {SEED}: {} steps, {predicted:.1} s predicted, compiled in {:.1} s",
+        program.steps.len(),
+        begin.elapsed().as_secs_f64()
+    );
+    // Sums of samples and sums of ciphertexts both occur.
+    let mut summed = [0, 0];
+    for step in &program.steps {
+        match &step.op {
+            Op::MulCoefficients { terms } => summed[0] = summed[0].max(terms.len()),
+            Op::Pack { values, .. } => {
+                let most = values.iter().map(|v| v.3.len()).max();
+                summed[1] = summed[1].max(most.unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+    assert!(summed.iter().all(|&most| most > 1), "{summed:?}");
+
+    let prepared = Prepared::new(program).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+    let client = Client::generate_from(&prepared, &mut rng);
+    let keys = client.evaluation_keys().unwrap();
+    let image = |_| (0..84).map(|_| rng.random_range(-4..=7)).collect();
+    let images: Vec<Vec<i64>> = (0..BATCH).map(image).collect();
+    let evaluator = Evaluator::new(&network).unwrap();
+    let mut found = Inspector::new(&client, Integers { network, evaluator });
+    found.begin(&images).unwrap();
+    let (output, report) = Server::new(&prepared, &keys)
+        .run(&client.encrypt(&images).unwrap(), |event| {
+            found.observe(&event).unwrap();
+            true
+        })
+        .unwrap();
+    let decrypted = client.decrypt(&output).unwrap();
+    found.end(&decrypted).unwrap();
+    println!(
+        "run in {:.1} s, {:.1} s in all, margin {:.1} bits",
+        report.seconds,
+        begin.elapsed().as_secs_f64(),
+        decrypted.margin_bits
+    );
+
+    let values = [3 * 6 * 7, 5 * 3 * 4, 5 * 3 * 4, 4].map(|count| (count * BATCH) as u64);
+    for (layer, values) in found.layers().iter().zip(values) {
+        assert_eq!((layer.wrong, layer.values), (0, values), "{}", layer.name);
+        assert!(layer.slots >= values);
+    }
+    let [tables @ .., last] = found.layers() else {
+        panic!("the network has layers");
+    };
+    assert_eq!(last.noise.largest, 0);
+    for layer in tables {
+        check_noise(&prepared, layer);
+    }
+}
+
+/// Mean and variance within six deviations of what the number of accumulators and the key's norm make of the
+/// prediction: the variance of one rounding for each sample of a sum.
+fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
+    let steps = prepared.program().steps.iter();
+    let packed = steps
+        .filter(|s| s.layer == layer.name)
+        .flat_map(|s| match &s.op {
+            Op::Pack { values, .. } => values.as_slice(),
+            _ => &[],
+        });
+    let counts: Vec<f64> = packed.map(|v| v.3.len() as f64).collect();
+    let n = layer.noise.count as f64;
+    assert_eq!(counts.len() as f64, n);
+    let params = prepared.params();
+    let predicted = params.rounding_sigma() * (counts.iter().sum::<f64>() / n).sqrt();
+    let (sigma, mean) = (layer.noise.sigma(), layer.noise.mean());
+    println!(
+        "{}: noise {sigma:.2}, predicted {predicted:.2}, mean {mean:.2}",
+        layer.name
+    );
+    assert!(mean.abs() < 6.0 * predicted / n.sqrt());
+    // Gaussians of the variances c, in all of the fourth moment 3 sum c^2.
+    let squares = counts.iter().map(|c| c * c).sum::<f64>();
+    let sums = 2.0 * squares / counts.iter().sum::<f64>().powi(2);
+    let key = 1.0 / (2.0 * params.dimension() as f64);
+    let ratio = (sigma / predicted).powi(2);
+    assert!(
+        (ratio - 1.0).abs() < 6.0 * (sums + key).sqrt(),
+        "{ratio:.3}"
+    );
+}
