@@ -158,24 +158,32 @@ impl Program {
             1,
             pixels.saturating_mul(self.batch),
         )?;
-        let mut placed = vec![0; self.batch];
+        let mut placed = vec![Vec::new(); self.batch];
         for tile in self.placement.iter().flatten() {
             range("the image of a part", tile.image, 0, self.batch - 1)?;
-            placed[tile.image] += self.verify_tile(tile)?;
+            self.verify_tile(tile)?;
+            placed[tile.image].push(tile.channels);
         }
-        match placed.iter().find(|&&count| count != channels) {
-            None => Ok(()),
-            Some(count) => check(
-                false,
+        for parts in &mut placed {
+            parts.sort_unstable();
+            let count: usize = parts.iter().map(|[from, to]| to - from).sum();
+            let expected = channels.to_string();
+            check(
+                count == channels,
                 "the number of placed channels",
                 count,
-                &channels.to_string(),
-            ),
+                &expected,
+            )?;
+            if let Some(pair) = parts.windows(2).find(|pair| pair[1][0] < pair[0][1]) {
+                let expected = format!("at least {}, the end of the part before it", pair[0][1]);
+                return check(false, "the first channel of a part", pair[1][0], &expected);
+            }
         }
+        Ok(())
     }
 
-    /// A part lies within the ciphertext, its channels and rows apart; gives its channels.
-    fn verify_tile(&self, tile: &Tile) -> Result<usize> {
+    /// A part lies within the ciphertext, its channels and rows apart.
+    fn verify_tile(&self, tile: &Tile) -> Result<()> {
         let [channels, height, width] = self.input;
         let [from, to] = tile.channels;
         check(
@@ -197,8 +205,7 @@ impl Program {
             .saturating_mul(pitch)
             .saturating_add((height - 1).saturating_mul(row) + width);
         let last = tile.start.saturating_add(end);
-        range("the end of a part", last, 1, n)?;
-        Ok(to - from)
+        range("the end of a part", last, 1, n)
     }
 
     fn verify_keys(&self) -> Result<()> {

@@ -289,6 +289,15 @@ fn wrong_parameters_placements_and_keys_are_named() {
             "the end of a part",
             "18446744073709551615",
         ),
+        // Channel 0 twice, and channel 1 never.
+        (
+            |p| {
+                p.input[0] = 2;
+                p.placement.push(p.placement[0].clone());
+            },
+            "the first channel of a part",
+            "0",
+        ),
         // The second channel would begin at coefficient 36 + 32.
         (
             |p| {
