@@ -402,3 +402,75 @@ fn what_linear_layers_can_be_runs_as_it_evaluates() {
         check(&network, &images);
     }
 }
+
+#[test]
+fn tensors_of_several_ciphertexts_run_as_they_evaluate() {
+    let mut rng = Random::seed_from_u64(4);
+    let map = |rng: &mut Random, channels: usize, groups: usize, stride: usize| {
+        Linear::Conv(Conv {
+            kernels: 4,
+            channels,
+            groups,
+            kernel: [3, 3],
+            stride: [stride; 2],
+            dilation: [1, 1],
+            pads: [1; 4],
+            weights: weights(rng, 4 * channels / groups * 9),
+        })
+    };
+    let branch = |channels: usize, first: usize, stride: usize| {
+        Linear::Window(Window {
+            kernel: [1, 1],
+            stride: [stride; 2],
+            dilation: [1, 1],
+            pads: [0; 4],
+            weights: vec![2],
+            first,
+            channels,
+        })
+    };
+    let terms = [
+        vec![(0, map(&mut rng, 5, 1, 1))],
+        vec![(1, map(&mut rng, 4, 2, 1)), (1, branch(4, 0, 1))],
+        vec![(2, branch(9, 0, 2)), (0, branch(9, 3, 2))],
+        vec![(3, dense(&mut rng, [9, 45, 49], 3))],
+    ];
+    let layer = |(index, terms): (usize, Vec<(usize, Linear)>)| {
+        let terms = terms.into_iter().map(|(source, linear)| Term {
+            source: source.into(),
+            linear,
+        });
+        Layer {
+            name: format!("layer {index}"),
+            terms: terms.collect(),
+            bias: (0..[4, 4, 9, 3][index]).collect(),
+            bound: 200,
+            lut: (index < 3).then(|| Lut::new(200, |x| x.rem_euclid(4) - 1)),
+            scale: 1.0,
+        }
+    };
+    let network = IntNetwork {
+        name: "large".into(),
+        input: Input {
+            shape: [5, 90, 97],
+            min: -1,
+            max: 2,
+            scale: 1.0,
+            mean: vec![],
+            std: vec![],
+        },
+        layers: terms.into_iter().enumerate().map(layer).collect(),
+    };
+    let image = |_| (0..5 * 90 * 97).map(|_| rng.random_range(-1..=2)).collect();
+    let images: Vec<Vec<i64>> = (0..2).map(image).collect();
+    for trace in exact(&network, &images) {
+        let mut entered = trace.layers[..3].iter().flat_map(|l| &l.accumulators);
+        assert!(entered.all(|a| a.abs() <= 200));
+    }
+    let ops = check(&network, &images);
+    println!("{ops:?}");
+    assert!(
+        ops["input"] > 2 && ops["table"] > 6,
+        "images in several parts"
+    );
+}
