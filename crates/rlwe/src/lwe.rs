@@ -205,7 +205,11 @@ fn round_to(residues: &[u64], q: u64, t: u64) -> Vec<u64> {
         let guess = (scaled as f64 * inverse) as i64;
         let rest = scaled - guess * q as i64;
         let rounded = guess + i64::from(rest >= q as i64) - i64::from(rest < 0);
-        if rounded == t as i64 { 0 } else { rounded as u64 }
+        if rounded == t as i64 {
+            0
+        } else {
+            rounded as u64
+        }
     };
     residues.iter().map(narrow).collect()
 }

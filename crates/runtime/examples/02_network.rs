@@ -1,6 +1,6 @@
 //! Runs any integer network encrypted on random inputs, and compares every layer with the exact network.
 //!
-//!     cargo run --release -p palladion-runtime --example 02_network -- network.json [BATCH]
+//!     cargo run --release -p palladion-runtime --example 02_network -- [NETWORK.json [BATCH]]
 //!
 //! Only for looking into a network with the secret at hand: client and server are one process here.
 
@@ -41,7 +41,9 @@ impl Exact for Integers {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let text = std::fs::read_to_string(&arguments[0]).unwrap();
+    let packaged = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+    let path = arguments.first().map_or(packaged, String::as_str);
+    let text = std::fs::read_to_string(path).unwrap();
     let batch = arguments.get(1).map_or(1, |b| b.parse().unwrap());
     let network = IntNetwork::from_json(&text).unwrap();
     let begin = Instant::now();

@@ -12,7 +12,7 @@
 
 use crate::client::{Client, Decrypted};
 use crate::error::{Error, Result};
-use crate::prepared::layout_of;
+use crate::prepared::{Prepared, layout_of};
 use crate::server::{Event, Held};
 use program::{Op, Packed, Type, ValueId};
 use std::collections::BTreeMap;
@@ -366,7 +366,7 @@ impl<E: Exact> Inspector<E> {
         else {
             return;
         };
-        if self.noise.iter().any(|known| known.name == name) {
+        if self.noise.iter().any(|known| known.name == name) || is_constant(prepared, step) {
             return;
         }
         let (size, margin_bits) =
@@ -377,6 +377,20 @@ impl<E: Exact> Inspector<E> {
             measured_bits: size.log2_rms,
             margin_bits,
         });
+    }
+}
+
+/// Whether a step makes a constant, which has no noise: a product with a kernel of zeros, which stands for a
+/// channel that was pruned, and the bias added to it.
+fn is_constant(prepared: &Prepared, step: usize) -> bool {
+    let program = prepared.program();
+    match &program.steps[step].op {
+        Op::MulCoefficients { terms } => terms
+            .iter()
+            .flat_map(|term| &program.constants[term.weights].values)
+            .all(|&weight| weight == 0),
+        Op::AddCoefficients { value, .. } => is_constant(prepared, *value),
+        _ => false,
     }
 }
 
