@@ -4,7 +4,7 @@
 //! the encrypted LWE secret. With `r` copies of each value, the `n` columns of `A` spread over the copies:
 //! copy `c` of value `i` sums `w = n / r` of the products, and rotations add the copies up, which
 //! leaves the value in all of them. What remains is `w` plaintext products, with the secret
-//! rotated by `0 .. w`. Up to [`BABY`] of these rotations are held ready: every [`STORED`]-th is key
+//! rotated by `0 .. w`. Up to 64 of these rotations are held ready: every eighth is key
 //! material, and the others are made from it once, when the keys come. The rest come by Horner's rule from
 //! one Galois key.
 //!
