@@ -122,9 +122,9 @@ impl<'a> Server<'a> {
         let begin = Instant::now();
         let last_use = last_uses(program);
         let resumed = state.done;
-        for index in 0..resumed {
+        for (index, step) in program.steps[..resumed].iter().enumerate() {
             // The images are in the input, and in no checkpoint.
-            if matches!(program.steps[index].op, Op::Input { .. }) && last_use[index] >= resumed {
+            if matches!(step.op, Op::Input { .. }) && last_use[index] >= resumed {
                 let made = self.step(&engine, input, &state.held, index)?;
                 state.held.insert(index, made);
             }

@@ -23,10 +23,12 @@ const ID: usize = DONE + 8;
 fn in_single_steps(mut program: Program) -> Program {
     let mut second = program.steps.last().unwrap().clone();
     if let Op::Output { rows, at, .. } = &mut program.steps.last_mut().unwrap().op {
-        (rows.truncate(1), at.truncate(1));
+        rows.truncate(1);
+        at.truncate(1);
     }
     if let Op::Output { rows, at, .. } = &mut second.op {
-        (rows.remove(0), at.remove(0));
+        rows.remove(0);
+        at.remove(0);
     }
     program.steps.push(second);
     for (index, step) in program.steps.iter_mut().enumerate() {
