@@ -116,17 +116,23 @@ def test_damaged_checkpoints_are_refused(halves: Halves, answer: bytes, stopped:
             program.run(keys, query, None, data)
 
 
-def test_a_checkpoint_of_another_query_is_refused(
-    command: Command, halves: Halves, picture: Path, stopped: bytes, tmp_path: Path
+def test_a_checkpoint_of_another_query_is_refused(halves: Halves, stopped: bytes) -> None:
+    program, keys, _query = loaded(halves)
+    secret = palladion.SecretKey.from_bytes(program, halves.secret.read_bytes())
+    image = palladion.mnist_network().inputs(palladion.mnist_sample().images[:1])
+    query = secret.encrypt(image.reshape(1, -1).tolist())
+    with pytest.raises(palladion.FormatError, match="a run on other images"):
+        program.run(keys, query, None, stopped)
+
+
+def test_a_damaged_checkpoint_ends_the_command(
+    command: Command, halves: Halves, stopped: bytes, tmp_path: Path
 ) -> None:
-    checkpoint, query = tmp_path / "checkpoint", tmp_path / "query"
-    checkpoint.write_bytes(stopped)
-    client = ["--program", halves.program, "--secret", halves.secret]
-    assert command("encrypt", *client, "--output", query, picture).returncode == 0
-    arguments = line(halves, tmp_path / "answer", checkpoint)
-    result = command(*[query if part == halves.query else part for part in arguments])
-    refused(result, "error:", "this checkpoint is of a run on other images")
-    assert checkpoint.read_bytes() == stopped
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.write_bytes(stopped[:-1])
+    refused(command(*line(halves, tmp_path / "answer", checkpoint)), "error:", "truncated")
+    assert checkpoint.read_bytes() == stopped[:-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
 
 def test_a_full_disk_ends_the_run_and_keeps_the_last_checkpoint(
