@@ -53,15 +53,26 @@ class Program:
         """The program in its text form."""
 
     def run(
-        self, keys: EvaluationKeys, query: Query, progress: Progress | None = None
+        self,
+        keys: EvaluationKeys,
+        query: Query,
+        progress: Progress | None = None,
+        checkpoint: bytes | None = None,
+        save: Callable[[bytes], object] | None = None,
     ) -> tuple[Answer, dict[str, Any]]:
         """Compute blind.
 
+        After each layer but the last ``save`` is called with a checkpoint, while the run goes on;
+        what it raises stops the run. With the bytes of a checkpoint the run goes on from there to
+        the same answer, bit for bit.
+
         The report has ``seconds``, and ``steps`` with ``name``, ``seconds`` and
-        ``predicted_seconds``.
+        ``predicted_seconds``, all without the ``resumed_steps`` that a checkpoint had done.
 
         Raises
         ------
+        FormatError
+            If the checkpoint is damaged, or of another program or query.
         UsageError
             If keys or query were made for another program.
         StoppedError

@@ -45,6 +45,20 @@ def write(path: Path, data: bytes, *, secret: bool = False) -> None:
         raise
 
 
+def remove(path: Path) -> None:
+    """Remove a file, if it is there.
+
+    Raises
+    ------
+    DataError
+        If it cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot remove {path}: {error.strerror}") from error
+
+
 def read(path: Path) -> bytes:
     """Read a whole file.
 

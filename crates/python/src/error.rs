@@ -106,13 +106,15 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 }
 
 fn of_runtime(error: &runtime::Error) -> Fault {
-    use runtime::Error::{Bytes, Circuits, Image, NoMargin, Program, Stopped, Unsupported};
+    use runtime::Error::{
+        Bytes, Circuits, Image, NoMargin, OtherInput, Program, Stopped, Unsupported,
+    };
     match error {
         Program(error) => of_program(error),
         Circuits(error) => of_circuits(error),
         Bytes(error) => of_bytes(error),
         Image { .. } => Fault::Usage,
-        Unsupported { .. } => Fault::File,
+        Unsupported { .. } | OtherInput { .. } => Fault::File,
         Stopped { .. } => Fault::Stop,
         NoMargin { .. } => Fault::Noise,
         _ => Fault::Internal,

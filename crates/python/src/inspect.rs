@@ -82,7 +82,7 @@ impl Inspector {
         Program(self.client.prepared().clone()).check(&keys.prepared, "evaluation keys")?;
         let (decrypted, report) = guard_with(
             py,
-            |py, news| tell(py, progress.as_ref(), news),
+            |py, news| tell(py, progress.as_ref(), None, news),
             |line| -> runtime::Result<_> {
                 let mut found = self.found();
                 found.begin(&images)?;

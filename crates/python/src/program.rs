@@ -5,7 +5,7 @@ use compiler::Options;
 use program::{Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use runtime::{Event, Prepared, Report, Server, files};
+use runtime::{Checkpoint, Event, Prepared, Report, Server, files};
 
 use crate::error::UsageError;
 use crate::guard::{Line, guard, guard_with};
@@ -71,24 +71,33 @@ impl Program {
         self.0.program().to_string()
     }
 
-    /// Computes blind.
-    #[pyo3(signature = (keys, query, progress=None))]
+    /// Computes blind, from the bytes of a checkpoint if there is one; `save` gets those of the next ones.
+    #[pyo3(signature = (keys, query, progress=None, checkpoint=None, save=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         keys: &EvaluationKeys,
         query: &Query,
         progress: Option<Py<PyAny>>,
+        checkpoint: Option<&[u8]>,
+        save: Option<Py<PyAny>>,
     ) -> PyResult<(Answer, Bound<'py, PyDict>)> {
         self.check(&keys.prepared, "evaluation keys")?;
         self.check(&query.prepared, "encrypted images")?;
         let (output, report) = guard_with(
             py,
-            |py, news| tell(py, progress.as_ref(), news),
+            |py, news| tell(py, progress.as_ref(), save.as_ref(), news),
             |line| {
-                let server = Server::new(&self.0, &keys.keys);
+                let from = checkpoint.map(|data| Checkpoint::from_bytes(&self.0, data));
+                let from = from.transpose()?;
                 let mut clock = Clock::new(&self.0, line);
-                server.run(&query.input, |event| clock.observe(&event))
+                clock.skip(from.as_ref().map_or(0, Checkpoint::steps));
+                Server::new(&self.0, &keys.keys).resume(
+                    &query.input,
+                    from,
+                    |event| clock.observe(&event),
+                    |state| save.is_none() || line.tell(News::Checkpoint(state.to_bytes(&self.0))),
+                )
             },
         )?;
         let answer = Answer {
@@ -121,17 +130,18 @@ impl Program {
     }
 }
 
-/// Step at work, and seconds predicted for the work done and for all of it, on one thread.
-pub(crate) struct Progress {
-    step: String,
-    done: f64,
-    total: f64,
+/// News of a run.
+pub(crate) enum News {
+    /// Step at work, and seconds predicted for the work done and for all of it, on one thread.
+    Progress { step: String, done: f64, total: f64 },
+    /// Bytes of a checkpoint.
+    Checkpoint(Vec<u8>),
 }
 
-/// Turns a run's events into [`Progress`].
+/// Turns a run's events into [`News::Progress`].
 pub(crate) struct Clock<'a> {
     steps: &'a [Step],
-    line: &'a Line<'a, Progress>,
+    line: &'a Line<'a, News>,
     done: f64,
     total: f64,
 }
@@ -140,7 +150,7 @@ pub(crate) struct Clock<'a> {
 const LEAST: f64 = 1e-3;
 
 impl<'a> Clock<'a> {
-    pub(crate) fn new(prepared: &'a Prepared, line: &'a Line<'a, Progress>) -> Self {
+    pub(crate) fn new(prepared: &'a Prepared, line: &'a Line<'a, News>) -> Self {
         let steps = &prepared.program().steps;
         Self {
             line,
@@ -148,6 +158,12 @@ impl<'a> Clock<'a> {
             total: steps.iter().map(|s| s.seconds + LEAST).sum(),
             steps,
         }
+    }
+
+    /// Counts the first `steps` steps as done.
+    fn skip(&mut self, steps: usize) {
+        let skipped = self.steps[..steps].iter();
+        self.done += skipped.map(|s| s.seconds + LEAST).sum::<f64>();
     }
 
     /// `false` if the caller wants the run to stop.
@@ -159,7 +175,7 @@ impl<'a> Clock<'a> {
                 step
             }
         };
-        self.line.tell(Progress {
+        self.line.tell(News::Progress {
             step: name(&self.steps[step]),
             done: self.done,
             total: self.total,
@@ -167,14 +183,24 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Calls `progress(step, done, total)`; the answer `False` stops the run.
-pub(crate) fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, news: Progress) -> PyResult<()> {
+/// Calls `progress(step, done, total)`, whose answer `False` stops the run, or `save(bytes)`.
+pub(crate) fn tell(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    save: Option<&Py<PyAny>>,
+    news: News,
+) -> PyResult<()> {
+    let (step, done, total) = match (news, save) {
+        (News::Progress { step, done, total }, _) => (step, done, total),
+        (News::Checkpoint(data), Some(save)) => {
+            return save.bind(py).call1((PyBytes::new(py, &data),)).map(drop);
+        }
+        (News::Checkpoint(_), None) => return Ok(()),
+    };
     let Some(callback) = progress else {
         return Ok(());
     };
-    let answer = callback
-        .bind(py)
-        .call1((news.step, news.done, news.total))?;
+    let answer = callback.bind(py).call1((step, done, total))?;
     if answer.is(pyo3::types::PyBool::new(py, false)) {
         return Err(crate::error::StoppedError::new_err(
             "the progress callback stopped the run",
@@ -221,6 +247,7 @@ pub(crate) fn report_dict<'py>(py: Python<'py>, report: &Report) -> PyResult<Bou
     });
     let found = PyDict::new(py);
     found.set_item("seconds", report.seconds)?;
+    found.set_item("resumed_steps", report.resumed)?;
     found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
     Ok(found)
 }

@@ -15,6 +15,7 @@
 
 use crate::ciphertext::Ciphertext;
 use crate::keys::SwitchKey;
+use crate::lwe::LweBatch;
 use crate::params::Params;
 use ring::sample::Seed;
 use ring::{Basis, Domain, Poly};
@@ -185,21 +186,34 @@ impl Writer {
     /// Appends the residues, packed to the bits of their moduli.
     pub fn poly<D: Domain>(&mut self, poly: &Poly<D>) {
         for (i, q) in poly.basis().moduli().enumerate() {
-            let bits = q.bits();
-            let (mut held, mut count) = (0u128, 0u32);
-            for &word in poly.limb(i) {
-                held |= u128::from(word) << count;
-                count += bits;
-                while count >= 8 {
-                    self.bytes.push(held as u8);
-                    held >>= 8;
-                    count -= 8;
-                }
-            }
-            if count > 0 {
+            self.packed(poly.limb(i), q.bits());
+        }
+    }
+
+    /// Appends words of at most `bits` bits, with no room between them, to the end of a byte.
+    fn packed(&mut self, words: &[u64], bits: u32) {
+        let (mut held, mut count) = (0u128, 0u32);
+        for &word in words {
+            held |= u128::from(word) << count;
+            count += bits;
+            while count >= 8 {
                 self.bytes.push(held as u8);
+                held >>= 8;
+                count -= 8;
             }
         }
+        if count > 0 {
+            self.bytes.push(held as u8);
+        }
+    }
+
+    /// Appends LWE samples, packed to the bits of their modulus; the reader knows their number and kind.
+    pub fn lwe_batch(&mut self, batch: &LweBatch) {
+        let bits = bits_of_residues(batch.modulus());
+        batch
+            .words()
+            .iter()
+            .for_each(|part| self.packed(part, bits));
     }
 
     /// Appends the components of a ciphertext; the reader knows their number and level.
@@ -394,12 +408,11 @@ impl<'a> Reader<'a> {
     /// [`BytesError::Value`] for a residue that is not below its modulus.
     pub fn poly<D: Domain>(&mut self, basis: &Basis) -> Result<Poly<D>> {
         let n = basis.n();
-        let bytes_of = |bits: u32| (n * bits as usize).div_ceil(8);
-        let need: usize = basis.moduli().map(|q| bytes_of(q.bits())).sum();
+        let need: usize = basis.moduli().map(|q| packed_len(n, q.bits())).sum();
         let mut bytes = self.take("a polynomial", need)?;
         let mut words = Vec::with_capacity(n * basis.len());
         for q in basis.moduli() {
-            let (packed, rest) = bytes.split_at(bytes_of(q.bits()));
+            let (packed, rest) = bytes.split_at(packed_len(n, q.bits()));
             bytes = rest;
             unpack(packed, q.bits(), n, &mut words);
         }
@@ -428,6 +441,32 @@ impl<'a> Reader<'a> {
         Ok(Ciphertext::new(parts?))
     }
 
+    /// Reads LWE samples modulo `t` of the coefficients of a ring of degree `n`.
+    ///
+    /// # Errors
+    /// As [`Reader::poly`].
+    ///
+    /// # Panics
+    /// If `dimension` does not divide `n`.
+    pub fn lwe_batch(&mut self, n: usize, dimension: usize, t: u64) -> Result<LweBatch> {
+        let bits = bits_of_residues(t);
+        let bytes = self.take("LWE samples", 2 * packed_len(n, bits))?;
+        let (body, mask) = bytes.split_at(packed_len(n, bits));
+        let [body, mask] = [body, mask].map(|packed| {
+            let mut words = Vec::with_capacity(n);
+            unpack(packed, bits, n, &mut words);
+            words
+        });
+        if let Some(&found) = body.iter().chain(&mask).find(|&&word| word >= t) {
+            return Err(BytesError::Value {
+                what: "a residue of an LWE sample",
+                found,
+                expected: format!("less than {t}"),
+            });
+        }
+        Ok(LweBatch::from_words(t, dimension, body, mask))
+    }
+
     /// Reads a key.
     ///
     /// # Errors
@@ -451,6 +490,16 @@ impl<'a> Reader<'a> {
             left => Err(BytesError::Trailing { left: left as u64 }),
         }
     }
+}
+
+/// Bits of a residue modulo `t`.
+fn bits_of_residues(t: u64) -> u32 {
+    u64::BITS - (t - 1).leading_zeros()
+}
+
+/// Bytes of `count` words of `bits` bits.
+fn packed_len(count: usize, bits: u32) -> usize {
+    (count * bits as usize).div_ceil(8)
 }
 
 fn unpack(packed: &[u8], bits: u32, count: usize, out: &mut Vec<u64>) {

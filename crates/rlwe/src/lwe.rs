@@ -148,6 +148,31 @@ impl LweBatch {
         })
     }
 
+    /// The samples with the given bodies and masks, one of each per coefficient, in `[0, t)`.
+    ///
+    /// # Panics
+    /// If bodies and masks differ in number, or `dimension` does not divide it.
+    pub(crate) fn from_words(t: u64, dimension: usize, body: Vec<u64>, mask: Vec<u64>) -> Self {
+        assert!(
+            body.len() == mask.len() && body.len().is_multiple_of(dimension),
+            "{} bodies and {} masks of dimension {dimension}",
+            body.len(),
+            mask.len()
+        );
+        Self {
+            t,
+            dimension,
+            gap: body.len() / dimension,
+            body,
+            mask,
+        }
+    }
+
+    /// Bodies and masks, by coefficient.
+    pub(crate) fn words(&self) -> [&[u64]; 2] {
+        [&self.body, &self.mask]
+    }
+
     /// Modulus `t`.
     pub fn modulus(&self) -> u64 {
         self.t

@@ -6,6 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
 use ring::{Poly, ntt_primes};
+use rlwe::bytes::{BytesError, Kind, Reader, Writer};
 use rlwe::lwe::{LweBatch, LweSecret, small_params, small_params_insecure};
 use rlwe::{Ciphertext, Error, Params, SecretKey, SwitchKey};
 
@@ -53,6 +54,46 @@ impl Setup {
             .map(|_| self.rng.random_range(0..T))
             .collect()
     }
+}
+
+#[test]
+fn samples_survive_their_bytes() {
+    const KIND: Kind = Kind {
+        tag: *b"TEST",
+        words: "samples",
+        version: 1,
+    };
+    let (n, dimension) = (16, 4);
+    let (q, p) = (
+        ntt_primes(30, n, 1).unwrap()[0],
+        ntt_primes(40, n, 1).unwrap()[0],
+    );
+    let mut s = setup(small_params_insecure(n, q, p).unwrap(), dimension, 5);
+    let messages = s.messages();
+    let batch = LweBatch::switch(&s.encrypt(&messages), &s.key, dimension, T).unwrap();
+    let mut w = Writer::new();
+    w.lwe_batch(&batch);
+    let sealed = w.seal(&KIND, &[0; 32]);
+    let (header, checksum, packed) = (56, 32, 16 * 17 / 8);
+    assert_eq!(sealed.len(), header + 2 * packed + checksum);
+    let mut r = Reader::open(&sealed, &KIND, &[0; 32]).unwrap();
+    assert_eq!(r.lwe_batch(n, dimension, T).unwrap(), batch);
+    r.end().unwrap();
+
+    // Bytes that end early, and a residue that is no residue.
+    let mut w = Writer::new();
+    w.u64(u64::MAX);
+    let sealed = w.seal(&KIND, &[0; 32]);
+    let mut r = Reader::open(&sealed, &KIND, &[0; 32]).unwrap();
+    let error = r.lwe_batch(n, dimension, T).err();
+    assert!(matches!(error, Some(BytesError::Truncated { .. })));
+    let mut w = Writer::new();
+    (0..9).for_each(|_| w.u64(u64::MAX));
+    let sealed = w.seal(&KIND, &[0; 32]);
+    let mut r = Reader::open(&sealed, &KIND, &[0; 32]).unwrap();
+    let error = r.lwe_batch(n, dimension, T).err();
+    let refused = matches!(error, Some(BytesError::Value { found, .. }) if found == (1 << 17) - 1);
+    assert!(refused, "{error:?}");
 }
 
 /// `a - b` modulo `t`, centred.

@@ -16,7 +16,7 @@ use program::Program;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{Kind, Reader, Writer, fingerprint};
-use runtime::{Client, Output, Prepared, files};
+use runtime::{Checkpoint, Client, Output, Prepared, files};
 use serde_json::Value;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;
@@ -118,7 +118,33 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     let keys = client.evaluation_keys()?;
     let input = client.encrypt(&[vec![1; common::PIXELS]])?;
     let server = runtime::Server::new(&prepared, &keys);
-    let (output, _): (Output, _) = server.run(&input, |_| true)?;
+    let mut checkpoints = Vec::new();
+    let save = |state: &Checkpoint| {
+        checkpoints.push(state.to_bytes(&prepared));
+        true
+    };
+    let (output, _): (Output, _) = server.resume(&input, None, |_| true, save)?;
+    // One more, of a program whose every step is a layer: it stands behind the samples.
+    let mut program = common::small_program();
+    for (index, step) in program.steps.iter_mut().enumerate() {
+        step.layer = format!("layer{index}");
+    }
+    let stepwise = Prepared::new(program)?;
+    let own = Client::generate(&stepwise);
+    let (their_keys, their_input) = (
+        own.evaluation_keys()?,
+        own.encrypt(&[vec![1; common::PIXELS]])?,
+    );
+    let mut samples = Vec::new();
+    let save = |state: &Checkpoint| {
+        let is_samples = stepwise.program().steps[state.steps() - 1].ty == program::Type::Samples;
+        if is_samples {
+            samples.push(state.to_bytes(&stepwise));
+        }
+        true
+    };
+    let their_server = runtime::Server::new(&stepwise, &their_keys);
+    their_server.resume(&their_input, None, |_| true, save)?;
     let p = || prepared.clone();
     let network = r#"{"format":"palladion-int-network/2","name":"n",
         "input":{"shape":[1,4,4],"min":0,"max":3,"scale":0.5},"layers":[
@@ -130,7 +156,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         {"name":"d","terms":[{"source":1,"linear":{"dense":{"inputs":4,"outputs":2,"weights":[1,2,3,4,5,6,7,8]}}}],
         "bias":[0,1],"bound":9,"lut":null,"scale":1.0}]}"#;
     let program_text = |p: &Prepared| p.program().to_json().into_bytes();
-    let (a, b, c, d) = (p(), p(), p(), p());
+    let (a, b, c, d, e) = (p(), p(), p(), p(), p());
     Ok(vec![
         Target {
             name: "network",
@@ -197,6 +223,20 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
             valid: vec![files::output_to_bytes(&prepared, &output)],
             allowance: 16 << 20,
             decode: decoder(move |bytes| files::output_from_bytes(&d, bytes)),
+        },
+        Target {
+            name: "checkpoint",
+            shape: Shape::Sealed,
+            valid: checkpoints,
+            allowance: 16 << 20,
+            decode: decoder(move |bytes| Checkpoint::from_bytes(&e, bytes)),
+        },
+        Target {
+            name: "samples",
+            shape: Shape::Sealed,
+            valid: samples,
+            allowance: 16 << 20,
+            decode: decoder(move |bytes| Checkpoint::from_bytes(&stepwise, bytes)),
         },
         Target {
             name: "reader",

@@ -18,6 +18,16 @@ pub enum Error {
     /// A file is wrong.
     #[error(transparent)]
     Bytes(#[from] rlwe::bytes::BytesError),
+    /// A checkpoint is of a run on other images.
+    #[error(
+        "this checkpoint is of a run on other images: their hash is {found}, expected {expected}"
+    )]
+    OtherInput {
+        /// First bytes of the hash found.
+        found: String,
+        /// First bytes of the hash expected.
+        expected: String,
+    },
     /// Images do not fit the program.
     #[error("{what} is {found}, expected {expected}")]
     Image {

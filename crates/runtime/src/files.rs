@@ -23,7 +23,7 @@ const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys");
 const INPUT: Kind = kind(b"ENCI", "encrypted images");
 const OUTPUT: Kind = kind(b"ENCO", "encrypted results");
 
-const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
+pub(crate) const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
     Kind {
         tag: *tag,
         words,
@@ -173,7 +173,7 @@ pub fn keys_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<EvaluationKe
     ))
 }
 
-fn wrong(what: &'static str, found: usize, expected: String) -> Error {
+pub(crate) fn wrong(what: &'static str, found: usize, expected: String) -> Error {
     let found = found as u64;
     BytesError::Value {
         what,

@@ -3,7 +3,7 @@
 //! *Concept.* The [client](Client) holds the secrets: it makes the evaluation keys a program needs,
 //! encrypts images and decrypts results. The [server](Server) holds a program and evaluation keys, and no
 //! type of its own could hold a secret. Between them go sealed [files]. A run reports every
-//! step to an observer, which may stop it.
+//! step to an observer, which may stop it. After each layer it may be [written down](Checkpoint) and taken up later.
 //!
 //! *May use* the program and `circuits`, with the layers below. *Invariant*: an object read from a file
 //! has the fingerprint of the program it is used with.
@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod checkpoint;
 mod client;
 mod error;
 pub mod files;
@@ -19,6 +20,7 @@ mod prepared;
 mod rehearse;
 mod server;
 
+pub use checkpoint::Checkpoint;
 pub use client::{Client, Decrypted, Input};
 pub use error::{Error, Result};
 pub use prepared::Prepared;

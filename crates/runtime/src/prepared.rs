@@ -5,7 +5,7 @@ use crate::rehearse::rehearse;
 use circuits::coefficients::Kernel;
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Layout, LoopParams, Needs, dense};
+use circuits::{Layout, LoopParams, Needs, Value, dense};
 use program::{Op, Program, Step, Term};
 use rlwe::ParamsSpec;
 use rlwe::bytes::{Fingerprint, fingerprint};
@@ -20,6 +20,8 @@ struct Inner {
     params: LoopParams,
     fingerprint: Fingerprint,
     actions: Vec<Action>,
+    /// For each step, the level and noise of the ciphertext it makes.
+    rehearsed: Vec<Option<Value>>,
 }
 
 /// What a step does, with its constants in the form the circuits want.
@@ -58,13 +60,14 @@ impl Prepared {
             .iter()
             .map(|step| action(&program, &params, step, &transform))
             .collect::<Result<_>>()?;
-        rehearse(&program, &params, &actions)?;
+        let rehearsed = rehearse(&program, &params, &actions)?;
         let fingerprint = fingerprint(program.to_json().as_bytes());
         Ok(Self(Arc::new(Inner {
             program,
             params,
             fingerprint,
             actions,
+            rehearsed,
         })))
     }
 
@@ -85,6 +88,11 @@ impl Prepared {
 
     pub(crate) fn action(&self, step: usize) -> &Action {
         &self.0.actions[step]
+    }
+
+    /// Level and predicted noise of the ciphertext that a step makes; `None` if it makes samples.
+    pub(crate) fn rehearsed(&self, step: usize) -> Option<&Value> {
+        self.0.rehearsed[step].as_ref()
     }
 
     /// The keys the program uses.

@@ -1,5 +1,6 @@
 //! The server's half: runs a program on ciphertexts.
 
+use crate::checkpoint::{Checkpoint, last_uses};
 use crate::client::Input;
 use crate::error::{Error, Result};
 use crate::prepared::{Action, Prepared, kernel, layout_of};
@@ -69,9 +70,11 @@ pub struct StepReport {
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Wall-clock seconds.
+    /// Wall-clock seconds of this process, without what a checkpoint had done.
     pub seconds: f64,
-    /// What the steps took, in the order in which each kind came first.
+    /// Steps that a checkpoint had done.
+    pub resumed: usize,
+    /// What the other steps took, in the order in which each kind came first.
     pub steps: Vec<StepReport>,
 }
 
@@ -89,44 +92,51 @@ impl<'a> Server<'a> {
     pub fn run(
         &self,
         input: &Input,
+        observe: impl FnMut(Event<'_>) -> bool,
+    ) -> Result<(Output, Report)> {
+        self.resume(input, None, observe, |_| true)
+    }
+
+    /// As [`run`](Self::run), from where a checkpoint stands, if there is one: the result is the same, bit
+    /// for bit, if the keys are. After each layer but the last `save` is shown where the run stands, and
+    /// stops it by answering `false`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::Bytes`] for a checkpoint of another program,
+    /// [`Error::OtherInput`] for one of other images.
+    pub fn resume(
+        &self,
+        input: &Input,
+        from: Option<Checkpoint>,
         mut observe: impl FnMut(Event<'_>) -> bool,
+        mut save: impl FnMut(&Checkpoint) -> bool,
     ) -> Result<(Output, Report)> {
         let program = self.prepared.program();
-        self.check_keys()?;
-        if input.fingerprint != *self.prepared.fingerprint() {
-            return Err(BytesError::other_program(
-                "encrypted images",
-                &input.fingerprint,
-                self.prepared.fingerprint(),
-            )
-            .into());
-        }
-        if input.ciphertexts.len() != program.placement.len() {
-            return Err(Error::Image {
-                what: "the number of encrypted inputs",
-                found: input.ciphertexts.len().to_string(),
-                expected: program.placement.len().to_string(),
-            });
-        }
+        self.check(input)?;
+        let mut state = match from {
+            Some(checkpoint) => checkpoint.of_run(self.prepared, input)?,
+            None => Checkpoint::start(self.prepared, input),
+        };
         let engine = Engine::new(self.prepared.params().bfv(), self.keys);
         let total = program.steps.len();
         let begin = Instant::now();
         let last_use = last_uses(program);
-        let mut held: BTreeMap<usize, Held> = BTreeMap::new();
-        let mut output = Vec::new();
+        let resumed = state.done;
+        for (index, step) in program.steps[..resumed].iter().enumerate() {
+            // The images are in the input, and in no checkpoint.
+            if matches!(step.op, Op::Input { .. }) && last_use[index] >= resumed {
+                let made = self.step(&engine, input, &state.held, index)?;
+                state.held.insert(index, made);
+            }
+        }
         let mut steps: Vec<StepReport> = Vec::new();
-        for (index, step) in program.steps.iter().enumerate() {
+        for (index, step) in program.steps.iter().enumerate().skip(resumed) {
             let stopped = |done: usize| Err(Error::Stopped { done, total });
             if !observe(Event::Begin { step: index }) {
                 return stopped(index);
             }
             let started = Instant::now();
-            let made = self.step(&engine, input, &held, index)?;
-            if matches!(step.op, Op::Output { .. })
-                && let Held::Ciphertext(value) = &made
-            {
-                output.push(value.ciphertext().expect("the engine has keys").clone());
-            }
+            let made = self.step(&engine, input, &state.held, index)?;
             let seconds = started.elapsed().as_secs_f64();
             note(&mut steps, step, seconds);
             let go_on = observe(Event::End {
@@ -136,20 +146,51 @@ impl<'a> Server<'a> {
             if !go_on {
                 return stopped(index + 1);
             }
-            held.insert(index, made);
-            held.retain(|id, _| last_use.get(id).is_some_and(|&last| last > index));
+            state.held.insert(index, made);
+            state.held.retain(|&id, _| last_use[id] > index);
+            state.done = index + 1;
+            let next = program.steps.get(index + 1);
+            if next.is_some_and(|next| next.layer != step.layer) && !save(&state) {
+                return stopped(index + 1);
+            }
         }
+        // What is still held are the results, in the order of their steps.
+        let ciphertexts = state.held.into_values().filter_map(|held| match held {
+            Held::Ciphertext(value) => value.ciphertext().cloned(),
+            Held::Samples(_) => None,
+        });
+        let output = Output {
+            images: input.images,
+            ciphertexts: ciphertexts.collect(),
+        };
         let report = Report {
             seconds: begin.elapsed().as_secs_f64(),
+            resumed,
             steps,
         };
-        Ok((
-            Output {
-                images: input.images,
-                ciphertexts: output,
-            },
-            report,
-        ))
+        Ok((output, report))
+    }
+
+    /// Keys and input are for this program.
+    fn check(&self, input: &Input) -> Result<()> {
+        self.check_keys()?;
+        if input.fingerprint != *self.prepared.fingerprint() {
+            return Err(BytesError::other_program(
+                "encrypted images",
+                &input.fingerprint,
+                self.prepared.fingerprint(),
+            )
+            .into());
+        }
+        let expected = self.prepared.program().placement.len();
+        if input.ciphertexts.len() != expected {
+            return Err(Error::Image {
+                what: "the number of encrypted inputs",
+                found: input.ciphertexts.len().to_string(),
+                expected: expected.to_string(),
+            });
+        }
+        Ok(())
     }
 
     /// Keys made in this process carry no fingerprint, but parameters.
@@ -301,15 +342,4 @@ fn note(steps: &mut Vec<StepReport>, step: &program::Step, seconds: f64) {
     steps[place].count += 1;
     steps[place].seconds += seconds;
     steps[place].predicted_seconds += step.seconds;
-}
-
-/// For each value, the last step that reads it.
-fn last_uses(program: &program::Program) -> BTreeMap<usize, usize> {
-    let mut last = BTreeMap::new();
-    for (index, step) in program.steps.iter().enumerate() {
-        for operand in step.op.operands() {
-            last.insert(operand, index);
-        }
-    }
-    last
 }

@@ -11,7 +11,7 @@ use program::Op;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use runtime::inspect::{Exact, Inspector, LayerFindings};
-use runtime::{Client, Prepared, Server};
+use runtime::{Checkpoint, Client, Prepared, Server, files};
 use std::time::Instant;
 
 const BATCH: usize = 2;
@@ -162,12 +162,39 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
     let evaluator = Evaluator::new(&network).unwrap();
     let mut found = Inspector::new(&client, Integers { network, evaluator });
     found.begin(&images).unwrap();
-    let (output, report) = Server::new(&prepared, &keys)
-        .run(&client.encrypt(&images).unwrap(), |event| {
-            found.observe(&event).unwrap();
-            true
-        })
+    let input = client.encrypt(&images).unwrap();
+    let server = Server::new(&prepared, &keys);
+    let mut checkpoints = Vec::new();
+    let (output, report) = server
+        .resume(
+            &input,
+            None,
+            |event| {
+                found.observe(&event).unwrap();
+                true
+            },
+            |state| {
+                checkpoints.push(state.to_bytes(&prepared));
+                true
+            },
+        )
         .unwrap();
+    // Behind the second layer, whose values and the images the third one reads.
+    let [_, second, _] = checkpoints.as_slice() else {
+        panic!("{} checkpoints of 4 layers", checkpoints.len());
+    };
+    let from = Checkpoint::from_bytes(&prepared, second).unwrap();
+    let (again, resumed) = server
+        .resume(&input, Some(from), |_| true, |_| true)
+        .unwrap();
+    let bytes = [&output, &again].map(|output| files::output_to_bytes(&prepared, output));
+    assert_eq!(bytes[0], bytes[1]);
+    println!(
+        "{} of {} steps resumed from {} bytes",
+        resumed.resumed,
+        prepared.program().steps.len(),
+        second.len()
+    );
     let decrypted = client.decrypt(&output).unwrap();
     found.end(&decrypted).unwrap();
     println!(

@@ -12,7 +12,7 @@ use rand_chacha::ChaCha20Rng;
 use ring::{Basis, Coeff, Domain, Eval, Poly};
 use rlwe::GaloisKeys;
 use rlwe::bytes::{BytesError, Kind, Writer};
-use runtime::{Client, Error, Event, Held, Prepared, Result, Server, files};
+use runtime::{Checkpoint, Client, Error, Event, Held, Prepared, Result, Server, files};
 use std::collections::{BTreeMap, HashSet};
 
 fn client_of(prepared: &Prepared, seed: u64) -> Client {
@@ -458,8 +458,15 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<()> {
     assert!(occurs(&own), "the search finds a secret where there is one");
     let input = client.encrypt(&[image()])?;
     let keys = client.evaluation_keys()?;
-    let (output, _) = Server::new(&prepared, &keys).run(&input, |_| true)?;
+    let mut checkpoints = Vec::new();
+    let save = |state: &Checkpoint| {
+        checkpoints.extend(state.to_bytes(&prepared));
+        true
+    };
+    let (output, _) = Server::new(&prepared, &keys).resume(&input, None, |_| true, save)?;
+    assert!(!checkpoints.is_empty());
     for file in [
+        checkpoints,
         files::program_to_bytes(&prepared),
         files::keys_to_bytes(&prepared, &keys)?,
         files::input_to_bytes(&input),

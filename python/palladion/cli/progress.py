@@ -36,6 +36,7 @@ class Steps:
         self._name: str | None = None
         self._task: TaskID | None = None
         self._started = self._run_started = time.perf_counter()
+        self._resumed: float | None = None
 
     def __enter__(self) -> Steps:
         self._bar.start()
@@ -61,9 +62,15 @@ class Steps:
     def start_run(self) -> None:
         """Call before a run whose progress comes through :meth:`update` or :meth:`count`."""
         self._run_started = time.perf_counter()
+        self._resumed = None
 
     def update(self, name: str, done: float, total: float) -> None:
-        """``done`` of ``total`` units of the run are finished; ``name`` is the step at work."""
+        """``done`` of ``total`` units of the run are finished; ``name`` is the step at work.
+
+        What is finished at the first call was done by another process.
+        """
+        if self._resumed is None:
+            self._resumed = done
         self.count(phase(name), done, total)
 
     def count(self, name: str, done: float, total: float) -> None:
@@ -71,9 +78,10 @@ class Steps:
         if name != self._name:
             self._begin(name, total=total)
         if self._task is not None:
+            here = done - (self._resumed or 0.0)
             elapsed = time.perf_counter() - self._run_started
-            left = elapsed * (total - done) / done if done else 0.0
-            words = f"{left:.0f} s left" if done else ""
+            left = elapsed * (total - done) / here if here else 0.0
+            words = f"{left:.0f} s left" if here else ""
             self._bar.update(self._task, completed=done, time=words)
 
     def finish(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +30,46 @@ from palladion.cli.table import print_table
 @program_option
 @click.option("--keys", type=FILE, required=True, help="Evaluation keys.")
 @click.option("--output", type=FILE, required=True, help="Where to write the answer.")
+@click.option(
+    "--checkpoint",
+    type=FILE,
+    help="Where to note after each layer how far the run is; if it is there, the run resumes.",
+)
 @click.argument("query", type=FILE)
 @threads_option
 @json_option
-def run(program: palladion.Program, keys: Path, query: Path, output: Path, as_json: bool) -> None:
+def run(
+    program: palladion.Program,
+    keys: Path,
+    query: Path,
+    output: Path,
+    checkpoint: Path | None,
+    as_json: bool,
+) -> None:
     """Run a program on ciphertexts. Reads no secret key."""
+    if checkpoint is not None and checkpoint.resolve() in {
+        path.resolve() for path in (keys, query, output)
+    }:
+        raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
     with Steps(quiet=as_json) as steps:
         with steps.step("read keys"):
             evaluation = palladion.EvaluationKeys.from_bytes(program, files.read(keys))
         given = palladion.Query.from_bytes(program, files.read(query))
+        resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
+        save = partial(files.write, checkpoint) if checkpoint else None
         steps.start_run()
-        answer, report = program.run(evaluation, given, steps.update)
+        answer, report = program.run(evaluation, given, steps.update, resumed, save)
         data = answer.to_bytes()
         files.write(output, data)
+        if checkpoint:
+            files.remove(checkpoint)
     if as_json:
         extra = {"ciphertext_bytes": len(data), "peak_memory_bytes": peak_memory()}
         print_json({**report, **extra, "output": str(output)})
         return
     print_table(by_layer(report["steps"]))
+    if report["resumed_steps"]:
+        click.echo(f"{report['resumed_steps']} steps were taken from {checkpoint}")
     click.echo(f"{output}: {size(len(data))}, in {report['seconds']:.2f} s")
 
 

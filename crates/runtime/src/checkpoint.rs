@@ -1,0 +1,161 @@
+//! Where a run stands between two steps, and its byte form: a run of hours survives the end of its process.
+//!
+//! A checkpoint holds what later steps still read, and nothing that can be had otherwise: the images are in
+//! the input, levels and noise in the program. It is sealed like every file, and bound to the input by its
+//! hash. All it holds is encrypted.
+
+use crate::client::Input;
+use crate::error::{Error, Result};
+use crate::files::{input_to_bytes, kind, wrong};
+use crate::prepared::Prepared;
+use crate::server::Held;
+use circuits::Value;
+use program::{Op, Program, Type};
+use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
+use std::collections::BTreeMap;
+
+const CHECKPOINT: Kind = kind(b"CKPT", "a checkpoint");
+
+/// What a run holds after some of its steps.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    fingerprint: Fingerprint,
+    input: Fingerprint,
+    /// Steps done.
+    pub(crate) done: usize,
+    /// What they made that is read later, and results; by step.
+    pub(crate) held: BTreeMap<usize, Held>,
+}
+
+impl Checkpoint {
+    /// Before the first step.
+    pub(crate) fn start(prepared: &Prepared, input: &Input) -> Self {
+        Self {
+            fingerprint: *prepared.fingerprint(),
+            input: hash(input),
+            done: 0,
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// Steps done.
+    pub fn steps(&self) -> usize {
+        self.done
+    }
+
+    /// This checkpoint, if it is of a run of this program on this input.
+    pub(crate) fn of_run(self, prepared: &Prepared, input: &Input) -> Result<Self> {
+        if self.fingerprint != *prepared.fingerprint() {
+            let (found, expected) = (&self.fingerprint, prepared.fingerprint());
+            return Err(BytesError::other_program(CHECKPOINT.words, found, expected).into());
+        }
+        let expected = hash(input);
+        if self.input == expected {
+            return Ok(self);
+        }
+        let words = |hash: Fingerprint| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
+        Err(Error::OtherInput {
+            found: words(self.input),
+            expected: words(expected),
+        })
+    }
+
+    /// Bytes of a checkpoint.
+    ///
+    /// # Panics
+    /// If it is of a run of another program.
+    pub fn to_bytes(&self, prepared: &Prepared) -> Vec<u8> {
+        assert_eq!(
+            self.fingerprint,
+            *prepared.fingerprint(),
+            "a checkpoint of this program"
+        );
+        let mut w = Writer::new();
+        w.block(&self.input);
+        w.u64(self.done as u64);
+        for id in kept(prepared.program(), self.done) {
+            w.u64(id as u64);
+            match &self.held[&id] {
+                Held::Ciphertext(value) => {
+                    let ct = value.ciphertext().expect("a server's values are encrypted");
+                    w.u64(ct.level() as u64);
+                    w.u64(ct.factor());
+                    w.ciphertext(ct.rlwe());
+                }
+                Held::Samples(batch) => w.lwe_batch(batch),
+            }
+        }
+        w.seal(&CHECKPOINT, &self.fingerprint)
+    }
+
+    /// Reads a checkpoint: exactly the values that the program needs from there, each as its step declares
+    /// it.
+    ///
+    /// # Errors
+    /// If the bytes are no checkpoint of this program.
+    pub fn from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Self> {
+        let mut r = Reader::open(bytes, &CHECKPOINT, prepared.fingerprint())?;
+        let (program, params) = (prepared.program(), prepared.params());
+        let (rlwe, t) = (params.bfv().rlwe(), params.bfv().t().value());
+        let hash = r.block("the hash of the images")?;
+        let input = Fingerprint::try_from(hash)
+            .map_err(|_| wrong("the length of a hash", hash.len(), "32".into()))?;
+        let done = r.bounded(
+            "the number of steps done",
+            1..=program.steps.len().saturating_sub(1),
+        )?;
+        let mut held = BTreeMap::new();
+        for id in kept(program, done) {
+            r.bounded("the step of a value", id..=id)?;
+            let value = match (program.ty(id), prepared.rehearsed(id)) {
+                (&Type::Ciphertext { level, .. }, Some(rehearsed)) => {
+                    r.bounded("the level of a value", level..=level)?;
+                    let factor = r.bounded("the factor of a value", 1..=t as usize - 1)?;
+                    let ct = bfv::Ciphertext::new(r.ciphertext(rlwe, level, 2)?, factor as u64);
+                    let value = Value::encrypted(ct, rehearsed.noise());
+                    Held::Ciphertext(Box::new(value))
+                }
+                _ => {
+                    let batch = r.lwe_batch(rlwe.n(), params.dimension(), t)?;
+                    Held::Samples(Box::new(batch))
+                }
+            };
+            held.insert(id, value);
+        }
+        r.end()?;
+        Ok(Self {
+            fingerprint: *prepared.fingerprint(),
+            input,
+            done,
+            held,
+        })
+    }
+}
+
+/// What binds a checkpoint to its images.
+fn hash(input: &Input) -> Fingerprint {
+    fingerprint(&input_to_bytes(input))
+}
+
+/// The last step that reads each value; results are read after all of them, what nobody reads by its own.
+pub(crate) fn last_uses(program: &Program) -> Vec<usize> {
+    let mut last: Vec<usize> = (0..program.steps.len()).collect();
+    for (index, step) in program.steps.iter().enumerate() {
+        for operand in step.op.operands() {
+            last[operand] = last[operand].max(index);
+        }
+        if matches!(step.op, Op::Output { .. }) {
+            last[index] = program.steps.len();
+        }
+    }
+    last
+}
+
+/// Values that a checkpoint after `done` steps holds, in the order of their steps.
+fn kept(program: &Program, done: usize) -> Vec<usize> {
+    let last_use = last_uses(program);
+    (0..done)
+        .filter(|&id| last_use[id] >= done)
+        .filter(|&id| !matches!(program.steps[id].op, Op::Input { .. }))
+        .collect()
+}
