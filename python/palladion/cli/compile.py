@@ -21,6 +21,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
+from palladion.nn.export import is_ours
 
 
 @click.command(name="compile")
@@ -47,7 +48,7 @@ def compile_(
 
     A model is quantised first, as quantize does it: that takes --data, and the options after it.
     """
-    is_model = network.suffix.lower() == ".onnx"
+    is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if save_network is not None and not is_model:
         raise UsageError(f"--save-network: {network} is an integer network already")
     with Steps(quiet=as_json) as steps:

@@ -46,7 +46,7 @@ def inspect(file: Path, beside: Path | None, batch: int, as_json: bool) -> None:
     """
     data = files.read(file)
     with Steps(quiet=as_json) as steps:
-        if data.lstrip()[:1] == b"{":
+        if data.lstrip()[:1] == b"{" or file.suffix.lower() == ".onnx":
             beside = file
             with steps.step("compile"):
                 program = palladion.compile(IntNetwork.load(file).to_json(), batch)
