@@ -15,6 +15,7 @@ mod client;
 mod error;
 pub mod files;
 pub mod inspect;
+mod memory;
 mod prepared;
 mod rehearse;
 mod server;

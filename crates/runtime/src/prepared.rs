@@ -1,6 +1,7 @@
 //! A program made ready to run: parameters built, and what depends on constants alone computed.
 
 use crate::error::Result;
+use crate::memory::peak;
 use crate::rehearse::rehearse;
 use circuits::coefficients::Kernel;
 use circuits::lut::{Lut, Shape};
@@ -20,6 +21,7 @@ struct Inner {
     params: LoopParams,
     fingerprint: Fingerprint,
     actions: Vec<Action>,
+    peak_memory: u64,
 }
 
 /// What a step does, with its constants in the form the circuits want.
@@ -58,13 +60,15 @@ impl Prepared {
             .iter()
             .map(|step| action(&program, &params, step, &transform))
             .collect::<Result<_>>()?;
-        rehearse(&program, &params, &actions)?;
+        let values = rehearse(&program, &params, &actions)?;
+        let peak_memory = peak(&program, &params, &needs_of(&program), &actions, &values)?;
         let fingerprint = fingerprint(program.to_json().as_bytes());
         Ok(Self(Arc::new(Inner {
             program,
             params,
             fingerprint,
             actions,
+            peak_memory,
         })))
     }
 
@@ -89,8 +93,13 @@ impl Prepared {
 
     /// The keys the program uses.
     pub fn needs(&self) -> Needs {
-        let keys = &self.program().keys;
-        Needs::new(keys.relinearization, &keys.galois, &keys.packing)
+        needs_of(self.program())
+    }
+
+    /// Predicted largest resident memory, in bytes, of a process that makes the keys and runs the program;
+    /// `docs/cli.md` has what was measured.
+    pub fn peak_memory(&self) -> u64 {
+        self.0.peak_memory
     }
 
     /// Level of the client's ciphertexts.
@@ -116,6 +125,11 @@ impl Prepared {
             })
             .collect()
     }
+}
+
+fn needs_of(program: &Program) -> Needs {
+    let keys = &program.keys;
+    Needs::new(keys.relinearization, &keys.galois, &keys.packing)
 }
 
 fn action(

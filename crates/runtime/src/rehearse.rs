@@ -15,12 +15,16 @@ use std::fmt::Debug;
 /// Noise in bits may differ by this much between machines, whose logarithms round differently.
 const ROUNDING_BITS: f64 = 0.01;
 
-/// Runs `program` dry.
+/// Runs `program` dry: what each step makes, `None` for samples.
 ///
 /// # Errors
 /// [`Error::Step`] for a level or a noise other than the step's own, [`Error::Parameters`] for other
 /// keys than the steps use, and what the circuits lack.
-pub(crate) fn rehearse(program: &Program, params: &LoopParams, actions: &[Action]) -> Result<()> {
+pub(crate) fn rehearse(
+    program: &Program,
+    params: &LoopParams,
+    actions: &[Action],
+) -> Result<Vec<Option<Value>>> {
     let engine = Engine::dry(params.bfv());
     let mut values: Vec<Option<Value>> = Vec::with_capacity(actions.len());
     for (index, action) in actions.iter().enumerate() {
@@ -46,7 +50,8 @@ pub(crate) fn rehearse(program: &Program, params: &LoopParams, actions: &[Action
         "the list of packings and levels",
         listed.packings(),
         used.packings(),
-    )
+    )?;
+    Ok(values)
 }
 
 fn step(

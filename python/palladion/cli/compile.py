@@ -9,6 +9,7 @@ import click
 
 import palladion
 from palladion import IntNetwork, files
+from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
     FILE,
@@ -34,6 +35,7 @@ from palladion.nn.export import is_ours
     help="For an ONNX model: where to write its integer network, for encrypt.",
 )
 @calibration_options
+@budget_options
 @threads_option
 @json_option
 def compile_(
@@ -41,6 +43,7 @@ def compile_(
     batch: int,
     output: Path,
     save_network: Path | None,
+    budget: Budget,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -59,11 +62,12 @@ def compile_(
             given = IntNetwork.load(network)
         with steps.step("compile"):
             program = palladion.compile(given.to_json(), batch)
+        report = program.report()
+        budget.check(report)
         data = program.to_bytes()
         if save_network is not None:
             files.write(save_network, given.to_json().encode())
         files.write(output, data)
-    report = program.report()
     if as_json:
         print_json({**report, "program_bytes": len(data), "output": str(output)})
         return
@@ -72,6 +76,7 @@ def compile_(
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
             "images": f"{batch} in {report['ciphertexts']} ciphertexts",
             "security": f"{report['security_bits']} bits",
-            "predicted": f"{report['predicted_seconds']:.0f} s on one thread",
+            "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
+            f"{size(report['predicted_peak_memory_bytes'])} of memory",
         }
     )
