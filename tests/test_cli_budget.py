@@ -8,7 +8,10 @@ from pathlib import Path
 import palladion
 import pytest
 from click import BadParameter
+from palladion.cli.batching import batches, choose
 from palladion.cli.budget import EFFICIENCY, Budget, bytes_of, threads
+from palladion.cli.progress import Steps
+from palladion.errors import BudgetError, UsageError
 
 from tests.conftest import Command, refused
 from tests.test_cli_network import network, program
@@ -70,3 +73,42 @@ def test_predicted_memory_grows_with_what_is_held() -> None:
         palladion.compile(text, batch).report()["predicted_peak_memory_bytes"] for batch in (1, 32)
     ]
     assert 1.4e9 < peaks[0] < peaks[1] < 3.5e9
+
+
+def test_a_mode_and_a_number_of_images_exclude_each_other() -> None:
+    doubling = [1, 2, 4, 8, 16, 32, 64]
+    assert batches(None, None) == batches(None, "latency") == batches(0, "latency") == [1]
+    assert batches(5, None) == [5]
+    assert batches(0, None) == batches(0, "throughput") == batches(None, "throughput") == doubling
+    with pytest.raises(UsageError, match="give no --batch 5"):
+        batches(5, "latency")
+
+
+def test_throughput_takes_the_least_seconds_per_image_within_the_budget(network: Path) -> None:
+    text = network.read_text()
+    steps = Steps(quiet=True)
+    program, candidates = choose(text, [1, 2, 4, 8], Budget(), steps)
+    assert [found["batch"] for found in candidates] == [1, 2, 4, 8]
+    best = min(candidates, key=lambda found: found["seconds_per_image"])
+    assert program.report()["batch"] == best["batch"] > 1
+    first, second = (found["memory_bytes"] for found in candidates[:2])
+    if first < second:
+        program, candidates = choose(text, [1, 2], Budget(memory=first), steps)
+        assert [found["within_budget"] for found in candidates] == [True, False]
+        assert program.report()["batch"] == 1
+    with pytest.raises(BudgetError, match=r"the budget is 1\.0 MB"):
+        choose(text, [1, 2], Budget(memory=10**6), steps)
+
+
+def test_compile_says_which_batches_it_compared(
+    command: Command, network: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "program"
+    found = command("compile", network, "--mode", "throughput", "--output", target)
+    assert found.returncode == 0, found.stderr
+    assert "chosen" in found.stdout
+    assert "s an image" in found.stdout
+    refused(
+        command("compile", network, "--mode", "latency", "--batch", "3", "--output", target),
+        "chooses the batch",
+    )

@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-import palladion
 from palladion import IntNetwork, files
+from palladion.cli.batching import batch_options, choose, show_candidates
 from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
     FILE,
-    batch_option,
     json_option,
     print_json,
     print_rows,
@@ -27,7 +26,7 @@ from palladion.nn.export import is_ours
 
 @click.command(name="compile")
 @click.argument("network", type=FILE)
-@batch_option
+@batch_options
 @click.option("--output", type=FILE, required=True, help="Where to write the program.")
 @click.option(
     "--save-network",
@@ -40,7 +39,7 @@ from palladion.nn.export import is_ours
 @json_option
 def compile_(
     network: Path,
-    batch: int,
+    batches: list[int],
     output: Path,
     save_network: Path | None,
     budget: Budget,
@@ -60,21 +59,21 @@ def compile_(
                 given = calibrate(network, **options)[1].network
         else:
             given = IntNetwork.load(network)
-        with steps.step("compile"):
-            program = palladion.compile(given.to_json(), batch)
+        program, candidates = choose(given.to_json(), batches, budget, steps)
         report = program.report()
-        budget.check(report)
         data = program.to_bytes()
         if save_network is not None:
             files.write(save_network, given.to_json().encode())
         files.write(output, data)
     if as_json:
+        report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output)})
         return
+    show_candidates(candidates, report["batch"])
     print_rows(
         {
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
-            "images": f"{batch} in {report['ciphertexts']} ciphertexts",
+            "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             "security": f"{report['security_bits']} bits",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_peak_memory_bytes'])} of memory",

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import palladion
 from palladion import IntNetwork
 from palladion._native import Inspector
+from palladion.cli.batching import Candidate, batch_options, choose, show_candidates
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
     FOLDER,
-    batch_option,
     json_option,
     network_option,
     print_json,
@@ -54,7 +54,7 @@ BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
 )
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images.")
-@batch_option
+@batch_options
 @budget_options
 @threads_option
 @json_option
@@ -66,7 +66,7 @@ def evaluate(
     noise: float,
     seed: int,
     encrypted: int,
-    batch: int,
+    batches: list[int],
     budget: Budget,
     as_json: bool,
 ) -> None:
@@ -79,11 +79,11 @@ def evaluate(
     given = dataset.load(data, "test", count)
     inputs = inputs_of(network, given)
     with Steps(quiet=as_json) as steps:
-        program = None
+        program: palladion.Program | None = None
+        candidates: list[Candidate] = []
         if encrypted:
-            with steps.step("compile"):
-                program = palladion.compile(network.to_json(), batch)
-            budget.check(program.report())
+            useful = [size for size in batches if size <= encrypted] or batches
+            program, candidates = choose(network.to_json(), useful, budget, steps)
         result: dict[str, Any] = {
             "network": network.name,
             "dataset": given.name,
@@ -97,9 +97,13 @@ def evaluate(
             result["encrypted"] = under_encryption(
                 network, program, inputs[chosen], given.labels[chosen], steps
             )
+            result["encrypted"]["batch"] = program.report()["batch"]
+            result["encrypted"]["candidates"] = candidates
     if as_json:
         print_json(result)
     else:
+        if program is not None:
+            show_candidates(candidates, program.report()["batch"])
         show(result)
 
 
