@@ -27,6 +27,7 @@ from palladion._native import (
     set_threads,
 )
 from palladion.errors import (
+    BudgetError,
     DataError,
     FormatError,
     ImageError,
@@ -45,6 +46,7 @@ from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
 
 __all__ = [
     "Answer",
+    "BudgetError",
     "DataError",
     "EvaluationKeys",
     "FormatError",

@@ -45,6 +45,8 @@ class Program:
     def report(self) -> dict[str, Any]:
         """Parameters, their security, the steps, and what a run will cost.
 
+        ``predicted_peak_memory_bytes`` is of a process that makes the keys and runs the program.
+
         Each of ``steps`` has ``name``, ``layer``, ``operation``, ``predicted_seconds`` on one
         thread; and ``products``, ``values`` packed or table ``entries`` where it has some.
         """

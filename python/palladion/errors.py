@@ -27,6 +27,10 @@ class UsageError(PalladionError):
     """A command was given something that it cannot work with."""
 
 
+class BudgetError(PalladionError):
+    """A run would take more time or memory than it may."""
+
+
 class SecurityError(PalladionError):
     """Parameters are below the security level that everything here has."""
 

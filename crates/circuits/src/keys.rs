@@ -130,6 +130,28 @@ impl Needs {
     pub fn switches(&self) -> bool {
         self.switch
     }
+
+    /// Bytes in memory of the keys: what [`EvaluationKeys::byte_len`] says once they are there.
+    ///
+    /// # Errors
+    /// If a packing is no power of two of values.
+    pub fn byte_len(&self, params: &LoopParams) -> Result<usize> {
+        let (rlwe, small) = (params.bfv.rlwe(), &params.small);
+        let switch_key = |params: &rlwe::Params, level: usize| {
+            let limbs = level + 1 + params.special().len();
+            2 * limbs * SwitchKey::digit_count(params, level) * params.n() * size_of::<u64>()
+        };
+        let mut bytes = usize::from(self.switch) * switch_key(small, small.max_level());
+        let levels = self.galois.values().chain(&self.relinearize);
+        bytes += levels.map(|&level| switch_key(rlwe, level)).sum::<usize>();
+        for (&values, &level) in &self.packing {
+            let layout = Layout::new(params.bfv.n(), values)?;
+            let rotations = pack::key_len(layout, params.dimension)
+                + pack::rotations_len(layout, params.dimension);
+            bytes += rotations * 2 * (level + 1) * rlwe.n() * size_of::<u64>();
+        }
+        Ok(bytes)
+    }
 }
 
 /// The client's secrets.

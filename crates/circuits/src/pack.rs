@@ -52,14 +52,14 @@ pub fn min_values(slots: usize, dimension: usize) -> usize {
     slots / dimension
 }
 
-/// Rotations that are held ready for a layout.
-fn held(layout: Layout, dimension: usize) -> usize {
+/// Rotations that are held ready for a layout, those made from the packing key included.
+pub fn rotations_len(layout: Layout, dimension: usize) -> usize {
     BABY.min(dimension / layout.copies())
 }
 
 /// Ciphertexts of the packing key of a layout.
 pub fn key_len(layout: Layout, dimension: usize) -> usize {
-    held(layout, dimension).div_ceil(STORED)
+    rotations_len(layout, dimension).div_ceil(STORED)
 }
 
 /// All rotations, from those that are key material.
@@ -69,7 +69,7 @@ pub(crate) fn rotations(
     layout: Layout,
     stored: &[Ciphertext],
 ) -> Result<Vec<Ciphertext>> {
-    let count = held(layout, params.dimension());
+    let count = rotations_len(layout, params.dimension());
     let (evaluator, one) = (Evaluator::new(params.bfv()), rotation(params.bfv()));
     let runs = ring::par_map(stored.len(), |index| {
         let mut run = vec![stored[index].clone()];
@@ -90,7 +90,7 @@ fn rotation(params: &Params) -> usize {
 
 /// For each ciphertext of the packing key, the entry of the secret in each slot.
 pub(crate) fn key_patterns(layout: Layout, dimension: usize) -> Vec<Vec<usize>> {
-    (0..held(layout, dimension))
+    (0..rotations_len(layout, dimension))
         .step_by(STORED)
         .map(|step| {
             (0..layout.slots())
@@ -128,7 +128,7 @@ pub fn pack(
         });
     }
     let width = dimension / copies;
-    let baby = held(layout, dimension);
+    let baby = rotations_len(layout, dimension);
     {
         let (_, needs) = &mut *engine.log();
         needs.packing(layout.values(), level);

@@ -57,6 +57,7 @@ impl Program {
         report.set_item("predicted_margin_bits", prediction.margin_bits)?;
         report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
+        report.set_item("predicted_peak_memory_bytes", self.0.peak_memory())?;
         let seconds: f64 = program.steps.iter().map(|step| step.seconds).sum();
         report.set_item("predicted_seconds", seconds)?;
         let steps = program.steps.iter();

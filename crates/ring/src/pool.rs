@@ -8,6 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Words kept at most: 256 MiB, about three products at once at the largest parameters in use.
 const MAX_WORDS: usize = 1 << 25;
+/// Bytes that dropped polynomials leave here at most.
+pub const POOL_BYTES: usize = 8 * MAX_WORDS;
 /// Smaller buffers are left to the allocator, which keeps them by itself.
 const MIN_WORDS: usize = 1 << 13;
 

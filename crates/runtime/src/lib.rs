@@ -16,6 +16,7 @@ mod client;
 mod error;
 pub mod files;
 pub mod inspect;
+mod memory;
 mod prepared;
 mod rehearse;
 mod server;

@@ -1,6 +1,7 @@
 //! A program made ready to run: parameters built, and what depends on constants alone computed.
 
 use crate::error::Result;
+use crate::memory::peak;
 use crate::rehearse::rehearse;
 use circuits::coefficients::Kernel;
 use circuits::lut::{Lut, Shape};
@@ -22,6 +23,7 @@ struct Inner {
     actions: Vec<Action>,
     /// For each step, the level and noise of the ciphertext it makes.
     rehearsed: Vec<Option<Value>>,
+    peak_memory: u64,
 }
 
 /// What a step does, with its constants in the form the circuits want.
@@ -61,6 +63,7 @@ impl Prepared {
             .map(|step| action(&program, &params, step, &transform))
             .collect::<Result<_>>()?;
         let rehearsed = rehearse(&program, &params, &actions)?;
+        let peak_memory = peak(&program, &params, &needs_of(&program), &actions, &rehearsed)?;
         let fingerprint = fingerprint(program.to_json().as_bytes());
         Ok(Self(Arc::new(Inner {
             program,
@@ -68,6 +71,7 @@ impl Prepared {
             fingerprint,
             actions,
             rehearsed,
+            peak_memory,
         })))
     }
 
@@ -97,8 +101,13 @@ impl Prepared {
 
     /// The keys the program uses.
     pub fn needs(&self) -> Needs {
-        let keys = &self.program().keys;
-        Needs::new(keys.relinearization, &keys.galois, &keys.packing)
+        needs_of(self.program())
+    }
+
+    /// Predicted largest resident memory, in bytes, of a process that makes the keys and runs the program;
+    /// `docs/cli.md` has what was measured.
+    pub fn peak_memory(&self) -> u64 {
+        self.0.peak_memory
     }
 
     /// Level of the client's ciphertexts.
@@ -124,6 +133,11 @@ impl Prepared {
             })
             .collect()
     }
+}
+
+fn needs_of(program: &Program) -> Needs {
+    let keys = &program.keys;
+    Needs::new(keys.relinearization, &keys.galois, &keys.packing)
 }
 
 fn action(

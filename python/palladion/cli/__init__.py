@@ -14,6 +14,7 @@ from palladion.cli.decrypt import decrypt
 from palladion.cli.demo import demo
 from palladion.cli.encrypt import encrypt
 from palladion.cli.evaluate import evaluate
+from palladion.cli.export import export
 from palladion.cli.info import info
 from palladion.cli.inspect import inspect
 from palladion.cli.keygen import keygen
@@ -31,7 +32,8 @@ def commands() -> None:
 
 
 COMMANDS = (
-    demo, import_, quantize, compile_, inspect, keygen, encrypt, run, decrypt, evaluate, bench, info
+    demo, import_, quantize, export, compile_, inspect, keygen, encrypt, run, decrypt, evaluate,
+    bench, info
 )  # fmt: skip
 for command in COMMANDS:
     commands.add_command(command)

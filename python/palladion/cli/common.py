@@ -54,7 +54,7 @@ def network_option(command: Command) -> Command:
         "--network",
         type=FILE,
         callback=read,
-        help="Integer network, as JSON; the packaged MNIST network unless given.",
+        help="Integer network, JSON or exported; the packaged MNIST network unless given.",
     )(command)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-import palladion
 from palladion import IntNetwork, files
+from palladion.cli.batching import batch_options, choose, show_candidates
+from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
     FILE,
-    batch_option,
     json_option,
     print_json,
     print_rows,
@@ -21,11 +21,12 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
+from palladion.nn.export import is_ours
 
 
 @click.command(name="compile")
 @click.argument("network", type=FILE)
-@batch_option
+@batch_options
 @click.option("--output", type=FILE, required=True, help="Where to write the program.")
 @click.option(
     "--save-network",
@@ -33,13 +34,15 @@ from palladion.errors import UsageError
     help="For an ONNX model: where to write its integer network, for encrypt.",
 )
 @calibration_options
+@budget_options
 @threads_option
 @json_option
 def compile_(
     network: Path,
-    batch: int,
+    batches: list[int],
     output: Path,
     save_network: Path | None,
+    budget: Budget,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -47,7 +50,7 @@ def compile_(
 
     A model is quantised first, as quantize does it: that takes --data, and the options after it.
     """
-    is_model = network.suffix.lower() == ".onnx"
+    is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if save_network is not None and not is_model:
         raise UsageError(f"--save-network: {network} is an integer network already")
     with Steps(quiet=as_json) as steps:
@@ -56,21 +59,23 @@ def compile_(
                 given = calibrate(network, **options)[1].network
         else:
             given = IntNetwork.load(network)
-        with steps.step("compile"):
-            program = palladion.compile(given.to_json(), batch)
+        program, candidates = choose(given.to_json(), batches, budget, steps)
+        report = program.report()
         data = program.to_bytes()
         if save_network is not None:
             files.write(save_network, given.to_json().encode())
         files.write(output, data)
-    report = program.report()
     if as_json:
+        report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output)})
         return
+    show_candidates(candidates, report["batch"])
     print_rows(
         {
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
-            "images": f"{batch} in {report['ciphertexts']} ciphertexts",
+            "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             "security": f"{report['security_bits']} bits",
-            "predicted": f"{report['predicted_seconds']:.0f} s on one thread",
+            "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
+            f"{size(report['predicted_peak_memory_bytes'])} of memory",
         }
     )

@@ -13,10 +13,11 @@ import numpy.typing as npt
 import palladion
 from palladion import IntNetwork
 from palladion._native import Inspector
+from palladion.cli.batching import Candidate, batch_options, choose, show_candidates
+from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
     FOLDER,
-    batch_option,
     json_option,
     network_option,
     print_json,
@@ -53,7 +54,8 @@ BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
 )
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images.")
-@batch_option
+@batch_options
+@budget_options
 @threads_option
 @json_option
 def evaluate(
@@ -64,17 +66,24 @@ def evaluate(
     noise: float,
     seed: int,
     encrypted: int,
-    batch: int,
+    batches: list[int],
+    budget: Budget,
     as_json: bool,
 ) -> None:
     """Count right answers on MNIST's or CIFAR-10's test images.
 
     In floating point, in integers, with simulated noise, and encrypted. Encrypted images
-    are counted apart, and compared with the integer network layer by layer.
+    are counted apart, and compared with the integer network layer by layer. A budget is for one
+    encrypted run.
     """
     given = dataset.load(data, "test", count)
     inputs = inputs_of(network, given)
     with Steps(quiet=as_json) as steps:
+        program: palladion.Program | None = None
+        candidates: list[Candidate] = []
+        if encrypted:
+            useful = [size for size in batches if size <= encrypted] or batches
+            program, candidates = choose(network.to_json(), useful, budget, steps)
         result: dict[str, Any] = {
             "network": network.name,
             "dataset": given.name,
@@ -83,14 +92,18 @@ def evaluate(
             "plain_correct": plain_correct(network, model, given, steps),
             **in_the_clear(network, inputs, given.labels, (noise, seed), steps),
         }
-        if encrypted:
+        if program is not None:
             chosen = slice(encrypted)
             result["encrypted"] = under_encryption(
-                network, inputs[chosen], given.labels[chosen], batch, steps
+                network, program, inputs[chosen], given.labels[chosen], steps
             )
+            result["encrypted"]["batch"] = program.report()["batch"]
+            result["encrypted"]["candidates"] = candidates
     if as_json:
         print_json(result)
     else:
+        if program is not None:
+            show_candidates(candidates, program.report()["batch"])
         show(result)
 
 
@@ -173,11 +186,11 @@ def in_the_clear(
 
 
 def under_encryption(
-    network: IntNetwork, inputs: Ints, labels: Labels, batch: int, steps: Steps
+    network: IntNetwork, program: palladion.Program, inputs: Ints, labels: Labels, steps: Steps
 ) -> dict[str, Any]:
     """Really encrypted runs, compared with the integer network layer by layer."""
-    with steps.step("compile"):
-        program = palladion.compile(network.to_json(), batch)
+    report = program.report()
+    batch, rounding = report["batch"], report["rounding_sigma"]
     with steps.step("make keys"):
         secret, keys = palladion.keygen(program)
     inspector = Inspector(secret, network.to_json())
@@ -192,11 +205,10 @@ def under_encryption(
             finished = start + done / total * min(batch, len(inputs) - start)
             steps.update(f"images: {len(logits)} of {len(inputs)} done", finished, len(inputs))
 
-        found, left, report = inspector.run(keys, inputs[start : start + batch].tolist(), progress)
+        found, left, ran = inspector.run(keys, inputs[start : start + batch].tolist(), progress)
         logits += found
-        seconds += sum(step["seconds"] for step in report["steps"])
+        seconds += sum(step["seconds"] for step in ran["steps"])
         margin = min(margin, left)
-    rounding = program.report()["rounding_sigma"]
     bounds = noise_bounds(network, inputs, rounding, steps)
     return {
         **against_integers(network, inputs, labels, np.array(logits), bounds),

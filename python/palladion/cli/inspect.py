@@ -10,6 +10,7 @@ import click
 
 import palladion
 from palladion import IntNetwork, files
+from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.common import (
     FILE,
     batch_option,
@@ -37,16 +38,18 @@ Report = dict[str, Any]
     help="For a program: the network it was compiled from; gives shapes and bounds.",
 )
 @batch_option
+@budget_options
 @threads_option
 @json_option
-def inspect(file: Path, beside: Path | None, batch: int, as_json: bool) -> None:
+def inspect(file: Path, beside: Path | None, batch: int, budget: Budget, as_json: bool) -> None:
     """Say what a program, or an integer network once compiled, will cost; nothing is run.
 
-    --batch is for a network; a program has its own.
+    --batch is for a network; a program has its own. Beyond a budget the command fails once it
+    has said so.
     """
     data = files.read(file)
     with Steps(quiet=as_json) as steps:
-        if data.lstrip()[:1] == b"{":
+        if data.lstrip()[:1] == b"{" or file.suffix.lower() == ".onnx":
             beside = file
             with steps.step("compile"):
                 program = palladion.compile(IntNetwork.load(file).to_json(), batch)
@@ -60,6 +63,7 @@ def inspect(file: Path, beside: Path | None, batch: int, as_json: bool) -> None:
         print_json(report)
     else:
         show(report)
+    budget.check(report)
 
 
 def layers_of(report: Report, network: IntNetwork | None) -> list[dict[str, Any]]:
@@ -117,6 +121,8 @@ def show(report: Report) -> None:
             "noise margin": f"{report['predicted_margin_bits']:.1f} bits",
             "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
             "evaluation keys": size(report["predicted_evaluation_key_bytes"]),
+            "memory": size(report["predicted_peak_memory_bytes"]),
+            "time": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads",
         }
     )
     click.echo()

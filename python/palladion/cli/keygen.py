@@ -8,6 +8,7 @@ import click
 
 import palladion
 from palladion import IntNetwork, files
+from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
     FOLDER,
@@ -33,6 +34,7 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 @click.option("--batch", type=click.IntRange(min=1), help="Images in one run; 1 unless given.")
 @click.option("--output", type=FOLDER, required=True, help="Folder to write to.")
 @click.option("--force", is_flag=True, help="Replace keys that are there already.")  # fmt: skip
+@budget_options
 @threads_option
 @json_option
 def keygen(
@@ -41,6 +43,7 @@ def keygen(
     batch: int | None,
     output: Path,
     force: bool,
+    budget: Budget,
     as_json: bool,
 ) -> None:
     """Compile a network, or take a program, and make its keys.
@@ -59,6 +62,8 @@ def keygen(
             given = palladion.mnist_network() if network is None else IntNetwork.load(network)
             with steps.step("compile"):
                 program = palladion.compile(given.to_json(), batch or 1)
+        report = program.report()
+        budget.check(report)
         with steps.step("make keys"):
             secret, keys = palladion.keygen(program)
         with steps.step("write"):
@@ -70,7 +75,6 @@ def keygen(
             for name, data in written.items():
                 files.write(output / name, data)
             files.write(output / SECRET, secret.to_bytes(), secret=True)
-    report = program.report()
     if as_json:
         sizes = {"evaluation_key_bytes": len(written[EVALUATION])}
         print_json({**report, **sizes, "output": str(output)})

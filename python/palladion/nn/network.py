@@ -252,7 +252,17 @@ class IntNetwork:
 
     @classmethod
     def load(cls, path: Path) -> IntNetwork:
-        """Read a network from a file."""
+        """Read a network from a file: JSON, or a model that :func:`nn.export.to_onnx` made.
+
+        Raises
+        ------
+        NetworkError
+            If it is neither, or cannot be read.
+        """
+        if path.suffix.lower() == ".onnx":
+            from palladion.nn.export import network_json  # reads this module
+
+            return cls.from_json(network_json(path))
         try:
             return cls.from_json(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:

@@ -23,6 +23,7 @@ mod segments;
 use crate::engine::{Engine, Value};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
+use bfv::Params;
 
 pub use interpolate::interpolate;
 
@@ -105,6 +106,32 @@ impl Lut {
     /// Its shape.
     pub fn shape(&self) -> Shape {
         self.shape
+    }
+
+    /// Limbs that are held at once when the table is applied to `x`, from a dry run: all powers, and the sums
+    /// of products before their relinearisation. What a single product works on is not counted.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`].
+    pub fn live_limbs(&self, params: &Params, x: &Value) -> Result<usize> {
+        let engine = &Engine::dry(params);
+        let [k0, k1, k2] = self.shape.digits;
+        let low = powers(engine, &x.to_dry(), k0)?;
+        let (middle, high, sums) = match self.shape.segments {
+            1 => {
+                let middle = powers(engine, &low[k0 - 1], k1)?;
+                let high = match k2 {
+                    1 => Vec::new(),
+                    _ => powers(engine, &middle[k1 - 1], k2 - 1)?,
+                };
+                (middle, high, 3 * k2)
+            }
+            _ => (powers(engine, &low[k0 - 1], k1 - 1)?, Vec::new(), 2 * k1),
+        };
+        let all = || low.iter().chain(&middle).chain(&high);
+        let level = low.iter().chain(&middle).map(Value::level).min();
+        let held: usize = all().map(|power| 2 * (power.level() + 1)).sum();
+        Ok(held + sums * level.map_or(0, |level| level + 1))
     }
 
     fn coefficient(&self, index: usize) -> u64 {

@@ -114,9 +114,10 @@ impl Setup {
     pub fn keys_for<R>(&mut self, circuit: impl Fn(&Engine<'_>) -> R) -> EvaluationKeys {
         let dry = Engine::dry(self.params.bfv());
         circuit(&dry);
-        self.keys
-            .evaluation_keys(&dry.needs(), &mut self.rng)
-            .unwrap()
+        let needs = dry.needs();
+        let keys = self.keys.evaluation_keys(&needs, &mut self.rng).unwrap();
+        assert_eq!(needs.byte_len(&self.params).unwrap(), keys.byte_len());
+        keys
     }
 
     /// The shape of least predicted time for `len` coefficients, `segments` given.

@@ -1,0 +1,142 @@
+"""How many images one run takes: ``--batch`` and ``--mode``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import click
+
+import palladion
+from palladion.cli.budget import Budget, threads, wall_seconds
+from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
+from palladion.errors import BudgetError, NetworkError, UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Candidate = dict[str, Any]
+
+LARGEST: Final = 64
+"""Largest batch that is tried."""
+NO_BETTER: Final = 2
+"""Batches in a row that are no better than the best, before the search ends."""
+
+
+def images(_context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+    """A number of images, or 0 for ``auto``."""
+    if text is None or text == "auto":
+        return None if text is None else 0
+    if not text.isdecimal() or int(text) < 1:
+        raise click.BadParameter(f"{text!r} is neither auto nor 1 or more", param=option)
+    return int(text)
+
+
+def batch_options(command: Command) -> Command:
+    """``--batch`` and ``--mode``, given to the command as ``batches``, those to try."""
+
+    @functools.wraps(command)
+    def with_batches(*args: Any, batch: int | None, mode: str | None, **options: Any) -> Any:
+        return command(*args, batches=batches(batch, mode), **options)
+
+    with_batches = click.option(
+        "--mode",
+        type=click.Choice(["latency", "throughput"]),
+        help="What --batch auto is for: one image soon, or many images.",
+    )(with_batches)
+    add_batch = click.option(
+        "--batch", callback=images, help="Images in one run, or auto; 1 unless given."
+    )
+    return add_batch(with_batches)  # type: ignore[return-value]
+
+
+def batches(batch: int | None, mode: str | None) -> list[int]:
+    """Batches to try, the smallest first.
+
+    Raises
+    ------
+    UsageError
+        If a mode is given beside a number of images.
+    """
+    if batch and mode is not None:
+        raise UsageError(f"--mode {mode} chooses the batch: give no --batch {batch} with it")
+    if (batch == 0 and mode is None) or mode == "throughput":
+        return [1 << k for k in range(LARGEST.bit_length())]
+    return [batch or 1]
+
+
+def choose(
+    network_json: str, tried: list[int], budget: Budget, steps: Steps
+) -> tuple[palladion.Program, list[Candidate]]:
+    """The program of least predicted seconds per image within the budget, and what was compared.
+
+    The search ends at the first batch that cannot be compiled, and after :data:`NO_BETTER` in a row
+    that are no better than the best or beyond the budget.
+
+    Raises
+    ------
+    BudgetError
+        If none is within the budget.
+    NetworkError
+        If the smallest cannot be compiled.
+    """
+    best: palladion.Program | None = None
+    least, worse, first_problem = float("inf"), 0, None
+    candidates: list[Candidate] = []
+    for batch in tried:
+        try:
+            with steps.step("compile" if len(tried) == 1 else f"compile for a batch of {batch}"):
+                program = palladion.compile(network_json, batch)
+        except (NetworkError, UsageError):
+            if not candidates:
+                raise
+            break
+        report = program.report()
+        problem = budget.problem(report)
+        found = candidate(report, within=problem is None)
+        candidates.append(found)
+        first_problem = first_problem or problem
+        if problem is None and found["seconds_per_image"] < least:
+            best, least, worse = program, found["seconds_per_image"], 0
+        else:
+            worse += 1
+        if worse == NO_BETTER:
+            break
+    if best is None:
+        raise BudgetError(first_problem)
+    return best, candidates
+
+
+def candidate(report: Mapping[str, Any], *, within: bool) -> Candidate:
+    """Figures of one batch."""
+    seconds = wall_seconds(report, threads())
+    return {
+        "batch": report["batch"],
+        "seconds": seconds,
+        "seconds_per_image": seconds / report["batch"],
+        "memory_bytes": report["predicted_peak_memory_bytes"],
+        "within_budget": within,
+    }
+
+
+def show_candidates(candidates: list[Candidate], chosen: int) -> None:
+    """The batches that were compared, if there was a choice."""
+    if len(candidates) == 1:
+        return
+    rows = [
+        {
+            "batch": found["batch"],
+            "s a run": f"{found['seconds']:.1f}",
+            "s an image": f"{found['seconds_per_image']:.2f}",
+            "GB": f"{found['memory_bytes'] / 1e9:.2f}",
+            "": "chosen" if found["batch"] == chosen else reason(found),
+        }
+        for found in candidates
+    ]
+    print_table(rows)
+    click.echo()
+
+
+def reason(found: Candidate) -> str:
+    """Why a batch was not taken."""
+    return "more s an image" if found["within_budget"] else "beyond the budget"

@@ -1,0 +1,112 @@
+"""Budgets of time and memory: what a run may cost, checked before keys are made."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import click
+
+import palladion
+from palladion.cli.common import size
+from palladion.errors import BudgetError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+EFFICIENCY: Final = 0.89
+"""Predicted seconds on one thread, over threads times seconds measured.
+
+The MNIST network with a batch of 32 on 2 threads: 10.1 / (2 x 5.7); with one image 2.8 / (2 x 1.5).
+"""
+
+UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def threads() -> int:
+    """Threads that a run would use."""
+    found: int = palladion.info()["threads"]
+    return found
+
+
+def wall_seconds(report: Mapping[str, Any], count: int) -> float:
+    """Predicted seconds of a run on ``count`` threads."""
+    seconds: float = report["predicted_seconds"]
+    return seconds / (count * EFFICIENCY)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds of a run and bytes of memory that are allowed; ``None`` is no limit."""
+
+    seconds: float | None = None
+    memory: int | None = None
+
+    def problem(self, report: Mapping[str, Any]) -> str | None:
+        """What a program with this report would exceed, and what to change; ``None`` if nothing."""
+        count = threads()
+        seconds, memory = wall_seconds(report, count), report["predicted_peak_memory_bytes"]
+        batch = " or a smaller --batch" if report["batch"] > 1 else ""
+        fewer = f"fewer --weights and --activations bits, a smaller --limit of quantize{batch}"
+        if self.seconds is not None and seconds > self.seconds:
+            return (
+                f"a run would take {seconds:.1f} s on {count} threads, the budget is "
+                f"{self.seconds:g} s: use more --threads, {fewer}"
+            )
+        if self.memory is not None and memory > self.memory:
+            return (
+                f"a run would take {size(memory)} of memory, the budget is {size(self.memory)}: "
+                f"use {fewer}"
+            )
+        return None
+
+    def check(self, report: Mapping[str, Any]) -> None:
+        """Refuse a program that is beyond the budget.
+
+        Raises
+        ------
+        BudgetError
+            With what is predicted, what is allowed and what to change.
+        """
+        found = self.problem(report)
+        if found is not None:
+            raise BudgetError(found)
+
+
+def bytes_of(
+    _context: click.Context | None, option: click.Parameter | None, text: str | None
+) -> int | None:
+    """Bytes, or a number with K, M, G or T, in powers of 1000."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no size, expected one like 8G", param=option)
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def budget_options(command: Command) -> Command:
+    """``--budget-seconds`` and ``--budget-memory``, given to the command as ``budget``."""
+
+    @functools.wraps(command)
+    def with_budget(
+        *args: Any, budget_seconds: float | None, budget_memory: int | None, **options: Any
+    ) -> Any:
+        return command(*args, budget=Budget(budget_seconds, budget_memory), **options)
+
+    for option in (
+        click.option(
+            "--budget-memory",
+            callback=bytes_of,
+            help="Fail if a run would take more memory: bytes, or like 8G.",
+        ),
+        click.option(
+            "--budget-seconds",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Fail if a run would take longer on these threads.",
+        ),
+    ):
+        with_budget = option(with_budget)
+    return with_budget  # type: ignore[return-value]

@@ -1,0 +1,253 @@
+"""Integer networks as ONNX models, for other tools to run; and back.
+
+Weights, biases and tables are integer initialisers. A linear map is ``Conv`` or ``MatMul`` on
+floats that hold integers, since no runtime has these operators for all integers: every sum of a
+layer fits the mantissa, float32's up to 2^24, else float64's, so none is ever rounded. Between
+maps everything is an integer. The network's own JSON travels in ``metadata_props``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import TensorProto, helper, numpy_helper
+
+from palladion.errors import NetworkError
+from palladion.nn.linear import Conv, Dense, Ints, Linear, Pads, Window
+from palladion.nn.network import IntNetwork, Layer, Lut
+
+__all__ = ["is_ours", "network_json", "to_onnx"]
+
+NETWORK: Final = "palladion-int-network"
+DIGEST: Final = "palladion-graph-sha256"
+OPSET, IR_VERSION = 17, 8
+EXACT: Final = ((TensorProto.FLOAT, 2**24), (TensorProto.DOUBLE, 2**53))
+Shape = tuple[int, int, int]
+
+
+def to_onnx(network: IntNetwork) -> onnx.ModelProto:
+    """The network as a model: int32 of shape (batch, C, H, W) to int64 logits (batch, classes).
+
+    It gives the integers of ``IntNetwork.evaluate``, beyond the bound of a table too. It does not
+    check that inputs are within the network's range.
+
+    Raises
+    ------
+    NetworkError
+        If accumulators of a layer could exceed 2^53.
+    """
+    graph = _Graph(network).build()
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
+    )
+    model.producer_name = "palladion"
+    helper.set_model_props(model, {NETWORK: network.to_json(), DIGEST: _digest(graph)})
+    return model
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file is a model that :func:`to_onnx` made."""
+    return path.suffix.lower() == ".onnx" and NETWORK in _properties(_read(path))
+
+
+def network_json(path: Path) -> str:
+    """The integer network in a model that :func:`to_onnx` made.
+
+    Raises
+    ------
+    NetworkError
+        If the file is no such model, or its graph has been changed since.
+    """
+    model = _read(path)
+    known = _properties(model)
+    if NETWORK not in known:
+        raise NetworkError(
+            f"{path} holds no integer network, expected a model that `palladion export` wrote: "
+            "`palladion quantize` makes an integer network of another one"
+        )
+    if known.get(DIGEST) != _digest(model.graph):
+        raise NetworkError(
+            f"the graph of {path} is not the one that `palladion export` wrote: the integer "
+            "network beside it would give other results"
+        )
+    return known[NETWORK]
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    try:
+        return onnx.load(str(path))
+    except (OSError, DecodeError) as error:
+        raise NetworkError(f"cannot read the model {path}: {error}") from error
+
+
+def _properties(model: onnx.ModelProto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in model.metadata_props}
+
+
+def _digest(graph: onnx.GraphProto) -> str:
+    """Of nodes and initialisers: what a model computes."""
+    digest = hashlib.sha256()
+    for part in (*graph.node, *graph.initializer):
+        digest.update(part.SerializeToString(deterministic=True))
+    return digest.hexdigest()
+
+
+class _Graph:
+    """Nodes and initialisers of one network, layer by layer."""
+
+    def __init__(self, network: IntNetwork) -> None:
+        self.network = network
+        self.nodes: list[onnx.NodeProto] = []
+        self.tensors: list[onnx.TensorProto] = []
+        self.floats: dict[tuple[str, int], str] = {}  # sources cast already, by type
+
+    def build(self) -> onnx.GraphProto:
+        network = self.network
+        given = network.input
+        outputs = ["input"]
+        shapes = [given.shape, *network.shapes]
+        largest = [max(abs(given.min), abs(given.max))]
+        for layer in network.layers:
+            outputs.append(self.layer(layer, outputs, shapes, largest))
+            largest.append(0 if layer.lut is None else int(np.abs(layer.lut.values).max()))
+        self.add("Flatten", [outputs[-1]], "logits", axis=1)
+        classes = int(np.prod(shapes[-1]))
+        return helper.make_graph(
+            self.nodes,
+            network.name,
+            [helper.make_tensor_value_info("input", TensorProto.INT32, ["batch", *given.shape])],
+            [helper.make_tensor_value_info("logits", TensorProto.INT64, ["batch", classes])],
+            self.tensors,
+        )
+
+    def layer(
+        self, layer: Layer, outputs: list[str], shapes: list[Shape], largest: list[int]
+    ) -> str:
+        """Sums in int64, then the table."""
+        sums = []
+        for index, term in enumerate(layer.terms):
+            name = f"{layer.name}/term{index}" if len(layer.terms) > 1 else f"{layer.name}/map"
+            kind = self.exact_type(layer, _reach(term.linear) * largest[term.source])
+            source = self.cast(outputs[term.source], kind)
+            made = self.linear(term.linear, (source, shapes[term.source]), name, kind)
+            sums.append(self.add("Cast", [made], f"{name}/sum", to=TensorProto.INT64))
+        bias = self.tensor(f"{layer.name}/bias", layer.bias[:, None, None])
+        sums.append(self.add("Cast", [bias], f"{layer.name}/bias64", to=TensorProto.INT64))
+        total = sums[0]
+        for index, part in enumerate(sums[1:]):
+            total = self.add("Add", [total, part], f"{layer.name}/sum{index}")
+        return total if layer.lut is None else self.table(layer.name, layer.lut, layer.bound, total)
+
+    def table(self, name: str, lut: Lut, bound: int, sums: str) -> str:
+        """The table written out, at the sum plus the bound, clipped to it."""
+        lengths = np.diff(np.append(lut.starts, bound + 1))
+        values = self.tensor(f"{name}/table", np.repeat(lut.values, lengths))
+        ends = [self.int64(f"{name}/least", -bound), self.int64(f"{name}/most", bound)]
+        clipped = self.add("Clip", [sums, *ends], f"{name}/clipped")
+        index = self.add("Add", [clipped, ends[1]], f"{name}/index")
+        return self.add("Gather", [values, index], name, axis=0)
+
+    def linear(self, linear: Linear, source: tuple[str, Shape], name: str, kind: int) -> str:
+        """One map of a source, which is a name and a shape."""
+        given, (channels, _, _) = source
+        if isinstance(linear, Dense):
+            weights = self.weights(name, linear.weights.T, kind)
+            flat = self.add("Flatten", [given], f"{name}/flat", axis=1)
+            product = self.add("MatMul", [flat, weights], f"{name}/product")
+            axes = self.int64(f"{name}/axes", [2, 3])
+            return self.add("Unsqueeze", [product, axes], name)
+        if isinstance(linear, Conv):
+            return self.convolution(linear, given, (linear.weights, linear.groups), name, kind)
+        taps = np.broadcast_to(linear.weights, (channels, 1, *linear.weights.shape))
+        made = self.convolution(linear, given, (taps, channels), name, kind)
+        after = linear.channels - linear.first - channels
+        if linear.first == after == 0:
+            return made
+        pads = self.int64(f"{name}/channels", [0, linear.first, 0, 0, 0, after, 0, 0])
+        return self.add("Pad", [made, pads], f"{name}/placed")
+
+    def convolution(
+        self, map_: Conv | Window, given: str, kernels: tuple[Ints, int], name: str, kind: int
+    ) -> str:
+        """``Conv``, which takes no negative pads: these are cut off before."""
+        (weights, groups), pads = kernels, map_.pads
+        if min(pads) < 0:
+            given, pads = self.fit(given, pads, name), (0, 0, 0, 0)
+        return self.add(
+            "Conv",
+            [given, self.weights(name, weights, kind)],
+            name,
+            kernel_shape=weights.shape[-2:],
+            strides=map_.stride,
+            dilations=map_.dilation,
+            group=groups,
+            pads=pads,
+        )
+
+    def fit(self, given: str, pads: Pads, name: str) -> str:
+        """A source with zeros added first, and rows and columns cut off then."""
+        if max(pads) > 0:
+            top, left, bottom, right = (max(pad, 0) for pad in pads)
+            zeros = self.int64(f"{name}/pads", [0, 0, top, left, 0, 0, bottom, right])
+            given = self.add("Pad", [given, zeros], f"{name}/padded")
+        top, left, bottom, right = (min(pad, 0) for pad in pads)
+        end = np.iinfo(np.int64).max
+        starts = self.int64(f"{name}/starts", [-top, -left])
+        ends = self.int64(f"{name}/ends", [bottom or end, right or end])
+        axes = self.int64(f"{name}/cut_axes", [2, 3])
+        return self.add("Slice", [given, starts, ends, axes], f"{name}/cut")
+
+    def weights(self, name: str, weights: Ints, kind: int) -> str:
+        held = self.tensor(f"{name}/weights", weights)
+        return self.add("Cast", [held], f"{name}/weights_float", to=kind)
+
+    def cast(self, source: str, kind: int) -> str:
+        """A source as floats, once for all maps that read it."""
+        if (source, kind) not in self.floats:
+            name = f"{source}/float{32 if kind == TensorProto.FLOAT else 64}"
+            self.floats[source, kind] = self.add("Cast", [source], name, to=kind)
+        return self.floats[source, kind]
+
+    @staticmethod
+    def exact_type(layer: Layer, reach: int) -> int:
+        """The float type that holds every partial sum."""
+        for kind, limit in EXACT:
+            if reach <= limit:
+                return kind
+        raise NetworkError(f"layer {layer.name}: sums of up to {reach}, expected at most 2^53")
+
+    def tensor(self, name: str, values: Ints) -> str:
+        """An initialiser of the narrowest of int8, int16 and int32."""
+        least, most = int(values.min()), int(values.max())
+        for kind in (np.int8, np.int16, np.int32):
+            if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
+                break
+        self.tensors.append(numpy_helper.from_array(np.ascontiguousarray(values, kind), name))
+        return name
+
+    def int64(self, name: str, values: int | list[int]) -> str:
+        self.tensors.append(numpy_helper.from_array(np.array(values, np.int64), name))
+        return name
+
+    def add(
+        self,
+        kind: str,
+        inputs: list[str],
+        output: str,
+        **attributes: Any,
+    ) -> str:
+        """A node with one output, named after it."""
+        self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
+        return output
+
+
+def _reach(linear: Linear) -> int:
+    """Largest sum of absolute weights that one output adds up."""
+    weights = np.abs(linear.weights)
+    per_output = weights.reshape(1 if isinstance(linear, Window) else len(weights), -1)
+    return int(per_output.sum(axis=1).max())

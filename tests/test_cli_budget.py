@@ -1,0 +1,114 @@
+"""Budgets of time and memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import palladion
+import pytest
+from click import BadParameter
+from palladion.cli.batching import batches, choose
+from palladion.cli.budget import EFFICIENCY, Budget, bytes_of, threads
+from palladion.cli.progress import Steps
+from palladion.errors import BudgetError, UsageError
+
+from tests.conftest import Command, refused
+from tests.test_cli_network import network, program
+
+__all__ = ["network", "program"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("8G", 8 * 10**9), ("1.5 mb", 1_500_000), ("12345", 12345), ("2T", 2 * 10**12), (None, None)],
+)
+def test_sizes_are_in_powers_of_1000(text: str | None, expected: int | None) -> None:
+    assert bytes_of(None, None, text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "G", "8 Gi", "-1", "1e9", "8X"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(BadParameter, match="is no size"):
+        bytes_of(None, None, text)
+
+
+def test_a_budget_is_compared_with_what_is_predicted() -> None:
+    report = {"batch": 1, "predicted_seconds": 146.0, "predicted_peak_memory_bytes": 10**9}
+    seconds = 146.0 / (threads() * EFFICIENCY)
+    assert Budget().problem(report) is None
+    assert Budget(seconds * 1.01, 10**9).problem(report) is None
+    late = Budget(seconds / 2).problem(report)
+    assert late is not None
+    assert f"{seconds:.1f} s on {threads()} threads, the budget is {seconds / 2:g} s" in late
+    assert "more --threads" in late
+    assert "--batch" not in late
+    large = Budget(memory=10**8).problem({**report, "batch": 2})
+    assert large is not None
+    assert "1.00 GB of memory, the budget is 100.0 MB" in large
+    assert "a smaller --batch" in large
+
+
+def test_keys_are_not_made_beyond_the_budget(
+    command: Command, program: Path, network: Path, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys"
+    found = command("keygen", "--program", program, "--output", keys, "--budget-memory", "100M")
+    refused(found, "of memory, the budget is 100.0 MB")
+    assert not keys.exists()
+    target = tmp_path / "program"
+    found = command("compile", network, "--output", target, "--budget-seconds", "0.001")
+    refused(found, "the budget is 0.001 s: use more --threads")
+    assert not target.exists()
+    found = command("inspect", program, "--budget-memory", "100M", "--json")
+    assert found.returncode == 1
+    assert json.loads(found.stdout)["predicted_peak_memory_bytes"] > 10**8
+    assert command("inspect", program, "--budget-memory", "1T").returncode == 0
+
+
+def test_predicted_memory_grows_with_what_is_held() -> None:
+    """Measured: docs/cli.md. More images have larger tables here, and so more powers."""
+    text = palladion.mnist_network().to_json()
+    peaks = [
+        palladion.compile(text, batch).report()["predicted_peak_memory_bytes"] for batch in (1, 32)
+    ]
+    assert 1.4e9 < peaks[0] < peaks[1] < 3.5e9
+
+
+def test_a_mode_and_a_number_of_images_exclude_each_other() -> None:
+    doubling = [1, 2, 4, 8, 16, 32, 64]
+    assert batches(None, None) == batches(None, "latency") == batches(0, "latency") == [1]
+    assert batches(5, None) == [5]
+    assert batches(0, None) == batches(0, "throughput") == batches(None, "throughput") == doubling
+    with pytest.raises(UsageError, match="give no --batch 5"):
+        batches(5, "latency")
+
+
+def test_throughput_takes_the_least_seconds_per_image_within_the_budget(network: Path) -> None:
+    text = network.read_text()
+    steps = Steps(quiet=True)
+    program, candidates = choose(text, [1, 2, 4, 8], Budget(), steps)
+    assert [found["batch"] for found in candidates] == [1, 2, 4, 8]
+    best = min(candidates, key=lambda found: found["seconds_per_image"])
+    assert program.report()["batch"] == best["batch"] > 1
+    first, second = (found["memory_bytes"] for found in candidates[:2])
+    if first < second:
+        program, candidates = choose(text, [1, 2], Budget(memory=first), steps)
+        assert [found["within_budget"] for found in candidates] == [True, False]
+        assert program.report()["batch"] == 1
+    with pytest.raises(BudgetError, match=r"the budget is 1\.0 MB"):
+        choose(text, [1, 2], Budget(memory=10**6), steps)
+
+
+def test_compile_says_which_batches_it_compared(
+    command: Command, network: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "program"
+    found = command("compile", network, "--mode", "throughput", "--output", target)
+    assert found.returncode == 0, found.stderr
+    assert "chosen" in found.stdout
+    assert "s an image" in found.stdout
+    refused(
+        command("compile", network, "--mode", "latency", "--batch", "3", "--output", target),
+        "chooses the batch",
+    )
