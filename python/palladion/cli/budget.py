@@ -16,10 +16,12 @@ from palladion.errors import BudgetError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-EFFICIENCY: Final = 0.89
+EFFICIENCY: Final = 1.0
 """Predicted seconds on one thread, over threads times seconds measured.
 
-The MNIST network with a batch of 32 on 2 threads: 10.1 / (2 x 5.7); with one image 2.8 / (2 x 1.5).
+On 2 idle cores: MNIST, a batch of 32: 10.1 / (2 x 5.2); one image: 2.8 / (2 x 1.53); ResNet-20:
+168.7 / (2 x 73.7); LeNet-5: 58.5 / (2 x 22.1). The last two are wide tables, which
+the model overrates.
 """
 
 UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
