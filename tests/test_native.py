@@ -113,8 +113,8 @@ def test_every_layer_is_exact_but_for_rounding_noise(pair: Pair) -> None:
         # A sample deviation of `count` normal values is off by 1/sqrt(2 count), in relative terms:
         # 6 of these are never seen. The key's weight moves the true one by 3 % at most.
         tolerance = 6 / (2 * count) ** 0.5
-        assert layer["noise_sigma"] == pytest.approx(10.67, rel=tolerance + 0.03)
-        assert abs(layer["noise_mean"]) < 6 * 10.67 / count**0.5
+        assert layer["noise_sigma"] == pytest.approx(8.40, rel=tolerance + 0.03)
+        assert abs(layer["noise_mean"]) < 6 * 8.40 / count**0.5
         assert sum(layer["changes"].values()) == layer["changed"] < layer["values"] / 2
     for step in inspector.noise():
         assert step["margin_bits"] > 6

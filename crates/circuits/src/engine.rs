@@ -426,13 +426,12 @@ impl<'k> Engine<'k> {
             .collect()
     }
 
-    /// Counts a switch of a value at `level` to LWE samples.
-    pub fn count_samples(&self, level: usize) {
+    /// Counts a switch of a value at `level` to LWE samples, by `digits` digits.
+    pub fn count_samples(&self, level: usize, digits: usize) {
         let (counts, _) = &mut *self.log();
-        // The way down to one limb, one digit of key switching with one special modulus, and back to
-        // coefficients.
-        counts.transforms += 2 * level + 4;
-        counts.key_switch(1, 1, 1, 0);
+        // The way down to one limb, that limb's digits, and back to coefficients.
+        counts.transforms += 2 * level + 5 + digits;
+        counts.limb_products += 2 * digits;
     }
 
     /// Counts a sum with a plaintext at `level`.

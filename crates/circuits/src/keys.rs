@@ -6,8 +6,8 @@ use crate::pack;
 use bfv::{Ciphertext, Params};
 use rand::CryptoRng;
 use ring::sample::Seed;
-use rlwe::lwe::{LweSecret, small_params, small_params_insecure};
-use rlwe::{GaloisKeys, SecretKey, SwitchKey};
+use rlwe::lwe::LweSecret;
+use rlwe::{DimensionKey, DimensionParams, GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
@@ -15,34 +15,31 @@ use zeroize::Zeroizing;
 #[derive(Clone, Debug)]
 pub struct LoopParams {
     bfv: Params,
-    small: rlwe::Params,
-    dimension: usize,
+    small: DimensionParams,
 }
 
 impl LoopParams {
-    /// Parameters with LWE dimension `dimension` and the special modulus `p` for the switch to it.
+    /// Parameters with LWE dimension `dimension`, to which digits of `digit_bits` bits lead.
     ///
     /// # Errors
-    /// If the dimension does not divide the ring degree, or log2(q_0 p) exceeds its 128-bit limit.
-    pub fn new(bfv: &Params, p: u64, dimension: usize) -> Result<Self> {
+    /// If the dimension does not divide the ring degree, or log2(q_0) exceeds its 128-bit limit.
+    pub fn new(bfv: &Params, dimension: usize, digit_bits: u32) -> Result<Self> {
         let q = bfv.rlwe().spec().q[0];
         Ok(Self {
             bfv: bfv.clone(),
-            small: small_params(bfv.n(), q, p, dimension)?,
-            dimension,
+            small: DimensionParams::new(bfv.n(), q, dimension, digit_bits)?,
         })
     }
 
     /// As [`LoopParams::new`], without the security check of the dimension switch. For unit tests.
     ///
     /// # Errors
-    /// Those of the moduli.
-    pub fn new_insecure(bfv: &Params, p: u64, dimension: usize) -> Result<Self> {
+    /// If the dimension does not divide the ring degree.
+    pub fn new_insecure(bfv: &Params, dimension: usize, digit_bits: u32) -> Result<Self> {
         let q = bfv.rlwe().spec().q[0];
         Ok(Self {
             bfv: bfv.clone(),
-            small: small_params_insecure(bfv.n(), q, p)?,
-            dimension,
+            small: DimensionParams::new_insecure(bfv.n(), q, dimension, digit_bits)?,
         })
     }
 
@@ -51,19 +48,22 @@ impl LoopParams {
         &self.bfv
     }
 
-    /// Parameters of the dimension switch: the modulus `q_0` and one special modulus.
-    pub fn small(&self) -> &rlwe::Params {
+    /// Parameters of the dimension switch, modulo `q_0`.
+    pub fn small(&self) -> &DimensionParams {
         &self.small
     }
 
     /// LWE dimension.
     pub fn dimension(&self) -> usize {
-        self.dimension
+        self.small.dimension()
     }
 
-    /// Standard deviation of the noise that rounding to `t` adds: `sqrt((1 + |z|^2) / 12)`.
+    /// Standard deviation of the noise of LWE samples modulo `t`: rounding adds a variance of
+    /// `(1 + |z|^2) / 12`, the dimension switch before it its own, scaled down.
     pub fn rounding_sigma(&self) -> f64 {
-        ((1.0 + 2.0 * self.dimension as f64 / 3.0) / 12.0).sqrt()
+        let rounding = (1.0 + 2.0 * self.dimension() as f64 / 3.0) / 12.0;
+        let scale = self.bfv.t().value() as f64 / self.small.log_q().exp2();
+        (rounding + self.small.noise_variance() * scale * scale).sqrt()
     }
 }
 
@@ -141,13 +141,14 @@ impl Needs {
             let limbs = level + 1 + params.special().len();
             2 * limbs * SwitchKey::digit_count(params, level) * params.n() * size_of::<u64>()
         };
-        let mut bytes = usize::from(self.switch) * switch_key(small, small.max_level());
+        let digits = small.digits() * usize::from(self.switch);
+        let mut bytes = 2 * digits * rlwe.n() * size_of::<u64>();
         let levels = self.galois.values().chain(&self.relinearize);
         bytes += levels.map(|&level| switch_key(rlwe, level)).sum::<usize>();
         for (&values, &level) in &self.packing {
             let layout = Layout::new(params.bfv.n(), values)?;
-            let rotations = pack::key_len(layout, params.dimension)
-                + pack::rotations_len(layout, params.dimension);
+            let rotations = pack::key_len(layout, params.dimension())
+                + pack::rotations_len(layout, params.dimension());
             bytes += rotations * 2 * (level + 1) * rlwe.n() * size_of::<u64>();
         }
         Ok(bytes)
@@ -166,7 +167,7 @@ impl ClientKeys {
     /// Fresh secrets, uniform ternary.
     pub fn generate(params: &LoopParams, rng: &mut impl CryptoRng) -> Self {
         let secret = SecretKey::generate(params.bfv.rlwe(), rng);
-        let lwe = LweSecret::generate(params.dimension, rng);
+        let lwe = LweSecret::generate(params.dimension(), rng);
         Self::from_parts(params, secret, lwe)
     }
 
@@ -219,10 +220,9 @@ impl ClientKeys {
                 .map(|level| self.secret.relinearization_key(level, rng)),
             galois,
             packing,
-            switch: needs.switch.then(|| {
-                self.secret
-                    .switch_key_to(&self.lwe.in_ring(&self.params.small), rng)
-            }),
+            switch: needs
+                .switch
+                .then(|| DimensionKey::generate(&self.params.small, &self.secret, &self.lwe, rng)),
         })
     }
 }
@@ -246,7 +246,7 @@ impl PackingKey {
     ) -> Result<Self> {
         let (params, seed) = (&keys.params, Seed::random(rng));
         let t = params.bfv.t();
-        let ciphertexts = pack::key_patterns(layout, params.dimension)
+        let ciphertexts = pack::key_patterns(layout, params.dimension())
             .into_iter()
             .enumerate()
             .map(|(index, pattern)| {
@@ -308,7 +308,7 @@ pub struct EvaluationKeys {
     relinearization: Option<SwitchKey>,
     galois: GaloisKeys,
     packing: BTreeMap<usize, PackingKey>,
-    switch: Option<SwitchKey>,
+    switch: Option<DimensionKey>,
 }
 
 impl EvaluationKeys {
@@ -317,7 +317,7 @@ impl EvaluationKeys {
         relinearization: Option<SwitchKey>,
         galois: GaloisKeys,
         packing: BTreeMap<usize, PackingKey>,
-        switch: Option<SwitchKey>,
+        switch: Option<DimensionKey>,
     ) -> Self {
         Self {
             relinearization,
@@ -361,7 +361,7 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// [`Error::MissingKey`].
-    pub fn switch(&self) -> Result<&SwitchKey> {
+    pub fn switch(&self) -> Result<&DimensionKey> {
         self.switch.as_ref().ok_or(Error::MissingKey {
             what: "key of the dimension switch",
         })
@@ -369,16 +369,13 @@ impl EvaluationKeys {
 
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
-        let keys = self
-            .relinearization
-            .iter()
-            .chain(&self.switch)
-            .map(SwitchKey::byte_len);
+        let switch = self.switch.iter().map(DimensionKey::byte_len);
+        let keys = self.relinearization.iter().map(SwitchKey::byte_len);
         let packing = self
             .packing
             .values()
             .flat_map(|p| p.ciphertexts.iter().chain(&p.rotations))
             .map(Ciphertext::byte_len);
-        self.galois.byte_len() + keys.sum::<usize>() + packing.sum::<usize>()
+        self.galois.byte_len() + switch.chain(keys).chain(packing).sum::<usize>()
     }
 }

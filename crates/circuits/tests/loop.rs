@@ -10,7 +10,7 @@ use circuits::pack::{Sample, pack};
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
 use circuits::{Engine, Layout, LoopParams, Value};
 use common::conv::ConvShape;
-use common::{DIMENSION, N, Setup, T, alone, ciphertext, deviation, setup, timed};
+use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use rand::Rng;
 use rlwe::lwe::LweBatch;
 
@@ -285,9 +285,8 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
 }
 
 fn to_lwe(s: &mut Setup, low: &Value) -> LweBatch {
-    let target = s.keys.lwe().in_ring(s.params.small());
-    let key = s.keys.secret().switch_key_to(&target, &mut s.rng);
-    LweBatch::switch(ciphertext(low).rlwe(), &key, DIMENSION, T).unwrap()
+    let key = s.dimension_key();
+    LweBatch::switch(ciphertext(low).rlwe(), &key, T).unwrap()
 }
 
 fn check_rounding(s: &Setup, measured: f64, tolerance: f64) {

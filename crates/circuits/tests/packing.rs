@@ -4,7 +4,7 @@ mod common;
 
 use circuits::pack::{Sample, pack};
 use circuits::{Engine, Layout};
-use common::{DIMENSION, N, T, alone, ciphertext, deviation, setup, timed};
+use common::{N, T, alone, ciphertext, deviation, setup, timed};
 use rlwe::lwe::LweBatch;
 
 #[test]
@@ -23,15 +23,12 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
             pack(engine, &params, layout, &[], top).unwrap();
         }));
     }
-    let switch = s
-        .keys
-        .secret()
-        .switch_key_to(&s.keys.lwe().in_ring(s.params.small()), &mut s.rng);
+    let switch = s.dimension_key();
 
     let message = s.residues(N);
     let x = s.encrypt(&s.bfv().encoder().from_residues(message.clone()), 0);
     s.check_noise("fresh at level 0", &x);
-    let batch = LweBatch::switch(ciphertext(&x).rlwe(), &switch, DIMENSION, T).unwrap();
+    let batch = LweBatch::switch(ciphertext(&x).rlwe(), &switch, T).unwrap();
     let phases: Vec<u64> = (0..N).map(|k| batch.phase(k, s.keys.lwe())).collect();
     let errors = (0..N).map(|k| t.center(t.sub(phases[k], message[k])));
     let (measured, predicted) = (deviation(errors), s.params.rounding_sigma());

@@ -152,7 +152,8 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn samples_of(&mut self, value: ValueId) -> ValueId {
-        self.engine.count_samples(self.value(value).level());
+        let digits = self.params.small().digits();
+        self.engine.count_samples(self.value(value).level(), digits);
         self.push(Op::ToSamples { value }, None)
     }
 

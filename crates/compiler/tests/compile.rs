@@ -7,9 +7,9 @@ use network::{Conv, Dense, Input, IntNetwork, Layer, Linear, Lut, Term};
 use program::{Form, Op, Program, Type};
 use std::collections::BTreeSet;
 
-/// 128 bits of security at N = 2^15, and at dimension 2048.
+/// 128 bits of security at N = 2^15, and at dimension 1024.
 const MAX_LOG_QP: f64 = 868.0;
-const MAX_LOG_LWE: f64 = 53.0;
+const MAX_LOG_LWE: f64 = 26.0;
 const BOUND: i64 = 100;
 
 fn mnist() -> IntNetwork {
@@ -82,7 +82,7 @@ fn classes(network: &IntNetwork) -> usize {
 fn compiled(network: &IntNetwork, batch: usize) -> Program {
     let program = compile(network, Options { batch }).unwrap();
     let p = &program.parameters;
-    let log_lwe = (p.q[0] as f64).log2() + (p.lwe_p as f64).log2();
+    let log_lwe = (p.q[0] as f64).log2();
     let ops = |name: &str| program.steps.iter().filter(|s| s.op.name() == name).count();
     println!(
         "{} of batch {batch}: {} limbs and {} special of {}, log QP {:.1}, log qp of the dimension switch \
@@ -101,7 +101,7 @@ fn compiled(network: &IntNetwork, batch: usize) -> Program {
         program.prediction.margin_bits,
         seconds(&program),
     );
-    assert_eq!((p.n, p.t, p.lwe_dimension), (1 << 15, 65537, 2048));
+    assert_eq!((p.n, p.t, p.lwe_dimension), (1 << 15, 65537, 1024));
     assert!(p.log_qp() <= MAX_LOG_QP && log_lwe <= MAX_LOG_LWE);
     let spec = rlwe::ParamsSpec {
         n: p.n,

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Format written, and the only one read.
-pub(crate) const FORMAT: &str = "palladion-program/2";
+pub(crate) const FORMAT: &str = "palladion-program/3";
 
 /// A value: the number of the step that makes it.
 pub type ValueId = usize;
@@ -28,8 +28,8 @@ pub struct Parameters {
     pub digit_limbs: usize,
     /// LWE dimension.
     pub lwe_dimension: usize,
-    /// Special modulus of the dimension switch.
-    pub lwe_p: u64,
+    /// Bits of a digit of the dimension switch.
+    pub lwe_digit_bits: u32,
 }
 
 impl Parameters {

@@ -111,10 +111,10 @@ impl Program {
             "a power of two up to N",
         )?;
         check(
-            p.lwe_p < MAX_MODULUS && splits(p.lwe_p) && p.lwe_p != p.q[0],
-            "the special modulus of the dimension switch",
-            p.lwe_p,
-            "a prime below 2^50 with q = 1 mod 2N other than the first of the chain",
+            (1..=30).contains(&p.lwe_digit_bits),
+            "the bits of a digit of the dimension switch",
+            p.lwe_digit_bits,
+            "1 to 30",
         )?;
         let margin = self.prediction.margin_bits;
         check(

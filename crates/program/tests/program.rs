@@ -62,15 +62,15 @@ fn json_gives_the_program_back_to_the_last_bit() {
 #[test]
 fn text_that_is_no_program_is_an_error() {
     let json = every_operation().to_json();
-    let version = json.replace("palladion-program/2", "palladion-program/3");
+    let version = json.replace("palladion-program/3", "palladion-program/4");
     let unknown = json.replacen("\"batch\"", "\"extra\":0,\"batch\"", 1);
     for wrong in ["", "{}", "null", &json[..json.len() - 1], &unknown] {
         let error = Program::from_json(wrong).unwrap_err();
         assert!(matches!(error, Error::Json(_)), "{error}");
     }
     let expected = Error::Format {
-        found: "palladion-program/3".into(),
-        expected: "palladion-program/2".into(),
+        found: "palladion-program/4".into(),
+        expected: "palladion-program/3".into(),
     };
     assert_eq!(Program::from_json(&version), Err(expected));
 }
@@ -153,9 +153,9 @@ fn wrong_parameters_placements_and_keys_are_named() {
             "128",
         ),
         (
-            |p| p.parameters.lwe_p = 2,
-            "the special modulus of the dimension switch",
-            "2",
+            |p| p.parameters.lwe_digit_bits = 31,
+            "the bits of a digit of the dimension switch",
+            "31",
         ),
         (
             |p| p.prediction.margin_bits = f64::NAN,

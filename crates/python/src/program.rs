@@ -52,7 +52,7 @@ impl Program {
         report.set_item("special_limbs", parameters.p.len())?;
         report.set_item("digit_limbs", parameters.digit_limbs)?;
         report.set_item("lwe_dimension", parameters.lwe_dimension)?;
-        report.set_item("lwe_log_qp", small.log_qp())?;
+        report.set_item("lwe_log_qp", small.log_q())?;
         report.set_item("rounding_sigma", self.0.params().rounding_sigma())?;
         report.set_item("predicted_margin_bits", prediction.margin_bits)?;
         report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;

@@ -14,6 +14,7 @@
 //! is a seed of 32 bytes. Reading checks every count before it allocates.
 
 use crate::ciphertext::Ciphertext;
+use crate::dimension::{DimensionKey, DimensionParams};
 use crate::keys::SwitchKey;
 use crate::lwe::LweBatch;
 use crate::params::Params;
@@ -226,6 +227,12 @@ impl Writer {
         self.u64(key.level() as u64);
         self.seed(key.seed());
         (0..key.digits()).for_each(|j| self.poly(key.digit(j, 0)));
+    }
+
+    /// Appends a key of the dimension switch: seed, bodies.
+    pub fn dimension_key(&mut self, key: &DimensionKey) {
+        self.seed(key.seed());
+        key.bodies().for_each(|body| self.poly(body));
     }
 
     /// Adds header and checksum.
@@ -478,6 +485,18 @@ impl<'a> Reader<'a> {
         let count = SwitchKey::digit_count(params, level);
         let bodies: Result<Vec<_>> = (0..count).map(|_| self.poly(&basis)).collect();
         Ok(SwitchKey::from_parts(params, level, seed, bodies?))
+    }
+
+    /// Reads a key of the dimension switch.
+    ///
+    /// # Errors
+    /// As [`Reader::poly`].
+    pub fn dimension_key(&mut self, params: &DimensionParams) -> Result<DimensionKey> {
+        let seed = self.seed()?;
+        let bodies: Result<Vec<_>> = (0..params.digits())
+            .map(|_| self.poly(params.basis()))
+            .collect();
+        Ok(DimensionKey::from_parts(params, seed, bodies?))
     }
 
     /// Ends the reading.

@@ -32,6 +32,12 @@ pub enum Error {
         /// Limbs of the whole chain.
         limbs: usize,
     },
+    /// Digits of powers have few bits.
+    #[error("a digit of the dimension switch has {found} bits, expected 1 to 30")]
+    DigitBits {
+        /// Bits per digit found.
+        found: u32,
+    },
     /// An operation needs more limbs than are left.
     #[error("level {need} needed, the ciphertext is at level {have}")]
     LevelTooLow {

@@ -103,15 +103,6 @@ impl SecretKey {
         let target = Zeroizing::new(self.eval.permuted(&index));
         SwitchKey::generate(&self.params, level, &self.eval, &target, rng)
     }
-
-    /// Key from this secret to `target` over the parameters of `target`, which may have other
-    /// moduli: the way to a secret of smaller dimension.
-    pub fn switch_key_to(&self, target: &SecretKey, rng: &mut impl CryptoRng) -> SwitchKey {
-        let params = &target.params;
-        let level = params.max_level();
-        let from = Poly::from_signed(&params.extended(level), &self.coefficients).into_eval();
-        SwitchKey::generate(params, level, &Zeroizing::new(from), &target.eval, rng)
-    }
 }
 
 impl ZeroizeOnDrop for SecretKey {}

@@ -3,8 +3,8 @@
 //! *Concept.* A [`Ciphertext`] is a list of components `c_0, c_1, ..`; its phase is
 //! `c_0 + c_1 s + ..`. What the phase means is a scheme's business. Here are the parameters and
 //! their [security check](security), secret and evaluation keys, hybrid [key switching](Decomposed)
-//! with special moduli and digits, [ring switching](lwe) to a smaller secret and the extraction of
-//! LWE samples, the measuring of noise, and the [byte form](bytes) of all of it.
+//! with special moduli and digits, the [dimension switch](DimensionKey) to a smaller secret and the extraction of
+//! [LWE samples](lwe), the measuring of noise, and the [byte form](bytes) of all of it.
 //!
 //! *May use* the ring alone. *Invariant*: a ciphertext at level `l` is over the first `l + 1`
 //! moduli of its parameters' chain.
@@ -13,6 +13,7 @@
 
 pub mod bytes;
 mod ciphertext;
+mod dimension;
 mod error;
 mod keys;
 pub mod lwe;
@@ -22,6 +23,7 @@ pub mod security;
 mod switch;
 
 pub use ciphertext::Ciphertext;
+pub use dimension::{DimensionKey, DimensionParams};
 pub use error::{Error, Result};
 pub use keys::{GaloisKeys, SecretKey, SwitchKey};
 pub use params::{Params, ParamsSpec};

@@ -1,70 +1,20 @@
 //! From RLWE to LWE: a smaller secret, a smaller modulus, and single coefficients.
 //!
-//! *Dimension switch.* The secret `z` of dimension `n` is laid into the ring as `z(X^(N/n))`. A
-//! key switch to it makes every coefficient of the phase depend on `n` mask coefficients only. A
-//! ring sample under `z(X^(N/n))` is `N/n` samples of the ring of degree `n`, so security is that
-//! of dimension `n`: [`small_params`] checks it there.
-//!
-//! *Rounding* to `t` then adds noise of variance `(1 + |z|^2)/12`: 10.7 as a standard deviation
-//! for a ternary secret of dimension 2048, where before the dimension switch it would be 42.7.
+//! The [dimension switch](crate::DimensionKey) comes first. *Rounding* to `t` then adds noise of variance
+//! `(1 + |z|^2)/12`: 7.5 as a standard deviation for a ternary secret of dimension 1024, where before the dimension
+//! switch it would be 42.7.
 //!
 //! *Extraction.* Coefficient `k` of the phase is an LWE sample with mask
 //! `a_j = c_1[k - j N/n]`, negated where the index wraps.
 //!
-//! Source: Athena (MICRO 2025), section 3.2.2, steps 2 and 3; Gentry, Halevi, Peikert, Smart,
-//! "Field Switching in BGV-Style Homomorphic Encryption", 2013 (secrets of a subring).
+//! Source: Athena (MICRO 2025), section 3.2.2, steps 2 and 3.
 
 use crate::ciphertext::Ciphertext;
+use crate::dimension::DimensionKey;
 use crate::error::{Error, Result};
-use crate::keys::{SecretKey, SwitchKey};
-use crate::params::{Params, ParamsSpec};
-use crate::security::{SECURITY_BITS, max_log_qp};
-use crate::switch::switch_poly;
 use rand::CryptoRng;
 use ring::sample;
 use zeroize::Zeroizing;
-
-/// Parameters of the dimension switch: one modulus `q`, one special modulus `p`, a secret of
-/// dimension `dimension` in the ring of degree `n`.
-///
-/// # Errors
-/// [`Error::LweDimension`] if the dimension does not divide the degree, [`Error::Insecure`] if
-/// log2(qp) exceeds what `dimension` allows at 128 bits, and those of the moduli.
-pub fn small_params(n: usize, q: u64, p: u64, dimension: usize) -> Result<Params> {
-    if dimension == 0 || !n.is_multiple_of(dimension) {
-        return Err(Error::LweDimension {
-            found: dimension,
-            n,
-        });
-    }
-    let params = small_params_insecure(n, q, p)?;
-    let (log_qp, limit) = (
-        params.log_qp().ceil() as u32,
-        max_log_qp(dimension).unwrap_or(0),
-    );
-    if log_qp > limit {
-        return Err(Error::Insecure {
-            log_qp,
-            limit,
-            lambda: SECURITY_BITS,
-            n: dimension,
-        });
-    }
-    Ok(params)
-}
-
-/// As [`small_params`], without the security check. For unit tests.
-///
-/// # Errors
-/// Those of the moduli.
-pub fn small_params_insecure(n: usize, q: u64, p: u64) -> Result<Params> {
-    Params::new_insecure(&ParamsSpec {
-        n,
-        q: vec![q],
-        p: vec![p],
-        digit_limbs: 1,
-    })
-}
 
 /// LWE secret: ternary, `n` coefficients. Zeroised when dropped.
 #[derive(Clone)]
@@ -92,14 +42,14 @@ impl LweSecret {
         &self.coefficients
     }
 
-    /// The secret `z(X^(N/n))` of the ring of `params`.
-    pub fn in_ring(&self, params: &Params) -> SecretKey {
-        let gap = params.n() / self.coefficients.len();
-        let mut spread = Zeroizing::new(vec![0; params.n()]);
+    /// The coefficients of `z(X^(N/n))` in the ring of degree `n`, which the dimension divides.
+    pub fn in_ring(&self, n: usize) -> Zeroizing<Vec<i64>> {
+        let gap = n / self.coefficients.len();
+        let mut spread = Zeroizing::new(vec![0; n]);
         for (j, &z) in self.coefficients.iter().enumerate() {
             spread[j * gap] = z;
         }
-        SecretKey::from_coefficients(params, spread)
+        spread
     }
 }
 
@@ -119,12 +69,15 @@ impl LweBatch {
     /// Switches `ct`, at level 0, to the LWE secret and rounds to the modulus `t`.
     ///
     /// Keeps the phase in its high bits: a phase `q/t m + e` becomes `m + e t/q + e_ms`, with
-    /// `e_ms` of variance `(1 + |z|^2) / 12`.
+    /// `e_ms` of variance `(1 + |z|^2) / 12`; what the switch adds is a part of `e`.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`] if `ct` is not at level 0, [`Error::Components`] for a degree
     /// other than 1.
-    pub fn switch(ct: &Ciphertext, key: &SwitchKey, dimension: usize, t: u64) -> Result<Self> {
+    ///
+    /// # Panics
+    /// If `ct` is over another modulus than the key.
+    pub fn switch(ct: &Ciphertext, key: &DimensionKey, t: u64) -> Result<Self> {
         let (c0, c1) = ct.pair()?;
         if ct.level() != 0 {
             return Err(Error::LevelMismatch {
@@ -132,17 +85,12 @@ impl LweBatch {
                 right: 0,
             });
         }
-        let mut switched = switch_poly(c1, key, None, 0)?;
-        switched.components_mut()[0].add_assign(c0);
         let q = c0.basis().modulus(0).value();
-        let [body, mask] = [0, 1].map(|part| {
-            let coeff = switched.components()[part].to_coeff();
-            round_to(coeff.limb(0), q, t)
-        });
+        let [body, mask] = key.switch(c0, c1).map(|part| round_to(part.limb(0), q, t));
         Ok(Self {
             t,
-            dimension,
-            gap: c0.n() / dimension,
+            dimension: key.params().dimension(),
+            gap: c0.n() / key.params().dimension(),
             body,
             mask,
         })

@@ -5,10 +5,10 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
-use ring::{Poly, ntt_primes};
+use ring::{Poly, ntt_primes, ntt_primes_avoiding};
 use rlwe::bytes::{BytesError, Kind, Reader, Writer};
-use rlwe::lwe::{LweBatch, LweSecret, small_params, small_params_insecure};
-use rlwe::{Ciphertext, Error, Params, SecretKey, SwitchKey};
+use rlwe::lwe::{LweBatch, LweSecret};
+use rlwe::{Ciphertext, DimensionKey, DimensionParams, Error, Params, ParamsSpec, SecretKey};
 
 const T: u64 = 65537;
 
@@ -16,15 +16,24 @@ struct Setup {
     params: Params,
     secret: SecretKey,
     small: LweSecret,
-    key: SwitchKey,
+    key: DimensionKey,
     rng: ChaCha20Rng,
 }
 
-fn setup(params: Params, dimension: usize, seed: u64) -> Setup {
+fn setup(dimension: &DimensionParams, seed: u64) -> Setup {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    // The ring's own special modulus is not used.
+    let (n, q) = (dimension.basis().n(), dimension.basis().values());
+    let params = Params::new_insecure(&ParamsSpec {
+        n,
+        p: ntt_primes_avoiding(40, n, 1, &q).unwrap(),
+        q,
+        digit_limbs: 1,
+    })
+    .unwrap();
     let secret = SecretKey::generate(&params, &mut rng);
-    let small = LweSecret::generate(dimension, &mut rng);
-    let key = secret.switch_key_to(&small.in_ring(&params), &mut rng);
+    let small = LweSecret::generate(dimension.dimension(), &mut rng);
+    let key = DimensionKey::generate(dimension, &secret, &small, &mut rng);
     Setup {
         params,
         secret,
@@ -32,6 +41,11 @@ fn setup(params: Params, dimension: usize, seed: u64) -> Setup {
         key,
         rng,
     }
+}
+
+fn small_insecure(n: usize, dimension: usize) -> DimensionParams {
+    let q = ntt_primes(30, n, 1).unwrap()[0];
+    DimensionParams::new_insecure(n, q, dimension, 4).unwrap()
 }
 
 impl Setup {
@@ -64,13 +78,9 @@ fn samples_survive_their_bytes() {
         version: 1,
     };
     let (n, dimension) = (16, 4);
-    let (q, p) = (
-        ntt_primes(30, n, 1).unwrap()[0],
-        ntt_primes(40, n, 1).unwrap()[0],
-    );
-    let mut s = setup(small_params_insecure(n, q, p).unwrap(), dimension, 5);
+    let mut s = setup(&small_insecure(n, dimension), 5);
     let messages = s.messages();
-    let batch = LweBatch::switch(&s.encrypt(&messages), &s.key, dimension, T).unwrap();
+    let batch = LweBatch::switch(&s.encrypt(&messages), &s.key, T).unwrap();
     let mut w = Writer::new();
     w.lwe_batch(&batch);
     let sealed = w.seal(&KIND, &[0; 32]);
@@ -108,18 +118,16 @@ fn difference(a: u64, b: u64) -> f64 {
 
 #[test]
 fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
-    let (n, dimension) = (1 << 15, 2048);
-    for (q_bits, p_bits) in [(25, 28), (26, 27)] {
-        let (q, p) = (
-            ntt_primes(q_bits, n, 1).unwrap()[0],
-            ntt_primes(p_bits, n, 1).unwrap()[0],
-        );
-        let params = small_params(n, q, p, dimension).unwrap();
-        assert!(params.log_qp() <= 53.0);
-        let mut s = setup(params, dimension, u64::from(q_bits));
+    let n = 1 << 15;
+    for (dimension, q_bits, digit_bits) in
+        [(1024, 25, 2), (1024, 26, 3), (1024, 26, 4), (2048, 30, 5)]
+    {
+        let q = ntt_primes(q_bits, n, 1).unwrap()[0];
+        let params = DimensionParams::new(n, q, dimension, digit_bits).unwrap();
+        let mut s = setup(&params, u64::from(q_bits + digit_bits));
         let messages = s.messages();
         let ct = s.encrypt(&messages);
-        let batch = LweBatch::switch(&ct, &s.key, dimension, T).unwrap();
+        let batch = LweBatch::switch(&ct, &s.key, T).unwrap();
         assert_eq!((batch.modulus(), batch.dimension()), (T, dimension));
         let errors: Vec<f64> = messages
             .iter()
@@ -131,14 +139,13 @@ fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
 
         let norm: i64 = s.small.coefficients().iter().map(|z| z * z).sum();
         let rounding = (1.0 + norm as f64) / 12.0;
-        // The key switch adds N sigma^2 (1/12 + 1/4) (q/p)^2 at the modulus q, the message's own rounding
-        // and error at most 1/12 + sigma^2.
-        let sigma2 = ring::sample::SIGMA.powi(2);
-        let switching = n as f64 * sigma2 / 3.0 * (q as f64 / p as f64).powi(2) + sigma2 + 1.0;
+        // The message's own rounding and error add at most 1/12 + sigma^2.
+        let switching = params.noise_variance() + ring::sample::SIGMA.powi(2) + 1.0 / 12.0;
         let expected = rounding + switching * (T as f64 / q as f64).powi(2);
         let ratio = variance / expected;
         println!(
-            "q of {q_bits} bits: deviation {:.3}, expected {:.3}, largest {largest}",
+            "dimension {dimension}, q of {q_bits} bits, {} digits of {digit_bits}: deviation {:.3}, expected {:.3}, largest {largest}",
+            params.digits(),
             variance.sqrt(),
             expected.sqrt()
         );
@@ -146,8 +153,9 @@ fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
         // are exponential, which makes the relative deviation of the mean square sqrt(4 / N).
         let tolerance = 6.0 * (4.0 / n as f64).sqrt();
         assert!((ratio - 1.0).abs() < tolerance, "ratio {ratio}");
+        let uniform = (1.0 + 2.0 * f64::from(dimension as u32) / 3.0) / 12.0;
         assert!(
-            (rounding.sqrt() - 10.7).abs() < 0.4,
+            (rounding / uniform - 1.0).abs() < 0.1,
             "a uniform ternary secret"
         );
         assert!(largest < 7.0 * expected.sqrt());
@@ -157,13 +165,9 @@ fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
 #[test]
 fn a_mask_is_the_ring_s_mask_shifted_by_multiples_of_the_gap() {
     let (n, dimension) = (64, 16);
-    let (q, p) = (
-        ntt_primes(30, n, 1).unwrap()[0],
-        ntt_primes(40, n, 1).unwrap()[0],
-    );
-    let mut s = setup(small_params_insecure(n, q, p).unwrap(), dimension, 3);
+    let mut s = setup(&small_insecure(n, dimension), 3);
     let messages = s.messages();
-    let batch = LweBatch::switch(&s.encrypt(&messages), &s.key, dimension, T).unwrap();
+    let batch = LweBatch::switch(&s.encrypt(&messages), &s.key, T).unwrap();
     let gap = n / dimension;
     for (k, &message) in messages.iter().enumerate() {
         // Coefficient k of c_1 X^(j gap), for every j: by the definition of the ring's product.
@@ -188,34 +192,32 @@ fn a_mask_is_the_ring_s_mask_shifted_by_multiples_of_the_gap() {
 #[test]
 fn dimensions_and_ciphertexts_that_do_not_fit_are_refused() {
     let n = 1 << 12;
-    let q = ntt_primes(26, n, 1).unwrap()[0];
-    let p = ntt_primes(28, n, 1).unwrap()[0];
+    let q = ntt_primes(27, n, 1).unwrap()[0];
     for found in [0, 3, n + 1] {
-        let error = small_params(n, q, p, found).unwrap_err();
+        let error = DimensionParams::new(n, q, found, 3).unwrap_err();
         assert_eq!(error, Error::LweDimension { found, n });
     }
-    for (dimension, limit) in [(2048, 53), (1024, 26), (512, 0)] {
-        let error = small_params(n, q, p, dimension).unwrap_err();
+    for found in [0, 31] {
+        let error = DimensionParams::new(n, q, n, found).unwrap_err();
+        assert_eq!(error, Error::DigitBits { found });
+    }
+    for (dimension, limit) in [(1024, 26), (512, 0)] {
+        let error = DimensionParams::new(n, q, dimension, 3).unwrap_err();
         let expected = Error::Insecure {
-            log_qp: 54,
+            log_qp: 27,
             limit,
             lambda: 128,
             n: dimension,
         };
         assert_eq!(error, expected);
     }
-    assert!(small_params(n, q, p, n).is_ok());
+    assert!(DimensionParams::new(n, q, 2048, 3).is_ok());
 
-    let primes = ntt_primes(30, 64, 2).unwrap();
-    let mut s = setup(
-        small_params_insecure(64, primes[0], primes[1]).unwrap(),
-        16,
-        5,
-    );
+    let mut s = setup(&small_insecure(64, 16), 5);
     let ct = s.encrypt(&vec![1; 64]);
     let mut parts = ct.components().to_vec();
     parts.push(parts[0].clone());
-    let three = LweBatch::switch(&Ciphertext::new(parts), &s.key, 16, T).unwrap_err();
+    let three = LweBatch::switch(&Ciphertext::new(parts), &s.key, T).unwrap_err();
     let expected = Error::Components {
         found: 3,
         expected: 2,
@@ -224,6 +226,22 @@ fn dimensions_and_ciphertexts_that_do_not_fit_are_refused() {
     let basis = s.params.extended(0);
     let high = Ciphertext::new(vec![Poly::zero(&basis), Poly::zero(&basis)]);
     let (left, right) = (1, 0);
-    let level = LweBatch::switch(&high, &s.key, 16, T).unwrap_err();
+    let level = LweBatch::switch(&high, &s.key, T).unwrap_err();
     assert_eq!(level, Error::LevelMismatch { left, right });
+}
+
+#[test]
+fn digits_hold_every_residue() {
+    // 27 bits in nine digits of 3 would be one too few: half the modulus is above what eight sevenths of 4 sum to.
+    for (bits, digit_bits, digits) in [
+        (26, 3, 9),
+        (27, 3, 10),
+        (26, 2, 14),
+        (26, 13, 3),
+        (30, 30, 1),
+    ] {
+        let q = ntt_primes(bits, 1 << 10, 1).unwrap()[0];
+        let params = DimensionParams::new_insecure(1 << 10, q, 1 << 10, digit_bits).unwrap();
+        assert_eq!(params.digits(), digits, "{bits} bits by {digit_bits}");
+    }
 }

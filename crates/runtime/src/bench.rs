@@ -287,7 +287,7 @@ fn one_table(meter: &mut Meter<'_>, table: &Table) -> Result<()> {
         p,
         digit_limbs: table.digit_limbs,
     };
-    let params = LoopParams::new(&Params::new(&spec, T_FERMAT)?, primes(27, 1)?[0], 2048)?;
+    let params = LoopParams::new(&Params::new(&spec, T_FERMAT)?, 1024, 3)?;
     let (bfv, mut rng) = (params.bfv(), ChaCha20Rng::seed_from_u64(1));
     let keys = ClientKeys::generate(&params, &mut rng);
     let t = *bfv.t();

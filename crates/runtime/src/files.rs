@@ -106,7 +106,7 @@ pub fn keys_to_bytes(prepared: &Prepared, keys: &EvaluationKeys) -> Result<Vec<u
             .for_each(|ct| w.poly(&ct.rlwe().components()[0]));
     }
     if needs.switches() {
-        w.switch_key(keys.switch()?);
+        w.dimension_key(keys.switch()?);
     }
     Ok(w.seal(&EVALUATION_KEYS, prepared.fingerprint()))
 }
@@ -161,7 +161,7 @@ pub fn keys_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<EvaluationKe
         packing.insert(values, key);
     }
     let switch = match needs.switches() {
-        true => Some(r.switch_key(params.small())?),
+        true => Some(r.dimension_key(params.small())?),
         false => None,
     };
     r.end()?;

@@ -55,7 +55,7 @@ impl Prepared {
             digit_limbs: p.digit_limbs,
         };
         let bfv = bfv::Params::new(&spec, p.t)?;
-        let params = LoopParams::new(&bfv, p.lwe_p, p.lwe_dimension)?;
+        let params = LoopParams::new(&bfv, p.lwe_dimension, p.lwe_digit_bits)?;
         let transform = OnceLock::new();
         let actions: Vec<Action> = program
             .steps

@@ -278,7 +278,7 @@ impl<'a> Server<'a> {
                 let low = engine.switch_to(ciphertext(*value)?.clone(), 0)?;
                 let ct = low.ciphertext().ok_or_else(unsupported)?;
                 let (key, t) = (self.keys.switch()?, params.bfv().t().value());
-                let batch = LweBatch::switch(ct.rlwe(), key, params.dimension(), t)?;
+                let batch = LweBatch::switch(ct.rlwe(), key, t)?;
                 return Ok(Held::Samples(Box::new(batch)));
             }
             (

@@ -422,7 +422,7 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<()> {
     let prepared = Prepared::new(small_program())?;
     let client = client_of(&prepared, 9);
     let (params, secret) = (prepared.params(), client.keys());
-    let lwe = secret.lwe().in_ring(params.small());
+    let lwe = secret.lwe().in_ring(params.bfv().n());
     let small = |values: &[i64]| values.iter().map(|&v| v as u8).collect::<Vec<_>>();
     let mut needles = vec![
         small(secret.secret().coefficients()),
@@ -436,10 +436,10 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<()> {
     let moduli = moduli
         .values()
         .into_iter()
-        .chain(params.small().extended(0).values());
+        .chain(params.small().basis().values());
     for q in moduli {
         let basis = Basis::new(params.bfv().n(), &[q]).unwrap();
-        for coefficients in [secret.secret().coefficients(), lwe.coefficients()] {
+        for coefficients in [secret.secret().coefficients(), &lwe] {
             let poly: Poly<Coeff> = Poly::from_signed(&basis, coefficients);
             needles.push(packed(&poly));
             let eval: Poly<Eval> = poly.into_eval();

@@ -48,7 +48,7 @@ BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
 @click.option("--data", type=FOLDER, required=True, help="Folder of MNIST's or CIFAR-10's files.")
 @click.option("--count", type=click.IntRange(min=1), default=10_000, help="Test images to use.")
 @click.option(
-    "--noise", type=click.FloatRange(min=0), default=10.68, help="Deviation before each table."
+    "--noise", type=click.FloatRange(min=0), default=8.4, help="Deviation before each table."
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."

@@ -90,8 +90,7 @@ struct Small {
 fn small_insecure(limbs: usize, seed: u64) -> Small {
     let params = params_insecure(1 << 9, limbs);
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let p = ntt_primes(27, 1 << 9, 1).unwrap()[0];
-    let looped = LoopParams::new_insecure(&params, p, 64).unwrap();
+    let looped = LoopParams::new_insecure(&params, 64, 3).unwrap();
     let secret = rlwe::SecretKey::generate(params.rlwe(), &mut rng);
     let lwe = LweSecret::generate(64, &mut rng);
     Small {

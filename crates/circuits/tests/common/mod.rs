@@ -16,13 +16,13 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
 use ring::{ntt_primes, ntt_primes_avoiding};
-use rlwe::ParamsSpec;
+use rlwe::{DimensionKey, ParamsSpec};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub const N: usize = 1 << 15;
 pub const T: u64 = T_FERMAT;
-pub const DIMENSION: usize = 2048;
+pub const DIMENSION: usize = 1024;
 
 /// A wrong slot must be rarer than `2^-40` in every ciphertext.
 pub const RARE: f64 = -40.0;
@@ -54,8 +54,7 @@ pub fn setup(limbs: usize, seed: u64) -> Setup {
         digit_limbs: limbs.min(4),
     };
     let bfv = Params::new(&spec, T).unwrap();
-    let small = ntt_primes(27, N, 1).unwrap()[0];
-    let params = LoopParams::new(&bfv, small, DIMENSION).unwrap();
+    let params = LoopParams::new(&bfv, DIMENSION, 3).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     println!(
         "N = {N}, t = {T}, {limbs} limbs, log2(QP) = {:.0}, LWE dimension {DIMENSION}, seed {seed}",
@@ -72,6 +71,11 @@ pub fn setup(limbs: usize, seed: u64) -> Setup {
 impl Setup {
     pub fn bfv(&self) -> &Params {
         self.params.bfv()
+    }
+
+    pub fn dimension_key(&mut self) -> DimensionKey {
+        let (secret, lwe) = (self.keys.secret(), self.keys.lwe());
+        DimensionKey::generate(self.params.small(), secret, lwe, &mut self.rng)
     }
 
     pub fn top(&self) -> usize {

@@ -154,7 +154,7 @@ pub fn every_operation() -> Program {
             p: vec![below(49, 1)],
             digit_limbs: 1,
             lwe_dimension: 16,
-            lwe_p: below(27, 1),
+            lwe_digit_bits: 3,
         },
         keys: KeyNeeds {
             relinearization: Some(3),

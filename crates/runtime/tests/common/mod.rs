@@ -53,9 +53,9 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         p: p.clone(),
         digit_limbs,
     };
-    let (lwe_p, lwe_dimension) = (ntt_primes(27, n, 1).unwrap()[0], 2048);
+    let (lwe_dimension, lwe_digit_bits) = (1024, 3);
     let params = Params::new(&spec, T_FERMAT).unwrap();
-    let params = LoopParams::new(&params, lwe_p, lwe_dimension).unwrap();
+    let params = LoopParams::new(&params, lwe_dimension, lwe_digit_bits).unwrap();
 
     // Levels, noise and keys from the circuits themselves.
     let engine = Engine::dry(params.bfv());
@@ -198,7 +198,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             p,
             digit_limbs,
             lwe_dimension,
-            lwe_p,
+            lwe_digit_bits,
         },
         keys: KeyNeeds {
             relinearization: needs.relinearization(),
