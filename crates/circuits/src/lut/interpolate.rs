@@ -1,16 +1,28 @@
 //! A table as a polynomial modulo a prime.
+//!
+//! Newton's forward differences at consecutive points are a convolution with factorials, and the sum of Newton's
+//! products is taken by halves: `O(len log^2 len)`. Sources: von zur Gathen, Gerhard, "Modern Computer Algebra",
+//! sections 10.2 and 23.1.
 
 use crate::error::{Error, Result};
-use ring::Modulus;
+use ring::{Basis, Coeff, Modulus, Poly, ntt_primes};
 
-/// The polynomial of degree below `t` that takes `table(x)` at every `x` of `-bound ..= bound`.
+/// The polynomial of degree at most `2 bound` that takes `table(x)` at every `x` of `-bound ..= bound`.
 ///
-/// Coefficients in `[0, t)`, lowest first, `2 bound + 1` of them or up to 65,536; `bound = (t - 1) / 2` is the
-/// whole of `Z_t`. Values of the table are taken modulo `t`.
+/// Its `2 bound + 1` coefficients in `[0, t)`, lowest first; `bound = (t - 1) / 2` is the whole of `Z_t`.
+/// Values of the table are taken modulo `t`.
 ///
 /// # Errors
-/// [`Error::Shape`] if `bound` exceeds `(t - 1) / 2`.
+/// [`Error::Shape`] if `bound` exceeds `(t - 1) / 2`, or `t` is above `2^17`.
 pub fn interpolate(t: &Modulus, bound: i64, table: impl Fn(i64) -> i64) -> Result<Vec<u64>> {
+    // Below, sums of `t` products of residues stay below a prime of 50 bits.
+    if t.value() > LARGEST {
+        return Err(Error::Shape {
+            what: "the plaintext modulus of a table",
+            found: t.value().to_string(),
+            expected: format!("at most {LARGEST}"),
+        });
+    }
     let half = (t.value() as i64 - 1) / 2;
     if !(0..=half).contains(&bound) {
         return Err(Error::Shape {
@@ -19,111 +31,104 @@ pub fn interpolate(t: &Modulus, bound: i64, table: impl Fn(i64) -> i64) -> Resul
             expected: format!("0 to {half}"),
         });
     }
-    let values = |bound: i64| (-bound..=bound).map(|x| t.from_i64(table(x)));
-    if t.value() != 65537 || bound < FAST {
-        return Ok(newton(t, bound, values(bound).collect()));
-    }
-    let mut out = if bound == half {
-        whole(t, &values(half).collect::<Vec<_>>())
-    } else {
-        // Points beyond the bound are free: with the right value at one of them the coefficient of x^(t-1),
-        // minus the sum of all values, vanishes.
-        let mut all: Vec<u64> = values(half - 1).collect();
-        let sum = all.iter().fold(0, |sum, &v| t.add(sum, v));
-        all.insert(0, t.neg(sum));
-        all.push(0);
-        let mut out = whole(t, &all);
-        out.pop();
-        out
-    };
-    while out.len() > 2 * bound as usize + 1 && out.last() == Some(&0) {
-        out.pop();
-    }
-    Ok(out)
+    let values = (-bound..=bound).map(|x| t.from_i64(table(x))).collect();
+    let divided = divided_differences(t, values);
+    Ok(halves(t, &divided, t.from_i64(-bound)).sum)
 }
 
-/// Bound from which the whole of `Z_65537` is interpolated, in milliseconds, where differences take seconds. What
-/// that adds to the degree costs a few products of a table.
-const FAST: i64 = 24_000;
+/// Largest modulus.
+const LARGEST: u64 = (1 << 16) + 1;
 
-/// Newton's forward differences: `f = sum_k D^k f(x_0)/k! (x - x_0) .. (x - x_0 - k + 1)`, then
-/// Horner's rule on the products. Quadratic, with additions for the most part.
-fn newton(t: &Modulus, bound: i64, mut values: Vec<u64>) -> Vec<u64> {
-    let (q, len) = (t.value(), values.len());
-    for order in 1..len {
-        for k in (order..len).rev() {
-            let difference = values[k] + q - values[k - 1];
-            values[k] = if difference >= q {
-                difference - q
-            } else {
-                difference
-            };
-        }
+/// `D^k f(x_0) / k!` for every `k`, from the values at `x_0, x_0 + 1, ..`: the convolution of `f(x_0 + i) / i!` with
+/// `(-1)^j / j!`.
+fn divided_differences(t: &Modulus, mut values: Vec<u64>) -> Vec<u64> {
+    let len = values.len();
+    let mut factorials = vec![1; len];
+    for k in 1..len {
+        factorials[k] = t.mul(factorials[k - 1], k as u64);
     }
-    let mut factorial = 1;
-    for (k, value) in values.iter_mut().enumerate().skip(1) {
-        factorial = t.mul(factorial, k as u64);
-        *value = t.mul(*value, t.inv(factorial).expect("k < t is a unit"));
+    let mut inverses = vec![t.inv(factorials[len - 1]).expect("k < t is a unit"); len];
+    for k in (1..len).rev() {
+        inverses[k - 1] = t.mul(inverses[k], k as u64);
     }
-    let mut out = vec![0u64; len];
-    for k in (0..len).rev() {
-        // out = out * (x - (x_0 + k)) + values[k]
-        let negated = t.from_i64(bound - k as i64);
-        for i in (1..len - k).rev() {
-            out[i] = t.reduce(out[i - 1] + negated * out[i]);
-        }
-        out[0] = t.reduce(negated * out[0] + values[k]);
+    for (value, &inverse) in values.iter_mut().zip(&inverses) {
+        *value = t.mul(*value, inverse);
     }
+    let signed = |(j, &inverse): (usize, &u64)| if j % 2 == 0 { inverse } else { t.neg(inverse) };
+    let inverses: Vec<u64> = inverses.iter().enumerate().map(signed).collect();
+    let mut out = product(t, &values, &inverses);
+    out.truncate(len);
     out
 }
 
-/// The whole of `Z_t` for the Fermat prime: `a_k = -sum_x f(x) x^(t-1-k)` for `k > 0`, since
-/// `1 - (x - v)^(t-1)` is 1 at `v` and 0 elsewhere. With `x = g^i` it is a cyclic transform of
-/// length `t - 1 = 2^16`.
-fn whole(t: &Modulus, values: &[u64]) -> Vec<u64> {
-    const GENERATOR: u64 = 3;
-    let len = values.len() - 1;
-    let at = |x: u64| values[(t.center(x) + (len / 2) as i64) as usize];
-    let mut powers = Vec::with_capacity(len);
-    let mut x = 1;
-    for _ in 0..len {
-        powers.push(at(x));
-        x = t.mul(x, GENERATOR);
-    }
-    // a_k = -sum_i f(g^i) g^(-ik), and at k = t - 1 also -f(0).
-    let root = t.inv(GENERATOR).expect("a generator is a unit");
-    transform(t, &mut powers, root);
-    let mut out: Vec<u64> = powers.into_iter().map(|a| t.neg(a)).collect();
-    let top = t.sub(out[0], at(0));
-    out[0] = at(0);
-    out.push(top);
-    out
+/// Part of a sum in Newton's form.
+struct Part {
+    /// `sum_k c_k (x - x_0) .. (x - x_0 - k + 1)`.
+    sum: Vec<u64>,
+    /// `(x - x_0) .. (x - x_0 - len + 1)`.
+    points: Vec<u64>,
 }
 
-/// Cyclic transform `A_k = sum_i a_i root^(ik)`, by decimation in time.
-fn transform(t: &Modulus, a: &mut [u64], root: u64) {
-    let len = a.len();
-    let bits = len.ilog2();
-    for i in 0..len {
-        let j = i.reverse_bits() >> (usize::BITS - bits);
-        if i < j {
-            a.swap(i, j);
+/// The part with the coefficients `c` whose first point is `start`.
+fn halves(t: &Modulus, c: &[u64], start: u64) -> Part {
+    if c.len() <= SMALL {
+        let (mut sum, mut points) = (vec![0; c.len()], vec![1]);
+        for (k, &c) in c.iter().enumerate() {
+            for (out, &p) in sum.iter_mut().zip(&points) {
+                *out = t.add(*out, t.mul(c, p));
+            }
+            let root = t.neg(t.reduce(start + k as u64));
+            points = product(t, &points, &[root, 1]);
         }
+        return Part { sum, points };
     }
-    let mut half = 1;
-    while half < len {
-        let step = t.pow(root, (len / (2 * half)) as u64);
-        for block in a.chunks_exact_mut(2 * half) {
-            let (low, high) = block.split_at_mut(half);
-            let mut w = 1;
-            for (x, y) in low.iter_mut().zip(high) {
-                let term = t.mul(w, *y);
-                (*x, *y) = (t.add(*x, term), t.sub(*x, term));
-                w = t.mul(w, step);
+    let (low, high) = c.split_at(c.len() / 2);
+    let next = t.reduce(start + low.len() as u64);
+    let (low, high) = (halves(t, low, start), halves(t, high, next));
+    let mut sum = product(t, &low.points, &high.sum);
+    for (out, &value) in sum.iter_mut().zip(&low.sum) {
+        *out = t.add(*out, value);
+    }
+    Part {
+        sum,
+        points: product(t, &low.points, &high.points),
+    }
+}
+
+/// Length up to which products are computed by their definition.
+const SMALL: usize = 32;
+
+/// The product of two polynomials modulo `t`.
+fn product(t: &Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
+    let len = a.len() + b.len() - 1;
+    if a.len().min(b.len()) <= SMALL {
+        let mut out = vec![0; len];
+        for (i, &x) in a.iter().enumerate() {
+            for (out, &y) in out[i..].iter_mut().zip(b) {
+                *out = t.reduce(*out + x * y);
             }
         }
-        half *= 2;
+        return out;
     }
+    // Of a length one above a power of two the last coefficient wraps to the first: both are products of two.
+    let n = (len - 1).next_power_of_two();
+    let q = ntt_primes(50, n, 1).expect("there is a prime of 50 bits for every degree here");
+    let basis = Basis::new(n, &q).expect("the prime suits the degree");
+    let transformed = |values: &[u64]| {
+        let mut words = values.to_vec();
+        words.resize(n, 0);
+        Poly::<Coeff>::from_words(&basis, words)
+            .expect("residues modulo t are below the prime")
+            .into_eval()
+    };
+    let product = transformed(a).mul(&transformed(b)).into_coeff();
+    let kept = product.limb(0).iter().take(len);
+    let mut out: Vec<u64> = kept.map(|&v| t.reduce(v)).collect();
+    if len > n {
+        out[0] = t.mul(a[0], b[0]);
+        out.push(t.mul(a[a.len() - 1], b[b.len() - 1]));
+    }
+    out
 }
 
 #[cfg(test)]
@@ -142,7 +147,7 @@ mod tests {
     fn the_polynomial_takes_the_values_of_the_table() {
         let t = Modulus::new(65537).unwrap();
         let table = |x: i64| (x * x * 31 + 7 * x - 5) ^ (x >> 3);
-        for bound in [0, 1, 50, 700] {
+        for bound in [0, 1, 15, 16, 50, 700] {
             let polynomial = interpolate(&t, bound, table).unwrap();
             assert_eq!(polynomial.len(), 2 * bound as usize + 1);
             for x in -bound..=bound {
@@ -161,9 +166,9 @@ mod tests {
         {
             assert_eq!(evaluate(&t, &whole, x), t.from_i64(table(x)), "x = {x}");
         }
-        for bound in [FAST, 32767] {
+        for bound in [12_345, 32767] {
             let most = interpolate(&t, bound, table).unwrap();
-            assert_eq!(most.len(), 65536);
+            assert_eq!(most.len(), 2 * bound as usize + 1);
             for x in (-bound..=bound).step_by(101).chain([0, bound]) {
                 assert_eq!(evaluate(&t, &most, x), t.from_i64(table(x)), "x = {x}");
             }
