@@ -69,6 +69,8 @@ OPTIONS = [
                  help="Bounds over calibrated accumulators."),
     click.option("--limit", type=click.IntRange(1, LIMIT), default=LIMIT,
                  help="Largest accumulator."),
+    click.option("--resolution", type=click.IntRange(1, LIMIT), default=128,
+                 help="Units in a step of the output, where weights are exact."),
     click.option("--strict", is_flag=True,
                  help="Fail where weights would be coarsened for the limit."),
 ]  # fmt: skip
