@@ -24,6 +24,9 @@ Labels = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 FLOATS_AT_ONCE = 100
 
+ROUNDING_SIGMA = 10.68
+"""Deviation that the rounding of an encrypted run adds before each table."""
+
 BOUND_DEVIATIONS = 6
 BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
 

@@ -42,19 +42,14 @@ impl Parameters {
             .sum()
     }
 
-    /// log2(Q).
-    pub fn log_q(&self) -> f64 {
-        log2_product(&self.q)
-    }
-
     /// log2(QP).
     pub fn log_qp(&self) -> f64 {
-        self.log_q() + log2_product(&self.p)
+        self.q
+            .iter()
+            .chain(&self.p)
+            .map(|&q| (q as f64).log2())
+            .sum()
     }
-}
-
-fn log2_product(moduli: &[u64]) -> f64 {
-    moduli.iter().map(|&q| (q as f64).log2()).sum()
 }
 
 /// What a ciphertext's message is read as.

@@ -21,7 +21,13 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
-from palladion.evaluation import in_the_clear, inputs_of, plain_correct, under_encryption
+from palladion.evaluation import (
+    ROUNDING_SIGMA,
+    in_the_clear,
+    inputs_of,
+    plain_correct,
+    under_encryption,
+)
 from palladion.nn import dataset
 
 
@@ -31,7 +37,10 @@ from palladion.nn import dataset
 @click.option("--data", type=FOLDER, required=True, help="Folder of MNIST's or CIFAR-10's files.")
 @click.option("--count", type=click.IntRange(min=1), default=10_000, help="Test images to use.")
 @click.option(
-    "--noise", type=click.FloatRange(min=0), default=10.68, help="Deviation before each table."
+    "--noise",
+    type=click.FloatRange(min=0),
+    default=ROUNDING_SIGMA,
+    help="Deviation before each table.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
