@@ -57,6 +57,8 @@ def draw_panel(panel: Panel, axes: Any) -> None:
         if any(isinstance(x, str) for x in series.x):
             draw_bars(series, axes, index, len(panel.series))
             continue
+        if isinstance(series.x, range):
+            axes.xaxis.get_major_locator().set_params(integer=True)
         axes.plot(series.x, numbers(series), marker="o", markersize=4, label=series.name)
         for x, y, label in zip(series.x, series.y, series.labels, strict=False):
             if y is not None:

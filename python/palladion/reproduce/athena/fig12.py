@@ -120,13 +120,14 @@ def quantised(graph: Graph, data: Path, steps: Steps) -> list[Candidate]:
     folder = folder_of(channels * height * width, data)
     recipe = RECIPES[folder.name]
     found = []
-    for weights, activations in PRECISIONS:
+    steps.start_run()
+    for done, (weights, activations) in enumerate(PRECISIONS):
         precision = f"w{weights}a{activations}"
         settings = Settings(
             weights=weights, activations=activations, per_channel=False, method=recipe.method
         )
-        with steps.step(f"quantise to {precision}"):
-            made = calibrated(graph, folder, CALIBRATION, recipe.normalisation, settings)
+        steps.count(f"quantise to {precision}", done, len(PRECISIONS))
+        made = calibrated(graph, folder, CALIBRATION, recipe.normalisation, settings)
         found.append(Candidate(precision, "quantised", made.network))
     return found
 
@@ -204,18 +205,19 @@ COLUMNS: Final = (
     Column("integer", "integer", ".2f"),
     Column("paper_encrypted", "cipher", ".2f"),
     Column("noise_simulated", "noise-sim", ".2f"),
-    Column("encrypted", "encrypted", ".1f"),
+    Column("encrypted", "enc.", ".1f"),
     Column("largest_bound", "bound"),
-    Column("predicted_seconds", "predicted s", ".1f"),
+    Column("predicted_seconds", "pred. s", ".1f"),
     Column("measured_seconds", "run s", ".1f"),
     Column("paper_time_ratio", "paper x", ".2f"),
     Column("predicted_time_ratio", "ours x", ".2f"),
 )
 NOTES: Final = (
     "plain-Q, cipher: the paper's (Table 5), in percent; noise-sim: the integer network with "
-    "simulated rounding noise. The figure's other points are not printed.",
-    "bound: largest accumulator of the largest table; predicted s: of one image on one thread; run "
-    f"s: of an encrypted image; x: time over {BASE}'s, the paper's on its accelerator (Table 6), "
-    "and ours, predicted.",
+    "simulated rounding noise; enc.: really encrypted images. The figure's other points are not "
+    "printed.",
+    "bound: largest accumulator of the largest table; pred. s: predicted, of one image on one "
+    f"thread; run s: of an encrypted image; x: time over {BASE}'s, the paper's on its accelerator "
+    "(Table 6), and ours, predicted.",
     "Section 5.6: accuracy gains little beyond w6a7, time nearly doubles from w7a7 to w8a8.",
 )
