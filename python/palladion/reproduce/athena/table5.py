@@ -66,7 +66,7 @@ def run(
         given = images_for(next(iter(found.values())), data, images) if found else None
         if given is not None and source(given) not in notes:
             notes.append(source(given))
-        rows.append(floating(name, found.get("w7a7"), given, options, steps))
+        rows.append(floating(name, next(iter(found.values()), None), given, options, steps))
         for precision in files:
             rows += of_precision(name, precision, found.get(precision), given, options, steps)
     return Reproduction("Table 5: accuracy in percent", COLUMNS, rows, notes)
