@@ -132,8 +132,8 @@ COLUMNS: Final = (
     Column("changed_encrypted", "encrypted %", ".2f"),
 )
 NOTES: Final = (
-    f"max |MAC|: over the test images, against t / 2 = {HALF}; bound: what the layer's table was "
-    "made for; beyond: accumulators outside it.",
+    f"max |MAC|: over the test images, noise included, against t / 2 = {HALF}; bound: what the "
+    "layer's table was made for; beyond: accumulators outside it.",
     "simulated: outputs that the layer's own noise changes; encrypted: outputs of encrypted runs "
     "that differ from the integer network's, the noise of all layers before included.",
     "The figure's points are not printed; section 3.3 says: every maximum below t / 2, most layers "
