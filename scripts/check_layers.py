@@ -41,7 +41,9 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "nn": {"errors", "_native"},
     "packaged": {"nn"},
     "_native": {"errors"},
-    "cli": {"errors", "files", "image", "nn", "packaged", "_native"},
+    "evaluation": {"packaged"},
+    "reproduce": {"evaluation"},
+    "cli": {"errors", "files", "image", "nn", "packaged", "_native", "evaluation", "reproduce"},
     "": {"errors", "nn", "packaged", "_native"},  # the package's own names
 }
 

@@ -46,6 +46,7 @@ impl Program {
         report.set_item("classes", program.classes)?;
         report.set_item("security_bits", rlwe::security::SECURITY_BITS)?;
         report.set_item("log_n", parameters.n.ilog2())?;
+        report.set_item("log_q", parameters.log_q(parameters.q.len() - 1))?;
         report.set_item("log_qp", parameters.log_qp())?;
         report.set_item("plaintext_modulus", parameters.t)?;
         report.set_item("limbs", parameters.q.len())?;

@@ -19,6 +19,7 @@ from palladion.cli.info import info
 from palladion.cli.inspect import inspect
 from palladion.cli.keygen import keygen
 from palladion.cli.quantise import import_, quantize
+from palladion.cli.reproduce import reproduce
 from palladion.cli.run import run
 from palladion.errors import PalladionError
 
@@ -33,7 +34,7 @@ def commands() -> None:
 
 COMMANDS = (
     demo, import_, quantize, export, compile_, inspect, keygen, encrypt, run, decrypt, evaluate,
-    bench, info
+    bench, reproduce, info
 )  # fmt: skip
 for command in COMMANDS:
     commands.add_command(command)

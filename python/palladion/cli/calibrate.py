@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
-import numpy as np
 
-from palladion.errors import DataError, UsageError
-from palladion.nn import cifar10, dataset
-from palladion.nn.graph import Array, Graph
+from palladion.errors import UsageError
+from palladion.nn.calibration import Normalisation, calibrated
+from palladion.nn.graph import Graph
 from palladion.nn.importer import load
-from palladion.nn.network import IntNetwork
-from palladion.nn.quantisation import Quantised, Settings, quantise
+from palladion.nn.quantisation import Quantised, Settings
 from palladion.nn.quantisation.settings import LIMIT, Method
 
 ANY = click.Path(path_type=Path, exists=True)
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Normalisation:
-    """``(pixel / 255 - mean) / std``, one number per channel or one for all."""
-
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-
-    def over(self, channels: int) -> tuple[list[float], list[float]]:
-        """Mean and deviation of each channel."""
-        return self._spread(self.mean, channels), self._spread(self.std, channels)
-
-    @staticmethod
-    def _spread(given: tuple[float, ...], channels: int) -> list[float]:
-        if len(given) not in (1, channels):
-            raise DataError(f"{len(given)} numbers for {channels} channels, expected one for each")
-        return [*given] if len(given) == channels else [*given] * channels
 
 
 def numbers(_context: click.Context, option: click.Parameter, text: str) -> tuple[float, ...]:
@@ -96,39 +75,4 @@ def calibrate(
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
     graph = load(model)
-    normalisation = Normalisation(mean, std)
-    found = quantise(graph, inputs(data, count, graph, normalisation), Settings(**settings))
-    if data.is_dir():
-        found = replace(found, network=as_pixels(found.network, graph, normalisation))
-    return graph, found
-
-
-def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -> Array:
-    """Calibration inputs of shape (N, C, H, W)."""
-    if not data.is_dir():
-        found = read_array(data)
-        found = found[:, :, None, None] if found.ndim == 2 else found
-        return found[:count]
-    images = dataset.load(data, "train", count).images
-    if graph.input.shape == (images[0].size, 1, 1):
-        images = images.reshape(len(images), -1, 1, 1)
-    return cifar10.normalise(images, *normalisation.over(images.shape[1]))
-
-
-def read_array(path: Path) -> Array:
-    """Numbers in an ``.npy`` file."""
-    try:
-        found: Array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
-        raise DataError(f"{path} holds no array of numbers, expected an .npy file")
-    return found
-
-
-def as_pixels(network: IntNetwork, graph: Graph, normalisation: Normalisation) -> IntNetwork:
-    """Let the input's mean and deviation take pixels: the user's, then the model's own."""
-    mean, std = (np.array(part) for part in normalisation.over(graph.input.shape[0]))
-    mean, std = mean + std * graph.input.mean, std * graph.input.std
-    given = replace(network.input, mean=tuple(mean.tolist()), std=tuple(std.tolist()))
-    return replace(network, input=given)
+    return graph, calibrated(graph, data, count, Normalisation(mean, std), Settings(**settings))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from palladion.cli.calibrate import read_array
 from palladion.errors import DataError
 from palladion.image import load_digit, load_picture
+from palladion.nn.calibration import read_array
 from palladion.nn.graph import Array
 from palladion.nn.network import IntNetwork, Ints
 from palladion.packaged import is_packaged

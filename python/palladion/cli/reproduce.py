@@ -1,0 +1,129 @@
+"""``palladion reproduce``: commands made of the registry of papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from palladion import files
+from palladion.cli.common import (
+    FILE,
+    FOLDER,
+    json_option,
+    network_option,
+    print_json,
+    threads_option,
+)
+from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
+from palladion.errors import UsageError
+from palladion.reproduce import PAPERS, Item, Paper, Reproduction
+from palladion.reproduce.athena.paper import BENCHMARKS
+from palladion.reproduce.plot import draw, require
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+THERE = click.Path(path_type=Path, file_okay=False, exists=True)
+WIDTH: Final = 98
+"""Characters of a line of notes."""
+
+DATA_HELP = "Folder with MNIST's files in mnist/ and CIFAR-10's in cifar10/."
+OPTIONS: Final[dict[str, Decorator]] = {
+    "network": network_option,
+    "networks": click.option(
+        "--network", "networks", type=FILE, multiple=True, help="Integer network; several times."
+    ),
+    "data": click.option("--data", type=THERE, help=DATA_HELP),
+    "data_required": click.option("--data", type=THERE, required=True, help=DATA_HELP),
+    "models": click.option(
+        "--models", type=THERE, default="models", help="Folder of integer networks: models/."
+    ),
+    "onnx": click.option("--onnx", type=FILE, help="ONNX model to quantise."),
+    "onnx_folder": click.option(
+        "--onnx", "onnx_folder", type=THERE, help="Folder of models for accuracy in floats."
+    ),
+    "benchmark": click.option(
+        "--benchmark",
+        type=click.Choice([*BENCHMARKS]),
+        default="ResNet-20",
+        help="The paper's network to compare with.",
+    ),
+    "images": click.option("--images", type=click.IntRange(min=1), help="Test images at most."),
+    "encrypted": click.option(
+        "--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images."
+    ),
+}
+"""Options that items may name."""
+
+
+@click.group()
+def reproduce() -> None:
+    """Compute tables and figures of papers again, beside what they print."""
+
+
+def group_of(name: str, paper: Paper) -> click.Group:
+    """The commands of one paper."""
+    group = click.Group(name, help=f"{paper.summary}.")
+    for item_name, item in paper.items.items():
+        group.add_command(command_of(name, item_name, item))
+    return group
+
+
+def command_of(paper: str, name: str, item: Item) -> click.Command:
+    """The command of one table or figure."""
+
+    @threads_option
+    @click.option("--output", type=FOLDER, help="Folder for a CSV file, and plots if there are.")
+    @json_option
+    def command(output: Path | None, as_json: bool, **options: Any) -> None:
+        if output is not None:
+            prepare(output, plots=item.plots)
+        with Steps(quiet=as_json) as steps:
+            found = item.run(**options, steps=steps)
+        written = [] if output is None else write(output, f"{paper}-{name}", found)
+        if as_json:
+            data = {"paper": paper, "item": name, **found.to_dict()}
+            print_json({**data, "files": [str(path) for path in written]})
+        else:
+            show(found, written)
+
+    for option in reversed(item.options):
+        command = OPTIONS[option](command)
+    return click.command(name, help=item.summary)(command)
+
+
+def prepare(output: Path, *, plots: bool) -> None:
+    """Make the folder, and look for matplotlib, before anything is computed for them."""
+    if plots:
+        require()
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {output}: {error.strerror}") from error
+
+
+def write(output: Path, stem: str, found: Reproduction) -> list[Path]:
+    """Write the table, and its plots if it has any."""
+    contents = {"csv": found.to_csv().encode()}
+    if found.panels:
+        contents |= draw(found.title, found.panels)
+    for kind, data in contents.items():
+        files.write(output / f"{stem}.{kind}", data)
+    return [output / f"{stem}.{kind}" for kind in contents]
+
+
+def show(found: Reproduction, written: list[Path]) -> None:
+    """A table for a terminal, notes beneath."""
+    click.echo(f"{found.title}\n")
+    print_table(found.shown())
+    click.echo()
+    for note in found.notes:
+        click.echo(click.wrap_text(note, WIDTH, subsequent_indent="  "))
+    for path in written:
+        click.echo(f"written: {path}")
+
+
+for paper_name, paper_found in PAPERS.items():
+    reproduce.add_command(group_of(paper_name, paper_found))

@@ -1,0 +1,215 @@
+"""Accuracy of an integer network: in floating point, in integers, with noise, and encrypted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion import _native
+from palladion._native import Inspector
+from palladion.errors import DataError
+from palladion.nn import cifar10
+from palladion.nn.dataset import Dataset
+from palladion.nn.graph import Array
+from palladion.nn.importer import load
+from palladion.nn.network import IntNetwork, Ints
+from palladion.packaged import is_packaged, mnist_plain
+
+Labels = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
+FLOATS_AT_ONCE = 100
+
+ROUNDING_SIGMA = 8.4
+"""Deviation that the rounding of an encrypted run adds before each table."""
+
+BOUND_DEVIATIONS = 6
+BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
+
+
+class Steps(Protocol):
+    """Hears how work goes on."""
+
+    def step(self, name: str) -> AbstractContextManager[None]:
+        """``name`` is at work while the body is."""
+
+    def start_run(self) -> None:
+        """Counting begins anew."""
+
+    def update(self, name: str, done: float, total: float) -> None:
+        """``done`` of ``total`` units of a run of the core are finished."""
+
+    def count(self, name: str, done: float, total: float) -> None:
+        """``done`` of ``total`` units of other work are finished."""
+
+
+def times(shape: Iterable[int]) -> str:
+    """A shape as people write it."""
+    return "x".join(map(str, shape))
+
+
+def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
+    """The network's integers for the images of a set."""
+    shape = given.images.shape[1:]
+    if network.input.shape not in (shape, (given.images[0].size, 1, 1)):
+        raise DataError(
+            f"{given.name}'s images have shape {times(shape)}, the network {network.name} takes "
+            f"{times(network.input.shape)}"
+        )
+    return network.inputs(given.images)
+
+
+def plain_correct(
+    network: IntNetwork, model: Path | None, given: Dataset, steps: Steps
+) -> int | None:
+    """Right answers in floating point; of the packaged network's own, or of no model, none."""
+    if model is None:
+        if not is_packaged(network):
+            return None
+        return right(mnist_plain().predict(given.images), given.labels)
+    graph = load(model)
+    if graph.input.shape != network.input.shape:
+        raise DataError(
+            f"{model} takes {times(graph.input.shape)}, the network {network.name} "
+            f"{times(network.input.shape)}: it was not made from this model"
+        )
+    mean, std = (list(part) for part in network.input.normalisation())
+    own_mean, own_std = (part[:, None, None] for part in (graph.input.mean, graph.input.std))
+    total, found = len(given.images), 0
+    steps.start_run()
+    for start in range(0, total, FLOATS_AT_ONCE):
+        steps.count("floating point", start, total)
+        part = slice(start, start + FLOATS_AT_ONCE)
+        pixels = given.images[part].reshape(-1, *graph.input.shape)
+        # The integer network's mean and deviation have the model's own in them.
+        real = cifar10.normalise(pixels, mean, std) * own_std + own_mean
+        outputs: Array = graph.evaluate(real)
+        found += right(outputs.reshape(len(outputs), -1).argmax(axis=1), given.labels[part])
+    return found
+
+
+def right(predicted: npt.NDArray[Any], labels: Labels) -> int:
+    return int(np.count_nonzero(predicted == labels))
+
+
+def in_the_clear(
+    network: IntNetwork, inputs: Ints, labels: Labels, noise: tuple[float, int], steps: Steps
+) -> dict[str, Any]:
+    """Exact and noise-simulated evaluation, and what the noise changes layer by layer."""
+
+    def counting(name: str) -> Callable[[int], None]:
+        steps.start_run()
+        return lambda done: steps.count(name, done, len(inputs))
+
+    sigma, seed = noise
+    exact = network.evaluate(inputs, progress=counting("integer network"))
+    noisy = network.evaluate(inputs, sigma, seed, counting("with simulated noise"))
+    layers = [
+        {
+            "name": layer.name,
+            "bound": layer.bound,
+            "largest_accumulator": found.largest_accumulator,
+            "overflows": found.beyond_bound,
+            "values": found.values,
+            "changed": found.changed,
+            "largest_change": found.largest_change,
+        }
+        for layer, found in zip(network.layers, noisy.layers, strict=True)
+    ]
+    return {
+        "integer_correct": right(exact.predicted, labels),
+        "noise_sigma": sigma,
+        "noise_seed": seed,
+        "noisy_correct": right(noisy.predicted, labels),
+        "noisy_class_changes": int(np.count_nonzero(noisy.predicted != exact.predicted)),
+        "layers": layers,
+    }
+
+
+def under_encryption(
+    network: IntNetwork, program: _native.Program, inputs: Ints, labels: Labels, steps: Steps
+) -> dict[str, Any]:
+    """Really encrypted runs, compared with the integer network layer by layer."""
+    report = program.report()
+    batch, rounding = report["batch"], report["rounding_sigma"]
+    with steps.step("make keys"):
+        secret, keys = _native.keygen(program)
+    inspector = Inspector(secret, network.to_json())
+    logits: list[list[int]] = []
+    seconds, margin = 0.0, float("inf")
+    steps.start_run()
+    for start in range(0, len(inputs), batch):
+
+        def progress(
+            _step: str, done: float, total: float, start: int = start, logits: Any = logits
+        ) -> None:
+            finished = start + done / total * min(batch, len(inputs) - start)
+            steps.update(f"images: {len(logits)} of {len(inputs)} done", finished, len(inputs))
+
+        found, left, ran = inspector.run(keys, inputs[start : start + batch].tolist(), progress)
+        logits += found
+        seconds += sum(step["seconds"] for step in ran["steps"])
+        margin = min(margin, left)
+    bounds = noise_bounds(network, inputs, rounding, steps)
+    return {
+        **against_integers(network, inputs, labels, np.array(logits), bounds),
+        "seconds": seconds,
+        "noise_margin_bits": margin,
+        "rounding_sigma": rounding,
+        "layers": inspector.layers(),
+        "noise": inspector.noise(),
+    }
+
+
+def against_integers(
+    network: IntNetwork, inputs: Ints, labels: Labels, logits: Ints, bounds: Floats
+) -> dict[str, Any]:
+    """Classes of encrypted runs beside the integer network's."""
+    exact = network.evaluate(inputs)
+    predicted = np.argmax(logits, axis=1)
+    ordered = np.sort(exact.logits, axis=1)
+    margins = ordered[:, -1] - ordered[:, -2]
+    differs = predicted != exact.predicted
+    return {
+        "images": len(inputs),
+        "correct": right(predicted, labels),
+        "integer_correct": right(exact.predicted, labels),
+        "as_integer": int(np.count_nonzero(~differs)),
+        "beyond_bound": int(np.count_nonzero(margins > bounds)),
+        "exceptions": int(np.count_nonzero(differs & (margins > bounds))),
+        "different": [
+            {
+                "image": int(i),
+                "label": int(labels[i]),
+                "predicted": int(predicted[i]),
+                "integer_predicted": int(exact.predicted[i]),
+                "integer_top2_margin": int(margins[i]),
+                "noise_bound": float(bounds[i]),
+            }
+            for i in np.flatnonzero(differs)
+        ],
+        "largest_logit_change": int(np.abs(logits - exact.logits).max()),
+    }
+
+
+def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float, steps: Steps) -> Floats:
+    """How far noise may move the best logit against another one, image by image.
+
+    That is BOUND_DEVIATIONS standard deviations of their difference, the largest over all other
+    classes, in the integer network with rounding noise of ``sigma`` before every table. A class
+    whose margin is larger changes less than once in 10^8 images.
+    """
+    predicted = network.evaluate(inputs).predicted
+    bounds = np.empty(len(inputs))
+    steps.start_run()
+    for index, image in enumerate(inputs):
+        steps.count("noise bounds", index, len(inputs))
+        copies = np.repeat(image[None], BOUND_DRAWS, axis=0)
+        logits = network.evaluate(copies, sigma, seed=index).logits
+        against = logits[:, [predicted[index]]] - logits
+        bounds[index] = BOUND_DEVIATIONS * against.std(axis=0).max()
+    return bounds

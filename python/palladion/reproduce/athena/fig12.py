@@ -1,0 +1,223 @@
+"""Figure 12: accuracy and time over the precision of weights and activations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from palladion import _native
+from palladion.errors import UsageError
+from palladion.evaluation import Steps
+from palladion.nn.calibration import Normalisation, calibrated
+from palladion.nn.graph import Graph
+from palladion.nn.importer import load
+from palladion.nn.network import IntNetwork
+from palladion.nn.quantisation import Settings
+from palladion.nn.quantisation.settings import Method
+from palladion.reproduce.athena.measured import (
+    encrypted as run_encrypted,
+)
+from palladion.reproduce.athena.measured import (
+    folder_of,
+    images_for,
+    in_integers,
+    share,
+    source,
+)
+from palladion.reproduce.athena.paper import BENCHMARKS, Benchmark
+from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
+
+PRECISIONS: Final = ((4, 4), (5, 5), (6, 6), (6, 7), (7, 7), (8, 8))
+"""Bits of weights and activations: section 5.6 names these."""
+BASE: Final = "w7a7"
+"""Times are compared with this one's."""
+CALIBRATION: Final = 512
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model for a set of images is quantised, as in models/README.md."""
+
+    normalisation: Normalisation
+    method: Method
+
+
+RECIPES: Final = {
+    "mnist": Recipe(Normalisation((0.0,), (1.0,)), "mse"),
+    "cifar10": Recipe(Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), "max"),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A network at a precision; those of a ``family`` differ in precision alone."""
+
+    precision: str
+    family: str
+    network: IntNetwork
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A candidate's accuracy in percent, and seconds of one image.
+
+    ``predicted`` is on one thread; ``encrypted`` and ``seconds`` are of encrypted runs, if any.
+    """
+
+    candidate: Candidate
+    integer: float
+    noisy: float
+    predicted: float
+    encrypted: float | None
+    seconds: float | None
+    note: str
+
+
+def run(
+    networks: tuple[Path, ...],
+    onnx: Path | None,
+    data: Path,
+    benchmark: str,
+    images: int | None,
+    encrypted: int,
+    steps: Steps,
+) -> Reproduction:
+    """All precisions of an ONNX model, quantised without training, and integer networks given."""
+    if onnx is None and not networks:
+        raise UsageError("fig12 needs --onnx, a model to quantise, or --network, integer networks")
+    candidates = [given(path) for path in networks]
+    if onnx is not None:
+        candidates += quantised(load(onnx), data, steps)
+    found = [measure(each, data, images, encrypted, steps) for each in candidates]
+    found.sort(key=lambda each: (each.candidate.family, each.candidate.precision))
+    rows = [row(each, found, BENCHMARKS[benchmark]) for each in found]
+    notes = dict.fromkeys(each.note for each in found)
+    title = f"Figure 12: accuracy and time over the precision, {benchmark}"
+    return Reproduction(title, COLUMNS, rows, (*NOTES, *notes), panels(found))
+
+
+def given(path: Path) -> Candidate:
+    """An integer network whose file's name has its precision.
+
+    Raises
+    ------
+    UsageError
+        If it has none.
+    """
+    found = re.search(r"w\d+a\d+", path.stem)
+    if found is None:
+        raise UsageError(f"--network {path}: the name has no precision, expected one like w6a7")
+    family = path.stem.replace(found[0], "").strip("_-") or "given"
+    return Candidate(found[0], family, IntNetwork.load(path))
+
+
+def quantised(graph: Graph, data: Path, steps: Steps) -> list[Candidate]:
+    """The model at every precision, calibrated on training images."""
+    channels, height, width = graph.input.shape
+    folder = folder_of(channels * height * width, data)
+    recipe = RECIPES[folder.name]
+    found = []
+    steps.start_run()
+    for done, (weights, activations) in enumerate(PRECISIONS):
+        precision = f"w{weights}a{activations}"
+        settings = Settings(
+            weights=weights, activations=activations, per_channel=False, method=recipe.method
+        )
+        steps.count(f"quantise to {precision}", done, len(PRECISIONS))
+        made = calibrated(graph, folder, CALIBRATION, recipe.normalisation, settings)
+        found.append(Candidate(precision, "quantised", made.network))
+    return found
+
+
+def measure(
+    candidate: Candidate, data: Path, images: int | None, encrypted: int, steps: Steps
+) -> Measured:
+    """Evaluate a network in integers, and encrypted if asked for."""
+    network = candidate.network
+    test = images_for(network, data, images)
+    clear = in_integers(network, test, steps)
+    correct, seconds = None, None
+    if encrypted:
+        real = run_encrypted(network, test, encrypted, steps)
+        report = real["report"]
+        correct, seconds = share(real["correct"], real["images"]), real["seconds"] / real["images"]
+    else:
+        with steps.step(f"compile {candidate.precision}"):
+            report = _native.compile(network.to_json(), 1).report()
+    return Measured(
+        candidate,
+        share(clear["integer_correct"], len(test.labels)),
+        share(clear["noisy_correct"], len(test.labels)),
+        report["predicted_seconds"],
+        correct,
+        seconds,
+        source(test),
+    )
+
+
+def row(found: Measured, others: list[Measured], printed: Benchmark) -> tuple[Cell, ...]:
+    """A network beside the paper's at that precision, times also over :data:`BASE`'s."""
+    precision, family = found.candidate.precision, found.candidate.family
+    accuracy = printed.accuracy.get(precision)
+    milliseconds = printed.milliseconds.get(precision)
+    bases = [o for o in others if (o.candidate.precision, o.candidate.family) == (BASE, family)]
+    return (
+        *(precision, family),
+        *(accuracy.integer if accuracy else None, found.integer),
+        *(accuracy.encrypted if accuracy else None, found.noisy, found.encrypted),
+        max(layer.bound for layer in found.candidate.network.layers),
+        *(found.predicted, found.seconds),
+        milliseconds and milliseconds / printed.milliseconds[BASE],
+        found.predicted / bases[0].predicted if bases else None,
+    )
+
+
+def panels(found: list[Measured]) -> tuple[Panel, Panel]:
+    """Accuracy against time, in integers and with noise."""
+    families = dict.fromkeys(each.candidate.family for each in found)
+    of = {name: [each for each in found if each.candidate.family == name] for name in families}
+
+    def lines(accuracy: Callable[[Measured], float]) -> list[Series]:
+        return [
+            Series(
+                name,
+                [each.predicted for each in members],
+                [accuracy(each) for each in members],
+                [each.candidate.precision for each in members],
+            )
+            for name, members in of.items()
+        ]
+
+    seconds = "predicted seconds of one image on one thread"
+    return (
+        Panel(seconds, "accuracy, % (integer)", lines(lambda each: each.integer)),
+        Panel(seconds, "accuracy, % (noise-simulated)", lines(lambda each: each.noisy)),
+    )
+
+
+COLUMNS: Final = (
+    Column("precision", "bits"),
+    Column("family", "network"),
+    Column("paper_integer", "plain-Q", ".2f"),
+    Column("integer", "integer", ".2f"),
+    Column("paper_encrypted", "cipher", ".2f"),
+    Column("noise_simulated", "noise-sim", ".2f"),
+    Column("encrypted", "enc.", ".1f"),
+    Column("largest_bound", "bound"),
+    Column("predicted_seconds", "pred. s", ".1f"),
+    Column("measured_seconds", "run s", ".1f"),
+    Column("paper_time_ratio", "paper x", ".2f"),
+    Column("predicted_time_ratio", "ours x", ".2f"),
+)
+NOTES: Final = (
+    "plain-Q, cipher: the paper's (Table 5), in percent; noise-sim: the integer network with "
+    "simulated rounding noise; enc.: really encrypted images. The figure's other points are not "
+    "printed.",
+    "bound: largest accumulator of the largest table; pred. s: predicted, of one image on one "
+    f"thread; run s: of an encrypted image; x: time over {BASE}'s, the paper's on its accelerator "
+    "(Table 6), and ours, predicted.",
+    "Section 5.6: accuracy gains little beyond w6a7, time nearly doubles from w7a7 to w8a8.",
+)

@@ -1,0 +1,79 @@
+"""Networks and images for what is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from palladion import _native
+from palladion.errors import DataError, UsageError
+from palladion.evaluation import ROUNDING_SIGMA, Steps, in_the_clear, inputs_of, under_encryption
+from palladion.nn import dataset
+from palladion.nn.dataset import Dataset
+from palladion.nn.network import IntNetwork
+from palladion.packaged import is_packaged, mnist_sample
+
+FOLDERS: Final = {28 * 28: "mnist", 3 * 32 * 32: "cifar10"}
+"""Folders of ``--data``, by the numbers in an image."""
+SEED: Final = 0
+
+
+def folder_of(values: int, data: Path) -> Path:
+    """The folder with images of so many numbers.
+
+    Raises
+    ------
+    DataError
+        If the images are neither MNIST's nor CIFAR-10's, or the folder is missing.
+    """
+    if values not in FOLDERS:
+        raise DataError(
+            f"inputs of {values} numbers, expected {' or '.join(map(str, FOLDERS))}: "
+            "MNIST's or CIFAR-10's images"
+        )
+    found = data / FOLDERS[values]
+    if not found.is_dir():
+        raise DataError(f"{found} is missing: --data is a folder with mnist/ and cifar10/ in it")
+    return found
+
+
+def images_for(network: IntNetwork, data: Path | None, count: int | None) -> Dataset:
+    """The first test images, of the packaged sample where a network takes them and ``data`` is not.
+
+    Raises
+    ------
+    DataError, UsageError
+        If there are none.
+    """
+    if data is not None:
+        return dataset.load(folder_of(network.input.values, data), "test", count)
+    if not is_packaged(network):
+        raise UsageError(f"{network.name} needs test images: give --data")
+    sample = mnist_sample()
+    return Dataset("MNIST", sample.images[:count, None], sample.labels[:count])
+
+
+def in_integers(network: IntNetwork, given: Dataset, steps: Steps) -> dict[str, Any]:
+    """Right answers and layers of the integer network, exactly and with simulated noise."""
+    inputs = inputs_of(network, given)
+    return in_the_clear(network, inputs, given.labels, (ROUNDING_SIGMA, SEED), steps)
+
+
+def encrypted(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> dict[str, Any]:
+    """The first ``count`` images, one in each encrypted run, and the program's ``report``."""
+    with steps.step(f"compile {network.name}"):
+        program = _native.compile(network.to_json(), 1)
+    inputs = inputs_of(network, given)[:count]
+    found = under_encryption(network, program, inputs, given.labels[:count], steps)
+    return {**found, "report": program.report()}
+
+
+def share(correct: int, images: int) -> float:
+    """Percent."""
+    return 100 * correct / images
+
+
+def source(given: Dataset) -> str:
+    """A note on the images."""
+    words = f"{given.name}: {len(given.labels)} test images"
+    return f"{words}; {given.note}" if given.note else words
