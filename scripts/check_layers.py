@@ -36,12 +36,13 @@ RESERVED = {"pyo3": {"python"}}
 
 PYTHON_STANDS_ON: dict[str, set[str]] = {
     "errors": set(),
+    "fetch": {"errors"},
     "files": {"errors"},
     "image": {"errors"},
     "nn": {"errors", "_native"},
     "packaged": {"nn"},
     "_native": {"errors"},
-    "cli": {"errors", "files", "image", "nn", "packaged", "_native"},
+    "cli": {"errors", "fetch", "files", "image", "nn", "packaged", "_native"},
     "": {"errors", "nn", "packaged", "_native"},  # the package's own names
 }
 

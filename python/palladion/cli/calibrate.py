@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
+from zipfile import BadZipFile
 
 import click
 import numpy as np
@@ -50,8 +51,8 @@ def numbers(_context: click.Context, option: click.Parameter, text: str) -> tupl
 
 OPTIONS = [
     click.option("--data", type=ANY,
-                 help="Calibration: folder of MNIST's or CIFAR-10's files, or an .npy file of "
-                 "inputs of shape (N, C, H, W) as the model takes them."),
+                 help="Calibration: folder of MNIST's or CIFAR-10's files, or an .npy file, or "
+                 "`x` of an .npz file: inputs of shape (N, C, H, W) as the model takes them."),
     click.option("--count", type=click.IntRange(min=1), default=512,
                  help="Inputs to calibrate on."),
     click.option("--mean", callback=numbers, default="0",
@@ -113,11 +114,14 @@ def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -
     return cifar10.normalise(images, *normalisation.over(images.shape[1]))
 
 
-def read_array(path: Path) -> Array:
-    """Numbers in an ``.npy`` file."""
+def read_array(path: Path, name: str = "x") -> Array:
+    """Numbers in an ``.npy`` file, or under ``name`` in an ``.npz`` file."""
     try:
-        found: Array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.lib.npyio.NpzFile):
+            with found:
+                found = found[name]
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
         raise DataError(f"cannot read {path}: {error}") from error
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
         raise DataError(f"{path} holds no array of numbers, expected an .npy file")
