@@ -99,7 +99,7 @@ def calibrate(
     found = quantise(graph, inputs(data, count, graph, normalisation), Settings(**settings))
     if data.is_dir():
         found = replace(found, network=as_pixels(found.network, graph, normalisation))
-    return graph, found
+    return replace(graph, notes=(*graph.notes, *found.notes)), found
 
 
 def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -> Array:

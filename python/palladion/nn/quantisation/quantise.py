@@ -7,11 +7,10 @@ from math import ceil
 
 import numpy as np
 
-from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph, Window, check_inputs
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import document, scales, units
+from palladion.nn.quantisation import document, ranges, scales, units
 from palladion.nn.quantisation.form import Form
 from palladion.nn.quantisation.plan import Planned, plan
 from palladion.nn.quantisation.report import LayerReport, refuse
@@ -41,6 +40,8 @@ class Quantised:
     layers: tuple[LayerReport, ...]
     groups: tuple[Group, ...]
     """How each layer's integers count."""
+    notes: tuple[str, ...] = ()
+    """What is odd about the calibration data."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
             del values[source]
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries))
     network.check()
-    return Quantised(network, tuple(reports), tuple(groups))
+    return Quantised(network, tuple(reports), tuple(groups), ranges.notes(graph, data))
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
@@ -195,8 +196,7 @@ def fit(
         if largest <= settings.limit:
             return Group(unit, maps, bias), accumulators
         if unit.exact or unit.coarsened > 1e4:
-            raise NetworkError(f"layer {planned.name}: its accumulators reach {largest:.0f}, the "
-                               f"limit is {settings.limit}")  # fmt: skip
+            raise refuse(planned.name, largest, settings)
         unit = replace(unit, value=unit.value * 1.05)
 
 
