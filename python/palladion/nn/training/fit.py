@@ -120,8 +120,8 @@ def stepper(model: Model, optimiser: Any, blank: jax.Array, settings: Settings) 
     def loss(params: Params, images: jax.Array, labels: jax.Array, key: jax.Array) -> jax.Array:
         found = model.forward(params, images, noise, key)
         logits = found.accumulators[-1][:, :, 0, 0] * scale
-        entropy = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
-        return entropy + PENALTY * found.penalty
+        entropy: jax.Array = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        return entropy.mean() + PENALTY * found.penalty
 
     def step(params: Params, state: Any, images: Any, labels: Any, key: Any) -> Any:
         first, second = jax.random.split(key)

@@ -120,8 +120,8 @@ class Model:
 
     def _scale(self, source: int) -> float:
         """Real value of the integer 1 in a source."""
-        earlier = (self.network.input, *self.network.layers)
-        return earlier[source].scale
+        network = self.network
+        return network.layers[source - 1].scale if source else network.input.scale
 
     def _add(self, name: str, values: Array, step: Array, most: int) -> None:
         self.start[name] = jnp.asarray(np.clip(values / most, -1, 1), jnp.float32)
