@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from palladion import IntNetwork
+from click.testing import CliRunner
+from palladion import IntNetwork, PalladionError
+from palladion.cli import commands
 
 from tests import naive
 from tests.conftest import Command, refused
@@ -49,9 +53,16 @@ def test_train(command: Command, given: tuple[Path, Path], tmp_path: Path) -> No
     assert right == found["trained"]["integer_correct"]
 
 
-def test_refusals(command: Command, given: tuple[Path, Path], tmp_path: Path) -> None:
+def test_refusals(given: tuple[Path, Path], tmp_path: Path) -> None:
     path, data = given
     output = tmp_path / "net.json"
+
+    def fails(source: Path, words: str) -> None:
+        line = ["train", str(path), "--data", str(source), "--output", str(output)]
+        error = CliRunner().invoke(commands, line).exception
+        assert isinstance(error, PalladionError), error
+        assert words in str(error)
+
     arrays = dict(np.load(data))
     for name, wrong, words in (
         ("y", arrays["y"][:-1], "classes y of shape (639,)"),
@@ -60,13 +71,21 @@ def test_refusals(command: Command, given: tuple[Path, Path], tmp_path: Path) ->
     ):
         bad = tmp_path / "bad.npz"
         np.savez(bad, **{**arrays, name: wrong})
-        refused(command("train", path, "--data", bad, "--output", output), words)
+        fails(bad, words)
     np.savez(tmp_path / "bad.npz", x=arrays["x"])
-    line = ["train", path, "--data", tmp_path / "bad.npz", "--output", output]
-    refused(command(*line), "y is not a file")
+    fails(tmp_path / "bad.npz", "y is not a file")
     tensors: dict[str, Any] = {"w": np.ones((4, 4), np.float32), "one": np.float32(1)}
     nodes = [node("MatMul", ["x", "w"], "a"), node("BipolarQuant", ["a", "one"], "s", domain=QONNX),
              node("MatMul", ["s", "w"], "y")]  # fmt: skip
     onnx.save(model(["N", 4], nodes, tensors), str(path))
-    refused(command("train", path, "--data", data, "--output", output), "s_node", "only a sign")
+    fails(data, "node s_node: gives only a sign")
     assert not output.exists()
+
+
+def test_without_jax(given: tuple[Path, Path], tmp_path: Path) -> None:
+    code = "import sys; sys.modules['jax'] = None; from palladion.cli import main; main()"
+    line = ["train", given[0], "--data", given[1], "--output", tmp_path / "net.json"]
+    result = subprocess.run(
+        [sys.executable, "-c", code, *map(str, line)], capture_output=True, text=True, check=False
+    )
+    refused(result, "training needs jax: pip install 'palladion[train]'")
