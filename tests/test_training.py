@@ -28,9 +28,10 @@ NONE = jnp.asarray(surrogate.noise(0))
 @pytest.fixture(autouse=True)
 def quick_to_compile() -> Iterator[None]:
     """Integers are the same with any optimisation."""
-    jax.config.update("jax_disable_most_optimizations", True)
+    update: Any = jax.config.update
+    update("jax_disable_most_optimizations", True)
     yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    update("jax_disable_most_optimizations", False)
 
 
 def made(rng: np.random.Generator) -> Any:
@@ -138,9 +139,9 @@ def test_training_learns_and_repeats(rng: np.random.Generator) -> None:
     trained, found = small(rng)
     inputs, labels = task(found.network, rng)
     heard: list[tuple[int, int, float]] = []
-    settings = Settings(epochs=10, rate=2e-2, batch=32, sigma=3, shift=1, flip=True, seed=4)
+    settings = Settings(epochs=6, rate=2e-2, batch=32, sigma=3, shift=1, flip=True, seed=4)
     network = train(trained, inputs, labels, settings, progress=lambda *given: heard.append(given))
-    assert [step for step, _, _ in heard] == list(range(1, 161))
+    assert [step for step, _, _ in heard] == list(range(1, 97))
     assert heard[-1][2] < heard[0][2]
     before = np.mean(found.network.evaluate(inputs).predicted == labels)
     after = network.evaluate(inputs, sigma=3)
