@@ -36,6 +36,7 @@ RESERVED = {"pyo3": {"python"}}
 
 PYTHON_STANDS_ON: dict[str, set[str]] = {
     "errors": set(),
+    "fetch": {"errors"},
     "files": {"errors"},
     "image": {"errors"},
     "nn": {"errors", "_native"},
@@ -43,7 +44,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "_native": {"errors"},
     "evaluation": {"packaged"},
     "reproduce": {"evaluation"},
-    "cli": {"errors", "files", "image", "nn", "packaged", "_native", "evaluation", "reproduce"},
+    "cli": {"errors", "fetch", "files", "image", "nn", "packaged", "_native", "evaluation", "reproduce"},
     "": {"errors", "nn", "packaged", "_native"},  # the package's own names
 }
 

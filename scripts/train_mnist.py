@@ -28,7 +28,6 @@ from palladion.nn.quantise import relu_table
 
 Params = dict[str, jax.Array]
 
-WEIGHT_MAX = 63
 ACTIVATION_MAX = 127
 BATCH = 128
 LAYERS = ("conv", "hidden", "last")
@@ -54,9 +53,12 @@ def main() -> None:
     print(f"plain: {np.mean(plain.predict(test[0]) == test[1]):.2%} of the test images")
 
     units = choose_units(plain, train[0])
-    forward = partial(integer_logits, units=units, sigma=options.sigma, bound=options.bound)
+    most = 2 ** (options.weights - 1) - 1
+    forward = partial(
+        integer_logits, units=units, most=most, sigma=options.sigma, bound=options.bound
+    )
     params = fit(params, forward, train, options.fine_epochs, 1e-3, jax.random.fold_in(key, 2))
-    network = integer_network(params, units, options.bound, train[0])
+    network = integer_network(params, units, most, options.bound, train[0])
     report(network, train, test, options.sigma)
 
     (options.output / "mnist.json").write_text(network.to_json() + "\n", encoding="utf-8")
@@ -66,6 +68,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of MNIST's IDX files")
     parser.add_argument("--output", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--weights", type=int, default=7, help="bits of weights")
     parser.add_argument("--bound", type=int, default=16_297, help="bound B of the hidden layers")
     parser.add_argument("--sigma", type=float, default=10.7, help="noise before each table")
     parser.add_argument("--epochs", type=int, default=40)
@@ -131,15 +134,15 @@ def choose_units(plain: PlainNetwork, images: Any) -> dict[str, float]:
     }
 
 
-def weight_unit(weights: jax.Array) -> jax.Array:
-    """Real value of the integer 1 in a layer's weights: the largest fills the range."""
-    return jnp.max(jnp.abs(weights)) / WEIGHT_MAX
+def weight_unit(weights: jax.Array, most: int) -> jax.Array:
+    """Real value of the integer 1 in a layer's weights: the largest of them is ``most``."""
+    return jnp.max(jnp.abs(weights)) / most
 
 
-def multiplier(params: Params, units: dict[str, float], index: int) -> jax.Array:
+def multiplier(params: Params, units: dict[str, float], most: int, index: int) -> jax.Array:
     """Next layer's units per accumulator of layer ``index``."""
     name = LAYERS[index]
-    return units[name] * weight_unit(params[name]) / units[LAYERS[index + 1]]
+    return units[name] * weight_unit(params[name], most) / units[LAYERS[index + 1]]
 
 
 def straight_round(x: jax.Array) -> jax.Array:
@@ -147,10 +150,10 @@ def straight_round(x: jax.Array) -> jax.Array:
     return x + jax.lax.stop_gradient(jnp.rint(x) - x)
 
 
-def to_integers(params: Params, units: dict[str, float]) -> Params:
+def to_integers(params: Params, units: dict[str, float], most: int) -> Params:
     integers: Params = {}
     for name in LAYERS:
-        unit = weight_unit(params[name])
+        unit = weight_unit(params[name], most)
         integers[name] = straight_round(params[name] / unit)
         bias = params[f"{name}_bias"] / (unit * units[name])
         integers[f"{name}_bias"] = straight_round(bias)
@@ -163,6 +166,7 @@ def integer_logits(
     key: jax.Array,
     *,
     units: dict[str, float],
+    most: int,
     sigma: float,
     bound: int,
 ) -> tuple[jax.Array, jax.Array]:
@@ -170,14 +174,14 @@ def integer_logits(
 
     def activate(index: int, a: jax.Array) -> jax.Array:
         noise = jnp.rint(sigma * jax.random.normal(jax.random.fold_in(key, index), a.shape))
-        scaled = (a + noise) * multiplier(params, units, index)
+        scaled = (a + noise) * multiplier(params, units, most, index)
         return straight_round(jnp.clip(scaled, 0, ACTIVATION_MAX))
 
-    found = accumulators(to_integers(params, units), jnp.floor(images / 2), activate)
+    found = accumulators(to_integers(params, units, most), jnp.floor(images / 2), activate)
     over = [jax.nn.relu(jnp.abs(a) / bound - 0.7) for a in found[:2]]
     over.append(jax.nn.relu(jnp.abs(found[2]) / 24_000 - 1))
     penalty = 100 * sum(jnp.mean(jnp.sum(a**2, axis=1)) for a in over)
-    return found[-1] * weight_unit(params["last"]) * units["last"], penalty
+    return found[-1] * weight_unit(params["last"], most) * units["last"], penalty
 
 
 def fit(
@@ -222,8 +226,10 @@ def plain_network(params: Params) -> PlainNetwork:
     return PlainNetwork(**arrays)
 
 
-def integer_network(params: Params, units: dict[str, float], bound: int, images: Any) -> IntNetwork:
-    rounded = to_integers(params, units)
+def integer_network(
+    params: Params, units: dict[str, float], most: int, bound: int, images: Any
+) -> IntNetwork:
+    rounded = to_integers(params, units, most)
     integers = {name: np.asarray(jnp.rint(value), np.int64) for name, value in rounded.items()}
     maps = (
         Conv(integers["conv"].reshape(4, 1, 7, 7), stride=(3, 3)),
@@ -231,10 +237,14 @@ def integer_network(params: Params, units: dict[str, float], bound: int, images:
         Dense(integers["last"]),
     )
     tables = [
-        relu_table(bound, float(multiplier(params, units, index)), ACTIVATION_MAX)
+        relu_table(bound, float(multiplier(params, units, most, index)), ACTIVATION_MAX)
         for index in (0, 1)
     ]
-    scales = (units["hidden"], units["last"], units["last"] * float(weight_unit(params["last"])))
+    scales = (
+        units["hidden"],
+        units["last"],
+        units["last"] * float(weight_unit(params["last"], most)),
+    )
 
     def network(logit_bound: int) -> IntNetwork:
         bounds = (bound, bound, logit_bound)

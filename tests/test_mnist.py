@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 from palladion import DataError
-from palladion.nn import mnist
+from palladion.nn import dataset, mnist
 
 
 def write(folder: Path, images: bytes, labels: bytes, *, packed: bool = True) -> None:
@@ -57,3 +58,14 @@ def test_missing_and_damaged_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(DataError, match="cannot read"):
         mnist.load(tmp_path, "test")
+
+
+def test_other_sets_under_mnists_names_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, idx(2, 28, 28), idx(2))
+    note = dataset.load(tmp_path, "test").note
+    assert note == "the files hold 2 images that are not MNIST's test set"
+    for name, data in (("images-idx3", idx(2, 28, 28)), ("labels-idx1", idx(2))):
+        monkeypatch.setitem(mnist.SHA256, f"t10k-{name}-ubyte", hashlib.sha256(data).hexdigest())
+    assert dataset.load(tmp_path, "test").note is None

@@ -12,6 +12,7 @@ from palladion.cli.bench import bench
 from palladion.cli.compile import compile_
 from palladion.cli.decrypt import decrypt
 from palladion.cli.demo import demo
+from palladion.cli.download import download
 from palladion.cli.encrypt import encrypt
 from palladion.cli.evaluate import evaluate
 from palladion.cli.export import export
@@ -21,6 +22,7 @@ from palladion.cli.keygen import keygen
 from palladion.cli.quantise import import_, quantize
 from palladion.cli.reproduce import reproduce
 from palladion.cli.run import run
+from palladion.cli.train import train
 from palladion.errors import PalladionError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -33,8 +35,8 @@ def commands() -> None:
 
 
 COMMANDS = (
-    demo, import_, quantize, export, compile_, inspect, keygen, encrypt, run, decrypt, evaluate,
-    bench, reproduce, info
+    demo, download, import_, quantize, train, export, compile_, inspect, keygen, encrypt, run,
+    decrypt, evaluate, bench, reproduce, info
 )  # fmt: skip
 for command in COMMANDS:
     commands.add_command(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -29,8 +30,8 @@ def numbers(_context: click.Context, option: click.Parameter, text: str) -> tupl
 
 OPTIONS = [
     click.option("--data", type=ANY,
-                 help="Calibration: folder of MNIST's or CIFAR-10's files, or an .npy file of "
-                 "inputs of shape (N, C, H, W) as the model takes them."),
+                 help="Calibration: folder of MNIST's or CIFAR-10's files, or an .npy file, or "
+                 "`x` of an .npz file: inputs of shape (N, C, H, W) as the model takes them."),
     click.option("--count", type=click.IntRange(min=1), default=512,
                  help="Inputs to calibrate on."),
     click.option("--mean", callback=numbers, default="0",
@@ -75,4 +76,5 @@ def calibrate(
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
     graph = load(model)
-    return graph, calibrated(graph, data, count, Normalisation(mean, std), Settings(**settings))
+    found = calibrated(graph, data, count, Normalisation(mean, std), Settings(**settings))
+    return replace(graph, notes=(*graph.notes, *found.notes)), found

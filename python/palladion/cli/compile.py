@@ -54,9 +54,11 @@ def compile_(
     if save_network is not None and not is_model:
         raise UsageError(f"--save-network: {network} is an integer network already")
     with Steps(quiet=as_json) as steps:
+        notes: tuple[str, ...] = ()
         if is_model:
             with steps.step("quantise"):
-                given = calibrate(network, **options)[1].network
+                graph, found = calibrate(network, **options)
+            given, notes = found.network, graph.notes
         else:
             given = IntNetwork.load(network)
         program, candidates = choose(given.to_json(), batches, budget, steps)
@@ -67,7 +69,8 @@ def compile_(
         files.write(output, data)
     if as_json:
         report["candidates"] = candidates
-        print_json({**report, "program_bytes": len(data), "output": str(output)})
+        print_json({**report, "program_bytes": len(data), "output": str(output),
+                    "notes": list(notes)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
@@ -79,3 +82,5 @@ def compile_(
             f"{size(report['predicted_peak_memory_bytes'])} of memory",
         }
     )
+    for note in notes:
+        click.echo(f"note: {note}")

@@ -73,15 +73,15 @@ class Steps:
             self._resumed = done
         self.count(phase(name), done, total)
 
-    def count(self, name: str, done: float, total: float) -> None:
-        """As :meth:`update`, for work that is no step of a program."""
+    def count(self, name: str, done: float, total: float, note: str = "") -> None:
+        """As :meth:`update`, for work that is no step of a program; ``note`` says how it goes."""
         if name != self._name:
             self._begin(name, total=total)
         if self._task is not None:
             here = done - (self._resumed or 0.0)
             elapsed = time.perf_counter() - self._run_started
             left = elapsed * (total - done) / here if here else 0.0
-            words = f"{left:.0f} s left" if here else ""
+            words = ", ".join([*[f"{left:.0f} s left"] * bool(here), *[note] * bool(note)])
             self._bar.update(self._task, completed=done, time=words)
 
     def finish(self) -> None:

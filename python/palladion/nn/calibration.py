@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -63,11 +64,14 @@ def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -
     return cifar10.normalise(images, *normalisation.over(images.shape[1]))
 
 
-def read_array(path: Path) -> Array:
-    """Numbers in an ``.npy`` file."""
+def read_array(path: Path, name: str = "x") -> Array:
+    """Numbers in an ``.npy`` file, or under ``name`` in an ``.npz`` file."""
     try:
-        found: Array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.lib.npyio.NpzFile):
+            with found:
+                found = found[name]
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
         raise DataError(f"cannot read {path}: {error}") from error
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
         raise DataError(f"{path} holds no array of numbers, expected an .npy file")

@@ -17,6 +17,21 @@ Bytes = npt.NDArray[np.uint8]
 SHAPE: Final = (3, 32, 32)
 RECORD: Final = 1 + 3 * 32 * 32
 
+FOLDER: Final = "cifar-10-batches-bin"
+ARCHIVE: Final = (
+    "cifar-10-binary.tar.gz",
+    170_052_171,
+    "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+)
+"""Name, bytes and SHA-256 of the official archive, as several public loaders list them; its files
+are in ``FOLDER``. The authors' page gives its MD5, c32a1d4ab5d03f1284b67883e8d87530."""
+
+MIRRORS: Final = (
+    "https://www.cs.toronto.edu/~kriz/",
+    "https://cave.cs.toronto.edu/kriz/",
+    "https://mindspore-website.obs.cn-north-4.myhuaweicloud.com/notebook/datasets/",
+)
+
 SHA1: Final = {
     "data_batch_1.bin": "aadd24acce27caa71bf4b10992e9e7b2d74c2540",
     "data_batch_2.bin": "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795",

@@ -21,7 +21,7 @@ class Dataset:
     images: Bytes
     labels: Bytes
     note: str | None = None
-    """What is missing, if anything."""
+    """What is missing or other than the official set, if anything."""
 
 
 def load(folder: Path, part: Literal["train", "test"], count: int | None = None) -> Dataset:
@@ -34,7 +34,10 @@ def load(folder: Path, part: Literal["train", "test"], count: int | None = None)
     """
     if not any(folder.glob("*_batch*.bin*")):
         images, labels = mnist.load(folder, part)
-        return Dataset("MNIST", images[:count, None], labels[:count])
+        note = None
+        if not mnist.official(part, images, labels):
+            note = f"the files hold {len(images)} images that are not MNIST's {part} set"
+        return Dataset("MNIST", images[:count, None], labels[:count], note)
     batches = -(-min(count or TRAIN_IMAGES, TRAIN_IMAGES) // 10_000)
     images, labels = cifar10.load(folder, part, batches)
     note = None

@@ -7,15 +7,29 @@ from math import ceil
 
 import numpy as np
 
-from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph, Window, check_inputs
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import document, scales, units
-from palladion.nn.quantisation.form import Form, Linear
+from palladion.nn.quantisation import document, ranges, scales, units
+from palladion.nn.quantisation.form import Form
 from palladion.nn.quantisation.plan import Planned, plan
 from palladion.nn.quantisation.report import LayerReport, refuse
 from palladion.nn.quantisation.settings import Settings
+
+
+@dataclass(frozen=True)
+class Group:
+    """A linear group in integers: the unit they count, and each term's map and grid."""
+
+    unit: units.Unit
+    maps: tuple[units.Rounded, ...]
+    bias: Array
+
+    @property
+    def bits(self) -> float:
+        """Bits of kernels' weights; of windows' taps where there is nothing else."""
+        kernels = [m.bits for m in self.maps if not isinstance(m.map, Window)]
+        return max(kernels or [m.bits for m in self.maps])
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,10 @@ class Quantised:
 
     network: IntNetwork
     layers: tuple[LayerReport, ...]
+    groups: tuple[Group, ...]
+    """How each layer's integers count."""
+    notes: tuple[str, ...] = ()
+    """What is odd about the calibration data."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +70,18 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
     grid = given.grid or input_grid(real, settings)
     values = {0: Calibrated(to_integers(real, grid), real, grid.scale)}
     last_use = {t.source: i for i, planned in enumerate(layers) for t in planned.form.terms}
-    entries, reports = [], []
+    entries, reports, groups = [], [], []
     for index, planned in enumerate(layers):
-        entry, found, report = layer(planned, values, settings)
+        entry, found, report, group = layer(planned, values, settings)
         entries.append(entry)
         reports.append(report)
+        groups.append(group)
         values[index + 1] = found
         for source in [s for s in values if last_use.get(s, -1) == index]:
             del values[source]
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries))
     network.check()
-    return Quantised(network, tuple(reports))
+    return Quantised(network, tuple(reports), tuple(groups), ranges.notes(graph, data))
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
@@ -81,17 +100,17 @@ def to_integers(real: Array, grid: Grid) -> Array:
 
 def layer(
     planned: Planned, values: dict[int, Calibrated], settings: Settings
-) -> tuple[Layer, Calibrated, LayerReport]:
-    """Quantise one layer: the layer, its values, its report."""
+) -> tuple[Layer, Calibrated, LayerReport, Group]:
+    """Quantise one layer: the layer, its values, its report, its linear group."""
     form = planned.form
     sources = {t.source: values[t.source] for t in form.terms}
     reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
     finest, unit = units_of(planned, sources, settings)
-    group = fit(planned, sources, reference, unit, settings)
-    parts = resolving(planned, group, finest, settings)
+    group, accumulators = fit(planned, sources, reference, unit, settings)
+    parts = resolving(planned, group.unit, accumulators, finest, settings)
     if parts > 1:
-        group = fit(planned, sources, reference, unit.divided(parts), settings)
-    accumulators = group.accumulators
+        divided = unit.divided(parts)
+        group, accumulators = fit(planned, sources, reference, divided, settings)
     largest = int(np.abs(accumulators).max())
     bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
     real = group.unit.value * np.clip(accumulators, -bound, bound)
@@ -116,21 +135,10 @@ def layer(
         beyond=float(np.mean(np.abs(accumulators) > bound)),
         error=float(np.mean(np.square(outputs * scale - wanted, dtype=np.float64))) / signal,
     )
-    terms = tuple(document.term(t, m) for t, m in zip(form.terms, group.maps, strict=True))
+    terms = tuple(document.term(t, m.map) for t, m in zip(form.terms, group.maps, strict=True))
     bias, lut = document.whole(group.bias), document.table(table)
     found = Layer(planned.name, terms, bias, bound, lut, float(scale))
-    return found, Calibrated(outputs, wanted, scale), report
-
-
-@dataclass(frozen=True)
-class Group:
-    """A linear group in integers, and its accumulators on the calibration data."""
-
-    unit: units.Unit
-    maps: list[Linear]
-    bits: float
-    bias: Array
-    accumulators: Array
+    return found, Calibrated(outputs, wanted, scale), report, group
 
 
 def units_of(
@@ -146,16 +154,18 @@ def units_of(
     return finest, unit
 
 
-def resolving(planned: Planned, group: Group, finest: float, settings: Settings) -> int:
+def resolving(
+    planned: Planned, unit: units.Unit, accumulators: Array, finest: float, settings: Settings
+) -> int:
     """Parts to divide an exact unit into, so that noise does not move outputs."""
-    if planned.function is None or not group.unit.exact:
+    if planned.function is None or not unit.exact:
         return 1
-    step = group.unit.step if planned.threshold else None
+    step = unit.step if planned.threshold else None
     if step is None:
-        after = planned.function(group.unit.value * group.accumulators)
-        step = output_grid(planned, group.unit, after, settings).scale
-    wanted = ceil(settings.resolution * group.unit.value / step)
-    return max(1, min(wanted, int(group.unit.value / finest) if finest else wanted))
+        after = planned.function(unit.value * accumulators)
+        step = output_grid(planned, unit, after, settings).scale
+    wanted = ceil(settings.resolution * unit.value / step)
+    return max(1, min(wanted, int(unit.value / finest) if finest else wanted))
 
 
 def fit(
@@ -164,14 +174,16 @@ def fit(
     reference: Array,
     unit: units.Unit,
     settings: Settings,
-) -> Group:
-    """Integers in a unit, or in the next coarser one with which accumulators keep the limit."""
+) -> tuple[Group, Array]:
+    """Integers in a unit, or in the next coarser one with which accumulators keep the limit.
+
+    With them the accumulators on the calibration data.
+    """
     form, steps = planned.form, {s: v.scale for s, v in sources.items()}
     while True:
-        found = [units.integers(t, steps[t.source], unit, settings) for t in form.terms]
-        maps = [map_ for map_, _ in found]
+        maps = tuple(units.integers(t, steps[t.source], unit, settings) for t in form.terms)
         whole = replace(form, terms=tuple(
-            replace(t, map=m) for t, m in zip(form.terms, maps, strict=True)))  # fmt: skip
+            replace(t, map=m.map) for t, m in zip(form.terms, maps, strict=True)))  # fmt: skip
         sums = sum_of(whole, {s: v.integers for s, v in sources.items()}, np.zeros(form.shape[0]))
         bias = form.bias / unit.value
         if settings.correct_bias and not unit.exact:
@@ -182,12 +194,9 @@ def fit(
         accumulators = sums + bias.astype(np.float32)[:, None, None]
         largest = float(np.abs(accumulators).max())
         if largest <= settings.limit:
-            kernels = [w for m, w in found if not isinstance(m, Window)]
-            bits = max(kernels or [w for _, w in found])
-            return Group(unit, maps, bits, bias, accumulators)
+            return Group(unit, maps, bias), accumulators
         if unit.exact or unit.coarsened > 1e4:
-            raise NetworkError(f"layer {planned.name}: its accumulators reach {largest:.0f}, the "
-                               f"limit is {settings.limit}")  # fmt: skip
+            raise refuse(planned.name, largest, settings)
         unit = replace(unit, value=unit.value * 1.05)
 
 

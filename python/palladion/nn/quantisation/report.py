@@ -34,9 +34,13 @@ class LayerReport:
 
 
 def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
-    """The error of a strict run at a layer that does not fit."""
+    """The error of a layer that does not fit: of a strict run, or where weights are given exactly.
+
+    ``wanted`` is the bound that its accumulators need.
+    """
     return NetworkError(
         f"layer {name}: with weights of {settings.weights} bits its bound would be {wanted:.0f}, "
-        f"the limit is {settings.limit}. Ways out: fewer bits for weights or activations; training "
-        "with accumulators limited; splitting the layer, or weights per channel"
+        f"the limit is {settings.limit}. Ways out: (1) fewer bits of weights, --weights; (2) fewer "
+        "bits of activations, --activations; (3) another calibration, --per-channel or --method, "
+        "accumulators limited in training, as `palladion train` does, or the layer split in two"
     )

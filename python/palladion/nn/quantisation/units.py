@@ -116,18 +116,33 @@ def rows(map_: Linear, scale: float, settings: Settings) -> Array:
     return units
 
 
-def integers(term: Term, scale: float, unit: Unit, settings: Settings) -> tuple[Linear, float]:
-    """The map with integer weights, and the bits that they have, the sign counted."""
+@dataclass(frozen=True)
+class Rounded:
+    """A map with integer weights: in output channel ``k`` they are multiples of ``steps[k]``, and
+    as such at most ``most``. A window's taps have no grid of their own: steps of 1."""
+
+    map: Linear
+    steps: Array
+    most: int
+    bits: float
+    """That the weights have, in steps, the sign counted."""
+
+
+def integers(term: Term, scale: float, unit: Unit, settings: Settings) -> Rounded:
+    """The map with integer weights."""
     map_, factor = term.map, scale / unit.value
     if isinstance(map_, Window):
         taps = np.rint(map_.taps * factor)
-        return replace(map_, taps=taps), width(taps)
+        most = int(np.abs(taps).max())
+        return Rounded(replace(map_, taps=taps), np.ones(map_.shape[0]), most, width(taps))
     flat = map_.weights.reshape(len(map_.weights), -1) * factor
     if unit.exact or not (settings.per_channel or map_.steps is not None):
         found, steps = np.rint(flat), np.ones((len(flat), 1))
     else:
         found, steps = on_channel_grids(flat, rows(map_, factor, settings), map_.steps, settings)
-    return replace(map_, weights=found.reshape(map_.weights.shape)), width(found / steps)
+    most = max(int(np.abs(found / steps).max()), 0 if unit.exact else levels(settings.weights))
+    whole = replace(map_, weights=found.reshape(map_.weights.shape))
+    return Rounded(whole, steps[:, 0], most, width(found / steps))
 
 
 def on_channel_grids(

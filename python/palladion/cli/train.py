@@ -1,0 +1,158 @@
+"""``palladion train``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from palladion import IntNetwork, files
+from palladion.cli.calibrate import calibrate, calibration_options
+from palladion.cli.common import FILE, json_option, print_json, print_rows
+from palladion.cli.progress import Steps
+from palladion.errors import DataError, UsageError
+from palladion.nn import dataset
+from palladion.nn.graph import Array, Graph, check_inputs
+from palladion.nn.network import Ints
+
+HELD_OUT = 1_000
+"""Images that are counted and not trained on; a tenth of fewer than 10,000."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows of a network's integers, their classes, and the integers of an empty pixel."""
+
+    inputs: Ints
+    labels: Ints
+    blank: Ints
+
+    def split(self) -> tuple[Examples, Examples]:
+        """What to train on, and what is held out: the last ones."""
+        first = len(self.labels) - min(HELD_OUT, len(self.labels) // 10)
+        parts = slice(first), slice(first, None)
+        kept, out = (Examples(self.inputs[p], self.labels[p], self.blank) for p in parts)
+        return kept, out
+
+
+@click.command()
+@click.argument("model", type=FILE)
+@calibration_options
+@click.option("--output", type=FILE, required=True, help="Integer network to write, as JSON.")
+@click.option("--epochs", type=click.IntRange(min=1), default=5, help="Times through the images.")
+@click.option("--images", type=click.IntRange(min=2), help="Only so many of the images.")
+@click.option("--rate", type=float, default=5e-4, help="Of learning, of the largest weight.")
+@click.option("--batch", type=click.IntRange(min=1), default=64, help="Images in one step.")
+@click.option("--shift", type=click.IntRange(min=0), default=0, help="Pixels that images move.")
+@click.option("--flip", is_flag=True, help="Mirror half of the images left to right.")
+@click.option("--noise", "sigma", type=click.FloatRange(min=0), default=10.68,
+              help="Deviation before each table.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of all that is drawn.")
+@json_option
+def train(
+    model: Path,
+    output: Path,
+    epochs: int,
+    images: int | None,
+    rate: float,
+    batch: int,
+    shift: int,
+    flip: bool,
+    sigma: float,
+    seed: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Quantise an ONNX model as `quantize` does, and train its integers further.
+
+    --data is a folder of MNIST's or CIFAR-10's files, or an .npz file of inputs `x` of shape
+    (N, C, H, W), as the model takes them, and classes `y`.
+    """
+    training = library()
+    settings = training.Settings(epochs, rate, batch, sigma, shift, flip, seed)
+    with Steps(quiet=as_json) as steps:
+        with steps.step("quantise"):
+            graph, found = calibrate(model, **options)
+        prepared = training.Model(graph, found)
+        chosen, held_out = examples(options["data"], images, graph, found.network).split()
+        steps.start_run()
+        network = training.train(
+            prepared, chosen.inputs, chosen.labels, settings, chosen.blank,
+            lambda done, total, loss: steps.count("train", done, total, f"loss {loss:.4f}"),
+        )  # fmt: skip
+        files.write(output, network.to_json().encode())
+        before = right(found.network, held_out, sigma, seed)
+        after = right(network, held_out, sigma, seed)
+    result = {"output": str(output), "trained_on": len(chosen.labels),
+              "held_out": len(held_out.labels), "quantised": before, "trained": after,
+              "notes": list(graph.notes)}  # fmt: skip
+    if as_json:
+        print_json(result)
+        return
+    click.echo(f"right of {len(held_out.labels)} images that were not trained on")
+    print_rows({name: words(counts) for name, counts in
+                (("quantised", before), ("trained", after))})  # fmt: skip
+    for note in graph.notes:
+        click.echo(f"note: {note}")
+
+
+def library() -> Any:
+    """The training package, which needs what only it needs."""
+    try:
+        from palladion.nn import training
+    except ModuleNotFoundError as error:
+        raise UsageError(f"training needs {error.name}: pip install 'palladion[train]'") from error
+    return training
+
+
+def examples(data: Path, count: int | None, graph: Graph, network: IntNetwork) -> Examples:
+    """Inputs in the network's integers, with classes."""
+    if data.is_dir():
+        given = dataset.load(data, "train", count)
+        parts = [network.inputs(given.images[i : i + 1000]).astype(np.int16)
+                 for i in range(0, len(given.images), 1000)]  # fmt: skip
+        empty = network.inputs(np.zeros_like(given.images[:1]))
+        return Examples(
+            np.concatenate(parts), given.labels.astype(np.int64), per_channel(network, empty)
+        )
+    x, labels = read_array(data, "x"), read_array(data, "y")
+    x = x[:, :, None, None] if x.ndim == 2 else x
+    check_inputs(x, graph.input.shape)
+    if labels.shape != x.shape[:1] or labels.dtype.kind not in "iu":
+        raise DataError(
+            f"{data}: classes y of shape {labels.shape} and type {labels.dtype}, expected "
+            f"{len(x)} integers"
+        )
+    found, empty = (integers(part[:count], graph, network) for part in (x, np.zeros_like(x[:1])))
+    return Examples(found, labels[:count].astype(np.int64), per_channel(network, empty))
+
+
+def integers(x: Array, graph: Graph, network: IntNetwork) -> Ints:
+    """Inputs as the model takes them, in the network's integers."""
+    given = graph.input
+    real = (x - given.mean[:, None, None]) / given.std[:, None, None]
+    return network.input.integers(real)
+
+
+def per_channel(network: IntNetwork, row: Ints) -> Ints:
+    """The first integer of each channel."""
+    return row.reshape(network.input.shape[0], -1)[:, 0]
+
+
+def right(network: IntNetwork, given: Examples, sigma: float, seed: int) -> dict[str, int]:
+    """Right answers, exact and with simulated noise."""
+    inputs = given.inputs.astype(np.int64)
+    exact, noisy = network.evaluate(inputs), network.evaluate(inputs, sigma, seed)
+    return {
+        "integer_correct": int(np.count_nonzero(exact.predicted == given.labels)),
+        "noisy_correct": int(np.count_nonzero(noisy.predicted == given.labels)),
+        "beyond_bound": sum(layer.beyond_bound for layer in noisy.layers),
+    }
+
+
+def words(counts: dict[str, int]) -> str:
+    return (f"{counts['integer_correct']} in integers, {counts['noisy_correct']} with simulated "
+            f"noise, {counts['beyond_bound']} accumulators beyond bounds")  # fmt: skip

@@ -1,0 +1,136 @@
+"""The optimiser: Adam with a falling rate on cross-entropy and the penalty of accumulators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from palladion.errors import DataError, UsageError
+from palladion.nn.linear import Ints
+from palladion.nn.network import IntNetwork
+from palladion.nn.training import surrogate
+from palladion.nn.training.augment import augment
+from palladion.nn.training.model import Model, Params
+
+PENALTY: Final = 100.0
+"""Loss of an accumulator that lies its whole bound beyond the margin, in each image."""
+
+Progress = Callable[[int, int, float], None]
+"""Hears steps done, steps in all, and the mean loss of the last hundred."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user decides about training.
+
+    ``rate`` is about the change of a weight in one step, over the largest weight, at the start; it
+    falls to 0 as a cosine. ``sigma`` is the deviation of the noise before each table, as an
+    encrypted run has it (``rounding_sigma``).
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+
+    epochs: int = 5
+    rate: float = 5e-4
+    batch: int = 64
+    sigma: float = 8.4
+    shift: int = 0
+    flip: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch", 1), ("shift", 0), ("seed", 0), ("sigma", 0)):
+            if not getattr(self, name) >= least:
+                raise UsageError(f"{name} {getattr(self, name)}, expected at least {least}")
+        if not 0 < self.rate < 1:
+            raise UsageError(f"rate {self.rate:g}, expected above 0 and below 1")
+
+
+def train(
+    model: Model,
+    inputs: Ints,
+    labels: Ints,
+    settings: Settings | None = None,
+    blank: Ints | None = None,
+    progress: Progress | None = None,
+) -> IntNetwork:
+    """Train a network on rows of its input's integers and their classes.
+
+    ``blank``, zeros unless given, is the integer of each channel that shifted images get at their
+    sides. The same seed gives the same network on one machine.
+
+    Raises
+    ------
+    DataError
+        If there are fewer images than a batch has, or labels are no classes of the network.
+    """
+    settings = settings or Settings()
+    shape, classes = model.network.input.shape, len(model.network.layers[-1].bias)
+    check(inputs, labels, classes, settings)
+    images = inputs.reshape(-1, *shape).astype(np.int16)
+    around = jnp.asarray(np.zeros(shape[0]) if blank is None else blank, jnp.float32)
+    key = jax.random.key(settings.seed)
+    total = settings.epochs * (len(images) // settings.batch)
+    optimiser = optax.adam(optax.cosine_decay_schedule(settings.rate, total))
+    params, state = model.start, optimiser.init(model.start)
+    step = jax.jit(stepper(model, optimiser, around, settings))
+    recent: list[Any] = []
+    for done, chosen in enumerate(batches(len(images), settings), start=1):
+        key_of_step = jax.random.fold_in(key, done)
+        params, state, loss = step(params, state, images[chosen], labels[chosen], key_of_step)
+        recent = [*recent[-99:], loss]
+        if progress:
+            progress(done, total, float(np.mean(recent)))
+    return model.trained(params)
+
+
+def check(inputs: Ints, labels: Ints, classes: int, settings: Settings) -> None:
+    """Refuse data that cannot be trained on."""
+    if len(inputs) != len(labels) or len(inputs) < settings.batch:
+        raise DataError(f"{len(inputs)} images and {len(labels)} labels to train on, expected a "
+                        f"label each, and at least a batch of {settings.batch}")  # fmt: skip
+    if labels.min() < 0 or labels.max() >= classes:
+        raise DataError(f"labels {labels.min()} to {labels.max()}, the network has the classes "
+                        f"0 to {classes - 1}")  # fmt: skip
+
+
+def batches(count: int, settings: Settings) -> Iterator[Ints]:
+    """Which images each step takes; each image once in an epoch, the last few left over."""
+    rng = np.random.default_rng(settings.seed)
+    for _ in range(settings.epochs):
+        order = rng.permutation(count)
+        for start in range(0, count - settings.batch + 1, settings.batch):
+            yield order[start : start + settings.batch]
+
+
+def stepper(model: Model, optimiser: Any, blank: jax.Array, settings: Settings) -> Any:
+    """One step of the optimiser, as a function to compile."""
+    noise = jnp.asarray(surrogate.noise(settings.sigma))
+    scale = model.network.layers[-1].scale
+
+    def loss(params: Params, images: jax.Array, labels: jax.Array, key: jax.Array) -> jax.Array:
+        found = model.forward(params, images, noise, key)
+        logits = found.accumulators[-1][:, :, 0, 0] * scale
+        entropy: jax.Array = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        return entropy.mean() + PENALTY * found.penalty
+
+    def step(params: Params, state: Any, images: Any, labels: Any, key: Any) -> Any:
+        first, second = jax.random.split(key)
+        changed = augment(
+            images.astype(jnp.float32), blank, first, shift=settings.shift, flip=settings.flip
+        )
+        value, slopes = jax.value_and_grad(loss)(params, changed, labels, second)
+        updates, state = optimiser.update(slopes, state, params)
+        moved = optax.apply_updates(params, updates)
+        return jax.tree.map(lambda p: jnp.clip(p, -1, 1), moved), state, value
+
+    return step
