@@ -44,7 +44,17 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "_native": {"errors"},
     "evaluation": {"packaged"},
     "reproduce": {"evaluation"},
-    "cli": {"errors", "fetch", "files", "image", "nn", "packaged", "_native", "evaluation", "reproduce"},
+    "cli": {
+        "errors",
+        "fetch",
+        "files",
+        "image",
+        "nn",
+        "packaged",
+        "_native",
+        "evaluation",
+        "reproduce",
+    },
     "": {"errors", "nn", "packaged", "_native"},  # the package's own names
 }
 

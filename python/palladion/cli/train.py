@@ -15,6 +15,7 @@ from palladion.cli.common import FILE, json_option, print_json, print_rows
 from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
 from palladion.nn import dataset
+from palladion.nn.calibration import read_array
 from palladion.nn.graph import Array, Graph, check_inputs
 from palladion.nn.network import Ints
 
