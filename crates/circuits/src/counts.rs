@@ -17,28 +17,33 @@ pub struct Counts {
     pub transforms: usize,
     /// Products of two limbs, added up.
     pub limb_products: usize,
-    /// Products of a limb and a known word, added up: combinations and basis conversions.
+    /// Products of a limb and a known word, added up, in basis conversions.
     pub limb_scalings: usize,
+    /// The same in matrix products: combinations of powers by a table's coefficients.
+    pub limb_combinations: usize,
 }
+
+/// Seconds of a pass over one limb of `N = 2^15` in the cache: an NTT, a product, a product with a word.
+const TRANSFORM: f64 = 45e-6;
+const PRODUCT: f64 = 22e-6;
+const SCALING: f64 = 1.6e-6;
+/// One of a matrix product.
+const COMBINATION: f64 = 1.6e-6;
+/// Time from memory over time from the cache.
+const COLD: f64 = 2.0;
 
 impl Counts {
     /// Seconds this work takes on one thread, scaled with `N` from `N = 2^15`.
     ///
     /// Each kind of pass has the price that `cargo run --release -p palladion-kernels --example
     /// throughput` shows on a Xeon with AVX-512 IFMA, where operands are in the cache. In a circuit they
-    /// come from memory: the MNIST network takes 2.0 s on one thread of that machine where the passes
-    /// sum up to 0.97 s, and slots to coefficients 0.22 s where they sum up to 0.11 s. So all count
-    /// twice.
+    /// come from memory, and take longer by [`COLD`]; but a matrix product works on each word it reads
+    /// so often that it takes the time of its multiplications.
     pub fn seconds(&self, n: usize) -> f64 {
-        /// Time from memory over time from the cache.
-        const COLD: f64 = 2.0;
-        const TRANSFORM: f64 = 45e-6;
-        const PRODUCT: f64 = 22e-6;
-        const SCALING: f64 = 1.6e-6;
-        let passes = self.transforms as f64 * TRANSFORM
+        let cold = self.transforms as f64 * TRANSFORM
             + self.limb_products as f64 * PRODUCT
             + self.limb_scalings as f64 * SCALING;
-        COLD * passes * n as f64 / 32768.0
+        (COLD * cold + self.limb_combinations as f64 * COMBINATION) * n as f64 / 32768.0
     }
 
     /// What was counted since `earlier`.
@@ -53,6 +58,7 @@ impl Counts {
             transforms: self.transforms - earlier.transforms,
             limb_products: self.limb_products - earlier.limb_products,
             limb_scalings: self.limb_scalings - earlier.limb_scalings,
+            limb_combinations: self.limb_combinations - earlier.limb_combinations,
         }
     }
 

@@ -65,7 +65,7 @@ fn combine(
         let sums = middle.len() * units.len();
         counts.tensors(level + 1, sums);
         counts.scalar_products += low.len() * sums;
-        counts.limb_scalings += 2 * low.len() * sums * (level + 1);
+        counts.limb_combinations += 2 * low.len() * sums * (level + 1);
     }
     let dry = |unit: u64| Product {
         ct: None,
