@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::linear::{products, zeros_wanted};
 use crate::raster::{Raster, Ring};
 use circuits::{Layout, pack};
-use network::{IntNetwork, Layer, Linear, Shape, Source};
+use network::{IntNetwork, Layer, Linear, Product, Shape, Source, Window};
 use program::Row;
 
 /// Seconds of one product on coefficients and of the samples taken from it, measured at `N = 2^15` at the end of
@@ -76,7 +76,31 @@ impl Placing {
     }
 }
 
-/// A layer's readers: the layer and the map.
+/// What happens to a value in slots next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Next {
+    /// A dense layer from slots.
+    Dense,
+    /// Slots to coefficients.
+    Coefficients,
+    /// A product of two values, and then slots to coefficients.
+    Product,
+}
+
+/// How a layer reads its own product.
+pub(crate) fn identity(shape: Shape) -> Linear {
+    Linear::Window(Window {
+        kernel: [1, 1],
+        stride: [1, 1],
+        dilation: [1, 1],
+        pads: [0; 4],
+        weights: vec![1],
+        first: 0,
+        channels: shape[0],
+    })
+}
+
+/// A layer's readers by maps: the layer and the map.
 type Reader<'n> = (&'n Layer, &'n Linear);
 
 pub(crate) fn readers(network: &IntNetwork, source: Source) -> Vec<Reader<'_>> {
@@ -90,13 +114,15 @@ pub(crate) fn readers(network: &IntNetwork, source: Source) -> Vec<Reader<'_>> {
 /// Forms of the values of a batch.
 pub(crate) struct Forms {
     pub(crate) input: Placing,
-    /// By layer, but for the last.
-    pub(crate) layers: Vec<Form>,
+    /// By layer, as its terms' readers have it; `None` for what only products read, and for the last.
+    pub(crate) layers: Vec<Option<Form>>,
+    /// By layer, where its product lies.
+    pub(crate) products: Vec<Option<Placing>>,
 }
 
 impl Forms {
-    /// Chooses them. `seconds(layer, form)` is what it costs to bring one ciphertext of a layer's
-    /// accumulators into a form.
+    /// Chooses them. `seconds(layer, form, next)` is what it costs to bring one ciphertext of a layer's
+    /// accumulators into a form, a product with itself included where that comes next.
     ///
     /// # Errors
     /// [`Error::Layer`] for what has no room.
@@ -104,7 +130,7 @@ impl Forms {
         network: &IntNetwork,
         batch: usize,
         [slots, dimension]: [usize; 2],
-        mut seconds: impl FnMut(usize, &Form) -> Result<f64>,
+        mut seconds: impl FnMut(usize, &Form, Next) -> Result<f64>,
     ) -> Result<Self> {
         let shapes = network.shapes()?;
         let place = Places {
@@ -113,18 +139,17 @@ impl Forms {
             batch,
         };
         let input = place.input(network)?;
-        let mut layers = Vec::new();
-        for (index, layer) in network.layers.iter().enumerate() {
-            if layer.lut.is_none() {
-                continue;
-            }
-            let readers = readers(network, Source::Layer(index));
+        let mut cheapest = |layer: &Layer,
+                            shape: Shape,
+                            readers: &[Reader<'_>],
+                            of: &dyn Fn(&Form) -> (usize, Next)| {
             let mut best: Option<(f64, Form)> = None;
-            let mut last = place.no_room(layer, shapes[index]);
-            for form in place.candidates(shapes[index], &readers)? {
+            let mut last = place.no_room(layer, shape);
+            for form in place.candidates(shape, readers)? {
                 let count = form.parts(batch);
-                let cost = match seconds(index, &form) {
-                    Ok(seconds) => seconds * count as f64 + form.reading_seconds(&readers, batch),
+                let (index, next) = of(&form);
+                let cost = match seconds(index, &form, next) {
+                    Ok(seconds) => seconds * count as f64 + form.reading_seconds(readers, batch),
                     Err(error) => {
                         last = error;
                         continue;
@@ -134,9 +159,121 @@ impl Forms {
                     best = Some((cost, form));
                 }
             }
-            layers.push(best.map(|(_, form)| form).ok_or(last)?);
+            best.map(|(_, form)| form).ok_or(last)
+        };
+        let mut layers = Vec::new();
+        for (index, layer) in network.layers.iter().enumerate() {
+            let readers = readers(network, Source::Layer(index));
+            layers.push(match readers.as_slice() {
+                [] => None,
+                readers => Some(cheapest(layer, shapes[index], readers, &|form| {
+                    (index, form.next())
+                })?),
+            });
         }
-        Ok(Self { input, layers })
+        let mut products = Vec::new();
+        for (index, layer) in network.layers.iter().enumerate() {
+            products.push(match layer.product {
+                None => None,
+                Some(product) => match shared(network, &layers, product, &shapes) {
+                    Some(placing) => Some(placing.clone()),
+                    None => {
+                        let identity = identity(shapes[index]);
+                        let of = |_: &Form| (left_of(product), Next::Product);
+                        match cheapest(layer, shapes[index], &[(layer, &identity)], &of)? {
+                            Form::Coefficients(placing) => Some(placing),
+                            Form::Slots(_) => unreachable!("windows read coefficients"),
+                        }
+                    }
+                },
+            });
+        }
+        Ok(Self {
+            input,
+            layers,
+            products,
+        })
+    }
+
+    /// Products that a layer is a factor of: the layer that they belong to, the product, and where it lies.
+    pub(crate) fn products_of<'f>(
+        &'f self,
+        network: &'f IntNetwork,
+        factor: usize,
+    ) -> impl Iterator<Item = (usize, Product, &'f Placing)> + 'f {
+        let layers = network.layers.iter().zip(&self.products).enumerate();
+        layers.filter_map(move |(index, (layer, placing))| {
+            let (product, placing) = (layer.product?, placing.as_ref()?);
+            let factors = <[Source; 2]>::from(product);
+            factors
+                .contains(&Source::Layer(factor))
+                .then_some((index, product, placing))
+        })
+    }
+
+    /// Every evaluation of a table: the layer, and the slots in which it is done.
+    pub(crate) fn tables(
+        &self,
+        network: &IntNetwork,
+        slots: usize,
+    ) -> Result<Vec<(usize, Layout, Next)>> {
+        let mut tables = Vec::new();
+        for (index, form) in self.layers.iter().enumerate() {
+            if let Some(form) = form {
+                tables.push((index, form.layout(slots)?, form.next()));
+            }
+            for (_, _, placing) in self.products_of(network, index) {
+                tables.push((index, placing.layout(slots)?, Next::Product));
+            }
+        }
+        Ok(tables)
+    }
+}
+
+/// The layer of a product's left factor.
+fn left_of(product: Product) -> usize {
+    match product.left {
+        Source::Layer(index) => index,
+        Source::Input => unreachable!("a checked network multiplies layers' outputs"),
+    }
+}
+
+/// Where a factor lies that maps read as well: one table serves both if the product lies there too. Its coefficients
+/// have a limb more than others, so the maps must not be added up with others'.
+fn shared<'f>(
+    network: &IntNetwork,
+    layers: &'f [Option<Form>],
+    product: Product,
+    shapes: &[Shape],
+) -> Option<&'f Placing> {
+    let whole = shapes[left_of(product)];
+    <[Source; 2]>::from(product).into_iter().find_map(|source| {
+        let Source::Layer(index) = source else {
+            return None;
+        };
+        match &layers[index] {
+            Some(Form::Coefficients(placing))
+                if shapes[index] == whole && alone(network, index) =>
+            {
+                Some(placing)
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether every map that reads a layer is all that its own layer adds up.
+pub(crate) fn alone(network: &IntNetwork, index: usize) -> bool {
+    let readers = readers(network, Source::Layer(index));
+    readers
+        .iter()
+        .all(|(layer, _)| layer.terms.len() == 1 && layer.product.is_none())
+}
+
+impl Placing {
+    /// Layout of the slots of one ciphertext.
+    pub(crate) fn layout(&self, slots: usize) -> Result<Layout> {
+        Ok(Layout::new(slots, self.ring.len())?)
     }
 }
 
@@ -145,8 +282,16 @@ impl Form {
     pub(crate) fn layout(&self, slots: usize) -> Result<Layout> {
         Ok(match self {
             Self::Slots(layout) => *layout,
-            Self::Coefficients(placing) => Layout::new(slots, placing.ring.len())?,
+            Self::Coefficients(placing) => placing.layout(slots)?,
         })
+    }
+
+    /// What happens to the slots.
+    fn next(&self) -> Next {
+        match self {
+            Self::Slots(_) => Next::Dense,
+            Self::Coefficients(_) => Next::Coefficients,
+        }
     }
 
     /// Number of ciphertexts.
@@ -265,6 +410,7 @@ impl Places {
         let values: usize = shape.iter().product::<usize>() * self.batch;
         if let [(layer, Linear::Dense(_))] = readers
             && layer.terms.len() == 1
+            && layer.product.is_none()
             && values.next_power_of_two() < self.slots
         {
             let room = values.next_power_of_two().max(self.fewest);

@@ -8,8 +8,8 @@
 use crate::Options;
 use crate::builder::{Builder, Built};
 use crate::error::{Error, Result};
-use crate::forms::{Form, Forms, Placing};
-use crate::layers::{Fixed, TablePlan, Writer};
+use crate::forms::{Forms, Next, Placing};
+use crate::layers::{Fixed, Plans, TablePlan, Writer};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
@@ -43,12 +43,13 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> 
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
     let fixed = &Fixed::new(network, &trial)?;
     let mut planner = Planner::new(network, fixed, &trial);
-    let forms = &Forms::choose(network, options.batch, [N, LWE_DIMENSION], |index, form| {
-        Ok(planner.plan(index, form)?.seconds)
+    let room = [N, LWE_DIMENSION];
+    let forms = &Forms::choose(network, options.batch, room, |index, form, next| {
+        Ok(planner.plan((index, form.layout(N)?, next))?.seconds)
     })?;
     let plans = planner.plan_all(forms)?;
     let limbs = plans
-        .iter()
+        .values()
         .map(|p| p.start_level + 1)
         .max()
         .unwrap_or(2)
@@ -63,7 +64,7 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> 
         });
         match attempt {
             Ok((params, plans)) => {
-                let seconds: f64 = plans.iter().map(|plan| plan.seconds).sum();
+                let seconds: f64 = plans.values().map(|plan| plan.seconds).sum();
                 ranked.push((seconds, params, plans));
             }
             Err(error) => last = Some(error),
@@ -132,8 +133,8 @@ struct Planner<'a> {
     fixed: &'a Fixed,
     params: &'a LoopParams,
     reach_bits: f64,
-    /// Plans by length of the polynomial, layout, and whether coefficients follow.
-    known: HashMap<(usize, Layout, bool), TablePlan>,
+    /// Plans by length of the polynomial, layout, and what follows.
+    known: HashMap<(usize, Layout, Next), TablePlan>,
 }
 
 impl<'a> Planner<'a> {
@@ -148,26 +149,26 @@ impl<'a> Planner<'a> {
     }
 
     /// The cheapest plan of each table.
-    fn plan_all(&mut self, forms: &Forms) -> Result<Vec<TablePlan>> {
-        let forms = forms.layers.iter().enumerate();
-        forms.map(|(index, form)| self.plan(index, form)).collect()
+    fn plan_all(&mut self, forms: &Forms) -> Result<Plans> {
+        let tables = forms.tables(self.network, N)?.into_iter();
+        tables.map(|table| Ok((table, self.plan(table)?))).collect()
     }
 
-    fn plan(&mut self, index: usize, form: &Form) -> Result<TablePlan> {
-        let (len, layout) = (self.fixed.tables[index].len(), form.layout(N)?);
-        let follows = matches!(form, Form::Coefficients(_));
-        if let Some(plan) = self.known.get(&(len, layout, follows)) {
+    fn plan(&mut self, (index, layout, next): (usize, Layout, Next)) -> Result<TablePlan> {
+        let len = self.fixed.tables[index].len();
+        if let Some(plan) = self.known.get(&(len, layout, next)) {
             return Ok(*plan);
         }
         let task = Task {
             layer: &self.network.layers[index].name,
             len,
             layout,
-            transform: follows.then(|| self.fixed.transform()),
+            transform: (next != Next::Dense).then(|| self.fixed.transform()),
+            product: next == Next::Product,
             reach_bits: self.reach_bits,
         };
         let plan = plan_table(&task, self.params)?;
-        self.known.insert((len, layout, follows), plan);
+        self.known.insert((len, layout, next), plan);
         Ok(plan)
     }
 }
@@ -180,6 +181,8 @@ struct Task<'a> {
     layout: Layout,
     /// The map that follows it, if the next layer reads coefficients.
     transform: Option<&'a SlotsToCoeffs>,
+    /// Whether it is a factor of a product before that.
+    product: bool,
     reach_bits: f64,
 }
 
@@ -216,6 +219,10 @@ impl Task<'_> {
         let engine = Engine::dry(params.bfv());
         let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
         let mut result = lut.apply(&engine, self.layout, &packed)?;
+        if self.product {
+            let like_it = result.clone();
+            result = engine.mul("product", &result, &like_it)?;
+        }
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
         }
@@ -270,7 +277,7 @@ fn build(
     fixed: &Fixed,
     forms: &Forms,
     params: &LoopParams,
-    plans: &[TablePlan],
+    plans: &Plans,
 ) -> Result<Program> {
     let mut builder = Builder::new(params);
     let writer = Writer {
@@ -280,6 +287,7 @@ fn build(
         fixed,
         forms,
         plans,
+        factors: HashMap::new(),
     };
     writer.write()?;
     let Built {

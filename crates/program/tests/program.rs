@@ -593,6 +593,35 @@ fn wrong_steps_are_named() {
                 "coefficients",
             ),
         ),
+        (
+            12,
+            (op!(Product.left of 12 => 2), "the operand", "coefficients"),
+        ),
+        (
+            12,
+            (op!(Product.right of 12 => 3), "the operand", "samples"),
+        ),
+        (12, (op!(Product.right of 12 => 12), "an operand", "%12")),
+        (
+            12,
+            (
+                |p| ty(p, 12, |form, _, _| *form = Form::Coefficients),
+                "the value",
+                "coefficients",
+            ),
+        ),
+        (
+            12,
+            (
+                |p| ty(p, 12, |form, _, _| *form = Form::Slots(8)),
+                "the number of values of a factor",
+                "4",
+            ),
+        ),
+        (
+            12,
+            (|p| ty(p, 12, |_, level, _| *level = 2), "the level", "2"),
+        ),
         // Levels.
         (
             1,

@@ -82,6 +82,7 @@ fn network() -> IntNetwork {
         Layer {
             name: name.into(),
             terms: terms.collect(),
+            product: None,
             bias: (0..channels).map(|c| c * 3 - 5).collect(),
             bound: 1000,
             lut: Some(table(1000)),

@@ -69,6 +69,8 @@ OPTIONS = [
                  help="Bounds over calibrated accumulators."),
     click.option("--limit", type=click.IntRange(1, LIMIT), default=LIMIT,
                  help="Largest accumulator."),
+    click.option("--keep-softmax", is_flag=True,
+                 help="Give probabilities: keep a softmax at the end, which is left out else."),
     click.option("--strict", is_flag=True,
                  help="Fail where weights would be coarsened for the limit."),
 ]  # fmt: skip
@@ -87,13 +89,15 @@ def calibrate(
     count: int,
     mean: tuple[float, ...],
     std: tuple[float, ...],
+    *,
+    keep_softmax: bool,
     **settings: Any,
 ) -> tuple[Graph, Quantised]:
     """Quantise an ONNX model, calibrated on real inputs."""
     if data is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
-    graph = load(model)
+    graph = load(model, keep_softmax=keep_softmax)
     normalisation = Normalisation(mean, std)
     found = quantise(graph, inputs(data, count, graph, normalisation), Settings(**settings))
     if data.is_dir():

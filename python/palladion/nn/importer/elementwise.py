@@ -9,9 +9,9 @@ import numpy as np
 
 from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Add, Affine, Softmax, Window
+from palladion.nn.graph import Add, Affine, Mul, Softmax, Window
 from palladion.nn.importer.constants import quant_range, rounding
-from palladion.nn.importer.context import Array, Constant, Handler, Op, Value
+from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order
 
 Unary = Callable[[Op, Expression], Expression]
 
@@ -172,9 +172,11 @@ def affine(operation: str, given: Array, *, constant_first: bool) -> tuple[Array
 
 
 def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
-    """Two values: functions of the same one compose, otherwise only sums are linear."""
+    """Two values: functions of the same one compose; sums are linear, products have layers."""
     builder = op.builder
     (a, f), (b, g) = builder.expression(left), builder.expression(right)
+    if operation == "mul" and not (a == b and np.array_equal(left.labels, right.labels)):
+        return product(op, left, right)
     if not np.array_equal(left.labels, right.labels):
         op.fail(f"inputs of shapes {('N', *left.labels.shape)} and {('N', *right.labels.shape)} "
                 "or in another order, supported are equal shapes")  # fmt: skip
@@ -185,10 +187,28 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
     if operation in {"max", "min"}:
         return larger(op, left, right, sign=1 if operation == "max" else -1)
     if operation not in {"add", "sub"}:
-        op.fail("multiplies or divides two values that depend on the input, supported are "
-                "functions of one value, such as x * sigmoid(x)")  # fmt: skip
+        op.fail("divides two values that depend on the input, supported are functions of one "
+                "value, such as x / (1 + abs(x))")  # fmt: skip
     signs = (1, 1 if operation == "add" else -1)
     node = Add(op.name, (left.node, right.node), builder.shape(left), signs)
+    return replace(builder.add(node), labels=left.labels)
+
+
+def product(op: Op, left: Value, right: Value) -> Value:
+    """Two whole values in one order; sides of 1 of one of them stand for all."""
+    builder = op.builder
+    shapes = [builder.shape(value) for value in (left, right)]
+    if shapes[0] != shapes[1]:
+        whole = all(np.array_equal(v.labels, in_order(builder.shape(v))) for v in (left, right))
+        if not whole or np.broadcast_shapes(*shapes) not in shapes:
+            op.fail(f"multiplies values of shapes {('N', *left.labels.shape)} and "
+                    f"{('N', *right.labels.shape)}, supported are equal shapes, or 1 in place "
+                    "of sides of one of them in rank 4")  # fmt: skip
+        if np.broadcast_shapes(*shapes) != shapes[0]:
+            left, right = right, left
+    elif not np.array_equal(left.labels, right.labels):
+        op.fail("multiplies values in different orders, supported is one order")
+    node = Mul(op.name, (left.node, right.node), builder.shape(left))
     return replace(builder.add(node), labels=left.labels)
 
 
@@ -210,7 +230,8 @@ def softmax(op: Op) -> Value:
     whole = np.array_equal(value.labels.ravel(), np.arange(value.labels.size))
     if not (over_channels and whole and (vector or rank == 3)):
         op.fail(f"is over axis {axis} of rank {rank + 1}, supported is over the channels")
-    node = Softmax(op.name, (value.node,), op.builder.shape(value))
+    log = op.proto.op_type == "LogSoftmax"
+    node = Softmax(op.name, (value.node,), op.builder.shape(value), log)
     return replace(op.builder.add(node), labels=value.labels)
 
 
