@@ -9,7 +9,7 @@ import numpy as np
 
 from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Add, Affine, Mul, Softmax, Window
+from palladion.nn.graph import Add, Affine, Mul, Shape, Softmax, Window
 from palladion.nn.importer.constants import quant_range, rounding
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order
 
@@ -199,8 +199,12 @@ def product(op: Op, left: Value, right: Value) -> Value:
     builder = op.builder
     shapes = [builder.shape(value) for value in (left, right)]
     if shapes[0] != shapes[1]:
-        whole = all(np.array_equal(v.labels, in_order(builder.shape(v))) for v in (left, right))
-        if not whole or np.broadcast_shapes(*shapes) not in shapes:
+        whole = all(in_its_order(*pair) for pair in zip((left, right), shapes, strict=True))
+        if (
+            not whole
+            or left.labels.ndim != right.labels.ndim
+            or np.broadcast_shapes(*shapes) not in shapes
+        ):
             op.fail(f"multiplies values of shapes {('N', *left.labels.shape)} and "
                     f"{('N', *right.labels.shape)}, supported are equal shapes, or 1 in place "
                     "of sides of one of them in rank 4")  # fmt: skip
@@ -210,6 +214,13 @@ def product(op: Op, left: Value, right: Value) -> Value:
         op.fail("multiplies values in different orders, supported is one order")
     node = Mul(op.name, (left.node, right.node), builder.shape(left))
     return replace(builder.add(node), labels=left.labels)
+
+
+def in_its_order(value: Value, shape: Shape) -> bool:
+    """Whether a value is all of its node, a vector without the sides of 1."""
+    return value.labels.shape in (shape, shape[:1]) and np.array_equal(
+        value.labels.ravel(), in_order(shape).ravel()
+    )
 
 
 def larger(op: Op, left: Value, right: Value, sign: int) -> Value:

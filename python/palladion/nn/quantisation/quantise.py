@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Final
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph, Window, check_inputs
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import document, scales, units
+from palladion.nn.quantisation import document, scales, softmax, units
 from palladion.nn.quantisation.form import Form, Linear
 from palladion.nn.quantisation.plan import Planned, plan
 from palladion.nn.quantisation.report import LayerReport, refuse
 from palladion.nn.quantisation.settings import Settings
+
+FACTOR_BITS: Final = 7
+"""Bits of a product's factors, whatever is asked: their product fits the limit, and is large beside
+the rounding noise of a run, since no weight can make it larger."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,14 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
     real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
     grid = given.grid or input_grid(real, settings)
     values = {0: Calibrated(to_integers(real, grid), real, grid.scale)}
-    last_use = {t.source: i for i, planned in enumerate(layers) for t in planned.form.terms}
+    last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
+    factors = {s for planned in layers for s in planned.product or ()}
     entries, reports = [], []
     for index, planned in enumerate(layers):
+        if planned.softmax is not None:
+            planned = calibrated(planned, values, settings)
+        elif index + 1 in factors:
+            planned = replace(planned, bits=FACTOR_BITS)
         entry, found, report = layer(planned, values, settings)
         entries.append(entry)
         reports.append(report)
@@ -63,6 +73,18 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries))
     network.check()
     return Quantised(network, tuple(reports))
+
+
+def calibrated(planned: Planned, values: dict[int, Calibrated], settings: Settings) -> Planned:
+    """A step of a softmax with its function."""
+    form = planned.form
+    if planned.softmax == "exponential":
+        references = {s: values[s].reference for s in planned.sources}
+        function, grid = softmax.exponential(sum_of(form, references, form.bias), settings)
+    else:
+        (source,) = planned.sources
+        function, grid = softmax.inverse(values[source].scale, settings)
+    return replace(planned, function=function, grid=grid)
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
@@ -79,49 +101,6 @@ def to_integers(real: Array, grid: Grid) -> Array:
     return found
 
 
-def layer(
-    planned: Planned, values: dict[int, Calibrated], settings: Settings
-) -> tuple[Layer, Calibrated, LayerReport]:
-    """Quantise one layer: the layer, its values, its report."""
-    form = planned.form
-    sources = {t.source: values[t.source] for t in form.terms}
-    reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
-    finest, unit = units_of(planned, sources, settings)
-    group = fit(planned, sources, reference, unit, settings)
-    parts = resolving(planned, group, finest, settings)
-    if parts > 1:
-        group = fit(planned, sources, reference, unit.divided(parts), settings)
-    accumulators = group.accumulators
-    largest = int(np.abs(accumulators).max())
-    bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
-    real = group.unit.value * np.clip(accumulators, -bound, bound)
-    if planned.function is None:
-        table, outputs, scale, wanted = None, accumulators, group.unit.value, reference
-    else:
-        after = planned.function(real)
-        grid = output_grid(planned, group.unit, after, settings)
-        every = np.arange(-bound, bound + 1, dtype=np.float64) * group.unit.value
-        table = np.clip(np.rint(planned.function(every) / grid.scale), grid.lo, grid.hi)
-        places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
-        outputs, scale = table[places].astype(np.float32), grid.scale
-        wanted = planned.function(reference).astype(np.float32)
-    signal = float(np.mean(np.square(wanted, dtype=np.float64))) or 1.0
-    report = LayerReport(
-        name=planned.name,
-        shape=form.shape,
-        bound=bound,
-        largest=largest,
-        weight_bits=group.bits,
-        coarsened=group.unit.coarsened,
-        beyond=float(np.mean(np.abs(accumulators) > bound)),
-        error=float(np.mean(np.square(outputs * scale - wanted, dtype=np.float64))) / signal,
-    )
-    terms = tuple(document.term(t, m) for t, m in zip(form.terms, group.maps, strict=True))
-    bias, lut = document.whole(group.bias), document.table(table)
-    found = Layer(planned.name, terms, bias, bound, lut, float(scale))
-    return found, Calibrated(outputs, wanted, scale), report
-
-
 @dataclass(frozen=True)
 class Group:
     """A linear group in integers, and its accumulators on the calibration data."""
@@ -131,6 +110,78 @@ class Group:
     bits: float
     bias: Array
     accumulators: Array
+
+
+def layer(
+    planned: Planned, values: dict[int, Calibrated], settings: Settings
+) -> tuple[Layer, Calibrated, LayerReport]:
+    """Quantise one layer: the layer, its values, its report."""
+    sources = {source: values[source] for source in planned.sources}
+    if planned.product is not None:
+        group, reference = multiplied(planned, sources, settings)
+    else:
+        group, reference = accumulated(planned, sources, settings)
+    accumulators = group.accumulators
+    largest = int(np.abs(accumulators).max())
+    bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
+    real = group.unit.value * np.clip(accumulators, -bound, bound)
+    function = planned.function
+    if function is None:
+        table, outputs, scale, wanted = None, accumulators, group.unit.value, reference
+    else:
+        after = function(real)
+        grid = output_grid(planned, group.unit, after, settings)
+        every = np.arange(-bound, bound + 1, dtype=np.float64) * group.unit.value
+        table = np.clip(np.rint(function(every) / grid.scale), grid.lo, grid.hi)
+        places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
+        outputs, scale = table[places].astype(np.float32), grid.scale
+        wanted = function(reference).astype(np.float32)
+    signal = float(np.mean(np.square(wanted, dtype=np.float64))) or 1.0
+    report = LayerReport(
+        name=planned.name,
+        shape=planned.form.shape,
+        bound=bound,
+        largest=largest,
+        weight_bits=group.bits,
+        coarsened=group.unit.coarsened,
+        beyond=float(np.mean(np.abs(accumulators) > bound)),
+        error=float(np.mean(np.square(outputs * scale - wanted, dtype=np.float64))) / signal,
+    )
+    pairs = zip(planned.form.terms, group.maps, strict=True)
+    terms = tuple(document.term(t, m) for t, m in pairs)
+    bias, lut = document.whole(group.bias), document.table(table)
+    found = Layer(planned.name, terms, bias, bound, lut, float(scale), planned.product)
+    return found, Calibrated(outputs, wanted, scale), report
+
+
+def accumulated(
+    planned: Planned, sources: dict[int, Calibrated], settings: Settings
+) -> tuple[Group, Array]:
+    """The integers of a linear group, and what the float network has there."""
+    form = planned.form
+    reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
+    finest, unit = units_of(planned, sources, settings)
+    group = fit(planned, sources, reference, unit, settings)
+    parts = resolving(planned, group, finest, settings)
+    if parts > 1:
+        group = fit(planned, sources, reference, unit.divided(parts), settings)
+    return group, reference
+
+
+def multiplied(
+    planned: Planned, sources: dict[int, Calibrated], settings: Settings
+) -> tuple[Group, Array]:
+    """The same of a product, whose unit is that of its factors."""
+    assert planned.product is not None, "the caller has checked it"
+    left, right = (sources[source] for source in planned.product)
+    accumulators = left.integers * right.integers  # below 2^24 where they keep the limit
+    largest = float(np.abs(accumulators).max())
+    if largest > settings.limit:
+        raise NetworkError(f"layer {planned.name}: its products reach {largest:.0f}, the limit is "
+                           f"{settings.limit}; give activations fewer bits")  # fmt: skip
+    unit = units.Unit(left.scale * right.scale, left.scale * right.scale)
+    bias = np.zeros(planned.form.shape[0])
+    return Group(unit, [], 0.0, bias, accumulators), left.reference * right.reference
 
 
 def units_of(
@@ -202,7 +253,7 @@ def between(bias: Array, unit: units.Unit) -> Array:
 def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Settings) -> Grid:
     """The model's own grid, the accumulator's unit where that is exact, or a calibrated one."""
     assert planned.function is not None, "the last layer has no table"
-    given = planned.function.grid()
+    given = planned.grid or planned.function.grid()
     if given is not None:
         return given
     if unit.step is not None:
@@ -214,7 +265,7 @@ def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Sett
         if spare >= 0 and np.allclose(whole, np.rint(whole), rtol=0, atol=1e-3):
             low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
             return Grid(unit.step, low, low + int(np.rint(hi - lo)) + spare)
-    return scales.grid(after, settings.activations, settings)
+    return scales.grid(after, planned.bits or settings.activations, settings)
 
 
 def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
