@@ -13,6 +13,7 @@ from palladion.nn.graph import (
     Activation,
     Add,
     Affine,
+    Array,
     Conv,
     Dense,
     Graph,
@@ -24,7 +25,8 @@ from palladion.nn.graph import (
 )
 from palladion.nn.quantisation.form import Form, identity, single, total
 from palladion.nn.quantisation.maximum import maximum
-from palladion.nn.quantisation.softmax import ones
+from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.softmax import below_largest, differs, mixed
 
 
 @dataclass(frozen=True)
@@ -76,22 +78,25 @@ def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
     return scaled, Expression("bipolar", (X,), function.parameters)
 
 
-def plan(graph: Graph) -> list[Planned]:
+def plan(graph: Graph, data: Array, settings: Settings) -> list[Planned]:
     """The layers of a graph, in the order in which they are evaluated.
+
+    ``data`` of shape (N, C, H, W) say how far the values of a softmax lie apart.
 
     Raises
     ------
     NetworkError
         If the graph has the logarithm of a softmax, or pads a maximum of values below 0.
     """
-    return Planner(graph).run()
+    return Planner(graph, data, settings).run()
 
 
 class Planner:
     """Linear nodes stay forms until something needs their value; then they become a layer."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, data: Array, settings: Settings) -> None:
         self.graph = graph
+        self.data, self.settings = data, settings
         self.readers = graph.consumers()
         self.layers: list[Planned] = []
         self.forms: dict[int, Form] = {}
@@ -139,12 +144,24 @@ class Planner:
         if node.log:
             raise NetworkError(f"node {node.name} (LogSoftmax): stands before the end of the "
                                "network, supported there is Softmax")  # fmt: skip
-        form = self.operand(node.sources[0])
+        (source,) = node.sources
+        form = self.operand(source)
+        before = replace(self.graph, nodes=self.graph.nodes[: source + 1])
+        if differs(before.evaluate(self.data).max(axis=1), self.settings):
+            placed = source in self.values and self.values[source] > 0
+            value = self.values[source] if placed else self.emit(f"{node.name}.value", form, X)
+            form = below_largest(form, value, node.name, self.rectified)
         self.layers.append(Planned(f"{node.name}.exp", form, None, softmax="exponential"))
         powers = len(self.layers)
-        total = single(powers, node.shape[0], ones(f"{node.name}.sum", node.shape))
+        ones = mixed(f"{node.name}.sum", node.shape, np.ones((1, node.shape[0])))
+        total = single(powers, node.shape[0], ones)
         self.layers.append(Planned(f"{node.name}.inverse", total, None, softmax="inverse"))
         return powers, len(self.layers)
+
+    def rectified(self, name: str, form: Form) -> int:
+        """A layer ``relu(form)`` in the form's own unit."""
+        self.layers.append(Planned(name, form, apply("relu", X), exact=True))
+        return len(self.layers)
 
     def factor(self, index: int) -> int:
         """A node as a factor of a product, which must be a layer's output."""
@@ -205,8 +222,7 @@ class Planner:
                                "padding is 0; put Relu before it or remove the pads")  # fmt: skip
 
         def emit(name: str, form: Form) -> Form:
-            self.layers.append(Planned(name, form, apply("relu", X), exact=True))
-            return identity(len(self.layers), form.shape)
+            return identity(self.rectified(name, form), form.shape)
 
         form = identity(source, self.graph.nodes[index].shape)
         return maximum(node.name, form, node.geometry, emit)

@@ -51,7 +51,7 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
     """
     settings = settings or Settings()
     check_inputs(data, graph.input.shape)
-    layers = plan(graph)
+    layers = plan(graph, data, settings)
     given = graph.input
     real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
     grid = given.grid or input_grid(real, settings)
@@ -161,6 +161,8 @@ def accumulated(
     form = planned.form
     reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
     finest, unit = units_of(planned, sources, settings)
+    if planned.softmax == "exponential" and not unit.exact:
+        unit = replace(unit, value=finest, wanted=finest)  # noise counts in the exponent
     group = fit(planned, sources, reference, unit, settings)
     parts = resolving(planned, group, finest, settings)
     if parts > 1:
