@@ -275,12 +275,12 @@ impl LinearTransform {
             }
             let factors: Vec<&Value> = terms.iter().map(|term| &rotated[term.baby]).collect();
             // Rotations of one value have one factor: with it for the sum, units are 1 and the
-            // sums of squares those of the plaintexts as they are.
-            let squares = if factor == rotated[0].factor() {
-                terms.iter().map(|term| term.squares).sum::<f64>() / terms.len() as f64
-            } else {
-                engine.model().uniform_plaintext(encoder.slots() as f64)
+            // sums of squares those of the plaintexts as they are. Other units make them uniform.
+            let squares = |term: &Term| match factor == rotated[0].factor() {
+                true => term.squares,
+                false => engine.model().uniform_plaintext(term.nonzero()),
             };
+            let squares = terms.iter().map(squares).sum::<f64>() / terms.len() as f64;
             let inner = engine.mul_plain_sum(&factors, squares, factor, |k, unit| {
                 terms[k].plaintext(encoder, |c| t.mul(unit, c))
             })?;
@@ -307,6 +307,11 @@ impl Term {
                 .map(|&c| u32::try_from(c).expect("slots exist for t below 2^32 only"))
                 .collect(),
         }
+    }
+
+    /// Coefficients that are not 0.
+    fn nonzero(&self) -> f64 {
+        self.coefficients.iter().filter(|&&c| c != 0).count() as f64
     }
 
     fn plaintext(&self, encoder: &Encoder, scale: impl Fn(u64) -> u64) -> Plaintext {

@@ -291,7 +291,7 @@ fn softmax() -> IntNetwork {
 
 #[test]
 fn a_softmax_is_exact_but_for_the_rounding() {
-    const BATCH: usize = 40;
+    const BATCH: usize = 12;
     let network = softmax();
     let begin = Instant::now();
     let program = compile(&network, Options { batch: BATCH }).unwrap();
@@ -336,6 +336,14 @@ fn a_softmax_is_exact_but_for_the_rounding() {
     }
     for step in found.noise() {
         println!("{step:?}");
+        let above = step.measured_bits - step.predicted_bits;
+        assert!(above < 0.5 && step.margin_bits > 6.0, "{step:?}");
+        // Of 2^15 coefficients a deviation is known to 1 part in 256, 0.006 bits: 6 of these, and as much for the
+        // key, whose weight is one of many.
+        assert!(
+            !step.name.contains("product") || above.abs() < 0.07,
+            "{step:?}"
+        );
     }
 }
 

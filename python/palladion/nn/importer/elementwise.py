@@ -197,23 +197,25 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
 def product(op: Op, left: Value, right: Value) -> Value:
     """Two whole values in one order; sides of 1 of one of them stand for all."""
     builder = op.builder
+    if not fits(builder.shape(left), builder.shape(right)):
+        left, right = right, left
     shapes = [builder.shape(value) for value in (left, right)]
-    if shapes[0] != shapes[1]:
+    if shapes[0] == shapes[1]:
+        alike = np.array_equal(left.labels, right.labels)
+    else:
         whole = all(in_its_order(*pair) for pair in zip((left, right), shapes, strict=True))
-        if (
-            not whole
-            or left.labels.ndim != right.labels.ndim
-            or np.broadcast_shapes(*shapes) not in shapes
-        ):
-            op.fail(f"multiplies values of shapes {('N', *left.labels.shape)} and "
-                    f"{('N', *right.labels.shape)}, supported are equal shapes, or 1 in place "
-                    "of sides of one of them in rank 4")  # fmt: skip
-        if np.broadcast_shapes(*shapes) != shapes[0]:
-            left, right = right, left
-    elif not np.array_equal(left.labels, right.labels):
-        op.fail("multiplies values in different orders, supported is one order")
+        alike = whole and left.labels.ndim == right.labels.ndim and fits(*shapes)
+    if not alike:
+        op.fail(f"multiplies values of shapes {('N', *left.labels.shape)} and "
+                f"{('N', *right.labels.shape)} or in another order, supported are equal shapes, "
+                "or 1 in place of sides of one of them")  # fmt: skip
     node = Mul(op.name, (left.node, right.node), builder.shape(left))
     return replace(builder.add(node), labels=left.labels)
+
+
+def fits(left: Shape, right: Shape) -> bool:
+    """Whether a factor has the sides of another one, or 1 in place of them."""
+    return all(r in (size, 1) for size, r in zip(left, right, strict=True))
 
 
 def in_its_order(value: Value, shape: Shape) -> bool:
