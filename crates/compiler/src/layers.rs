@@ -2,8 +2,9 @@
 
 use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
-use crate::forms::{Form, Forms, Next, Placing, alone, identity};
+use crate::forms::{Form, Forms, Placing};
 use crate::linear::{self, Operand, Outputs, Tensor, Tile};
+use crate::products::{Next, alone, identity};
 use circuits::lut::{self, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Layout, LoopParams};

@@ -8,8 +8,9 @@
 use crate::Options;
 use crate::builder::{Builder, Built};
 use crate::error::{Error, Result};
-use crate::forms::{Forms, Next, Placing};
+use crate::forms::{Forms, Placing};
 use crate::layers::{Fixed, Plans, TablePlan, Writer};
+use crate::products::Next;
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
@@ -39,12 +40,31 @@ const MORE_LEVELS: usize = 2;
 const MAX_LIMBS: usize = 24;
 
 /// Compiles with the best parameters found.
+///
+/// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
+/// dense layer from slots, and not for coefficients, which drop a limb on their way.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
     let fixed = &Fixed::new(network, &trial)?;
-    let mut planner = Planner::new(network, fixed, &trial);
+    match choose_for(network, options, (fixed, &trial), true) {
+        Err(Error::NoParameters { .. }) => choose_for(network, options, (fixed, &trial), false),
+        found => found,
+    }
+}
+
+/// As [`choose`], with or without dense layers from slots.
+fn choose_for(
+    network: &IntNetwork,
+    options: Options,
+    (fixed, trial): (&Fixed, &LoopParams),
+    dense: bool,
+) -> Result<Program> {
+    let mut planner = Planner::new(network, fixed, trial);
     let room = [N, LWE_DIMENSION];
     let forms = &Forms::choose(network, options.batch, room, |index, form, next| {
+        if next == Next::Dense && !dense {
+            return Ok(f64::INFINITY);
+        }
         Ok(planner.plan((index, form.layout(N)?, next))?.seconds)
     })?;
     let plans = planner.plan_all(forms)?;

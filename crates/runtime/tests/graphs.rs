@@ -214,6 +214,9 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
         assert_eq!((layer.wrong, layer.values), (0, values), "{}", layer.name);
         assert!(layer.slots >= values);
     }
+    for step in found.noise() {
+        println!("{step:?}");
+    }
     let [tables @ .., last] = found.layers() else {
         panic!("the network has layers");
     };
