@@ -36,6 +36,8 @@ const SPECIAL_BITS: u32 = 49;
 const END_LEVEL: usize = 1;
 /// Levels that a table is started higher at most, if it ends too noisy.
 const MORE_LEVELS: usize = 2;
+/// Limbs by which chains of programs with products are tried shorter.
+const SHORTER_LIMBS: usize = 4;
 /// Longest chain tried.
 const MAX_LIMBS: usize = 24;
 
@@ -77,7 +79,18 @@ fn choose_for(
     // The tables alone rank the ways to cut digits: they are nearly all of the time.
     let mut ranked = Vec::new();
     let mut last = None;
-    for (special, digit_limbs) in cuts(limbs) {
+    // The shapes that are cheapest in a chain of any length may leave hardly any security for special moduli where a
+    // product takes a limb more: shapes for shorter chains are compared with them.
+    let products = network.layers.iter().any(|layer| layer.product.is_some());
+    let shortest = if products {
+        limbs.saturating_sub(SHORTER_LIMBS).max(2)
+    } else {
+        limbs
+    };
+    let lengths = (shortest..=limbs).rev();
+    for (limbs, (special, digit_limbs)) in
+        lengths.flat_map(|limbs| cuts(limbs).into_iter().map(move |cut| (limbs, cut)))
+    {
         let attempt = loop_params(limbs, special, digit_limbs, false).and_then(|params| {
             let plans = Planner::new(network, fixed, &params).plan_all(forms)?;
             Ok((params, plans))
