@@ -173,7 +173,7 @@ def test_encrypted_probabilities(
     np.save(tmp_path / "x.npy", data)
     output = tmp_path / "net.json"
     line = ["quantize", tmp_path / "model.onnx", "--data", tmp_path / "x.npy", "--output", output]
-    result = command(*line, "--keep-softmax", "--limit", 4000, "--json")
+    result = command(*line, "--keep-softmax", "--limit", 1500, "--json")
     assert result.returncode == 0, result.stderr
     assert [layer["name"].split(".")[-1] for layer in json.loads(result.stdout)["layers"]] == [
         "exp", "inverse", "p_node", "exp", "inverse", "y_node"

@@ -224,7 +224,7 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
 }
 
 /// Largest exponential, and what a product of one with the inverse of their sum comes to.
-const ONE: [i64; 2] = [31, 1500];
+const ONE: [i64; 2] = [31, 700];
 
 /// A dense layer on 16 values to 10, their softmax in three steps, and the product of its first and its last one:
 /// exponentials that a map and two products read.
@@ -241,7 +241,7 @@ fn softmax() -> IntNetwork {
                 terms: term.into_iter().collect(),
                 product: product.map(|factors| Product::from(factors.map(Into::into))),
                 bias: vec![0; channels],
-                bound: 4000,
+                bound: 1500,
                 lut: None,
                 scale: 1.0,
             }
@@ -249,7 +249,7 @@ fn softmax() -> IntNetwork {
     let dense = Linear::Dense(Dense {
         inputs: 16,
         outputs: 10,
-        weights: (0..160).map(|i| i * 7 % 23 - 11).collect(),
+        weights: (0..160).map(|i| i * 7 % 23 % 7 - 3).collect(),
     });
     let sum = Linear::Conv(Conv {
         kernels: 1,
@@ -259,7 +259,7 @@ fn softmax() -> IntNetwork {
         stride: [1, 1],
         dilation: [1, 1],
         pads: [0; 4],
-        weights: vec![10; 10],
+        weights: vec![4; 10],
     });
     let mut layers = vec![
         layer("exponential", Some((0, dense)), None, 10),
@@ -268,13 +268,13 @@ fn softmax() -> IntNetwork {
         layer("again", None, Some([1, 3]), 10),
     ];
     let exponential = |x: i64| {
-        (one as f64 * (x as f64 / 300.0 - 1.5).exp())
+        (one as f64 * (x as f64 / 90.0 - 1.5).exp())
             .round()
             .min(one as f64)
     };
-    layers[0].lut = Some(Lut::new(4000, |x| exponential(x) as i64));
-    layers[1].lut = Some(Lut::new(4000, |x| whole * 10 / x.max(10)));
-    layers[2].lut = Some(Lut::new(4000, |x| (x + 8).div_euclid(16)));
+    layers[0].lut = Some(Lut::new(1500, |x| exponential(x) as i64));
+    layers[1].lut = Some(Lut::new(1500, |x| whole * 4 / x.max(40)));
+    layers[2].lut = Some(Lut::new(1500, |x| (x + 8).div_euclid(16)));
     IntNetwork {
         name: "softmax".into(),
         input: Input {
