@@ -37,7 +37,7 @@ const END_LEVEL: usize = 1;
 /// Levels that a table is started higher at most, if it ends too noisy.
 const MORE_LEVELS: usize = 2;
 /// Limbs by which chains of programs with products are tried shorter.
-const SHORTER_LIMBS: usize = 4;
+const SHORTER_LIMBS: usize = 2;
 /// Longest chain tried.
 const MAX_LIMBS: usize = 24;
 

@@ -500,13 +500,13 @@ fn tensors_of_several_ciphertexts_run_as_they_evaluate() {
     );
 }
 
-/// A product of every shape of its right factor, one after another; both factors are read by maps as well, and the
+/// Gates of whole channels and of all channels alike, and a square; both factors are read by maps as well, and the
 /// last of the layers is a product.
 #[test]
 fn products_run_as_they_evaluate() {
     let mut rng = Random::seed_from_u64(5);
     let whole = [3, 4, 5];
-    for right in [whole, [3, 1, 1], [1, 4, 5], [1, 1, 1]] {
+    for right in [[3, 1, 1], [1, 4, 5]] {
         let table = |bound| Some(Lut::new(bound, |x| x.rem_euclid(7) - 2));
         let layer = |name: &str,
                      terms: Vec<(usize, Linear)>,
