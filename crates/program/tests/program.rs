@@ -35,6 +35,7 @@ last:
   %9 = slots_to_coefficients %5 : coefficients, level 1, noise 2^20.0
   %10 = mul_coefficients %9 .. %9, @0 .. @7 : coefficients, level 1, noise 2^24.0
   %11 = output %10, 2 values : coefficients, level 1, noise 2^24.0
+  %12 = product %5 .. %5 : slots of 4, level 1, noise 2^22.0
 ";
 
 #[test]
@@ -899,5 +900,5 @@ fn all_inputs_are_at_one_level() {
         *level = 2;
     }
     program.steps.push(other);
-    expect_step(&program, 12, "the level", "2");
+    expect_step(&program, 13, "the level", "2");
 }
