@@ -31,7 +31,11 @@ def evaluate(network: IntNetwork, images: Ints) -> tuple[list[Ints], list[Ints]]
     values = [images.reshape(count, *network.input.shape)]
     accumulators = []
     for layer in network.layers:
-        acc = sum(apply(term.linear, values[term.source]) for term in layer.terms)
+        parts = [apply(term.linear, values[term.source]) for term in layer.terms]
+        if layer.product is not None:
+            left, right = layer.product
+            parts.append(values[left] * values[right])
+        acc = sum(parts)
         assert isinstance(acc, np.ndarray)
         acc = acc + layer.bias[:, None, None]
         accumulators.append(acc.reshape(count, -1))

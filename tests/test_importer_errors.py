@@ -29,7 +29,8 @@ def refused(made: onnx.ModelProto, *words: str) -> None:
 CASES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("ConvTranspose", {"inputs": ["x", "w"]}, ["not supported", "resize"]),
     ("LSTM", {"inputs": ["x", "w", "w"]}, ["not supported; supported are", "Conv"]),
-    ("Mul", {"inputs": ["r", "s"]}, ["functions of one value"]),
+    ("Div", {"inputs": ["r", "s"]}, ["functions of one value"]),
+    ("Mul", {"inputs": ["x", "t"]}, ["equal shapes"]),
     ("MatMul", {"inputs": ["x", "w"]}, ["Flatten"]),
     ("Conv", {"inputs": ["x", "v"]}, ["rank 2"]),
     ("Conv", {"inputs": ["x", "w"], "group": 2}, ["groups"]),

@@ -222,18 +222,6 @@ def test_names_of_layers_are_unique(rng: np.random.Generator) -> None:
     assert unique(["a", "", "a", "a.2", "a"]) == ["a", "layer2", "a.3", "a.2", "a.4"]
 
 
-def test_softmax_in_the_middle(rng: np.random.Generator) -> None:
-    tensors: dict[str, Any] = {"w": floats(rng, 4, 6), "v": floats(rng, 6, 2)}
-    nodes = [
-        node("MatMul", ["x", "w"], "a"),
-        node("Softmax", ["a"], "b"),
-        node("MatMul", ["b", "v"], "y"),
-    ]
-    graph = from_model(model(["N", 4], nodes, tensors))
-    with pytest.raises(NetworkError, match=r"b_node \(Softmax\)"):
-        quantise(graph, floats(rng, 4, 4, 1, 1))
-
-
 def test_padded_maximum_of_signed_values(rng: np.random.Generator) -> None:
     nodes = [node("MaxPool", ["x"], "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1])]
     with pytest.raises(NetworkError, match=r"y_node \(MaxPool\).*below 0"):

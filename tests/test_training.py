@@ -78,7 +78,7 @@ def small(rng: np.random.Generator) -> tuple[Model, Quantised]:
     ]
     graph = from_model(model(IMAGE, nodes, tensors))
     found = quantise(graph, floats(rng, 32, *SHAPE), Widths(weights=5, activations=5))
-    return Model(graph, found), found
+    return Model(found), found
 
 
 @pytest.fixture(params=[True, False], ids=["per channel", "per tensor"])
@@ -86,7 +86,7 @@ def prepared(request: pytest.FixtureRequest, rng: np.random.Generator) -> tuple[
     graph = made(rng)
     widths = Widths(weights=5, activations=5, per_channel=request.param)
     found = quantise(graph, floats(rng, 32, *SHAPE), widths)
-    return Model(graph, found), found
+    return Model(found), found
 
 
 def accumulators(trained: Model, params: Any, inputs: Ints) -> list[Array]:
@@ -236,7 +236,7 @@ def test_networks_that_cannot_be_trained(rng: np.random.Generator) -> None:
     def refused(nodes: list[Any], tensors: dict[str, Any], words: str) -> None:
         graph = from_model(model(IMAGE, nodes, tensors))
         with pytest.raises(NetworkError, match=words):
-            Model(graph, quantise(graph, floats(rng, 4, *SHAPE)))
+            Model(quantise(graph, floats(rng, 4, *SHAPE)))
 
     tensors = {"w": floats(rng, 4, 3, 9, 8), "v": floats(rng, 2, 4, 1, 1), "one": np.float32(1)}
     sign = node("BipolarQuant", ["c", "one"], "s", domain=QONNX)

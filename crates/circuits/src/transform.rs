@@ -216,11 +216,24 @@ impl LinearTransform {
         }
     }
 
-    /// Applies the map; the result is not switched down.
+    /// Applies the map; the result has the value's factor and is not switched down.
     ///
     /// # Errors
     /// What rotations may lack.
     pub fn apply(&self, engine: &Engine<'_>, value: &Value) -> Result<Value> {
+        self.apply_to_factor(engine, value, value.factor())
+    }
+
+    /// Applies the map so that the result has the factor `factor`; it is not switched down.
+    ///
+    /// # Errors
+    /// What rotations may lack.
+    pub fn apply_to_factor(
+        &self,
+        engine: &Engine<'_>,
+        value: &Value,
+        factor: u64,
+    ) -> Result<Value> {
         let encoder = engine.params().encoder();
         let elements: Vec<usize> = self
             .babies
@@ -229,8 +242,8 @@ impl LinearTransform {
             .collect();
         let rotated = engine.automorphisms(value, &elements)?;
         let [proper, swapped] = &self.rows;
-        let proper = self.horner(engine, &rotated, proper)?;
-        let swapped = match self.horner(engine, &rotated, swapped)? {
+        let proper = self.horner(engine, &rotated, proper, factor)?;
+        let swapped = match self.horner(engine, &rotated, swapped, factor)? {
             Some(sum) => Some(engine.automorphism(&sum, encoder.swap_element())?),
             None => None,
         };
@@ -248,6 +261,7 @@ impl LinearTransform {
         engine: &Engine<'_>,
         rotated: &[Value],
         row: &[Vec<Term>],
+        factor: u64,
     ) -> Result<Option<Value>> {
         let (t, encoder) = (engine.params().t(), engine.params().encoder());
         let giant = encoder.rotation_element(self.giant as isize);
@@ -260,13 +274,16 @@ impl LinearTransform {
                 continue;
             }
             let factors: Vec<&Value> = terms.iter().map(|term| &rotated[term.baby]).collect();
-            let squares = terms.iter().map(|term| term.squares).sum::<f64>() / terms.len() as f64;
             // Rotations of one value have one factor: with it for the sum, units are 1 and the
-            // sums of squares those of the plaintexts as they are.
-            let inner =
-                engine.mul_plain_sum(&factors, squares, rotated[0].factor(), |k, unit| {
-                    terms[k].plaintext(encoder, |c| t.mul(unit, c))
-                })?;
+            // sums of squares those of the plaintexts as they are. Other units make them uniform.
+            let squares = |term: &Term| match factor == rotated[0].factor() {
+                true => term.squares,
+                false => engine.model().uniform_plaintext(term.nonzero()),
+            };
+            let squares = terms.iter().map(squares).sum::<f64>() / terms.len() as f64;
+            let inner = engine.mul_plain_sum(&factors, squares, factor, |k, unit| {
+                terms[k].plaintext(encoder, |c| t.mul(unit, c))
+            })?;
             match &mut sum {
                 Some(sum) => engine.add_assign(sum, &inner)?,
                 None => sum = Some(inner),
@@ -290,6 +307,11 @@ impl Term {
                 .map(|&c| u32::try_from(c).expect("slots exist for t below 2^32 only"))
                 .collect(),
         }
+    }
+
+    /// Coefficients that are not 0.
+    fn nonzero(&self) -> f64 {
+        self.coefficients.iter().filter(|&&c| c != 0).count() as f64
     }
 
     fn plaintext(&self, encoder: &Encoder, scale: impl Fn(u64) -> u64) -> Plaintext {

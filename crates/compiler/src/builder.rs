@@ -211,6 +211,20 @@ impl<'p> Builder<'p> {
         Ok(self.push(op, Some((result, Form::Slots(layout.values())))))
     }
 
+    /// Product of two values in slots of one layout.
+    pub(crate) fn product(
+        &mut self,
+        left: ValueId,
+        right: ValueId,
+        layout: Layout,
+    ) -> Result<ValueId> {
+        let result = self
+            .engine
+            .mul("product", self.value(left), self.value(right))?;
+        let op = Op::Product { left, right };
+        Ok(self.push(op, Some((result, Form::Slots(layout.values())))))
+    }
+
     /// A dense layer from slots, at level 1: what it yields still decrypts there.
     pub(crate) fn dense(
         &mut self,

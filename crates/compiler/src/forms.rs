@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::linear::{products, zeros_wanted};
+use crate::products::{Next, identity, left_of, shared};
 use crate::raster::{Raster, Ring};
 use circuits::{Layout, pack};
 use network::{IntNetwork, Layer, Linear, Shape, Source};
@@ -76,7 +77,7 @@ impl Placing {
     }
 }
 
-/// A layer's readers: the layer and the map.
+/// A layer's readers by maps: the layer and the map.
 type Reader<'n> = (&'n Layer, &'n Linear);
 
 pub(crate) fn readers(network: &IntNetwork, source: Source) -> Vec<Reader<'_>> {
@@ -90,13 +91,15 @@ pub(crate) fn readers(network: &IntNetwork, source: Source) -> Vec<Reader<'_>> {
 /// Forms of the values of a batch.
 pub(crate) struct Forms {
     pub(crate) input: Placing,
-    /// By layer, but for the last.
-    pub(crate) layers: Vec<Form>,
+    /// By layer, as its terms' readers have it; `None` for what only products read, and for the last.
+    pub(crate) layers: Vec<Option<Form>>,
+    /// By layer, where its product lies.
+    pub(crate) products: Vec<Option<Placing>>,
 }
 
 impl Forms {
-    /// Chooses them. `seconds(layer, form)` is what it costs to bring one ciphertext of a layer's
-    /// accumulators into a form.
+    /// Chooses them. `seconds(layer, form, next)` is what it costs to bring one ciphertext of a layer's
+    /// accumulators into a form, a product with itself included where that comes next.
     ///
     /// # Errors
     /// [`Error::Layer`] for what has no room.
@@ -104,7 +107,7 @@ impl Forms {
         network: &IntNetwork,
         batch: usize,
         [slots, dimension]: [usize; 2],
-        mut seconds: impl FnMut(usize, &Form) -> Result<f64>,
+        mut seconds: impl FnMut(usize, &Form, Next) -> Result<f64>,
     ) -> Result<Self> {
         let shapes = network.shapes()?;
         let place = Places {
@@ -113,18 +116,17 @@ impl Forms {
             batch,
         };
         let input = place.input(network)?;
-        let mut layers = Vec::new();
-        for (index, layer) in network.layers.iter().enumerate() {
-            if layer.lut.is_none() {
-                continue;
-            }
-            let readers = readers(network, Source::Layer(index));
+        let mut cheapest = |layer: &Layer,
+                            shape: Shape,
+                            readers: &[Reader<'_>],
+                            of: &dyn Fn(&Form) -> (usize, Next)| {
             let mut best: Option<(f64, Form)> = None;
-            let mut last = place.no_room(layer, shapes[index]);
-            for form in place.candidates(shapes[index], &readers)? {
+            let mut last = place.no_room(layer, shape);
+            for form in place.candidates(shape, readers)? {
                 let count = form.parts(batch);
-                let cost = match seconds(index, &form) {
-                    Ok(seconds) => seconds * count as f64 + form.reading_seconds(&readers, batch),
+                let (index, next) = of(&form);
+                let cost = match seconds(index, &form, next) {
+                    Ok(seconds) => seconds * count as f64 + form.reading_seconds(readers, batch),
                     Err(error) => {
                         last = error;
                         continue;
@@ -134,9 +136,47 @@ impl Forms {
                     best = Some((cost, form));
                 }
             }
-            layers.push(best.map(|(_, form)| form).ok_or(last)?);
+            best.map(|(_, form)| form).ok_or(last)
+        };
+        let mut layers = Vec::new();
+        for (index, layer) in network.layers.iter().enumerate() {
+            let readers = readers(network, Source::Layer(index));
+            layers.push(match readers.as_slice() {
+                [] => None,
+                readers => Some(cheapest(layer, shapes[index], readers, &|form| {
+                    (index, form.next())
+                })?),
+            });
         }
-        Ok(Self { input, layers })
+        let mut products = Vec::new();
+        for (index, layer) in network.layers.iter().enumerate() {
+            products.push(match layer.product {
+                None => None,
+                Some(product) => match shared(network, &layers, product, &shapes) {
+                    Some(placing) => Some(placing.clone()),
+                    None => {
+                        let identity = identity(shapes[index]);
+                        let of = |_: &Form| (left_of(product), Next::Product);
+                        match cheapest(layer, shapes[index], &[(layer, &identity)], &of)? {
+                            Form::Coefficients(placing) => Some(placing),
+                            Form::Slots(_) => unreachable!("windows read coefficients"),
+                        }
+                    }
+                },
+            });
+        }
+        Ok(Self {
+            input,
+            layers,
+            products,
+        })
+    }
+}
+
+impl Placing {
+    /// Layout of the slots of one ciphertext.
+    pub(crate) fn layout(&self, slots: usize) -> Result<Layout> {
+        Ok(Layout::new(slots, self.ring.len())?)
     }
 }
 
@@ -145,8 +185,16 @@ impl Form {
     pub(crate) fn layout(&self, slots: usize) -> Result<Layout> {
         Ok(match self {
             Self::Slots(layout) => *layout,
-            Self::Coefficients(placing) => Layout::new(slots, placing.ring.len())?,
+            Self::Coefficients(placing) => placing.layout(slots)?,
         })
+    }
+
+    /// What happens to the slots.
+    pub(crate) fn next(&self) -> Next {
+        match self {
+            Self::Slots(_) => Next::Dense,
+            Self::Coefficients(_) => Next::Coefficients,
+        }
     }
 
     /// Number of ciphertexts.
@@ -265,6 +313,7 @@ impl Places {
         let values: usize = shape.iter().product::<usize>() * self.batch;
         if let [(layer, Linear::Dense(_))] = readers
             && layer.terms.len() == 1
+            && layer.product.is_none()
             && values.next_power_of_two() < self.slots
         {
             let room = values.next_power_of_two().max(self.fewest);

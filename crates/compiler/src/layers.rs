@@ -4,11 +4,13 @@ use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
 use crate::forms::{Form, Forms, Placing};
 use crate::linear::{self, Operand, Outputs, Tensor, Tile};
+use crate::products::{Next, alone, identity};
 use circuits::lut::{self, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Layout, LoopParams};
-use network::{IntNetwork, Layer, Linear, Source};
-use program::{ConstantId, Row, ValueId};
+use network::{IntNetwork, Layer, Linear, Shape as Sides, Source, partners};
+use program::{Row, ValueId};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Level at which the client encrypts, and at which a dense layer ends: one limb above the one whose
@@ -27,6 +29,9 @@ pub(crate) struct TablePlan {
     /// Predicted, with the way to coefficients if there is one.
     pub(crate) seconds: f64,
 }
+
+/// Plans of the tables: by layer, the slots they are in, and what follows.
+pub(crate) type Plans = HashMap<(usize, Layout, Next), TablePlan>;
 
 /// What depends on no parameters but the plaintext modulus.
 pub(crate) struct Fixed {
@@ -74,7 +79,8 @@ fn table_of(layer: &Layer, params: &LoopParams) -> Result<Vec<i64>> {
     };
     let t = params.bfv().t();
     let half = (t.value() as i64 - 1) / 2;
-    let sigma = params.rounding_sigma() * (layer.terms.len() as f64).sqrt();
+    let added = layer.terms.len() + usize::from(layer.product.is_some());
+    let sigma = params.rounding_sigma() * (added as f64).sqrt();
     let margin = (NOISE_DEVIATIONS * sigma).ceil() as i64;
     // The last residue is left out: 65,536 coefficients can be cut into powers of two.
     let bound = (layer.bound + margin).min(half - 1);
@@ -126,8 +132,9 @@ pub(crate) struct Writer<'a, 'p> {
     pub(crate) batch: usize,
     pub(crate) fixed: &'a Fixed,
     pub(crate) forms: &'a Forms,
-    /// Plans of the tables, by layer.
-    pub(crate) plans: &'a [TablePlan],
+    pub(crate) plans: &'a Plans,
+    /// Factors of products, by the product's layer and source: the ciphertexts of each.
+    pub(crate) factors: HashMap<(usize, Source), Vec<ValueId>>,
 }
 
 impl Writer<'_, '_> {
@@ -136,10 +143,10 @@ impl Writer<'_, '_> {
         let network = self.network;
         self.b.layer(&network.layers[0].name);
         let shapes = network.shapes()?;
-        let mut values = vec![Values::Coefficients(self.input())];
+        let mut values = vec![Some(Values::Coefficients(self.input()))];
         for (index, layer) in network.layers.iter().enumerate() {
             self.b.layer(&layer.name);
-            let found = self.linear(layer, shapes[index], &values)?;
+            let found = self.linear(index, shapes[index], &values)?;
             if layer.lut.is_none() {
                 for outputs in found.into_iter().flatten() {
                     self.b.output(outputs.value, outputs.rows, outputs.at);
@@ -151,7 +158,7 @@ impl Writer<'_, '_> {
             for outputs in found.iter().flatten() {
                 sums.add(self.b, outputs);
             }
-            let made = self.table(index, &sums)?;
+            let made = self.table(index, shapes[index], &sums)?;
             values.push(made);
         }
         Ok(())
@@ -169,12 +176,21 @@ impl Writer<'_, '_> {
     /// Accumulators of a layer, by groups of terms that add up under encryption.
     fn linear(
         &mut self,
-        layer: &Layer,
-        shape: network::Shape,
-        values: &[Values],
+        index: usize,
+        shape: Sides,
+        values: &[Option<Values>],
     ) -> Result<Vec<Vec<Outputs>>> {
-        let source = |source: Source| &values[usize::from(source)];
-        let mut operands = Vec::new();
+        let network = self.network;
+        let layer = &network.layers[index];
+        let source = |source: Source| {
+            let values = values[usize::from(source)].as_ref();
+            values.expect("what a term reads has a form for it")
+        };
+        let product = self.product(index)?;
+        let mut operands: Vec<Operand<'_>> = product
+            .iter()
+            .map(|(linear, tensor)| Operand { linear, tensor })
+            .collect();
         for term in &layer.terms {
             match (source(term.source), &term.linear) {
                 (Values::Coefficients(tensor), linear) => operands.push(Operand { linear, tensor }),
@@ -206,6 +222,31 @@ impl Writer<'_, '_> {
             &given,
         )?);
         Ok(found)
+    }
+
+    /// The layer's product, and the map that adds it up.
+    fn product(&mut self, index: usize) -> Result<Option<(Linear, Tensor)>> {
+        let (Some(product), Some(placing)) = (
+            self.network.layers[index].product,
+            &self.forms.products[index],
+        ) else {
+            return Ok(None);
+        };
+        let [left, right] =
+            <[Source; 2]>::from(product).map(|source| self.factors[&(index, source)].clone());
+        let layout = placing.layout(self.b.params().bfv().n())?;
+        let mut made = Vec::new();
+        for (left, right) in left.into_iter().zip(right) {
+            let value = self.b.product(left, right, layout)?;
+            made.push(
+                self.b
+                    .slots_to_coefficients(value, self.fixed.transform())?,
+            );
+        }
+        Ok(Some((
+            identity(placing.shape),
+            tensor(placing, self.batch, made),
+        )))
     }
 
     /// A dense layer on slots: as many outputs a product as there are copies.
@@ -240,46 +281,82 @@ impl Writer<'_, '_> {
             .collect()
     }
 
-    /// Packs accumulators, applies the layer's table, and brings the values into their form.
-    fn table(&mut self, index: usize, sums: &Accumulators) -> Result<Values> {
-        let plan = self.plans[index];
-        let polynomial = self.b.constant("table", self.fixed.tables[index].clone());
-        let layout = self.forms.layers[index].layout(self.b.params().bfv().n())?;
-        match &self.forms.layers[index] {
-            Form::Slots(_) => {
+    /// Packs accumulators, applies the layer's table, and brings the values into the forms that they are read in.
+    fn table(&mut self, index: usize, shape: Sides, sums: &Accumulators) -> Result<Option<Values>> {
+        let forms = self.forms;
+        let mut known: Vec<(&Placing, Vec<ValueId>)> = Vec::new();
+        for (reader, _, placing) in forms.products_of(self.network, index) {
+            let made = match known.iter().find(|(other, _)| *other == placing) {
+                Some((_, made)) => made.clone(),
+                None => {
+                    let made = self.placed(index, shape, placing, sums, Next::Product)?;
+                    known.push((placing, made.clone()));
+                    made
+                }
+            };
+            self.factors.insert((reader, Source::Layer(index)), made);
+        }
+        Ok(match &forms.layers[index] {
+            None => None,
+            Some(Form::Slots(layout)) => {
                 let rows = (0..self.batch)
                     .flat_map(|image| (0..sums.outputs).map(move |output| Row { image, output }));
                 let slots: Vec<Slot<'_>> =
                     rows.enumerate().map(|(s, row)| sums.slot(s, row)).collect();
-                let made = self.activate(&slots, layout, polynomial, plan)?;
-                Ok(Values::Slots(made, layout))
+                let made = self.activate(index, &slots, *layout, Next::Dense)?;
+                Some(Values::Slots(made, *layout))
             }
-            Form::Coefficients(placing) => {
-                let mut made = Vec::new();
-                for part in placing.parts(self.batch) {
-                    let slots: Vec<Slot<'_>> = part
-                        .values
-                        .iter()
-                        .map(|&(position, row)| sums.slot(placing.ring.value(position), row))
-                        .collect();
-                    let value = self.activate(&slots, layout, polynomial, plan)?;
+            Some(Form::Coefficients(placing)) => {
+                let factor = known.into_iter().find(|(other, _)| *other == placing);
+                let made = match factor {
+                    Some((_, made)) if alone(self.network, index) => made,
+                    _ => self.placed(index, shape, placing, sums, Next::Coefficients)?,
+                };
+                let mut values = Vec::new();
+                for (part, value) in placing.parts(self.batch).iter().zip(made) {
                     let value = self
                         .b
                         .slots_to_coefficients(value, self.fixed.transform())?;
-                    made.push(self.with_zeros(index, placing, &part.values, value));
+                    values.push(self.with_zeros(index, placing, &part.values, value));
                 }
-                Ok(Values::Coefficients(tensor(placing, self.batch, made)))
+                Some(Values::Coefficients(tensor(placing, self.batch, values)))
             }
+        })
+    }
+
+    /// A layer's values in slots, where `placing` wants them: of a factor with sides of 1, each at all places where
+    /// the product takes it.
+    fn placed(
+        &mut self,
+        index: usize,
+        shape: Sides,
+        placing: &Placing,
+        sums: &Accumulators,
+        next: Next,
+    ) -> Result<Vec<ValueId>> {
+        let layout = placing.layout(self.b.params().bfv().n())?;
+        let own = partners(placing.shape, shape);
+        let mut made = Vec::new();
+        for part in placing.parts(self.batch) {
+            let slots = part.values.iter().map(|&(position, row)| {
+                let output = own[row.output];
+                sums.slot(placing.ring.value(position), Row { output, ..row })
+            });
+            let slots: Vec<Slot<'_>> = slots.collect();
+            made.push(self.activate(index, &slots, layout, next)?);
         }
+        Ok(made)
     }
 
     fn activate(
         &mut self,
+        index: usize,
         slots: &[Slot<'_>],
         layout: Layout,
-        polynomial: ConstantId,
-        plan: TablePlan,
+        next: Next,
     ) -> Result<ValueId> {
+        let plan = self.plans[&(index, layout, next)];
+        let polynomial = self.b.constant("table", self.fixed.tables[index].clone());
         let packed = self.b.pack(slots, layout, plan.start_level)?;
         self.b.table(packed, layout, polynomial, plan.shape)
     }

@@ -16,6 +16,7 @@ mod forms;
 mod layers;
 mod linear;
 mod parameters;
+mod products;
 mod raster;
 
 pub use error::{Error, Result};

@@ -8,8 +8,9 @@
 use crate::Options;
 use crate::builder::{Builder, Built};
 use crate::error::{Error, Result};
-use crate::forms::{Form, Forms, Placing};
-use crate::layers::{Fixed, TablePlan, Writer};
+use crate::forms::{Forms, Placing};
+use crate::layers::{Fixed, Plans, TablePlan, Writer};
+use crate::products::Next;
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
@@ -36,20 +37,42 @@ const SPECIAL_BITS: u32 = 49;
 const END_LEVEL: usize = 1;
 /// Levels that a table is started higher at most, if it ends too noisy.
 const MORE_LEVELS: usize = 2;
+/// Limbs by which chains of programs with products are tried shorter.
+const SHORTER_LIMBS: usize = 2;
 /// Longest chain tried.
 const MAX_LIMBS: usize = 24;
 
 /// Compiles with the best parameters found.
+///
+/// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
+/// dense layer from slots, and not for coefficients, which drop a limb on their way.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
     let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
     let fixed = &Fixed::new(network, &trial)?;
-    let mut planner = Planner::new(network, fixed, &trial);
-    let forms = &Forms::choose(network, options.batch, [N, LWE_DIMENSION], |index, form| {
-        Ok(planner.plan(index, form)?.seconds)
+    match choose_for(network, options, (fixed, &trial), true) {
+        Err(Error::NoParameters { .. }) => choose_for(network, options, (fixed, &trial), false),
+        found => found,
+    }
+}
+
+/// As [`choose`], with or without dense layers from slots.
+fn choose_for(
+    network: &IntNetwork,
+    options: Options,
+    (fixed, trial): (&Fixed, &LoopParams),
+    dense: bool,
+) -> Result<Program> {
+    let mut planner = Planner::new(network, fixed, trial);
+    let room = [N, LWE_DIMENSION];
+    let forms = &Forms::choose(network, options.batch, room, |index, form, next| {
+        if next == Next::Dense && !dense {
+            return Ok(f64::INFINITY);
+        }
+        Ok(planner.plan((index, form.layout(N)?, next))?.seconds)
     })?;
     let plans = planner.plan_all(forms)?;
     let limbs = plans
-        .iter()
+        .values()
         .map(|p| p.start_level + 1)
         .max()
         .unwrap_or(2)
@@ -57,14 +80,25 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> 
     // The tables alone rank the ways to cut digits: they are nearly all of the time.
     let mut ranked = Vec::new();
     let mut last = None;
-    for (special, digit_limbs) in cuts(limbs) {
+    // The shapes that are cheapest in a chain of any length may leave hardly any security for special moduli where a
+    // product takes a limb more: shapes for shorter chains are compared with them.
+    let products = network.layers.iter().any(|layer| layer.product.is_some());
+    let shortest = if products {
+        limbs.saturating_sub(SHORTER_LIMBS).max(2)
+    } else {
+        limbs
+    };
+    let lengths = (shortest..=limbs).rev();
+    for (limbs, (special, digit_limbs)) in
+        lengths.flat_map(|limbs| cuts(limbs).into_iter().map(move |cut| (limbs, cut)))
+    {
         let attempt = loop_params(limbs, special, digit_limbs, false).and_then(|params| {
             let plans = Planner::new(network, fixed, &params).plan_all(forms)?;
             Ok((params, plans))
         });
         match attempt {
             Ok((params, plans)) => {
-                let seconds: f64 = plans.iter().map(|plan| plan.seconds).sum();
+                let seconds: f64 = plans.values().map(|plan| plan.seconds).sum();
                 ranked.push((seconds, params, plans));
             }
             Err(error) => last = Some(error),
@@ -132,8 +166,8 @@ struct Planner<'a> {
     fixed: &'a Fixed,
     params: &'a LoopParams,
     reach_bits: f64,
-    /// Plans by length of the polynomial, layout, and whether coefficients follow.
-    known: HashMap<(usize, Layout, bool), TablePlan>,
+    /// Plans by length of the polynomial, layout, and what follows.
+    known: HashMap<(usize, Layout, Next), TablePlan>,
 }
 
 impl<'a> Planner<'a> {
@@ -148,26 +182,26 @@ impl<'a> Planner<'a> {
     }
 
     /// The cheapest plan of each table.
-    fn plan_all(&mut self, forms: &Forms) -> Result<Vec<TablePlan>> {
-        let forms = forms.layers.iter().enumerate();
-        forms.map(|(index, form)| self.plan(index, form)).collect()
+    fn plan_all(&mut self, forms: &Forms) -> Result<Plans> {
+        let tables = forms.tables(self.network, N)?.into_iter();
+        tables.map(|table| Ok((table, self.plan(table)?))).collect()
     }
 
-    fn plan(&mut self, index: usize, form: &Form) -> Result<TablePlan> {
-        let (len, layout) = (self.fixed.tables[index].len(), form.layout(N)?);
-        let follows = matches!(form, Form::Coefficients(_));
-        if let Some(plan) = self.known.get(&(len, layout, follows)) {
+    fn plan(&mut self, (index, layout, next): (usize, Layout, Next)) -> Result<TablePlan> {
+        let len = self.fixed.tables[index].len();
+        if let Some(plan) = self.known.get(&(len, layout, next)) {
             return Ok(*plan);
         }
         let task = Task {
             layer: &self.network.layers[index].name,
             len,
             layout,
-            transform: follows.then(|| self.fixed.transform()),
+            transform: (next != Next::Dense).then(|| self.fixed.transform()),
+            product: next == Next::Product,
             reach_bits: self.reach_bits,
         };
         let plan = plan_table(&task, self.params)?;
-        self.known.insert((len, layout, follows), plan);
+        self.known.insert((len, layout, next), plan);
         Ok(plan)
     }
 }
@@ -180,6 +214,8 @@ struct Task<'a> {
     layout: Layout,
     /// The map that follows it, if the next layer reads coefficients.
     transform: Option<&'a SlotsToCoeffs>,
+    /// Whether it is a factor of a product before that.
+    product: bool,
     reach_bits: f64,
 }
 
@@ -216,6 +252,10 @@ impl Task<'_> {
         let engine = Engine::dry(params.bfv());
         let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
         let mut result = lut.apply(&engine, self.layout, &packed)?;
+        if self.product {
+            let like_it = result.clone();
+            result = engine.mul("product", &result, &like_it)?;
+        }
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
         }
@@ -270,7 +310,7 @@ fn build(
     fixed: &Fixed,
     forms: &Forms,
     params: &LoopParams,
-    plans: &[TablePlan],
+    plans: &Plans,
 ) -> Result<Program> {
     let mut builder = Builder::new(params);
     let writer = Writer {
@@ -280,6 +320,7 @@ fn build(
         fixed,
         forms,
         plans,
+        factors: HashMap::new(),
     };
     writer.write()?;
     let Built {

@@ -54,6 +54,7 @@ fn network(shape: [usize; 3], layers: Vec<Linear>) -> IntNetwork {
                 source: index.into(),
                 linear,
             }],
+            product: None,
             bias: (0..channels as i64).map(|i| i % 9).collect(),
             bound: BOUND,
             lut: (index < last).then(|| Lut::new(BOUND, |x| x.clamp(0, 7))),

@@ -10,8 +10,8 @@ mod common;
 use common::Clear;
 use compiler::{Options, compile};
 use network::{
-    Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Shape, Sliding, Term, Trace,
-    Window,
+    Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Product, Shape, Sliding, Term,
+    Trace, Window,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -113,6 +113,20 @@ fn map(rng: &mut Random, from: Shape, to: Shape) -> Linear {
     }
 }
 
+/// A product of the last layer so far with one that fits it.
+fn product(rng: &mut Random, shapes: &[Shape]) -> Product {
+    let last = shapes.len() - 1;
+    let fits = |right: &usize| {
+        let mut sides = shapes[last].iter().zip(shapes[*right]);
+        sides.all(|(&l, r)| r == l || r == 1)
+    };
+    let right: Vec<usize> = (1..=last).filter(fits).collect();
+    Product {
+        left: last.into(),
+        right: one_of(rng, &right).into(),
+    }
+}
+
 /// A table of values from -3 to 3, seldom 0 at 0.
 fn table(rng: &mut Random, bound: i64) -> (Lut, [i64; 3]) {
     let how = [
@@ -166,10 +180,18 @@ fn network(rng: &mut Random, name: String, images: usize) -> (IntNetwork, Vec<Ve
             0 if !last => [from[0].max(to[0]), from[1], from[2]],
             _ => to,
         };
-        let mut terms = vec![Term {
-            source: index.into(),
-            linear: map(rng, from, to),
-        }];
+        let product = match rng.random_range(0..4) {
+            0 if index > 0 => Some(product(rng, &shapes)),
+            _ => None,
+        };
+        let to = if product.is_some() { from } else { to };
+        let mut terms = Vec::new();
+        if product.is_none() {
+            terms.push(Term {
+                source: index.into(),
+                linear: map(rng, from, to),
+            });
+        }
         // Terms of the last layer must meet at the same places, which few do.
         while !last && rng.random_range(0..5) < 2 {
             let source = rng.random_range(0..=index);
@@ -186,6 +208,7 @@ fn network(rng: &mut Random, name: String, images: usize) -> (IntNetwork, Vec<Ve
         layers.push(Layer {
             name: format!("layer {index}"),
             terms,
+            product,
             bias: (0..to[0]).map(|_| rng.random_range(-4..=4)).collect(),
             bound: ANY,
             lut,
@@ -271,6 +294,7 @@ fn plain() -> IntNetwork {
             source: usize::from(name != "first").into(),
             linear,
         }],
+        product: None,
         bias: (1..=channels).collect(),
         bound: 250,
         lut: (name == "first").then(|| Lut::new(250, |x| x.rem_euclid(8) - 2)),
@@ -443,6 +467,7 @@ fn tensors_of_several_ciphertexts_run_as_they_evaluate() {
         Layer {
             name: format!("layer {index}"),
             terms: terms.collect(),
+            product: None,
             bias: (0..[4, 4, 9, 3][index]).collect(),
             bound: 200,
             lut: (index < 3).then(|| Lut::new(200, |x| x.rem_euclid(4) - 1)),
@@ -473,4 +498,85 @@ fn tensors_of_several_ciphertexts_run_as_they_evaluate() {
         ops["input"] > 2 && ops["table"] > 6,
         "images in several parts"
     );
+}
+
+/// Gates of whole channels and of all channels alike, and a square; both factors are read by maps as well, and the
+/// last of the layers is a product.
+#[test]
+fn products_run_as_they_evaluate() {
+    let mut rng = Random::seed_from_u64(5);
+    let whole = [3, 4, 5];
+    for right in [[3, 1, 1], [1, 4, 5]] {
+        let table = |bound| Some(Lut::new(bound, |x| x.rem_euclid(7) - 2));
+        let layer = |name: &str,
+                     terms: Vec<(usize, Linear)>,
+                     product: Option<[usize; 2]>,
+                     channels: i64| Layer {
+            name: name.into(),
+            terms: terms
+                .into_iter()
+                .map(|(source, linear)| Term {
+                    source: source.into(),
+                    linear,
+                })
+                .collect(),
+            product: product.map(|factors| Product::from(factors.map(Into::into))),
+            bias: (0..channels).collect(),
+            bound: 120,
+            lut: table(120),
+            scale: 1.0,
+        };
+        let all = |rng: &mut Random, to: Shape| {
+            let kernel = [whole[1] - to[1] + 1, whole[2] - to[2] + 1];
+            Linear::Conv(Conv {
+                kernels: to[0],
+                channels: 3,
+                groups: 1,
+                kernel,
+                stride: [1, 1],
+                dilation: [1, 1],
+                pads: [0; 4],
+                weights: weights(rng, to[0] * 3 * kernel[0] * kernel[1]),
+            })
+        };
+        let mut network = IntNetwork {
+            name: "products".into(),
+            input: Input {
+                shape: whole,
+                min: -2,
+                max: 3,
+                scale: 1.0,
+                mean: vec![],
+                std: vec![],
+            },
+            layers: vec![
+                layer("value", vec![(0, all(&mut rng, whole))], None, 3),
+                layer(
+                    "gate",
+                    vec![(1, all(&mut rng, right))],
+                    None,
+                    right[0] as i64,
+                ),
+                layer("gated", vec![(0, all(&mut rng, whole))], Some([1, 2]), 3),
+                layer(
+                    "mixed",
+                    vec![(1, all(&mut rng, whole)), (3, all(&mut rng, whole))],
+                    None,
+                    3,
+                ),
+                layer("gated again", vec![], Some([4, 2]), 3),
+                layer("square", vec![], Some([5, 5]), 3),
+            ],
+        };
+        network.layers[5].lut = None;
+        let image = |_| (0..60).map(|_| rng.random_range(-2..=3)).collect();
+        let images: Vec<Vec<i64>> = (0..2).map(image).collect();
+        for trace in exact(&network, &images) {
+            let mut all = trace.layers.iter().flat_map(|l| &l.accumulators);
+            assert!(all.all(|a| a.abs() <= 120));
+        }
+        let ops = check(&network, &images);
+        println!("{right:?}: {ops:?}");
+        assert_eq!(ops["product"], 3);
+    }
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::model::{IntNetwork, Layer, Source};
-use crate::place::{MAX_LEN, MAX_VALUE, Place, Shape, product};
+use crate::model::{IntNetwork, Layer, Product, Source};
+use crate::place::{MAX_LEN, MAX_VALUE, Place, Shape, product, words};
 
 const MAX_LAYERS: usize = 4096;
-/// With at most 2^26 products of 30 bits in each of 2^6 terms, accumulators stay far inside `i64`.
+/// With at most 2^26 products of 30 bits in each of 2^6 terms, and one more, accumulators stay far inside `i64`.
 const MAX_TERMS: usize = 64;
 
 impl IntNetwork {
@@ -64,8 +64,8 @@ impl IntNetwork {
     /// Every layer but the last is read.
     fn check_readers(&self) -> Result<()> {
         let mut read = vec![false; self.layers.len()];
-        for term in self.layers.iter().flat_map(|layer| &layer.terms) {
-            if let Source::Layer(index) = term.source {
+        for source in self.layers.iter().flat_map(Layer::sources) {
+            if let Source::Layer(index) = source {
                 read[index] = true;
             }
         }
@@ -102,16 +102,20 @@ fn check_input(input: &Input) -> Result<()> {
     Ok(())
 }
 
-/// The shape that all terms of a layer give, from those of its sources.
+/// The shape that all terms of a layer and its product give, from those of its sources.
 fn check_terms(layer: &Layer, sources: &[Shape]) -> Result<Shape> {
     let single = layer.terms.len() == 1;
     Place(format!("layer {}", layer.name)).count(
         "the number of terms",
         layer.terms.len(),
-        1,
+        usize::from(layer.product.is_none()),
         MAX_TERMS,
     )?;
     let mut common = None;
+    if let Some(product) = layer.product {
+        let place = Place(format!("layer {}, product", layer.name));
+        common = Some(check_product(product, sources, &place)?);
+    }
     for (index, term) in layer.terms.iter().enumerate() {
         let place = Place(if single {
             format!("layer {}", layer.name)
@@ -127,7 +131,22 @@ fn check_terms(layer: &Layer, sources: &[Shape]) -> Result<Shape> {
             return Err(place.terms(shape, expected));
         }
     }
-    Ok(common.expect("a layer has at least one term"))
+    Ok(common.expect("a layer has at least one term or a product"))
+}
+
+/// The shape of a product. The input has no table to leave it in slots, so it is no factor.
+fn check_product(product: Product, sources: &[Shape], place: &Place) -> Result<Shape> {
+    let [left, right] = [product.left, product.right].map(usize::from);
+    for number in [left, right] {
+        place.count("a factor's source", number, 1, sources.len() - 1)?;
+    }
+    let (left, right) = (sources[left], sources[right]);
+    let fits = left.iter().zip(right).all(|(&l, r)| r == l || r == 1);
+    if !fits {
+        let wanted = format!("{}, or 1 in place of any side", words(left));
+        return Err(place.shape(wanted, right));
+    }
+    Ok(left)
 }
 
 fn check_table(layer: &Layer, last: bool, place: &Place) -> Result<()> {

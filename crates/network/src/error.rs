@@ -77,14 +77,14 @@ pub enum Error {
         expected: String,
     },
 
-    /// The terms of a layer give different shapes.
-    #[error("{place}: gives {found}, but the first term gives {expected}")]
+    /// What a layer adds up has different shapes.
+    #[error("{place}: gives {found}, but the others give {expected}")]
     Terms {
         /// As in [`Error::Range`].
         place: String,
         /// Shape of this term.
         found: String,
-        /// Shape of the layer's first term.
+        /// Shape of the layer's product, or else of its first term.
         expected: String,
     },
 
@@ -114,8 +114,10 @@ pub enum Error {
         second: usize,
     },
 
-    /// A layer that is not the last one and that no term reads.
-    #[error("layer {layer}: read by no term, expected at least 1: only the last layer is a result")]
+    /// A layer that is not the last one and that none reads.
+    #[error(
+        "layer {layer}: read by no layer, expected at least 1: only the last layer is a result"
+    )]
     Unread {
         /// The layer.
         layer: String,

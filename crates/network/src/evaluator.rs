@@ -4,10 +4,11 @@ use rand::Rng;
 
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::model::{IntNetwork, Layer};
+use crate::model::{IntNetwork, Layer, Source};
 use crate::noise::{NoiseModel, rounded_gaussian};
 use crate::patches::{Patches, narrow};
 use crate::place::{MAX_VALUE, Place, product};
+use crate::product::Factors;
 
 /// Every integer of one evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,7 @@ pub(crate) struct Ready {
     pub(crate) name: String,
     /// Sources, 0 for the input and `k` for layer `k` counted from 1, and maps.
     terms: Vec<(usize, Patches)>,
+    product: Option<Factors>,
     bias: Vec<i64>,
     /// Accumulators.
     pub(crate) outputs: usize,
@@ -83,11 +85,16 @@ impl Evaluator {
                 let source = usize::from(term.source);
                 (source, Patches::new(&term.linear, shapes[source]))
             });
+            let factors = layer.product.map(|product| {
+                let sources = <[Source; 2]>::from(product).map(usize::from);
+                Factors::new(sources, sources.map(|source| shapes[source]))
+            });
             let bound = layer.bound;
             let table = |lut: &crate::Lut| (-bound..=bound).map(|a| narrow(lut.apply(a))).collect();
             Ready {
                 name: layer.name.clone(),
                 terms: terms.collect(),
+                product: factors,
                 bias: layer.bias.clone(),
                 outputs: product(&shapes[index + 1]),
                 bound,
@@ -153,21 +160,20 @@ impl Evaluator {
         self.run(values, Some(accumulators.to_vec()), |_, a| a)
     }
 
-    /// The exact accumulators of layer `layer`, counted from 0, for one list of values per term.
+    /// The exact accumulators of layer `layer`, counted from 0, for one list of values per term, then one per
+    /// factor of the product.
     ///
     /// # Errors
     /// [`Error::NoSuchLayer`]; [`Error::Length`] and [`Error::Range`] for lists that do not fit.
     pub fn accumulate(&self, layer: usize, inputs: &[&[i64]]) -> Result<Vec<i64>> {
         let layer = self.layer(layer)?;
-        if inputs.len() != layer.terms.len() {
-            let expected = layer.terms.len();
-            return Err(layer
-                .place()
-                .length("the list of inputs", inputs.len(), expected));
+        let expected: Vec<usize> = layer.reads().map(|(_, len)| len).collect();
+        if inputs.len() != expected.len() {
+            let (place, expected) = (layer.place(), expected.len());
+            return Err(place.length("the list of inputs", inputs.len(), expected));
         }
-        let terms = layer.terms.iter().zip(inputs);
-        let inputs =
-            terms.map(|((_, map), values)| layer.place().narrow("an input", values, map.inputs()));
+        let inputs = inputs.iter().zip(expected);
+        let inputs = inputs.map(|(values, len)| layer.place().narrow("an input", values, len));
         let inputs = inputs.collect::<Result<Vec<_>>>()?;
         Ok(layer.sums(inputs.iter().map(Vec::as_slice)))
     }
@@ -182,7 +188,7 @@ impl Evaluator {
         image: &[i64],
         outputs: &[Vec<i64>],
     ) -> Result<Vec<i64>> {
-        let of = |&(source, _): &(usize, Patches)| match source.checked_sub(1) {
+        let of = |(source, _): (usize, usize)| match source.checked_sub(1) {
             None => Ok(image),
             Some(index) => outputs
                 .get(index)
@@ -192,7 +198,7 @@ impl Evaluator {
                     layers: outputs.len(),
                 }),
         };
-        let inputs = self.layer(layer)?.terms.iter().map(of);
+        let inputs = self.layer(layer)?.reads().map(of);
         self.accumulate(layer, &inputs.collect::<Result<Vec<_>>>()?)
     }
 
@@ -256,20 +262,33 @@ impl Evaluator {
 impl Ready {
     /// Accumulators from the values of all sources.
     pub(crate) fn accumulate(&self, values: &[Vec<i16>]) -> Vec<i64> {
-        self.sums(
-            self.terms
-                .iter()
-                .map(|&(source, _)| values[source].as_slice()),
-        )
+        self.sums(self.reads().map(|(source, _)| values[source].as_slice()))
     }
 
-    /// Accumulators from the values of each term.
-    fn sums<'a>(&self, inputs: impl Iterator<Item = &'a [i16]>) -> Vec<i64> {
+    /// Source and number of values of each term, then of each factor.
+    fn reads(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let terms = self
+            .terms
+            .iter()
+            .map(|(source, map)| (*source, map.inputs()));
+        let factors = self
+            .product
+            .iter()
+            .flat_map(|p| p.sources.into_iter().zip(p.inputs));
+        terms.chain(factors)
+    }
+
+    /// Accumulators from the values of everything that is read.
+    fn sums<'a>(&self, mut inputs: impl Iterator<Item = &'a [i16]>) -> Vec<i64> {
         let positions = self.outputs / self.bias.len();
         let biases = self.bias.iter().map(|&bias| vec![bias; positions]);
         let mut sums = biases.collect::<Vec<_>>().concat();
-        for ((_, map), values) in self.terms.iter().zip(inputs) {
+        for ((_, map), values) in self.terms.iter().zip(&mut inputs) {
             map.add_to(&mut sums, values);
+        }
+        if let (Some(product), Some(left)) = (&self.product, inputs.next()) {
+            let right = inputs.next().expect("a product has two factors");
+            product.add_to(&mut sums, left, right);
         }
         sums
     }

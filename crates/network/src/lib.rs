@@ -1,7 +1,7 @@
 //! Networks of exact integers.
 //!
 //! An [`IntNetwork`] is a graph of layers. Each adds up linear maps ([`Conv`], [`Dense`], [`Window`])
-//! of earlier ones into bounded integers, and puts them through a table ([`Lut`]: activation and
+//! of earlier ones, and perhaps a [`Product`] of two, into bounded integers, and puts them through a table ([`Lut`]: activation and
 //! requantisation in one). `docs/int-network.md` defines both the file and its meaning.
 //!
 //! An [`Evaluator`] computes it: what an encrypted run decrypts to is compared with that integer by
@@ -25,6 +25,7 @@ mod model;
 mod noise;
 mod patches;
 mod place;
+mod product;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use evaluator::{Evaluator, LayerTrace, Trace};
 pub use input::Input;
 pub use linear::{Conv, Dense, Linear, Sliding, Window};
 pub use lut::Lut;
-pub use model::{FORMAT, IntNetwork, Layer, Source, Term};
+pub use model::{FORMAT, IntNetwork, Layer, Product, Source, Term};
 pub use noise::NoiseModel;
 pub use place::Shape;
+pub use product::partners;

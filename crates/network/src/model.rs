@@ -23,14 +23,17 @@ pub struct IntNetwork {
     pub layers: Vec<Layer>,
 }
 
-/// A linear group, which adds up its terms and a bias, and the table that follows it.
+/// A linear group, which adds up its terms, a product of two values and a bias, and the table that follows it.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
     /// Name for people, reports and errors; no other layer has it.
     pub name: String,
-    /// What is added up; all terms give the same shape.
+    /// What is added up; all terms give the same shape. None are needed beside a product.
     pub terms: Vec<Term>,
+    /// A product that is added to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product: Option<Product>,
     /// One bias per output channel.
     pub bias: Vec<i64>,
     /// Accumulators are expected in `-bound..=bound`, `bound < 32768`.
@@ -52,8 +55,30 @@ pub struct Term {
     pub linear: Linear,
 }
 
-/// What a term reads. In a file 0 is the input and `k` the output of layer `k`, counted from 1.
+/// The product of two earlier layers' outputs, value by value. In a file a list of two numbers.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(from = "[Source; 2]", into = "[Source; 2]")]
+pub struct Product {
+    /// Has the shape of the product.
+    pub left: Source,
+    /// Has that shape as well, but where a side is 1, its values stand for all along that side.
+    pub right: Source,
+}
+
+impl From<[Source; 2]> for Product {
+    fn from([left, right]: [Source; 2]) -> Self {
+        Self { left, right }
+    }
+}
+
+impl From<Product> for [Source; 2] {
+    fn from(product: Product) -> Self {
+        [product.left, product.right]
+    }
+}
+
+/// What a term reads. In a file 0 is the input and `k` the output of layer `k`, counted from 1.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[serde(from = "usize", into = "usize")]
 pub enum Source {
     /// The network's input.
@@ -137,6 +162,12 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
 }
 
 impl Layer {
+    /// Everything that the layer reads: of each term, then of the product.
+    pub fn sources(&self) -> impl Iterator<Item = Source> + '_ {
+        let factors = self.product.into_iter().flat_map(<[Source; 2]>::from);
+        self.terms.iter().map(|term| term.source).chain(factors)
+    }
+
     /// What the table makes of accumulators, noise included where there is noise; in the last layer
     /// the accumulators themselves.
     pub fn activate(&self, accumulators: &[i64]) -> Vec<i64> {

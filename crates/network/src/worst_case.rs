@@ -26,6 +26,15 @@ impl IntNetwork {
                 let (shape, range) = source(term.source);
                 term.linear.widen(&mut extremes, shape, range);
             }
+            if let Some(product) = layer.product {
+                let [left, right] = <[Source; 2]>::from(product).map(|factor| source(factor).1);
+                let corners = left.iter().flat_map(|l| right.iter().map(move |r| l * r));
+                let least = corners.clone().min().unwrap_or(0);
+                let most = corners.max().unwrap_or(0);
+                for [low, high] in &mut extremes {
+                    (*low, *high) = (*low + least, *high + most);
+                }
+            }
             let sizes = extremes.iter().flatten().map(|a| a.abs());
             sizes.max().unwrap_or(0)
         });

@@ -176,6 +176,13 @@ pub enum Op {
         /// How they are evaluated.
         shape: Shape,
     },
+    /// Product of two values in slots, slot by slot.
+    Product {
+        /// One factor.
+        left: ValueId,
+        /// The other one, with as many values.
+        right: ValueId,
+    },
     /// Dense layer from slots: output `o` is coefficient `o`.
     Dense {
         /// Inputs; image `b` has its values at `b * inputs`.
@@ -213,6 +220,7 @@ impl Op {
             Self::ToSamples { .. } => "to_samples",
             Self::Pack { .. } => "pack",
             Self::Table { .. } => "table",
+            Self::Product { .. } => "product",
             Self::Dense { .. } => "dense",
             Self::SlotsToCoefficients { .. } => "slots_to_coefficients",
             Self::Output { .. } => "output",
@@ -225,6 +233,7 @@ impl Op {
             Self::Input { .. } => Vec::new(),
             Self::Pack { sources, .. } => sources.clone(),
             Self::MulCoefficients { terms } => terms.iter().map(|t| t.value).collect(),
+            Self::Product { left, right } => vec![*left, *right],
             Self::AddCoefficients { value, .. }
             | Self::ToSamples { value }
             | Self::Table { value, .. }

@@ -35,6 +35,7 @@ last:
   %9 = slots_to_coefficients %5 : coefficients, level 1, noise 2^20.0
   %10 = mul_coefficients %9 .. %9, @0 .. @7 : coefficients, level 1, noise 2^24.0
   %11 = output %10, 2 values : coefficients, level 1, noise 2^24.0
+  %12 = product %5 .. %5 : slots of 4, level 1, noise 2^22.0
 ";
 
 #[test]
@@ -593,6 +594,35 @@ fn wrong_steps_are_named() {
                 "coefficients",
             ),
         ),
+        (
+            12,
+            (op!(Product.left of 12 => 2), "the operand", "coefficients"),
+        ),
+        (
+            12,
+            (op!(Product.right of 12 => 3), "the operand", "samples"),
+        ),
+        (12, (op!(Product.right of 12 => 12), "an operand", "%12")),
+        (
+            12,
+            (
+                |p| ty(p, 12, |form, _, _| *form = Form::Coefficients),
+                "the value",
+                "coefficients",
+            ),
+        ),
+        (
+            12,
+            (
+                |p| ty(p, 12, |form, _, _| *form = Form::Slots(8)),
+                "the number of values of a factor",
+                "4",
+            ),
+        ),
+        (
+            12,
+            (|p| ty(p, 12, |_, level, _| *level = 2), "the level", "2"),
+        ),
         // Levels.
         (
             1,
@@ -870,5 +900,5 @@ fn all_inputs_are_at_one_level() {
         *level = 2;
     }
     program.steps.push(other);
-    expect_step(&program, 12, "the level", "2");
+    expect_step(&program, 13, "the level", "2");
 }

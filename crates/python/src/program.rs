@@ -224,7 +224,7 @@ fn step_dict<'py>(
     entry.set_item("predicted_seconds", step.seconds)?;
     match &step.op {
         Op::MulCoefficients { terms } => entry.set_item("products", terms.len())?,
-        Op::Dense { .. } => entry.set_item("products", 1)?,
+        Op::Dense { .. } | Op::Product { .. } => entry.set_item("products", 1)?,
         Op::Pack { values, .. } => entry.set_item("values", values.len())?,
         &Op::Table { polynomial, .. } => {
             entry.set_item("entries", program.constants[polynomial].values.len())?;

@@ -126,9 +126,10 @@ struct Image {
     exact: Vec<Vec<i64>>,
     /// Outputs that the encrypted layers really gave, so far.
     real: Vec<Vec<i64>>,
-    /// What the layer at work makes, exactly, of those; and what entered its table.
+    /// What the layer at work makes, exactly, of those; what entered its table, and what has left it.
     expected: Vec<i64>,
-    entered: Vec<i64>,
+    entered: Vec<Option<i64>>,
+    left: Vec<bool>,
 }
 
 impl<E: Exact> Inspector<E> {
@@ -182,6 +183,7 @@ impl<E: Exact> Inspector<E> {
                     real: Vec::new(),
                     expected: Vec::new(),
                     entered: Vec::new(),
+                    left: Vec::new(),
                 })
             })
             .collect::<Result<_>>()?;
@@ -259,7 +261,8 @@ impl<E: Exact> Inspector<E> {
                 .exact
                 .accumulate(layer, &image.pixels, &image.real)
                 .ok_or_else(|| misfit("a layer"))?;
-            image.entered = vec![0; expected.len()];
+            image.entered = vec![None; expected.len()];
+            image.left = vec![false; expected.len()];
             image.real.push(vec![0; expected.len()]);
             image.expected = expected;
         }
@@ -305,9 +308,11 @@ impl<E: Exact> Inspector<E> {
                 .expected
                 .get(*output)
                 .ok_or_else(|| misfit("a layer"))?;
-            image.entered[*output] = entered;
-            self.layers[layer].noise.add(entered - wanted);
-            self.layers[layer].beyond_bound += u64::from(entered.abs() > bound);
+            // A factor of a product may be packed more than once: it is the same sum.
+            if image.entered[*output].replace(entered).is_none() {
+                self.layers[layer].noise.add(entered - wanted);
+                self.layers[layer].beyond_bound += u64::from(entered.abs() > bound);
+            }
         }
         Ok(())
     }
@@ -326,13 +331,16 @@ impl<E: Exact> Inspector<E> {
             let Some(image) = self.images.get_mut(image) else {
                 continue;
             };
-            let wanted = self.exact.activate(layer, image.entered[output]);
+            let entered = image.entered[output].expect("a table follows a packing");
+            let wanted = self.exact.activate(layer, entered);
             let wanted = wanted.ok_or_else(|| misfit("a layer"))?;
             let copies = slots.iter().skip(slot).step_by(layout.values());
             findings.slots += layout.copies() as u64;
             findings.wrong += copies.filter(|&&found| found != wanted).count() as u64;
             image.real[layer][output] = slots[slot];
-            findings.compare(slots[slot], image.exact[layer][output]);
+            if !std::mem::replace(&mut image.left[output], true) {
+                findings.compare(slots[slot], image.exact[layer][output]);
+            }
         }
         Ok(())
     }

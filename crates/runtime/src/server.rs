@@ -312,6 +312,9 @@ impl<'a> Server<'a> {
                 layout_of(program, params, *value)?,
                 ciphertext(*value)?,
             )?,
+            (Op::Product { left, right }, _) => {
+                engine.mul("product", ciphertext(*left)?, ciphertext(*right)?)?
+            }
             (Op::Dense { value, .. }, Action::Dense(layer)) => {
                 let low = engine.drop_to(ciphertext(*value)?.clone(), level)?;
                 layer.apply(engine, &low)?

@@ -1,17 +1,21 @@
 //! Does an encrypted run of a network that is no chain make, but for the rounding, its very integers?
 //!
 //! Layers with two terms: a residual branch that keeps its places, and one that a stride and another number of
-//! channels bring elsewhere, so that its samples are added up instead of its ciphertexts.
+//! channels bring elsewhere, so that its samples are added up instead of its ciphertexts. And products of two
+//! values, which a softmax takes.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use compiler::{Options, compile};
-use network::{Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Term, Window};
+use network::{
+    Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Product, Term, Window,
+};
 use program::Op;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use runtime::inspect::{Exact, Inspector, LayerFindings};
 use runtime::{Checkpoint, Client, Prepared, Server, files};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 const BATCH: usize = 2;
@@ -82,6 +86,7 @@ fn network() -> IntNetwork {
         Layer {
             name: name.into(),
             terms: terms.collect(),
+            product: None,
             bias: (0..channels).map(|c| c * 3 - 5).collect(),
             bound: 1000,
             lut: Some(table(1000)),
@@ -218,6 +223,130 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
     }
 }
 
+/// Largest exponential, and what a product of one with the inverse of their sum comes to.
+const ONE: [i64; 2] = [31, 700];
+
+/// A dense layer on 16 values to 10, their softmax in three steps, and the product of its first and its last one:
+/// exponentials that a map and two products read.
+fn softmax() -> IntNetwork {
+    let [one, whole] = ONE;
+    let layer =
+        |name: &str, term: Option<(usize, Linear)>, product: Option<[usize; 2]>, channels| {
+            let term = term.map(|(source, linear)| Term {
+                source: source.into(),
+                linear,
+            });
+            Layer {
+                name: name.into(),
+                terms: term.into_iter().collect(),
+                product: product.map(|factors| Product::from(factors.map(Into::into))),
+                bias: vec![0; channels],
+                bound: 1500,
+                lut: None,
+                scale: 1.0,
+            }
+        };
+    let dense = Linear::Dense(Dense {
+        inputs: 16,
+        outputs: 10,
+        weights: (0..160).map(|i| i * 7 % 23 % 7 - 3).collect(),
+    });
+    let sum = Linear::Conv(Conv {
+        kernels: 1,
+        channels: 10,
+        groups: 1,
+        kernel: [1, 1],
+        stride: [1, 1],
+        dilation: [1, 1],
+        pads: [0; 4],
+        weights: vec![4; 10],
+    });
+    let mut layers = vec![
+        layer("exponential", Some((0, dense)), None, 10),
+        layer("inverse", Some((1, sum)), None, 1),
+        layer("softmax", None, Some([1, 2]), 10),
+        layer("again", None, Some([1, 3]), 10),
+    ];
+    let exponential = |x: i64| {
+        (one as f64 * (x as f64 / 90.0 - 1.5).exp())
+            .round()
+            .min(one as f64)
+    };
+    layers[0].lut = Some(Lut::new(1500, |x| exponential(x) as i64));
+    layers[1].lut = Some(Lut::new(1500, |x| whole * 4 / x.max(40)));
+    layers[2].lut = Some(Lut::new(1500, |x| (x + 8).div_euclid(16)));
+    IntNetwork {
+        name: "softmax".into(),
+        input: Input {
+            shape: [16, 1, 1],
+            min: -20,
+            max: 20,
+            scale: 1.0,
+            mean: vec![],
+            std: vec![],
+        },
+        layers,
+    }
+}
+
+#[test]
+fn a_softmax_is_exact_but_for_the_rounding() {
+    const BATCH: usize = 12;
+    let network = softmax();
+    let begin = Instant::now();
+    let program = compile(&network, Options { batch: BATCH }).unwrap();
+    let count = |name: &str| program.steps.iter().filter(|s| s.op.name() == name).count();
+    // One table of exponentials serves the map and the products.
+    assert_eq!((count("table"), count("product")), (3, 2));
+    let predicted: f64 = program.steps.iter().map(|s| s.seconds).sum();
+    let prepared = Prepared::new(program).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+    let client = Client::generate_from(&prepared, &mut rng);
+    let keys = client.evaluation_keys().unwrap();
+    let image = |_| (0..16).map(|_| rng.random_range(-20..=20)).collect();
+    let images: Vec<Vec<i64>> = (0..BATCH).map(image).collect();
+    let evaluator = Evaluator::new(&network).unwrap();
+    let mut found = Inspector::new(&client, Integers { network, evaluator });
+    found.begin(&images).unwrap();
+    let input = client.encrypt(&images).unwrap();
+    let observe = |event: runtime::Event<'_>| {
+        found.observe(&event).unwrap();
+        true
+    };
+    let (output, report) = Server::new(&prepared, &keys).run(&input, observe).unwrap();
+    let decrypted = client.decrypt(&output).unwrap();
+    found.end(&decrypted).unwrap();
+    println!(
+        "seed {SEED}: {predicted:.1} s predicted, run in {:.1} s, {:.1} s in all, margin {:.1} bits",
+        report.seconds,
+        begin.elapsed().as_secs_f64(),
+        decrypted.margin_bits
+    );
+    for (layer, values) in found.layers().iter().zip([10, 1, 10, 10]) {
+        let name = &layer.name;
+        println!("{name}: {:?}", layer.changes);
+        assert_eq!((layer.wrong, layer.beyond_bound), (0, 0), "{name}");
+        assert_eq!(layer.values, (values * BATCH) as u64, "{name}");
+    }
+    let [tables @ .., _] = found.layers() else {
+        panic!("the network has layers");
+    };
+    for layer in tables {
+        check_noise(&prepared, layer);
+    }
+    for step in found.noise() {
+        println!("{step:?}");
+        assert!(step.margin_bits > 6.0, "{step:?}");
+        // Of 2^15 coefficients a deviation is known to 1 part in 256, 0.006 bits: 6 of these, and as much for the
+        // key, whose weight is one of many.
+        let apart = step.measured_bits - step.predicted_bits;
+        assert!(
+            !step.name.ends_with("product") || apart.abs() < 0.07,
+            "{step:?}"
+        );
+    }
+}
+
 /// Mean and variance within six deviations of what the number of accumulators and the key's norm make of the
 /// prediction: the variance of one rounding for each sample of a sum.
 fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
@@ -228,7 +357,9 @@ fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
             Op::Pack { values, .. } => values.as_slice(),
             _ => &[],
         });
-    let counts: Vec<f64> = packed.map(|v| v.3.len() as f64).collect();
+    // A factor of a product stands at all places that take it, as one and the same sum.
+    let counts: BTreeMap<_, _> = packed.map(|v| ((v.1, v.2), v.3.len() as f64)).collect();
+    let counts: Vec<f64> = counts.into_values().collect();
     let n = layer.noise.count as f64;
     assert_eq!(counts.len() as f64, n);
     let params = prepared.params();

@@ -51,6 +51,8 @@ OPTIONS = [
                  help="Largest accumulator."),
     click.option("--resolution", type=click.IntRange(1, LIMIT), default=128,
                  help="Units in a step of the output, where weights are exact."),
+    click.option("--keep-softmax", is_flag=True,
+                 help="Give probabilities: keep a softmax at the end, which is left out else."),
     click.option("--strict", is_flag=True,
                  help="Fail where weights would be coarsened for the limit."),
 ]  # fmt: skip
@@ -69,12 +71,14 @@ def calibrate(
     count: int,
     mean: tuple[float, ...],
     std: tuple[float, ...],
+    *,
+    keep_softmax: bool,
     **settings: Any,
 ) -> tuple[Graph, Quantised]:
     """Quantise an ONNX model, calibrated on real inputs."""
     if data is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
-    graph = load(model)
+    graph = load(model, keep_softmax=keep_softmax)
     found = calibrated(graph, data, count, Normalisation(mean, std), Settings(**settings))
     return replace(graph, notes=(*graph.notes, *found.notes)), found

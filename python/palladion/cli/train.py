@@ -77,7 +77,7 @@ def train(
     with Steps(quiet=as_json) as steps:
         with steps.step("quantise"):
             graph, found = calibrate(model, **options)
-        prepared = training.Model(graph, found)
+        prepared = training.Model(found)
         chosen, held_out = examples(options["data"], images, graph, found.network).split()
         steps.start_run()
         network = training.train(

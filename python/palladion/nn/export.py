@@ -136,6 +136,10 @@ class _Graph:
             source = self.cast(outputs[term.source], kind)
             made = self.linear(term.linear, (source, shapes[term.source]), name, kind)
             sums.append(self.add("Cast", [made], f"{name}/sum", to=TensorProto.INT64))
+        if layer.product is not None:
+            factors = [outputs[source] for source in layer.product]
+            wide = [self.wide(factor) for factor in factors]
+            sums.append(self.add("Mul", wide, f"{layer.name}/product"))
         bias = self.tensor(f"{layer.name}/bias", layer.bias[:, None, None])
         sums.append(self.add("Cast", [bias], f"{layer.name}/bias64", to=TensorProto.INT64))
         total = sums[0]
@@ -212,6 +216,13 @@ class _Graph:
             name = f"{source}/float{32 if kind == TensorProto.FLOAT else 64}"
             self.floats[source, kind] = self.add("Cast", [source], name, to=kind)
         return self.floats[source, kind]
+
+    def wide(self, source: str) -> str:
+        """A table's output in int64, once for all products that take it."""
+        if (source, TensorProto.INT64) not in self.floats:
+            made = self.add("Cast", [source], f"{source}/int64", to=TensorProto.INT64)
+            self.floats[source, TensorProto.INT64] = made
+        return self.floats[source, TensorProto.INT64]
 
     @staticmethod
     def exact_type(layer: Layer, reach: int) -> int:

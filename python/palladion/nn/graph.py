@@ -171,13 +171,27 @@ class MaxPool(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Mul(Node):
+    """Product of two sources; where a side of the second one is 1, its values stand for all."""
+
+    def evaluate(self, *inputs: Array) -> Array:
+        found: Array = inputs[0] * inputs[1]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Softmax(Node):
-    """Softmax over the channels."""
+    """Softmax over the channels, or its logarithm."""
+
+    log: bool = False
 
     def evaluate(self, *inputs: Array) -> Array:
         powers = np.exp(inputs[0] - inputs[0].max(axis=1, keepdims=True))
         found: Array = powers / powers.sum(axis=1, keepdims=True)
-        return found
+        return np.log(found) if self.log else found
+
+    def describe(self) -> str:
+        return "logarithm" if self.log else ""
 
 
 @dataclass(frozen=True)

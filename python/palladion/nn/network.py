@@ -1,8 +1,8 @@
 """Integer networks: what ``docs/int-network.md`` defines, as data. The Rust core evaluates them.
 
-A network is a graph of layers. Each adds up linear maps of earlier layers exactly, and puts the
-sums through a table, which is activation and requantisation in one. The last layer has no table:
-its accumulators are the logits.
+A network is a graph of layers. Each adds up linear maps of earlier layers, and perhaps a product
+of two, exactly, and puts the sums through a table, which is activation and requantisation in one.
+The last layer has no table: its accumulators are the logits.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ class Term:
 class Layer:
     """A linear group and its table, for accumulators in ``-bound..bound``.
 
+    ``product`` names two layers, counted from 1, whose outputs' product is added to the terms.
     ``scale`` is the real value of the integer 1 in the output.
     """
 
@@ -108,6 +109,7 @@ class Layer:
     bound: int
     lut: Lut | None
     scale: float
+    product: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -276,6 +278,7 @@ def _layer_to(layer: Layer) -> dict[str, Any]:
     return {
         "name": layer.name,
         "terms": terms,
+        **({} if layer.product is None else {"product": list(layer.product)}),
         "bias": layer.bias.tolist(),
         "bound": layer.bound,
         "lut": table,
@@ -284,7 +287,7 @@ def _layer_to(layer: Layer) -> dict[str, Any]:
 
 
 def _layer_from(entry: Mapping[str, Any]) -> Layer:
-    table = entry.get("lut")
+    table, factors = entry.get("lut"), entry.get("product")
     return Layer(
         name=entry["name"],
         terms=tuple(Term(t["source"], linear_from(t["linear"])) for t in entry["terms"]),
@@ -292,4 +295,5 @@ def _layer_from(entry: Mapping[str, Any]) -> Layer:
         bound=entry["bound"],
         lut=table and Lut(*(np.array(table[key], dtype=np.int64) for key in ("starts", "values"))),
         scale=entry["scale"],
+        product=factors and (factors[0], factors[1]),
     )

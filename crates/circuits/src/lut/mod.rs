@@ -155,15 +155,14 @@ impl Lut {
             _ => segments::apply(self, engine, layout, x, unit),
         };
         let t = engine.params().t();
-        let unit = if engine.is_dry() {
-            1
-        } else {
-            // The factor of the result is linear in the unit that the coefficients carry, and
-            // depends on levels alone: a dry run finds what to start with.
-            let factor = run(&Engine::dry(engine.params()), &x.to_dry(), 1)?.factor();
-            t.inv(factor).expect("factors are units")
-        };
-        run(engine, x, unit)
+        if engine.is_dry() {
+            let result = run(engine, x, 1)?;
+            return Ok(Value::dry(result.level(), result.noise()));
+        }
+        // The factor of the result is linear in the unit that the coefficients carry, and
+        // depends on levels alone: a dry run finds what to start with.
+        let factor = run(&Engine::dry(engine.params()), &x.to_dry(), 1)?.factor();
+        run(engine, x, t.inv(factor).expect("factors are units"))
     }
 }
 

@@ -89,7 +89,7 @@ impl SlotsToCoeffs {
     }
 
     /// Applies the map: the value of slot `i` is coefficient [`coefficient_of_slot`]`(i)` of the
-    /// result.
+    /// result, whose factor is 1.
     ///
     /// Limbs are dropped only where that loses nothing, so the noise of the result may be up to a
     /// limb above that of a rounding; [`Engine::settle`] would drop one more.
@@ -99,7 +99,7 @@ impl SlotsToCoeffs {
     pub fn apply(&self, engine: &Engine<'_>, value: &Value) -> Result<Value> {
         let mut value = shed(engine, value.clone())?;
         for stage in &self.stages {
-            value = stage.apply(engine, &value)?;
+            value = stage.apply_to_factor(engine, &value, 1)?;
             if engine.margin_bits(&value) < MARGIN_BITS {
                 return Err(Error::OutOfLevels {
                     circuit: CIRCUIT,

@@ -106,6 +106,10 @@ impl<'a> Clear<'a> {
             Op::Table {
                 value, polynomial, ..
             } => return self.table(step, *value, *polynomial),
+            Op::Product { left, right } => {
+                let factors = self.values[*left].iter().zip(&self.values[*right]);
+                factors.map(|(x, y)| x * y).collect()
+            }
             Op::Dense {
                 value,
                 weights,
@@ -174,7 +178,8 @@ impl<'a> Clear<'a> {
         sum
     }
 
-    /// An accumulator has come to be: it is the exact one, and it is the first of its kind.
+    /// An accumulator has come to be: it is the exact one, and the first of its kind, but for factors of products,
+    /// which are packed for these, too, and at all places where they are wanted.
     fn accumulator(&mut self, step: ValueId, row: Row, found: i64) {
         let layer = self.layer_of(step);
         let wanted = self.traces[row.image].layers[layer].accumulators[row.output];
@@ -182,8 +187,13 @@ impl<'a> Clear<'a> {
         let name = &self.network.layers[layer].name;
         assert_eq!(found, wanted, "layer {name}, step {step}, {row:?}");
         let seen = &mut self.seen[layer][row.image][row.output];
+        let own = network::Source::Layer(layer);
+        let products = self.network.layers.iter().filter_map(|l| l.product);
+        let factor = products
+            .into_iter()
+            .any(|p| p.left == own || p.right == own);
         assert!(
-            !std::mem::replace(seen, true),
+            !std::mem::replace(seen, true) || factor,
             "layer {name}, {row:?} twice"
         );
     }

@@ -45,7 +45,7 @@ fn one_by_one(network: &IntNetwork, simulation: Option<&Simulation>) -> Batch {
         let mut values = vec![image.as_slice()];
         for (index, layer) in network.layers.iter().enumerate() {
             let found = &trace.layers[index];
-            let inputs = layer.terms.iter().map(|t| values[usize::from(t.source)]);
+            let inputs = layer.sources().map(|source| values[usize::from(source)]);
             let sums = exact
                 .accumulate(index, &inputs.collect::<Vec<_>>())
                 .unwrap();

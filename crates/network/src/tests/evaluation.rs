@@ -40,7 +40,7 @@ proptest! {
         prop_assert_eq!(&rest.logits, &trace.logits);
         prop_assert_eq!(rest.predicted, trace.predicted);
         // And a layer by itself gives what the trace has.
-        let terms = network.layers[from].terms.iter().map(|t| before[usize::from(t.source)]);
+        let terms = network.layers[from].sources().map(|source| before[usize::from(source)]);
         let sums = exact.accumulate(from, &terms.collect::<Vec<_>>()).unwrap();
         prop_assert_eq!(&sums, &trace.layers[from].accumulators);
         prop_assert_eq!(network.layers[from].activate(&sums), trace.layers[from].outputs.clone());
@@ -162,7 +162,7 @@ fn noise_enters_every_layer_but_the_last() {
     let noisy = exact.evaluate_noisy(&image, &noise, &mut rng(7)).unwrap();
     let mut values = vec![image.as_slice()];
     for (index, (layer, found)) in network.layers.iter().zip(&noisy.layers).enumerate() {
-        let inputs = layer.terms.iter().map(|t| values[usize::from(t.source)]);
+        let inputs = layer.sources().map(|source| values[usize::from(source)]);
         let sums = exact
             .accumulate(index, &inputs.collect::<Vec<_>>())
             .unwrap();

@@ -50,6 +50,28 @@ fn a_file_is_as_documented() {
 }
 
 #[test]
+fn a_product_is_as_documented() {
+    let text = r#"{"format":"palladion-int-network/2","name":"n",
+        "input":{"shape":[2,1,2],"min":-5,"max":5,"scale":1},
+        "layers":[
+          {"name":"a","terms":[{"source":0,"linear":{"window":{"kernel":[1,1],"stride":[1,1],
+            "dilation":[1,1],"pads":[0,0,0,0],"weights":[1],"first":0,"channels":2}}}],
+           "bias":[0,0],"bound":5,"lut":{"starts":[-5,0,1,2],"values":[-7,0,1,2]},"scale":1},
+          {"name":"b","terms":[{"source":1,"linear":{"conv":{"kernels":1,"channels":2,"groups":1,
+            "kernel":[1,2],"stride":[1,1],"dilation":[1,1],"pads":[0,0,0,0],"weights":[1,0,0,1]}}}],
+           "bias":[9],"bound":30,"lut":{"starts":[-30,4],"values":[-1000,1000]},"scale":1},
+          {"name":"c","terms":[],"product":[1,2],"bias":[0,3],"bound":9000,"scale":1}]}"#;
+    let network = IntNetwork::from_json(text).unwrap();
+    assert_eq!(network.shapes().unwrap()[2], [2, 1, 2]);
+    assert_eq!(network.worst_cases().unwrap(), [5, 13, 7003]);
+    let evaluator = Evaluator::new(&network).unwrap();
+    let trace = evaluator.evaluate(&[2, 1, 0, -4]).unwrap();
+    assert_eq!(trace.layers[1].accumulators, [2 - 7 + 9]);
+    assert_eq!(trace.logits, [2000, 1000, 3, -6997]);
+    assert_eq!(IntNetwork::from_json(&network.to_json()), Ok(network));
+}
+
+#[test]
 fn what_is_no_network_is_refused_with_the_place() {
     let unknown = residual().to_json().replacen("\"name\"", "\"nom\"", 1);
     for text in ["", "{}", "[]", "{\"format\": 1}", "null", &unknown] {

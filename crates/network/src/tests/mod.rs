@@ -86,12 +86,29 @@ fn linear(rng: &mut impl Rng, source: Shape, target: Shape) -> Linear {
     })
 }
 
+/// A product of what the last layer gives with an earlier layer that fits, and the shape.
+fn product(rng: &mut impl Rng, shapes: &[Shape]) -> (Product, Shape) {
+    let last = shapes.len() - 1;
+    let fits = |right: &usize| {
+        let sides = shapes[last].iter().zip(shapes[*right]);
+        sides.fold(true, |fits, (&l, r)| fits && (r == l || r == 1))
+    };
+    let fitting: Vec<usize> = (1..=last).filter(fits).collect();
+    let right = fitting[rng.random_range(0..fitting.len())];
+    let product = Product {
+        left: last.into(),
+        right: right.into(),
+    };
+    (product, shapes[last])
+}
+
 fn layer(rng: &mut impl Rng, index: usize, terms: Vec<Term>, channels: usize) -> Layer {
     let bound = 30 + index as i64;
     let salt = rng.random_range(3..9);
     Layer {
         name: format!("layer{index}"),
         terms,
+        product: None,
         bias: numbers(rng, channels),
         bound,
         lut: Some(Lut::new(bound, |a| (a / salt).rem_euclid(9) - 3)),
@@ -113,14 +130,21 @@ fn graph(seed: u64) -> IntNetwork {
             rng.random_range(sides.clone()),
             rng.random_range(sides),
         ];
-        let mut sources = vec![index];
+        let product = (index > 0 && rng.random_bool(0.3)).then(|| product(&mut rng, &shapes));
+        let (product, target) = product.map_or((None, target), |(p, shape)| (Some(p), shape));
+        let mut sources = if product.is_some() {
+            vec![]
+        } else {
+            vec![index]
+        };
         sources.extend((0..rng.random_range(0..=2)).map(|_| rng.random_range(0..=index)));
         let terms = sources.into_iter().map(|source| Term {
             source: source.into(),
             linear: linear(&mut rng, shapes[source], target),
         });
         let terms = terms.collect();
-        layers.push(layer(&mut rng, index, terms, target[0]));
+        let layer = layer(&mut rng, index, terms, target[0]);
+        layers.push(Layer { product, ..layer });
         shapes.push(target);
     }
     layers.last_mut().expect("at least one").lut = None;

@@ -14,6 +14,13 @@ pub(super) fn evaluate(network: &IntNetwork, image: &[i64]) -> Vec<(Vec<i64>, Ve
             let (_, sum) = sum.get_or_insert((shape, vec![0; part.len()]));
             sum.iter_mut().zip(part).for_each(|(a, b)| *a += b);
         }
+        if let Some(found) = layer.product {
+            let (shape, left) = &values[usize::from(found.left)];
+            let (other, right) = &values[usize::from(found.right)];
+            let part = product(*shape, left, *other, right);
+            let (_, sum) = sum.get_or_insert((*shape, vec![0; part.len()]));
+            sum.iter_mut().zip(part).for_each(|(a, b)| *a += b);
+        }
         let (shape, mut sum) = sum.unwrap();
         let places = shape[1] * shape[2];
         for (index, a) in sum.iter_mut().enumerate() {
@@ -34,6 +41,24 @@ pub(super) fn value(lut: &Lut, bound: i64, a: i64) -> i64 {
     let a = a.clamp(-bound, bound);
     let run = (0..lut.starts.len()).rev().find(|&i| lut.starts[i] <= a);
     lut.values[run.unwrap()]
+}
+
+/// Value by value, by their coordinates; where a side of `other` is 1, coordinate 0 is all there is.
+fn product(shape: Shape, left: &[i64], other: Shape, right: &[i64]) -> Vec<i64> {
+    let [_, height, width] = shape;
+    let factor = |index: usize| {
+        let at = [
+            index / (height * width),
+            index / width % height,
+            index % width,
+        ];
+        let [c, y, x] = [0, 1, 2].map(|axis| at[axis].min(other[axis] - 1));
+        right[(c * other[1] + y) * other[2] + x]
+    };
+    left.iter()
+        .enumerate()
+        .map(|(index, x)| x * factor(index))
+        .collect()
 }
 
 fn map(linear: &Linear, shape: Shape, source: &[i64]) -> (Shape, Vec<i64>) {

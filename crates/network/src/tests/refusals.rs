@@ -118,7 +118,7 @@ fn wrong_terms_are_named() {
         ),
         (
             |n| window(n).stride = [1, 1],
-            "layer layer1, term 2: gives 5 channels of 7x6, but the first term gives 5 channels of 4x3",
+            "layer layer1, term 2: gives 5 channels of 7x6, but the others give 5 channels of 4x3",
         ),
         (
             |n| n.layers[2].terms[0].source = Source::Layer(0),
@@ -130,7 +130,32 @@ fn wrong_terms_are_named() {
                 n.layers[1].terms[0].linear = n.layers[1].terms[1].linear.clone();
                 n.layers[1].terms[1].source = Source::Input;
             },
-            "layer layer0: read by no term, expected at least 1: only the last layer is a result",
+            "layer layer0: read by no layer, expected at least 1: only the last layer is a result",
+        ),
+    ]);
+}
+
+#[test]
+fn wrong_products_are_named() {
+    fn product(left: usize, right: usize) -> Option<Product> {
+        Some([left, right].map(Source::from).into())
+    }
+    check_all(&[
+        (
+            |n| n.layers[1].product = product(0, 1),
+            "layer layer1, product: a factor's source is 0, expected 1",
+        ),
+        (
+            |n| n.layers[1].product = product(1, 2),
+            "layer layer1, product: a factor's source is 2, expected 1",
+        ),
+        (
+            |n| n.layers[2].product = product(1, 2),
+            "layer layer2, product: takes 3 channels of 7x6, or 1 in place of any side, but is given 5 channels of 4x3",
+        ),
+        (
+            |n| n.layers[2].product = product(2, 2),
+            "layer layer2: gives 4 channels of 1x1, but the others give 5 channels of 4x3",
         ),
     ]);
 }

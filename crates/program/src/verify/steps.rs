@@ -154,6 +154,16 @@ impl Program {
                 })
                 .or_else(|| may_fall(*value))
                 .or_else(|| shape_problem(shape, self.constant_len(*polynomial), n / values(out))),
+            Op::Product { left, right } => from(*left, "slots")
+                .or_else(|| from(*right, "slots"))
+                .or_else(|| to("slots"))
+                .or_else(|| {
+                    [*left, *right].into_iter().find_map(|factor| {
+                        let room = values(self.kind(factor));
+                        size("the number of values of a factor", room, values(out))
+                            .or_else(|| may_fall(factor))
+                    })
+                }),
             Op::Dense {
                 value,
                 weights,

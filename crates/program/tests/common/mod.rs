@@ -133,6 +133,7 @@ pub fn every_operation() -> Program {
             },
             coefficients(1, 24.0),
         ),
+        ("last", Op::Product { left: 5, right: 5 }, slots(1, 22.0)),
     ];
     let constant = |name: &str, values: &[i64]| Constant {
         name: name.into(),

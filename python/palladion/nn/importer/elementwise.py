@@ -9,9 +9,9 @@ import numpy as np
 
 from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Add, Affine, Softmax, Window
+from palladion.nn.graph import Add, Affine, Mul, Shape, Softmax, Window
 from palladion.nn.importer.constants import quant_range, rounding
-from palladion.nn.importer.context import Array, Constant, Handler, Op, Value
+from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order
 
 Unary = Callable[[Op, Expression], Expression]
 
@@ -172,9 +172,11 @@ def affine(operation: str, given: Array, *, constant_first: bool) -> tuple[Array
 
 
 def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
-    """Two values: functions of the same one compose, otherwise only sums are linear."""
+    """Two values: functions of the same one compose; sums are linear, products have layers."""
     builder = op.builder
     (a, f), (b, g) = builder.expression(left), builder.expression(right)
+    if operation == "mul" and not (a == b and np.array_equal(left.labels, right.labels)):
+        return product(op, left, right)
     if not np.array_equal(left.labels, right.labels):
         op.fail(f"inputs of shapes {('N', *left.labels.shape)} and {('N', *right.labels.shape)} "
                 "or in another order, supported are equal shapes")  # fmt: skip
@@ -185,11 +187,42 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
     if operation in {"max", "min"}:
         return larger(op, left, right, sign=1 if operation == "max" else -1)
     if operation not in {"add", "sub"}:
-        op.fail("multiplies or divides two values that depend on the input, supported are "
-                "functions of one value, such as x * sigmoid(x)")  # fmt: skip
+        op.fail("divides two values that depend on the input, supported are functions of one "
+                "value, such as x / (1 + abs(x))")  # fmt: skip
     signs = (1, 1 if operation == "add" else -1)
     node = Add(op.name, (left.node, right.node), builder.shape(left), signs)
     return replace(builder.add(node), labels=left.labels)
+
+
+def product(op: Op, left: Value, right: Value) -> Value:
+    """Two whole values in one order; sides of 1 of one of them stand for all."""
+    builder = op.builder
+    if not fits(builder.shape(left), builder.shape(right)):
+        left, right = right, left
+    shapes = [builder.shape(value) for value in (left, right)]
+    if shapes[0] == shapes[1]:
+        alike = np.array_equal(left.labels, right.labels)
+    else:
+        whole = all(in_its_order(*pair) for pair in zip((left, right), shapes, strict=True))
+        alike = whole and left.labels.ndim == right.labels.ndim and fits(*shapes)
+    if not alike:
+        op.fail(f"multiplies values of shapes {('N', *left.labels.shape)} and "
+                f"{('N', *right.labels.shape)} or in another order, supported are equal shapes, "
+                "or 1 in place of sides of one of them")  # fmt: skip
+    node = Mul(op.name, (left.node, right.node), builder.shape(left))
+    return replace(builder.add(node), labels=left.labels)
+
+
+def fits(left: Shape, right: Shape) -> bool:
+    """Whether a factor has the sides of another one, or 1 in place of them."""
+    return all(r in (size, 1) for size, r in zip(left, right, strict=True))
+
+
+def in_its_order(value: Value, shape: Shape) -> bool:
+    """Whether a value is all of its node, a vector without the sides of 1."""
+    return value.labels.shape in (shape, shape[:1]) and np.array_equal(
+        value.labels.ravel(), in_order(shape).ravel()
+    )
 
 
 def larger(op: Op, left: Value, right: Value, sign: int) -> Value:
@@ -210,7 +243,8 @@ def softmax(op: Op) -> Value:
     whole = np.array_equal(value.labels.ravel(), np.arange(value.labels.size))
     if not (over_channels and whole and (vector or rank == 3)):
         op.fail(f"is over axis {axis} of rank {rank + 1}, supported is over the channels")
-    node = Softmax(op.name, (value.node,), op.builder.shape(value))
+    log = op.proto.op_type == "LogSoftmax"
+    node = Softmax(op.name, (value.node,), op.builder.shape(value), log)
     return replace(op.builder.add(node), labels=value.labels)
 
 

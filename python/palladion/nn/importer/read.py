@@ -38,8 +38,8 @@ FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowE
           RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
 
 
-def load(path: Path) -> Graph:
-    """Read an ONNX model.
+def load(path: Path, *, keep_softmax: bool = False) -> Graph:
+    """Read an ONNX model; ``keep_softmax`` keeps a softmax at its end, which is left out else.
 
     Raises
     ------
@@ -61,10 +61,10 @@ def load(path: Path) -> Graph:
         raise NetworkError(f"{path}: {first_line(error)}") from error
     except FAULTS as error:
         raise NetworkError(f"{path} is no readable ONNX model: {first_line(error)}") from error
-    return from_model(model, path.stem)
+    return from_model(model, path.stem, keep_softmax=keep_softmax)
 
 
-def from_model(model: onnx.ModelProto, name: str = "") -> Graph:
+def from_model(model: onnx.ModelProto, name: str = "", *, keep_softmax: bool = False) -> Graph:
     """The float graph of a model in memory; raises as :func:`load`."""
     check(model)
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
@@ -85,7 +85,7 @@ def from_model(model: onnx.ModelProto, name: str = "") -> Graph:
     if not isinstance(output, Value) or output.quantised is not None:
         raise NetworkError(f"the output {graph.output[0].name} does not depend on the input as a "
                            "real number")  # fmt: skip
-    last = finish(builder, output)
+    last = finish(builder, output, keep_softmax=keep_softmax)
     return simplify(name or graph.name or "network", builder.nodes[: last + 1], builder.notes)
 
 
@@ -179,13 +179,16 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
     builder.tensors[proto.output[0]] = found
 
 
-def finish(builder: Builder, output: Value) -> int:
+def finish(builder: Builder, output: Value, *, keep_softmax: bool) -> int:
     """The node of the logits: without what keeps their order, which is left to the reader."""
     index = output.node
     if not np.array_equal(output.labels.ravel(), in_order(builder.shape(output)).ravel()):
         raise NetworkError("the output is in another order than its values, or a part of them: "
                            "end the model before its last Transpose or Slice")  # fmt: skip
     while (before := ordered_before(builder, index)) is not None:
+        node = builder.nodes[index]
+        if keep_softmax and isinstance(node, Softmax) and not node.log:
+            break
         name = builder.nodes[index].name
         builder.notes.append(f"{name} at the end is left out: logits keep their order")
         index = before

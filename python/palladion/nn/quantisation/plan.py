@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Expression, X, apply
+from palladion.nn.expression import Expression, Grid, X, apply
 from palladion.nn.graph import (
     Activation,
     Add,
     Affine,
+    Array,
     Conv,
     Dense,
     Graph,
     MaxPool,
+    Mul,
+    Shape,
     Softmax,
     Window,
 )
 from palladion.nn.quantisation.form import Form, identity, single, total
 from palladion.nn.quantisation.maximum import maximum
+from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.softmax import below_largest, differs, mixed
 
 
 @dataclass(frozen=True)
@@ -28,12 +34,24 @@ class Planned:
     """A layer to quantise; the last one has no function.
 
     ``exact`` asks for a table that keeps the accumulator's unit, as differences of a maximum need.
+    ``product`` are the sources of a product that takes the place of the form, which has no terms.
+    ``softmax`` is the step of one whose function and ``grid`` the calibration data give. ``bits``
+    are those of the table's output, if not the ones that are asked for all.
     """
 
     name: str
     form: Form
     function: Expression | None
     exact: bool = False
+    product: tuple[int, int] | None = None
+    softmax: Literal["exponential", "inverse"] | None = None
+    grid: Grid | None = None
+    bits: int | None = None
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Everything that is read."""
+        return (*(term.source for term in self.form.terms), *(self.product or ()))
 
     @property
     def threshold(self) -> bool:
@@ -60,39 +78,50 @@ def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
     return scaled, Expression("bipolar", (X,), function.parameters)
 
 
-def plan(graph: Graph) -> list[Planned]:
+def plan(graph: Graph, data: Array, settings: Settings) -> list[Planned]:
     """The layers of a graph, in the order in which they are evaluated.
+
+    ``data`` of shape (N, C, H, W) say how far the values of a softmax lie apart.
 
     Raises
     ------
     NetworkError
-        If the graph has a softmax before its end, or pads a maximum of values below 0.
+        If the graph has the logarithm of a softmax, or pads a maximum of values below 0.
     """
-    return Planner(graph).run()
+    return Planner(graph, data, settings).run()
 
 
 class Planner:
     """Linear nodes stay forms until something needs their value; then they become a layer."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, data: Array, settings: Settings) -> None:
         self.graph = graph
+        self.data, self.settings = data, settings
         self.readers = graph.consumers()
         self.layers: list[Planned] = []
         self.forms: dict[int, Form] = {}
         self.values: dict[int, int] = {0: 0}  # node to source number of a term
+        self.products: dict[int, tuple[int, int]] = {}
 
     def run(self) -> list[Planned]:
         for index in range(1, len(self.graph.nodes)):
             self.visit(index)
         last = len(self.graph.nodes) - 1
-        self.layers.append(Planned(self.graph.nodes[last].name, self.form(last), None))
+        name = self.graph.nodes[last].name
+        if last in self.products:
+            self.layers.append(self.multiplied(last, name, None))
+        else:
+            self.layers.append(Planned(name, self.form(last), None))
         names = unique([layer.name for layer in self.layers])
         pairs = zip(self.layers, names, strict=True)
         return [replace(layer, name=name) for layer, name in pairs]
 
     def visit(self, index: int) -> None:
         node = self.graph.nodes[index]
-        if isinstance(node, Activation):
+        if isinstance(node, Activation) and self.alone(node.sources[0]):
+            self.layers.append(self.multiplied(node.sources[0], node.name, node.function))
+            self.values[index] = len(self.layers)
+        elif isinstance(node, Activation):
             form, function = of_sign(self.form(node.sources[0]), node.function)
             self.values[index] = self.emit(node.name, form, function)
         elif isinstance(node, Affine):
@@ -103,13 +132,59 @@ class Planner:
             self.forms[index] = self.linear(node)
         elif isinstance(node, MaxPool):
             self.forms[index] = self.maximum(node)
+        elif isinstance(node, Mul):
+            left, right = (self.factor(source) for source in node.sources)
+            self.products[index] = (left, right)
         else:
             assert isinstance(node, Softmax), "every node is handled"
-            raise NetworkError(f"node {node.name} (Softmax): stands before the end of the network; "
-                               "a table works on one value, softmax on all channels")  # fmt: skip
+            self.products[index] = self.softmax(node)
+
+    def softmax(self, node: Softmax) -> tuple[int, int]:
+        """The layers of exponentials and of the inverse of their sum."""
+        if node.log:
+            raise NetworkError(f"node {node.name} (LogSoftmax): stands before the end of the "
+                               "network, supported there is Softmax")  # fmt: skip
+        (source,) = node.sources
+        form = self.operand(source)
+        before = replace(self.graph, nodes=self.graph.nodes[: source + 1])
+        if differs(before.evaluate(self.data).max(axis=1), self.settings):
+            placed = source in self.values and self.values[source] > 0
+            value = self.values[source] if placed else self.emit(f"{node.name}.value", form, X)
+            form = below_largest(form, value, node.name, self.rectified)
+        self.layers.append(Planned(f"{node.name}.exp", form, None, softmax="exponential"))
+        powers = len(self.layers)
+        ones = mixed(f"{node.name}.sum", node.shape, np.ones((1, node.shape[0])))
+        total = single(powers, node.shape[0], ones)
+        self.layers.append(Planned(f"{node.name}.inverse", total, None, softmax="inverse"))
+        return powers, len(self.layers)
+
+    def rectified(self, name: str, form: Form) -> int:
+        """A layer ``relu(form)`` in the form's own unit."""
+        self.layers.append(Planned(name, form, apply("relu", X), exact=True))
+        return len(self.layers)
+
+    def factor(self, index: int) -> int:
+        """A node as a factor of a product, which must be a layer's output."""
+        source = self.value(index)
+        if source:
+            return source
+        node = self.graph.nodes[index]
+        return self.emit(f"{node.name}.factor", identity(source, node.shape), X)
+
+    def alone(self, index: int) -> bool:
+        """Whether a node is a product that only one other reads."""
+        pending = index in self.products and index not in self.values
+        return pending and len(self.readers[index]) == 1
+
+    def multiplied(self, index: int, name: str, function: Expression | None) -> Planned:
+        """The layer of a product and a function of it."""
+        form = nothing(self.graph.nodes[index].shape)
+        return Planned(name, form, function, product=self.products[index])
 
     def form(self, index: int) -> Form:
         """A node as a linear group of tables' outputs."""
+        if index in self.products:
+            self.value(index)
         if index in self.values:
             return identity(self.values[index], self.graph.nodes[index].shape)
         return self.forms[index]
@@ -123,13 +198,17 @@ class Planner:
 
     def value(self, index: int) -> int:
         """A node as an integer value, by a table that only requantises if it has none."""
+        name = self.graph.nodes[index].name
+        if index in self.products and index not in self.values:
+            self.layers.append(self.multiplied(index, name, X))
+            self.values[index] = len(self.layers)
         if index not in self.values:
-            self.values[index] = self.emit(self.graph.nodes[index].name, self.forms[index], X)
+            self.values[index] = self.emit(name, self.forms[index], X)
         return self.values[index]
 
     def linear(self, node: Conv | Dense | Window) -> Form:
         (source,) = node.sources
-        if source not in self.values and len(self.readers[source]) == 1:
+        if source in self.forms and source not in self.values and len(self.readers[source]) == 1:
             composed = self.forms[source].through(node)
             if composed is not None:
                 return composed
@@ -143,8 +222,7 @@ class Planner:
                                "padding is 0; put Relu before it or remove the pads")  # fmt: skip
 
         def emit(name: str, form: Form) -> Form:
-            self.layers.append(Planned(name, form, apply("relu", X), exact=True))
-            return identity(len(self.layers), form.shape)
+            return identity(self.rectified(name, form), form.shape)
 
         form = identity(source, self.graph.nodes[index].shape)
         return maximum(node.name, form, node.geometry, emit)
@@ -152,6 +230,11 @@ class Planner:
     def emit(self, name: str, form: Form, function: Expression) -> int:
         self.layers.append(Planned(name, form, function))
         return len(self.layers)
+
+
+def nothing(shape: Shape) -> Form:
+    """A form without terms."""
+    return Form(shape, (), np.zeros(shape[0]))
 
 
 def unique(names: list[str]) -> list[str]:

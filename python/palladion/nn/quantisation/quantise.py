@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Final
 
 import numpy as np
 
+from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph, Window, check_inputs
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import document, ranges, scales, units
+from palladion.nn.quantisation import document, ranges, scales, softmax, units
 from palladion.nn.quantisation.form import Form
 from palladion.nn.quantisation.plan import Planned, plan
 from palladion.nn.quantisation.report import LayerReport, refuse
 from palladion.nn.quantisation.settings import Settings
+
+FACTOR_BITS: Final = 7
+"""Bits of a product's factors, whatever is asked: their product fits the limit, and is large beside
+the rounding noise of a run, since no weight can make it larger."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Group:
     def bits(self) -> float:
         """Bits of kernels' weights; of windows' taps where there is nothing else."""
         kernels = [m.bits for m in self.maps if not isinstance(m.map, Window)]
-        return max(kernels or [m.bits for m in self.maps])
+        return max(kernels or [m.bits for m in self.maps], default=0.0)
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class Quantised:
 
     network: IntNetwork
     layers: tuple[LayerReport, ...]
+    planned: tuple[Planned, ...]
+    """The layers as they were planned, in floats."""
     groups: tuple[Group, ...]
     """How each layer's integers count."""
     notes: tuple[str, ...] = ()
@@ -64,14 +72,19 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
     """
     settings = settings or Settings()
     check_inputs(data, graph.input.shape)
-    layers = plan(graph)
+    layers = plan(graph, data, settings)
     given = graph.input
     real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
     grid = given.grid or input_grid(real, settings)
     values = {0: Calibrated(to_integers(real, grid), real, grid.scale)}
-    last_use = {t.source: i for i, planned in enumerate(layers) for t in planned.form.terms}
+    last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
+    factors = {s for planned in layers for s in planned.product or ()}
     entries, reports, groups = [], [], []
     for index, planned in enumerate(layers):
+        if planned.softmax is not None:
+            planned = calibrated(planned, values, settings)
+        elif index + 1 in factors:
+            planned = replace(planned, bits=FACTOR_BITS)
         entry, found, report, group = layer(planned, values, settings)
         entries.append(entry)
         reports.append(report)
@@ -81,7 +94,20 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
             del values[source]
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries))
     network.check()
-    return Quantised(network, tuple(reports), tuple(groups), ranges.notes(graph, data))
+    odd = ranges.notes(graph, data)
+    return Quantised(network, tuple(reports), tuple(layers), tuple(groups), odd)
+
+
+def calibrated(planned: Planned, values: dict[int, Calibrated], settings: Settings) -> Planned:
+    """A step of a softmax with its function."""
+    form = planned.form
+    if planned.softmax == "exponential":
+        references = {s: values[s].reference for s in planned.sources}
+        function, grid = softmax.exponential(sum_of(form, references, form.bias), settings)
+    else:
+        (source,) = planned.sources
+        function, grid = softmax.inverse(values[source].scale, settings)
+    return replace(planned, function=function, grid=grid)
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
@@ -102,32 +128,27 @@ def layer(
     planned: Planned, values: dict[int, Calibrated], settings: Settings
 ) -> tuple[Layer, Calibrated, LayerReport, Group]:
     """Quantise one layer: the layer, its values, its report, its linear group."""
-    form = planned.form
-    sources = {t.source: values[t.source] for t in form.terms}
-    reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
-    finest, unit = units_of(planned, sources, settings)
-    group, accumulators = fit(planned, sources, reference, unit, settings)
-    parts = resolving(planned, group.unit, accumulators, finest, settings)
-    if parts > 1:
-        divided = unit.divided(parts)
-        group, accumulators = fit(planned, sources, reference, divided, settings)
+    sources = {source: values[source] for source in planned.sources}
+    make = accumulated if planned.product is None else multiplied
+    group, accumulators, reference = make(planned, sources, settings)
     largest = int(np.abs(accumulators).max())
     bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
     real = group.unit.value * np.clip(accumulators, -bound, bound)
-    if planned.function is None:
+    function = planned.function
+    if function is None:
         table, outputs, scale, wanted = None, accumulators, group.unit.value, reference
     else:
-        after = planned.function(real)
+        after = function(real)
         grid = output_grid(planned, group.unit, after, settings)
         every = np.arange(-bound, bound + 1, dtype=np.float64) * group.unit.value
-        table = np.clip(np.rint(planned.function(every) / grid.scale), grid.lo, grid.hi)
+        table = np.clip(np.rint(function(every) / grid.scale), grid.lo, grid.hi)
         places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
         outputs, scale = table[places].astype(np.float32), grid.scale
-        wanted = planned.function(reference).astype(np.float32)
+        wanted = function(reference).astype(np.float32)
     signal = float(np.mean(np.square(wanted, dtype=np.float64))) or 1.0
     report = LayerReport(
         name=planned.name,
-        shape=form.shape,
+        shape=planned.form.shape,
         bound=bound,
         largest=largest,
         weight_bits=group.bits,
@@ -135,10 +156,43 @@ def layer(
         beyond=float(np.mean(np.abs(accumulators) > bound)),
         error=float(np.mean(np.square(outputs * scale - wanted, dtype=np.float64))) / signal,
     )
-    terms = tuple(document.term(t, m.map) for t, m in zip(form.terms, group.maps, strict=True))
+    pairs = zip(planned.form.terms, group.maps, strict=True)
+    terms = tuple(document.term(t, m.map) for t, m in pairs)
     bias, lut = document.whole(group.bias), document.table(table)
-    found = Layer(planned.name, terms, bias, bound, lut, float(scale))
+    found = Layer(planned.name, terms, bias, bound, lut, float(scale), planned.product)
     return found, Calibrated(outputs, wanted, scale), report, group
+
+
+def accumulated(
+    planned: Planned, sources: dict[int, Calibrated], settings: Settings
+) -> tuple[Group, Array, Array]:
+    """The integers of a linear group, its accumulators, and what the float network has there."""
+    form = planned.form
+    reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
+    finest, unit = units_of(planned, sources, settings)
+    if planned.softmax == "exponential" and not unit.exact:
+        unit = replace(unit, value=finest, wanted=finest)  # noise counts in the exponent
+    group, accumulators = fit(planned, sources, reference, unit, settings)
+    parts = resolving(planned, group.unit, accumulators, finest, settings)
+    if parts > 1:
+        group, accumulators = fit(planned, sources, reference, unit.divided(parts), settings)
+    return group, accumulators, reference
+
+
+def multiplied(
+    planned: Planned, sources: dict[int, Calibrated], settings: Settings
+) -> tuple[Group, Array, Array]:
+    """The same of a product, whose unit is that of its factors."""
+    assert planned.product is not None, "the caller has checked it"
+    left, right = (sources[source] for source in planned.product)
+    accumulators = left.integers * right.integers  # below 2^24 where they keep the limit
+    largest = float(np.abs(accumulators).max())
+    if largest > settings.limit:
+        raise NetworkError(f"layer {planned.name}: its products reach {largest:.0f}, the limit is "
+                           f"{settings.limit}; give activations fewer bits")  # fmt: skip
+    unit = units.Unit(left.scale * right.scale, left.scale * right.scale)
+    bias = np.zeros(planned.form.shape[0])
+    return Group(unit, (), bias), accumulators, left.reference * right.reference
 
 
 def units_of(
@@ -211,7 +265,7 @@ def between(bias: Array, unit: units.Unit) -> Array:
 def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Settings) -> Grid:
     """The model's own grid, the accumulator's unit where that is exact, or a calibrated one."""
     assert planned.function is not None, "the last layer has no table"
-    given = planned.function.grid()
+    given = planned.grid or planned.function.grid()
     if given is not None:
         return given
     if unit.step is not None:
@@ -223,7 +277,7 @@ def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Sett
         if spare >= 0 and np.allclose(whole, np.rint(whole), rtol=0, atol=1e-3):
             low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
             return Grid(unit.step, low, low + int(np.rint(hi - lo)) + spare)
-    return scales.grid(after, settings.activations, settings)
+    return scales.grid(after, planned.bits or settings.activations, settings)
 
 
 def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:

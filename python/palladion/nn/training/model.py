@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -11,11 +12,11 @@ import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn import graph as floats
-from palladion.nn.graph import Array, Graph
+from palladion.nn.graph import Array
 from palladion.nn.linear import Conv, Dense, Ints
 from palladion.nn.network import IntNetwork, Layer, Term
 from palladion.nn.quantisation import Quantised
-from palladion.nn.quantisation.plan import Planned, plan
+from palladion.nn.quantisation.plan import Planned
 from palladion.nn.training import surrogate
 from palladion.nn.training.maps import apply
 
@@ -48,8 +49,8 @@ class Model:
     ``start``: latent parameters, of the float network's weights and the quantiser's biases.
     """
 
-    def __init__(self, graph: Graph, quantised: Quantised) -> None:
-        """Prepare the network that ``quantise`` made of ``graph``.
+    def __init__(self, quantised: Quantised) -> None:
+        """Prepare the network that ``quantise`` made.
 
         Raises
         ------
@@ -59,7 +60,7 @@ class Model:
         self.network = quantised.network
         self.start: Params = {}
         self.scales: dict[str, Scale] = {}
-        planned = plan(graph)
+        planned = quantised.planned
         check(planned)
         for index, (layer, group) in enumerate(zip(planned, quantised.groups, strict=True)):
             entry = self.network.layers[index]
@@ -128,9 +129,12 @@ class Model:
         self.scales[name] = Scale(float(most), jnp.asarray(step, jnp.float32))
 
 
-def check(layers: list[Planned]) -> None:
+def check(layers: Sequence[Planned]) -> None:
     """Refuse what cannot be trained."""
     for layer in layers:
+        if layer.product is not None:
+            raise NetworkError(f"node {layer.name}: a product of two values cannot be trained, "
+                               "supported are sums of linear maps")  # fmt: skip
         if layer.function is not None and layer.function.operation == "bipolar":
             raise NetworkError(f"node {layer.name}: gives only a sign, which has no slope to train "
                                "by; supported are functions with more than two values")  # fmt: skip
