@@ -49,7 +49,7 @@ OPTIONS = [
                  help="Bounds over calibrated accumulators."),
     click.option("--limit", type=click.IntRange(1, LIMIT), default=LIMIT,
                  help="Largest accumulator."),
-    click.option("--resolution", type=click.IntRange(1, LIMIT), default=128,
+    click.option("--resolution", type=click.IntRange(1, LIMIT), default=64,
                  help="Units in a step of the output, where weights are exact."),
     click.option("--keep-softmax", is_flag=True,
                  help="Give probabilities: keep a softmax at the end, which is left out else."),
