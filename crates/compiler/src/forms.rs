@@ -4,6 +4,7 @@
 //! Everything else reads coefficients. How they lie there is a trade: zeros between rows spare windows
 //! at the border products of their own, and cost slots, which every packing and every table pays for.
 
+use crate::choices::{Candidate, Comparison, FormCost, FormOption};
 use crate::error::{Error, Result};
 use crate::linear::{products, zeros_wanted};
 use crate::raster::{Raster, Ring};
@@ -92,6 +93,8 @@ pub(crate) struct Forms {
     pub(crate) input: Placing,
     /// By layer, but for the last.
     pub(crate) layers: Vec<Form>,
+    /// What was compared, by layer.
+    pub(crate) compared: Vec<Vec<Candidate<FormOption, FormCost>>>,
 }
 
 impl Forms {
@@ -113,30 +116,34 @@ impl Forms {
             batch,
         };
         let input = place.input(network)?;
-        let mut layers = Vec::new();
+        let (mut layers, mut compared) = (Vec::new(), Vec::new());
         for (index, layer) in network.layers.iter().enumerate() {
             if layer.lut.is_none() {
                 continue;
             }
             let readers = readers(network, Source::Layer(index));
-            let mut best: Option<(f64, Form)> = None;
-            let mut last = place.no_room(layer, shapes[index]);
-            for form in place.candidates(shapes[index], &readers)? {
-                let count = form.parts(batch);
-                let cost = match seconds(index, &form) {
-                    Ok(seconds) => seconds * count as f64 + form.reading_seconds(&readers, batch),
-                    Err(error) => {
-                        last = error;
-                        continue;
-                    }
-                };
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, form));
-                }
+            let mut forms = place.candidates(shapes[index], &readers)?;
+            let mut comparison = Comparison::new();
+            for form in &forms {
+                let option = form.option(&readers, slots, batch)?;
+                let cost = seconds(index, form).map(|seconds| FormCost {
+                    table_seconds: seconds * option.ciphertexts as f64,
+                    reading_seconds: option.products as f64 * PRODUCT_SECONDS,
+                });
+                comparison.add(option, cost);
             }
-            layers.push(best.map(|(_, form)| form).ok_or(last)?);
+            let Some((best, _)) = comparison.cheapest() else {
+                let no_room = || place.no_room(layer, shapes[index]);
+                return Err(comparison.last_error().unwrap_or_else(no_room));
+            };
+            layers.push(forms.swap_remove(best));
+            compared.push(comparison.choose(best, |cost| cost));
         }
-        Ok(Self { input, layers })
+        Ok(Self {
+            input,
+            layers,
+            compared,
+        })
     }
 }
 
@@ -150,16 +157,30 @@ impl Form {
     }
 
     /// Number of ciphertexts.
-    fn parts(&self, batch: usize) -> usize {
+    pub(crate) fn parts(&self, batch: usize) -> usize {
         match self {
             Self::Slots(_) => 1,
             Self::Coefficients(p) => batch.div_ceil(p.images) * p.shape[0].div_ceil(p.channels),
         }
     }
 
-    /// Seconds that the readers take.
-    fn reading_seconds(&self, readers: &[Reader<'_>], batch: usize) -> f64 {
-        let products: usize = match self {
+    fn option(&self, readers: &[Reader<'_>], slots: usize, batch: usize) -> Result<FormOption> {
+        let zeros = match self {
+            Self::Slots(_) => [0, 0],
+            Self::Coefficients(p) => p.raster.zeros,
+        };
+        Ok(FormOption {
+            slots: matches!(self, Self::Slots(_)),
+            values: self.layout(slots)?.values(),
+            ciphertexts: self.parts(batch),
+            zeros,
+            products: self.products(readers, batch),
+        })
+    }
+
+    /// Products of the readers.
+    fn products(&self, readers: &[Reader<'_>], batch: usize) -> usize {
+        match self {
             Self::Slots(layout) => readers
                 .iter()
                 .map(|(layer, _)| (batch * layer.bias.len()).div_ceil(layout.copies()))
@@ -174,8 +195,7 @@ impl Form {
                     .map(|(_, linear)| products(linear, p.shape, &p.raster, room)[0]);
                 each.sum::<usize>() * batch.div_ceil(p.images)
             }
-        };
-        products as f64 * PRODUCT_SECONDS
+        }
     }
 }
 

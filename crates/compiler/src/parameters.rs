@@ -7,18 +7,20 @@
 
 use crate::Options;
 use crate::builder::{Builder, Built};
+use crate::choices::{Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost};
 use crate::error::{Error, Result};
 use crate::forms::{Form, Forms, Placing};
 use crate::layers::{Fixed, TablePlan, Writer};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Engine, Layout, LoopParams, Value, pack};
+use circuits::{Counts, Engine, Layout, LoopParams, Value, pack};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Ring degree: all 32,768 slots exist modulo 65537.
 const N: usize = 1 << 15;
@@ -40,47 +42,90 @@ const MORE_LEVELS: usize = 2;
 const MAX_LIMBS: usize = 24;
 
 /// Compiles with the best parameters found.
-pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
-    let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
+pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+    let trial = loop_params(&spec(MAX_LIMBS, 4, 5)?, true)?;
     let fixed = &Fixed::new(network, &trial)?;
     let mut planner = Planner::new(network, fixed, &trial);
     let forms = &Forms::choose(network, options.batch, [N, LWE_DIMENSION], |index, form| {
-        Ok(planner.plan(index, form)?.seconds)
+        Ok(planner.plan(index, form)?.plan.seconds)
     })?;
-    let plans = planner.plan_all(forms)?;
-    let limbs = plans
+    let planned = planner.plan_all(forms)?;
+    let limbs = planned
         .iter()
-        .map(|p| p.start_level + 1)
+        .map(|p| p.plan.start_level + 1)
         .max()
         .unwrap_or(2)
         .max(2);
     // The tables alone rank the ways to cut digits: they are nearly all of the time.
-    let mut ranked = Vec::new();
-    let mut last = None;
-    for (special, digit_limbs) in cuts(limbs) {
-        let attempt = loop_params(limbs, special, digit_limbs, false).and_then(|params| {
-            let plans = Planner::new(network, fixed, &params).plan_all(forms)?;
-            Ok((params, plans))
+    let mut comparison = Comparison::new();
+    for (special_limbs, digit_limbs) in cuts(limbs) {
+        let spec = spec(limbs, special_limbs, digit_limbs)?;
+        let moduli = spec.q.iter().chain(&spec.p);
+        let cut = Cut {
+            special_limbs,
+            digit_limbs,
+            log_qp: moduli.map(|&q| (q as f64).log2()).sum(),
+        };
+        let attempt = loop_params(&spec, false).and_then(|params| {
+            let planned = Planner::new(network, fixed, &params).plan_all(forms)?;
+            let tables = planned.iter().zip(&forms.layers);
+            let seconds = tables.map(|(p, form)| p.plan.seconds * form.parts(options.batch) as f64);
+            Ok(Attempt {
+                seconds: seconds.sum(),
+                params,
+                planned,
+            })
         });
-        match attempt {
-            Ok((params, plans)) => {
-                let seconds: f64 = plans.iter().map(|plan| plan.seconds).sum();
-                ranked.push((seconds, params, plans));
+        comparison.add(cut, attempt);
+    }
+    while let Some((index, attempt)) = comparison.cheapest() {
+        match build(network, options, fixed, forms, attempt) {
+            Ok(program) => {
+                let layers = layer_choices(network, forms, &attempt.planned);
+                let choices = Choices {
+                    trial_limbs: MAX_LIMBS,
+                    limbs,
+                    layers,
+                    cuts: comparison.choose(index, |attempt| attempt.seconds),
+                };
+                return Ok((program, choices));
             }
-            Err(error) => last = Some(error),
+            Err(error) => comparison.refuse(index, error),
         }
     }
-    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for (_, params, plans) in &ranked {
-        match build(network, options, fixed, forms, params, plans) {
-            Ok(program) => return Ok(program),
-            Err(error) => last = Some(error),
-        }
-    }
-    let last = last.expect("there is a way to cut digits");
+    let last = comparison.last_error();
     Err(Error::NoParameters {
-        last: Box::new(last),
+        last: Box::new(last.expect("there is a way to cut digits")),
     })
+}
+
+/// A way to cut digits that may do.
+struct Attempt {
+    /// Predicted, of all tables.
+    seconds: f64,
+    params: LoopParams,
+    planned: Vec<Rc<Planned>>,
+}
+
+impl Cost for Attempt {
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}
+
+fn layer_choices(
+    network: &IntNetwork,
+    forms: &Forms,
+    planned: &[Rc<Planned>],
+) -> Vec<LayerChoices> {
+    let layers = network.layers.iter().zip(&forms.compared).zip(planned);
+    layers
+        .map(|((layer, forms), planned)| LayerChoices {
+            name: layer.name.clone(),
+            forms: forms.clone(),
+            tables: planned.compared.clone(),
+        })
+        .collect()
 }
 
 /// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
@@ -102,26 +147,24 @@ fn cuts(limbs: usize) -> Vec<(usize, usize)> {
     cuts
 }
 
-fn loop_params(
-    limbs: usize,
-    special: usize,
-    digit_limbs: usize,
-    trial: bool,
-) -> Result<LoopParams> {
+fn spec(limbs: usize, special: usize, digit_limbs: usize) -> Result<ParamsSpec> {
     let mut q = ntt_primes(Q0_BITS, N, 1)?;
     q.extend(ntt_primes(LIMB_BITS, N, limbs - 1)?);
     let p = ntt_primes_avoiding(SPECIAL_BITS, N, special, &q)?;
-    let spec = ParamsSpec {
+    Ok(ParamsSpec {
         n: N,
         q,
         p,
         digit_limbs,
-    };
+    })
+}
+
+fn loop_params(spec: &ParamsSpec, trial: bool) -> Result<LoopParams> {
     // A trial only measures how many limbs are consumed; nothing is ever encrypted with it.
     let params = if trial {
-        Params::new_insecure(&spec, T_FERMAT)?
+        Params::new_insecure(spec, T_FERMAT)?
     } else {
-        Params::new(&spec, T_FERMAT)?
+        Params::new(spec, T_FERMAT)?
     };
     Ok(LoopParams::new(&params, LWE_DIMENSION, LWE_DIGIT_BITS)?)
 }
@@ -133,7 +176,7 @@ struct Planner<'a> {
     params: &'a LoopParams,
     reach_bits: f64,
     /// Plans by length of the polynomial, layout, and whether coefficients follow.
-    known: HashMap<(usize, Layout, bool), TablePlan>,
+    known: HashMap<(usize, Layout, bool), Rc<Planned>>,
 }
 
 impl<'a> Planner<'a> {
@@ -148,16 +191,16 @@ impl<'a> Planner<'a> {
     }
 
     /// The cheapest plan of each table.
-    fn plan_all(&mut self, forms: &Forms) -> Result<Vec<TablePlan>> {
+    fn plan_all(&mut self, forms: &Forms) -> Result<Vec<Rc<Planned>>> {
         let forms = forms.layers.iter().enumerate();
         forms.map(|(index, form)| self.plan(index, form)).collect()
     }
 
-    fn plan(&mut self, index: usize, form: &Form) -> Result<TablePlan> {
+    fn plan(&mut self, index: usize, form: &Form) -> Result<Rc<Planned>> {
         let (len, layout) = (self.fixed.tables[index].len(), form.layout(N)?);
         let follows = matches!(form, Form::Coefficients(_));
         if let Some(plan) = self.known.get(&(len, layout, follows)) {
-            return Ok(*plan);
+            return Ok(plan.clone());
         }
         let task = Task {
             layer: &self.network.layers[index].name,
@@ -166,10 +209,16 @@ impl<'a> Planner<'a> {
             transform: follows.then(|| self.fixed.transform()),
             reach_bits: self.reach_bits,
         };
-        let plan = plan_table(&task, self.params)?;
-        self.known.insert((len, layout, follows), plan);
+        let plan = Rc::new(plan_table(&task, self.params)?);
+        self.known.insert((len, layout, follows), plan.clone());
         Ok(plan)
     }
+}
+
+/// The cheapest plan of a table, and all that were compared.
+struct Planned {
+    plan: TablePlan,
+    compared: Vec<Candidate<program::Shape, TableCost>>,
 }
 
 /// A table to be planned.
@@ -189,7 +238,7 @@ impl Task<'_> {
     ///
     /// Started at the top it ends somewhere; started as much lower as it ended too high, it ends where it should,
     /// but for digits of key switching that fall differently and limbs that noise keeps: then a little higher.
-    fn plan(&self, params: &LoopParams, shape: Shape) -> Result<TablePlan> {
+    fn plan(&self, params: &LoopParams, shape: Shape) -> Result<TableCost> {
         let top = params.bfv().rlwe().max_level();
         let lut = Lut::new(vec![0; self.len], shape)?;
         let (end, _) = self.run_dry(params, &lut, top)?;
@@ -197,11 +246,11 @@ impl Task<'_> {
         let mut last = self.too_long("the number of limbs of its table", lowest + 1, top + 1);
         for start_level in lowest..=(lowest + MORE_LEVELS).min(top) {
             match self.run_dry(params, &lut, start_level) {
-                Ok((end, seconds)) if self.goes_on(params, &end) => {
-                    return Ok(TablePlan {
+                Ok((end, counts)) if self.goes_on(params, &end) => {
+                    return Ok(TableCost {
                         start_level,
-                        shape,
-                        seconds,
+                        products: counts.products,
+                        seconds: counts.seconds(N),
                     });
                 }
                 Ok(_) => {}
@@ -211,15 +260,20 @@ impl Task<'_> {
         Err(last)
     }
 
-    /// Value at the end, and predicted seconds, packing included.
-    fn run_dry(&self, params: &LoopParams, lut: &Lut, start_level: usize) -> Result<(Value, f64)> {
+    /// Value at the end, and the work, packing included.
+    fn run_dry(
+        &self,
+        params: &LoopParams,
+        lut: &Lut,
+        start_level: usize,
+    ) -> Result<(Value, Counts)> {
         let engine = Engine::dry(params.bfv());
         let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
         let mut result = lut.apply(&engine, self.layout, &packed)?;
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
         }
-        Ok((result, engine.counts().seconds(N)))
+        Ok((result, engine.counts()))
     }
 
     /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
@@ -240,17 +294,28 @@ impl Task<'_> {
 }
 
 /// The cheapest plan of a table.
-fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<TablePlan> {
-    let mut best: Option<TablePlan> = None;
-    let mut last = task.too_long("the size of its table", task.len, 65537);
-    for shape in Shape::candidates(task.len, task.layout) {
-        match task.plan(params, shape) {
-            Ok(found) if best.is_none_or(|best| found.seconds < best.seconds) => best = Some(found),
-            Ok(_) => {}
-            Err(error) => last = error,
-        }
+fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<Planned> {
+    let mut comparison = Comparison::new();
+    let shapes = Shape::candidates(task.len, task.layout);
+    for &shape in &shapes {
+        let Shape { segments, digits } = shape;
+        comparison.add(
+            program::Shape { segments, digits },
+            task.plan(params, shape),
+        );
     }
-    best.ok_or(last)
+    let Some((best, &cost)) = comparison.cheapest() else {
+        let too_large = || task.too_long("the size of its table", task.len, 65537);
+        return Err(comparison.last_error().unwrap_or_else(too_large));
+    };
+    Ok(Planned {
+        plan: TablePlan {
+            start_level: cost.start_level,
+            shape: shapes[best],
+            seconds: cost.seconds,
+        },
+        compared: comparison.choose(best, |cost| cost),
+    })
 }
 
 /// Bits by which products with the weights of a network's layers raise noise at most, and a little room.
@@ -269,9 +334,10 @@ fn build(
     options: Options,
     fixed: &Fixed,
     forms: &Forms,
-    params: &LoopParams,
-    plans: &[TablePlan],
+    attempt: &Attempt,
 ) -> Result<Program> {
+    let params = &attempt.params;
+    let plans: Vec<TablePlan> = attempt.planned.iter().map(|p| p.plan).collect();
     let mut builder = Builder::new(params);
     let writer = Writer {
         b: &mut builder,
@@ -279,7 +345,7 @@ fn build(
         batch: options.batch,
         fixed,
         forms,
-        plans,
+        plans: &plans,
     };
     writer.write()?;
     let Built {
