@@ -7,7 +7,7 @@ use program::Shape;
 /// them the chain's length, then the ways to cut digits, each with the tables that are cheapest for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
-    /// Limbs of the chain on which forms were compared. Tables cost more there than in the program.
+    /// Limbs of the chain on which forms were compared: longer than the program's, with digits cut otherwise.
     pub trial_limbs: usize,
     /// Limbs of the program's chain: as many as its longest table needs.
     pub limbs: usize,
@@ -50,7 +50,8 @@ pub struct FormOption {
     pub ciphertexts: usize,
     /// Rows of zeros after each channel, and zeros after each row.
     pub zeros: [usize; 2],
-    /// Products of a ciphertext and a plaintext by which the layers that follow read them.
+    /// Products with plaintexts by which the layers that follow read them. Those of ciphertexts with other channels of
+    /// one image add up and count as one.
     pub products: usize,
 }
 

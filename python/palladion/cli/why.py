@@ -45,13 +45,12 @@ def show_why(why: dict[str, Any]) -> None:
     heading(f"key switching: ways to cut digits of {why['limbs']} limbs, seconds of all tables")
     cuts = ranked(why["cuts"])
     print_table([{"": star(cut), **cut_row(cut)} for cut in cuts])
-    for cut in why["cuts"]:
-        if cut["refused"]:
-            reason = (
-                f"{cut['special_limbs']} special, {cut['digit_limbs']} per digit is refused: "
-                f"{cut['refused']}"
-            )
-            click.echo(textwrap.fill(reason, WIDTH, subsequent_indent="  "))
+    refused = [cut for cut in why["cuts"] if cut["refused"] is not None]
+    if refused:
+        click.echo("refused")
+    for cut in refused:
+        reason = f"{cut['special_limbs']} special, {cut['digit_limbs']} per digit: {cut['refused']}"
+        click.echo(textwrap.fill(reason, WIDTH, initial_indent="  ", subsequent_indent="    "))
 
 
 def heading(text: str) -> None:
