@@ -127,7 +127,8 @@ def test_inspect_says_why(command: Command, program: Path) -> None:
             good = [form for form in layer["forms"] if form["refused"] is None]
             assert marked[what] == min(form[what] for form in good)
     (cut,) = (cut for cut in why["cuts"] if cut["chosen"])
-    assert cut["special_limbs"] == found["special_limbs"]
+    for name in ("limbs", "special_limbs", "digit_limbs"):
+        assert cut[name] == found[name]
     assert any("at most 868" in (cut["refused"] or "") for cut in why["cuts"])
     shown = command("inspect", packaged, "--why").stdout.splitlines()
     assert max(map(len, shown)) <= 100

@@ -9,8 +9,6 @@ use program::Shape;
 pub struct Choices {
     /// Limbs of the chain on which forms were compared: longer than the program's, with digits cut otherwise.
     pub trial_limbs: usize,
-    /// Limbs of the program's chain: as many as its longest table needs.
-    pub limbs: usize,
     /// Layers with a table, in the network's order.
     pub layers: Vec<LayerChoices>,
     /// Ways to cut key switching into digits.
@@ -78,6 +76,8 @@ pub struct TableCost {
 /// A way to cut key switching into digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
+    /// Limbs of the chain.
+    pub limbs: usize,
     /// Special moduli.
     pub special_limbs: usize,
     /// Limbs of a digit.

@@ -62,6 +62,7 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
         let spec = spec(limbs, special_limbs, digit_limbs)?;
         let moduli = spec.q.iter().chain(&spec.p);
         let cut = Cut {
+            limbs,
             special_limbs,
             digit_limbs,
             log_qp: moduli.map(|&q| (q as f64).log2()).sum(),
@@ -84,7 +85,6 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
                 let layers = layer_choices(network, forms, &attempt.planned);
                 let choices = Choices {
                     trial_limbs: MAX_LIMBS,
-                    limbs,
                     layers,
                     cuts: comparison.choose(index, |attempt| attempt.seconds),
                 };

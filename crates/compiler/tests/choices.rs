@@ -83,7 +83,7 @@ fn check(program: &Program, choices: &Choices) {
         (cut.special_limbs, cut.digit_limbs),
         (p.p.len(), p.digit_limbs)
     );
-    assert_eq!(choices.limbs, p.q.len());
+    assert_eq!(cut.limbs, p.q.len());
     assert_close(cut.log_qp, p.log_qp(), "log2(QP)");
 }
 

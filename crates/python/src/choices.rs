@@ -7,13 +7,13 @@ use pyo3::types::PyDict;
 pub(crate) fn choices<'py>(py: Python<'py>, found: &Choices) -> PyResult<Bound<'py, PyDict>> {
     let layers = found.layers.iter().map(|one| layer(py, one));
     let cuts = list(py, &found.cuts, |entry, cut, _| {
+        entry.set_item("limbs", cut.limbs)?;
         entry.set_item("special_limbs", cut.special_limbs)?;
         entry.set_item("digit_limbs", cut.digit_limbs)?;
         entry.set_item("log_qp", cut.log_qp)
     })?;
     let entry = PyDict::new(py);
     entry.set_item("trial_limbs", found.trial_limbs)?;
-    entry.set_item("limbs", found.limbs)?;
     entry.set_item("layers", layers.collect::<PyResult<Vec<_>>>()?)?;
     entry.set_item("cuts", cuts)?;
     Ok(entry)

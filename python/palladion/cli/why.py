@@ -42,14 +42,17 @@ def show_why(why: dict[str, Any]) -> None:
     heading("tables in the chosen form: seconds of packing and table, for each ciphertext")
     for layer in why["layers"]:
         show_candidates(layer["name"], layer["tables"], table_row)
-    heading(f"key switching: ways to cut digits of {why['limbs']} limbs, seconds of all tables")
+    heading("key switching: ways to cut a chain of limbs into digits, seconds of all tables")
     cuts = ranked(why["cuts"])
     print_table([{"": star(cut), **cut_row(cut)} for cut in cuts])
     refused = [cut for cut in why["cuts"] if cut["refused"] is not None]
     if refused:
         click.echo("refused")
     for cut in refused:
-        reason = f"{cut['special_limbs']} special, {cut['digit_limbs']} per digit: {cut['refused']}"
+        way = (
+            f"{cut['limbs']} limbs, {cut['special_limbs']} special, {cut['digit_limbs']} per digit"
+        )
+        reason = f"{way}: {cut['refused']}"
         click.echo(textwrap.fill(reason, WIDTH, initial_indent="  ", subsequent_indent="    "))
 
 
@@ -105,6 +108,7 @@ def table_row(found: Candidate) -> dict[str, object]:
 
 def cut_row(found: Candidate) -> dict[str, object]:
     return {
+        "limbs": found["limbs"],
         "special": found["special_limbs"],
         "limbs per digit": found["digit_limbs"],
         "log2(QP)": round(found["log_qp"], 1),
