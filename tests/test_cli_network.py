@@ -108,6 +108,35 @@ def test_inspect_says_what_a_run_costs(command: Command, network: Path, program:
     assert max(map(len, shown.stdout.splitlines())) <= 80
 
 
+def test_inspect_says_why(command: Command, program: Path) -> None:
+    packaged = Path(__file__).parent.parent / "models" / "mnist.json"
+    found = json.loads(command("inspect", packaged, "--why", "--json").stdout)
+    why = found["why"]
+    assert [layer["name"] for layer in why["layers"]] == [
+        layer["name"] for layer in found["layers"][:-1]
+    ]
+    lists = [layer[kind] for layer in why["layers"] for kind in ("forms", "tables")]
+    for candidates in [*lists, why["cuts"]]:
+        good = [one for one in candidates if one["refused"] is None]
+        assert all((one["seconds"] is None) == (one["refused"] is not None) for one in candidates)
+        chosen = min(good, key=lambda one: one["seconds"])
+        assert [one for one in candidates if one["chosen"]] == [chosen]
+    for layer in why["layers"]:
+        for what in ("ciphertexts", "products"):
+            (marked,) = (form for form in layer["forms"] if what in form["marks"])
+            good = [form for form in layer["forms"] if form["refused"] is None]
+            assert marked[what] == min(form[what] for form in good)
+    (cut,) = (cut for cut in why["cuts"] if cut["chosen"])
+    for name in ("limbs", "special_limbs", "digit_limbs"):
+        assert cut[name] == found[name]
+    assert any("at most 868" in (cut["refused"] or "") for cut in why["cuts"])
+    shown = command("inspect", packaged, "--why").stdout.splitlines()
+    assert max(map(len, shown)) <= 100
+    starred = [line for line in shown if line.startswith("*")]
+    assert len(starred) == 2 * len(why["layers"]) + 1
+    refused(command("inspect", program, "--why"), "--why needs the network")
+
+
 def test_inspect_refuses_the_network_of_another_program(network: Path, program: Path) -> None:
     report = palladion.Program.from_bytes(program.read_bytes()).report()
     with pytest.raises(DataError, match="colours has 2 layers, the network mnist has 3"):

@@ -35,6 +35,18 @@ def compile(network_json: str, batch: int) -> Program:
         If so many images do not fit.
     """
 
+def compile_with_choices(network_json: str, batch: int) -> tuple[Program, dict[str, Any]]:
+    """Compile, and say what was compared on the way.
+
+    The second has the fields of ``why`` in ``inspect --why --json``, but for ``marks``: see
+    docs/cli.md. All seconds are predictions, on one thread.
+
+    Raises
+    ------
+    NetworkError, UsageError
+        As :func:`compile`.
+    """
+
 def keygen(program: Program) -> tuple[SecretKey, EvaluationKeys]:
     """Make the keys of a program, from the operating system's randomness."""
 

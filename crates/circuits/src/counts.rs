@@ -37,7 +37,7 @@ impl Counts {
     ///
     /// Each kind of pass has the price that `cargo run --release -p palladion-kernels --example
     /// throughput` shows on a Xeon with AVX-512 IFMA, where operands are in the cache. In a circuit they
-    /// come from memory, and take longer by [`COLD`]; but a matrix product works on each word it reads
+    /// come from memory, and take about twice as long; but a matrix product works on each word it reads
     /// so often that it takes the time of its multiplications.
     pub fn seconds(&self, n: usize) -> f64 {
         let cold = self.transforms as f64 * TRANSFORM

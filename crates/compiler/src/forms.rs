@@ -4,6 +4,7 @@
 //! Everything else reads coefficients. How they lie there is a trade: zeros between rows spare windows
 //! at the border products of their own, and cost slots, which every packing and every table pays for.
 
+use crate::choices::{Candidate, Comparison, FormCost, FormOption};
 use crate::error::{Error, Result};
 use crate::linear::{products, zeros_wanted};
 use crate::products::{Next, identity, left_of, shared};
@@ -95,6 +96,8 @@ pub(crate) struct Forms {
     pub(crate) layers: Vec<Option<Form>>,
     /// By layer, where its product lies.
     pub(crate) products: Vec<Option<Placing>>,
+    /// What was compared, by layer: forms for maps, then for products.
+    pub(crate) compared: Vec<Vec<Candidate<FormOption, FormCost>>>,
 }
 
 impl Forms {
@@ -116,34 +119,35 @@ impl Forms {
             batch,
         };
         let input = place.input(network)?;
-        let mut cheapest = |layer: &Layer,
+        let mut compared = vec![Vec::new(); network.layers.len()];
+        let mut cheapest = |layer: usize,
                             shape: Shape,
                             readers: &[Reader<'_>],
                             of: &dyn Fn(&Form) -> (usize, Next)| {
-            let mut best: Option<(f64, Form)> = None;
-            let mut last = place.no_room(layer, shape);
-            for form in place.candidates(shape, readers)? {
-                let count = form.parts(batch);
-                let (index, next) = of(&form);
-                let cost = match seconds(index, &form, next) {
-                    Ok(seconds) => seconds * count as f64 + form.reading_seconds(readers, batch),
-                    Err(error) => {
-                        last = error;
-                        continue;
-                    }
-                };
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, form));
-                }
+            let mut forms = place.candidates(shape, readers)?;
+            let mut comparison = Comparison::new();
+            for form in &forms {
+                let option = form.option(readers, slots, batch)?;
+                let (index, next) = of(form);
+                let cost = seconds(index, form, next).map(|seconds| FormCost {
+                    table_seconds: seconds * option.ciphertexts as f64,
+                    reading_seconds: option.products as f64 * PRODUCT_SECONDS,
+                });
+                comparison.add(option, cost);
             }
-            best.map(|(_, form)| form).ok_or(last)
+            let Some((best, _)) = comparison.cheapest() else {
+                let no_room = || place.no_room(&network.layers[layer], shape);
+                return Err(comparison.last_error().unwrap_or_else(no_room));
+            };
+            compared[layer].extend(comparison.choose(best, |cost| cost));
+            Ok(forms.swap_remove(best))
         };
         let mut layers = Vec::new();
-        for (index, layer) in network.layers.iter().enumerate() {
+        for (index, shape) in shapes.iter().enumerate() {
             let readers = readers(network, Source::Layer(index));
             layers.push(match readers.as_slice() {
                 [] => None,
-                readers => Some(cheapest(layer, shapes[index], readers, &|form| {
+                readers => Some(cheapest(index, *shape, readers, &|form| {
                     (index, form.next())
                 })?),
             });
@@ -156,8 +160,9 @@ impl Forms {
                     Some(placing) => Some(placing.clone()),
                     None => {
                         let identity = identity(shapes[index]);
-                        let of = |_: &Form| (left_of(product), Next::Product);
-                        match cheapest(layer, shapes[index], &[(layer, &identity)], &of)? {
+                        let left = left_of(product);
+                        let of = |_: &Form| (left, Next::Product);
+                        match cheapest(left, shapes[index], &[(layer, &identity)], &of)? {
                             Form::Coefficients(placing) => Some(placing),
                             Form::Slots(_) => unreachable!("windows read coefficients"),
                         }
@@ -169,11 +174,17 @@ impl Forms {
             input,
             layers,
             products,
+            compared,
         })
     }
 }
 
 impl Placing {
+    /// Number of ciphertexts.
+    pub(crate) fn count(&self, batch: usize) -> usize {
+        batch.div_ceil(self.images) * self.shape[0].div_ceil(self.channels)
+    }
+
     /// Layout of the slots of one ciphertext.
     pub(crate) fn layout(&self, slots: usize) -> Result<Layout> {
         Ok(Layout::new(slots, self.ring.len())?)
@@ -198,16 +209,30 @@ impl Form {
     }
 
     /// Number of ciphertexts.
-    fn parts(&self, batch: usize) -> usize {
+    pub(crate) fn parts(&self, batch: usize) -> usize {
         match self {
             Self::Slots(_) => 1,
-            Self::Coefficients(p) => batch.div_ceil(p.images) * p.shape[0].div_ceil(p.channels),
+            Self::Coefficients(placing) => placing.count(batch),
         }
     }
 
-    /// Seconds that the readers take.
-    fn reading_seconds(&self, readers: &[Reader<'_>], batch: usize) -> f64 {
-        let products: usize = match self {
+    fn option(&self, readers: &[Reader<'_>], slots: usize, batch: usize) -> Result<FormOption> {
+        let zeros = match self {
+            Self::Slots(_) => [0, 0],
+            Self::Coefficients(p) => p.raster.zeros,
+        };
+        Ok(FormOption {
+            slots: matches!(self, Self::Slots(_)),
+            values: self.layout(slots)?.values(),
+            ciphertexts: self.parts(batch),
+            zeros,
+            products: self.products(readers, batch),
+        })
+    }
+
+    /// Products of the readers.
+    fn products(&self, readers: &[Reader<'_>], batch: usize) -> usize {
+        match self {
             Self::Slots(layout) => readers
                 .iter()
                 .map(|(layer, _)| (batch * layer.bias.len()).div_ceil(layout.copies()))
@@ -222,8 +247,7 @@ impl Form {
                     .map(|(_, linear)| products(linear, p.shape, &p.raster, room)[0]);
                 each.sum::<usize>() * batch.div_ceil(p.images)
             }
-        };
-        products as f64 * PRODUCT_SECONDS
+        }
     }
 }
 

@@ -30,8 +30,11 @@ pub(crate) struct TablePlan {
     pub(crate) seconds: f64,
 }
 
-/// Plans of the tables: by layer, the slots they are in, and what follows.
-pub(crate) type Plans = HashMap<(usize, Layout, Next), TablePlan>;
+/// An evaluation of a table: the layer, the slots that it is in, and what follows.
+pub(crate) type Table = (usize, Layout, Next);
+
+/// Plans of the tables.
+pub(crate) type Plans = HashMap<Table, TablePlan>;
 
 /// What depends on no parameters but the plaintext modulus.
 pub(crate) struct Fixed {

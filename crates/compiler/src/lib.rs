@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod choices;
 mod error;
 mod forms;
 mod layers;
@@ -19,6 +20,7 @@ mod parameters;
 mod products;
 mod raster;
 
+pub use choices::{Candidate, Choices, Cost, Cut, FormCost, FormOption, LayerChoices, TableCost};
 pub use error::{Error, Result};
 
 use network::IntNetwork;
@@ -45,6 +47,14 @@ const MAX_BATCH: usize = 1 << 15;
 /// # Errors
 /// [`Error`] names the layer that cannot be done, what was found and what can be done about it.
 pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
+    compile_with_choices(network, options).map(|(program, _)| program)
+}
+
+/// Compiles `network`, and says what was compared on the way.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with_choices(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     network.check()?;
     if options.batch == 0 {
         return Err(Error::EmptyBatch);

@@ -7,19 +7,21 @@
 
 use crate::Options;
 use crate::builder::{Builder, Built};
+use crate::choices::{Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost};
 use crate::error::{Error, Result};
 use crate::forms::{Forms, Placing};
-use crate::layers::{Fixed, Plans, TablePlan, Writer};
+use crate::layers::{Fixed, Plans, Table, TablePlan, Writer};
 use crate::products::Next;
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Engine, Layout, LoopParams, Value, pack};
+use circuits::{Counts, Engine, Layout, LoopParams, Value, pack};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Ring degree: all 32,768 slots exist modulo 65537.
 const N: usize = 1 << 15;
@@ -46,8 +48,8 @@ const MAX_LIMBS: usize = 24;
 ///
 /// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
 /// dense layer from slots, and not for coefficients, which drop a limb on their way.
-pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<Program> {
-    let trial = loop_params(MAX_LIMBS, 4, 5, true)?;
+pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+    let trial = loop_params(&spec(MAX_LIMBS, 4, 5)?, true)?;
     let fixed = &Fixed::new(network, &trial)?;
     match choose_for(network, options, (fixed, &trial), true) {
         Err(Error::NoParameters { .. }) => choose_for(network, options, (fixed, &trial), false),
@@ -61,55 +63,114 @@ fn choose_for(
     options: Options,
     (fixed, trial): (&Fixed, &LoopParams),
     dense: bool,
-) -> Result<Program> {
+) -> Result<(Program, Choices)> {
     let mut planner = Planner::new(network, fixed, trial);
     let room = [N, LWE_DIMENSION];
     let forms = &Forms::choose(network, options.batch, room, |index, form, next| {
         if next == Next::Dense && !dense {
-            return Ok(f64::INFINITY);
+            return Err(Error::Layer {
+                layer: network.layers[index].name.clone(),
+                what: "the noise of a dense layer from its slots",
+                found: "too much in every chain".into(),
+                expected: "coefficients".into(),
+            });
         }
-        Ok(planner.plan((index, form.layout(N)?, next))?.seconds)
+        Ok(planner.plan((index, form.layout(N)?, next))?.plan.seconds)
     })?;
-    let plans = planner.plan_all(forms)?;
-    let limbs = plans
+    let planned = planner.plan_all(forms)?;
+    let limbs = planned
         .values()
-        .map(|p| p.start_level + 1)
+        .map(|p| p.plan.start_level + 1)
         .max()
         .unwrap_or(2)
         .max(2);
     // The tables alone rank the ways to cut digits: they are nearly all of the time.
-    let mut ranked = Vec::new();
-    let mut last = None;
+    let mut comparison = Comparison::new();
     // The shapes that are cheapest in a chain of any length may leave little security for special moduli: shapes for
     // shorter chains are compared with them. Keys of LeNet-5 are a fifth smaller so, and its tables a twentieth faster.
     let shortest = limbs.saturating_sub(SHORTER_LIMBS).max(2);
     let lengths = (shortest..=limbs).rev();
-    for (limbs, (special, digit_limbs)) in
+    for (limbs, (special_limbs, digit_limbs)) in
         lengths.flat_map(|limbs| cuts(limbs).into_iter().map(move |cut| (limbs, cut)))
     {
-        let attempt = loop_params(limbs, special, digit_limbs, false).and_then(|params| {
-            let plans = Planner::new(network, fixed, &params).plan_all(forms)?;
-            Ok((params, plans))
+        let spec = spec(limbs, special_limbs, digit_limbs)?;
+        let moduli = spec.q.iter().chain(&spec.p);
+        let cut = Cut {
+            limbs,
+            special_limbs,
+            digit_limbs,
+            log_qp: moduli.map(|&q| (q as f64).log2()).sum(),
+        };
+        let attempt = loop_params(&spec, false).and_then(|params| {
+            let planned = Planner::new(network, fixed, &params).plan_all(forms)?;
+            let tables = forms.tables(network, N, options.batch)?;
+            let seconds = tables
+                .iter()
+                .map(|(table, count)| planned[table].plan.seconds * *count as f64);
+            Ok(Attempt {
+                seconds: seconds.sum(),
+                params,
+                planned,
+            })
         });
-        match attempt {
-            Ok((params, plans)) => {
-                let seconds: f64 = plans.values().map(|plan| plan.seconds).sum();
-                ranked.push((seconds, params, plans));
+        comparison.add(cut, attempt);
+    }
+    while let Some((index, attempt)) = comparison.cheapest() {
+        match build(network, options, fixed, forms, attempt) {
+            Ok(program) => {
+                let layers = layer_choices(network, forms, &attempt.planned)?;
+                let choices = Choices {
+                    trial_limbs: MAX_LIMBS,
+                    layers,
+                    cuts: comparison.choose(index, |attempt| attempt.seconds),
+                };
+                return Ok((program, choices));
             }
-            Err(error) => last = Some(error),
+            Err(error) => comparison.refuse(index, error),
         }
     }
-    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for (_, params, plans) in &ranked {
-        match build(network, options, fixed, forms, params, plans) {
-            Ok(program) => return Ok(program),
-            Err(error) => last = Some(error),
-        }
-    }
-    let last = last.expect("there is a way to cut digits");
+    let last = comparison.last_error();
     Err(Error::NoParameters {
-        last: Box::new(last),
+        last: Box::new(last.expect("there is a way to cut digits")),
     })
+}
+
+/// A way to cut digits that may do.
+struct Attempt {
+    /// Predicted, of all tables.
+    seconds: f64,
+    params: LoopParams,
+    planned: HashMap<Table, Rc<Planned>>,
+}
+
+impl Cost for Attempt {
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}
+
+fn layer_choices(
+    network: &IntNetwork,
+    forms: &Forms,
+    planned: &HashMap<Table, Rc<Planned>>,
+) -> Result<Vec<LayerChoices>> {
+    let tables = forms.tables(network, N, 1)?;
+    let of = |index: usize| {
+        let own = tables
+            .iter()
+            .filter(move |((layer, ..), _)| *layer == index);
+        own.flat_map(|(table, _)| planned[table].compared.clone())
+            .collect::<Vec<_>>()
+    };
+    let layers = network.layers.iter().zip(&forms.compared).enumerate();
+    let with_tables = layers.filter(|(_, (layer, _))| layer.lut.is_some());
+    Ok(with_tables
+        .map(|(index, (layer, forms))| LayerChoices {
+            name: layer.name.clone(),
+            forms: forms.clone(),
+            tables: of(index),
+        })
+        .collect())
 }
 
 /// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
@@ -131,26 +192,24 @@ fn cuts(limbs: usize) -> Vec<(usize, usize)> {
     cuts
 }
 
-fn loop_params(
-    limbs: usize,
-    special: usize,
-    digit_limbs: usize,
-    trial: bool,
-) -> Result<LoopParams> {
+fn spec(limbs: usize, special: usize, digit_limbs: usize) -> Result<ParamsSpec> {
     let mut q = ntt_primes(Q0_BITS, N, 1)?;
     q.extend(ntt_primes(LIMB_BITS, N, limbs - 1)?);
     let p = ntt_primes_avoiding(SPECIAL_BITS, N, special, &q)?;
-    let spec = ParamsSpec {
+    Ok(ParamsSpec {
         n: N,
         q,
         p,
         digit_limbs,
-    };
+    })
+}
+
+fn loop_params(spec: &ParamsSpec, trial: bool) -> Result<LoopParams> {
     // A trial only measures how many limbs are consumed; nothing is ever encrypted with it.
     let params = if trial {
-        Params::new_insecure(&spec, T_FERMAT)?
+        Params::new_insecure(spec, T_FERMAT)?
     } else {
-        Params::new(&spec, T_FERMAT)?
+        Params::new(spec, T_FERMAT)?
     };
     Ok(LoopParams::new(&params, LWE_DIMENSION, LWE_DIGIT_BITS)?)
 }
@@ -162,7 +221,7 @@ struct Planner<'a> {
     params: &'a LoopParams,
     reach_bits: f64,
     /// Plans by length of the polynomial, layout, and what follows.
-    known: HashMap<(usize, Layout, Next), TablePlan>,
+    known: HashMap<(usize, Layout, Next), Rc<Planned>>,
 }
 
 impl<'a> Planner<'a> {
@@ -177,15 +236,17 @@ impl<'a> Planner<'a> {
     }
 
     /// The cheapest plan of each table.
-    fn plan_all(&mut self, forms: &Forms) -> Result<Plans> {
-        let tables = forms.tables(self.network, N)?.into_iter();
-        tables.map(|table| Ok((table, self.plan(table)?))).collect()
+    fn plan_all(&mut self, forms: &Forms) -> Result<HashMap<Table, Rc<Planned>>> {
+        let tables = forms.tables(self.network, N, 1)?.into_iter();
+        tables
+            .map(|(table, _)| Ok((table, self.plan(table)?)))
+            .collect()
     }
 
-    fn plan(&mut self, (index, layout, next): (usize, Layout, Next)) -> Result<TablePlan> {
+    fn plan(&mut self, (index, layout, next): Table) -> Result<Rc<Planned>> {
         let len = self.fixed.tables[index].len();
         if let Some(plan) = self.known.get(&(len, layout, next)) {
-            return Ok(*plan);
+            return Ok(plan.clone());
         }
         let task = Task {
             layer: &self.network.layers[index].name,
@@ -195,10 +256,16 @@ impl<'a> Planner<'a> {
             product: next == Next::Product,
             reach_bits: self.reach_bits,
         };
-        let plan = plan_table(&task, self.params)?;
-        self.known.insert((len, layout, next), plan);
+        let plan = Rc::new(plan_table(&task, self.params)?);
+        self.known.insert((len, layout, next), plan.clone());
         Ok(plan)
     }
+}
+
+/// The cheapest plan of a table, and all that were compared.
+struct Planned {
+    plan: TablePlan,
+    compared: Vec<Candidate<program::Shape, TableCost>>,
 }
 
 /// A table to be planned.
@@ -220,7 +287,7 @@ impl Task<'_> {
     ///
     /// Started at the top it ends somewhere; started as much lower as it ended too high, it ends where it should,
     /// but for digits of key switching that fall differently and limbs that noise keeps: then a little higher.
-    fn plan(&self, params: &LoopParams, shape: Shape) -> Result<TablePlan> {
+    fn plan(&self, params: &LoopParams, shape: Shape) -> Result<TableCost> {
         let top = params.bfv().rlwe().max_level();
         let lut = Lut::new(vec![0; self.len], shape)?;
         let (end, _) = self.run_dry(params, &lut, top)?;
@@ -228,11 +295,11 @@ impl Task<'_> {
         let mut last = self.too_long("the number of limbs of its table", lowest + 1, top + 1);
         for start_level in lowest..=(lowest + MORE_LEVELS).min(top) {
             match self.run_dry(params, &lut, start_level) {
-                Ok((end, seconds)) if self.goes_on(params, &end) => {
-                    return Ok(TablePlan {
+                Ok((end, counts)) if self.goes_on(params, &end) => {
+                    return Ok(TableCost {
                         start_level,
-                        shape,
-                        seconds,
+                        products: counts.products,
+                        seconds: counts.seconds(N),
                     });
                 }
                 Ok(_) => {}
@@ -242,8 +309,13 @@ impl Task<'_> {
         Err(last)
     }
 
-    /// Value at the end, and predicted seconds, packing included.
-    fn run_dry(&self, params: &LoopParams, lut: &Lut, start_level: usize) -> Result<(Value, f64)> {
+    /// Value at the end, and the work, packing included.
+    fn run_dry(
+        &self,
+        params: &LoopParams,
+        lut: &Lut,
+        start_level: usize,
+    ) -> Result<(Value, Counts)> {
         let engine = Engine::dry(params.bfv());
         let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
         let mut result = lut.apply(&engine, self.layout, &packed)?;
@@ -254,7 +326,7 @@ impl Task<'_> {
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
         }
-        Ok((result, engine.counts().seconds(N)))
+        Ok((result, engine.counts()))
     }
 
     /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
@@ -275,17 +347,28 @@ impl Task<'_> {
 }
 
 /// The cheapest plan of a table.
-fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<TablePlan> {
-    let mut best: Option<TablePlan> = None;
-    let mut last = task.too_long("the size of its table", task.len, 65537);
-    for shape in Shape::candidates(task.len, task.layout) {
-        match task.plan(params, shape) {
-            Ok(found) if best.is_none_or(|best| found.seconds < best.seconds) => best = Some(found),
-            Ok(_) => {}
-            Err(error) => last = error,
-        }
+fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<Planned> {
+    let mut comparison = Comparison::new();
+    let shapes = Shape::candidates(task.len, task.layout);
+    for &shape in &shapes {
+        let Shape { segments, digits } = shape;
+        comparison.add(
+            program::Shape { segments, digits },
+            task.plan(params, shape),
+        );
     }
-    best.ok_or(last)
+    let Some((best, &cost)) = comparison.cheapest() else {
+        let too_large = || task.too_long("the size of its table", task.len, 65537);
+        return Err(comparison.last_error().unwrap_or_else(too_large));
+    };
+    Ok(Planned {
+        plan: TablePlan {
+            start_level: cost.start_level,
+            shape: shapes[best],
+            seconds: cost.seconds,
+        },
+        compared: comparison.choose(best, |cost| cost),
+    })
 }
 
 /// Bits by which products with the weights of a network's layers raise noise at most, and a little room.
@@ -304,9 +387,14 @@ fn build(
     options: Options,
     fixed: &Fixed,
     forms: &Forms,
-    params: &LoopParams,
-    plans: &Plans,
+    attempt: &Attempt,
 ) -> Result<Program> {
+    let params = &attempt.params;
+    let plans: Plans = attempt
+        .planned
+        .iter()
+        .map(|(&table, p)| (table, p.plan))
+        .collect();
     let mut builder = Builder::new(params);
     let writer = Writer {
         b: &mut builder,
@@ -314,7 +402,7 @@ fn build(
         batch: options.batch,
         fixed,
         forms,
-        plans,
+        plans: &plans,
         factors: HashMap::new(),
     };
     writer.write()?;

@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 use crate::forms::{Form, Forms, Placing, readers};
-use circuits::Layout;
+use crate::layers::Table;
 use network::{IntNetwork, Linear, Product, Shape, Source, Window};
 
 /// What happens to a value in slots next.
@@ -49,19 +49,22 @@ impl Forms {
         })
     }
 
-    /// Every evaluation of a table: the layer, and the slots in which it is done.
+    /// Every evaluation of a table, and the ciphertexts of a batch on which it is done.
     pub(crate) fn tables(
         &self,
         network: &IntNetwork,
         slots: usize,
-    ) -> Result<Vec<(usize, Layout, Next)>> {
+        batch: usize,
+    ) -> Result<Vec<(Table, usize)>> {
         let mut tables = Vec::new();
         for (index, form) in self.layers.iter().enumerate() {
             if let Some(form) = form {
-                tables.push((index, form.layout(slots)?, form.next()));
+                let table = (index, form.layout(slots)?, form.next());
+                tables.push((table, form.parts(batch)));
             }
             for (_, _, placing) in self.products_of(network, index) {
-                tables.push((index, placing.layout(slots)?, Next::Product));
+                let table = (index, placing.layout(slots)?, Next::Product);
+                tables.push((table, placing.count(batch)));
             }
         }
         Ok(tables)

@@ -90,7 +90,7 @@ pub(crate) struct Raster {
     /// Channels, height, width of what lies in one ciphertext.
     pub(crate) shape: Shape,
     /// Rows of zeros after each channel, and zeros after each row.
-    zeros: [usize; 2],
+    pub(crate) zeros: [usize; 2],
     /// Positions from image to image, channel to channel, row to row.
     pub(crate) pitch: [usize; 3],
 }

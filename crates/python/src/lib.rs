@@ -4,6 +4,7 @@
 //! `set_threads` chose, and converts the result. No panic crosses into Python: see `guard`.
 
 mod bench;
+mod choices;
 mod error;
 mod guard;
 mod info;
@@ -29,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile, module)?)?;
+    module.add_function(wrap_pyfunction!(program::compile_with_choices, module)?)?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

@@ -1,12 +1,13 @@
 //! The program: compiled, described, run.
 
 use ::network::IntNetwork;
-use compiler::Options;
+use compiler::{Choices, Options};
 use program::{Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use runtime::{Checkpoint, Event, Prepared, Report, Server, files};
 
+use crate::choices::choices;
 use crate::error::UsageError;
 use crate::guard::{Line, guard, guard_with};
 use crate::keys::EvaluationKeys;
@@ -22,13 +23,30 @@ const LARGEST_BATCH: usize = 1 << 15;
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
 pub(crate) fn compile(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<Program> {
+    compiled(py, network_json, batch).map(|(program, _)| program)
+}
+
+/// The same, and what was compared on the way.
+#[pyfunction]
+pub(crate) fn compile_with_choices<'py>(
+    py: Python<'py>,
+    network_json: &str,
+    batch: usize,
+) -> PyResult<(Program, Bound<'py, PyDict>)> {
+    let (program, compared) = compiled(py, network_json, batch)?;
+    Ok((program, choices(py, &compared)?))
+}
+
+fn compiled(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<(Program, Choices)> {
     if !(1..=LARGEST_BATCH).contains(&batch) {
         let words = format!("a batch of {batch}, expected 1 to {LARGEST_BATCH}");
         return Err(UsageError::new_err(words));
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
-    let program = guard(py, || compiler::compile(&network, Options { batch }))?;
-    guard(py, || Prepared::new(program)).map(Program)
+    let options = Options { batch };
+    let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;
+    let prepared = guard(py, || Prepared::new(program))?;
+    Ok((Program(prepared), choices))
 }
 
 #[pymethods]

@@ -24,7 +24,8 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.errors import DataError
+from palladion.cli.why import mark, show_why
+from palladion.errors import DataError, UsageError
 
 Report = dict[str, Any]
 
@@ -37,32 +38,47 @@ Report = dict[str, Any]
     type=FILE,
     help="For a program: the network it was compiled from; gives shapes and bounds.",
 )
+@click.option("--why", is_flag=True, help="For a network: what was compared, what chosen.")
 @batch_option
 @budget_options
 @threads_option
 @json_option
-def inspect(file: Path, beside: Path | None, batch: int, budget: Budget, as_json: bool) -> None:
+def inspect(
+    file: Path, beside: Path | None, why: bool, batch: int, budget: Budget, as_json: bool
+) -> None:
     """Say what a program, or an integer network once compiled, will cost; nothing is run.
 
     --batch is for a network; a program has its own. Beyond a budget the command fails once it
     has said so.
     """
     data = files.read(file)
+    choices = None
     with Steps(quiet=as_json) as steps:
         if data.lstrip()[:1] == b"{" or file.suffix.lower() == ".onnx":
             beside = file
             with steps.step("compile"):
-                program = palladion.compile(IntNetwork.load(file).to_json(), batch)
+                text = IntNetwork.load(file).to_json()
+                program, choices = palladion.compile_with_choices(text, batch)
+        elif why:
+            raise UsageError(
+                f"{file} is a program, --why needs the network: a program does not hold what "
+                "its compilation compared"
+            )
         else:
             program = palladion.Program.from_bytes(data)
     network = None if beside is None else IntNetwork.load(beside)
     report = program.report()
     report["layers"] = layers_of(report, network)
     report["phases"] = phases_of(report)
+    if why and choices is not None:
+        mark(choices)
+        report["why"] = choices
     if as_json:
         print_json(report)
     else:
         show(report)
+        if "why" in report:
+            show_why(report["why"])
     budget.check(report)
 
 
