@@ -25,6 +25,7 @@ from palladion._native import (
     compile_with_choices,
     info,
     keygen,
+    machine_factor,
     set_threads,
 )
 from palladion.errors import (
@@ -71,6 +72,7 @@ __all__ = [
     "compile_with_choices",
     "info",
     "keygen",
+    "machine_factor",
     "mnist_network",
     "mnist_plain",
     "mnist_sample",

@@ -18,6 +18,9 @@ it raises.
 def set_threads(count: int) -> None:
     """Use ``count`` threads from now on; at least 1."""
 
+def machine_factor() -> float:
+    """Seconds of this machine for one of the machine that predictions were measured on."""
+
 def info() -> dict[str, Any]:
     """Kernels chosen and available, and threads."""
 

@@ -19,3 +19,9 @@ pub(crate) fn info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     found.set_item("threads", threads)?;
     Ok(found)
 }
+
+/// Seconds of this machine for a second of the one that predictions were measured on; the first call takes a tenth of a second.
+#[pyfunction]
+pub(crate) fn machine_factor(py: Python<'_>) -> PyResult<f64> {
+    guard(py, || Ok::<_, PyErr>(runtime::machine_factor()))
+}

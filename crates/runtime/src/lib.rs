@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod calibrate;
 mod checkpoint;
 mod client;
 mod error;
@@ -21,6 +22,7 @@ mod prepared;
 mod rehearse;
 mod server;
 
+pub use calibrate::machine_factor;
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Decrypted, Input};
 pub use error::{Error, Result};

@@ -34,9 +34,9 @@ def threads() -> int:
 
 
 def wall_seconds(report: Mapping[str, Any], count: int) -> float:
-    """Predicted seconds of a run on ``count`` threads."""
+    """Predicted seconds of a run on ``count`` threads of this machine."""
     seconds: float = report["predicted_seconds"]
-    return seconds / (count * EFFICIENCY)
+    return seconds * palladion.machine_factor() / (count * EFFICIENCY)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ def info(as_json: bool) -> None:
         "python": platform.python_version(),
         "machine": platform.machine(),
         **palladion.info(),
+        "machine_factor": round(palladion.machine_factor(), 2),
     }
     if as_json:
         print_json(found)

@@ -70,6 +70,9 @@ def inspect(
     report = program.report()
     report["layers"] = layers_of(report, network)
     report["phases"] = phases_of(report)
+    report["machine_factor"] = palladion.machine_factor()
+    report["threads"] = threads()
+    report["predicted_wall_seconds"] = wall_seconds(report, threads())
     if why and choices is not None:
         mark(choices)
         report["why"] = choices
@@ -138,7 +141,7 @@ def show(report: Report) -> None:
             "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
             "evaluation keys": size(report["predicted_evaluation_key_bytes"]),
             "memory": size(report["predicted_peak_memory_bytes"]),
-            "time": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads",
+            "time": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads here",
         }
     )
     click.echo()
