@@ -54,7 +54,8 @@ def load(modules, path):
     arrays = iter(_arrays(path))
     with torch.no_grad():
         for module in modules:
-            if hasattr(module, "weight"):
+            # Orion's pooling has a weight of its own making, but no bias.
+            if getattr(module, "bias", None) is not None:
                 module.weight.copy_(torch.tensor(next(arrays)).reshape(module.weight.shape))
                 module.bias.copy_(torch.tensor(next(arrays)))
 

@@ -94,7 +94,6 @@ def main():
             "global_p_error": circuit.global_p_error,
         },
         key_bytes=circuit.size_of_bootstrap_keys + circuit.size_of_keyswitch_keys,
-        query_bytes=circuit.size_of_inputs,
     )
 
 

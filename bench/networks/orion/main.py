@@ -60,13 +60,13 @@ LARGE = {
 
 CASES = {
     "mnist": (
-        small(11, 28, 38, [45, 45]),
+        small(11, 27, 37, [34, 34, 34]),
         f"ReLU as a polynomial of degree {DEGREE}",
         Relu,
         REPOSITORY / "models" / "mnist_float.npz",
     ),
     "lenet5": (
-        small(11, 28, 38, [45, 45]),
+        small(11, 27, 37, [34, 34, 34]),
         "x^2 for ReLU, average for max pooling, trained so",
         on.Quad,
         Path(__file__).with_name("lenet5_square.npz"),
@@ -82,13 +82,13 @@ def main():
         config, differs = LARGE, "untrained weights, random images; ReLU of degrees 15, 15, 27"
         net = orion.models.ResNet20()
         inputs = torch.rand(CLEAR_IMAGES // 10, 3, 32, 32)
-        labels, calibration = torch.zeros(len(inputs)).long(), inputs[:8]
+        labels, calibration = torch.zeros(len(inputs)).long(), inputs[:1]
     else:
         config, differs, activation, weights = CASES[network]
         net = Network(layers(network, on, activation, partial(on.AvgPool2d, 2)))
         load(net.layers, weights)
         inputs, labels = (part[:CLEAR_IMAGES] for part in images(folder, "t10k"))
-        calibration = images(folder, "train")[0][:CALIBRATION_IMAGES]
+        calibration = one_by_one(images(folder, "train")[0][:CALIBRATION_IMAGES])
     net.eval()
     with torch.no_grad():
         clear = net(inputs).numpy()
@@ -115,14 +115,17 @@ def main():
         security_source="log QP within the homomorphic encryption standard's table",
         parameters=config | {"log_qp": log_qp, "keys": keys},
         key_bytes=key_bytes,
-        query_bytes=None,
     )
+
+
+def one_by_one(inputs):
+    """As many as there are for the ranges, in batches of what is then encrypted."""
+    return DataLoader(TensorDataset(inputs, inputs), batch_size=1)
 
 
 def compiled(net, calibration):
     """The level at which inputs are encrypted."""
-    # Of batches of 1, which is what is then encrypted; ranges come from all of them.
-    orion.fit(net, DataLoader(TensorDataset(calibration, calibration), batch_size=1))
+    orion.fit(net, calibration)
     return orion.compile(net)
 
 
