@@ -34,9 +34,7 @@ class Limits:
     seconds: float
 
 
-def run(
-    command: list[str], threads: int, limits: Limits, say: Callable[[str], None]
-) -> Finished:
+def run(command: list[str], threads: int, limits: Limits, say: Callable[[str], None]) -> Finished:
     """Runs a command to its end, or ends it and raises NotRunError with stage and reason."""
     pools = ("GOMAXPROCS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
     with tempfile.TemporaryFile("w+") as output:

@@ -23,9 +23,9 @@ def render(rows: list[Row], threads: int, others: float | None) -> str:
                 lines += _lines(row)
         parts.append("\n".join(lines))
     notes = [
-        "s/image: the server's part, median over the images; ours their mean. Keys: for evaluation.",
+        "s/image: the server's part, median over the images; ours their mean.",
         "right, as clear: of the encrypted images, the label and the class of the system's own",
-        "clear model; clear model: its right answers. bits: security, classical.",
+        "clear model; clear model: its right answers. keys: for evaluation. bits: security.",
     ]
     return "\n\n".join([*parts, "\n".join(notes + idle_note(others))])
 

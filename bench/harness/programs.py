@@ -113,9 +113,7 @@ def _programs() -> list[Program]:
         ),
         Program("OpenFHE BV", ("bfv",), openfhe, lambda: _openfhe("BV")),
         Program("OpenFHE HYBRID", ("bfv",), openfhe, lambda: _openfhe("HYBRID")),
-        Program(
-            "fhe.rs", ("bfv",), pinned(cargo, r'fhe = "=(\S+)"'), lambda: _rust_peer("fhe_rs")
-        ),
+        Program("fhe.rs", ("bfv",), pinned(cargo, r'fhe = "=(\S+)"'), lambda: _rust_peer("fhe_rs")),
     ]
 
 
