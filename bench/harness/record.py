@@ -10,15 +10,34 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from .programs import BENCH, DEFINITIONS, Program
+from .environments import BENCH
+from .programs import DEFINITIONS, Program
 from .rounds import Outcome
 
 
 def write(outcome: Outcome, programs: list[Program], rounds: int) -> Path:
     """Writes the record of a run; a later run of the same day on the same machine replaces it."""
+    return save(
+        {
+            "pinned_to_core": outcome.pinned_to,
+            "cores_used_by_others": outcome.others,
+            "rounds": rounds,
+            "definitions": json.loads(DEFINITIONS.read_text(encoding="utf-8")),
+            "versions": {program.name: program.version for program in programs},
+            "not_run": [
+                {"group": group, "program": program, "reason": reason}
+                for (group, program), reason in outcome.not_run.items()
+            ],
+            "rows": [row.as_row() for row in outcome.rows],
+        }
+    )
+
+
+def save(found: dict[str, Any], prefix: str = "") -> Path:
+    """Writes what a run found, with when and where: ``<prefix><machine>-<date>.json``."""
     date = datetime.datetime.now(datetime.timezone.utc)
     cpu = _cpu()
-    record = {
+    origin = {
         "date": date.isoformat(timespec="seconds"),
         "machine": cpu | {"system": platform.system(), "kernel": platform.release()},
         "commit": _git("rev-parse", "HEAD"),
@@ -27,20 +46,10 @@ def write(outcome: Outcome, programs: list[Program], rounds: int) -> Path:
             "rust": _first_line("rustc", "--version"),
             "go": _first_line("go", "version"),
         },
-        "pinned_to_core": outcome.pinned_to,
-        "cores_used_by_others": outcome.others,
-        "rounds": rounds,
-        "definitions": json.loads(DEFINITIONS.read_text(encoding="utf-8")),
-        "versions": {program.name: program.version for program in programs},
-        "not_run": [
-            {"group": group, "program": program, "reason": reason}
-            for (group, program), reason in outcome.not_run.items()
-        ],
-        "rows": [row.as_row() for row in outcome.rows],
     }
-    path = BENCH / "record" / f"{_slug(cpu['model'])}-{date.date().isoformat()}.json"
+    path = BENCH / "record" / f"{prefix}{_slug(cpu['model'])}-{date.date().isoformat()}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(origin | found, indent=1) + "\n", encoding="utf-8")
     return path
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .programs import Command, NotRunError, Program, run_program
+from .environments import NotRunError
+from .programs import Command, Program, run_program
 
 GROUPS = ("ntt", "bfv")
 
@@ -78,7 +79,7 @@ def measure(
 ) -> Outcome:
     """All groups, each in rounds: A B C, A B C, ..."""
     outcome = Outcome([], {}, pin_to_one_core(), None)
-    started = _Clocks.read()
+    started = Clocks.read()
     found: dict[tuple[str, ...], Measured] = {}
     for group in groups:
         for number in range(1, rounds + 1):
@@ -104,12 +105,12 @@ def measure(
                     row.medians.append(line["seconds"])
                     row.minima.append(line["min"])
     outcome.rows = list(found.values())
-    outcome.others = started.others_until(_Clocks.read())
+    outcome.others = started.others_until(Clocks.read())
     return outcome
 
 
 @dataclass
-class _Clocks:
+class Clocks:
     """Seconds: wall time, processor time of our children, and of all processes."""
 
     wall: float
@@ -117,7 +118,7 @@ class _Clocks:
     all: float | None
 
     @classmethod
-    def read(cls) -> _Clocks:
+    def read(cls) -> Clocks:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             first_line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
@@ -128,7 +129,7 @@ class _Clocks:
             busy = (user + nice + system + irq + soft_irq) / os.sysconf("SC_CLK_TCK")
         return cls(time.perf_counter(), children.ru_utime + children.ru_stime, busy)
 
-    def others_until(self, end: _Clocks) -> float | None:
+    def others_until(self, end: Clocks) -> float | None:
         """Cores that others kept busy between two readings."""
         if self.all is None or end.all is None:
             return None

@@ -35,10 +35,15 @@ def render(outcome: Outcome, programs: list[Program], groups: list[str]) -> str:
     notes = ["(x): a peer's time over ours; above 1 ours is faster. Compare within one run only."]
     if outcome.pinned_to is None:
         notes.append("The programs were not bound to one core: this system cannot.")
-    if outcome.others is None or outcome.others > _IDLE:
-        others = "unknown" if outcome.others is None else f"{outcome.others:.2f} cores"
-        notes.append(f"The machine was not idle: other processes used {others}.")
-    return "\n\n".join([*parts, "\n".join(notes)])
+    return "\n\n".join([*parts, "\n".join(notes + idle_note(outcome.others))])
+
+
+def idle_note(others: float | None) -> list[str]:
+    """A line where other processes used the machine, or may have."""
+    if others is not None and others <= _IDLE:
+        return []
+    used = "unknown" if others is None else f"{others:.2f} cores"
+    return [f"The machine was not idle: other processes used {used}."]
 
 
 def _table(group: str, rows: list[Measured], columns: list[Program], outcome: Outcome) -> list[str]:

@@ -1,0 +1,63 @@
+"""Tools and virtual environments of the programs, made on the first run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent.parent
+
+
+class NotRunError(Exception):
+    """Why a program cannot be measured here, in a few words."""
+
+
+def checked(command: list[str], what: str, **environment: str) -> str:
+    """Standard output of a command that must succeed."""
+    try:
+        done = subprocess.run(
+            command, cwd=BENCH, env=os.environ | environment, capture_output=True, text=True
+        )
+    except FileNotFoundError as error:
+        raise NotRunError(f"needs {error.filename}") from None
+    if done.returncode != 0:
+        raise NotRunError(f"{what} failed: {last_line(done.stderr)}")
+    return done.stdout
+
+
+def last_line(text: str) -> str:
+    """The line that tells most: the first error, else the last line that is no note."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("note:")]
+    errors = [line for line in lines if line.lower().startswith(("error", "panic"))]
+    return (errors or lines or ["no message"])[0 if errors else -1][:200]
+
+
+def environment(venv: Path, requirements: Path, module: str) -> str:
+    """The interpreter of a virtual environment of CPython 3.10 that can import a module."""
+    python = str(venv / "bin" / "python")
+    check = [python, "-c", f"import {module}"]
+    if Path(python).exists() and subprocess.run(check, capture_output=True).returncode == 0:
+        return python
+    checked([_cpython_310(), "-m", "venv", "--clear", str(venv)], "venv")
+    pip = [python, "-m", "pip", "install", "--quiet", "--requirement", str(requirements)]
+    checked(pip, "pip install")
+    checked(check, f"import {module}")
+    return python
+
+
+def _cpython_310() -> str:
+    """From the path, or one that pyenv or uv keeps without putting it there."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    candidates = ["python3.10", *map(str, pyenv.glob("versions/3.10.*/bin/python3.10"))]
+    if shutil.which("uv"):
+        found = subprocess.run(["uv", "python", "find", "3.10"], capture_output=True, text=True)
+        candidates += found.stdout.split()
+    for candidate in candidates:
+        # A shim may be on the path with nothing behind it, so it must really run.
+        check = [candidate, "-c", "import sys; sys.exit(sys.version_info[:2] != (3, 10))"]
+        if shutil.which(candidate) and subprocess.run(check, capture_output=True).returncode == 0:
+            return candidate
+    raise NotRunError("needs CPython 3.10")
