@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, Needs};
 use bfv::noise::{Model, Noise};
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
-use ring::{Eval, Poly};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A noise this many bits above a rounding's is not worth another limb.
@@ -322,34 +321,24 @@ impl<'k> Engine<'k> {
         sum: Value,
         plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
     ) -> Result<Value> {
-        /// Plaintexts lifted at a time: 16 of 20 limbs are 84 MB.
-        const CHUNK: usize = 16;
         let (t, basis) = (self.params().t(), self.params().rlwe().basis(sum.level));
-        let mut total: Option<rlwe::Ciphertext> = None;
-        for (chunk, cts) in cts.chunks(CHUNK).enumerate() {
-            let plains: Vec<Poly<Eval>> = ring::par_map(cts.len(), |k| {
-                let own = self.eval.factor_at(cts[k], sum.level);
-                let unit = t.mul(sum.factor, t.inv(own).expect("factors are units"));
-                self.eval
-                    .lift(&plaintext(chunk * CHUNK + k, unit), sum.level)
-            });
-            let parts = [0, 1].map(|part| {
-                Poly::dot_limbs(basis, |i| {
-                    let left = plains.iter().map(|p| p.limb(i)).collect();
-                    let right = cts
-                        .iter()
-                        .map(|ct| ct.rlwe().components()[part].limb(i))
-                        .collect();
-                    (left, right)
-                })
-            });
-            let part = rlwe::Ciphertext::new(parts.into());
-            match &mut total {
-                Some(total) => total.add_assign(&part)?,
-                None => total = Some(part),
-            }
-        }
-        let ct = total.map(|ct| Ciphertext::new(ct, sum.factor));
+        let plains: Vec<Vec<i32>> = ring::par_map(cts.len(), |k| {
+            let own = self.eval.factor_at(cts[k], sum.level);
+            let unit = t.mul(sum.factor, t.inv(own).expect("factors are units"));
+            let plaintext = plaintext(k, unit);
+            let centred = plaintext.coefficients().iter().map(|&c| t.center(c));
+            centred
+                .map(|c| i32::try_from(c).expect("t is below 2^32"))
+                .collect()
+        });
+        let parts = ring::dot_pairs_signed(basis, &plains, |i| {
+            [0, 1].map(|part| {
+                let components = cts.iter().map(|ct| &ct.rlwe().components()[part]);
+                components.map(|c| c.limb(i)).collect()
+            })
+        });
+        let total = rlwe::Ciphertext::new(parts.into());
+        let ct = Some(Ciphertext::new(total, sum.factor));
         Ok(Value { ct, ..sum })
     }
 

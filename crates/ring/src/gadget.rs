@@ -194,6 +194,67 @@ pub fn dot_pairs<'a>(
     out
 }
 
+/// Plaintexts transformed before they are multiplied: 512 KB of a limb stay in the L2 cache.
+const TRANSFORMED: usize = 2;
+
+/// As [`dot_pairs`], with left factors given by small signed coefficients, the same for all limbs: each is transformed
+/// limb by limb, multiplied and forgotten, so that memory is read for the right factors alone.
+///
+/// `right(i)` names limb `i` of both right factors.
+///
+/// # Panics
+/// If there are not as many left factors as right ones, or one has not `N` coefficients.
+pub fn dot_pairs_signed<'a>(
+    basis: &Basis,
+    left: &[Vec<i32>],
+    right: impl Fn(usize) -> [Vec<&'a [u64]>; 2] + Sync,
+) -> [Poly<Eval>; 2] {
+    let n = basis.n();
+    assert!(left.iter().all(|c| c.len() == n), "N coefficients");
+    let largest = left.iter().flatten().map(|c| c.unsigned_abs()).max();
+    let largest = u64::from(largest.unwrap_or(0));
+    let mut out = [(); 2].map(|()| Poly::zero(basis));
+    let [out0, out1] = &mut out;
+    let items = out0.limbs_mut().zip(out1.limbs_mut()).collect();
+    for_each_item(items, |i, (out0, out1)| {
+        let (q, right) = (basis.modulus(i), right(i));
+        assert_eq!([left.len(); 2], [right[0].len(), right[1].len()]);
+        let mut buffers = vec![0; TRANSFORMED.min(left.len()) * n];
+        for (group, left) in left.chunks(TRANSFORMED).enumerate() {
+            let first = group * TRANSFORMED;
+            let mut transformed: Vec<&[u64]> = Vec::with_capacity(TRANSFORMED);
+            for (coefficients, buffer) in left.iter().zip(buffers.chunks_exact_mut(n)) {
+                let words = buffer.iter_mut().zip(coefficients);
+                if largest < q.value() {
+                    let wrap = q.value() as i64;
+                    words.for_each(|(x, &c)| {
+                        let c = i64::from(c);
+                        *x = (c + (wrap & (c >> 63))) as u64;
+                    });
+                } else {
+                    words.for_each(|(x, &c)| *x = q.from_i64(c.into()));
+                }
+                kernels().ntt(&basis.tables()[i], buffer);
+                transformed.push(buffer);
+            }
+            let own = first..first + left.len();
+            let blocks = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));
+            for (start, (out0, out1)) in (0..).step_by(BLOCK).zip(blocks) {
+                let columns = start..start + out0.len();
+                let left: Vec<&[u64]> = transformed.iter().map(|r| &r[columns.clone()]).collect();
+                for (out, right) in [out0, out1].into_iter().zip(&right) {
+                    let right: Vec<&[u64]> = right[own.clone()]
+                        .iter()
+                        .map(|r| &r[columns.clone()])
+                        .collect();
+                    kernels().dot_add_assign(q, out, &left, &right);
+                }
+            }
+        }
+    });
+    out
+}
+
 /// Both inner products of one limb: each block of the left factors is read from memory once.
 fn dot_pair(q: &Modulus, out: [&mut [u64]; 2], left: &[&[u64]], right: &[Vec<&[u64]>; 2]) {
     let [out0, out1] = out;

@@ -32,7 +32,7 @@ pub use combine::{Pair, tensor_combinations};
 pub use convert::{BasisConverter, ToModulus};
 pub use divide::Divider;
 pub use error::{Error, Result};
-pub use gadget::{Gadget, dot_pairs};
+pub use gadget::{Gadget, dot_pairs, dot_pairs_signed};
 pub use kernels::{Modulus, NttTable, eval_automorphism_index};
 pub use par::{for_each_limb, in_pool, map as par_map, threads};
 pub use poly::{Coeff, Domain, Eval, Poly};

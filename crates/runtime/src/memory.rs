@@ -10,8 +10,8 @@ use program::{Op, Program, Type};
 const BASE: usize = 177_000_000;
 /// Bytes in memory for each byte of a program's text; from the same measurement.
 const PROGRAM_EXPANSION: usize = 9;
-/// Plaintexts of a packing that are lifted at once.
-const LIFTED: usize = 16;
+/// Plaintexts of a packing that are held at once, in words of 32 bits.
+const PLAINTEXTS: usize = 64;
 
 /// Largest resident memory of a process that makes the keys and runs the program, client and server together.
 ///
@@ -40,7 +40,9 @@ pub(crate) fn peak(
                 let value = value.expect("a verified table reads a ciphertext");
                 lut.live_limbs(params.bfv(), value)? * limb
             }
-            (Op::Pack { start_level, .. }, _) => (LIFTED + 4) * (start_level + 1) * limb,
+            (Op::Pack { start_level, .. }, _) => {
+                PLAINTEXTS * limb / 2 + 6 * (start_level + 1) * limb
+            }
             _ => 0,
         };
         let size = match step.ty {
