@@ -19,9 +19,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 EFFICIENCY: Final = 1.0
 """Predicted seconds on one thread, over threads times seconds measured.
 
-On 2 idle cores: MNIST, a batch of 32: 10.1 / (2 x 5.2); one image: 2.8 / (2 x 1.53); ResNet-20:
-168.7 / (2 x 73.7); LeNet-5: 58.5 / (2 x 22.1). The last two are wide tables, which
-the model overrates.
+On 2 idle cores: MNIST, a batch of 32: 8.1 / (2 x 4.7); one image: 2.8 / (2 x 1.58); ResNet-20:
+122.8 / (2 x 62.4); LeNet-5: 27.6 / (2 x 12.8).
 """
 
 UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
