@@ -135,9 +135,29 @@ def test_a_damaged_checkpoint_ends_the_command(
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
 
+class EnoughError(Exception):
+    """Ends a run."""
+
+
+def after_the_first_layer(halves: Halves) -> bytes:
+    """The first of several checkpoints."""
+    program, keys, query = loaded(halves)
+    saved: list[bytes] = []
+
+    def save(checkpoint: bytes) -> None:
+        saved.append(checkpoint)
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        program.run(keys, query, None, None, save)
+    return saved[0]
+
+
 def test_a_full_disk_ends_the_run_and_keeps_the_last_checkpoint(
-    halves: Halves, stopped: bytes, tmp_path: Path
+    halves: Halves, tmp_path: Path
 ) -> None:
+    stopped = after_the_first_layer(halves)
+
     def little_disk() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then writing fails as on a full disk
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))

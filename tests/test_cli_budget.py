@@ -35,7 +35,7 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 def test_a_budget_is_compared_with_what_is_predicted() -> None:
     report = {"batch": 1, "predicted_seconds": 146.0, "predicted_peak_memory_bytes": 10**9}
-    seconds = 146.0 / (threads() * EFFICIENCY)
+    seconds = 146.0 * palladion.machine_factor() / (threads() * EFFICIENCY)
     assert Budget().problem(report) is None
     assert Budget(seconds * 1.01, 10**9).problem(report) is None
     late = Budget(seconds / 2).problem(report)

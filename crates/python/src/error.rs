@@ -150,14 +150,15 @@ fn of_bfv(error: &bfv::Error) -> Fault {
 
 fn of_rlwe(error: &rlwe::Error) -> Fault {
     use rlwe::Error::{
-        Bytes, Components, DigitLimbs, Index, Insecure, KeyLevel, LevelMismatch, LevelTooLow,
-        LweDimension, MissingGaloisKey, Ring,
+        Bytes, Components, DigitBits, DigitLimbs, Index, Insecure, KeyLevel, LevelMismatch,
+        LevelTooLow, LweDimension, MissingGaloisKey, Ring,
     };
     match error {
         Ring(error) => of_ring(error),
         Insecure { .. } => Fault::Security,
         MissingGaloisKey { .. } => Fault::Key,
-        DigitLimbs { .. }
+        DigitBits { .. }
+        | DigitLimbs { .. }
         | LevelTooLow { .. }
         | LevelMismatch { .. }
         | Components { .. }
