@@ -6,8 +6,8 @@
 //! [`DimensionParams::new`] checks it.
 //!
 //! Small dimensions allow small moduli only: 26 bits at `n = 1024`. They leave no room for special moduli, so the
-//! gadget is that of powers: a residue modulo `q` is cut into digits of a few bits, `c = sum_j d_j B^j` with
-//! `-B/2 <= d_j < B/2`, and key `j` encrypts `B^j s`. Noise of the digits stands in the result, as a part of the
+//! gadget is that of powers: a residue modulo `q` is cut into digits of a few bits, `|c| = sum_j d_j B^j` with
+//! `-B/2 <= d_j < B/2`, times the sign of `c`, and key `j` encrypts `B^j s`. Noise of the digits stands in the result, as a part of the
 //! rounding noise that follows.
 //!
 //! Source: Gentry, Halevi, Peikert, Smart, "Field Switching in BGV-Style Homomorphic Encryption", 2013
@@ -137,7 +137,10 @@ impl DimensionParams {
                 } else {
                     c as i64
                 };
-                let digit = (((centred + offset) >> shift) & (2 * half - 1)) - half;
+                // Digits of the magnitude, with the residue's sign: those of the residue itself would have the mean
+                // -1/2, which would shift all samples of a ciphertext alike.
+                let digit = (((centred.abs() + offset) >> shift) & (2 * half - 1)) - half;
+                let digit = if centred < 0 { -digit } else { digit };
                 if digit < 0 {
                     (digit + q as i64) as u64
                 } else {
