@@ -24,7 +24,7 @@ fn median_ns(mut f: impl FnMut()) -> f64 {
 }
 
 fn prime(bits: u32) -> Modulus {
-    let step = 2 * N as u64;
+    let step = 4 * N as u64; // for degree 2N too
     let top = ((1u64 << bits) - 2) / step * step + 1;
     (0..)
         .map(|i| top - i * step)
@@ -40,13 +40,14 @@ fn words(len: usize, bound: u64) -> Vec<u64> {
 }
 
 fn transforms(k: &dyn Kernels) {
-    println!("  NTT, N = 2^15            forward     inverse   (us)");
-    for bits in [30, 36, 45, 48, 49, 50] {
-        let table = NttTable::new(prime(bits), N).expect("1 modulo 2N");
-        let mut a = words(N, table.modulus().value());
+    println!("  NTT                      forward     inverse   (us)");
+    let sizes = [30, 36, 45, 48, 49, 50, 51, 60].map(|bits| (15, bits));
+    for (log_n, bits) in sizes.into_iter().chain([(16, 49), (16, 60)]) {
+        let table = NttTable::new(prime(bits), 1 << log_n).expect("1 modulo 2N");
+        let mut a = words(1 << log_n, table.modulus().value());
         let forward = median_ns(|| k.ntt(&table, &mut a)) / 1e3;
         let inverse = median_ns(|| k.intt(&table, &mut a)) / 1e3;
-        println!("    {bits} bits              {forward:9.1} {inverse:11.1}");
+        println!("    N = 2^{log_n}, {bits} bits    {forward:9.1} {inverse:11.1}");
     }
     let tables: Vec<NttTable> = (0..15u64)
         .scan(prime(48).value(), |q, _| {
@@ -69,8 +70,8 @@ fn transforms(k: &dyn Kernels) {
 }
 
 fn element_wise(k: &dyn Kernels) {
-    println!("  word by word, 2^15 words      (us, 48 | 50 bits)");
-    let qs = [prime(48), prime(50)];
+    println!("  word by word, 2^15 words      (us, 48 | 50 | 60 bits)");
+    let qs = [48, 50, 60].map(prime);
     type Operation<'a> = &'a mut dyn FnMut(&Modulus, &mut [u64], &[u64], &[u64]);
     let line = |name: &str, f: Operation| {
         let times = qs.map(|q| {
@@ -78,7 +79,8 @@ fn element_wise(k: &dyn Kernels) {
             let (a, b) = (acc.clone(), acc.clone());
             median_ns(|| f(&q, &mut acc, &a, &b)) / 1e3
         });
-        println!("    {name:22} {:8.2} {:8.2}", times[0], times[1]);
+        let [a, b, c] = times;
+        println!("    {name:22} {a:8.2} {b:8.2} {c:8.2}");
     };
     line("add_assign", &mut |q, o, a, _| k.add_assign(q, o, a));
     line("sub_assign", &mut |q, o, a, _| k.sub_assign(q, o, a));
@@ -156,5 +158,14 @@ fn main() {
             (15, N),
             1 << 48,
         );
+        moduli[17] = prime(60);
+        matrix(
+            k,
+            "48 x 48 bits, a modulus of 60",
+            &moduli,
+            (15, N),
+            1 << 48,
+        );
+        matrix(k, "60 x 60 bits", &[prime(60); 18], (15, N), 1 << 60);
     }
 }

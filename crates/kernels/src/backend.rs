@@ -41,7 +41,7 @@ pub trait Kernels: Send + Sync {
     fn scalar_mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], c: u64);
     /// `a = (a - b) * c`: the step of mod down and of rescaling.
     fn sub_scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64], c: u64);
-    /// `out = a mod q`, for any words `a < 2^52`.
+    /// `out = a mod q`, for any words `a < 2^52`, and for all words if `q` is wide.
     fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]);
 
     /// `out[i] = sum over k of a[k][i] * b[k][i]`, one reduction per output, up to 256 terms.
@@ -54,9 +54,9 @@ pub trait Kernels: Send + Sync {
 
     /// `out[r][c] = sum over k of m[r * inner + k] * x[k][c] mod moduli[r]`, `inner = x.len()`.
     ///
-    /// Entries of `m` are below `2^50`, those of `x` below `2^x_bits`, at most 50, where
-    /// `(x, x_bits)` is passed as `x`: neither is necessarily below the modulus, and small ones are
-    /// faster. `inner` is at most 512.
+    /// Entries of `m` are below `2^50`, or below `2^60` in the rows of wide moduli; those of `x` below `2^x_bits`, at
+    /// most 60, where `(x, x_bits)` is passed as `x`: neither is necessarily below the modulus, and small ones are
+    /// faster, above all `x_bits` up to 50. `inner` is at most 512.
     /// Serves the inner products of table look-ups (one modulus, small `m`) and RNS basis
     /// conversion (a modulus per row).
     ///
@@ -96,7 +96,8 @@ pub trait Kernels: Send + Sync {
     }
 }
 
-/// Terms of the longest dot product: `256 * 2^50 * 2^50` leaves room in every accumulator.
+/// Terms of the longest dot product: with `2^50 * 2^50` each they leave room in every accumulator, and with
+/// `(2^60 - 1)^2` each, and another residue, they stay below 2^128.
 pub(crate) const MAX_DOT: usize = 256;
 /// Longest inner dimension of the matrix product.
 pub(crate) const MAX_INNER: usize = 512;
@@ -135,6 +136,31 @@ pub(crate) fn check_mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &[
             out.is_empty() || len == columns,
             "rows of one matrix have one length"
         );
+    }
+}
+
+/// A part of a matrix product: moduli, their rows of the matrix, their rows of the result.
+#[cfg(target_arch = "x86_64")]
+pub(crate) type Rows<'a, 'b, 'c> = (&'a [Modulus], &'a [u64], &'b mut [&'c mut [u64]]);
+
+/// Cuts a matrix product of `inner` terms with words of `x_bits` bits into runs of rows: `narrow` where moduli and
+/// words have at most 50 bits, else `wide`.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn by_width(
+    (moduli, mut m, mut out): Rows,
+    (inner, x_bits): (usize, u32),
+    mut narrow: impl FnMut(Rows),
+    mut wide: impl FnMut(Rows),
+) {
+    for run in moduli.chunk_by(|p, q| p.is_wide() == q.is_wide()) {
+        let (factors, rows);
+        (factors, m) = m.split_at(run.len() * inner);
+        (rows, out) = std::mem::take(&mut out).split_at_mut(run.len());
+        if run[0].is_wide() || x_bits > Modulus::FAST_BITS {
+            wide((run, factors, rows));
+        } else {
+            narrow((run, factors, rows));
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Kernels over one limb: `N` residues modulo one odd `q < 2^50`.
+//! Kernels over one limb: `N` residues modulo one odd `q < 2^60`.
 //!
 //! The bottom layer: it knows words, one modulus at a time, and nothing of rings or ciphertexts.
 //! Every operation of the layers above ends here, so this is the one crate with `unsafe` code and
@@ -11,13 +11,14 @@
 //! - [`AlignedWords`]: the memory they like best.
 //! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
 //!
-//! Moduli stay below 2^50 because the multiplier of AVX-512 IFMA takes 52-bit words: two bits are
-//! left for values that are not fully reduced, and at 48 bits four.
+//! Narrow moduli stay below 2^50 because the multiplier of AVX-512 IFMA takes 52-bit words: two bits are
+//! left for values that are not fully reduced, and at 48 bits four. Wide ones, of 51 to 60 bits, take
+//! 64-bit arithmetic, by other code: a backend asks once per call.
 //!
 //! ```
 //! use kernels::{Modulus, NttTable, kernels};
 //!
-//! let q = Modulus::new(65537).expect("odd and below 2^50");
+//! let q = Modulus::new(65537).expect("odd and below 2^60");
 //! let table = NttTable::new(q, 1024).expect("65537 is a prime, 1 modulo 2048");
 //! let mut x = vec![0; 1024];
 //! x[1] = 1; // the polynomial X
@@ -42,6 +43,7 @@ pub mod naive;
 mod ntt;
 mod prime;
 mod scalar;
+mod wide;
 
 pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;

@@ -14,10 +14,11 @@ use crate::prime::is_prime;
 /// its children are `2k` and `2k + 1`. Node 1 is the root, with `t = N/2`. A block of the array
 /// under node `k` therefore needs the roots `k`, then `2k` and `2k+1`, then `4k..4k+4`, and so on.
 ///
-/// Roots are kept in Montgomery form with radix 2^52, one word per root and direction; the second
+/// Roots of narrow moduli are kept in Montgomery form with radix 2^52, one word per root and direction; the second
 /// constant of the product, `root * q^-1 mod 2^52`, costs one multiplication to make. With
 /// `q < 2^48` roots are the odd one of `w` and `w + q`: no product of an odd `w` with a
 /// word in `1..2^52` is 0 modulo 2^52, which saves the AVX-512 butterfly an instruction.
+/// Those of wide moduli are kept as they are, with the constants of Shoup beside them.
 ///
 /// # Source
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014,
@@ -28,15 +29,25 @@ pub struct NttTable {
     q: Modulus,
     n: usize,
     root: u64,
-    /// Montgomery form of `psi^bitrev(k)` at `k`, below `2q` and odd if `q < 2^48`, else below `q`.
+    /// `psi^bitrev(k)` at `k`, below `q` if the modulus is wide; else its Montgomery form, below `2q` and odd if
+    /// `q < 2^48`, else below `q`.
     forward: Box<[u64]>,
-    /// Montgomery form of `psi^-bitrev(k)` at `k`, in the same range.
+    /// `psi^-bitrev(k)` at `k`, in the same form.
     inverse: Box<[u64]>,
-    /// Montgomery forms of `1/N` and of `psi^-bitrev(1) / N`, factors of the last inverse stage.
+    /// `1/N` and `psi^-bitrev(1) / N`, factors of the last inverse stage, in the same form.
     last: [u64; 2],
+    shoup: Shoup,
     /// Made on the first use by AVX2, the one backend that wants it.
     #[cfg(target_arch = "x86_64")]
     floats: OnceLock<FloatRoots>,
+}
+
+/// The constants `floor(w 2^64 / q)` of all factors `w` of a wide modulus; of a narrow one, none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shoup {
+    pub(crate) forward: Box<[u64]>,
+    pub(crate) inverse: Box<[u64]>,
+    pub(crate) last: [u64; 2],
 }
 
 /// The roots as `f64`, nearest to zero: in `(-q/2, q/2]`.
@@ -62,12 +73,21 @@ impl NttTable {
         let root = least_primitive_root(&q, n)?;
         let inverse_root = q.inv(root)?;
         let n_inverse = q.inv(n as u64)?;
-        let mut forward = powers_in_tree_order(&q, root, n);
-        let mut inverse = powers_in_tree_order(&q, inverse_root, n);
-        let last = [
-            q.montgomery(n_inverse),
-            q.mul(inverse[1], n_inverse), // one factor is in Montgomery form, so the product is
-        ];
+        let one = if q.is_wide() { 1 } else { q.montgomery(1) };
+        let mut forward = powers_in_tree_order(&q, root, one, n);
+        let mut inverse = powers_in_tree_order(&q, inverse_root, one, n);
+        // Each product has one factor in the form of the table, so it has that form.
+        let last = [q.mul(one, n_inverse), q.mul(inverse[1], n_inverse)];
+        let shoup = if q.is_wide() {
+            let constants = |roots: &[u64]| roots.iter().map(|&w| q.shoup(w)).collect();
+            Shoup {
+                forward: constants(&forward),
+                inverse: constants(&inverse),
+                last: last.map(|w| q.shoup(w)),
+            }
+        } else {
+            Shoup::default()
+        };
         if q.bits() <= Self::ODD_ROOT_BITS {
             let all = forward.iter_mut().chain(&mut inverse);
             let even = all.filter(|w| w.is_multiple_of(2));
@@ -80,6 +100,7 @@ impl NttTable {
             forward,
             inverse,
             last,
+            shoup,
             #[cfg(target_arch = "x86_64")]
             floats: OnceLock::new(),
         })
@@ -106,6 +127,10 @@ impl NttTable {
 
     pub(crate) fn inverse(&self) -> &[u64] {
         &self.inverse
+    }
+
+    pub(crate) fn shoup(&self) -> &Shoup {
+        &self.shoup
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -137,11 +162,11 @@ fn least_primitive_root(q: &Modulus, n: usize) -> Option<u64> {
         .min()
 }
 
-/// `root^bitrev(k)` at `k`, in Montgomery form.
-fn powers_in_tree_order(q: &Modulus, root: u64, n: usize) -> Box<[u64]> {
+/// `one * root^bitrev(k)` at `k`.
+fn powers_in_tree_order(q: &Modulus, root: u64, one: u64, n: usize) -> Box<[u64]> {
     let mut table = vec![0; n].into_boxed_slice();
     let shift = usize::BITS - n.trailing_zeros();
-    let mut power = q.montgomery(1);
+    let mut power = one;
     for i in 0..n {
         table[i.reverse_bits() >> shift] = power;
         power = q.mul(power, root);

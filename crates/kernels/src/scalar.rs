@@ -1,11 +1,27 @@
 //! The portable reference. Plain enough to be read as the definition.
 
-use crate::backend::{check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::backend::{MAX_DOT, check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::wide;
 use crate::{Kernels, Modulus, NttTable};
 
 /// Portable backend, and the specification of every other one.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar;
+
+/// Runs `$work` with `$times` multiplying a residue by `$c`: by Montgomery, or by Shoup where 52 bits do not do.
+macro_rules! with_factor {
+    ($q:ident, $c:ident, |$times:ident| $work:expr) => {
+        if $q.is_wide() {
+            let constant = $q.shoup($c);
+            let $times = |x: u64| wide::mul($q, x, $c, constant);
+            $work
+        } else {
+            let factor = $q.montgomery($c);
+            let $times = |x: u64| $q.mul_montgomery(x, factor);
+            $work
+        }
+    };
+}
 
 impl Kernels for Scalar {
     fn name(&self) -> &'static str {
@@ -14,6 +30,9 @@ impl Kernels for Scalar {
 
     fn ntt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
+        if table.modulus().is_wide() {
+            return wide::ntt(table, a);
+        }
         let (q, roots) = (table.modulus(), table.forward());
         let mut nodes = 1;
         while nodes < a.len() {
@@ -31,6 +50,9 @@ impl Kernels for Scalar {
 
     fn intt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
+        if table.modulus().is_wide() {
+            return wide::intt(table, a);
+        }
         let (q, roots) = (table.modulus(), table.inverse());
         let mut nodes = a.len() / 2;
         while nodes > 1 {
@@ -95,26 +117,23 @@ impl Kernels for Scalar {
     }
 
     fn scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], c: u64) {
-        let factor = q.montgomery(c);
-        for x in a {
-            *x = q.mul_montgomery(*x, factor);
-        }
+        with_factor!(q, c, |times| for x in a {
+            *x = times(*x);
+        });
     }
 
     fn scalar_mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], c: u64) {
         check_lengths(acc, [a.len()]);
-        let factor = q.montgomery(c);
-        for (o, &x) in acc.iter_mut().zip(a) {
-            *o = q.add(*o, q.mul_montgomery(x, factor));
-        }
+        with_factor!(q, c, |times| for (o, &x) in acc.iter_mut().zip(a) {
+            *o = q.add(*o, times(x));
+        });
     }
 
     fn sub_scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
         check_lengths(a, [b.len()]);
-        let factor = q.montgomery(c);
-        for (x, &y) in a.iter_mut().zip(b) {
-            *x = q.mul_montgomery(q.sub(*x, y), factor);
-        }
+        with_factor!(q, c, |times| for (x, &y) in a.iter_mut().zip(b) {
+            *x = times(q.sub(*x, y));
+        });
     }
 
     fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]) {
@@ -151,11 +170,15 @@ impl Kernels for Scalar {
         for (r, (row, q)) in out.iter_mut().zip(moduli).enumerate() {
             let factors = &m[r * x.len()..(r + 1) * x.len()];
             for (c, o) in row.iter_mut().enumerate() {
-                let terms = factors
-                    .iter()
-                    .zip(x)
-                    .map(|(&f, column)| u128::from(f) * u128::from(column[c]));
-                *o = q.reduce_u128(terms.sum());
+                // 256 products of words below 2^60, and a residue, stay below 2^128.
+                let parts = factors.chunks(MAX_DOT).zip(x.chunks(MAX_DOT));
+                *o = parts.fold(0, |sum, (factors, x)| {
+                    let terms = factors
+                        .iter()
+                        .zip(x)
+                        .map(|(&f, column)| u128::from(f) * u128::from(column[c]));
+                    q.reduce_u128(u128::from(sum) + terms.sum::<u128>())
+                });
             }
         }
     }

@@ -10,8 +10,9 @@ use proptest::prelude::*;
 const LEN: [usize; 16] = [0, 1, 3, 4, 5, 7, 8, 9, 23, 24, 25, 31, 33, 95, 97, 4096];
 
 fn moduli() -> Vec<Modulus> {
-    let primes = [20, 30, 36, 48, 49, 50].map(|bits| ntt_prime(bits, 1 << 12));
-    let others = [3, 97, 65537, (1 << 50) - 1].map(|q| Modulus::new(q).expect("odd"));
+    let primes = [20, 30, 36, 48, 49, 50, 51, 55, 60].map(|bits| ntt_prime(bits, 1 << 12));
+    let others = [3, 97, 65537, (1 << 50) - 1, (1 << 50) + 1, (1 << 60) - 1]
+        .map(|q| Modulus::new(q).expect("odd"));
     primes.into_iter().chain(others).collect()
 }
 
@@ -94,15 +95,22 @@ fn products_with_scalars() {
 }
 
 #[test]
-fn reductions_of_words_below_2_to_52() {
+fn reductions_of_words_below_2_to_52_and_of_all_words_modulo_wide_moduli() {
     compare("reduce_into", |k, q, out, a, _| {
-        let mut wide = words(a.len() as u64, a.len(), 1 << 52);
-        let q = q.value();
-        let edges = [(1 << 52) - 1, (1 << 52) - ((1 << 52) % q), q, 2 * q, q - 1];
+        let largest = if q.is_wide() { u64::MAX } else { (1 << 52) - 1 };
+        let mut wide = words(a.len() as u64, a.len(), largest);
+        let value = q.value();
+        let edges = [
+            largest,
+            largest - largest % value,
+            value,
+            2 * value,
+            value - 1,
+        ];
         for (x, edge) in wide.iter_mut().zip(edges) {
-            *x = edge.min((1 << 52) - 1);
+            *x = edge.min(largest);
         }
-        k.reduce_into(&Modulus::new(q).unwrap(), out, &wide);
+        k.reduce_into(q, out, &wide);
     });
 }
 
@@ -134,14 +142,22 @@ fn dot_products_up_to_256_terms() {
     }
 }
 
-/// Shape of one matrix product: `entries` bounds the matrix, `words` bounds `x`.
+/// Shape of one matrix product: `entries` bounds the matrix, but for narrow moduli at 2^50, and `bound` bounds `x`.
 fn mat_mul_case(moduli: &[Modulus], inner: usize, columns: usize, entries: u64, bound: u64) {
-    let mut m = words(7, moduli.len() * inner, entries);
+    let below = |q: &Modulus| {
+        if q.is_wide() {
+            entries
+        } else {
+            entries.min(1 << 50)
+        }
+    };
+    let rows = (7..).zip(moduli);
+    let mut m: Vec<u64> = rows.flat_map(|(r, q)| words(r, inner, below(q))).collect();
     let mut x: Vec<Vec<u64>> = (0..inner)
         .map(|k| words(k as u64, columns, bound))
         .collect();
     if !moduli.is_empty() && inner > 0 && columns > 0 {
-        m[..inner].fill(entries - 1);
+        m[..inner].fill(below(&moduli[0]) - 1);
         x.iter_mut().for_each(|row| row[columns - 1] = bound - 1);
     }
     let x: Vec<&[u64]> = x.iter().map(|row| &row[..]).collect();
@@ -169,13 +185,14 @@ fn matrix_products_with_one_modulus() {
         let bound = 1u64 << q.bits();
         for (rows, inner, columns) in [(1, 1, 1), (4, 3, 24), (9, 17, 25), (13, 64, 101), (8, 0, 9)]
         {
-            for entries in [65537, q.value(), 1 << 50] {
+            for entries in [65537, q.value(), 1 << 60] {
                 mat_mul_case(&vec![q; rows], inner, columns, entries, bound);
             }
         }
     }
     let q = ntt_prime(50, 1 << 12);
     mat_mul_case(&[q; 5], 512, 33, 1 << 50, 1 << 50);
+    mat_mul_case(&[ntt_prime(60, 1 << 12); 5], 512, 33, 1 << 60, 1 << 60);
     mat_mul_case(&[ntt_prime(36, 1 << 12); 16], 512, 96, 1 << 16, 1 << 36);
     mat_mul_case(&[], 4, 5, 2, 2);
 }
@@ -186,7 +203,8 @@ fn matrix_products_with_a_modulus_per_row() {
     let large: Vec<Modulus> = all.iter().copied().filter(|q| q.bits() > 16).collect();
     for moduli in [all, large] {
         for (inner, columns) in [(1, 8), (5, 40), (20, 97), (512, 30)] {
-            mat_mul_case(&moduli, inner, columns, 1 << 50, 1 << 50);
+            mat_mul_case(&moduli, inner, columns, 1 << 60, 1 << 50);
+            mat_mul_case(&moduli, inner, columns, 1 << 60, 1 << 60);
             mat_mul_case(&moduli, inner, columns, 2, 1 << 50); // no product above 2^52
         }
     }
@@ -200,13 +218,13 @@ fn lengths_that_differ_are_refused() {
 }
 
 proptest! {
-    // Any odd modulus of 2 to 50 bits and any words: the bounds of the quotients must hold for
+    // Any odd modulus of 2 to 60 bits and any words: the bounds of the quotients must hold for
     // composite moduli next to powers of two as well.
     #[test]
     fn backends_agree_with_integers(
-        raw in 0u64..1 << 49, shift in 0u32..47, seed: u64, near_power: bool,
+        raw in 0u64..1 << 59, shift in 0u32..57, seed: u64, near_power: bool,
     ) {
-        let raw = if near_power { (1 << 49) - 1 - (raw >> 45) } else { raw };
+        let raw = if near_power { (1 << 59) - 1 - (raw >> 55) } else { raw };
         let q = Modulus::new((2 * (raw >> shift) + 1).max(3)).unwrap();
         let wide = u128::from(q.value());
         let (a, b) = operands(&q, 21, seed);
@@ -217,11 +235,31 @@ proptest! {
             backend.mul_add_assign(&q, &mut sum, &a, &b);
             let mut dot = b.clone();
             backend.dot_add_assign(&q, &mut dot, &[&a, &b, &a], &[&b, &b, &a]);
+            let c = b[6];
+            let [mut scaled, mut scaled_sum, mut difference] = [a.clone(), b.clone(), a.clone()];
+            backend.scalar_mul_assign(&q, &mut scaled, c);
+            backend.scalar_mul_add_assign(&q, &mut scaled_sum, &a, c);
+            backend.sub_scalar_mul_assign(&q, &mut difference, &b, c);
+            // Rows of this modulus, of the largest narrow one and of a wide one, words and entries of 60 bits.
+            let moduli = [q.value(), (1 << 50) - 1, (1 << 60) - 1].map(|q| Modulus::new(q).unwrap());
+            let entry = |q: &Modulus| if q.is_wide() { (1 << 60) - 1 } else { (1 << 50) - 1 };
+            let m = moduli.each_ref().map(|q| [entry(q), c.min(entry(q))]).concat();
+            let mut rows = [[0; 21]; 3];
+            let [r0, r1, r2] = &mut rows;
+            backend.mat_mul_into(&moduli, &m, (&[&a, &b], 60), &mut [r0, r1, r2]);
+            let c = u128::from(c);
             for i in 0..21 {
                 let (x, y) = (u128::from(a[i]), u128::from(b[i]));
                 prop_assert_eq!(u128::from(product[i]), x * y % wide);
                 prop_assert_eq!(u128::from(sum[i]), (x + x * y) % wide);
                 prop_assert_eq!(u128::from(dot[i]), (y + x * y + y * y + x * x) % wide);
+                prop_assert_eq!(u128::from(scaled[i]), x * c % wide);
+                prop_assert_eq!(u128::from(scaled_sum[i]), (y + x * c) % wide);
+                prop_assert_eq!(u128::from(difference[i]), (x + wide - y) * c % wide);
+                for (r, q) in moduli.iter().enumerate() {
+                    let want = u128::from(m[2 * r]) * x + u128::from(m[2 * r + 1]) * y;
+                    prop_assert_eq!(u128::from(rows[r][i]), want % u128::from(q.value()));
+                }
             }
         }
     }

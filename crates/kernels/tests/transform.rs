@@ -5,8 +5,8 @@ mod common;
 use common::{ntt_prime, words};
 use kernels::{Kernels, NttTable, Scalar, available, eval_automorphism_index, naive};
 
-/// Sizes on both sides of every change of algorithm: 45 | 46, 48 | 49 | 50 bits.
-const BITS: [u32; 9] = [20, 30, 36, 44, 45, 46, 48, 49, 50];
+/// Sizes on both sides of every change of algorithm: 45 | 46, 48 | 49 | 50 | 51 bits.
+const BITS: [u32; 12] = [20, 30, 36, 44, 45, 46, 48, 49, 50, 51, 55, 60];
 
 #[test]
 fn the_transform_is_its_definition_and_turns_products_into_products() {
@@ -18,6 +18,10 @@ fn the_transform_is_its_definition_and_turns_products_into_products() {
             (36, 128),
             (49, 256),
             (50, 512),
+            (51, 64),
+            (55, 16),
+            (60, 128),
+            (60, 256),
         ] {
             let q = ntt_prime(bits, n);
             let table = NttTable::new(q, n).unwrap();

@@ -25,8 +25,7 @@ pub struct BasisConverter {
     matrix: Vec<u64>,
     /// The same without the last column.
     approximate: Vec<u64>,
-    /// `1 / q_i`.
-    inverse: Vec<f64>,
+    inverse: Vec<Reciprocal>,
     moduli: Vec<Modulus>,
     /// Bits of the largest modulus converted from.
     from_bits: u32,
@@ -71,9 +70,9 @@ impl BasisConverter {
             hat_inverse,
             matrix,
             approximate,
-            inverse: from.moduli().map(|q| 1.0 / q.value() as f64).collect(),
+            inverse: reciprocals(from),
             moduli,
-            from_bits: from.moduli().map(Modulus::bits).max().unwrap_or(0),
+            from_bits: bits(from),
         }
     }
 
@@ -94,8 +93,9 @@ impl BasisConverter {
 
     /// The centred representative of `x` modulo `Q`, in `[-Q/2, Q/2]`.
     ///
-    /// Exact for coefficients that lie further from `Q/2` than `l 2^-51 Q`: the quotient is
-    /// taken in double precision. Nearer than that, the result may be off by `Q`.
+    /// Exact for coefficients that lie further from `Q/2` than `l 2^-51 Q`, or than `l 2^-50 Q` if a modulus converted
+    /// from has more than 52 bits: the quotient is taken in double precision. Nearer than that, the result may be off
+    /// by `Q`.
     ///
     /// # Panics
     /// If `x` is not over the basis converted from.
@@ -198,18 +198,48 @@ pub(crate) fn with_scratch(len: usize, work: impl FnOnce(&mut [u64])) {
     pool::give(words);
 }
 
-/// `v[k] = round(sum_i y_i[k] / q_i)`, with `inverse` the doubles `1 / q_i`.
+/// Bits of the largest modulus.
+pub(crate) fn bits(basis: &Basis) -> u32 {
+    basis.moduli().map(Modulus::bits).max().unwrap_or(0)
+}
+
+/// `1 / q`, for words whose upper 52 bits are taken as a double.
+pub(crate) struct Reciprocal {
+    /// Bits that are cut off: none up to 52 bits.
+    shift: u32,
+    /// `2^shift / q`.
+    inverse: f64,
+}
+
+/// The reciprocals of all moduli.
+pub(crate) fn reciprocals(basis: &Basis) -> Vec<Reciprocal> {
+    let reciprocal = |q: &Modulus| {
+        let shift = q.bits().saturating_sub(52);
+        let inverse = (1u64 << shift) as f64 / q.value() as f64;
+        Reciprocal { shift, inverse }
+    };
+    basis.moduli().map(reciprocal).collect()
+}
+
+const TWO52: f64 = 4_503_599_627_370_496.0;
+
+/// `v[k] = round(sum_i y_i[k] / q_i)`, with the reciprocals of the moduli.
 ///
-/// Words below 2^52 become doubles by their bits, `2^52 + y`, which every vector unit can do.
-pub(crate) fn quotients(y: &[&mut [u64]], inverse: &[f64], v: &mut [u64]) {
-    const TWO52: f64 = 4_503_599_627_370_496.0;
+/// Words below 2^52 become doubles by their bits, `2^52 + y`, which every vector unit can do. Longer ones are cut to
+/// 52 bits, and half a unit is added for what is cut off: that is off by at most `2^-52 q`.
+pub(crate) fn quotients(y: &[&mut [u64]], reciprocals: &[Reciprocal], v: &mut [u64]) {
     const BITS: u64 = 0x4330_0000_0000_0000; // the bits of 2^52
     const STEP: usize = 64; // sums stay in the L1 cache, and in registers where there are enough
     for (start, v) in (0..).step_by(STEP).zip(v.chunks_mut(STEP)) {
         let mut sums = [0.0f64; STEP];
-        for (row, &inv) in y.iter().zip(inverse) {
-            for (sum, &word) in sums.iter_mut().zip(&row[start..start + v.len()]) {
-                *sum += (f64::from_bits(word | BITS) - TWO52) * inv;
+        for (row, &Reciprocal { shift, inverse }) in y.iter().zip(reciprocals) {
+            let words = sums.iter_mut().zip(&row[start..start + v.len()]);
+            if shift == 0 {
+                words.for_each(|(sum, &y)| *sum += (f64::from_bits(y | BITS) - TWO52) * inverse);
+            } else {
+                let base = TWO52 - 0.5;
+                let cut = |y: u64| f64::from_bits(y >> shift | BITS) - base;
+                words.for_each(|(sum, &y)| *sum += cut(y) * inverse);
             }
         }
         for (out, sum) in v.iter_mut().zip(sums) {

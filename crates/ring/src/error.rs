@@ -24,7 +24,7 @@ pub enum Error {
     EmptyBasis,
     /// A modulus does not split `X^N + 1`, or is too large for the kernels.
     #[error(
-        "modulus {index} of the basis, {q}, is no prime below 2^50 with q = 1 mod 2N (N = {n})"
+        "modulus {index} of the basis, {q}, is no prime below 2^60 with q = 1 mod 2N (N = {n})"
     )]
     NotNttFriendly {
         /// Place in the basis.

@@ -31,15 +31,17 @@ struct Digit {
 }
 
 impl Gadget {
-    /// Digits of `width` limbs of `q`, raised to `q` and `special`.
+    /// The given digits of `q`, raised to `q` and `special`.
     ///
     /// # Panics
-    /// If `width` is zero, or the bases have a modulus in common.
-    pub fn new(q: &Basis, special: &Basis, width: usize) -> Self {
-        let mut groups: Vec<Range<usize>> = (0..q.len())
-            .step_by(width)
-            .map(|start| start..(start + width).min(q.len()))
-            .collect();
+    /// If the digits do not follow each other over all limbs of `q`, or the bases have a modulus in common.
+    pub fn new(q: &Basis, special: &Basis, digits: impl Iterator<Item = Range<usize>>) -> Self {
+        let mut groups: Vec<Range<usize>> = digits.collect();
+        let end = groups.iter().fold(0, |end, digit| {
+            assert!(digit.start == end && !digit.is_empty(), "digits in a row");
+            digit.end
+        });
+        assert_eq!(end, q.len(), "digits of all limbs");
         let digits = groups
             .iter()
             .map(|limbs| {
@@ -97,7 +99,7 @@ impl Gadget {
         let own = own.or(computed.as_ref()).expect("one of the two");
         let mut scaled = d;
         scaled.for_each_limb(|i, limb| {
-            let digit = self.digit_of(i);
+            let digit = &self.digits[self.digit_of(i)];
             digit.mod_up.scale_limb(i - digit.limbs.start, limb);
         });
         let mut out = [(); 2].map(|()| Poly::stale(&self.extended));
@@ -119,8 +121,8 @@ impl Gadget {
         self.groups.last().expect("there is a special group").len()
     }
 
-    fn digit_of(&self, limb: usize) -> &Digit {
-        &self.digits[limb / self.digits[0].limbs.len()]
+    fn digit_of(&self, limb: usize) -> usize {
+        self.digits.partition_point(|digit| digit.limbs.end <= limb)
     }
 
     /// The limbs `group` of the product, from the digits scaled for the conversion.
@@ -166,7 +168,7 @@ impl Gadget {
             }
             let mut left: Vec<(usize, &[u64])> = digits.iter().map(|(j, l)| (*j, &**l)).collect();
             if i < own.limbs() {
-                left.push((i / self.digits[0].limbs.len(), own.limb(i)));
+                left.push((self.digit_of(i), own.limb(i)));
             }
             let keys = [0, 1].map(|part| left.iter().map(|&(j, _)| key(j, part, i)).collect());
             let left: Vec<&[u64]> = left.iter().map(|(_, l)| *l).collect();
@@ -214,35 +216,58 @@ pub fn dot_pairs_signed<'a>(
     assert!(left.iter().all(|c| c.len() == n), "N coefficients");
     let largest = left.iter().flatten().map(|c| c.unsigned_abs()).max();
     let largest = u64::from(largest.unwrap_or(0));
+    let fill = |k: usize, i: usize, buffer: &mut [u64]| {
+        let q = basis.modulus(i);
+        let words = buffer.iter_mut().zip(&left[k]);
+        if largest < q.value() {
+            let wrap = q.value() as i64;
+            words.for_each(|(x, &c)| {
+                let c = i64::from(c);
+                *x = (c + (wrap & (c >> 63))) as u64;
+            });
+        } else {
+            words.for_each(|(x, &c)| *x = q.from_i64(c.into()));
+        }
+        kernels().ntt(&basis.tables()[i], buffer);
+    };
+    dot_pairs_filled(basis, left.len(), fill, right)
+}
+
+/// As [`dot_pairs`], with `count` left factors written when they are needed: `fill(k, i, words)` writes limb `i` of
+/// factor `k`. They stay in the cache between the two products.
+///
+/// `right(i)` names limb `i` of both right factors.
+///
+/// # Panics
+/// If there are not as many left factors as right ones.
+pub fn dot_pairs_filled<'a>(
+    basis: &Basis,
+    count: usize,
+    fill: impl Fn(usize, usize, &mut [u64]) + Sync,
+    right: impl Fn(usize) -> [Vec<&'a [u64]>; 2] + Sync,
+) -> [Poly<Eval>; 2] {
+    let n = basis.n();
     let mut out = [(); 2].map(|()| Poly::zero(basis));
     let [out0, out1] = &mut out;
     let items = out0.limbs_mut().zip(out1.limbs_mut()).collect();
     for_each_item(items, |i, (out0, out1)| {
         let (q, right) = (basis.modulus(i), right(i));
-        assert_eq!([left.len(); 2], [right[0].len(), right[1].len()]);
-        let mut buffers = vec![0; TRANSFORMED.min(left.len()) * n];
-        for (group, left) in left.chunks(TRANSFORMED).enumerate() {
-            let first = group * TRANSFORMED;
-            let mut transformed: Vec<&[u64]> = Vec::with_capacity(TRANSFORMED);
-            for (coefficients, buffer) in left.iter().zip(buffers.chunks_exact_mut(n)) {
-                let words = buffer.iter_mut().zip(coefficients);
-                if largest < q.value() {
-                    let wrap = q.value() as i64;
-                    words.for_each(|(x, &c)| {
-                        let c = i64::from(c);
-                        *x = (c + (wrap & (c >> 63))) as u64;
-                    });
-                } else {
-                    words.for_each(|(x, &c)| *x = q.from_i64(c.into()));
-                }
-                kernels().ntt(&basis.tables()[i], buffer);
-                transformed.push(buffer);
-            }
-            let own = first..first + left.len();
+        assert_eq!([count; 2], [right[0].len(), right[1].len()]);
+        let mut buffers = vec![0; TRANSFORMED.min(count) * n];
+        for first in (0..count).step_by(TRANSFORMED) {
+            let own = first..(first + TRANSFORMED).min(count);
+            let filled: Vec<&[u64]> = own
+                .clone()
+                .zip(buffers.chunks_exact_mut(n))
+                .map(|(k, buffer)| {
+                    fill(k, i, buffer);
+                    &*buffer
+                })
+                .collect();
             let blocks = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));
             for (start, (out0, out1)) in (0..).step_by(BLOCK).zip(blocks) {
                 let columns = start..start + out0.len();
-                let left: Vec<&[u64]> = transformed.iter().map(|r| &r[columns.clone()]).collect();
+                let left: Vec<&[u64]> = filled.iter().map(|r| &r[columns.clone()]).collect();
                 for (out, right) in [out0, out1].into_iter().zip(&right) {
                     let right: Vec<&[u64]> = right[own.clone()]
                         .iter()

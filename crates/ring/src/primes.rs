@@ -1,13 +1,15 @@
-//! NTT-friendly primes, always on the fast side of the kernels' 50-bit limit.
+//! NTT-friendly primes of a size that is never exceeded: 50 bits asked for stay on the fast side of the kernels.
 
 use crate::error::{Error, Result};
 use kernels::{Modulus, is_prime};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The `count` largest primes of exactly `bits` bits with `q = 1 mod 2N`, in falling order.
 ///
 /// # Errors
-/// [`Error::TooFewPrimes`] if there are not that many, or if `bits` exceeds
-/// [`Modulus::MAX_BITS`]: a prime just above that limit would leave the fast path of the kernels.
+/// [`Error::TooFewPrimes`] if there are not that many, or if `bits` exceeds [`Modulus::MAX_BITS`]. Primes of up to
+/// [`Modulus::FAST_BITS`] bits are those that the kernels are fast with.
 pub fn ntt_primes(bits: u32, n: usize, count: usize) -> Result<Vec<u64>> {
     ntt_primes_avoiding(bits, n, count, &[])
 }
@@ -45,9 +47,36 @@ pub fn ntt_primes_avoiding(bits: u32, n: usize, count: usize, avoid: &[u64]) -> 
     Ok(found)
 }
 
+/// Distinct primes of the given sizes, in their order: the largest of each size, as [`ntt_primes`] has them.
+///
+/// # Errors
+/// As [`ntt_primes`].
+pub fn ntt_primes_of_sizes(sizes: &[u32], n: usize) -> Result<Vec<u64>> {
+    let mut primes = BTreeMap::new();
+    for &bits in sizes {
+        let count = sizes.iter().filter(|&&other| other == bits).count();
+        if let Entry::Vacant(place) = primes.entry(bits) {
+            place.insert(ntt_primes(bits, n, count)?.into_iter());
+        }
+    }
+    let next = |bits| primes.get_mut(bits).and_then(Iterator::next);
+    Ok(sizes.iter().filter_map(next).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_keep_their_order() {
+        let (sizes, n) = ([49, 30, 30, 49, 28], 1 << 12);
+        let primes = ntt_primes_of_sizes(&sizes, n).unwrap();
+        let found: Vec<u32> = primes.iter().map(|q| 64 - q.leading_zeros()).collect();
+        assert_eq!(found, sizes);
+        assert!(primes[0] > primes[3] && primes[1] > primes[2]);
+        assert!(ntt_primes_of_sizes(&[30, 8], n).is_err());
+        assert_eq!(ntt_primes_of_sizes(&[], n), Ok(vec![]));
+    }
 
     #[test]
     fn primes_have_the_asked_size_and_split_the_ring() {
@@ -56,6 +85,8 @@ mod tests {
             (49, 1 << 15, 16),
             (50, 1 << 16, 8),
             (26, 1 << 15, 2),
+            (55, 1 << 17, 4),
+            (60, 1 << 16, 30),
         ] {
             let primes = ntt_primes(bits, n, count).unwrap();
             assert_eq!(primes.len(), count);
@@ -68,13 +99,15 @@ mod tests {
     }
 
     #[test]
-    fn the_generator_never_leaves_the_fast_path() {
-        // Generators elsewhere answer "50 bits" with a prime just above 2^50.
-        assert!(ntt_primes(50, 1 << 15, 4).unwrap()[0] < 1 << 50);
+    fn a_size_is_never_exceeded() {
+        // Generators elsewhere answer "50 bits" with a prime just above 2^50, which would leave the fast path.
+        for bits in [Modulus::FAST_BITS, Modulus::MAX_BITS] {
+            assert!(ntt_primes(bits, 1 << 15, 4).unwrap()[0] < 1 << bits);
+        }
         assert_eq!(
-            ntt_primes(51, 1 << 15, 1),
+            ntt_primes(61, 1 << 15, 1),
             Err(Error::TooFewPrimes {
-                bits: 51,
+                bits: 61,
                 n: 1 << 15,
                 found: 0,
                 wanted: 1

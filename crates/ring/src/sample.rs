@@ -175,8 +175,8 @@ mod tests {
     fn a_seed_names_one_polynomial_and_prefixes_agree() {
         let n = 1 << 10;
         let primes = ntt_primes(30, n, 2).unwrap();
-        let basis =
-            Basis::new(n, &[primes[0], ntt_primes(49, n, 1).unwrap()[0], primes[1]]).unwrap();
+        let [narrow, wide] = [49, 60].map(|bits| ntt_primes(bits, n, 1).unwrap()[0]);
+        let basis = Basis::new(n, &[primes[0], narrow, primes[1], wide]).unwrap();
         let seed = Seed([7; 32]);
         let whole: Poly<Eval> = uniform_from_seed(&basis, &seed, 5);
         let again: Poly<Eval> = uniform_from_seed(&basis.prefix(2), &seed, 5);

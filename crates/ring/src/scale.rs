@@ -16,7 +16,9 @@
 //! floating point only finds the small integers `v` and the result is exact).
 
 use crate::basis::Basis;
-use crate::convert::{BasisConverter, blocks, quotients, with_scratch};
+use crate::convert::{
+    BasisConverter, Reciprocal, bits, blocks, quotients, reciprocals, with_scratch,
+};
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Poly};
 use kernels::{Modulus, kernels};
@@ -28,8 +30,8 @@ pub struct Scaler {
     extend: BasisConverter,
     /// `t (Q/q_i)^{-1} mod q_i`.
     entry: Vec<u64>,
-    q_inverse: Vec<f64>,
-    r_inverse: Vec<f64>,
+    q_inverse: Vec<Reciprocal>,
+    r_inverse: Vec<Reciprocal>,
     /// With `h_j = (R/r_j)^{-1} mod r_j`, row `j`: `-h_j / q_i` for all `i`, then `h_j`.
     first: Vec<u64>,
     /// `h_j t / Q mod r_j`.
@@ -69,12 +71,11 @@ impl Scaler {
             let over_q = p.mul(p.reduce(t), inverse_of(p, q.product_mod(p)));
             own.push(p.mul(h, over_q));
         }
-        let inverses = |basis: &Basis| basis.moduli().map(|m| 1.0 / m.value() as f64).collect();
         Self {
             extend: BasisConverter::new(q, r),
             entry,
-            q_inverse: inverses(q),
-            r_inverse: inverses(r),
+            q_inverse: reciprocals(q),
+            r_inverse: reciprocals(r),
             first,
             own,
             q_moduli: q.moduli().copied().collect(),
@@ -113,7 +114,7 @@ impl Scaler {
     /// `Q` and modulo `R`.
     ///
     /// Exact if `|t d / Q| < R / 2 - l 2^-51 R`, except that the rounding may go the other way where
-    /// `t d / Q` is nearer than `l 2^-51` to the middle of two integers.
+    /// `t d / Q` is nearer than `l 2^-51` to the middle of two integers; with moduli of more than 52 bits read `2^-50`.
     ///
     /// # Panics
     /// If the bases are others.
@@ -145,7 +146,7 @@ impl Scaler {
                 kernels().mat_mul_into(
                     &self.q_moduli,
                     &output.matrix,
-                    (&z, Modulus::MAX_BITS),
+                    (&z, bits(&self.r)),
                     &mut rows,
                 );
             });
@@ -162,7 +163,7 @@ impl Scaler {
         kernels().mat_mul_into(
             &self.r_moduli,
             &self.first,
-            (&with_last(d, v), Modulus::MAX_BITS),
+            (&with_last(d, v), bits(&self.q)),
             z,
         );
     }

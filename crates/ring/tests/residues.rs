@@ -15,6 +15,16 @@ use ring::{
 const N: usize = 16;
 const LARGE_N: usize = 1 << 12;
 
+/// Basis with a prime of each size.
+fn mixed(n: usize, sizes: &[u32], avoid: &[u64]) -> Basis {
+    let mut all = avoid.to_vec();
+    for &bits in sizes {
+        let next = ntt_primes_avoiding(bits, n, 1, &all).unwrap();
+        all.extend(next);
+    }
+    Basis::new(n, &all[avoid.len()..]).unwrap()
+}
+
 fn basis(n: usize, bits: u32, limbs: usize, avoid: &[u64]) -> Basis {
     Basis::new(n, &ntt_primes_avoiding(bits, n, limbs, avoid).unwrap()).unwrap()
 }
@@ -81,10 +91,16 @@ fn random(count: usize, bound: &BigInt, rng: &mut ChaCha20Rng) -> Vec<BigInt> {
 
 /// Random integers of `[0, m)`, the first of them replaced by the edges of the interval, of its halves
 /// and of the range where a quotient in double precision is certain.
-fn with_edges(m: &BigInt, limbs: usize, rng: &mut ChaCha20Rng) -> Vec<BigInt> {
+fn with_edges(basis: &Basis, rng: &mut ChaCha20Rng) -> Vec<BigInt> {
+    let m = &product(basis);
+    let certain = if basis.moduli().any(|q| q.bits() > 52) {
+        50u32
+    } else {
+        51
+    };
     let one = BigInt::from(1);
     let half: BigInt = m / 2;
-    let unsure = ((m * limbs) >> 51u32) + 2;
+    let unsure = ((m * basis.len()) >> certain) + 2;
     let mut values = random(N, m, rng);
     let edges = [
         BigInt::ZERO,
@@ -102,20 +118,25 @@ fn with_edges(m: &BigInt, limbs: usize, rng: &mut ChaCha20Rng) -> Vec<BigInt> {
 #[test]
 fn exact_conversion_gives_the_centred_representative() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    for (from_bits, from_limbs, to_bits, to_limbs) in [
-        (48, 15, 47, 16),
-        (49, 3, 48, 15),
-        (50, 1, 20, 2),
-        (20, 4, 50, 1),
-        (33, 12, 49, 13),
+    for (from_sizes, to_sizes) in [
+        (&[48; 15][..], &[47; 16][..]),
+        (&[49; 3], &[48; 15]),
+        (&[50], &[20; 2]),
+        (&[20; 4], &[50]),
+        (&[33; 12], &[49; 13]),
+        (&[60, 49, 28, 60, 49], &[49, 60, 28, 28, 55]),
+        (&[28, 49], &[60, 51]),
+        (&[60], &[49, 60, 28]),
+        (&[60; 12], &[60; 13]),
+        (&[51, 52, 53, 54, 55], &[28, 49]),
     ] {
-        let from = basis(N, from_bits, from_limbs, &[]);
-        let to = basis(N, to_bits, to_limbs, &from.values());
+        let from = mixed(N, from_sizes, &[]);
+        let to = mixed(N, to_sizes, &from.values());
         let q = product(&from);
-        let values = with_edges(&q, from_limbs, &mut rng);
+        let values = with_edges(&from, &mut rng);
         let centred: Vec<BigInt> = values.iter().map(|x| centre(x, &q)).collect();
         let input = residues(&values, &from);
-        let case = format!("{from_limbs} x {from_bits} bits to {to_limbs} x {to_bits}");
+        let case = format!("{from_sizes:?} to {to_sizes:?} bits");
         assert_eq!(
             BasisConverter::new(&from, &to).exact(&input),
             residues(&centred, &to),
@@ -143,11 +164,18 @@ fn exact_conversion_is_off_by_at_most_the_modulus_in_the_very_middle() {
 #[test]
 fn approximate_conversion_adds_less_than_one_modulus_per_limb() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
-    for limbs in [1, 3, 15] {
-        let from = basis(N, 48, limbs, &[]);
-        let to = basis(N, 49, limbs + 2, &[]);
+    for (from_sizes, to_sizes) in [
+        (&[48][..], &[49; 3][..]),
+        (&[48; 3], &[49; 5]),
+        (&[48; 15], &[49; 17]),
+        (&[60], &[28, 49, 60]),
+        (&[60, 49, 28], &[60, 55, 49, 49]),
+    ] {
+        let from = mixed(N, from_sizes, &[]);
+        let to = mixed(N, to_sizes, &from.values());
+        let limbs = from.len();
         let q = product(&from);
-        let values = with_edges(&q, limbs, &mut rng);
+        let values = with_edges(&from, &mut rng);
         let input = residues(&values, &from);
         let found = integers(&BasisConverter::new(&from, &to).approx(&input));
         let slices: Vec<&[u64]> = (0..limbs).map(|i| input.limb(i)).collect();
@@ -164,12 +192,22 @@ fn approximate_conversion_adds_less_than_one_modulus_per_limb() {
 #[test]
 fn division_rounds_to_the_nearest_in_both_domains() {
     let mut rng = ChaCha20Rng::seed_from_u64(3);
-    for (limbs, dropped) in [(2, 1), (18, 3), (6, 5), (15, 1)] {
-        let whole = basis(N, 48, limbs, &[]);
+    for (sizes, dropped) in [
+        (&[48; 2][..], 1),
+        (&[48; 18], 3),
+        (&[48; 6], 5),
+        (&[48; 15], 1),
+        (&[60, 49, 28, 49], 1),
+        (&[60, 49, 28, 60, 60], 2),
+        (&[28, 49, 55, 60], 3),
+        (&[49, 60], 1),
+    ] {
+        let limbs = sizes.len();
+        let whole = mixed(N, sizes, &[]);
         let divider = Divider::new(&whole, dropped);
         let d = product(&whole.slice(limbs - dropped..limbs));
-        let mut values = with_edges(&product(&whole), limbs, &mut rng);
-        if dropped == 1 {
+        let mut values = with_edges(&whole, &mut rng);
+        if dropped == 1 && sizes[limbs - 1] <= 50 {
             // A quotient by one modulus is certain also for the remainders next to its half.
             values[8] = &d * 5 + &d / 2;
             values[9] = &d * 5 + &d / 2 + 1;
@@ -180,7 +218,7 @@ fn division_rounds_to_the_nearest_in_both_domains() {
         assert_eq!(
             divider.divide_coeff(input.clone()),
             want,
-            "{limbs} - {dropped}"
+            "{sizes:?} bits - {dropped}"
         );
         assert_eq!(
             divider.divide(input.clone().into_eval()),
@@ -206,8 +244,16 @@ fn division_rounds_to_the_nearest_in_both_domains() {
 fn scaling_is_t_over_q_of_the_integer_rounded() {
     let mut rng = ChaCha20Rng::seed_from_u64(4);
     const T: u64 = 65537;
-    for (bits, limbs, auxiliary_bits) in [(48, 15, 47), (30, 3, 41), (49, 1, 48)] {
-        let q = basis(N, bits, limbs, &[]);
+    for (sizes, auxiliary_bits) in [
+        (&[48; 15][..], 47),
+        (&[30; 3], 41),
+        (&[49], 48),
+        (&[60, 49, 28], 49),
+        (&[28, 49], 60),
+        (&[60; 3], 60),
+    ] {
+        let q = mixed(N, sizes, &[]);
+        let limbs = q.len();
         // t N bits more than Q, as the product needs, and one to spare.
         let count = (q.log2() + 16.1 + 4.0 + 1.0) / (f64::from(auxiliary_bits) - 0.01);
         let r = basis(N, auxiliary_bits, count.ceil() as usize, &q.values());
@@ -229,7 +275,7 @@ fn scaling_is_t_over_q_of_the_integer_rounded() {
         assert_eq!(
             scaler.scale(d_q.clone(), &d_r, &plain),
             want,
-            "{limbs} x {bits} bits"
+            "{sizes:?} bits"
         );
         let negative = scaler.output(|i| q.modulus(i).neg(1));
         let mut want = want;
@@ -266,7 +312,7 @@ fn add(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
 #[test]
 fn products_in_the_evaluation_domain_are_negacyclic_convolutions() {
     let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let basis = basis(N, 49, 3, &[]);
+    let basis = mixed(N, &[60, 49, 28, 51], &[]);
     let q = product(&basis);
     let [a0, a1, b0, b1] = [(); 4].map(|()| random(N, &q, &mut rng));
     let [x0, x1, y0, y1] = [&a0, &a1, &b0, &b1].map(|v| residues(v, &basis));
@@ -289,7 +335,7 @@ fn products_in_the_evaluation_domain_are_negacyclic_convolutions() {
 #[test]
 fn polynomials_add_subtract_negate_and_scale_as_integers_do() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
-    let basis = basis(N, 47, 3, &[]);
+    let basis = mixed(N, &[47, 60, 47], &[]);
     let q = product(&basis);
     let (a, b) = (random(N, &q, &mut rng), random(N, &q, &mut rng));
     let check = |what: &str, found: &Poly<Coeff>, want: &dyn Fn(&BigInt, &BigInt) -> BigInt| {
@@ -337,7 +383,7 @@ fn polynomials_add_subtract_negate_and_scale_as_integers_do() {
 fn automorphisms_agree_in_both_domains_and_with_the_definition() {
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     for n in [N, LARGE_N] {
-        let basis = basis(n, 40, 2, &[]);
+        let basis = mixed(n, &[40, 60], &[]);
         let a = random(n, &product(&basis), &mut rng);
         let poly = residues(&a, &basis);
         for g in [1, 3, 5, 2 * n - 1, 2 * n - 5, n + 1] {
@@ -359,11 +405,20 @@ fn automorphisms_agree_in_both_domains_and_with_the_definition() {
 fn a_gadget_product_is_the_inner_product_of_its_digits() {
     let mut rng = ChaCha20Rng::seed_from_u64(8);
     // Whole digits, a shorter last digit, one digit for all; several blocks of columns.
-    for (limbs, width) in [(6, 3), (5, 2), (4, 4), (1, 1)] {
-        let q = basis(LARGE_N, 48, limbs, &[]);
-        let p = basis(LARGE_N, 49, 2, &[]);
+    for (sizes, special, width) in [
+        (&[48; 6][..], &[49; 2][..], 3),
+        (&[48; 5], &[49; 2], 2),
+        (&[48; 4], &[49; 2], 4),
+        (&[48], &[49; 2], 1),
+        (&[60, 40, 40, 40], &[60], 1),
+        (&[60, 40, 60, 28, 55], &[60, 49], 2),
+    ] {
+        let limbs = sizes.len();
+        let q = mixed(LARGE_N, sizes, &[]);
+        let p = mixed(LARGE_N, special, &q.values());
         let extended = q.concat(&p);
-        let gadget = Gadget::new(&q, &p, width);
+        let cut = (0..limbs).step_by(width);
+        let gadget = Gadget::new(&q, &p, cut.map(|start| start..(start + width).min(limbs)));
         let mut uniform = |basis: &Basis| -> Poly<Eval> {
             let words = basis
                 .values()
@@ -455,7 +510,7 @@ fn bases_of_other_shapes_are_refused() {
         }
     );
     // Even, not 1 modulo 2N, composite (33 * 65), and a prime above the kernels' limit.
-    for bad in [64, 101, 33 * 65, 0, 1, (1 << 50) + 1] {
+    for bad in [64, 101, 33 * 65, 0, 1, (1 << 60) + 1] {
         let found = Basis::new(N, &[q[0], bad]).unwrap_err();
         let (index, q) = (1, bad);
         assert_eq!(found, Error::NotNttFriendly { index, q, n: N });
@@ -476,7 +531,7 @@ proptest! {
     // many limbs: the error of the double quotient grows with both.
     #[test]
     fn conversions_and_divisions_hold_for_any_sizes(
-        from_bits in 8u32..=50, to_bits in 8u32..=50, from in 1usize..=2, more in 0usize..=8,
+        from_bits in 8u32..=60, to_bits in 8u32..=60, from in 1usize..=2, more in 0usize..=8,
         to in 1usize..=2, seed: u64,
     ) {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);

@@ -1,13 +1,13 @@
 //! AVX2 with FMA: four residues per vector. Products modulo `q` are made in `f64`, sums of products
-//! in 32-bit halves.
+//! in 32-bit halves. Wide moduli go to the scalar reference, but for sums and differences.
 
 mod elementwise;
 mod float;
 mod products;
 mod transform;
 
-use crate::backend::{check_dot, check_lengths, check_mat_mul, check_ntt};
-use crate::{Kernels, Modulus, NttTable};
+use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::{Kernels, Modulus, NttTable, Scalar};
 
 /// Proof that this CPU has AVX2 and FMA: only [`Avx2::detect`] makes one.
 #[derive(Debug)]
@@ -21,6 +21,21 @@ impl Avx2 {
     }
 }
 
+/// Runs the kernel on a narrow modulus, else the method of the scalar reference, of the same name if none is given.
+macro_rules! dispatch {
+    ($q:expr, $module:ident :: $name:ident ( $($arg:expr),* )) => {
+        dispatch!($q, $name($($arg),*), $module::$name($($arg),*))
+    };
+    ($q:expr, $scalar:ident ( $($arg:expr),* ), $fast:expr) => {
+        if $q.is_wide() {
+            Scalar.$scalar($($arg),*)
+        } else {
+            // SAFETY: `self` proves that the CPU has the features the kernel is compiled for; lengths were checked.
+            unsafe { $fast }
+        }
+    };
+}
+
 impl Kernels for Avx2 {
     fn name(&self) -> &'static str {
         "avx2"
@@ -28,14 +43,12 @@ impl Kernels for Avx2 {
 
     fn ntt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
-        // SAFETY: `self` proves that the CPU has the features; the length was checked.
-        unsafe { transform::ntt(table, a) }
+        dispatch!(table.modulus(), transform::ntt(table, a))
     }
 
     fn intt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
-        // SAFETY: `self` proves that the CPU has the features; the length was checked.
-        unsafe { transform::intt(table, a) }
+        dispatch!(table.modulus(), transform::intt(table, a))
     }
 
     fn add_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
@@ -57,66 +70,70 @@ impl Kernels for Avx2 {
 
     fn mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
         check_lengths(a, [b.len()]);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { elementwise::mul_assign(q, a, b) }
+        dispatch!(q, elementwise::mul_assign(q, a, b))
     }
 
     fn mul_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64]) {
         check_lengths(out, [a.len(), b.len()]);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { elementwise::mul_into(q, out, a, b) }
+        dispatch!(q, elementwise::mul_into(q, out, a, b))
     }
 
     fn mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], b: &[u64]) {
         check_lengths(acc, [a.len(), b.len()]);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { elementwise::mul_add_assign(q, acc, a, b) }
+        dispatch!(q, elementwise::mul_add_assign(q, acc, a, b))
     }
 
     fn scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], c: u64) {
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { elementwise::scalar_mul_assign(q, a, c) }
+        dispatch!(q, elementwise::scalar_mul_assign(q, a, c))
     }
 
     fn scalar_mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], c: u64) {
         check_lengths(acc, [a.len()]);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { elementwise::scalar_mul_add_assign(q, acc, a, c) }
+        dispatch!(q, elementwise::scalar_mul_add_assign(q, acc, a, c))
     }
 
     fn sub_scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
         check_lengths(a, [b.len()]);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { elementwise::sub_scalar_mul_assign(q, a, b, c) }
+        dispatch!(q, elementwise::sub_scalar_mul_assign(q, a, b, c))
     }
 
     fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]) {
         check_lengths(out, [a.len()]);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { elementwise::reduce_into(q, out, a) }
+        dispatch!(q, elementwise::reduce_into(q, out, a))
     }
 
     fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(out, a, b);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { products::dot::<false>(q, out, a, b) }
+        dispatch!(
+            q,
+            dot_into(q, out, a, b),
+            products::dot::<false>(q, out, a, b)
+        )
     }
 
     fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(acc, a, b);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { products::dot::<true>(q, acc, a, b) }
+        dispatch!(
+            q,
+            dot_add_assign(q, acc, a, b),
+            products::dot::<true>(q, acc, a, b)
+        )
     }
 
     fn mat_mul_into(
         &self,
         moduli: &[Modulus],
         m: &[u64],
-        (x, _): (&[&[u64]], u32),
+        (x, x_bits): (&[&[u64]], u32),
         out: &mut [&mut [u64]],
     ) {
         check_mat_mul(moduli, m, x, out);
-        // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
-        unsafe { products::mat_mul(moduli, m, x, out) }
+        by_width(
+            (moduli, m, out),
+            (x.len(), x_bits),
+            // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
+            |(moduli, m, out)| unsafe { products::mat_mul(moduli, m, x, out) },
+            |(moduli, m, out)| Scalar.mat_mul_into(moduli, m, (x, x_bits), out),
+        );
     }
 }

@@ -12,7 +12,7 @@ use crate::modulus::MASK52;
 /// Every pointer reaches `len` words, `out` writable; `out` may equal one of `ins`.
 #[inline]
 #[target_feature(enable = "avx512f")]
-unsafe fn map<const K: usize>(
+pub(super) unsafe fn map<const K: usize>(
     out: *mut u64,
     ins: [*const u64; K],
     len: usize,
@@ -97,6 +97,7 @@ macro_rules! kernel {
         }
     };
 }
+pub(super) use kernel;
 
 kernel!(add_assign(a, b;) from [a, b], |q, c| {} |[x, y]| sub_min(add(x, y), c.q));
 kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| {

@@ -21,7 +21,10 @@
 //!                     s = 2x + 2q,        y' = s - x'                in (x, x + 2q)
 //! ```
 //!
-//! Only the bound of `x` grows, by `2q` per stage. How often it must be reduced depends on the
+//! Wide moduli take 64-bit words and the product of [`Consts::mul_wide`]: `t` is below `4q`, and so is `x` once it is
+//! reduced, `x + t` and `x + 4q - t` are below `8q`.
+//!
+//! In all narrow classes only the bound of `x` grows, by `2q` per stage. How often it must be reduced depends on the
 //! bits of `q`, see [`TIGHT`] and the others.
 //!
 //! Passes of radix 8 keep eight vectors in registers for three stages. Blocks of the transform are
@@ -41,9 +44,10 @@ use crate::NttTable;
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
     match table.modulus().bits() {
-        50.. => transform::<TIGHT>(table, a),
+        51.. => transform::<WIDE>(table, a),
+        50 => transform::<TIGHT>(table, a),
         49 => transform::<MIDDLE>(table, a),
-        46..=48 => transform::<WIDE>(table, a),
+        46..=48 => transform::<ODD>(table, a),
         _ => transform::<FREE>(table, a),
     }
 }
@@ -51,7 +55,7 @@ pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
 /// All stages. Input below q, output below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
-    let t = &Context::new(table, table.forward());
+    let t = &Context::new(table, table.forward(), &table.shoup().forward);
     let upper = a.len().trailing_zeros() - 3; // the stages before the lane exchanges
     let blocks = match upper % 3 {
         1 => radix2::<CLASS>(t, a),
@@ -94,9 +98,9 @@ impl Context<'_> {
     fn enter<const CLASS: u8>(&self, x: V, surplus: V) -> V {
         let c = &self.c;
         match CLASS {
-            TIGHT => x, // in every butterfly
+            WIDE | TIGHT => x, // in every butterfly
             MIDDLE => c.barrett(x),
-            WIDE => {
+            ODD => {
                 let quotient = high(zero(), x, c.ratio);
                 sub(x, low(sub(zero(), surplus), quotient, c.q))
             }
@@ -109,6 +113,12 @@ impl Context<'_> {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn butterfly<const CLASS: u8, const STAGE: u8>(&self, x: &mut V, y: &mut V, f: Factor) {
         let c = &self.c;
+        if CLASS == WIDE {
+            let x0 = sub_min(*x, self.q4);
+            let t = c.mul_wide(*y, f);
+            (*x, *y) = (add(x0, t), sub(add(x0, self.q4), t));
+            return;
+        }
         let x0 = if CLASS == TIGHT {
             sub_min(*x, c.q2)
         } else {
@@ -116,7 +126,7 @@ impl Context<'_> {
         };
         let m = low(zero(), *y, f.w_inv);
         let u = high(x0, *y, f.w);
-        if CLASS >= WIDE {
+        if CLASS >= ODD {
             *x = high(u, m, c.q);
             *y = sub(low(self.double, x0, c.two), *x);
             return;
@@ -143,7 +153,7 @@ fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
         // SAFETY: half is a multiple of 8, so both accesses end within `a`.
         unsafe {
             let (mut x, mut y) = (load(p.add(i)), load(p.add(i + half)));
-            if CLASS >= WIDE {
+            if CLASS >= ODD {
                 (x, y) = (add(x, one), add(y, t.c.q));
             }
             t.butterfly::<CLASS, 0>(&mut x, &mut y, f);
@@ -166,7 +176,7 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
         unsafe {
             let mut v = [0, 1, 2, 3].map(|k| load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
-            if CLASS >= WIDE {
+            if CLASS >= ODD {
                 (*v0, *v1) = (add(*v0, two), add(*v1, one));
                 (*v2, *v3) = (add(*v2, t.c.q), add(*v3, t.c.q));
             }
@@ -183,7 +193,7 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
 }
 
 /// Three stages of the block under `node`. Input below q if `FIRST`; else input, and always
-/// output, in the range of the class (4q, 8q, 8q, 36q; from 1 on in the last two).
+/// output, in the range of the class (8q, 4q, 8q, 8q, 36q; from 1 on in the last two).
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix8<const CLASS: u8, const FIRST: bool>(
     t: &Context,
@@ -202,13 +212,13 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
         unsafe {
             let mut v = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| load(p.add(i + k * s)));
             let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
-            if !FIRST || CLASS >= WIDE {
+            if !FIRST || CLASS >= ODD {
                 *v0 = t.enter::<CLASS>(*v0, three);
                 *v1 = t.enter::<CLASS>(*v1, two);
                 *v2 = t.enter::<CLASS>(*v2, one);
                 *v3 = t.enter::<CLASS>(*v3, one);
             }
-            if FIRST && CLASS >= WIDE {
+            if FIRST && CLASS >= ODD {
                 for y in [&mut *v4, &mut *v5, &mut *v6, &mut *v7] {
                     *y = add(*y, t.c.q);
                 }
@@ -240,9 +250,8 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
 /// odd words.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
-    let roots = t.roots;
     let (pairs, rest) = block.as_chunks_mut::<16>();
-    assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= roots.len());
+    assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= t.roots.len());
     let by_four = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
     let by_two = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
     let low_lanes = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
@@ -253,13 +262,12 @@ fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     for (i, pair) in pairs.iter_mut().enumerate() {
         let k = node + 2 * i;
         let p = pair.as_mut_ptr();
-        // SAFETY: `pair` has 16 words; the roots read end at 4k + 8 <= roots.len(), by the
+        // SAFETY: `pair` has 16 words; the roots read end at 4k + 8 <= t.roots.len(), by the
         // assertion above.
         unsafe {
-            let r = roots.as_ptr();
-            let f4 = t.factor::<CLASS>(_mm512_permutexvar_epi64(by_four, load(r.add(k))));
-            let f2 = t.factor::<CLASS>(_mm512_permutexvar_epi64(by_two, load(r.add(2 * k))));
-            let f1 = t.factor::<CLASS>(load(r.add(4 * k)));
+            let f4 = t.lanes::<CLASS>(k, |w| _mm512_permutexvar_epi64(by_four, w));
+            let f2 = t.lanes::<CLASS>(2 * k, |w| _mm512_permutexvar_epi64(by_two, w));
+            let f1 = t.lanes::<CLASS>(4 * k, |w| w);
             let halves = |at: usize| {
                 let low = _mm512_castsi256_si512(_mm256_loadu_si256(p.add(at).cast()));
                 _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(p.add(at + 8).cast()))
@@ -285,6 +293,7 @@ fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn finish<const CLASS: u8>(c: &Consts, x: V) -> V {
     let x = match CLASS {
+        WIDE => return c.reduce8(x),
         TIGHT => sub_min(x, c.q2),
         _ => c.barrett(x),
     };

@@ -1,4 +1,5 @@
-//! AVX-512 with IFMA: eight residues per vector, 52-bit products in one instruction each way.
+//! AVX-512 with IFMA: eight residues per vector, 52-bit products in one instruction each way. Products modulo wide
+//! moduli are 64-bit ones, of the same instructions and `vpmullq`.
 
 mod context;
 mod dot;
@@ -8,8 +9,10 @@ mod inverse;
 mod matrix;
 mod permute;
 mod vector;
+mod wide;
+mod wide_sums;
 
-use crate::backend::{check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
 use crate::{Kernels, Modulus, NttTable, Scalar};
 
 /// Moduli from here on have the constants of [`vector::Consts`] in range; smaller ones, of no
@@ -30,8 +33,16 @@ impl Avx512 {
     }
 }
 
-/// Runs `$fast` on a modulus in range, else the method of the scalar reference.
+/// Runs `$fast` on a modulus in range, `$wide` on a wide one if it differs, else the method of the scalar reference.
 macro_rules! dispatch {
+    ($q:expr, $scalar:ident ( $($arg:expr),* ), $fast:expr, $wide:expr) => {
+        if $q.is_wide() {
+            // SAFETY: `self` proves that the CPU has the features the kernel is compiled for.
+            unsafe { $wide }
+        } else {
+            dispatch!($q, $scalar($($arg),*), $fast)
+        }
+    };
     ($q:expr, $scalar:ident ( $($arg:expr),* ), $fast:expr) => {
         if $q.value() < MIN_MODULUS {
             Scalar.$scalar($q, $($arg),*)
@@ -81,12 +92,22 @@ impl Kernels for Avx512 {
 
     fn mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
         check_lengths(a, [b.len()]);
-        dispatch!(q, mul_assign(a, b), elementwise::mul_assign(q, a, b))
+        dispatch!(
+            q,
+            mul_assign(a, b),
+            elementwise::mul_assign(q, a, b),
+            wide::mul_assign(q, a, b)
+        )
     }
 
     fn mul_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64]) {
         check_lengths(out, [a.len(), b.len()]);
-        dispatch!(q, mul_into(out, a, b), elementwise::mul_into(q, out, a, b))
+        dispatch!(
+            q,
+            mul_into(out, a, b),
+            elementwise::mul_into(q, out, a, b),
+            wide::mul_into(q, out, a, b)
+        )
     }
 
     fn mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], b: &[u64]) {
@@ -94,7 +115,8 @@ impl Kernels for Avx512 {
         dispatch!(
             q,
             mul_add_assign(acc, a, b),
-            elementwise::mul_add_assign(q, acc, a, b)
+            elementwise::mul_add_assign(q, acc, a, b),
+            wide::mul_add_assign(q, acc, a, b)
         )
     }
 
@@ -102,7 +124,8 @@ impl Kernels for Avx512 {
         dispatch!(
             q,
             scalar_mul_assign(a, c),
-            elementwise::scalar_mul_assign(q, a, c)
+            elementwise::scalar_mul_assign(q, a, c),
+            wide::scalar_mul_assign(q, a, c)
         )
     }
 
@@ -111,7 +134,8 @@ impl Kernels for Avx512 {
         dispatch!(
             q,
             scalar_mul_add_assign(acc, a, c),
-            elementwise::scalar_mul_add_assign(q, acc, a, c)
+            elementwise::scalar_mul_add_assign(q, acc, a, c),
+            wide::scalar_mul_add_assign(q, acc, a, c)
         )
     }
 
@@ -120,23 +144,39 @@ impl Kernels for Avx512 {
         dispatch!(
             q,
             sub_scalar_mul_assign(a, b, c),
-            elementwise::sub_scalar_mul_assign(q, a, b, c)
+            elementwise::sub_scalar_mul_assign(q, a, b, c),
+            wide::sub_scalar_mul_assign(q, a, b, c)
         )
     }
 
     fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]) {
         check_lengths(out, [a.len()]);
-        dispatch!(q, reduce_into(out, a), elementwise::reduce_into(q, out, a))
+        dispatch!(
+            q,
+            reduce_into(out, a),
+            elementwise::reduce_into(q, out, a),
+            wide::reduce_into(q, out, a)
+        )
     }
 
     fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(out, a, b);
-        dispatch!(q, dot_into(out, a, b), dot::dot::<false>(q, out, a, b))
+        dispatch!(
+            q,
+            dot_into(out, a, b),
+            dot::dot::<false>(q, out, a, b),
+            wide_sums::dot::<false>(q, out, a, b)
+        )
     }
 
     fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(acc, a, b);
-        dispatch!(q, dot_add_assign(acc, a, b), dot::dot::<true>(q, acc, a, b))
+        dispatch!(
+            q,
+            dot_add_assign(acc, a, b),
+            dot::dot::<true>(q, acc, a, b),
+            wide_sums::dot::<true>(q, acc, a, b)
+        )
     }
 
     fn mat_mul_into(
@@ -150,8 +190,14 @@ impl Kernels for Avx512 {
         if moduli.iter().any(|q| q.value() < MIN_MODULUS) {
             return Scalar.mat_mul_into(moduli, m, (x, x_bits), out);
         }
-        // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
-        unsafe { matrix::mat_mul(moduli, m, (x, x_bits), out) }
+        by_width(
+            (moduli, m, out),
+            (x.len(), x_bits),
+            // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
+            |(moduli, m, out)| unsafe { matrix::mat_mul(moduli, m, (x, x_bits), out) },
+            // SAFETY: as above.
+            |(moduli, m, out)| unsafe { wide_sums::mat_mul(moduli, m, x, out) },
+        );
     }
 
     fn permute_into(&self, out: &mut [u64], a: &[u64], index: &[u32]) {

@@ -24,7 +24,8 @@ pub(super) struct Consts {
     pub(super) two: V,
 }
 
-/// A fixed factor: its Montgomery form `w` and `w * q^-1 mod 2^52`.
+/// A fixed factor: its Montgomery form `w` and `w * q^-1 mod 2^52`. Of a wide modulus: the factor `w` itself and its
+/// constant of Shoup.
 #[derive(Clone, Copy)]
 pub(super) struct Factor {
     pub(super) w: V,
@@ -76,6 +77,25 @@ pub(super) fn sub_min(x: V, kq: V) -> V {
     _mm512_min_epu64(x, _mm512_sub_epi64(x, kq))
 }
 
+/// Low 64 bits of `a * b`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn low64(a: V, b: V) -> V {
+    _mm512_mullo_epi64(a, b)
+}
+
+/// `floor(a * b / 2^64)` or up to 2 less, for any words.
+///
+/// With `a = a1 2^52 + a0` and `b = b1 2^12 + b0` it is `a1 b1`, and the floors of `a0 b1 / 2^52` and `a1 b0 / 2^12`;
+/// `a0 b0 < 2^64` is left out. The multiplier reads 52 bits, so `a0` is `a`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn high64(a: V, b: V) -> V {
+    let (a1, b1) = (_mm512_srli_epi64::<52>(a), _mm512_srli_epi64::<12>(b));
+    let b0 = _mm512_slli_epi64::<40>(b);
+    high(high(low64(a1, b1), a, b1), a1, b0)
+}
+
 impl Consts {
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -112,6 +132,23 @@ impl Consts {
         sub(high(zero(), x, f.w), high(self.neg_q, m, self.q))
     }
 
+    /// `x * f` below 4q, for any word `x` and a factor of a wide modulus.
+    ///
+    /// The constant of Shoup makes the quotient at most `x / 2^64` too small, its rounding and [`high64`] less than 3.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn mul_wide(&self, x: V, f: Factor) -> V {
+        let quotient = high64(x, f.w_inv);
+        sub(low64(x, f.w), low64(quotient, self.q))
+    }
+
+    /// From below 8q to below q.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn reduce8(&self, x: V) -> V {
+        sub_min(sub_min(sub_min(x, add(self.q2, self.q2)), self.q2), self.q)
+    }
+
     /// `x` below 2^52 to the same residue below 2q.
     ///
     /// The quotient `floor(x * floor(2^52 / q) / 2^52)` is at most one too small.
@@ -120,6 +157,16 @@ impl Consts {
     pub(super) fn barrett(&self, x: V) -> V {
         let quotient = high(zero(), x, self.ratio);
         sub(x, low(zero(), quotient, self.q))
+    }
+}
+
+impl Factor {
+    /// For a wide modulus, the factor `w` with its constant of Shoup.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn shoup(w: u64, constant: u64) -> Self {
+        let (w, w_inv) = (splat(w), splat(constant));
+        Self { w, w_inv }
     }
 }
 
