@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::params::Params;
+use ring::sample::{self, Seed};
 use ring::{Eval, Poly};
 
 /// Components `c_0, c_1, ..` in the evaluation domain; the phase is `c_0 + c_1 s + ..`.
@@ -25,6 +26,12 @@ impl Ciphertext {
             "components over one basis"
         );
         Self { components }
+    }
+
+    /// The fresh ciphertext of a body whose mask expands from `seed` at `index`.
+    pub fn from_seed(body: Poly<Eval>, seed: &Seed, index: u32) -> Self {
+        let mask = sample::uniform_from_seed(body.basis(), seed, index);
+        Self::new(vec![body, mask])
     }
 
     /// Limbs minus one.

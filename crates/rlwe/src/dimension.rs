@@ -105,7 +105,7 @@ impl DimensionParams {
     pub fn digits(&self) -> usize {
         let holds = |digits: u32| {
             let (half, all) = (u128::from(self.q() / 2), 1 << (self.digit_bits * digits));
-            let low = u128::from(offset(self.digit_bits, digits));
+            let low = offset(self.digit_bits, digits);
             half <= low && half + low < all
         };
         let bits = 64 - self.q().leading_zeros();
@@ -127,7 +127,9 @@ impl DimensionParams {
     /// The digits of residues, least significant first: each as residues again.
     fn decompose(&self, residues: &Poly<Coeff>) -> Vec<Poly<Eval>> {
         let (q, bits, count) = (self.q(), self.digit_bits, self.digits());
-        let offset = offset(bits, count as u32) as i64;
+        // The last digit is what is left above the others: its own part of the offset could exceed a word.
+        let last = count - 1;
+        let offset = offset(bits, last as u32) as i64;
         let half = 1i64 << (bits - 1);
         par_map(count, |j| {
             let shift = bits * j as u32;
@@ -139,7 +141,12 @@ impl DimensionParams {
                 };
                 // Digits of the magnitude, with the residue's sign: those of the residue itself would have the mean
                 // -1/2, which would shift all samples of a ciphertext alike.
-                let digit = (((centred.abs() + offset) >> shift) & (2 * half - 1)) - half;
+                let upper = (centred.abs() + offset) >> shift;
+                let digit = if j == last {
+                    upper
+                } else {
+                    (upper & (2 * half - 1)) - half
+                };
                 let digit = if centred < 0 { -digit } else { digit };
                 if digit < 0 {
                     (digit + q as i64) as u64
@@ -155,8 +162,8 @@ impl DimensionParams {
     }
 }
 
-/// `sum_j B/2 B^j`: added, it makes all digits positive.
-fn offset(bits: u32, digits: u32) -> u64 {
+/// `sum_j B/2 B^j` over the lowest digits: added, it makes them positive.
+fn offset(bits: u32, digits: u32) -> u128 {
     (0..digits).map(|j| 1 << (bits * j + bits - 1)).sum()
 }
 

@@ -75,6 +75,11 @@ impl SecretKey {
 
     /// Phase `c_0 + c_1 s + ..` of a ciphertext. With the ciphertext it gives the secret away.
     pub fn phase(&self, ct: &Ciphertext) -> Zeroizing<Poly<Coeff>> {
+        self.phase_eval(ct).to_coeff().into()
+    }
+
+    /// As [`SecretKey::phase`], in the evaluation domain.
+    pub fn phase_eval(&self, ct: &Ciphertext) -> Zeroizing<Poly<Eval>> {
         let s = self.at_level(ct.level());
         let (last, rest) = ct
             .components()
@@ -85,7 +90,17 @@ impl SecretKey {
             acc.add_assign(c);
             acc
         });
-        sum.into_coeff().into()
+        sum.into()
+    }
+
+    /// Key from the secret `from` to this one, for levels up to `level`.
+    ///
+    /// # Panics
+    /// If the secrets have not one degree.
+    pub fn switch_key(&self, from: &Self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
+        let basis = self.params.extended(self.params.max_level());
+        let from = Zeroizing::new(Poly::from_signed(&basis, &from.coefficients).into_eval());
+        SwitchKey::generate(&self.params, level, &from, &self.eval, rng)
     }
 
     /// Key from `s^2` to `s`, for levels up to `level`.
@@ -158,17 +173,15 @@ impl SwitchKey {
             .moduli()
             .map(|q| params.special().product_mod(q))
             .collect();
-        let width = params.spec().digit_limbs;
         let seed = Seed::random(rng);
-        let bodies = (0..=level)
-            .step_by(width)
+        let bodies = params
+            .digits(level)
             .enumerate()
-            .map(|(j, start)| {
+            .map(|(j, own)| {
                 let a: Poly<Eval> = sample::uniform_from_seed(&basis, &seed, j as u32);
                 let errors = sample::gaussian(params.n(), rng);
                 let mut b = Poly::from_signed(&basis, &errors).into_eval();
                 b.sub_assign(&Zeroizing::new(a.mul(&to)));
-                let own = start..(start + width).min(level + 1);
                 b.add_scaled_prefix(&from, |i| if own.contains(&i) { special[i] } else { 0 });
                 [b, a]
             })
@@ -211,7 +224,7 @@ impl SwitchKey {
 
     /// Digits of a key for levels up to `level`.
     pub fn digit_count(params: &Params, level: usize) -> usize {
-        (level + 1).div_ceil(params.spec().digit_limbs)
+        params.digits(level).count()
     }
 
     /// Parameters of the key.

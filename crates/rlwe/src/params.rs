@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::security::{SECURITY_BITS, max_log_qp};
 use crate::switch::SwitchTables;
 use ring::{Basis, Cache, Divider};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a caller writes down. Any value may stand here; [`Params::new`] decides.
@@ -15,7 +16,8 @@ pub struct ParamsSpec {
     pub q: Vec<u64>,
     /// Special moduli of hybrid key switching; counted in the security check.
     pub p: Vec<u64>,
-    /// Limbs per digit of key switching.
+    /// Limbs of a digit of key switching. A digit may have more bits than the special moduli, at the price of noise;
+    /// [`Params::with_bounded_digits`] cuts those that would.
     pub digit_limbs: usize,
 }
 
@@ -28,6 +30,7 @@ struct Inner {
     secure: bool,
     levels: Vec<Basis>,
     special: Basis,
+    digits: Vec<Range<usize>>,
     dividers: Cache<(usize, usize), Divider>,
     switch: Cache<usize, SwitchTables>,
 }
@@ -61,6 +64,23 @@ impl Params {
         Self::build(spec, false)
     }
 
+    /// The same parameters with digits that end before they have more bits than the special moduli: `digit_limbs` is
+    /// then the most that a digit has. For chains of limbs of different sizes.
+    #[must_use]
+    pub fn with_bounded_digits(&self) -> Self {
+        let inner = &self.0;
+        let q = self.basis(self.max_level());
+        Self(Arc::new(Inner {
+            spec: inner.spec.clone(),
+            secure: inner.secure,
+            levels: inner.levels.clone(),
+            special: inner.special.clone(),
+            digits: digits(q, inner.special.log2(), inner.spec.digit_limbs),
+            dividers: Cache::new(),
+            switch: Cache::new(),
+        }))
+    }
+
     fn build(spec: &ParamsSpec, secure: bool) -> Result<Self> {
         let all: Vec<u64> = spec.q.iter().chain(&spec.p).copied().collect();
         let whole = Basis::new(spec.n, &all)?;
@@ -74,11 +94,13 @@ impl Params {
                 limbs,
             });
         }
+        let special = whole.slice(limbs..all.len());
         Ok(Self(Arc::new(Inner {
             spec: spec.clone(),
             secure,
+            digits: digits(&whole.prefix(limbs), f64::INFINITY, spec.digit_limbs),
             levels: (1..=limbs).map(|len| whole.prefix(len)).collect(),
-            special: whole.slice(limbs..all.len()),
+            special,
             dividers: Cache::new(),
             switch: Cache::new(),
         })))
@@ -127,6 +149,13 @@ impl Params {
         self.basis(level).concat(self.special())
     }
 
+    /// The limbs of each digit of key switching at a level.
+    pub fn digits(&self, level: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let within = move |digit: &&Range<usize>| digit.start <= level;
+        let digits = self.0.digits.iter().take_while(within);
+        digits.map(move |digit| digit.start..digit.end.min(level + 1))
+    }
+
     /// log2(Q) of a level.
     pub fn log_q(&self, level: usize) -> f64 {
         self.basis(level).log2()
@@ -162,9 +191,26 @@ impl Params {
     }
 }
 
+/// Digits of at most `longest` limbs and about `bits` bits, but for single limbs.
+fn digits(q: &Basis, bits: f64, longest: usize) -> Vec<Range<usize>> {
+    // Moduli of one size differ by far less than a bit, digits of one limb more by far more.
+    let limit = bits + 1.0;
+    let mut digits: Vec<Range<usize>> = Vec::new();
+    for i in 0..q.len() {
+        match digits.last_mut() {
+            Some(digit) if digit.len() < longest && q.slice(digit.start..i + 1).log2() <= limit => {
+                digit.end = i + 1;
+            }
+            _ => digits.push(i..i + 1),
+        }
+    }
+    digits
+}
+
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.spec == other.0.spec
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.spec == other.0.spec && self.0.digits == other.0.digits)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Hybrid key switching: digits of several limbs, special moduli, one division at the end.
 //!
-//! A polynomial `d` over `q_0 .. q_l` is cut into digits of [`digit_limbs`] limbs each. Digit `j`
+//! A polynomial `d` over `q_0 .. q_l` is cut into [digits](Params::digits) of some limbs each. Digit `j`
 //! is raised to the basis `Q_l P` (mod up), multiplied by key `j`, which encrypts `P s'` on the
 //! limbs of the digit and 0 elsewhere, and the sum is divided by `P` (mod down). The gadget is
 //! the indicator of the digit's limbs, so one key serves every level.
@@ -8,33 +8,32 @@
 //! Source: Han, Ki, "Better Bootstrapping for Approximate Homomorphic Encryption", CT-RSA 2020,
 //! section 3 (hybrid key switching); Halevi, Shoup, "Faster Homomorphic Linear Transformations in
 //! HElib", CRYPTO 2018 (hoisting: one decomposition for many automorphisms).
-//!
-//! [`digit_limbs`]: crate::ParamsSpec::digit_limbs
 
 use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
-use crate::keys::SwitchKey;
+use crate::keys::{GaloisKeys, SwitchKey};
 use crate::params::Params;
 use ring::{Coeff, Eval, Gadget, Poly, dot_pairs};
+use std::ops::Range;
 
 /// Tables of key switching at one level.
 pub(crate) struct SwitchTables {
     gadget: Gadget,
     /// `P mod q_i`.
-    special_product: Vec<u64>,
+    pub(crate) special_product: Vec<u64>,
 }
 
 impl SwitchTables {
     pub(crate) fn new(params: &Params, level: usize) -> Self {
         let (basis, special) = (params.basis(level), params.special());
         Self {
-            gadget: Gadget::new(basis, special, params.spec().digit_limbs),
+            gadget: Gadget::new(basis, special, params.digits(level)),
             special_product: basis.moduli().map(|q| special.product_mod(q)).collect(),
         }
     }
 
     /// `sum_j d_j key_j` over `Q_l P`, both components; `own` is `d` transformed, if it is at hand.
-    fn product(
+    pub(crate) fn product(
         &self,
         d: Poly<Coeff>,
         own: Option<&Poly<Eval>>,
@@ -50,7 +49,7 @@ impl SwitchTables {
 }
 
 /// Checks that `key` serves a polynomial at `level` of which `dropped` limbs are to go.
-fn check(key: &SwitchKey, level: usize, dropped: usize) -> Result<()> {
+pub(crate) fn check(key: &SwitchKey, level: usize, dropped: usize) -> Result<()> {
     if key.level() < level {
         return Err(Error::KeyLevel {
             need: level,
@@ -133,12 +132,66 @@ pub fn switch_coeff(
     Ok(Ciphertext::new(parts))
 }
 
+impl Ciphertext {
+    /// Brings a product back to two components, and divides by the last `dropped` moduli.
+    ///
+    /// # Errors
+    /// [`Error::Components`] if there are not three components, and those of [`Decomposed::switch`].
+    pub fn relinearize(&self, key: &SwitchKey, dropped: usize) -> Result<Self> {
+        let [d0, d1, d2] = self.components() else {
+            return Err(Error::Components {
+                found: self.components().len(),
+                expected: 3,
+            });
+        };
+        switch_poly(d2, key, Some([d0, d1]), dropped)
+    }
+
+    /// The automorphism `X -> X^element`, under the same secret; [`galois`](crate::galois) names the elements.
+    ///
+    /// # Errors
+    /// [`Error::MissingGaloisKey`], [`Error::KeyLevel`], and [`Error::Components`] for a degree other than 1.
+    pub fn automorphism(&self, element: usize, keys: &GaloisKeys) -> Result<Self> {
+        if element == 1 {
+            return Ok(self.clone());
+        }
+        let (key, index) = keys.get(element)?;
+        let switched = switch_poly(self.pair()?.1, key, None, 0)?;
+        self.permute_switched(switched, index)
+    }
+
+    /// As [`Ciphertext::automorphism`], with the decomposition of the second component shared between calls.
+    ///
+    /// # Errors
+    /// As [`Ciphertext::automorphism`].
+    pub fn automorphism_hoisted(
+        &self,
+        decomposed: &Decomposed,
+        element: usize,
+        keys: &GaloisKeys,
+    ) -> Result<Self> {
+        if element == 1 {
+            return Ok(self.clone());
+        }
+        let (key, index) = keys.get(element)?;
+        self.permute_switched(decomposed.switch(key, None, 0)?, index)
+    }
+
+    /// The last step of an automorphism: `switched` holds the second component, switched.
+    fn permute_switched(&self, mut switched: Self, index: &[u32]) -> Result<Self> {
+        switched.components_mut()[0].add_assign(self.pair()?.0);
+        let parts = switched.components().iter();
+        Ok(Self::new(parts.map(|c| c.permuted(index)).collect()))
+    }
+}
+
 /// The digits of one polynomial, raised to `Q_l P`: shared by every key switch that starts from it.
 pub struct Decomposed {
     params: Params,
     level: usize,
     /// The polynomial itself: on its own limbs a digit equals it.
     own: Poly<Eval>,
+    digits: Vec<Range<usize>>,
     /// The other limbs of each digit.
     raised: Vec<Poly<Eval>>,
 }
@@ -165,8 +218,14 @@ impl Decomposed {
             params: params.clone(),
             level,
             own,
+            digits: params.digits(level).collect(),
             raised: raised.into_iter().map(Poly::into_eval).collect(),
         }
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
     }
 
     /// Level of the decomposed polynomial.
@@ -176,8 +235,7 @@ impl Decomposed {
 
     /// Limb `i` (of `Q_l P`) of digit `j`.
     fn limb(&self, j: usize, i: usize) -> &[u64] {
-        let width = self.params.spec().digit_limbs;
-        let (start, end) = (j * width, ((j + 1) * width).min(self.level + 1));
+        let Range { start, end } = self.digits[j];
         if i < start {
             self.raised[j].limb(i)
         } else if i < end {
@@ -217,7 +275,7 @@ impl Decomposed {
     }
 
     /// `sum_j digit_j key_j` over `Q_l P`, both components.
-    fn inner_products(&self, key: &SwitchKey) -> [Poly<Eval>; 2] {
+    pub(crate) fn inner_products(&self, key: &SwitchKey) -> [Poly<Eval>; 2] {
         let skipped = key.level() - self.level;
         let digits = self.raised.len();
         dot_pairs(&self.params.extended(self.level), |i| {

@@ -147,7 +147,7 @@ fn everything_written_is_read_again() {
 #[test]
 fn residues_take_the_bits_of_their_modulus() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
-    for bits in 6..=50 {
+    for bits in 6..=60 {
         let Ok(primes) = ntt_primes(bits, 16, 1) else {
             continue;
         };

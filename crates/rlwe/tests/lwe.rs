@@ -56,7 +56,10 @@ impl Setup {
         let mut ct = self.secret.encrypt_zero(0, &seed, 0, &mut self.rng);
         let scaled: Vec<i64> = message
             .iter()
-            .map(|&m| ((m * q + T / 2) / T) as i64)
+            .map(|&m| {
+                let [m, q, t] = [m, q, T].map(u128::from);
+                ((m * q + t / 2) / t) as i64
+            })
             .collect();
         let scaled = Poly::from_signed(self.params.basis(0), &scaled).into_eval();
         ct.components_mut()[0].add_assign(&scaled);
@@ -119,11 +122,20 @@ fn difference(a: u64, b: u64) -> f64 {
 #[test]
 fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
     let n = 1 << 15;
-    for (dimension, q_bits, digit_bits) in
-        [(1024, 25, 2), (1024, 26, 3), (1024, 26, 4), (2048, 30, 5)]
-    {
+    type New = fn(usize, u64, usize, u32) -> Result<DimensionParams, Error>;
+    let (secure, insecure): (New, New) = (DimensionParams::new, DimensionParams::new_insecure);
+    // The last three are insecure: they show digits that sum to more than a word.
+    for (dimension, q_bits, digit_bits, new) in [
+        (1024, 25, 2, secure),
+        (1024, 26, 3, secure),
+        (1024, 26, 4, secure),
+        (2048, 30, 5, secure),
+        (1024, 50, 25, insecure),
+        (1024, 60, 25, insecure),
+        (1024, 60, 30, insecure),
+    ] {
         let q = ntt_primes(q_bits, n, 1).unwrap()[0];
-        let params = DimensionParams::new(n, q, dimension, digit_bits).unwrap();
+        let params = new(n, q, dimension, digit_bits).unwrap();
         let mut s = setup(&params, u64::from(q_bits + digit_bits));
         let messages = s.messages();
         let ct = s.encrypt(&messages);
@@ -239,6 +251,9 @@ fn digits_hold_every_residue() {
         (26, 2, 14),
         (26, 13, 3),
         (30, 30, 1),
+        (50, 25, 3),
+        (60, 25, 3),
+        (60, 30, 3),
     ] {
         let q = ntt_primes(bits, 1 << 10, 1).unwrap()[0];
         let params = DimensionParams::new_insecure(1 << 10, q, 1 << 10, digit_bits).unwrap();

@@ -5,7 +5,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{SIGMA, Seed};
-use ring::{Coeff, Eval, Poly, eval_automorphism_index, ntt_primes};
+use ring::{Coeff, Eval, Poly, eval_automorphism_index, ntt_primes, ntt_primes_avoiding};
 use rlwe::noise::{Size, centred};
 use rlwe::{
     Ciphertext, Decomposed, Error, GaloisKeys, Params, ParamsSpec, SecretKey, switch_coeff,
@@ -22,6 +22,24 @@ fn params_insecure(n: usize, (bits, limbs): (u32, usize), p: (u32, usize), width
     Params::new_insecure(&spec).unwrap()
 }
 
+/// Moduli of the given sizes, of which those of more than 50 bits are wide.
+fn mixed_insecure(n: usize, q: &[u32], p: &[u32], width: usize) -> Params {
+    let mut all = Vec::new();
+    for &bits in q.iter().chain(p) {
+        let next = ntt_primes_avoiding(bits, n, 1, &all).unwrap();
+        all.extend(next);
+    }
+    let p = all.split_off(q.len());
+    let digit_limbs = width;
+    Params::new_insecure(&ParamsSpec {
+        n,
+        q: all,
+        p,
+        digit_limbs,
+    })
+    .unwrap()
+}
+
 fn uniform(params: &Params, level: usize, rng: &mut ChaCha20Rng) -> Poly<Eval> {
     ring::sample::uniform_from_seed(params.basis(level), &Seed::random(rng), 0)
 }
@@ -36,11 +54,9 @@ fn error(secret: &SecretKey, switched: &Ciphertext, d: &Poly<Eval>, from: &Poly<
 /// Variance of the key's part: per digit of `c` limbs, `N sigma^2 (D/P)^2 (c/12 + (c/2)^2)`. A raised
 /// digit is a sum of `c` values uniform in `[0, D)`, with a mean that is not zero.
 fn key_variance(params: &Params, level: usize) -> f64 {
-    let width = params.spec().digit_limbs;
-    (0..=level)
-        .step_by(width)
-        .map(|start| {
-            let limbs = start..(start + width).min(level + 1);
+    params
+        .digits(level)
+        .map(|limbs| {
             let count = limbs.len() as f64;
             let ratio = params.basis(level).slice(limbs).log2() - params.special().log2();
             let spread = count / 12.0 + (count / 2.0).powi(2);
@@ -53,9 +69,15 @@ fn key_variance(params: &Params, level: usize) -> f64 {
 fn noise_of_a_switch_follows_the_formula_from_both_sides() {
     const KEYS: usize = 400;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    // Digits larger than P, where the key's part rules, and smaller ones, where rounding does.
-    for (p, width) in [((35, 1), 2), ((48, 2), 2), ((33, 1), 1)] {
-        let params = params_insecure(256, (34, 4), p, width);
+    // Digits larger than P, where the key's part rules, and smaller ones, where rounding does; a wide first modulus and a
+    // wide special one among narrow ones, and wide ones alone.
+    for params in [
+        params_insecure(256, (34, 4), (35, 1), 2),
+        params_insecure(256, (34, 4), (48, 2), 2),
+        params_insecure(256, (34, 4), (33, 1), 1),
+        mixed_insecure(256, &[60, 34, 34, 34], &[60], 1),
+        mixed_insecure(256, &[60, 55, 51, 60], &[58, 60], 2),
+    ] {
         let level = 3;
         let mut sum = 0.0;
         let (mut rounding, mut key_part) = (0.0, 0.0);
@@ -76,7 +98,7 @@ fn noise_of_a_switch_follows_the_formula_from_both_sides() {
         // square has a relative deviation of sqrt(2/3), so of sqrt(2/3 / KEYS) over all; rounding
         // has sqrt(4 / N) per key. Six of the larger one are given.
         let tolerance = 6.0 * (2.0 / 3.0 / KEYS as f64).sqrt();
-        let case = format!("P of {} x {} bits, digits of {width}", p.1, p.0);
+        let case = format!("{params:?}");
         println!(
             "{case}: ratio {ratio:.3}, key's share {:.2}",
             key_part / (rounding + key_part)
@@ -251,23 +273,50 @@ fn sums_drops_and_switches_of_ciphertexts() {
 fn a_modulus_switch_divides_the_phase_up_to_its_rounding() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let n = 1 << 12;
-    let params = params_insecure(n, (40, 3), (45, 1), 1);
-    let secret = SecretKey::generate(&params, &mut rng);
-    let norm: i64 = secret.coefficients().iter().map(|s| s * s).sum();
-    let mut ct = secret.encrypt_zero(2, &Seed::random(&mut rng), 0, &mut rng);
-    // A phase of the size of the modulus below, so that the quotient has something to keep.
-    let message: Vec<i64> = (0..n)
-        .map(|_| rng.random_range(-(1 << 60)..1 << 60))
-        .collect();
-    let message = Poly::from_signed(params.basis(2), &message);
-    ct.components_mut()[0].add_assign(&message.into_eval());
-    let before = centred(&secret.phase(&ct));
-    ct.switch_to(&params, 1).unwrap();
-    let after = centred(&secret.phase(&ct));
-    let q = params.basis(2).modulus(2).value() as f64;
-    let errors: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b / q).collect();
-    let variance = errors.iter().map(|e| e * e).sum::<f64>() / n as f64;
-    let expected = (1.0 + norm as f64) / 12.0;
-    // The rounding errors times a fixed secret: a relative deviation of sqrt(4 / N). Six of them.
-    assert!((variance / expected - 1.0).abs() < 6.0 * (4.0 / n as f64).sqrt());
+    for (sizes, message_bits) in [
+        ([40, 40, 40], 60),
+        ([60, 40, 40], 60),
+        ([60, 45, 60], 62),
+        ([60, 55, 51], 62),
+    ] {
+        let params = mixed_insecure(n, &sizes, &[45], 1);
+        let secret = SecretKey::generate(&params, &mut rng);
+        let norm: i64 = secret.coefficients().iter().map(|s| s * s).sum();
+        let mut ct = secret.encrypt_zero(2, &Seed::random(&mut rng), 0, &mut rng);
+        // A phase of the size of the modulus below, so that the quotient has something to keep.
+        let message: Vec<i64> = (0..n)
+            .map(|_| rng.random_range(-(1 << message_bits)..1 << message_bits))
+            .collect();
+        let message = Poly::from_signed(params.basis(2), &message);
+        ct.components_mut()[0].add_assign(&message.into_eval());
+        let before = centred(&secret.phase(&ct));
+        ct.switch_to(&params, 1).unwrap();
+        let after = centred(&secret.phase(&ct));
+        let q = params.basis(2).modulus(2).value() as f64;
+        let errors: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b / q).collect();
+        let variance = errors.iter().map(|e| e * e).sum::<f64>() / n as f64;
+        let expected = (1.0 + norm as f64) / 12.0;
+        // The rounding errors times a fixed secret: a relative deviation of sqrt(4 / N). Six of them.
+        assert!((variance / expected - 1.0).abs() < 6.0 * (4.0 / n as f64).sqrt());
+    }
+}
+
+#[test]
+fn digits_end_before_they_exceed_the_special_moduli() {
+    let digits = |params: &Params, level| {
+        let params = params.with_bounded_digits();
+        params.digits(level).collect::<Vec<_>>()
+    };
+    // 101 bits of special moduli: at most two limbs of 45 bits, three of 30.
+    let params = mixed_insecure(256, &[45, 45, 45, 30, 30, 30, 30], &[50, 51], 4);
+    assert!(params.digits(6).eq([0..4, 4..7]));
+    assert!(params != params.with_bounded_digits());
+    assert_eq!(digits(&params, 6), [0..2, 2..4, 4..7]);
+    assert_eq!(digits(&params, 5), [0..2, 2..4, 4..6]);
+    assert_eq!(digits(&params, 2), [0..2, 2..3]);
+    // A limb is a digit, however large; the number of limbs bounds what the bits would allow.
+    let params = mixed_insecure(256, &[60, 60], &[40], 2);
+    assert_eq!(digits(&params, 1), [0..1, 1..2]);
+    let params = mixed_insecure(256, &[30, 30, 30], &[50, 51], 2);
+    assert_eq!(digits(&params, 2), [0..2, 2..3]);
 }

@@ -3,8 +3,8 @@
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
 use program::{
-    Constant, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape, Step, Term,
-    Tile, Type,
+    Constant, Error, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape, Step,
+    Term, Tile, Type,
 };
 
 fn ciphertext(form: Form, level: usize, noise_bits: f64) -> Type {
@@ -188,4 +188,33 @@ pub fn every_operation() -> Program {
             .collect(),
     };
     program.new().expect("the program of the tests is right")
+}
+
+/// What to change, what the error is about, what it found.
+#[allow(dead_code, reason = "not every test file uses it")]
+pub type Case = (fn(&mut Program), &'static str, &'static str);
+
+#[allow(dead_code, reason = "not every test file uses it")]
+pub fn ty(p: &mut Program, step: usize, change: impl FnOnce(&mut Form, &mut usize, &mut f64)) {
+    match &mut p.steps[step].ty {
+        Type::Ciphertext {
+            form,
+            level,
+            noise_bits,
+        } => change(form, level, noise_bits),
+        Type::Samples => panic!("step {step} makes samples"),
+    }
+}
+
+#[allow(dead_code, reason = "not every test file uses it")]
+pub fn expect_step(program: &Program, at: usize, about: &str, value: &str) {
+    match program.verify() {
+        Ok(()) if about.is_empty() => {}
+        Err(Error::Step {
+            step, what, found, ..
+        }) => {
+            assert_eq!((step, what, found.as_str()), (at, about, value));
+        }
+        other => panic!("{about} {value}: {other:?}"),
+    }
 }

@@ -1,0 +1,399 @@
+//! Are wrong steps rejected, one by one?
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+mod common;
+
+use common::{Case, every_operation, expect_step, ty};
+use program::{Form, Op, Packed, Program, Term, Type};
+
+macro_rules! op {
+    ($variant:ident . $field:ident of $step:expr => $value:expr) => {
+        |p| match &mut p.steps[$step].op {
+            Op::$variant { $field, .. } => *$field = $value,
+            other => panic!("{other:?}"),
+        }
+    };
+}
+
+fn term(p: &mut Program, step: usize, index: usize) -> &mut Term {
+    match &mut p.steps[step].op {
+        Op::MulCoefficients { terms } => &mut terms[index],
+        other => panic!("{other:?}"),
+    }
+}
+
+fn packed(p: &mut Program, index: usize) -> &mut Packed {
+    match &mut p.steps[4].op {
+        Op::Pack { values, .. } => &mut values[index],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn wrong_steps_are_named() {
+    const MAX: &str = "18446744073709551615";
+    let cases: &[(usize, Case)] = &[
+        (1, (|p| term(p, 1, 0).value = 1, "an operand", "%1")),
+        (
+            1,
+            (
+                |p| term(p, 1, 0).value = usize::MAX,
+                "an operand",
+                "%18446744073709551615",
+            ),
+        ),
+        (10, (|p| term(p, 10, 1).value = 10, "an operand", "%10")),
+        (1, (|p| term(p, 1, 0).weights = 8, "the constant", "@8")),
+        (1, (|p| term(p, 1, 0).exponents = 8, "the constant", "@8")),
+        (
+            10,
+            (
+                |p| term(p, 10, 1).exponents = usize::MAX,
+                "the constant",
+                "@18446744073709551615",
+            ),
+        ),
+        (
+            2,
+            (op!(AddCoefficients.term of 2 => 8), "the constant", "@8"),
+        ),
+        (2, (op!(AddCoefficients.at of 2 => 8), "the constant", "@8")),
+        (5, (op!(Table.polynomial of 5 => 8), "the constant", "@8")),
+        (6, (op!(Dense.weights of 6 => 8), "the constant", "@8")),
+        (
+            4,
+            (op!(Pack.sources of 4 => vec![3, 4]), "an operand", "%4"),
+        ),
+        (
+            0,
+            (|p| p.steps[0].seconds = -1.0, "the predicted time", "-1"),
+        ),
+        (
+            0,
+            (
+                |p| p.steps[0].seconds = f64::INFINITY,
+                "the predicted time",
+                "inf",
+            ),
+        ),
+        // Types.
+        (
+            0,
+            (|p| ty(p, 0, |_, level, _| *level = 4), "the level", "4"),
+        ),
+        (
+            0,
+            (
+                |p| ty(p, 0, |_, _, noise| *noise = 56.0),
+                "the noise",
+                "2^56.0",
+            ),
+        ),
+        (
+            0,
+            (
+                |p| ty(p, 0, |_, _, noise| *noise = f64::NAN),
+                "the noise",
+                "2^NaN",
+            ),
+        ),
+        (
+            0,
+            (
+                |p| ty(p, 0, |_, _, noise| *noise = f64::NEG_INFINITY),
+                "the noise",
+                "2^-inf",
+            ),
+        ),
+        (
+            4,
+            (
+                |p| ty(p, 4, |form, _, _| *form = Form::Slots(3)),
+                "the number of values",
+                "3",
+            ),
+        ),
+        (
+            4,
+            (
+                |p| ty(p, 4, |form, _, _| *form = Form::Slots(0)),
+                "the number of values",
+                "0",
+            ),
+        ),
+        (
+            4,
+            (
+                |p| ty(p, 4, |form, _, _| *form = Form::Slots(128)),
+                "the number of values",
+                "128",
+            ),
+        ),
+        (
+            4,
+            (
+                |p| {
+                    ty(p, 4, |form, _, _| *form = Form::Slots(2));
+                    packed(p, 1).0 = 1;
+                },
+                "the number of values",
+                "2",
+            ),
+        ),
+        // Forms.
+        (
+            0,
+            (
+                |p| ty(p, 0, |form, _, _| *form = Form::Slots(4)),
+                "the value",
+                "slots",
+            ),
+        ),
+        (
+            0,
+            (|p| p.steps[0].ty = Type::Samples, "the value", "samples"),
+        ),
+        (2, (op!(AddCoefficients.value of 2 => 1), "", "")),
+        (
+            5,
+            (op!(Table.value of 5 => 2), "the operand", "coefficients"),
+        ),
+        (5, (op!(Table.value of 5 => 3), "the operand", "samples")),
+        (
+            6,
+            (op!(Dense.value of 6 => 0), "the operand", "coefficients"),
+        ),
+        (8, (op!(Output.value of 8 => 5), "the operand", "slots")),
+        (
+            8,
+            (|p| p.steps[8].ty = Type::Samples, "the value", "samples"),
+        ),
+        (
+            9,
+            (
+                op!(SlotsToCoefficients.value of 9 => 0),
+                "the operand",
+                "coefficients",
+            ),
+        ),
+        (
+            4,
+            (
+                op!(Pack.sources of 4 => vec![2]),
+                "the operand",
+                "coefficients",
+            ),
+        ),
+        (
+            12,
+            (op!(Product.left of 12 => 2), "the operand", "coefficients"),
+        ),
+        (
+            12,
+            (op!(Product.right of 12 => 3), "the operand", "samples"),
+        ),
+        (12, (op!(Product.right of 12 => 12), "an operand", "%12")),
+        (
+            12,
+            (
+                |p| ty(p, 12, |form, _, _| *form = Form::Coefficients),
+                "the value",
+                "coefficients",
+            ),
+        ),
+        (
+            12,
+            (
+                |p| ty(p, 12, |form, _, _| *form = Form::Slots(8)),
+                "the number of values of a factor",
+                "4",
+            ),
+        ),
+        (
+            12,
+            (|p| ty(p, 12, |_, level, _| *level = 2), "the level", "2"),
+        ),
+        // Levels.
+        (
+            1,
+            (|p| ty(p, 1, |_, level, _| *level = 2), "the level", "2"),
+        ),
+        (
+            5,
+            (|p| ty(p, 5, |_, level, _| *level = 3), "the level", "3"),
+        ),
+        (
+            8,
+            (
+                |p| ty(p, 8, |_, level, _| *level = 0),
+                "the noise",
+                "2^30.0",
+            ),
+        ),
+        (
+            4,
+            (
+                op!(Pack.start_level of 4 => 4),
+                "the level it starts at",
+                "4",
+            ),
+        ),
+        // Sizes and indices.
+        (0, (op!(Input.index of 0 => 1), "the input", "1")),
+        (
+            1,
+            (
+                op!(MulCoefficients.terms of 1 => vec![]),
+                "the number of products",
+                "0",
+            ),
+        ),
+        (
+            1,
+            (
+                |p| match &mut p.steps[1].op {
+                    Op::MulCoefficients { terms } => *terms = vec![terms[0]; 1025],
+                    other => panic!("{other:?}"),
+                },
+                "the number of products",
+                "1025",
+            ),
+        ),
+        (10, (|p| term(p, 10, 1).value = 5, "the operand", "slots")),
+        (
+            1,
+            (
+                |p| p.constants[0].values = vec![1; 65],
+                "the number of weights of a product",
+                "65",
+            ),
+        ),
+        (
+            1,
+            (
+                |p| p.constants[0].values.clear(),
+                "the number of weights of a product",
+                "0",
+            ),
+        ),
+        (
+            1,
+            (
+                |p| p.constants[0].values.truncate(2),
+                "the number of exponents",
+                "3",
+            ),
+        ),
+        (
+            1,
+            (
+                |p| term(p, 1, 0).exponents = 7,
+                "the number of exponents",
+                "2",
+            ),
+        ),
+        (
+            1,
+            (|p| p.constants[5].values[1] = 128, "an exponent", "128"),
+        ),
+        (1, (|p| p.constants[5].values[1] = -1, "an exponent", "-1")),
+        (2, (|p| p.constants[1].values.truncate(1), "", "")),
+        (
+            2,
+            (
+                |p| p.constants[6].values = vec![3],
+                "the number of terms",
+                "2",
+            ),
+        ),
+        (
+            2,
+            (
+                |p| p.constants[1].values.clear(),
+                "the number of terms",
+                "0",
+            ),
+        ),
+        (
+            2,
+            (|p| p.constants[6].values[1] = 64, "a coefficient", "64"),
+        ),
+        (
+            2,
+            (|p| p.constants[6].values[1] = -1, "a coefficient", "-1"),
+        ),
+        // One term is added at any number of places, none included.
+        (
+            7,
+            (|p| p.constants[7].values[1] = 64, "a coefficient", "64"),
+        ),
+        (4, (|p| packed(p, 1).0 = 4, "a slot", "4")),
+        (4, (|p| packed(p, 1).0 = usize::MAX, "a slot", MAX)),
+        (4, (|p| packed(p, 1).0 = 0, "a slot in order", "0")),
+        (4, (|p| packed(p, 0).0 = 3, "a slot in order", "2")),
+        (4, (|p| packed(p, 1).1 = 2, "an image", "2")),
+        (4, (|p| packed(p, 1).3[0][0] = 1, "a source", "1")),
+        (4, (|p| packed(p, 1).3[1][1] = 64, "a coefficient", "64")),
+        (
+            4,
+            (
+                |p| packed(p, 1).3 = vec![[0, 3]; 1025],
+                "the number of samples of a value",
+                "1025",
+            ),
+        ),
+        (4, (|p| packed(p, 1).3.clear(), "", "")),
+        (4, (op!(Pack.values of 4 => vec![]), "", "")),
+        (5, (op!(Table.polynomial of 5 => 0), "", "")),
+        (
+            5,
+            (
+                |p| p.constants[2].values = vec![1; 9],
+                "the coefficients of the polynomial",
+                "9",
+            ),
+        ),
+        (
+            5,
+            (
+                |p| p.constants[2].values.clear(),
+                "the coefficients of the polynomial",
+                "0",
+            ),
+        ),
+        (
+            6,
+            (op!(Dense.inputs of 6 => 0), "the number of inputs", "0"),
+        ),
+        (
+            6,
+            (
+                op!(Dense.inputs of 6 => usize::MAX),
+                "the number of inputs",
+                MAX,
+            ),
+        ),
+        (
+            6,
+            (op!(Dense.rows of 6 => vec![]), "the number of outputs", "0"),
+        ),
+        (
+            8,
+            (
+                op!(Output.at of 8 => vec![0]),
+                "the number of coefficients",
+                "1",
+            ),
+        ),
+        (
+            8,
+            (op!(Output.at of 8 => vec![0, 64]), "a coefficient", "64"),
+        ),
+    ];
+    for (step, (change, about, value)) in cases {
+        let mut program = every_operation();
+        change(&mut program);
+        expect_step(&program, *step, about, value);
+    }
+}

@@ -1,0 +1,155 @@
+//! Ciphertexts over `Q_l P`, before the division by `P` that ends a key switch.
+//!
+//! Sums of rotated ciphertexts times plaintexts divide once instead of once per rotation, and a rotation of such a sum
+//! divides one component only.
+//!
+//! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, "Efficient Bootstrapping for Approximate Homomorphic Encryption
+//! with Non-sparse Keys", EUROCRYPT 2021, section 4 (double hoisting).
+
+use crate::ciphertext::Ciphertext;
+use crate::error::{Error, Result};
+use crate::keys::GaloisKeys;
+use crate::params::Params;
+use crate::switch::{Decomposed, check};
+use ring::{Eval, Poly, dot_pairs_filled};
+
+/// A ciphertext of degree 1 times `P`, over `Q_l P`.
+#[derive(Clone)]
+pub struct Extended {
+    params: Params,
+    level: usize,
+    parts: [Poly<Eval>; 2],
+}
+
+impl Extended {
+    /// `P` times a ciphertext.
+    ///
+    /// # Errors
+    /// [`Error::Components`] for a degree other than 1.
+    pub fn new(params: &Params, ct: &Ciphertext) -> Result<Self> {
+        let level = ct.level();
+        let (basis, tables) = (params.extended(level), params.switch_tables(level));
+        let raise = |c: &Poly<Eval>| {
+            let mut out = Poly::zero(&basis);
+            out.add_scaled_prefix(c, |i| tables.special_product[i]);
+            out
+        };
+        let (c0, c1) = ct.pair()?;
+        Ok(Self {
+            params: params.clone(),
+            level,
+            parts: [raise(c0), raise(c1)],
+        })
+    }
+
+    /// `X -> X^element` of a ciphertext whose second component is `decomposed`, times `P`.
+    ///
+    /// # Errors
+    /// As [`Ciphertext::automorphism_hoisted`].
+    pub fn automorphism_of(
+        ct: &Ciphertext,
+        decomposed: &Decomposed,
+        element: usize,
+        keys: &GaloisKeys,
+    ) -> Result<Self> {
+        let (params, level) = (decomposed.params(), ct.level());
+        if element == 1 {
+            return Self::new(params, ct);
+        }
+        let (key, index) = keys.get(element)?;
+        check(key, level, 0)?;
+        let tables = params.switch_tables(level);
+        let mut sums = decomposed.inner_products(key);
+        sums[0].add_scaled_prefix(ct.pair()?.0, |i| tables.special_product[i]);
+        Ok(Self {
+            params: params.clone(),
+            level,
+            parts: sums.map(|sum| sum.permuted(index)),
+        })
+    }
+
+    /// Limbs of the ciphertext minus one; the special ones come on top.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// `sum_k p_k terms[k]`, with plaintexts `p_k` over `Q_l P` in the evaluation domain: `fill(k, i, words)` writes
+    /// limb `i` of plaintext `k`, the special limbs after those of `Q_l`.
+    ///
+    /// # Panics
+    /// If there are no terms, or their levels differ.
+    pub fn dot(terms: &[&Self], fill: impl Fn(usize, usize, &mut [u64]) + Sync) -> Self {
+        let first = terms.first().expect("a sum has a term");
+        assert!(
+            terms.iter().all(|term| term.level == first.level),
+            "terms at one level"
+        );
+        let basis = first.parts[0].basis();
+        let parts = dot_pairs_filled(basis, terms.len(), fill, |i| {
+            [0, 1].map(|part| terms.iter().map(|term| term.parts[part].limb(i)).collect())
+        });
+        Self {
+            params: first.params.clone(),
+            level: first.level,
+            parts,
+        }
+    }
+
+    /// `self += other`.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`].
+    pub fn add_assign(&mut self, other: &Self) -> Result<()> {
+        let (left, right) = (self.level, other.level);
+        if left != right {
+            return Err(Error::LevelMismatch { left, right });
+        }
+        for (a, b) in self.parts.iter_mut().zip(&other.parts) {
+            a.add_assign(b);
+        }
+        Ok(())
+    }
+
+    /// The automorphism `X -> X^element`: one component is divided by `P`, switched, and stays over `Q_l P`.
+    ///
+    /// # Errors
+    /// [`Error::MissingGaloisKey`] and [`Error::KeyLevel`].
+    pub fn automorphism(self, element: usize, keys: &GaloisKeys) -> Result<Self> {
+        if element == 1 {
+            return Ok(self);
+        }
+        let (key, index) = keys.get(element)?;
+        check(key, self.level, 0)?;
+        let [c0, c1] = self.parts;
+        let c1 = self.params.special_divider(self.level, 0).divide(c1);
+        let tables = self.params.switch_tables(self.level);
+        let mut sums = tables.product(c1.to_coeff(), Some(&c1), key);
+        sums[0].add_assign(&c0);
+        Ok(Self {
+            parts: sums.map(|sum| sum.permuted(index)),
+            ..self
+        })
+    }
+
+    /// Divides by `P` and by the last `dropped` moduli of the level.
+    ///
+    /// # Errors
+    /// [`Error::LevelTooLow`] if no limb would be left.
+    pub fn divide(self, dropped: usize) -> Result<Ciphertext> {
+        if dropped > self.level {
+            return Err(Error::LevelTooLow {
+                need: dropped,
+                have: self.level,
+            });
+        }
+        let divider = self.params.special_divider(self.level, dropped);
+        let parts = self.parts.into_iter().map(|part| divider.divide(part));
+        Ok(Ciphertext::new(parts.collect()))
+    }
+}
+
+impl std::fmt::Debug for Extended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Extended(level {})", self.level)
+    }
+}

@@ -1,0 +1,71 @@
+//! Encryption under a public key.
+
+use crate::ciphertext::Ciphertext;
+use crate::error::Result;
+use crate::keys::SecretKey;
+use crate::params::Params;
+use rand::CryptoRng;
+use ring::sample::{self, Seed};
+use ring::{Basis, Eval, Poly};
+use zeroize::Zeroizing;
+
+/// Public encryption key: an encryption of zero at the highest level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKey {
+    zero: Ciphertext,
+    /// Seed of its mask.
+    seed: Seed,
+}
+
+impl PublicKey {
+    /// A public key of `secret`.
+    pub fn generate(secret: &SecretKey, rng: &mut impl CryptoRng) -> Self {
+        let seed = Seed::random(rng);
+        let level = secret.params().max_level();
+        Self {
+            zero: secret.encrypt_zero(level, &seed, 0, rng),
+            seed,
+        }
+    }
+
+    /// A key from its body and the seed of its mask.
+    pub fn from_parts(body: Poly<Eval>, seed: Seed) -> Self {
+        Self {
+            zero: Ciphertext::from_seed(body, &seed, 0),
+            seed,
+        }
+    }
+
+    /// The body, and the seed of the mask.
+    pub fn parts(&self) -> (&Poly<Eval>, &Seed) {
+        (&self.zero.components()[0], &self.seed)
+    }
+
+    /// Basis of the highest level.
+    pub fn basis(&self) -> &Basis {
+        self.zero.components()[0].basis()
+    }
+
+    /// Encrypts zero at `level`: `u pk + (e_0, e_1)`, `u` ternary.
+    ///
+    /// # Errors
+    /// If there is no such level.
+    pub fn encrypt_zero(
+        &self,
+        params: &Params,
+        level: usize,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Ciphertext> {
+        let mut ct = self.zero.clone();
+        ct.drop_to(level)?;
+        let (basis, n) = (params.basis(level), params.n());
+        let small = |coefficients: Zeroizing<Vec<i64>>| {
+            Zeroizing::new(Poly::from_signed(basis, &coefficients).into_eval())
+        };
+        ct.mul_poly_assign(&small(sample::ternary(n, rng)));
+        for c in ct.components_mut() {
+            c.add_assign(&small(sample::gaussian(n, rng)));
+        }
+        Ok(ct)
+    }
+}

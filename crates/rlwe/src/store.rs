@@ -1,0 +1,179 @@
+//! Keys and ciphertexts of every scheme in the [byte form](crate::bytes), sealed for a fingerprint of its parameters.
+//!
+//! Masks that expand from a seed are stored as the seed: of a public key, of each digit of an evaluation key and of a
+//! ciphertext that no operation has changed.
+
+use crate::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
+use crate::ciphertext::Ciphertext;
+use crate::error::Result;
+use crate::keys::{GaloisKeys, SecretKey, SwitchKey};
+use crate::params::Params;
+use crate::public::PublicKey;
+use ring::sample::Seed;
+use zeroize::Zeroizing;
+
+const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
+    Kind {
+        tag: *tag,
+        words,
+        version: 1,
+    }
+}
+
+const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme");
+const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme");
+const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme");
+const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme");
+
+/// Bytes of a secret key, overwritten when dropped.
+pub fn secret_to_bytes(secret: &SecretKey, made_for: &Fingerprint) -> Zeroizing<Vec<u8>> {
+    let mut w = Writer::with_room(secret.coefficients().len());
+    w.small(secret.coefficients());
+    w.seal(&SECRET, made_for).into()
+}
+
+/// Reads a secret key.
+///
+/// # Errors
+/// [`BytesError`] if the bytes are no secret key made for these parameters.
+pub fn secret_from_bytes(
+    params: &Params,
+    made_for: &Fingerprint,
+    bytes: &[u8],
+) -> Result<SecretKey> {
+    let mut r = Reader::open(bytes, &SECRET, made_for)?;
+    let coefficients = r.small("a coefficient of the secret key", params.n(), 1)?;
+    r.end()?;
+    Ok(SecretKey::from_coefficients(params, coefficients))
+}
+
+/// Bytes of a public key.
+pub fn public_to_bytes(key: &PublicKey, made_for: &Fingerprint) -> Vec<u8> {
+    let (body, seed) = key.parts();
+    let mut w = Writer::new();
+    w.seed(seed);
+    w.poly(body);
+    w.seal(&PUBLIC, made_for)
+}
+
+/// Reads a public key.
+///
+/// # Errors
+/// As [`secret_from_bytes`].
+pub fn public_from_bytes(
+    params: &Params,
+    made_for: &Fingerprint,
+    bytes: &[u8],
+) -> Result<PublicKey> {
+    let mut r = Reader::open(bytes, &PUBLIC, made_for)?;
+    let seed = r.seed()?;
+    let body = r.poly(params.basis(params.max_level()))?;
+    r.end()?;
+    Ok(PublicKey::from_parts(body, seed))
+}
+
+/// Bytes of a relinearization key and Galois keys.
+pub fn evaluation_to_bytes(
+    relinearization: &SwitchKey,
+    galois: &GaloisKeys,
+    made_for: &Fingerprint,
+) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.switch_key(relinearization);
+    w.u64(galois.iter().len() as u64);
+    for (element, key) in galois.iter() {
+        w.u64(element as u64);
+        w.switch_key(key);
+    }
+    w.seal(&EVALUATION, made_for)
+}
+
+/// Reads a relinearization key and Galois keys.
+///
+/// # Errors
+/// As [`secret_from_bytes`].
+pub fn evaluation_from_bytes(
+    params: &Params,
+    made_for: &Fingerprint,
+    bytes: &[u8],
+) -> Result<(SwitchKey, GaloisKeys)> {
+    let mut r = Reader::open(bytes, &EVALUATION, made_for)?;
+    let relinearization = r.switch_key(params)?;
+    let mut galois = GaloisKeys::new();
+    for _ in 0..r.bounded("the number of Galois keys", 0..=params.n())? {
+        let element = r.bounded("a Galois element", 1..=2 * params.n() - 1)?;
+        if element % 2 == 0 {
+            return Err(value("a Galois element", element as u64, "an odd number").into());
+        }
+        galois.insert(element, r.switch_key(params)?);
+    }
+    r.end()?;
+    Ok((relinearization, galois))
+}
+
+/// Bytes of a ciphertext of two components and the number that its scheme keeps with it.
+///
+/// # Errors
+/// [`Error::Components`](crate::Error::Components) for a product that was not relinearised.
+pub fn ciphertext_to_bytes(
+    ct: &Ciphertext,
+    seed: Option<&Seed>,
+    number: u64,
+    made_for: &Fingerprint,
+) -> Result<Vec<u8>> {
+    let (body, mask) = ct.pair()?;
+    let mut w = Writer::new();
+    w.u64(number);
+    w.u64(ct.level() as u64);
+    w.u64(u64::from(seed.is_some()));
+    w.poly(body);
+    match seed {
+        Some(seed) => w.seed(seed),
+        None => w.poly(mask),
+    }
+    Ok(w.seal(&CIPHERTEXT, made_for))
+}
+
+/// A ciphertext as it is stored.
+#[derive(Debug)]
+pub struct Stored {
+    /// Its components.
+    pub ct: Ciphertext,
+    /// Seed of the mask, at index 0, if it is fresh.
+    pub seed: Option<Seed>,
+    /// The number that its scheme keeps with it; for the scheme to check.
+    pub number: u64,
+}
+
+/// Reads a ciphertext.
+///
+/// # Errors
+/// As [`secret_from_bytes`].
+pub fn ciphertext_from_bytes(
+    params: &Params,
+    made_for: &Fingerprint,
+    bytes: &[u8],
+) -> Result<Stored> {
+    let mut r = Reader::open(bytes, &CIPHERTEXT, made_for)?;
+    let number = r.u64("the number of a ciphertext")?;
+    let level = r.bounded("the level of a ciphertext", 0..=params.max_level())?;
+    let fresh = r.bounded("the form of a ciphertext", 0..=1)? == 1;
+    let basis = params.basis(level);
+    let body = r.poly(basis)?;
+    let (ct, seed) = if fresh {
+        let seed = r.seed()?;
+        (Ciphertext::from_seed(body, &seed, 0), Some(seed))
+    } else {
+        (Ciphertext::new(vec![body, r.poly(basis)?]), None)
+    };
+    r.end()?;
+    Ok(Stored { ct, seed, number })
+}
+
+fn value(what: &'static str, found: u64, expected: &str) -> BytesError {
+    BytesError::Value {
+        what,
+        found,
+        expected: expected.into(),
+    }
+}
