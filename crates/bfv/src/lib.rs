@@ -1,38 +1,27 @@
-//! BFV: exact arithmetic modulo `t` on encrypted coefficients or slots.
+//! BFV: exact arithmetic modulo `t` on encrypted coefficients or slots, the message in the high bits.
 //!
-//! *Concept.* The phase of a ciphertext modulo `Q` is `(Q K + r) / t`: the message sits in the high
-//! bits as `K`, and the *residual* `r` is the small integer `t phase mod Q`. The message modulo
-//! `t` can be read from either end, since `r = -Q K mod t`; noise is right as long as
-//! `|r| < Q / 2`. `K = mu m`, where `m` is the user's message and `mu` the ciphertext's
-//! [`factor`](Ciphertext::factor): 1, except after a [`mul_and_switch`](Evaluator::mul_and_switch).
-//!
-//! Two products follow from the two ends:
+//! *Concept.* A ciphertext is one of [`exact`], with the phase `(Q K + r) / t`, and BFV reads its
+//! message from `K`, times the [`factor`](Ciphertext::factor) `mu`. Two products follow from the two ends:
 //! - [`Evaluator::mul`] is the scale-invariant product: it works at the whole modulus, whatever
-//!   the noise, and extends the basis to do so;
-//! - [`Evaluator::mul_and_switch`] multiplies residuals: `t (c x c') mod Q` has residual `r r'`,
-//!   right as long as `|r r'| < Q / 2`, and needs no second basis. A modulus switch after it makes the
-//!   residual small again. It is BGV's product, in BFV's clothes: both schemes are one up to a
-//!   factor modulo `Q`.
+//!   the noise, and extends the basis to do so. It alone is BFV's own;
+//! - [`mul_and_switch`](exact::Evaluator::mul_and_switch) multiplies residuals: `t (c x c') mod Q`
+//!   has residual `r r'`, right as long as `|r r'| < Q / 2`, and needs no second basis. A modulus
+//!   switch after it makes the residual small again. It is BGV's product, in BFV's clothes.
 //!
-//! *May use* `rlwe` and `ring`. *Invariant*: operands of an operation have the parameters of the
+//! *May use* `exact` and what is beneath. *Invariant*: operands of an operation have the parameters of the
 //! evaluator.
 //!
-//! *Sources.* Fan, Vercauteren, "Somewhat Practical Fully Homomorphic Encryption", 2012; Brakerski,
-//! Gentry, Vaikuntanathan, ITCS 2012; Alperin-Sheriff, Peikert, CRYPTO 2013, appendix A (the two
-//! encodings are one); Halevi, Polyakov, Shoup, CT-RSA 2019.
+//! *Sources.* Fan, Vercauteren, "Somewhat Practical Fully Homomorphic Encryption", 2012; Halevi,
+//! Polyakov, Shoup, CT-RSA 2019.
 
 #![forbid(unsafe_code)]
 
-mod encoder;
-mod encrypt;
-mod error;
 mod evaluator;
-pub mod noise;
-mod params;
 mod product;
 
-pub use encoder::{Encoder, Plaintext};
-pub use encrypt::{Ciphertext, PublicKey, decrypt, encrypt, measure, trivial};
-pub use error::{Error, Result};
 pub use evaluator::Evaluator;
-pub use params::{Params, T_FERMAT};
+pub use exact::{
+    Ciphertext, Encoder, Error, Params, Plaintext, Result, T_FERMAT, decrypt, encrypt,
+    encrypt_public, measure, noise, trivial,
+};
+pub use rlwe::PublicKey;

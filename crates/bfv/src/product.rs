@@ -29,10 +29,8 @@
 //! Source: Halevi, Polyakov, Shoup, "An Improved RNS Variant of the BFV Homomorphic Encryption
 //! Scheme", CT-RSA 2019, section 4.
 
-use crate::encrypt::Ciphertext;
-use crate::error::Result;
 use crate::evaluator::Evaluator;
-use crate::params::Params;
+use exact::{Ciphertext, Params, Result};
 use ring::{
     Basis, Coeff, Modulus, Output, Poly, Scaler, ntt_primes_avoiding, tensor, tensor_coeff,
 };
@@ -68,11 +66,11 @@ impl ProductTables {
 /// The fewest primes that the kernels take with a product above `2^bits`, and of these the smallest:
 /// the smaller the prime, the fewer reductions a transform needs.
 fn auxiliary(n: usize, bits: f64, avoid: &[u64]) -> Basis {
-    let fewest = (bits / f64::from(Modulus::MAX_BITS - 1)).ceil() as usize;
+    let fewest = (bits / f64::from(Modulus::FAST_BITS - 1)).ceil() as usize;
     (fewest..)
         .flat_map(|count| {
             let each = (bits / count as f64).ceil() as u32;
-            (each..Modulus::MAX_BITS).map(move |size| (count, size))
+            (each..Modulus::FAST_BITS).map(move |size| (count, size))
         })
         .filter_map(|(count, size)| {
             let primes = ntt_primes_avoiding(size, n, count, avoid).ok()?;
@@ -124,7 +122,7 @@ impl Evaluator {
         if left != right {
             return Err(rlwe::Error::LevelMismatch { left, right }.into());
         }
-        Ok(self.params().product_tables(left))
+        Ok(self.product_tables(left))
     }
 
     fn factor_of_product(&self, a: &Ciphertext, b: &Ciphertext) -> u64 {

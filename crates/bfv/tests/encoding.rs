@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use bfv::{Ciphertext, Error, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, measure};
+use bfv::{
+    Ciphertext, Error, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, encrypt_public,
+    measure,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
@@ -134,12 +137,12 @@ fn coefficients_are_taken_modulo_t_and_missing_values_are_zero() {
 #[test]
 fn public_keys_encrypt_at_every_level() {
     let mut s = setup(3);
-    let key = PublicKey::generate(&s.params, &s.secret, &mut s.rng);
+    let key = PublicKey::generate(&s.secret, &mut s.rng);
     let slots = s.values();
     let message = s.params.encoder().slots_to_plaintext(&slots);
     let mut before = None;
     for level in 0..4 {
-        let ct = key.encrypt(&s.params, &message, level, &mut s.rng).unwrap();
+        let ct = encrypt_public(&s.params, &key, &message, level, &mut s.rng).unwrap();
         assert_eq!((ct.level(), ct.degree(), ct.factor()), (level, 1, 1));
         assert_eq!(ct.byte_len(), 2 * (level + 1) * N * 8);
         assert_eq!(s.decrypt(&ct), slots);
@@ -150,10 +153,10 @@ fn public_keys_encrypt_at_every_level() {
         );
         before = Some(budget);
     }
-    let again = key.encrypt(&s.params, &message, 0, &mut s.rng).unwrap();
-    let other = key.encrypt(&s.params, &message, 0, &mut s.rng).unwrap();
+    let again = encrypt_public(&s.params, &key, &message, 0, &mut s.rng).unwrap();
+    let other = encrypt_public(&s.params, &key, &message, 0, &mut s.rng).unwrap();
     assert_ne!(again, other, "encryption is random");
-    let too_high = key.encrypt(&s.params, &message, 4, &mut s.rng).unwrap_err();
+    let too_high = encrypt_public(&s.params, &key, &message, 4, &mut s.rng).unwrap_err();
     assert_eq!(
         too_high,
         rlwe::Error::LevelTooLow { need: 4, have: 3 }.into()

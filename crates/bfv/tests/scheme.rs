@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use bfv::noise::{Model, Noise};
-use bfv::{Ciphertext, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, measure};
+use bfv::{
+    Ciphertext, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, encrypt_public, measure,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
@@ -99,9 +101,9 @@ fn fresh_ciphertexts_decrypt_and_their_noise_follows_the_formula() {
     assert_eq!(s.decrypt(&ct), slots);
     s.check_noise("fresh", &ct, s.model.fresh());
 
-    let public = PublicKey::generate(&s.params, &s.secret, &mut s.rng);
+    let public = PublicKey::generate(&s.secret, &mut s.rng);
     let message = s.params.encoder().slots_to_plaintext(&slots);
-    let ct = public.encrypt(&s.params, &message, 11, &mut s.rng).unwrap();
+    let ct = encrypt_public(&s.params, &public, &message, 11, &mut s.rng).unwrap();
     assert_eq!(s.decrypt(&ct), slots);
     s.check_noise("public", &ct, s.model.fresh_public());
 }

@@ -4,13 +4,13 @@ use crate::encoder::Plaintext;
 use crate::error::Result;
 use crate::params::Params;
 use rand::CryptoRng;
-use ring::sample::{self, Seed};
+use ring::sample::Seed;
 use ring::{Coeff, Eval, Poly};
-use rlwe::SecretKey;
 use rlwe::noise::Size;
+use rlwe::{PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
-/// A BFV ciphertext.
+/// A ciphertext of exact arithmetic: its phase and the factor of its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -26,6 +26,11 @@ impl Ciphertext {
     /// Its components.
     pub fn rlwe(&self) -> &rlwe::Ciphertext {
         &self.inner
+    }
+
+    /// The components themselves.
+    pub fn into_rlwe(self) -> rlwe::Ciphertext {
+        self.inner
     }
 
     /// Its components, to be changed in place.
@@ -58,46 +63,20 @@ impl Ciphertext {
     }
 }
 
-/// Public encryption key: an encryption of zero at the highest level.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PublicKey {
-    zero: rlwe::Ciphertext,
-}
-
-impl PublicKey {
-    /// A public key of `secret`.
-    pub fn generate(params: &Params, secret: &SecretKey, rng: &mut impl CryptoRng) -> Self {
-        let seed = Seed::random(rng);
-        let level = params.rlwe().max_level();
-        Self {
-            zero: secret.encrypt_zero(level, &seed, 0, rng),
-        }
-    }
-
-    /// Encrypts at `level`: `u pk + (e_0, e_1) + message`, `u` ternary.
-    ///
-    /// # Errors
-    /// If there is no such level.
-    pub fn encrypt(
-        &self,
-        params: &Params,
-        message: &Plaintext,
-        level: usize,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Ciphertext> {
-        let mut ct = self.zero.clone();
-        ct.drop_to(level)?;
-        let (basis, n) = (params.rlwe().basis(level), params.n());
-        let small = |coefficients: Zeroizing<Vec<i64>>| {
-            Zeroizing::new(Poly::from_signed(basis, &coefficients).into_eval())
-        };
-        ct.mul_poly_assign(&small(sample::ternary(n, rng)));
-        for c in ct.components_mut() {
-            c.add_assign(&small(sample::gaussian(n, rng)));
-        }
-        ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
-        Ok(Ciphertext::new(ct, 1))
-    }
+/// Encrypts at `level` under a public key: an encryption of zero plus the message.
+///
+/// # Errors
+/// If there is no such level.
+pub fn encrypt_public(
+    params: &Params,
+    key: &PublicKey,
+    message: &Plaintext,
+    level: usize,
+    rng: &mut impl CryptoRng,
+) -> Result<Ciphertext> {
+    let mut ct = key.encrypt_zero(params.rlwe(), level, rng)?;
+    ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
+    Ok(Ciphertext::new(ct, 1))
 }
 
 /// Encrypts at `level` under the secret key; the mask expands from `seed` at `index`.

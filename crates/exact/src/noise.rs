@@ -118,6 +118,11 @@ impl Model {
         Noise::free(error * (1.0 + 2.0 * self.n / 3.0) + self.message()).plus(self.keyed(error))
     }
 
+    /// After a product with an integer.
+    pub fn mul_scalar(&self, a: Noise, c: i64) -> Noise {
+        a.times((c as f64).powi(2))
+    }
+
     /// After a product with a plaintext polynomial whose coefficients have the given sum of
     /// squares.
     pub fn mul_plain(&self, a: Noise, sum_of_squares: f64) -> Noise {
@@ -172,13 +177,10 @@ impl Model {
     /// What key switching at `level` adds, rounding apart: per digit `j`, `t d_j e_j / P`.
     pub fn key_switch(&self, level: usize) -> Noise {
         let rlwe = self.params.rlwe();
-        let width = rlwe.spec().digit_limbs;
         let basis = rlwe.basis(level);
         let special = rlwe.special().log2();
-        (0..=level)
-            .step_by(width)
-            .map(|start| {
-                let limbs = start..(start + width).min(level + 1);
+        rlwe.digits(level)
+            .map(|limbs| {
                 let log_digit: f64 = basis.slice(limbs.clone()).log2();
                 // The approximate raise makes a digit the sum of one uniform value below D_j per
                 // limb: variance D_j^2 / 12 each, and a mean of D_j / 2 each. The mean multiplies

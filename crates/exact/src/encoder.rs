@@ -5,11 +5,10 @@
 //! is the value at `zeta^(5^i)`, slot `i` of the second at `zeta^(-5^i)`. The automorphism
 //! `X -> X^(5^k)` rotates both rows left by `k`, `X -> X^(2N-1)` swaps them.
 
+use crate::error::{Error, Result};
 use ring::{Basis, Coeff, Eval, Modulus, Poly};
+use rlwe::galois;
 use zeroize::Zeroize;
-
-/// Generator of the rotations: the odd residues modulo `2N` are `±5^i`.
-const GENERATOR: usize = 5;
 
 /// A polynomial modulo `t`: coefficients in `[0, t)`.
 #[derive(Clone, Debug, PartialEq, Eq, Zeroize)]
@@ -24,80 +23,80 @@ impl Plaintext {
     }
 }
 
-/// Encoder of coefficients and slots for one degree and plaintext modulus.
+/// Encoder of coefficients, and of slots where there are any, for one degree and plaintext modulus.
 pub struct Encoder {
+    n: usize,
+    t: Modulus,
+    slots: Option<Slots>,
+}
+
+struct Slots {
     /// The one-limb basis `t`: the slot transform is a Fermat NTT.
     basis: Basis,
     /// Place in the bit-reversed transform of each slot.
     place: Vec<u32>,
 }
 
-impl Encoder {
+impl Slots {
     /// `None` unless `t` is a prime with `t = 1 mod 2N`.
-    pub(crate) fn new(n: usize, t: u64) -> Option<Self> {
+    fn new(n: usize, t: u64) -> Option<Self> {
         let basis = Basis::new(n, &[t]).ok()?;
         let bits = n.ilog2();
         let place_of =
             |exponent: usize| ((exponent - 1) / 2).reverse_bits() >> (usize::BITS - bits);
-        let mut encoder = Self {
-            basis,
-            place: vec![0; n],
-        };
-        encoder.place = encoder
-            .exponents()
-            .into_iter()
-            .map(|e| place_of(e) as u32)
-            .collect();
-        Some(encoder)
+        let exponents = galois::slot_exponents(n).into_iter();
+        let place = exponents.map(|e| place_of(e) as u32).collect();
+        Some(Self { basis, place })
+    }
+}
+
+impl Encoder {
+    /// `None` unless `t` is odd and below the kernels' limit.
+    pub(crate) fn new(n: usize, t: u64) -> Option<Self> {
+        let (t, slots) = (Modulus::new(t)?, Slots::new(n, t));
+        Some(Self { n, t, slots })
+    }
+
+    /// Whether there are slots: `t` is a prime with `t = 1 mod 2N`.
+    pub fn has_slots(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    fn tables(&self) -> &Slots {
+        self.slots.as_ref().expect("t splits the ring into slots")
     }
 
     /// Plaintext modulus `t`.
     pub fn modulus(&self) -> &Modulus {
-        self.basis.modulus(0)
+        &self.t
     }
 
-    /// Number of slots, which is the ring degree.
+    /// Number of slots and of coefficients, the ring degree.
     pub fn slots(&self) -> usize {
-        self.place.len()
+        self.n
     }
 
     /// The root `zeta` whose powers the slots are values at.
+    ///
+    /// # Panics
+    /// Without slots.
     pub fn root(&self) -> u64 {
-        self.basis.tables()[0].root()
+        self.tables().basis.tables()[0].root()
     }
 
     /// For each slot, the exponent `e` of its point `zeta^e`, odd and below `2N`.
     pub fn exponents(&self) -> Vec<usize> {
-        let (n, columns) = (self.slots(), self.slots() / 2);
-        let mut exponents = vec![0; n];
-        let mut e = 1;
-        for i in 0..columns {
-            exponents[i] = e;
-            exponents[i + columns] = 2 * n - e;
-            e = e * GENERATOR % (2 * n);
-        }
-        exponents
+        galois::slot_exponents(self.slots())
     }
 
     /// Galois element of the rotation of both rows left by `k`; negative `k` rotates right.
     pub fn rotation_element(&self, k: isize) -> usize {
-        let (n, columns) = (self.slots(), self.slots() / 2);
-        let mut steps = k.rem_euclid(columns as isize) as usize;
-        // Squares: plans ask for millions of elements.
-        let (mut element, mut power) = (1, GENERATOR % (2 * n));
-        while steps > 0 {
-            if steps % 2 == 1 {
-                element = element * power % (2 * n);
-            }
-            power = power * power % (2 * n);
-            steps /= 2;
-        }
-        element
+        galois::rotation_element(self.slots(), k)
     }
 
     /// Galois element of the swap of the two rows.
     pub fn swap_element(&self) -> usize {
-        2 * self.slots() - 1
+        galois::conjugation_element(self.slots())
     }
 
     /// The plaintext with these coefficients, taken modulo `t`; missing ones are zero.
@@ -121,28 +120,66 @@ impl Encoder {
         Plaintext { coefficients }
     }
 
+    /// Whether `values` are at most `N` residues modulo `t`.
+    ///
+    /// # Errors
+    /// [`Error::TooManyValues`] and [`Error::Message`].
+    pub fn check(&self, values: &[u64]) -> Result<()> {
+        let (found, limit, t) = (values.len(), self.slots(), self.modulus().value());
+        if found > limit {
+            return Err(Error::TooManyValues { found, limit });
+        }
+        match values.iter().position(|&v| v >= t) {
+            None => Ok(()),
+            Some(index) => Err(Error::Message {
+                index,
+                found: values[index],
+                t,
+            }),
+        }
+    }
+
+    /// As [`Encoder::slots_to_plaintext`], for values that a user gave.
+    ///
+    /// # Errors
+    /// As [`Encoder::check`], and [`Error::PlaintextModulus`] without slots.
+    pub fn encode_slots(&self, values: &[u64]) -> Result<Plaintext> {
+        if !self.has_slots() {
+            let (t, n) = (self.t.value(), self.n);
+            return Err(Error::PlaintextModulus { t, n });
+        }
+        self.check(values)?;
+        Ok(self.slots_to_plaintext(values))
+    }
+
     /// The plaintext with these slots, in `[0, t)`; missing ones are zero.
     ///
     /// # Panics
-    /// If there are more than `N`.
+    /// If there are more than `N`, or without slots.
     pub fn slots_to_plaintext(&self, values: &[u64]) -> Plaintext {
         assert!(values.len() <= self.slots(), "at most N slots");
-        let mut words = vec![0; self.slots()];
-        for (&value, &place) in values.iter().zip(&self.place) {
+        let tables = self.tables();
+        let mut words = vec![0; self.n];
+        for (&value, &place) in values.iter().zip(&tables.place) {
             words[place as usize] = value;
         }
-        let eval: Poly<Eval> = Poly::from_words(&self.basis, words).expect("slots are in [0, t)");
+        let eval: Poly<Eval> = Poly::from_words(&tables.basis, words).expect("slots are in [0, t)");
         Plaintext {
             coefficients: eval.into_coeff().into_words(),
         }
     }
 
     /// Slots of a plaintext, in `[0, t)`.
+    ///
+    /// # Panics
+    /// Without slots.
     pub fn slots_of(&self, plaintext: &Plaintext) -> Vec<u64> {
-        let coeff: Poly<Coeff> = Poly::from_words(&self.basis, plaintext.coefficients.clone())
+        let tables = self.tables();
+        let coeff: Poly<Coeff> = Poly::from_words(&tables.basis, plaintext.coefficients.clone())
             .expect("coefficients are in [0, t)");
         let eval = coeff.into_eval();
-        self.place
+        tables
+            .place
             .iter()
             .map(|&p| eval.limb(0)[p as usize])
             .collect()

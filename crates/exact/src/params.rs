@@ -1,8 +1,7 @@
-//! BFV parameters: the ring's and the plaintext modulus.
+//! Parameters: the ring's and the plaintext modulus.
 
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
-use crate::product::ProductTables;
 use ring::{Cache, Modulus, ToModulus};
 use rlwe::ParamsSpec;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 /// The Fermat prime 2^16 + 1: all slots exist up to `N = 2^15`.
 pub const T_FERMAT: u64 = 65537;
 
-/// Checked BFV parameters. Cheap to clone.
+/// Checked parameters of the ring and the plaintext modulus. Cheap to clone.
 #[derive(Clone)]
 pub struct Params(Arc<Inner>);
 
@@ -19,7 +18,6 @@ struct Inner {
     t: Modulus,
     encoder: Encoder,
     to_t: Cache<usize, ToModulus>,
-    product: Cache<usize, ProductTables>,
 }
 
 impl Params {
@@ -28,7 +26,7 @@ impl Params {
     /// # Errors
     /// Those of [`rlwe::Params::new`], and [`Error::PlaintextModulus`].
     pub fn new(spec: &ParamsSpec, t: u64) -> Result<Self> {
-        Self::build(rlwe::Params::new(spec)?, t)
+        Self::with_slots(&rlwe::Params::new(spec)?, t)
     }
 
     /// As [`Params::new`], without the security check. For unit tests.
@@ -36,23 +34,35 @@ impl Params {
     /// # Errors
     /// As [`Params::new`], except for insecure ones.
     pub fn new_insecure(spec: &ParamsSpec, t: u64) -> Result<Self> {
-        Self::build(rlwe::Params::new_insecure(spec)?, t)
+        Self::with_slots(&rlwe::Params::new_insecure(spec)?, t)
     }
 
-    fn build(rlwe: rlwe::Params, t: u64) -> Result<Self> {
+    fn with_slots(rlwe: &rlwe::Params, t: u64) -> Result<Self> {
         let n = rlwe.n();
-        let whole = rlwe.extended(rlwe.max_level());
-        let wrong = || Error::PlaintextModulus { t, n };
-        if whole.values().contains(&t) {
-            return Err(wrong());
+        let params = Self::coefficients_only(rlwe, t);
+        let params = params.map_err(|_| Error::PlaintextModulus { t, n })?;
+        if params.encoder().has_slots() {
+            Ok(params)
+        } else {
+            Err(Error::PlaintextModulus { t, n })
         }
-        let encoder = Encoder::new(n, t).ok_or_else(wrong)?;
+    }
+
+    /// Parameters with any odd plaintext modulus, a power of a prime for instance: messages are coefficients,
+    /// and there need be no slots.
+    ///
+    /// # Errors
+    /// [`Error::CoefficientModulus`].
+    pub fn coefficients_only(rlwe: &rlwe::Params, t: u64) -> Result<Self> {
+        let whole = rlwe.extended(rlwe.max_level());
+        let limit = whole.values().into_iter().min().unwrap_or(0);
+        let encoder = Encoder::new(rlwe.n(), t).filter(|_| t < limit);
+        let encoder = encoder.ok_or(Error::CoefficientModulus { t, limit })?;
         Ok(Self(Arc::new(Inner {
             t: *encoder.modulus(),
-            rlwe,
+            rlwe: rlwe.clone(),
             encoder,
             to_t: Cache::new(),
-            product: Cache::new(),
         })))
     }
 
@@ -88,12 +98,6 @@ impl Params {
             .expect("t is no modulus of the chain")
     }
 
-    pub(crate) fn product_tables(&self, level: usize) -> Arc<ProductTables> {
-        self.0
-            .product
-            .get_or(&level, || ProductTables::new(self, level))
-    }
-
     pub(crate) fn to_t(&self, level: usize) -> Arc<ToModulus> {
         self.0.to_t.get_or(&level, || {
             ToModulus::new(self.rlwe().basis(level), *self.t())
@@ -103,11 +107,15 @@ impl Params {
 
 impl std::fmt::Debug for Params {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "bfv::Params({:?}, t = {})",
-            self.0.rlwe,
-            self.0.t.value()
-        )
+        write!(f, "Params({:?}, t = {})", self.0.rlwe, self.0.t.value())
     }
 }
+
+impl PartialEq for Params {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.rlwe == other.0.rlwe && self.t().value() == other.t().value())
+    }
+}
+
+impl Eq for Params {}

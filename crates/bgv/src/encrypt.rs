@@ -1,0 +1,123 @@
+//! Encryption with the factor 1, and decryption.
+
+use crate::ciphertext::Ciphertext;
+use exact::{Error, Params, Plaintext, Result};
+use rand::CryptoRng;
+use ring::sample::Seed;
+use rlwe::noise::Size;
+use rlwe::{PublicKey, SecretKey};
+use zeroize::Zeroizing;
+
+/// Encrypts at `level` under a public key.
+///
+/// # Errors
+/// If there is no such level, the message is no plaintext of `params`, or the key is of others.
+pub fn encrypt_public(
+    params: &Params,
+    key: &PublicKey,
+    message: &Plaintext,
+    level: usize,
+    rng: &mut impl CryptoRng,
+) -> Result<Ciphertext> {
+    let (found, expected) = (key.basis(), params.rlwe().basis(params.rlwe().max_level()));
+    if found != expected {
+        return Err(Error::other("public key", found, expected));
+    }
+    let scaled = high_end(params, message, level)?;
+    let ct = exact::encrypt_public(params, key, &scaled, level, rng)?;
+    Ok(low_end(params, ct))
+}
+
+/// Encrypts at `level` under the secret key; the mask expands from `seed` at `index`.
+///
+/// # Errors
+/// If there is no such level, the message is no plaintext of `params`, or the key is of others.
+pub fn encrypt(
+    params: &Params,
+    secret: &SecretKey,
+    message: &Plaintext,
+    level: usize,
+    seed: (&Seed, u32),
+    rng: &mut impl CryptoRng,
+) -> Result<Ciphertext> {
+    check_secret(params, secret)?;
+    let scaled = high_end(params, message, level)?;
+    let ct = exact::encrypt(params, secret, &scaled, level, seed, rng);
+    Ok(low_end(params, ct))
+}
+
+/// The ciphertext `(message, 0)`, which hides nothing: a constant among ciphertexts.
+///
+/// # Errors
+/// If there is no such level, or the message is no plaintext of `params`.
+pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Result<Ciphertext> {
+    let scaled = high_end(params, message, level)?;
+    Ok(low_end(params, exact::trivial(params, &scaled, level)))
+}
+
+/// Decrypts: `m = r / f mod t`, `r` the centred residual.
+///
+/// The answer is right as long as `|r| < Q / 2`; [`measure`] says by how much it is.
+///
+/// # Errors
+/// [`Error::OtherParameters`].
+pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
+    check_secret(ct.params(), secret)?;
+    Ok(exact::decrypt(ct.params(), secret, ct.exact()))
+}
+
+/// Measured size of the residual `r`, and the noise budget `log2(Q / (2 max |r|))` in bits:
+/// what is left before decryption fails.
+///
+/// # Errors
+/// [`Error::OtherParameters`].
+pub fn measure(secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
+    check_secret(ct.params(), secret)?;
+    Ok(exact::measure(ct.params(), secret, ct.exact()))
+}
+
+/// `mu = -1 / Q` of a ciphertext with `f = 1`.
+fn unit(params: &Params, level: usize) -> u64 {
+    let t = params.t();
+    let inverse = t.inv(params.q_mod_t(level));
+    t.neg(inverse.expect("the moduli are units modulo t"))
+}
+
+/// `mu m`, which stands in the high bits where `m` stands in the low ones.
+fn high_end(params: &Params, message: &Plaintext, level: usize) -> Result<Zeroizing<Plaintext>> {
+    let have = params.rlwe().max_level();
+    if level > have {
+        return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
+    }
+    check_message(params, message)?;
+    let (t, unit) = (params.t(), unit(params, level));
+    let scaled = message.coefficients().iter().map(|&m| t.mul(m, unit));
+    Ok(params.encoder().from_residues(scaled.collect()).into())
+}
+
+/// A fresh ciphertext of [`high_end`], said to be one of the message.
+fn low_end(params: &Params, ct: exact::Ciphertext) -> Ciphertext {
+    let unit = unit(params, ct.level());
+    let ct = exact::Ciphertext::new(ct.into_rlwe(), unit);
+    Ciphertext::wrap(params, ct)
+}
+
+/// Whether `message` is a plaintext of `params`: an encoder of others may have made it.
+pub(crate) fn check_message(params: &Params, message: &Plaintext) -> Result<()> {
+    let (found, expected) = (message.coefficients().len(), params.n());
+    if found != expected {
+        return Err(Error::other(
+            "plaintext",
+            format_args!("N = {found}"),
+            format_args!("N = {expected}"),
+        ));
+    }
+    params.encoder().check(message.coefficients())
+}
+
+fn check_secret(params: &Params, secret: &SecretKey) -> Result<()> {
+    if secret.params() == params.rlwe() {
+        return Ok(());
+    }
+    Err(Error::other("secret key", secret.params(), params.rlwe()))
+}

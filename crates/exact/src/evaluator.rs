@@ -1,0 +1,273 @@
+//! Operations on ciphertexts that need no key or only evaluation keys.
+
+use crate::encoder::Plaintext;
+use crate::encrypt::{Ciphertext, scaled};
+use crate::error::{Error, Result};
+use crate::params::Params;
+use ring::{Eval, Poly};
+use rlwe::{Decomposed, GaloisKeys, SwitchKey};
+
+/// Operations on residuals for one set of parameters.
+#[derive(Clone, Debug)]
+pub struct Evaluator {
+    params: Params,
+}
+
+impl Evaluator {
+    /// Operations for `params`.
+    pub fn new(params: &Params) -> Self {
+        Self {
+            params: params.clone(),
+        }
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// `a += b`.
+    ///
+    /// # Errors
+    /// If levels or factors differ: [`Error::FactorMismatch`].
+    pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        check_factors(a, b)?;
+        Ok(a.rlwe_mut().add_assign(b.rlwe())?)
+    }
+
+    /// `a -= b`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add_assign`].
+    pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        check_factors(a, b)?;
+        Ok(a.rlwe_mut().sub_assign(b.rlwe())?)
+    }
+
+    /// `a += m`.
+    pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) {
+        let term = scaled(&self.params, m, a.level(), a.factor());
+        a.rlwe_mut().components_mut()[0].add_assign(&term);
+    }
+
+    /// `a *= m`, the plaintext lifted by [`Evaluator::lift`] at the level of `a`.
+    ///
+    /// # Panics
+    /// If the plaintext is over another basis.
+    pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly<Eval>) {
+        a.rlwe_mut().mul_poly_assign(m);
+    }
+
+    /// A plaintext as a factor for ciphertexts at `level`.
+    pub fn lift(&self, m: &Plaintext, level: usize) -> Poly<Eval> {
+        self.params
+            .encoder()
+            .lift(m, self.params.rlwe().basis(level))
+    }
+
+    /// `a *= c` for an integer modulo `t`, taken centred.
+    pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) {
+        let c = self.params.t().center(c);
+        let basis = self.params.rlwe().basis(a.level()).clone();
+        for part in a.rlwe_mut().components_mut() {
+            part.scalar_mul_assign(|i| basis.modulus(i).from_i64(c));
+        }
+    }
+
+    /// Modulus switch to `level`.
+    ///
+    /// # Errors
+    /// If the level of `a` is lower.
+    pub fn switch_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
+        Ok(a.rlwe_mut().switch_to(self.params.rlwe(), level)?)
+    }
+
+    /// Product of residuals `t (a x b)`, relinearised, switched down by `dropped` limbs.
+    ///
+    /// # Errors
+    /// If levels or degrees do not fit, or the key was made for lower levels.
+    pub fn mul_and_switch(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        key: &SwitchKey,
+        dropped: usize,
+    ) -> Result<Ciphertext> {
+        let product = self.tensor_sum(&[a], &[b])?;
+        self.relinearize_and_switch(&product, key, dropped)
+    }
+
+    /// `sum_k t (a_k x b_k)`, not relinearised: three components, residual `sum_k r_k r'_k`.
+    ///
+    /// Operands may be at different levels: each counts as [dropped](Evaluator::drop_to) to the
+    /// lowest.
+    ///
+    /// # Errors
+    /// If degrees do not fit, or the products do not carry one factor.
+    ///
+    /// # Panics
+    /// If there are no products.
+    pub fn tensor_sum(&self, a: &[&Ciphertext], b: &[&Ciphertext]) -> Result<Ciphertext> {
+        assert!(
+            !a.is_empty() && a.len() == b.len(),
+            "as many left factors as right ones"
+        );
+        let level = a
+            .iter()
+            .chain(b)
+            .map(|ct| ct.level())
+            .min()
+            .expect("there are products");
+        let factor = self.product_factor(a[0], b[0], level);
+        let mut left = Vec::with_capacity(a.len());
+        let mut right = Vec::with_capacity(a.len());
+        for (&x, &y) in a.iter().zip(b) {
+            let other = self.product_factor(x, y, level);
+            if other != factor {
+                return Err(Error::FactorMismatch {
+                    left: factor,
+                    right: other,
+                });
+            }
+            left.push(<[&Poly<Eval>; 2]>::from(x.rlwe().pair()?));
+            right.push(<[&Poly<Eval>; 2]>::from(y.rlwe().pair()?));
+        }
+        let t = self.params.t().value();
+        let basis = self.params.rlwe().basis(level);
+        // Component `p` of every left factor times component `q` of every right one.
+        let dot = |pairs: &[(usize, usize)]| {
+            let mut sum = Poly::dot_limbs(basis, |i| {
+                pairs
+                    .iter()
+                    .flat_map(|&(p, q)| {
+                        let factors = left.iter().zip(&right);
+                        factors.map(move |(l, r)| (l[p].limb(i), r[q].limb(i)))
+                    })
+                    .unzip()
+            });
+            sum.scalar_mul_assign(|_| t);
+            sum
+        };
+        let parts = vec![dot(&[(0, 0)]), dot(&[(0, 1), (1, 0)]), dot(&[(1, 1)])];
+        Ok(Ciphertext::new(rlwe::Ciphertext::new(parts), factor))
+    }
+
+    /// `t sum_j (sum_i m[g][j][i] x_i) (x) y_j` for each group `g`, at `level`, not relinearised: the
+    /// fused form of integer combinations followed by [`Evaluator::tensor_sum`]. Factors are the
+    /// caller's business. `matrix` is as in [`ring::tensor_combinations`].
+    ///
+    /// # Errors
+    /// If an operand has not two components.
+    pub fn tensor_combinations(
+        &self,
+        level: usize,
+        matrix: &[u64],
+        x: &[&Ciphertext],
+        y: &[&Ciphertext],
+    ) -> Result<Vec<rlwe::Ciphertext>> {
+        fn pairs<'a>(cts: &[&'a Ciphertext]) -> Result<Vec<ring::Pair<'a>>> {
+            cts.iter().map(|ct| Ok(ct.rlwe().pair()?.into())).collect()
+        }
+        let basis = self.params.rlwe().basis(level);
+        let mut sums = ring::tensor_combinations(basis, matrix, &pairs(x)?, &pairs(y)?);
+        for poly in sums.iter_mut().flatten() {
+            poly.scalar_mul_assign(|_| self.params.t().value());
+        }
+        Ok(sums
+            .into_iter()
+            .map(|d| rlwe::Ciphertext::new(d.into()))
+            .collect())
+    }
+
+    /// Level drop: the same residual modulo fewer moduli. Free, but the factor takes the dropped
+    /// moduli in.
+    ///
+    /// # Errors
+    /// If the level of `a` is lower.
+    pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
+        let factor = self.factor_at(a, level);
+        a.rlwe_mut().drop_to(level)?;
+        a.set_factor(factor);
+        Ok(())
+    }
+
+    /// The factor of `a` when dropped to `level`: `mu` times the dropped moduli.
+    ///
+    /// # Panics
+    /// If the level of `a` is lower.
+    pub fn factor_at(&self, a: &Ciphertext, level: usize) -> u64 {
+        let (t, basis) = (self.params.t(), self.params.rlwe().basis(a.level()));
+        (level + 1..=a.level()).fold(a.factor(), |mu, i| {
+            t.mul(mu, t.reduce(basis.modulus(i).value()))
+        })
+    }
+
+    /// Brings a product back to two components, and divides by the last `dropped` moduli.
+    ///
+    /// # Errors
+    /// If the ciphertext has not three components, or the key was made for lower levels.
+    pub fn relinearize_and_switch(
+        &self,
+        product: &Ciphertext,
+        key: &SwitchKey,
+        dropped: usize,
+    ) -> Result<Ciphertext> {
+        let inner = product.rlwe().relinearize(key, dropped)?;
+        Ok(Ciphertext::new(inner, product.factor()))
+    }
+
+    /// The automorphism of a Galois element: a rotation or the swap of the rows, as
+    /// [`Encoder::rotation_element`](crate::Encoder::rotation_element) names them.
+    ///
+    /// # Errors
+    /// If the key is missing or was made for lower levels.
+    pub fn automorphism(
+        &self,
+        a: &Ciphertext,
+        element: usize,
+        keys: &GaloisKeys,
+    ) -> Result<Ciphertext> {
+        let inner = a.rlwe().automorphism(element, keys)?;
+        Ok(Ciphertext::new(inner, a.factor()))
+    }
+
+    /// As [`Evaluator::automorphism`], with the decomposition of `a`'s second component shared
+    /// between calls.
+    ///
+    /// # Errors
+    /// As [`Evaluator::automorphism`].
+    pub fn automorphism_hoisted(
+        &self,
+        a: &Ciphertext,
+        decomposed: &Decomposed,
+        element: usize,
+        keys: &GaloisKeys,
+    ) -> Result<Ciphertext> {
+        let inner = a.rlwe().automorphism_hoisted(decomposed, element, keys)?;
+        Ok(Ciphertext::new(inner, a.factor()))
+    }
+
+    /// The decomposition that [`Evaluator::automorphism_hoisted`] shares.
+    ///
+    /// # Errors
+    /// If the ciphertext has not two components.
+    pub fn decompose(&self, a: &Ciphertext) -> Result<Decomposed> {
+        Ok(Decomposed::new(self.params.rlwe(), a.rlwe().pair()?.1))
+    }
+
+    /// Factor of [`Evaluator::tensor_sum`] at `level`: `-Q mu mu' mod t`.
+    fn product_factor(&self, a: &Ciphertext, b: &Ciphertext, level: usize) -> u64 {
+        let t = self.params.t();
+        let factors = t.mul(self.factor_at(a, level), self.factor_at(b, level));
+        t.neg(t.mul(self.params.q_mod_t(level), factors))
+    }
+}
+
+fn check_factors(a: &Ciphertext, b: &Ciphertext) -> Result<()> {
+    let (left, right) = (a.factor(), b.factor());
+    if left == right {
+        Ok(())
+    } else {
+        Err(Error::FactorMismatch { left, right })
+    }
+}

@@ -1,0 +1,79 @@
+//! One factor for two ciphertexts: what sums ask for after different numbers of products or switches.
+
+use crate::encrypt::Ciphertext;
+use crate::error::Result;
+use crate::evaluator::Evaluator;
+use ring::Modulus;
+
+impl Evaluator {
+    /// Brings two ciphertexts to one factor: multiplies `a` by `x` and `b` by `y`, the answer, and their
+    /// factors with them, so that the messages stay.
+    ///
+    /// `(x, y)` are small, `x^2 + y^2 <= 2 t`, both 1 for equal factors. Residuals grow by them,
+    /// [`Model::mul_scalar`](crate::noise::Model::mul_scalar): a sum then has the noise
+    /// `x^2 v_a + y^2 v_b`.
+    ///
+    /// Source: Halevi, Shoup, "Design and implementation of HElib", 2020, on the factors of sums.
+    ///
+    /// # Errors
+    /// If levels differ.
+    pub fn match_factors(&self, a: &mut Ciphertext, b: &mut Ciphertext) -> Result<[i64; 2]> {
+        let (left, right) = (a.level(), b.level());
+        if left != right {
+            return Err(rlwe::Error::LevelMismatch { left, right }.into());
+        }
+        let t = self.params().t();
+        let inverse = t.inv(a.factor()).expect("factors are units");
+        let [x, y] = short_ratio(t, t.mul(b.factor(), inverse));
+        self.mul_factor_assign(a, x);
+        self.mul_factor_assign(b, y);
+        Ok([x, y])
+    }
+
+    /// Multiplies a ciphertext and its factor by `c`, not 0 modulo `t`: the message stays.
+    pub fn mul_factor_assign(&self, a: &mut Ciphertext, c: i64) {
+        if c == 1 {
+            return;
+        }
+        let (t, factor) = (self.params().t(), a.factor());
+        let c = t.from_i64(c);
+        self.mul_scalar_assign(a, c);
+        a.set_factor(t.mul(factor, c));
+    }
+}
+
+/// Small `(x, y)` with `x = ratio y mod t`: the remainders of Euclid's algorithm are all such pairs, and the first
+/// below `sqrt t` has `|y|` below it too.
+fn short_ratio(t: &Modulus, ratio: u64) -> [i64; 2] {
+    let mut pairs = [[t.value() as i64, 0], [ratio as i64, 1]];
+    let norm = |[x, y]: [i64; 2]| i128::from(x).pow(2) + i128::from(y).pow(2);
+    let mut best = pairs[1];
+    while pairs[1][0] != 0 {
+        if norm(pairs[1]) < norm(best) {
+            best = pairs[1];
+        }
+        let [[x0, y0], [x1, y1]] = pairs;
+        let quotient = x0 / x1;
+        pairs = [[x1, y1], [x0 - quotient * x1, y0 - quotient * y1]];
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_short() {
+        for prime in [257u64, 65_537, 1_032_193] {
+            let t = Modulus::new(prime).expect("a word-sized modulus");
+            for ratio in (1..prime).step_by(prime as usize / 250) {
+                let [x, y] = short_ratio(&t, ratio);
+                assert_eq!(t.from_i64(x), t.mul(ratio, t.from_i64(y)), "{ratio}");
+                assert!(x * x + y * y <= 2 * prime as i64, "{ratio}: {x}, {y}");
+                assert!(y != 0);
+            }
+            assert_eq!(short_ratio(&t, 1), [1, 1]);
+        }
+    }
+}

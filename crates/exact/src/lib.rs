@@ -1,0 +1,35 @@
+//! Exact arithmetic modulo `t` on encrypted coefficients or slots: what BFV and BGV share.
+//!
+//! *Concept.* The phase of a ciphertext modulo `Q` is `(Q K + r) / t`: the message sits in the high
+//! bits as `K`, and the *residual* `r` is the small integer `t phase mod Q`. The message modulo
+//! `t` can be read from either end, since `r = -Q K mod t`; noise is right as long as
+//! `|r| < Q / 2`. `K = mu m`, where `m` is the user's message and `mu` the ciphertext's
+//! [`factor`](Ciphertext::factor): 1, except after products of residuals and level drops.
+//!
+//! BFV names a ciphertext by its high end, BGV by its low one, where the message has the factor
+//! `-Q mu`. Everything that treats the residual as the integer it is lives here, once:
+//! encoding, encryption, sums, [products of residuals](Evaluator::mul_and_switch), modulus switches,
+//! automorphisms, and the [noise] of all of it.
+//!
+//! *May use* `rlwe` and `ring`. *Invariant*: operands of an operation have the parameters of the
+//! evaluator.
+//!
+//! *Sources.* Fan, Vercauteren, "Somewhat Practical Fully Homomorphic Encryption", 2012; Brakerski,
+//! Gentry, Vaikuntanathan, ITCS 2012; Alperin-Sheriff, Peikert, CRYPTO 2013, appendix A (the two
+//! encodings are one).
+
+#![forbid(unsafe_code)]
+
+mod encoder;
+mod encrypt;
+mod error;
+mod evaluator;
+mod factors;
+pub mod noise;
+mod params;
+
+pub use encoder::{Encoder, Plaintext};
+pub use encrypt::{Ciphertext, decrypt, encrypt, encrypt_public, measure, trivial};
+pub use error::{Error, Result};
+pub use evaluator::Evaluator;
+pub use params::{Params, T_FERMAT};
