@@ -1,0 +1,297 @@
+//! Plaintexts and ciphertexts, encryption and decryption.
+
+use crate::error::{Error, Result};
+use crate::params::Params;
+use num_complex::Complex64;
+use rand::CryptoRng;
+use ring::sample::Seed;
+use ring::{Coeff, Eval, Modulus, Poly};
+use rlwe::{PublicKey, SecretKey};
+use zeroize::{Zeroize, Zeroizing};
+
+/// An encoded message: a polynomial over the moduli of a level, and its scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plaintext {
+    poly: Poly<Eval>,
+    scale: f64,
+}
+
+impl Plaintext {
+    /// A polynomial whose message has the given scale.
+    pub fn new(poly: Poly<Eval>, scale: f64) -> Self {
+        Self { poly, scale }
+    }
+
+    /// Encodes complex slots at a level and scale. Fewer values than `N/2` are filled with zeros to a power of two and
+    /// repeat.
+    ///
+    /// # Errors
+    /// [`Error::TooManyValues`], [`Error::NotFinite`], [`Error::Overflow`] and [`Error::Scale`].
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn encode(params: &Params, values: &[Complex64], level: usize, scale: f64) -> Result<Self> {
+        let coefficients = Zeroizing::new(params.encoder().embed(values)?);
+        Self::encode_coefficients(params, &coefficients, level, scale)
+    }
+
+    /// As [`Plaintext::encode`], of real slots.
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode`].
+    pub fn encode_real(params: &Params, values: &[f64], level: usize, scale: f64) -> Result<Self> {
+        let values: Vec<Complex64> = values.iter().map(|&v| v.into()).collect();
+        Self::encode(params, &values, level, scale)
+    }
+
+    /// Encodes real coefficients, at most `N`; missing ones are zero.
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode`].
+    pub fn encode_coefficients(
+        params: &Params,
+        values: &[f64],
+        level: usize,
+        scale: f64,
+    ) -> Result<Self> {
+        if !(scale.is_finite() && scale > 0.0) {
+            return Err(Error::Scale { found: scale });
+        }
+        let (found, limit) = (values.len(), params.n());
+        if found > limit {
+            return Err(Error::TooManyValues { found, limit });
+        }
+        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
+            let found = values[index].to_string();
+            return Err(Error::NotFinite { index, found });
+        }
+        let largest = values.iter().fold(0.0f64, |max, v| max.max(v.abs())) * scale;
+        let ring_level = params.ring_level(level);
+        let limit = params.rlwe().log_q(ring_level);
+        if largest >= (limit - 1.0).exp2() {
+            let found = largest.log2() + 1.0;
+            return Err(Error::Overflow {
+                found,
+                limit,
+                level,
+            });
+        }
+        let mut scaled = Zeroizing::new(
+            values
+                .iter()
+                .map(|v| (v * scale).round())
+                .collect::<Vec<_>>(),
+        );
+        scaled.resize(params.n(), 0.0);
+        let basis = params.rlwe().basis(ring_level);
+        let poly = if largest < i64::MAX as f64 {
+            let integers = Zeroizing::new(scaled.iter().map(|&v| v as i64).collect::<Vec<_>>());
+            Poly::from_signed(basis, &integers)
+        } else {
+            let mut poly: Poly<Coeff> = Poly::zero(basis);
+            poly.for_each_limb(|i, limb| {
+                let q = basis.modulus(i);
+                limb.iter_mut()
+                    .zip(scaled.iter())
+                    .for_each(|(x, &v)| *x = residue(q, v));
+            });
+            poly
+        };
+        Ok(Self::new(poly.into_eval(), scale))
+    }
+
+    /// The polynomial.
+    pub fn poly(&self) -> &Poly<Eval> {
+        &self.poly
+    }
+
+    /// The scale.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The coefficients over the scale.
+    pub fn coefficients(&self) -> Vec<f64> {
+        let mut values = centred(&self.poly, self.scale);
+        values.iter_mut().for_each(|v| *v /= self.scale);
+        values
+    }
+
+    /// The first `slots` slots of a plaintext that repeats after as many.
+    ///
+    /// # Errors
+    /// [`Error::Slots`] for a number that is no power of two up to `N/2`.
+    pub fn decode(&self, params: &Params, slots: usize) -> Result<Vec<Complex64>> {
+        let coefficients = Zeroizing::new(self.coefficients());
+        params.encoder().slots_of(&coefficients, slots)
+    }
+}
+
+impl Zeroize for Plaintext {
+    fn zeroize(&mut self) {
+        self.poly.zeroize();
+    }
+}
+
+/// An integer, given as a double of any size, modulo `q`.
+fn residue(q: &Modulus, v: f64) -> u64 {
+    const MANTISSA: i32 = 53;
+    let exponent = (v.abs().max(1.0).log2() as i32 + 1 - MANTISSA).max(0);
+    let mantissa = (v / f64::from(exponent).exp2()) as i64;
+    q.mul(q.from_i64(mantissa), q.pow(2, exponent as u64))
+}
+
+/// The centred coefficients as doubles, for a message of the given scale.
+///
+/// As few moduli as hold scales and messages of usual size are looked at first; one more says whether they did.
+fn centred(poly: &Poly<Eval>, scale: f64) -> Vec<f64> {
+    const MESSAGE_BITS: f64 = 32.0;
+    let basis = poly.basis();
+    let mut bits = 0.0;
+    let mut limbs = 0;
+    for q in basis.moduli() {
+        let more = bits + (q.value() as f64).log2();
+        if more > 126.0 || bits > scale.log2() + MESSAGE_BITS {
+            break;
+        }
+        (bits, limbs) = (more, limbs + 1);
+    }
+    let checked = (limbs + 1).min(basis.len());
+    let coeff = Zeroizing::new(poly.prefix(checked).into_coeff());
+    let garner = Garner::new(&coeff, limbs);
+    let values: Option<Vec<f64>> = (0..poly.n()).map(|k| garner.centred(&coeff, k)).collect();
+    values.unwrap_or_else(|| {
+        let whole = Zeroizing::new(poly.to_coeff());
+        rlwe::noise::centred(&whole)
+    })
+}
+
+/// Mixed-radix digits of integers below 2^126.
+struct Garner {
+    /// `(q_0 .. q_(i-1))^{-1} mod q_i`.
+    inverses: Vec<u64>,
+    /// `q_0 .. q_(i-1)`.
+    products: Vec<i128>,
+    whole: i128,
+}
+
+impl Garner {
+    fn new(poly: &Poly<Coeff>, limbs: usize) -> Self {
+        let basis = poly.basis().prefix(limbs);
+        let (mut inverses, mut products, mut whole) = (Vec::new(), Vec::new(), 1i128);
+        for q in basis.moduli() {
+            let product = q.reduce((whole % i128::from(q.value())) as u64);
+            inverses.push(q.inv(product).expect("moduli are pairwise coprime"));
+            products.push(whole);
+            whole *= i128::from(q.value());
+        }
+        Self {
+            inverses,
+            products,
+            whole,
+        }
+    }
+
+    /// Coefficient `k`, or `None` if the limb after those of the product belongs to another integer.
+    fn centred(&self, poly: &Poly<Coeff>, k: usize) -> Option<f64> {
+        let basis = poly.basis();
+        let mut value = 0i128;
+        for (i, (&inverse, &product)) in self.inverses.iter().zip(&self.products).enumerate() {
+            let q = basis.modulus(i);
+            let known = (value % i128::from(q.value())) as u64;
+            let digit = q.mul(q.sub(poly.limb(i)[k], known), inverse);
+            value += product * i128::from(digit);
+        }
+        if value > self.whole / 2 {
+            value -= self.whole;
+        }
+        if poly.limbs() > self.inverses.len() {
+            let last = basis.modulus(self.inverses.len());
+            let expected = value.rem_euclid(i128::from(last.value())) as u64;
+            if expected != poly.limb(self.inverses.len())[k] {
+                return None;
+            }
+        }
+        Some(value as f64)
+    }
+}
+
+/// A CKKS ciphertext.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ciphertext {
+    inner: rlwe::Ciphertext,
+    scale: f64,
+}
+
+impl Ciphertext {
+    /// A ciphertext from its components and the scale of its message.
+    pub fn new(inner: rlwe::Ciphertext, scale: f64) -> Self {
+        Self { inner, scale }
+    }
+
+    /// Its components.
+    pub fn rlwe(&self) -> &rlwe::Ciphertext {
+        &self.inner
+    }
+
+    /// Its components, to be changed in place.
+    pub fn rlwe_mut(&mut self) -> &mut rlwe::Ciphertext {
+        &mut self.inner
+    }
+
+    /// The scale of the message.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Says that the message has another scale: multiplies it by the old scale over the new, at no cost.
+    pub fn set_scale(&mut self, scale: f64) {
+        self.scale = scale;
+    }
+
+    /// Components minus one.
+    pub fn degree(&self) -> usize {
+        self.inner.degree()
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.inner.byte_len()
+    }
+}
+
+/// Encrypts under the secret key; the mask expands from `seed` at `index`.
+pub fn encrypt(
+    secret: &SecretKey,
+    message: &Plaintext,
+    (seed, index): (&Seed, u32),
+    rng: &mut impl CryptoRng,
+) -> Ciphertext {
+    let level = message.poly.limbs() - 1;
+    let mut ct = secret.encrypt_zero(level, seed, index, rng);
+    ct.components_mut()[0].add_assign(&message.poly);
+    Ciphertext::new(ct, message.scale)
+}
+
+/// Encrypts under a public key.
+///
+/// # Errors
+/// If the message is not over moduli of the key.
+pub fn encrypt_public(
+    params: &Params,
+    key: &PublicKey,
+    message: &Plaintext,
+    rng: &mut impl CryptoRng,
+) -> Result<Ciphertext> {
+    let level = message.poly.limbs() - 1;
+    let mut ct = key.encrypt_zero(params.rlwe(), level, rng)?;
+    ct.components_mut()[0].add_assign(&message.poly);
+    Ok(Ciphertext::new(ct, message.scale))
+}
+
+/// Decrypts to the plaintext with the message and its error.
+///
+/// Sharing what CKKS decrypts to can give the secret key away (Li, Micciancio, EUROCRYPT 2021): see SECURITY.md.
+pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Plaintext {
+    Plaintext::new((*secret.phase_eval(&ct.inner)).clone(), ct.scale)
+}

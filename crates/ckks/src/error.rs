@@ -1,0 +1,115 @@
+//! Errors of the `ckks` layer.
+
+use thiserror::Error;
+
+/// Result of the `ckks` layer.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can be wrong with CKKS parameters, messages and operands.
+#[derive(Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// From the layer below.
+    #[error(transparent)]
+    Rlwe(#[from] rlwe::Error),
+    /// A level without moduli, or no level at all.
+    #[error("level {level} has no moduli, expected at least one")]
+    EmptyLevel {
+        /// The level.
+        level: usize,
+    },
+    /// The scale is no finite number above 1.
+    #[error("the scale is {found}, expected a finite number above 1")]
+    Scale {
+        /// Scale found.
+        found: f64,
+    },
+    /// A value that is NaN or infinite.
+    #[error("value {index} is {found}, expected a finite number")]
+    NotFinite {
+        /// Place of the value.
+        index: usize,
+        /// Value found.
+        found: String,
+    },
+    /// The number of slots is no power of two up to `N/2`.
+    #[error("{found} slots, expected a power of two up to {limit}")]
+    Slots {
+        /// Slots found.
+        found: usize,
+        /// `N/2`.
+        limit: usize,
+    },
+    /// More values than slots.
+    #[error("{found} values in a plaintext, at most {limit} fit")]
+    TooManyValues {
+        /// Values found.
+        found: usize,
+        /// Values that fit.
+        limit: usize,
+    },
+    /// The message times the scale does not fit the modulus.
+    #[error("the message takes {found:.1} bits at its scale, level {level} holds {limit:.1}")]
+    Overflow {
+        /// Bits of the largest coefficient, sign included.
+        found: f64,
+        /// Bits of the modulus.
+        limit: f64,
+        /// Level encoded for.
+        level: usize,
+    },
+    /// Adding needs equal scales.
+    #[error("operands have the scales 2^{left:.4} and 2^{right:.4}, expected one scale")]
+    ScaleMismatch {
+        /// log2 of the scale of the left operand.
+        left: f64,
+        /// log2 of the scale of the right operand.
+        right: f64,
+    },
+    /// No level is left to rescale to.
+    #[error(
+        "{need} levels needed, the ciphertext has {have} left: use fewer products or bootstrap"
+    )]
+    LevelExhausted {
+        /// Levels needed.
+        need: usize,
+        /// Levels left.
+        have: usize,
+    },
+    /// An operand over other moduli.
+    #[error(
+        "an operand has {found} limbs of N = {n} and moduli of its own, expected the first moduli of these parameters, {expected}"
+    )]
+    OtherParameters {
+        /// Limbs found.
+        found: usize,
+        /// Degree found.
+        n: usize,
+        /// Limbs of the levels, and degree.
+        expected: String,
+    },
+    /// A key of other parameters.
+    #[error("the {what} is of {found}, expected {expected}")]
+    OtherKey {
+        /// The key.
+        what: &'static str,
+        /// Its parameters.
+        found: String,
+        /// Parameters of the operation.
+        expected: String,
+    },
+    /// A constant at its scale is beyond what integers hold.
+    #[error("a constant takes {found:.1} bits at its scale, at most {limit} fit")]
+    Constant {
+        /// Bits found.
+        found: f64,
+        /// Bits that fit.
+        limit: f64,
+    },
+}
+
+impl From<ring::Error> for Error {
+    fn from(error: ring::Error) -> Self {
+        Self::Rlwe(error.into())
+    }
+}

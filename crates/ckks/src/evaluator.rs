@@ -1,0 +1,386 @@
+//! Operations on ciphertexts that need no key or only evaluation keys.
+
+use crate::ciphertext::{Ciphertext, Plaintext};
+use crate::error::{Error, Result};
+use crate::params::Params;
+use num_complex::Complex64;
+use ring::Poly;
+use rlwe::{Decomposed, GaloisKeys, SwitchKey};
+
+/// Scales that differ by less than this part count as one: their messages differ by less than doubles can say after a
+/// transform of all slots.
+const SAME_SCALE: f64 = 1e-12;
+
+/// CKKS operations for one set of parameters.
+#[derive(Clone, Debug)]
+pub struct Evaluator {
+    params: Params,
+}
+
+impl Evaluator {
+    /// Operations for `params`.
+    pub fn new(params: &Params) -> Self {
+        Self {
+            params: params.clone(),
+        }
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Level of a ciphertext: the rescales it has left.
+    ///
+    /// # Errors
+    /// [`Error::OtherParameters`].
+    pub fn level(&self, a: &Ciphertext) -> Result<usize> {
+        self.params.level_of(a.rlwe())
+    }
+
+    /// `a += b`.
+    ///
+    /// # Errors
+    /// If levels or scales differ.
+    pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        self.check(&[a, b])?;
+        check_scales(a.scale(), b.scale())?;
+        Ok(a.rlwe_mut().add_assign(b.rlwe())?)
+    }
+
+    /// `a -= b`.
+    ///
+    /// # Errors
+    /// If levels or scales differ.
+    pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        self.check(&[a, b])?;
+        check_scales(a.scale(), b.scale())?;
+        Ok(a.rlwe_mut().sub_assign(b.rlwe())?)
+    }
+
+    /// `a = -a`.
+    pub fn neg_assign(&self, a: &mut Ciphertext) {
+        let parts = a.rlwe_mut().components_mut();
+        parts.iter_mut().for_each(Poly::neg_assign);
+    }
+
+    /// `a += m`.
+    ///
+    /// # Errors
+    /// If levels or scales differ.
+    pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) -> Result<()> {
+        check_scales(a.scale(), m.scale())?;
+        self.check_limbs(a, m)?;
+        a.rlwe_mut().components_mut()[0].add_assign(m.poly());
+        Ok(())
+    }
+
+    /// `a *= m`; the scales multiply.
+    ///
+    /// # Errors
+    /// If levels differ.
+    pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) -> Result<()> {
+        self.check_limbs(a, m)?;
+        a.rlwe_mut().mul_poly_assign(m.poly());
+        a.set_scale(a.scale() * m.scale());
+        Ok(())
+    }
+
+    /// `a += c`, the same number in every slot.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
+    pub fn add_const_assign(&self, a: &mut Ciphertext, c: Complex64) -> Result<()> {
+        let [re, im] = [c.re, c.im].map(|part| integer(part * a.scale()));
+        let (re, im) = (re?, im?);
+        let body = &mut a.rlwe_mut().components_mut()[0];
+        let basis = body.basis().clone();
+        body.for_each_limb(|i, limb| {
+            let q = basis.modulus(i);
+            let c = residue(q, re);
+            limb.iter_mut().for_each(|x| *x = q.add(*x, c));
+        });
+        if im != 0 {
+            body.add_scaled_prefix(self.params.imaginary(), |i| residue(basis.modulus(i), im));
+        }
+        Ok(())
+    }
+
+    /// `a *= c`, the number encoded at `scale`: the scales multiply.
+    ///
+    /// The number takes effect as the integer `c * scale`, rounded: with scale 1, integers are exact and cost no level.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
+    pub fn mul_const_assign(&self, a: &mut Ciphertext, c: f64, scale: f64) -> Result<()> {
+        let c = integer(c * scale)?;
+        for part in a.rlwe_mut().components_mut() {
+            let basis = part.basis().clone();
+            part.scalar_mul_assign(|i| residue(basis.modulus(i), c));
+        }
+        a.set_scale(a.scale() * scale);
+        Ok(())
+    }
+
+    /// `a += c b`, for a number that takes effect at the ratio of the two scales: `c * a.scale / b.scale`, rounded.
+    ///
+    /// # Errors
+    /// If levels differ, and [`Error::NotFinite`].
+    pub fn add_scaled_assign(&self, a: &mut Ciphertext, b: &Ciphertext, c: f64) -> Result<()> {
+        self.check(&[a, b])?;
+        let c = integer(c * a.scale() / b.scale())?;
+        let (left, right) = (a.rlwe().level(), b.rlwe().level());
+        if left > right {
+            return Err(rlwe::Error::LevelMismatch { left, right }.into());
+        }
+        a.rlwe().pair()?;
+        let other = b.rlwe().pair()?;
+        let parts = a.rlwe_mut().components_mut().iter_mut();
+        for (part, other) in parts.zip([other.0, other.1]) {
+            let basis = part.basis().clone();
+            part.add_scaled_prefix(other, |i| residue(basis.modulus(i), c));
+        }
+        Ok(())
+    }
+
+    /// `a *= i`: exact, without noise or level.
+    pub fn mul_i_assign(&self, a: &mut Ciphertext) {
+        let level = a.rlwe().level();
+        let imaginary = self.params.imaginary().prefix(level + 1);
+        a.rlwe_mut().mul_poly_assign(&imaginary);
+    }
+
+    /// `a b`, three components; the scales multiply.
+    ///
+    /// # Errors
+    /// If levels differ, or an operand has not two components.
+    pub fn mul(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        self.check(&[a, b])?;
+        let (left, right) = (a.rlwe().level(), b.rlwe().level());
+        if left != right {
+            return Err(rlwe::Error::LevelMismatch { left, right }.into());
+        }
+        let ((a0, a1), (b0, b1)) = (a.rlwe().pair()?, b.rlwe().pair()?);
+        let parts = vec![a0.mul(b0), Poly::dot(&[a0, a1], &[b1, b0]), a1.mul(b1)];
+        Ok(Ciphertext::new(
+            rlwe::Ciphertext::new(parts),
+            a.scale() * b.scale(),
+        ))
+    }
+
+    /// Brings a product back to two components.
+    ///
+    /// # Errors
+    /// If there are not three components, or the key was made for lower levels.
+    pub fn relinearize(&self, a: &Ciphertext, key: &SwitchKey) -> Result<Ciphertext> {
+        self.check(&[a])?;
+        self.check_key("relinearization key", key)?;
+        Ok(Ciphertext::new(a.rlwe().relinearize(key, 0)?, a.scale()))
+    }
+
+    /// `a b`, relinearised and rescaled by one level, all in one division.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::mul`], [`Evaluator::relinearize`] and [`Evaluator::rescale`].
+    pub fn mul_and_rescale(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        key: &SwitchKey,
+    ) -> Result<Ciphertext> {
+        self.check_key("relinearization key", key)?;
+        let product = self.mul(a, b)?;
+        let (dropped, divisor) = self.last_level(&product)?;
+        let inner = product.rlwe().relinearize(key, dropped)?;
+        Ok(Ciphertext::new(inner, product.scale() / divisor))
+    }
+
+    /// Divides by the moduli of the last level, the scale with them.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] at level 0.
+    pub fn rescale(&self, a: &mut Ciphertext) -> Result<()> {
+        let (dropped, divisor) = self.last_level(a)?;
+        let target = a.rlwe().level() - dropped;
+        a.rlwe_mut().switch_to(self.params.rlwe(), target)?;
+        a.set_scale(a.scale() / divisor);
+        Ok(())
+    }
+
+    /// Level drop: the same message and scale modulo fewer moduli.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] if the level of `a` is lower.
+    pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
+        let have = self.level(a)?;
+        if level > have {
+            return Err(Error::LevelExhausted { need: level, have });
+        }
+        Ok(a.rlwe_mut().drop_to(self.params.ring_level(level))?)
+    }
+
+    /// The message of `a` at another level and scale, by a product with 1 and a rescale.
+    ///
+    /// Operands of sums that went through other moduli become alike so. The number 1 takes effect as the integer
+    /// `q scale / a.scale`, with `q` the modulus of `level + 1`; it should have some 20 bits or more.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] unless `level` is below that of `a`, or they and the scales are equal.
+    pub fn adjust(&self, a: &Ciphertext, level: usize, scale: f64) -> Result<Ciphertext> {
+        let mut a = a.clone();
+        if self.level(&a)? == level && check_scales(a.scale(), scale).is_ok() {
+            return Ok(a);
+        }
+        self.drop_to(&mut a, level + 1)?;
+        let factor = scale * self.params.level_modulus(level + 1) / a.scale();
+        self.mul_const_assign(&mut a, 1.0, factor)?;
+        self.rescale(&mut a)?;
+        a.set_scale(scale);
+        Ok(a)
+    }
+
+    /// Two ciphertexts of one level and scale, as sums ask for: the higher one [adjusted](Evaluator::adjust) to the lower.
+    ///
+    /// Costs no level unless both are at one level and differ in scale.
+    ///
+    /// # Errors
+    /// [`Error::ScaleMismatch`] at level 0.
+    pub fn align(&self, a: &Ciphertext, b: &Ciphertext) -> Result<[Ciphertext; 2]> {
+        let (left, right) = (self.level(a)?, self.level(b)?);
+        let (mut a, mut b) = (a.clone(), b.clone());
+        let mut level = left.min(right);
+        if let Err(differ) = check_scales(a.scale(), b.scale()) {
+            if left == right {
+                level = level.checked_sub(1).ok_or(differ)?;
+            }
+            if left > level {
+                a = self.adjust(&a, level, b.scale())?;
+            } else {
+                b = self.adjust(&b, level, a.scale())?;
+            }
+        }
+        self.drop_to(&mut a, level)?;
+        self.drop_to(&mut b, level)?;
+        Ok([a, b])
+    }
+
+    /// Rotates the slots left by `k`.
+    ///
+    /// # Errors
+    /// If the key is missing or was made for lower levels.
+    pub fn rotate(&self, a: &Ciphertext, k: isize, keys: &GaloisKeys) -> Result<Ciphertext> {
+        self.automorphism(a, self.params.encoder().rotation_element(k), keys)
+    }
+
+    /// The complex conjugate of every slot.
+    ///
+    /// # Errors
+    /// If the key is missing or was made for lower levels.
+    pub fn conjugate(&self, a: &Ciphertext, keys: &GaloisKeys) -> Result<Ciphertext> {
+        self.automorphism(a, self.params.encoder().conjugation_element(), keys)
+    }
+
+    /// Rotations left by each of `steps`, from one decomposition.
+    ///
+    /// # Errors
+    /// If a key is missing or was made for lower levels.
+    pub fn rotate_hoisted(
+        &self,
+        a: &Ciphertext,
+        steps: &[isize],
+        keys: &GaloisKeys,
+    ) -> Result<Vec<Ciphertext>> {
+        self.check(&[a])?;
+        let decomposed = Decomposed::new(self.params.rlwe(), a.rlwe().pair()?.1);
+        let element = |&k: &isize| self.params.encoder().rotation_element(k);
+        let rotated = steps.iter().map(element).map(|element| {
+            self.check_galois(element, keys)?;
+            let inner = a.rlwe().automorphism_hoisted(&decomposed, element, keys)?;
+            Ok(Ciphertext::new(inner, a.scale()))
+        });
+        rotated.collect()
+    }
+
+    fn automorphism(&self, a: &Ciphertext, g: usize, keys: &GaloisKeys) -> Result<Ciphertext> {
+        self.check(&[a])?;
+        self.check_galois(g, keys)?;
+        Ok(Ciphertext::new(a.rlwe().automorphism(g, keys)?, a.scale()))
+    }
+
+    fn check(&self, operands: &[&Ciphertext]) -> Result<()> {
+        operands.iter().try_for_each(|a| self.level(a).map(drop))
+    }
+
+    fn check_key(&self, what: &'static str, key: &SwitchKey) -> Result<()> {
+        let (found, expected) = (key.params(), self.params.rlwe());
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::OtherKey {
+            what,
+            found: format!("{found:?}"),
+            expected: format!("{expected:?}"),
+        })
+    }
+
+    /// A key that is not there is for the operation to miss: the element 1 needs none.
+    fn check_galois(&self, element: usize, keys: &GaloisKeys) -> Result<()> {
+        keys.get(element)
+            .map_or(Ok(()), |(key, _)| self.check_key("Galois key", key))
+    }
+
+    fn check_limbs(&self, a: &Ciphertext, m: &Plaintext) -> Result<()> {
+        self.check(&[a])?;
+        let (left, right) = (a.rlwe().level(), m.poly().limbs() - 1);
+        if left != right {
+            return Err(rlwe::Error::LevelMismatch { left, right }.into());
+        }
+        if m.poly().basis() != a.rlwe().components()[0].basis() {
+            return Err(self.params.other(m.poly().limbs(), m.poly().n()));
+        }
+        Ok(())
+    }
+
+    /// Limbs and modulus of the level that a rescale of `a` takes.
+    fn last_level(&self, a: &Ciphertext) -> Result<(usize, f64)> {
+        let level = self.level(a)?;
+        if level == 0 {
+            return Err(Error::LevelExhausted { need: 1, have: 0 });
+        }
+        let dropped = self.params.ring_level(level) - self.params.ring_level(level - 1);
+        Ok((dropped, self.params.level_modulus(level)))
+    }
+}
+
+/// The nearest integer, of at most 126 bits.
+fn integer(value: f64) -> Result<i128> {
+    const LIMIT: f64 = 126.0;
+    let value = value.round();
+    let found = value.abs().log2();
+    if found < LIMIT {
+        Ok(value as i128)
+    } else if value.is_finite() {
+        Err(Error::Constant {
+            found,
+            limit: LIMIT,
+        })
+    } else {
+        Err(Error::NotFinite {
+            index: 0,
+            found: value.to_string(),
+        })
+    }
+}
+
+fn residue(q: &ring::Modulus, value: i128) -> u64 {
+    value.rem_euclid(i128::from(q.value())) as u64
+}
+
+fn check_scales(left: f64, right: f64) -> Result<()> {
+    if (left / right - 1.0).abs() < SAME_SCALE {
+        Ok(())
+    } else {
+        let [left, right] = [left, right].map(f64::log2);
+        Err(Error::ScaleMismatch { left, right })
+    }
+}

@@ -1,0 +1,118 @@
+//! Parameters, keys and messages of the tests.
+
+#![allow(
+    unreachable_pub,
+    dead_code,
+    reason = "a module of test binaries, of which not every one uses all"
+)]
+
+use ckks::noise::{Model, Noise};
+use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::ntt_primes;
+use ring::sample::Seed;
+use rlwe::SecretKey;
+
+pub struct Setup {
+    pub params: Params,
+    pub evaluator: Evaluator,
+    pub model: Model,
+    pub secret: SecretKey,
+    pub rng: ChaCha20Rng,
+    index: u32,
+}
+
+impl Setup {
+    pub fn new(params: Params, seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let secret = SecretKey::generate(params.rlwe(), &mut rng);
+        Self {
+            evaluator: Evaluator::new(&params),
+            model: Model::new(&params),
+            params,
+            secret,
+            rng,
+            index: 0,
+        }
+    }
+
+    /// Complex numbers with parts uniform in [-1, 1]: mean square 2/3.
+    pub fn message(&mut self, slots: usize) -> Vec<Complex64> {
+        let mut part = || self.rng.random_range(-1.0..1.0);
+        (0..slots).map(|_| Complex64::new(part(), part())).collect()
+    }
+
+    pub fn encrypt(&mut self, values: &[Complex64], level: usize) -> Ciphertext {
+        let message = Plaintext::encode(&self.params, values, level, self.params.scale()).unwrap();
+        self.index += 1;
+        encrypt(
+            &self.secret,
+            &message,
+            (&Seed([7; 32]), self.index),
+            &mut self.rng,
+        )
+    }
+
+    pub fn decrypt(&self, ct: &Ciphertext, slots: usize) -> Vec<Complex64> {
+        decrypt(&self.secret, ct)
+            .decode(&self.params, slots)
+            .unwrap()
+    }
+
+    /// Measured against predicted precision, in bits, from both sides.
+    pub fn check(&self, what: &str, ct: &Ciphertext, expected: &[Complex64], predicted: Noise) {
+        let found = self.decrypt(ct, expected.len());
+        let measured = Noise(mean_square(&found, expected));
+        let (measured, predicted) = (measured.precision(), predicted.precision());
+        // Mean squares of 2^12 and more independent errors stray by 2 %, 0.03 bits of precision at two deviations.
+        assert!(
+            (measured - predicted).abs() < 0.12,
+            "{what}: {measured:.2} bits, predicted {predicted:.2}"
+        );
+    }
+}
+
+pub const SQUARE: f64 = 2.0 / 3.0;
+
+pub fn mean_square(a: &[Complex64], b: &[Complex64]) -> f64 {
+    let sum: f64 = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr()).sum();
+    sum / a.len() as f64
+}
+
+/// `count` levels of one limb of `bits` bits above a first modulus of 49.
+pub fn insecure_params(log_n: u32, bits: u32, count: usize) -> Params {
+    let n = 1 << log_n;
+    let first = ntt_primes(49, n, 3).unwrap();
+    let mut levels = vec![vec![first[0]]];
+    levels.extend(
+        ntt_primes(bits, n, count)
+            .unwrap()
+            .into_iter()
+            .map(|q| vec![q]),
+    );
+    Params::new_insecure(&ParamsSpec {
+        n,
+        levels,
+        special: first[1..].to_vec(),
+        digit_limbs: 2,
+        log_scale: f64::from(bits),
+    })
+    .unwrap()
+}
+
+/// `count` levels of two limbs of 26 bits, a scale of 52 bits, above a first level of four.
+pub fn insecure_params_of_pairs(log_n: u32, count: usize) -> Params {
+    let n = 1 << log_n;
+    let primes = ntt_primes(26, n, 2 * count + 4).unwrap();
+    let mut levels = vec![primes[..4].to_vec()];
+    levels.extend(primes[4..].chunks_exact(2).map(<[u64]>::to_vec));
+    Params::new_insecure(&ParamsSpec {
+        n,
+        levels,
+        special: ntt_primes(49, n, 3).unwrap(),
+        digit_limbs: 4,
+        log_scale: 52.0,
+    })
+    .unwrap()
+}
