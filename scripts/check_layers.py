@@ -20,7 +20,11 @@ STANDS_ON: dict[str, set[str]] = {
     "kernels": set(),
     "ring": {"kernels"},
     "rlwe": {"ring"},
-    **{scheme: {"rlwe"} for scheme in SCHEMES},
+    "exact": {"rlwe"},
+    "bfv": {"exact"},
+    "bgv": {"exact"},
+    "ckks": {"rlwe"},
+    "tfhe": {"rlwe"},
     "circuits": SCHEMES,
     "network": set(),
     "program": set(),
@@ -42,6 +46,11 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "nn": {"errors", "_native"},
     "packaged": {"nn"},
     "_native": {"errors"},
+    "schemes": {"sets"},
+    "ckks": {"schemes"},
+    "bfv": {"schemes"},
+    "bgv": {"schemes"},
+    "sets": {"_native"},
     "evaluation": {"packaged"},
     "reproduce": {"evaluation"},
     "cli": {
@@ -54,8 +63,9 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "_native",
         "evaluation",
         "reproduce",
+        "sets",
     },
-    "": {"errors", "nn", "packaged", "_native"},  # the package's own names
+    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv"},  # the package's own names
 }
 
 

@@ -27,9 +27,9 @@ pub struct Counts {
 const TRANSFORM: f64 = 45e-6;
 const PRODUCT: f64 = 22e-6;
 const SCALING: f64 = 1.6e-6;
-/// One of a matrix product.
+/// One of a matrix product; a fit to whole networks gave 1.7e-6.
 const COMBINATION: f64 = 1.6e-6;
-/// Time from memory over time from the cache.
+/// Time from memory over time from the cache: one MNIST image took 2.0 s where the passes above add up to 0.97.
 const COLD: f64 = 2.0;
 
 impl Counts {

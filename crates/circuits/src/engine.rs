@@ -364,6 +364,18 @@ impl<'k> Engine<'k> {
         Ok(())
     }
 
+    /// `a -= b`, at one level.
+    ///
+    /// # Errors
+    /// As [`Engine::add_assign`].
+    pub fn sub_assign(&self, a: &mut Value, b: &Value) -> Result<()> {
+        a.noise = a.noise.plus(b.noise);
+        if let (Some(x), Some(y)) = (&mut a.ct, &b.ct) {
+            self.eval.sub_assign(x, y)?;
+        }
+        Ok(())
+    }
+
     /// `a += m`.
     pub fn add_plain_assign(&self, a: &mut Value, m: impl FnOnce() -> Plaintext) {
         if let Some(ct) = &mut a.ct {

@@ -12,6 +12,9 @@ pub enum Error {
     /// From the scheme.
     #[error(transparent)]
     Bfv(#[from] bfv::Error),
+    /// From the scheme of approximate numbers.
+    #[error(transparent)]
+    Ckks(#[from] ckks::Error),
     /// The chain is too short for the circuit.
     #[error("the modulus chain ends inside {circuit}: {need} more limbs needed")]
     OutOfLevels {

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use ring::{Basis, Coeff, Modulus, Poly, ntt_primes};
+use std::collections::HashMap;
 
 /// The polynomial of degree at most `2 bound` that takes `table(x)` at every `x` of `-bound ..= bound`.
 ///
@@ -13,7 +14,7 @@ use ring::{Basis, Coeff, Modulus, Poly, ntt_primes};
 /// Values of the table are taken modulo `t`.
 ///
 /// # Errors
-/// [`Error::Shape`] if `bound` exceeds `(t - 1) / 2`, or `t` is above `2^17`.
+/// [`Error::Shape`] if `bound` exceeds `(t - 1) / 2`, or `t` is above 65537.
 pub fn interpolate(t: &Modulus, bound: i64, table: impl Fn(i64) -> i64) -> Result<Vec<u64>> {
     // Below, sums of `t` products of residues stay below a prime of 50 bits.
     if t.value() > LARGEST {
@@ -32,8 +33,12 @@ pub fn interpolate(t: &Modulus, bound: i64, table: impl Fn(i64) -> i64) -> Resul
         });
     }
     let values = (-bound..=bound).map(|x| t.from_i64(table(x))).collect();
-    let divided = divided_differences(t, values);
-    Ok(halves(t, &divided, t.from_i64(-bound)).sum)
+    let mut products = Products {
+        t: *t,
+        bases: HashMap::new(),
+    };
+    let divided = divided_differences(&mut products, values);
+    Ok(halves(&mut products, &divided, t.from_i64(-bound)).sum)
 }
 
 /// Largest modulus.
@@ -41,7 +46,8 @@ const LARGEST: u64 = (1 << 16) + 1;
 
 /// `D^k f(x_0) / k!` for every `k`, from the values at `x_0, x_0 + 1, ..`: the convolution of `f(x_0 + i) / i!` with
 /// `(-1)^j / j!`.
-fn divided_differences(t: &Modulus, mut values: Vec<u64>) -> Vec<u64> {
+fn divided_differences(products: &mut Products, mut values: Vec<u64>) -> Vec<u64> {
+    let t = products.t;
     let len = values.len();
     let mut factorials = vec![1; len];
     for k in 1..len {
@@ -56,7 +62,7 @@ fn divided_differences(t: &Modulus, mut values: Vec<u64>) -> Vec<u64> {
     }
     let signed = |(j, &inverse): (usize, &u64)| if j % 2 == 0 { inverse } else { t.neg(inverse) };
     let inverses: Vec<u64> = inverses.iter().enumerate().map(signed).collect();
-    let mut out = product(t, &values, &inverses);
+    let mut out = products.product(&values, &inverses);
     out.truncate(len);
     out
 }
@@ -70,7 +76,8 @@ struct Part {
 }
 
 /// The part with the coefficients `c` whose first point is `start`.
-fn halves(t: &Modulus, c: &[u64], start: u64) -> Part {
+fn halves(products: &mut Products, c: &[u64], start: u64) -> Part {
+    let t = products.t;
     if c.len() <= SMALL {
         let (mut sum, mut points) = (vec![0; c.len()], vec![1]);
         for (k, &c) in c.iter().enumerate() {
@@ -78,57 +85,68 @@ fn halves(t: &Modulus, c: &[u64], start: u64) -> Part {
                 *out = t.add(*out, t.mul(c, p));
             }
             let root = t.neg(t.reduce(start + k as u64));
-            points = product(t, &points, &[root, 1]);
+            points = products.product(&points, &[root, 1]);
         }
         return Part { sum, points };
     }
     let (low, high) = c.split_at(c.len() / 2);
     let next = t.reduce(start + low.len() as u64);
-    let (low, high) = (halves(t, low, start), halves(t, high, next));
-    let mut sum = product(t, &low.points, &high.sum);
+    let (low, high) = (halves(products, low, start), halves(products, high, next));
+    let mut sum = products.product(&low.points, &high.sum);
     for (out, &value) in sum.iter_mut().zip(&low.sum) {
         *out = t.add(*out, value);
     }
     Part {
         sum,
-        points: product(t, &low.points, &high.points),
+        points: products.product(&low.points, &high.points),
     }
 }
 
 /// Length up to which products are computed by their definition.
 const SMALL: usize = 32;
 
-/// The product of two polynomials modulo `t`.
-fn product(t: &Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
-    let len = a.len() + b.len() - 1;
-    if a.len().min(b.len()) <= SMALL {
-        let mut out = vec![0; len];
-        for (i, &x) in a.iter().enumerate() {
-            for (out, &y) in out[i..].iter_mut().zip(b) {
-                *out = t.reduce(*out + x * y);
+/// Products of polynomials modulo `t`.
+struct Products {
+    t: Modulus,
+    /// The ring of a product by its degree.
+    bases: HashMap<usize, Basis>,
+}
+
+impl Products {
+    fn product(&mut self, a: &[u64], b: &[u64]) -> Vec<u64> {
+        let (t, len) = (self.t, a.len() + b.len() - 1);
+        if a.len().min(b.len()) <= SMALL {
+            let mut out = vec![0; len];
+            for (i, &x) in a.iter().enumerate() {
+                for (out, &y) in out[i..].iter_mut().zip(b) {
+                    *out = t.reduce(*out + x * y);
+                }
             }
+            return out;
         }
-        return out;
+        // Of a length one above a power of two the last coefficient wraps to the first: both are products of two.
+        let n = (len - 1).next_power_of_two();
+        let basis = self.bases.entry(n).or_insert_with(|| {
+            let q =
+                ntt_primes(50, n, 1).expect("there is a prime of 50 bits for every degree here");
+            Basis::new(n, &q).expect("the prime suits the degree")
+        });
+        let transformed = |values: &[u64]| {
+            let mut words = values.to_vec();
+            words.resize(n, 0);
+            Poly::<Coeff>::from_words(basis, words)
+                .expect("residues modulo t are below the prime")
+                .into_eval()
+        };
+        let product = transformed(a).mul(&transformed(b)).into_coeff();
+        let kept = product.limb(0).iter().take(len);
+        let mut out: Vec<u64> = kept.map(|&v| t.reduce(v)).collect();
+        if len > n {
+            out[0] = t.mul(a[0], b[0]);
+            out.push(t.mul(a[a.len() - 1], b[b.len() - 1]));
+        }
+        out
     }
-    // Of a length one above a power of two the last coefficient wraps to the first: both are products of two.
-    let n = (len - 1).next_power_of_two();
-    let q = ntt_primes(50, n, 1).expect("there is a prime of 50 bits for every degree here");
-    let basis = Basis::new(n, &q).expect("the prime suits the degree");
-    let transformed = |values: &[u64]| {
-        let mut words = values.to_vec();
-        words.resize(n, 0);
-        Poly::<Coeff>::from_words(&basis, words)
-            .expect("residues modulo t are below the prime")
-            .into_eval()
-    };
-    let product = transformed(a).mul(&transformed(b)).into_coeff();
-    let kept = product.limb(0).iter().take(len);
-    let mut out: Vec<u64> = kept.map(|&v| t.reduce(v)).collect();
-    if len > n {
-        out[0] = t.mul(a[0], b[0]);
-        out.push(t.mul(a[a.len() - 1], b[b.len() - 1]));
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,0 +1,213 @@
+//! A matrix times the slots of a ciphertext: baby steps from one decomposition, giant steps by one key.
+//!
+//! With the diagonals at `step (i + b g)`, `0 <= i < b`, the product is `sum_g rot_(step b)^g (sum_i d'_(i,g) x_i)`, where
+//! `x_i` is the vector rotated by `step i`, and `d'` the diagonal rotated back. The sum over `g` is taken from the inside out,
+//! so one giant rotation key serves all. Everything stays over `Q P` until one division at the end.
+//!
+//! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al., EUROCRYPT 2021, section 4.
+
+use crate::approximate::Matrix;
+use crate::error::Result;
+use ckks::{Ciphertext, Complex64, Error, Params};
+use ring::{Eval, Poly};
+use rlwe::{Decomposed, Extended, GaloisKeys};
+use std::collections::BTreeSet;
+
+/// A matrix encoded for ciphertexts of one level.
+pub struct LinearTransform {
+    params: Params,
+    level: usize,
+    scale: f64,
+    /// Rotation by one step.
+    step: usize,
+    babies: usize,
+    /// For each giant step, the diagonals by baby step.
+    giants: Vec<Vec<(usize, Diagonal)>>,
+}
+
+/// A plaintext over `Q_l P` whose slots repeat: then every word in the evaluation domain stands `gap` times in a row, and
+/// is kept once.
+struct Diagonal {
+    gap: usize,
+    /// Limb-major, `N / gap` words each.
+    words: Vec<u64>,
+}
+
+impl LinearTransform {
+    /// Encodes `matrix` at `scale` for ciphertexts at `level`, with at most `babies` baby steps.
+    ///
+    /// A matrix of fewer slots than `N/2` acts on sparsely packed ciphertexts, whose slots repeat.
+    ///
+    /// # Errors
+    /// [`Error::Slots`] for too many slots, [`Error::Overflow`] and [`Error::NotFinite`].
+    ///
+    /// # Panics
+    /// If there is no such level, the matrix is zero, or `babies` is.
+    pub fn new(
+        params: &Params,
+        matrix: &Matrix,
+        level: usize,
+        scale: f64,
+        babies: usize,
+    ) -> Result<Self> {
+        let (found, limit) = (matrix.slots(), params.slots());
+        if found > limit {
+            return Err(Error::Slots { found, limit }.into());
+        }
+        let indices: Vec<usize> = matrix.diagonals().map(|(k, _)| k).collect();
+        assert!(!indices.is_empty() && babies > 0, "a matrix and baby steps");
+        let step = indices.iter().fold(0, |a, &b| gcd(a, b)).max(1);
+        let giants = indices.iter().map(|k| k / step / babies).max();
+        let mut out = Self {
+            params: params.clone(),
+            level,
+            scale,
+            step,
+            babies,
+            giants: Vec::new(),
+        };
+        out.giants
+            .resize_with(giants.expect("a diagonal") + 1, Vec::new);
+        for (k, diagonal) in matrix.diagonals() {
+            let (giant, baby) = (k / step / babies, k / step % babies);
+            let back = step * babies * giant % found;
+            let mut rotated = diagonal.to_vec();
+            rotated.rotate_right(back);
+            let encoded = out.encode(&rotated)?;
+            out.giants[giant].push((baby, encoded));
+        }
+        Ok(out)
+    }
+
+    /// Level of its inputs.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// The rotations whose keys it needs, at the ring level of its inputs.
+    pub fn rotations(&self) -> BTreeSet<usize> {
+        let babies = self
+            .giants
+            .iter()
+            .flatten()
+            .map(|(baby, _)| baby * self.step);
+        let mut steps: BTreeSet<usize> = babies.collect();
+        if self.giants.len() > 1 {
+            steps.insert(self.giant());
+        }
+        steps.remove(&0);
+        steps
+    }
+
+    /// Bytes of its plaintexts.
+    pub fn byte_len(&self) -> usize {
+        let diagonals = self.giants.iter().flatten();
+        diagonals
+            .map(|(_, d)| d.words.len() * size_of::<u64>())
+            .sum()
+    }
+
+    /// The matrix times the slots of `x`, rescaled by one level: the scale becomes that of `x` times that of the matrix,
+    /// over the moduli of the level.
+    ///
+    /// # Errors
+    /// If `x` is at another level, or a key is missing.
+    pub fn apply(&self, x: &Ciphertext, keys: &GaloisKeys) -> Result<Ciphertext> {
+        let (params, n) = (self.params.rlwe(), self.params.n());
+        let found = self.params.level_of(x.rlwe())?;
+        if found != self.level {
+            let (left, right) = (found, self.level);
+            return Err(Error::from(rlwe::Error::LevelMismatch { left, right }).into());
+        }
+        if self.level == 0 {
+            return Err(Error::LevelExhausted { need: 1, have: 0 }.into());
+        }
+        let element = |k: usize| self.params.encoder().rotation_element(k as isize);
+        let decomposed = Decomposed::new(params, x.rlwe().pair().map_err(Error::from)?.1);
+        let used: BTreeSet<usize> = self.giants.iter().flatten().map(|(b, _)| *b).collect();
+        let mut babies: Vec<Option<Extended>> = vec![None; self.babies];
+        for &baby in &used {
+            let g = element(baby * self.step);
+            let rotated = Extended::automorphism_of(x.rlwe(), &decomposed, g, keys);
+            babies[baby] = Some(rotated.map_err(Error::from)?);
+        }
+        drop(decomposed);
+        let mut sum: Option<Extended> = None;
+        for diagonals in self.giants.iter().rev() {
+            if let Some(inner) = sum.take() {
+                let rotated = inner.automorphism(element(self.giant()), keys);
+                sum = Some(rotated.map_err(Error::from)?);
+            }
+            if diagonals.is_empty() {
+                continue;
+            }
+            let terms: Vec<&Extended> = diagonals
+                .iter()
+                .map(|(baby, _)| babies[*baby].as_ref().expect("a baby step in use"))
+                .collect();
+            let dot = Extended::dot(&terms, |k, i, words| diagonals[k].1.write(n, i, words));
+            match &mut sum {
+                Some(sum) => sum.add_assign(&dot).map_err(Error::from)?,
+                None => sum = Some(dot),
+            }
+        }
+        let dropped = self.params.ring_level(self.level) - self.params.ring_level(self.level - 1);
+        let sum = sum.expect("a matrix has a diagonal");
+        let scale = x.scale() * self.scale / self.params.level_modulus(self.level);
+        Ok(Ciphertext::new(
+            sum.divide(dropped).map_err(Error::from)?,
+            scale,
+        ))
+    }
+
+    fn giant(&self) -> usize {
+        self.step * self.babies
+    }
+
+    fn encode(&self, slots: &[Complex64]) -> Result<Diagonal> {
+        // A diagonal of period p needs a polynomial in X^(N / 2p) only.
+        let period = (0..=slots.len().ilog2())
+            .map(|bits| 1 << bits)
+            .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
+            .expect("a sequence repeats after its length");
+        let coefficients = self.params.encoder().embed(&slots[..period])?;
+        let (n, rlwe) = (self.params.n(), self.params.rlwe());
+        let scaled: Vec<f64> = coefficients
+            .iter()
+            .map(|c| (c * self.scale).round())
+            .collect();
+        // Diagonals at scales beyond a word are encoded like messages; their special limbs need integers.
+        if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
+            let found = scaled.iter().fold(0.0f64, |m, c| m.max(c.abs())).log2() + 1.0;
+            let (limit, level) = (63.0, self.level);
+            return Err(Error::Overflow {
+                found,
+                limit,
+                level,
+            }
+            .into());
+        }
+        let integers: Vec<i64> = scaled.iter().map(|&c| c as i64).collect();
+        let basis = rlwe.extended(self.params.ring_level(self.level));
+        let poly: Poly<Eval> = Poly::from_signed(&basis, &integers).into_eval();
+        let gap = n / 2 / period;
+        Ok(Diagonal {
+            gap,
+            words: poly.words().iter().step_by(gap).copied().collect(),
+        })
+    }
+}
+
+impl Diagonal {
+    /// Writes limb `i`.
+    fn write(&self, n: usize, i: usize, words: &mut [u64]) {
+        let own = &self.words[i * n / self.gap..][..n / self.gap];
+        for (block, &word) in words.chunks_exact_mut(self.gap).zip(own) {
+            block.fill(word);
+        }
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

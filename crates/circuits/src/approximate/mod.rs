@@ -1,0 +1,19 @@
+//! Circuits on approximate numbers: linear maps of slots, sums, dense layers, polynomials, and bootstrapping.
+//!
+//! *May use* `ckks`. What a circuit needs of keys it says before they are made.
+
+mod bootstrap;
+mod chebyshev;
+mod dense;
+mod linear;
+mod matrix;
+mod samples;
+mod sums;
+
+pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
+pub use chebyshev::{Chebyshev, evaluate};
+pub use dense::{Dense, EncryptedDense, Weights, dot};
+pub use linear::LinearTransform;
+pub use matrix::Matrix;
+pub use samples::Samples;
+pub use sums::{sum_rotations, sum_strided};

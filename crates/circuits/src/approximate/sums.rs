@@ -1,0 +1,40 @@
+//! Sums over slots by rotating and adding, `log2` of the number of terms times.
+//!
+//! Source: Halevi, Shoup, CRYPTO 2014, section 4 (total sums, replication).
+
+use crate::error::{Error, Result};
+use ckks::{Ciphertext, Evaluator};
+use rlwe::GaloisKeys;
+
+/// `y_j = sum_(i < count) x_(j + i stride)`, slots taken modulo their number.
+///
+/// With `count * stride` all the slots, every slot gets the sum of its residue class modulo `stride`. A negative stride copies to
+/// the right: of a vector that is zero but at multiples of `count`, stride -1 fills each gap with the value before it.
+///
+/// # Errors
+/// [`Error::Shape`] if `count` is no power of two, and a missing key of [`sum_rotations`].
+pub fn sum_strided(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    (stride, count): (isize, usize),
+    keys: &GaloisKeys,
+) -> Result<Ciphertext> {
+    if !count.is_power_of_two() {
+        return Err(Error::Shape {
+            what: "the number of terms of a sum over slots",
+            found: count.to_string(),
+            expected: "a power of two".into(),
+        });
+    }
+    let mut sum = x.clone();
+    for step in sum_rotations(stride, count) {
+        let rotated = evaluator.rotate(&sum, step, keys)?;
+        evaluator.add_assign(&mut sum, &rotated)?;
+    }
+    Ok(sum)
+}
+
+/// The rotations whose keys [`sum_strided`] needs, at the level of its input.
+pub fn sum_rotations(stride: isize, count: usize) -> impl Iterator<Item = isize> {
+    (0..count.max(1).ilog2()).map(move |bit| stride << bit)
+}

@@ -1,0 +1,275 @@
+//! Bootstrapping of one BGV message per ciphertext ("unpacked"), by digit extraction.
+//!
+//! The message `m` is an integer modulo `p = 3`, the constant coefficient. With `T = p^d`:
+//! 1. the ciphertext, at the last modulus `q_0`, is rounded to components modulo `T`. Their phase is
+//!    `z = p^(d-1) m + e` with a small rounding error `e`, if read from the high end (`exact`);
+//! 2. `c_0 + c_1 s` is computed under encryption: `s` comes encrypted with the plaintext modulus `T`;
+//! 3. a sum over all automorphisms leaves the constant coefficient, times `N`, which is a unit modulo `T`;
+//! 4. digits of `z` are extracted from the lowest up and subtracted, until `m` is left. If `x` is a digit in
+//!    `{-1, 0, 1}` modulo `p^k`, then `x^3` is that digit modulo `p^(k+1)`.
+//!    A difference that is divisible by `p` modulo `p^k` is divided by reading its ciphertext with the plaintext modulus
+//!    `p^(k-1)`: no component changes.
+//!
+//! `d (d-1) / 2` cubes, `2 (d-1)` of their products one after the other. Moduli `q_i = 1 mod T` keep the factor of
+//! every ciphertext at 1, so that sums need no scalars.
+//!
+//! Source: Alperin-Sheriff, Peikert, "Practical bootstrapping in quasilinear time", CRYPTO 2013 (rounding
+//! in a larger plaintext modulus, sums over automorphisms); Halevi, Shoup, "Bootstrapping for HElib", EUROCRYPT 2015, section 5
+//! (the triangle of digits). F1 (MICRO 2021) measures this program with `p = 2`; the kernels' moduli are odd, and 3 is
+//! the least odd prime.
+
+use crate::engine::{Engine, Value};
+use crate::error::{Error, Result};
+use crate::keys::{EvaluationKeys, Needs};
+use crate::layout::Layout;
+use crate::pack::sum_copies;
+use bgv::noise::Noise;
+use bgv::{Ciphertext, Params};
+use rand::CryptoRng;
+use ring::sample::Seed;
+use ring::{Basis, Eval, Poly};
+use rlwe::{GaloisKeys, SecretKey};
+use zeroize::Zeroizing;
+
+/// Plaintext modulus of messages.
+pub const P: u64 = 3;
+/// Standard deviations of the rounding error that a wrong message takes: a probability of `2^-49`.
+const DEVIATIONS: f64 = 8.0;
+const NAME: &str = "bootstrapping";
+
+/// Parameters of a bootstrapping: one plaintext modulus for each digit still to be removed.
+#[derive(Clone, Debug)]
+pub struct Bootstrap {
+    /// With the plaintext moduli `p^d, .., p`.
+    rows: Vec<Params>,
+}
+
+/// What a server needs.
+pub struct BootstrapKeys {
+    evaluation: EvaluationKeys,
+    /// The secret, with plaintext modulus `p^d`.
+    secret: Value,
+}
+
+impl BootstrapKeys {
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        let secret = self.secret.ciphertext().map_or(0, |ct| ct.byte_len());
+        self.evaluation.byte_len() + secret
+    }
+}
+
+impl Bootstrap {
+    /// Digits `d` that ring degree `n` asks for: the rounding error has a variance of `(1 + |s|^2) / 12`, the secret
+    /// being uniform ternary.
+    pub fn digits(n: usize) -> u32 {
+        let sigma = ((1.0 + 2.0 * n as f64 / 3.0) / 12.0).sqrt();
+        let enough = |&d: &u32| (P as f64).powi(d as i32 - 1) / 2.0 >= DEVIATIONS * sigma;
+        (2..).find(enough).expect("powers grow")
+    }
+
+    /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^d`.
+    ///
+    /// # Errors
+    /// [`ring::Error::TooFewPrimes`].
+    pub fn moduli(n: usize, bits: u32, count: usize) -> Result<Vec<u64>> {
+        let step = 2 * n as u64 * P.pow(Self::digits(n));
+        let highest = ((1u64 << bits) - 1) / step;
+        let found: Vec<u64> = (1..=highest)
+            .rev()
+            .map(|k| k * step + 1)
+            .take_while(|q| q >> (bits - 1) == 1)
+            .filter(|&q| Basis::new(n, &[q]).is_ok())
+            .take(count)
+            .collect();
+        if found.len() < count {
+            let (found, wanted) = (found.len(), count);
+            let few = ring::Error::TooFewPrimes {
+                bits,
+                n,
+                found,
+                wanted,
+            };
+            return Err(rlwe::Error::from(few).into());
+        }
+        Ok(found)
+    }
+
+    /// Bootstrapping over a chain of [`Bootstrap::moduli`].
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a modulus that is not 1 modulo `p^d`.
+    pub fn new(rlwe: &rlwe::Params) -> Result<Self> {
+        let digits = Self::digits(rlwe.n());
+        let whole = P.pow(digits);
+        if let Some(q) = rlwe.spec().q.iter().find(|&q| q % whole != 1) {
+            return Err(Error::Shape {
+                what: "a modulus of the chain",
+                found: format!("{q}, {} modulo {whole}", q % whole),
+                expected: format!("1 modulo {whole}"),
+            });
+        }
+        let rows = (1..=digits).rev();
+        let rows = rows.map(|k| Params::coefficients_only(rlwe, P.pow(k)));
+        Ok(Self {
+            rows: rows.collect::<std::result::Result<_, _>>()?,
+        })
+    }
+
+    /// Parameters of the messages, with plaintext modulus `p`.
+    pub fn params(&self) -> &Params {
+        self.rows.last().expect("there are digits")
+    }
+
+    /// Levels and keys of a run, and the noise it leaves.
+    fn dry(&self) -> Result<(Value, Needs)> {
+        let engines: Vec<Engine<'_>> = self.rows.iter().map(Engine::dry).collect();
+        let rlwe = self.params().rlwe();
+        let secret = Value::dry(rlwe.max_level(), engines[0].model().fresh());
+        let output = self.run(&engines, &secret, None)?;
+        let needs = engines.iter().map(Engine::needs);
+        let level = needs.filter_map(|needs| needs.relinearization()).max();
+        let galois = engines[0].needs();
+        let galois: Vec<(usize, usize)> = galois
+            .galois_elements()
+            .iter()
+            .map(|(&element, &level)| (element, level))
+            .collect();
+        Ok((output, Needs::new(level, &galois, &[])))
+    }
+
+    /// Level and noise of what [`Bootstrap::refresh`] gives.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] if the chain is too short.
+    pub fn predict(&self) -> Result<(usize, Noise)> {
+        let (output, _) = self.dry()?;
+        Ok((output.level(), output.noise()))
+    }
+
+    /// The keys of a bootstrapping, which encrypt the secret under itself.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] if the chain is too short, and from the scheme if the secret is of other parameters.
+    pub fn keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> Result<BootstrapKeys> {
+        let (_, needs) = self.dry()?;
+        let params = &self.rows[0];
+        let level = params.rlwe().max_level();
+        let message = Zeroizing::new(params.encoder().coefficients(secret.coefficients()));
+        let seed = Seed::random(rng);
+        let ct = bgv::encrypt(params, secret, &message, level, (&seed, 0), rng)?;
+        let mut galois = GaloisKeys::new();
+        for (&element, &level) in needs.galois_elements() {
+            galois.insert(element, secret.galois_key(element, level, rng));
+        }
+        let relinearization = needs.relinearization();
+        let relinearization = relinearization.map(|level| secret.relinearization_key(level, rng));
+        let none = Default::default();
+        Ok(BootstrapKeys {
+            evaluation: EvaluationKeys::from_parts(relinearization, galois, none, None),
+            secret: Value::encrypted(ct.into_exact(), Engine::dry(params).model().fresh()),
+        })
+    }
+
+    /// The constant coefficient of a message, encrypted at a higher level with fresh noise: as the constant
+    /// polynomial.
+    ///
+    /// The input may be at any level. Its residual at level 0 must be small against `q_0 / p^d`, as that of any ciphertext just
+    /// switched there is; right with a probability of `1 - 2^-49` over its roundings.
+    ///
+    /// # Errors
+    /// [`bgv::Error::OtherParameters`] if it is not of [`Bootstrap::params`].
+    pub fn refresh(&self, ct: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
+        let mut low = ct.clone();
+        bgv::Evaluator::new(self.params()).switch_to(&mut low, 0)?;
+        let (c0, c1) = low.exact().rlwe().pair()?;
+        let unit = self.unit(low.exact().factor());
+        let parts = [c0, c1].map(|c| self.rounded(c, unit));
+        let engines = self.rows.iter();
+        let engines: Vec<_> = engines
+            .map(|params| Engine::new(params, &keys.evaluation))
+            .collect();
+        let output = self.run(&engines, &keys.secret, Some(&parts))?;
+        let ct = output.ciphertext().expect("engines with keys encrypt");
+        Ok(Ciphertext::from_exact(self.params(), ct.clone())?)
+    }
+
+    /// `1 / (N mu)` modulo `p^d`, where `mu = -1` or `1` modulo `p` is lifted to itself.
+    fn unit(&self, mu: u64) -> u64 {
+        let t = self.rows[0].t();
+        let mu = t.from_i64(self.params().t().center(mu));
+        let n = t.reduce(self.params().n() as u64);
+        t.inv(t.mul(mu, n)).expect("N and the factor are units")
+    }
+
+    /// A component modulo `q_0`, rounded to modulo `p^d` and multiplied by `unit`.
+    fn rounded(&self, component: &Poly<Eval>, unit: u64) -> Vec<u64> {
+        let (t, q) = (self.rows[0].t(), component.basis().modulus(0).value());
+        let round = |&c: &u64| {
+            let scaled = u128::from(c) * u128::from(t.value()) + u128::from(q / 2);
+            t.mul(unit, t.reduce((scaled / u128::from(q)) as u64))
+        };
+        component.to_coeff().limb(0).iter().map(round).collect()
+    }
+
+    /// Steps 2 to 4; `parts` are the rounded components, which a dry run has not.
+    fn run(
+        &self,
+        engines: &[Engine<'_>],
+        secret: &Value,
+        parts: Option<&[Vec<u64>; 2]>,
+    ) -> Result<Value> {
+        let (whole, n) = (&engines[0], self.params().n());
+        let plaintext = |i: usize| {
+            let parts = parts.expect("dry runs encode nothing");
+            self.rows[0].encoder().from_residues(parts[i].clone())
+        };
+        let squares = whole.model().uniform_plaintext(n as f64);
+        let mut z =
+            whole.mul_plain_sum(&[secret], squares, secret.factor(), |_, _| plaintext(1))?;
+        whole.add_plain_assign(&mut z, || plaintext(0));
+        let z = whole.settle(NAME, z)?;
+        let z = sum_copies(whole, Layout::new(n, 1)?, n, z)?;
+        let z = whole.settle(NAME, z)?;
+
+        // After round `i`, digit `j` is right modulo `p^(i-j+1)`.
+        let mut digits: Vec<Value> = Vec::new();
+        for _ in engines {
+            let mut rest = z.clone();
+            for (j, digit) in digits.iter_mut().enumerate() {
+                *digit = cube(&engines[j], digit)?;
+                rest = self.without(&engines[j], rest, digit, j)?;
+            }
+            digits.push(rest);
+        }
+        Ok(digits.pop().expect("there are digits"))
+    }
+
+    /// `(rest - digit) / p`, from row `row` to the next.
+    fn without(
+        &self,
+        engine: &Engine<'_>,
+        rest: Value,
+        digit: &Value,
+        row: usize,
+    ) -> Result<Value> {
+        let level = rest.level().min(digit.level());
+        let mut rest = engine.drop_to(rest, level)?;
+        let digit = engine.drop_to(digit.clone(), level)?;
+        engine.sub_assign(&mut rest, &digit)?;
+        let noise = rest.noise().divided((P as f64).log2());
+        Ok(match rest.ciphertext() {
+            None => Value::dry(level, noise),
+            Some(ct) => {
+                let factor = self.rows[row + 1].t().reduce(ct.factor());
+                let ct = bfv::Ciphertext::new(ct.rlwe().clone(), factor);
+                Value::encrypted(ct, noise)
+            }
+        })
+    }
+}
+
+fn cube(engine: &Engine<'_>, x: &Value) -> Result<Value> {
+    let square = engine.mul(NAME, x, x)?;
+    engine.mul(NAME, &square, x)
+}
