@@ -10,10 +10,13 @@ The client encrypts, the server computes blind, the client decrypts::
     query = secret.encrypt(network.inputs(images).tolist())  # pixels of 0 to 255
     answer, report = program.run(keys, query)
     logits, margin = secret.decrypt(answer)
+
+The schemes themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv` and :mod:`palladion.bgv`.
 """
 
 from __future__ import annotations
 
+from palladion import bfv, bgv, ckks
 from palladion._native import (
     Answer,
     EvaluationKeys,
@@ -34,6 +37,7 @@ from palladion.errors import (
     FormatError,
     ImageError,
     InternalError,
+    LevelError,
     MissingKeyError,
     NetworkError,
     NoiseError,
@@ -55,6 +59,7 @@ __all__ = [
     "ImageError",
     "IntNetwork",
     "InternalError",
+    "LevelError",
     "MissingKeyError",
     "NetworkError",
     "NoiseError",
@@ -68,6 +73,9 @@ __all__ = [
     "StoppedError",
     "UsageError",
     "__version__",
+    "bfv",
+    "bgv",
+    "ckks",
     "compile",
     "compile_with_choices",
     "info",

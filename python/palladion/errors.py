@@ -27,6 +27,10 @@ class UsageError(PalladionError):
     """A command was given something that it cannot work with."""
 
 
+class LevelError(UsageError):
+    """A ciphertext has no level left: use fewer products or more levels, or bootstrap."""
+
+
 class BudgetError(PalladionError):
     """A run would take more time or memory than it may."""
 

@@ -20,12 +20,9 @@ from palladion.nn.importer import load
 from palladion.nn.network import IntNetwork, Ints
 from palladion.packaged import is_packaged, mnist_plain
 
-Labels = npt.NDArray[np.uint8]
+Labels = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
 FLOATS_AT_ONCE = 100
-
-ROUNDING_SIGMA = 8.4
-"""Deviation that the rounding of an encrypted run adds before each table."""
 
 BOUND_DEVIATIONS = 6
 BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %

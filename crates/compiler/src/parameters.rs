@@ -26,7 +26,7 @@ use std::rc::Rc;
 /// Ring degree: all 32,768 slots exist modulo 65537.
 const N: usize = 1 << 15;
 /// LWE dimension, and the 26 bits of modulus that it allows. Digits of 3 bits raise the deviation of the rounding noise from 7.5
-/// to 8.4, digits of 4 to 10.2.
+/// to 8.45, digits of 4 to 9.9.
 const LWE_DIMENSION: usize = 1024;
 const Q0_BITS: u32 = 26;
 const LWE_DIGIT_BITS: u32 = 3;

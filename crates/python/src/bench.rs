@@ -8,15 +8,19 @@ use runtime::bench::Row;
 use crate::error::UsageError;
 use crate::guard::guard_with;
 
-/// Measures `ntt`, `bfv` or `lut`; `hear` is called with each row. Whatever `hear` raises stops it.
+/// Measures `ntt`, `bfv`, `bgv`, `ckks`, `bootstrap` or `lut`; `hear` is called with each row. Whatever `hear` raises stops it.
 #[pyfunction]
 pub(crate) fn bench(py: Python<'_>, what: &str, samples: usize, hear: Py<PyAny>) -> PyResult<()> {
     let work = match what {
         "ntt" => measure::ntt,
         "bfv" => measure::bfv,
+        "bgv" => measure::bgv,
+        "ckks" => measure::ckks,
+        "bootstrap" => measure::bootstrap,
         "lut" => measure::lut,
         other => {
-            let words = format!("a benchmark of {other:?}, expected ntt, bfv or lut");
+            let words =
+                format!("a benchmark of {other:?}, expected ntt, bfv, bgv, ckks, bootstrap or lut");
             return Err(UsageError::new_err(words));
         }
     };

@@ -8,6 +8,7 @@ use pyo3::PyErr;
 
 pyo3::import_exception!(palladion.errors, FormatError);
 pyo3::import_exception!(palladion.errors, InternalError);
+pyo3::import_exception!(palladion.errors, LevelError);
 pyo3::import_exception!(palladion.errors, MissingKeyError);
 pyo3::import_exception!(palladion.errors, NetworkError);
 pyo3::import_exception!(palladion.errors, NoiseError);
@@ -33,6 +34,8 @@ enum Fault {
     File,
     /// The evaluation keys lack one.
     Key,
+    /// A ciphertext has no level left.
+    Level,
     /// A network that cannot be evaluated under encryption.
     Network,
     /// Noise has reached the modulus.
@@ -52,6 +55,7 @@ impl Fault {
         match self {
             Self::File => FormatError::new_err(words),
             Self::Key => MissingKeyError::new_err(words),
+            Self::Level => LevelError::new_err(words),
             Self::Network => NetworkError::new_err(words),
             Self::Noise => NoiseError::new_err(words),
             Self::Security => SecurityError::new_err(words),
@@ -67,6 +71,44 @@ impl Fault {
             Self::File => Self::Network,
             other => other,
         }
+    }
+}
+
+impl Fault {
+    /// Where a caller chose the operands, they do not fit; there is no file but the bytes that were read.
+    fn of_operands(self) -> Self {
+        match self {
+            Self::File => Self::Usage,
+            other => other,
+        }
+    }
+}
+
+impl ToPython for rlwe::Error {
+    fn to_python(self) -> PyErr {
+        of_direct(&self).exception(self.to_string())
+    }
+}
+
+impl ToPython for ckks::Error {
+    fn to_python(self) -> PyErr {
+        of_ckks(&self).exception(self.to_string())
+    }
+}
+
+impl ToPython for exact::Error {
+    fn to_python(self) -> PyErr {
+        let fault = match &self {
+            Self::Rlwe(error) => of_direct(error),
+            other => of_bfv(other).of_operands(),
+        };
+        fault.exception(self.to_string())
+    }
+}
+
+impl ToPython for circuits::Error {
+    fn to_python(self) -> PyErr {
+        of_circuits(&self).of_operands().exception(self.to_string())
     }
 }
 
@@ -130,9 +172,10 @@ fn of_program(error: &program::Error) -> Fault {
 }
 
 fn of_circuits(error: &circuits::Error) -> Fault {
-    use circuits::Error::{Bfv, MissingKey, MissingPackingKey, OutOfLevels, Shape};
+    use circuits::Error::{Bfv, Ckks, MissingKey, MissingPackingKey, OutOfLevels, Shape};
     match error {
         Bfv(error) => of_bfv(error),
+        Ckks(error) => of_ckks(error),
         MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
         OutOfLevels { .. } | Shape { .. } => Fault::File,
         _ => Fault::Internal,
@@ -140,10 +183,49 @@ fn of_circuits(error: &circuits::Error) -> Fault {
 }
 
 fn of_bfv(error: &bfv::Error) -> Fault {
-    use bfv::Error::{FactorMismatch, PlaintextModulus, Rlwe, TooManyValues};
+    use bfv::Error::{
+        CoefficientModulus, FactorMismatch, Message, OtherParameters, PlaintextModulus, Rlwe,
+        TooManyValues,
+    };
     match error {
         Rlwe(error) => of_rlwe(error),
-        PlaintextModulus { .. } | TooManyValues { .. } | FactorMismatch { .. } => Fault::File,
+        PlaintextModulus { .. }
+        | CoefficientModulus { .. }
+        | TooManyValues { .. }
+        | Message { .. }
+        | OtherParameters { .. }
+        | FactorMismatch { .. } => Fault::File,
+        _ => Fault::Internal,
+    }
+}
+
+/// As [`of_rlwe`], of operands that the caller chose.
+fn of_direct(error: &rlwe::Error) -> Fault {
+    match error {
+        rlwe::Error::Bytes(error) => of_bytes(error),
+        rlwe::Error::LevelTooLow { .. } => Fault::Level,
+        other => of_rlwe(other).of_operands(),
+    }
+}
+
+fn of_ckks(error: &ckks::Error) -> Fault {
+    use ckks::Error::{
+        Constant, EmptyLevel, LevelExhausted, NotFinite, OtherKey, OtherParameters, Overflow, Rlwe,
+        Scale, ScaleMismatch, Slots, TooManyValues,
+    };
+    match error {
+        Rlwe(error) => of_direct(error),
+        LevelExhausted { .. } => Fault::Level,
+        Constant { .. }
+        | EmptyLevel { .. }
+        | NotFinite { .. }
+        | OtherKey { .. }
+        | OtherParameters { .. }
+        | Overflow { .. }
+        | Scale { .. }
+        | ScaleMismatch { .. }
+        | Slots { .. }
+        | TooManyValues { .. } => Fault::Usage,
         _ => Fault::Internal,
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{InternalError, ToPython, UsageError};
@@ -71,6 +72,19 @@ where
     E: ToPython + Send,
 {
     guard_with(py, |_, ()| Ok(()), |_| work())
+}
+
+/// As [`guard`], for work that gives bytes.
+pub(crate) fn guard_bytes<'py, B, E>(
+    py: Python<'py>,
+    work: impl FnOnce() -> Result<B, E> + Send,
+) -> PyResult<Bound<'py, PyBytes>>
+where
+    B: AsRef<[u8]> + Send,
+    E: ToPython + Send,
+{
+    let bytes = guard(py, work)?;
+    Ok(PyBytes::new(py, bytes.as_ref()))
 }
 
 /// As [`guard`], with news from `work` to `hear`, which runs on the calling thread with the interpreter

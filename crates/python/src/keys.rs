@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use runtime::{Client, Prepared, files};
 
-use crate::guard::guard;
+use crate::guard::{guard, guard_bytes};
 use crate::messages::{Answer, Query};
 use crate::program::Program;
 
@@ -51,8 +51,7 @@ impl SecretKey {
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = guard(py, || Ok::<_, PyErr>(files::client_to_bytes(&self.0)))?;
-        Ok(PyBytes::new(py, &bytes))
+        guard_bytes(py, || Ok::<_, PyErr>(files::client_to_bytes(&self.0)))
     }
 
     #[staticmethod]
@@ -64,8 +63,7 @@ impl SecretKey {
 #[pymethods]
 impl EvaluationKeys {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = guard(py, || files::keys_to_bytes(&self.prepared, &self.keys))?;
-        Ok(PyBytes::new(py, &bytes))
+        guard_bytes(py, || files::keys_to_bytes(&self.prepared, &self.keys))
     }
 
     #[staticmethod]

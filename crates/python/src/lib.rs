@@ -13,12 +13,14 @@ mod keys;
 mod messages;
 mod network;
 mod program;
+mod schemes;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::quieten_panics();
+    schemes::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;
     module.add_class::<keys::SecretKey>()?;

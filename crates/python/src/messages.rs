@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use runtime::{Input, Output, Prepared, files};
 
-use crate::guard::guard;
+use crate::guard::{guard, guard_bytes};
 use crate::program::Program;
 
 /// Encrypted images.
@@ -24,8 +24,7 @@ pub(crate) struct Answer {
 #[pymethods]
 impl Query {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = guard(py, || Ok::<_, PyErr>(files::input_to_bytes(&self.input)))?;
-        Ok(PyBytes::new(py, &bytes))
+        guard_bytes(py, || Ok::<_, PyErr>(files::input_to_bytes(&self.input)))
     }
 
     #[staticmethod]
@@ -40,10 +39,9 @@ impl Query {
 #[pymethods]
 impl Answer {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = guard(py, || {
+        guard_bytes(py, || {
             Ok::<_, PyErr>(files::output_to_bytes(&self.prepared, &self.output))
-        })?;
-        Ok(PyBytes::new(py, &bytes))
+        })
     }
 
     #[staticmethod]

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::StoppedError;
-use crate::guard::{guard, guard_with};
+use crate::guard::{guard, guard_bytes, guard_with};
 
 /// An integer network that is checked and ready to be evaluated.
 #[pyclass(frozen, module = "palladion")]
@@ -38,11 +38,10 @@ impl IntNetwork {
     /// Integers of 16 bits for pixels of whole images.
     fn inputs<'py>(&self, py: Python<'py>, pixels: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let input: &Input = &self.network.input;
-        let bytes = guard(py, || {
+        guard_bytes(py, || {
             let values = input.from_pixels(pixels)?;
             Ok::<_, ::network::Error>(bytes_of(values, i16::to_ne_bytes))
-        })?;
-        Ok(PyBytes::new(py, &bytes))
+        })
     }
 
     /// Shape of each layer's output: channels, height, width.

@@ -9,7 +9,7 @@ use runtime::{Checkpoint, Event, Prepared, Report, Server, files};
 
 use crate::choices::choices;
 use crate::error::UsageError;
-use crate::guard::{Line, guard, guard_with};
+use crate::guard::{Line, guard, guard_bytes, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
 
@@ -128,8 +128,7 @@ impl Program {
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = guard(py, || Ok::<_, PyErr>(files::program_to_bytes(&self.0)))?;
-        Ok(PyBytes::new(py, &bytes))
+        guard_bytes(py, || Ok::<_, PyErr>(files::program_to_bytes(&self.0)))
     }
 
     #[staticmethod]

@@ -49,7 +49,7 @@ pub struct Decrypted {
 ///
 /// # Panics
 /// If the operating system gives no randomness.
-fn system_rng() -> ChaCha20Rng {
+pub fn system_rng() -> ChaCha20Rng {
     let mut seed = [0; 32];
     OsRng
         .try_fill_bytes(&mut seed)

@@ -70,6 +70,12 @@ impl From<bfv::Error> for Error {
     }
 }
 
+impl From<ckks::Error> for Error {
+    fn from(error: ckks::Error) -> Self {
+        Self::Circuits(error.into())
+    }
+}
+
 impl From<rlwe::Error> for Error {
     fn from(error: rlwe::Error) -> Self {
         match error {

@@ -24,7 +24,7 @@ mod server;
 
 pub use calibrate::machine_factor;
 pub use checkpoint::Checkpoint;
-pub use client::{Client, Decrypted, Input};
+pub use client::{Client, Decrypted, Input, system_rng};
 pub use error::{Error, Result};
 pub use prepared::Prepared;
 pub use server::{Event, Held, Output, Report, Server, StepReport};

@@ -19,6 +19,7 @@ from palladion.cli.export import export
 from palladion.cli.info import info
 from palladion.cli.inspect import inspect
 from palladion.cli.keygen import keygen
+from palladion.cli.params import params
 from palladion.cli.quantise import import_, quantize
 from palladion.cli.reproduce import reproduce
 from palladion.cli.run import run
@@ -36,7 +37,7 @@ def commands() -> None:
 
 COMMANDS = (
     demo, download, import_, quantize, train, export, compile_, inspect, keygen, encrypt, run,
-    decrypt, evaluate, bench, reproduce, info
+    decrypt, evaluate, bench, reproduce, info, params
 )  # fmt: skip
 for command in COMMANDS:
     commands.add_command(command)

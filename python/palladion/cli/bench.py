@@ -17,12 +17,15 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["ntt", "bfv", "lut", "loop"]))
+@click.argument("what", type=click.Choice(["ntt", "bfv", "bgv", "ckks", "lut", "loop"]))
 @click.option("--samples", type=click.IntRange(min=1), default=5, help="Samples per figure.")
+@click.option("--bootstrap/--no-bootstrap", default=True, help="Whether ckks bootstraps.")
 @threads_option
 @json_option
-def bench(what: str, samples: int, as_json: bool) -> None:
-    """Measure the core: transforms, ciphertext products, tables, or the whole loop.
+def bench(what: str, samples: int, bootstrap: bool, as_json: bool) -> None:
+    """Measure the core: transforms, operations of a scheme, tables, or the whole loop.
+
+    ckks ends with a bootstrapping, unless --no-bootstrap is given: it takes 7 GB of memory.
 
     With --json one object per row: name, parameters, threads, seconds (the median), samples. Short
     operations are repeated for at least a tenth of a second.
@@ -39,6 +42,8 @@ def bench(what: str, samples: int, as_json: bool) -> None:
         loop(samples, hear)
     else:
         _native.bench(what, samples, hear)
+    if what == "ckks" and bootstrap:
+        _native.bench("bootstrap", samples, hear)
 
 
 def loop(samples: int, hear: Callable[[Row], None]) -> None:

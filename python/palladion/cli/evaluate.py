@@ -21,14 +21,9 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
-from palladion.evaluation import (
-    ROUNDING_SIGMA,
-    in_the_clear,
-    inputs_of,
-    plain_correct,
-    under_encryption,
-)
+from palladion.evaluation import in_the_clear, inputs_of, plain_correct, under_encryption
 from palladion.nn import dataset
+from palladion.nn.network import ROUNDING_SIGMA
 
 
 @click.command()

@@ -52,9 +52,9 @@ def run(
     }:
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
     with Steps(quiet=as_json) as steps:
+        given = palladion.Query.from_bytes(program, files.read(query))
         with steps.step("read keys"):
             evaluation = palladion.EvaluationKeys.from_bytes(program, files.read(keys))
-        given = palladion.Query.from_bytes(program, files.read(query))
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
         save = partial(files.write, checkpoint) if checkpoint else None
         steps.start_run()

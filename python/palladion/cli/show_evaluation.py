@@ -21,7 +21,7 @@ def show(result: Found) -> None:
     rows = {
         "plain network": result["plain_correct"],
         "integer network": result["integer_correct"],
-        f"with noise of {result['noise_sigma']:.1f}": result["noisy_correct"],
+        f"with noise of {result['noise_sigma']:.2f}": result["noisy_correct"],
     }
     print_rows({name: share(n, total) for name, n in rows.items() if n is not None})
     click.echo()

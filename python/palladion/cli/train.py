@@ -14,10 +14,11 @@ from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import FILE, json_option, print_json, print_rows
 from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
+from palladion.evaluation import in_the_clear
 from palladion.nn import dataset
 from palladion.nn.calibration import read_array
 from palladion.nn.graph import Array, Graph, check_inputs
-from palladion.nn.network import Ints
+from palladion.nn.network import ROUNDING_SIGMA, Ints
 
 HELD_OUT = 1_000
 """Images that are counted and not trained on; a tenth of fewer than 10,000."""
@@ -49,7 +50,7 @@ class Examples:
 @click.option("--batch", type=click.IntRange(min=1), default=64, help="Images in one step.")
 @click.option("--shift", type=click.IntRange(min=0), default=0, help="Pixels that images move.")
 @click.option("--flip", is_flag=True, help="Mirror half of the images left to right.")
-@click.option("--noise", "sigma", type=click.FloatRange(min=0), default=10.68,
+@click.option("--noise", "sigma", type=click.FloatRange(min=0), default=ROUNDING_SIGMA,
               help="Deviation before each table.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of all that is drawn.")
 @json_option
@@ -85,8 +86,8 @@ def train(
             lambda done, total, loss: steps.count("train", done, total, f"loss {loss:.4f}"),
         )  # fmt: skip
         files.write(output, network.to_json().encode())
-        before = right(found.network, held_out, sigma, seed)
-        after = right(network, held_out, sigma, seed)
+        before = right(found.network, held_out, (sigma, seed), steps)
+        after = right(network, held_out, (sigma, seed), steps)
     result = {"output": str(output), "trained_on": len(chosen.labels),
               "held_out": len(held_out.labels), "quantised": before, "trained": after,
               "notes": list(graph.notes)}  # fmt: skip
@@ -143,14 +144,15 @@ def per_channel(network: IntNetwork, row: Ints) -> Ints:
     return row.reshape(network.input.shape[0], -1)[:, 0]
 
 
-def right(network: IntNetwork, given: Examples, sigma: float, seed: int) -> dict[str, int]:
+def right(
+    network: IntNetwork, given: Examples, noise: tuple[float, int], steps: Steps
+) -> dict[str, int]:
     """Right answers, exact and with simulated noise."""
-    inputs = given.inputs.astype(np.int64)
-    exact, noisy = network.evaluate(inputs), network.evaluate(inputs, sigma, seed)
+    found = in_the_clear(network, given.inputs.astype(np.int64), given.labels, noise, steps)
     return {
-        "integer_correct": int(np.count_nonzero(exact.predicted == given.labels)),
-        "noisy_correct": int(np.count_nonzero(noisy.predicted == given.labels)),
-        "beyond_bound": sum(layer.beyond_bound for layer in noisy.layers),
+        "integer_correct": found["integer_correct"],
+        "noisy_correct": found["noisy_correct"],
+        "beyond_bound": sum(layer["overflows"] for layer in found["layers"]),
     }
 
 

@@ -26,6 +26,9 @@ __all__ = ["Conv", "Dense", "Input", "IntNetwork", "Ints", "Layer", "Lut", "Term
 
 FORMAT: Final = "palladion-int-network/2"
 
+ROUNDING_SIGMA: Final = 8.45
+"""Deviation of the noise that an encrypted run adds before each table, by prediction."""
+
 
 @dataclass(frozen=True)
 class Input:

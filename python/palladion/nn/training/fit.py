@@ -13,7 +13,7 @@ import optax
 
 from palladion.errors import DataError, UsageError
 from palladion.nn.linear import Ints
-from palladion.nn.network import IntNetwork
+from palladion.nn.network import ROUNDING_SIGMA, IntNetwork
 from palladion.nn.training import surrogate
 from palladion.nn.training.augment import augment
 from palladion.nn.training.model import Model, Params
@@ -42,7 +42,7 @@ class Settings:
     epochs: int = 5
     rate: float = 5e-4
     batch: int = 64
-    sigma: float = 8.4
+    sigma: float = ROUNDING_SIGMA
     shift: int = 0
     flip: bool = False
     seed: int = 0

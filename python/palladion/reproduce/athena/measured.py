@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from palladion import _native
 from palladion.errors import DataError, UsageError
-from palladion.evaluation import ROUNDING_SIGMA, Steps, in_the_clear, inputs_of, under_encryption
+from palladion.evaluation import Steps, in_the_clear, inputs_of, under_encryption
 from palladion.nn import dataset
 from palladion.nn.dataset import Dataset
-from palladion.nn.network import IntNetwork
+from palladion.nn.network import ROUNDING_SIGMA, IntNetwork
 from palladion.packaged import is_packaged, mnist_sample
 
 FOLDERS: Final = {28 * 28: "mnist", 3 * 32 * 32: "cifar10"}

@@ -1,0 +1,230 @@
+//! Keys of the three schemes.
+
+use circuits::approximate::BootstrapKeys;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rlwe::{GaloisKeys, PublicKey, SecretKey, SwitchKey, galois, store};
+use runtime::system_rng;
+
+use super::InScheme;
+use super::params::SchemeParams;
+use crate::error::{MissingKeyError, UsageError};
+use crate::guard::{guard, guard_bytes};
+
+/// A secret key of a scheme.
+#[pyclass(frozen, module = "palladion._native")]
+pub(crate) struct SchemeSecret {
+    pub(crate) params: SchemeParams,
+    pub(crate) key: SecretKey,
+}
+
+/// A public encryption key of a scheme.
+#[pyclass(frozen, module = "palladion._native")]
+pub(crate) struct SchemePublic {
+    pub(crate) params: SchemeParams,
+    pub(crate) key: PublicKey,
+}
+
+/// Evaluation keys of a scheme.
+#[pyclass(frozen, module = "palladion._native")]
+pub(crate) struct SchemeKeys {
+    pub(crate) params: SchemeParams,
+    pub(crate) held: Held,
+}
+
+pub(crate) enum Held {
+    Own(SwitchKey, GaloisKeys),
+    Bootstrap(BootstrapKeys),
+}
+
+#[pymethods]
+impl SchemeSecret {
+    fn params_of(&self) -> SchemeParams {
+        self.params.clone()
+    }
+
+    #[staticmethod]
+    fn generate(py: Python<'_>, params: &SchemeParams) -> PyResult<Self> {
+        let params = params.clone();
+        guard(py, || {
+            let key = SecretKey::generate(params.rlwe(), &mut system_rng());
+            Ok::<_, PyErr>(Self { params, key })
+        })
+    }
+
+    fn public_key(&self, py: Python<'_>) -> PyResult<SchemePublic> {
+        guard(py, || {
+            Ok::<_, PyErr>(SchemePublic {
+                params: self.params.clone(),
+                key: PublicKey::generate(&self.key, &mut system_rng()),
+            })
+        })
+    }
+
+    /// A relinearization key, and Galois keys of rotations and of the conjugation, which swaps rows.
+    fn evaluation_keys(
+        &self,
+        py: Python<'_>,
+        rotations: Vec<isize>,
+        conjugation: bool,
+    ) -> PyResult<SchemeKeys> {
+        guard(py, || {
+            let (rlwe, mut rng) = (self.params.rlwe(), system_rng());
+            let (n, top) = (rlwe.n(), rlwe.max_level());
+            let mut galois = GaloisKeys::new();
+            let rotations = rotations.iter().map(|&k| galois::rotation_element(n, k));
+            let elements = rotations.chain(conjugation.then(|| galois::conjugation_element(n)));
+            for element in elements.filter(|&element| element != 1) {
+                if galois.get(element).is_err() {
+                    galois.insert(element, self.key.galois_key(element, top, &mut rng));
+                }
+            }
+            Ok::<_, PyErr>(SchemeKeys {
+                params: self.params.clone(),
+                held: Held::Own(self.key.relinearization_key(top, &mut rng), galois),
+            })
+        })
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let made_for = self.params.made_for();
+        guard_bytes(py, || {
+            Ok::<_, PyErr>(store::secret_to_bytes(&self.key, made_for))
+        })
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, params: &SchemeParams, data: &[u8]) -> PyResult<Self> {
+        let params = params.clone();
+        guard(py, || {
+            let key =
+                store::secret_from_bytes(params.rlwe(), params.made_for(), data).or_raise()?;
+            Ok::<_, PyErr>(Self { params, key })
+        })
+    }
+}
+
+#[pymethods]
+impl SchemePublic {
+    fn params_of(&self) -> SchemeParams {
+        self.params.clone()
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let made_for = self.params.made_for();
+        guard_bytes(py, || {
+            Ok::<_, PyErr>(store::public_to_bytes(&self.key, made_for))
+        })
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, params: &SchemeParams, data: &[u8]) -> PyResult<Self> {
+        let params = params.clone();
+        guard(py, || {
+            let key =
+                store::public_from_bytes(params.rlwe(), params.made_for(), data).or_raise()?;
+            Ok::<_, PyErr>(Self { params, key })
+        })
+    }
+}
+
+impl SchemeKeys {
+    pub(crate) fn relinearization(&self) -> &SwitchKey {
+        match &self.held {
+            Held::Own(key, _) => key,
+            Held::Bootstrap(keys) => keys.relinearization(),
+        }
+    }
+
+    /// The Galois keys, among which is that of the rotation by `k`.
+    pub(crate) fn for_rotation(&self, k: isize) -> PyResult<&GaloisKeys> {
+        let element = galois::rotation_element(self.params.rlwe().n(), k);
+        self.with(element, || format!("the rotation by {k}"))
+    }
+
+    /// The Galois keys, among which is that of the conjugation.
+    pub(crate) fn for_conjugation(&self, words: &str) -> PyResult<&GaloisKeys> {
+        let element = galois::conjugation_element(self.params.rlwe().n());
+        self.with(element, || words.to_owned())
+    }
+
+    fn galois(&self) -> &GaloisKeys {
+        match &self.held {
+            Held::Own(_, galois) => galois,
+            Held::Bootstrap(keys) => keys.galois(),
+        }
+    }
+
+    fn with(&self, element: usize, words: impl FnOnce() -> String) -> PyResult<&GaloisKeys> {
+        let keys = self.galois();
+        if element == 1 || keys.get(element).is_ok() {
+            return Ok(keys);
+        }
+        let held = self
+            .rotations()
+            .iter()
+            .map(isize::to_string)
+            .collect::<Vec<_>>();
+        Err(MissingKeyError::new_err(format!(
+            "no Galois key for {}: found keys of the rotations [{}]{}",
+            words(),
+            held.join(", "),
+            if self.conjugation() {
+                " and of the conjugation"
+            } else {
+                ""
+            }
+        )))
+    }
+}
+
+#[pymethods]
+impl SchemeKeys {
+    /// The rotations that there are keys for, from the far right to the far left.
+    fn rotations(&self) -> Vec<isize> {
+        let n = self.params.rlwe().n();
+        let quarter = (n / 4) as isize;
+        let held = |k: &isize| {
+            let element = galois::rotation_element(n, *k);
+            self.galois().get(element).is_ok()
+        };
+        (-quarter + 1..=quarter).filter(held).collect()
+    }
+
+    /// Whether there is a key for the conjugation, or swap of rows.
+    fn conjugation(&self) -> bool {
+        let element = galois::conjugation_element(self.params.rlwe().n());
+        self.galois().get(element).is_ok()
+    }
+
+    /// Bytes in memory.
+    fn nbytes(&self) -> usize {
+        match &self.held {
+            Held::Own(key, galois) => key.byte_len() + galois.byte_len(),
+            Held::Bootstrap(keys) => keys.byte_len(),
+        }
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let Held::Own(key, galois) = &self.held else {
+            return Err(UsageError::new_err(
+                "keys of bootstrapping, expected keys of products and rotations: only these are stored",
+            ));
+        };
+        let made_for = self.params.made_for();
+        guard_bytes(py, || {
+            Ok::<_, PyErr>(store::evaluation_to_bytes(key, galois, made_for))
+        })
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, params: &SchemeParams, data: &[u8]) -> PyResult<Self> {
+        let params = params.clone();
+        guard(py, || {
+            let (key, galois) =
+                store::evaluation_from_bytes(params.rlwe(), params.made_for(), data).or_raise()?;
+            let held = Held::Own(key, galois);
+            Ok::<_, PyErr>(Self { params, held })
+        })
+    }
+}

@@ -1,0 +1,368 @@
+"""CKKS: approximate arithmetic on encrypted complex or real numbers.
+
+A ciphertext holds ``params.slots`` numbers. Operators work on all of them at once::
+
+    from palladion import ckks
+
+    params = ckks.Params.for_depth(log_n=14, depth=4, scale_bits=40)
+    secret = ckks.keygen(params)
+    keys = secret.evaluation_keys(rotations=[1])
+    x = secret.encrypt([0.5, -1.0, 2.0]).with_keys(keys)
+    y = (x * x + 0.5 * x - 1.0).rotate(1)
+    secret.decrypt_real(y)[:2]  # 0.5, 4.0, within a few 2^-20
+
+A product with a ciphertext, an array or a number that is no integer takes one level, of which a
+fresh ciphertext has ``params.max_level``. Levels and scales of sums are brought together.
+
+What CKKS decrypts to carries the noise of the key: who shares decrypted values with others than the
+key's owner gives the key away (Li, Micciancio, EUROCRYPT 2021; see SECURITY.md).
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from palladion import _native
+from palladion.errors import UsageError
+from palladion.schemes.arrays import Complex, complex_bytes, natural, rotation
+from palladion.schemes.keys import (
+    EvaluationKeys,
+    SchemeParams,
+    Stored,
+    evaluation_keys,
+    keys_of,
+)
+from palladion.sets import of_scheme
+
+__all__ = [
+    "Bootstrapper",
+    "Ciphertext",
+    "EvaluationKeys",
+    "Params",
+    "PublicKey",
+    "SecretKey",
+    "keygen",
+]
+
+EXACT_INTEGERS = 2**53
+"""Integers below it are doubles."""
+
+
+class Params(SchemeParams):
+    """Parameters of CKKS.
+
+    Parameters
+    ----------
+    log_n
+        log2 of the ring degree, 4 to 17; there are half as many slots.
+    levels
+        Bits of the moduli of each level, level 0 first. A level may be of several moduli:
+        ``[30, 30]`` for 60 bits. Moduli of up to 50 bits are fast, 60 are the limit.
+    special
+        Bits of the special moduli of key switching: the more, the fewer its digits.
+    scale
+        What a message is multiplied by before it is rounded, about the size of the upper levels.
+    digit_limbs
+        Moduli of a digit of key switching at most; as many as special ones unless given.
+    insecure
+        Allow parameters below 128-bit security, for tests.
+
+    Raises
+    ------
+    SecurityError
+        If the parameters are below 128-bit security, and not said to be.
+    UsageError
+        If there are no such parameters.
+    """
+
+    schemes = ("ckks",)
+
+    def __init__(
+        self,
+        log_n: int,
+        levels: Sequence[int | Sequence[int]],
+        special: Sequence[int],
+        scale: float,
+        *,
+        digit_limbs: int | None = None,
+        insecure: bool = False,
+    ) -> None:
+        groups = [[level] if isinstance(level, int) else level for level in levels]
+        sizes = [[natural("a modulus in bits", bits) for bits in group] for group in groups]
+        if not 0 < scale < float("inf"):
+            raise UsageError(f"the scale is {scale}, expected a finite number above 1")
+        super().__init__(
+            _native.SchemeParams.ckks_of_sizes(
+                natural("log_n", log_n),
+                sizes,
+                [natural("a modulus in bits", bits) for bits in special],
+                None if digit_limbs is None else natural("digit_limbs", digit_limbs),
+                float(np.log2(scale)),
+                insecure,
+            )
+        )
+
+    @classmethod
+    def for_depth(cls, log_n: int, depth: int, scale_bits: int = 40) -> Params:
+        """A 128-bit set for ``depth`` products in a row, or a ``SecurityError``."""
+        sizes = {"log_n": log_n, "depth": depth, "scale_bits": scale_bits}
+        checked = {name: natural(name, value) for name, value in sizes.items()}
+        return cls._of(_native.SchemeParams.ckks_for_depth(**checked))
+
+    @classmethod
+    def named(cls, name: str) -> Params:
+        """A set that ``palladion params`` lists as one of ours; ``UsageError`` if there is none."""
+        found, sizes = of_scheme(name, "ckks")
+        scale = 2.0 ** (sizes.scale_bits or 0)
+        limbs = sizes.digit_limbs
+        return cls(found.log_n, sizes.levels, sizes.special, scale, digit_limbs=limbs)
+
+    @classmethod
+    def for_bootstrapping(cls) -> Params:
+        """The 128-bit set with ``log_n=16`` of :class:`Bootstrapper`: ``ckks-bootstrap``."""
+        return cls.named("ckks-bootstrap")
+
+    @classmethod
+    def _of(cls, native: _native.SchemeParams) -> Params:
+        found = cls.__new__(cls)
+        SchemeParams.__init__(found, native)
+        return found
+
+    @property
+    def scale(self) -> float:
+        """Scale of level 0, which those of the other levels lead to."""
+        return float(self._found["scale"])
+
+
+def keygen(params: Params) -> SecretKey:
+    """Make a secret key, from the operating system's randomness."""
+    return SecretKey(_native.SchemeSecret.generate(params.native))
+
+
+class SecretKey(Stored):
+    """Encrypts and decrypts. It never leaves its owner."""
+
+    core = _native.SchemeSecret
+    native: _native.SchemeSecret
+
+    @property
+    def params(self) -> Params:
+        """Its parameters."""
+        return Params._of(self.native.params_of())
+
+    def public_key(self) -> PublicKey:
+        """A key that encrypts only."""
+        return PublicKey(self.native.public_key())
+
+    def evaluation_keys(
+        self, rotations: Iterable[int] = (), *, conjugation: bool = False
+    ) -> EvaluationKeys:
+        """Keys for products, for rotations by the given numbers of slots, and for conjugation."""
+        return evaluation_keys(self.native, rotations, conjugation)
+
+    def encrypt(
+        self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
+    ) -> Ciphertext:
+        """Encrypt an array of shape ``(k,)``, ``k`` up to the slots; the rest is zeros.
+
+        ``level`` is the highest unless given; ``scale`` that which products lead to at this level.
+
+        Raises
+        ------
+        UsageError
+            If a value is NaN or infinite, too large for the modulus, or there are too many.
+        """
+        data = complex_bytes(values, self.params.slots)
+        level = None if level is None else natural("the level", level)
+        return Ciphertext(_native.CkksCiphertext.encrypt(self.native, data, level, scale))
+
+    def decrypt(self, x: Ciphertext) -> Complex:
+        """All slots."""
+        return np.frombuffer(x.native.decrypt(self.native), np.complex128)
+
+    def decrypt_real(self, x: Ciphertext) -> NDArray[np.float64]:
+        """The real parts of all slots."""
+        return self.decrypt(x).real
+
+
+class PublicKey(Stored):
+    """Encrypts."""
+
+    core = _native.SchemePublic
+    native: _native.SchemePublic
+
+    @property
+    def params(self) -> Params:
+        """Its parameters."""
+        return Params._of(self.native.params_of())
+
+    def encrypt(
+        self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
+    ) -> Ciphertext:
+        """Encrypt, as :meth:`SecretKey.encrypt`."""
+        data = complex_bytes(values, self.params.slots)
+        level = None if level is None else natural("the level", level)
+        return Ciphertext(_native.CkksCiphertext.encrypt_public(self.native, data, level, scale))
+
+
+class Ciphertext:
+    """Encrypted numbers, one in each slot.
+
+    ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, numbers, and arrays of shape
+    ``(k,)``, padded with zeros. Ciphertexts do not change: an operation gives a new one. Products
+    with ciphertexts and rotations need :meth:`with_keys` once; what is computed from ``x`` has the
+    keys of ``x``.
+
+    Every operation raises
+
+    LevelError
+        if no level is left;
+    MissingKeyError
+        if there are no keys, or none for the rotation;
+    UsageError
+        if an operand is NaN, infinite, too long, or of other parameters, or the scales of a sum at
+        level 0 differ.
+    """
+
+    __array_ufunc__ = None  # an array on the left leaves the operator to us
+
+    def __init__(self, native: _native.CkksCiphertext, keys: EvaluationKeys | None = None) -> None:
+        self.native = native
+        self.keys = keys
+
+    @property
+    def params(self) -> Params:
+        """Its parameters."""
+        return Params._of(self.native.params_of())
+
+    @property
+    def level(self) -> int:
+        """Levels left: as many products in a row are possible."""
+        return self.native.level()
+
+    @property
+    def scale(self) -> float:
+        """What the message is multiplied by."""
+        return self.native.scale()
+
+    def with_keys(self, keys: EvaluationKeys) -> Ciphertext:
+        """The same ciphertext, with keys for what is computed from it."""
+        return Ciphertext(self.native, keys)
+
+    def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        return self._sum(other, subtract=False)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        return self._sum(other, subtract=True)
+
+    def __rsub__(self, other: ArrayLike) -> Ciphertext:
+        return -self + other
+
+    def __neg__(self) -> Ciphertext:
+        return self._with(self.native.negate())
+
+    def __mul__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            keys = self._needed(other)
+            return Ciphertext(self.native.mul(other.native, keys.native), keys)
+        if isinstance(other, numbers.Integral) and abs(int(other)) < EXACT_INTEGERS:
+            return self._with(self.native.mul_integer(float(int(other))))
+        if isinstance(other, numbers.Real):
+            return self._with(self.native.mul_number(float(other)))
+        return self._with(self.native.mul_values(self._values(other)))
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> Ciphertext:
+        if not isinstance(exponent, int) or exponent < 1:
+            raise UsageError(f"the exponent {exponent}, expected an integer above 0")
+        if exponent == 1:
+            return self
+        half = self ** (exponent // 2)
+        square = half * half
+        return square if exponent % 2 == 0 else square * self
+
+    def rotate(self, k: int) -> Ciphertext:
+        """Slot ``i`` of the result is slot ``i + k``, around the end."""
+        return self.rotations([k])[0]
+
+    def rotations(self, steps: Sequence[int]) -> list[Ciphertext]:
+        """Several rotations, which share most of their work."""
+        rotated = self.native.rotate([rotation(k) for k in steps], self._needed().native)
+        return [self._with(ct) for ct in rotated]
+
+    def conjugate(self) -> Ciphertext:
+        """The complex conjugate of every slot."""
+        return self._with(self.native.conjugate(self._needed().native))
+
+    def drop_to(self, level: int) -> Ciphertext:
+        """The same at a lower level: smaller, and faster to compute with."""
+        return self._with(self.native.drop_to(natural("the level", level)))
+
+    def to_bytes(self) -> bytes:
+        """The ciphertext as bytes, without keys; fresh from a secret key half of it is a seed."""
+        return self.native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, params: Params, data: bytes) -> Ciphertext:
+        """Read a ciphertext; ``FormatError`` if it is damaged or was made for other parameters."""
+        return cls(_native.CkksCiphertext.from_bytes(params.native, data))
+
+    def __repr__(self) -> str:
+        return f"ckks.Ciphertext(level={self.level}, scale=2^{np.log2(self.scale):.4f})"
+
+    def _with(self, native: _native.CkksCiphertext) -> Ciphertext:
+        return Ciphertext(native, self.keys)
+
+    def _needed(self, other: Ciphertext | None = None) -> EvaluationKeys:
+        return keys_of(self.keys, other.keys if other is not None else None)
+
+    def _sum(self, other: Ciphertext | ArrayLike, subtract: bool) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            total = self.native.add(other.native, subtract)
+            return Ciphertext(total, self.keys or other.keys)
+        if isinstance(other, numbers.Complex):
+            number = -complex(other) if subtract else complex(other)
+            return self._with(self.native.add_number(number.real, number.imag))
+        return self._with(self.native.add_values(self._values(other, negative=subtract)))
+
+    def _values(self, other: ArrayLike, negative: bool = False) -> bytes:
+        if isinstance(other, numbers.Complex):
+            other = np.full(self.params.slots, complex(other))
+        values = complex_bytes(other, self.params.slots)
+        return (-np.frombuffer(values, np.complex128)).tobytes() if negative else values
+
+
+class Bootstrapper:
+    """Gives ciphertexts new levels.
+
+    For :meth:`Params.for_bootstrapping`, at N = 2^16, keys and tables take GBs of memory:
+    ``keys.nbytes`` says how many. Other parameters must have levels of the same sizes, the upper
+    ones being those that bootstrapping takes. Its keys are not stored.
+    """
+
+    def __init__(self, params: Params) -> None:
+        self.native = _native.CkksBootstrapper(params.native)
+
+    @property
+    def output_level(self) -> int:
+        """Level of the results."""
+        return self.native.output_level()
+
+    def keys(self, secret: SecretKey) -> EvaluationKeys:
+        """Keys of bootstrapping, products, conjugation, and the rotations that it uses."""
+        return EvaluationKeys(self.native.keys(secret.native))
+
+    def bootstrap(self, x: Ciphertext) -> Ciphertext:
+        """The message of ``x``, slots up to 1, at :attr:`output_level`.
+
+        ``x`` must have the keys of :meth:`keys`.
+        """
+        keys = x._needed()
+        return Ciphertext(self.native.bootstrap(x.native, keys.native), keys)

@@ -1,0 +1,293 @@
+"""Exact arithmetic modulo a prime, as BFV and BGV share it."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palladion import _native
+from palladion.errors import UsageError
+from palladion.schemes.arrays import Integers, integer_bytes, natural, rotation
+from palladion.schemes.keys import (
+    EvaluationKeys,
+    SchemeParams,
+    Stored,
+    evaluation_keys,
+    keys_of,
+)
+from palladion.sets import of_scheme
+
+T_FERMAT = 65537
+"""The Fermat prime 2^16 + 1: all slots exist up to ``log_n`` 15."""
+
+P = TypeVar("P", bound="ExactParams")
+
+
+class ExactParams(SchemeParams):
+    """Parameters of exact arithmetic.
+
+    Parameters
+    ----------
+    log_n
+        log2 of the ring degree, 4 to 17; there are as many slots.
+    levels
+        Bits of the modulus of each level, level 0 first. Up to 50 bits are fast, 60 are the limit.
+    special
+        Bits of the special moduli of key switching: the more, the fewer its digits.
+    t
+        Plaintext modulus: a prime with ``t = 1 mod 2N``, below all moduli.
+    digit_limbs
+        Moduli of a digit of key switching at most; as many as special ones unless given.
+    insecure
+        Allow parameters below 128-bit security, for tests.
+
+    Raises
+    ------
+    SecurityError
+        If the parameters are below 128-bit security, and not said to be.
+    UsageError
+        If there are no such parameters.
+    """
+
+    scheme: ClassVar[str]
+
+    def __init__(
+        self,
+        log_n: int,
+        levels: Sequence[int],
+        special: Sequence[int],
+        t: int = T_FERMAT,
+        *,
+        digit_limbs: int | None = None,
+        insecure: bool = False,
+    ) -> None:
+        if not 0 <= t < 2**63:
+            raise UsageError(f"plaintext modulus {t}, expected a prime with t = 1 mod 2N")
+        super().__init__(
+            _native.SchemeParams.exact_of_sizes(
+                self.scheme,
+                natural("log_n", log_n),
+                [natural("a modulus in bits", bits) for bits in levels],
+                [natural("a modulus in bits", bits) for bits in special],
+                None if digit_limbs is None else natural("digit_limbs", digit_limbs),
+                t,
+                insecure,
+            )
+        )
+
+    @classmethod
+    def named(cls: type[P], name: str) -> P:
+        """A set that ``palladion params`` lists as one of ours; ``UsageError`` if there is none."""
+        found, sizes = of_scheme(name, cls.scheme)
+        levels = [bits for level in sizes.levels for bits in level]
+        return cls(found.log_n, levels, sizes.special, sizes.t or 0, digit_limbs=sizes.digit_limbs)
+
+    @property
+    def t(self) -> int:
+        """Plaintext modulus."""
+        return int(self._found["t"])
+
+
+def keygen(params: ExactParams) -> SecretKey:
+    """Make a secret key, from the operating system's randomness."""
+    return SecretKey(_native.SchemeSecret.generate(params.native))
+
+
+class SecretKey(Stored):
+    """Encrypts and decrypts. It never leaves its owner."""
+
+    core = _native.SchemeSecret
+    native: _native.SchemeSecret
+
+    def public_key(self) -> PublicKey:
+        """A key that encrypts only."""
+        return PublicKey(self.native.public_key())
+
+    def evaluation_keys(
+        self, rotations: Iterable[int] = (), *, swap_rows: bool = False
+    ) -> EvaluationKeys:
+        """Keys for products, for rotations of the rows by the given numbers, and for their swap."""
+        return evaluation_keys(self.native, rotations, swap_rows)
+
+    def encrypt(
+        self, values: ArrayLike, *, coefficients: bool = False, level: int | None = None
+    ) -> Ciphertext:
+        """Encrypt an array of integers of ``-(t // 2)`` to ``t - 1``.
+
+        Its shape is ``(k,)``, ``k`` up to N; the rest is zeros. They stand in slots, of which the
+        first half is the first row, or in the ``coefficients`` of a polynomial. ``level`` is the
+        highest unless given.
+
+        Raises
+        ------
+        UsageError
+            If a value is no integer or outside the plaintext space, or there are too many.
+        """
+        data = integer_bytes(values, self.native.params_of().slots())
+        level = None if level is None else natural("the level", level)
+        native = _native.ExactCiphertext.encrypt(self.native, data, coefficients, level)
+        return Ciphertext(native, coefficients=coefficients)
+
+    def decrypt(self, x: Ciphertext, *, signed: bool = False) -> Integers:
+        """All slots, or coefficients where ``x`` holds these.
+
+        They are of 0 to ``t - 1``, or of ``-(t // 2)`` to ``t // 2`` if ``signed``.
+
+        Raises
+        ------
+        NoiseError
+            If noise has used up the budget, so that they may be wrong.
+        """
+        found = np.frombuffer(x.native.decrypt(self.native, x.coefficients), np.int64)
+        t = self.native.params_of().describe()["t"]
+        return np.where(found > t // 2, found - t, found) if signed else found
+
+    def budget(self, x: Ciphertext) -> float:
+        """Bits that the noise may still grow by."""
+        return x.native.budget(self.native)
+
+
+class PublicKey(Stored):
+    """Encrypts."""
+
+    core = _native.SchemePublic
+    native: _native.SchemePublic
+
+    def encrypt(
+        self, values: ArrayLike, *, coefficients: bool = False, level: int | None = None
+    ) -> Ciphertext:
+        """Encrypt, as :meth:`SecretKey.encrypt`."""
+        data = integer_bytes(values, self.native.params_of().slots())
+        level = None if level is None else natural("the level", level)
+        native = _native.ExactCiphertext.encrypt_public(self.native, data, coefficients, level)
+        return Ciphertext(native, coefficients=coefficients)
+
+
+class Ciphertext:
+    """Encrypted integers modulo ``t``, in slots or as coefficients of a polynomial.
+
+    ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, integers, and arrays of shape
+    ``(k,)``, padded with zeros; these are of the plaintext space, but a number as a factor may be
+    any of 64 bits. Products of coefficients are those of polynomials modulo X^N + 1. Ciphertexts do
+    not change: an operation gives a new one. Products with ciphertexts and rotations need
+    :meth:`with_keys` once; what is computed from ``x`` has the keys of ``x``.
+
+    Every operation raises
+
+    LevelError
+        if no level is left;
+    MissingKeyError
+        if there are no keys, or none for the rotation;
+    UsageError
+        if an operand is outside the plaintext space, too long, or of other parameters.
+    """
+
+    __array_ufunc__ = None  # an array on the left leaves the operator to us
+
+    def __init__(
+        self,
+        native: _native.ExactCiphertext,
+        keys: EvaluationKeys | None = None,
+        *,
+        coefficients: bool = False,
+    ) -> None:
+        self.native = native
+        self.keys = keys
+        self.coefficients = coefficients
+
+    @property
+    def level(self) -> int:
+        """Levels left."""
+        return self.native.level()
+
+    def with_keys(self, keys: EvaluationKeys) -> Ciphertext:
+        """The same ciphertext, with keys for what is computed from it."""
+        return Ciphertext(self.native, keys, coefficients=self.coefficients)
+
+    def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            return self._with(self.native.add(self._like(other), False), other)
+        return self._with(self.native.add_values(*self._values(other)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            return self._with(self.native.add(self._like(other), True), other)
+        return -(-self + other)
+
+    def __rsub__(self, other: ArrayLike) -> Ciphertext:
+        return -self + other
+
+    def __neg__(self) -> Ciphertext:
+        return self._with(self.native.mul_number(-1))
+
+    def __mul__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            keys = self._needed(other)
+            return self._with(self.native.mul(self._like(other), keys.native), other)
+        if isinstance(other, numbers.Integral):
+            return self._with(self.native.mul_number(word(other)))
+        return self._with(self.native.mul_values(*self._values(other)))
+
+    __rmul__ = __mul__
+
+    def rotate(self, k: int) -> Ciphertext:
+        """Slot ``i`` of each row of the result is its slot ``i + k``, around the end of the row."""
+        return self._with(self.native.rotate(rotation(k), self._needed().native))
+
+    def swap_rows(self) -> Ciphertext:
+        """The two rows of slots swapped."""
+        return self._with(self.native.swap_rows(self._needed().native))
+
+    def switch_down(self, levels: int = 1) -> Ciphertext:
+        """The same at a lower level: modulus and noise are divided, the noise down to a floor."""
+        return self._with(self.native.switch_down(natural("the number of levels", levels)))
+
+    def to_bytes(self) -> bytes:
+        """The ciphertext as bytes, without keys; fresh from a secret key half of it is a seed."""
+        return self.native.to_bytes()
+
+    @classmethod
+    def from_bytes(
+        cls, params: ExactParams, data: bytes, *, coefficients: bool = False
+    ) -> Ciphertext:
+        """Read a ciphertext; ``FormatError`` if it is damaged or was made for other parameters."""
+        native = _native.ExactCiphertext.from_bytes(params.native, data)
+        return cls(native, coefficients=coefficients)
+
+    def __repr__(self) -> str:
+        return f"Ciphertext(level={self.level}, {self.native.params_of()!r})"
+
+    def _with(self, native: _native.ExactCiphertext, other: Ciphertext | None = None) -> Ciphertext:
+        keys = self.keys or (other.keys if other is not None else None)
+        return Ciphertext(native, keys, coefficients=self.coefficients)
+
+    def _needed(self, other: Ciphertext | None = None) -> EvaluationKeys:
+        return keys_of(self.keys, other.keys if other is not None else None)
+
+    def _like(self, other: Ciphertext) -> _native.ExactCiphertext:
+        """The other operand, which holds messages in the same place."""
+        if other.coefficients != self.coefficients:
+            found, expected = ("coefficients" if x.coefficients else "slots" for x in (other, self))
+            raise UsageError(f"the ciphertext holds {found}, expected {expected} as on the left")
+        return other.native
+
+    def _values(self, other: ArrayLike) -> tuple[bytes, bool]:
+        """A message; a number is in every slot, or the constant coefficient."""
+        slots = self.native.params_of().slots()
+        if isinstance(other, numbers.Integral):
+            other = np.full(1 if self.coefficients else slots, word(other), np.int64)
+        return integer_bytes(other, slots), self.coefficients
+
+
+def word(number: numbers.Integral) -> int:
+    """An integer of 64 bits."""
+    value = int(number)
+    if not -(2**63) <= value < 2**63:
+        raise UsageError(f"the number {value}, expected 64 bits with the sign")
+    return value

@@ -1,0 +1,163 @@
+"""Parameters and keys, as every scheme has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
+
+from palladion import _native
+from palladion.errors import MissingKeyError, UsageError
+from palladion.schemes.arrays import rotation
+
+P = TypeVar("P", bound="SchemeParams")
+S = TypeVar("S", bound="Stored")
+
+
+class SchemeParams:
+    """Checked parameters of a scheme, at 128-bit security unless made with ``insecure``."""
+
+    schemes: tuple[str, ...] = ("ckks", "bfv", "bgv")
+
+    def __init__(self, native: _native.SchemeParams) -> None:
+        self.native = native
+        self._found: dict[str, Any] = native.describe()
+
+    @property
+    def n(self) -> int:
+        """Ring degree."""
+        return 1 << int(self._found["log_n"])
+
+    @property
+    def slots(self) -> int:
+        """Values of one ciphertext."""
+        return int(self._found["slots"])
+
+    @property
+    def max_level(self) -> int:
+        """Level of a fresh ciphertext."""
+        return len(self._found["moduli"]) - 1
+
+    @property
+    def moduli(self) -> list[list[int]]:
+        """Moduli of each level, level 0 first."""
+        moduli: list[list[int]] = self._found["moduli"]
+        return moduli
+
+    @property
+    def special(self) -> list[int]:
+        """Special moduli of key switching."""
+        special: list[int] = self._found["special"]
+        return special
+
+    @property
+    def log_q(self) -> float:
+        """log2 of the whole ciphertext modulus Q."""
+        return float(self._found["log_q"])
+
+    @property
+    def log_qp(self) -> float:
+        """log2 of Q times the special moduli, which security depends on."""
+        return float(self._found["log_qp"])
+
+    @property
+    def security_bits(self) -> int | None:
+        """128, or ``None`` if the parameters are below that."""
+        bits: int | None = self._found["security_bits"]
+        return bits
+
+    @property
+    def fingerprint(self) -> str:
+        """What messages about other parameters name them by."""
+        return self.native.fingerprint()
+
+    def to_bytes(self) -> bytes:
+        """The parameters as bytes."""
+        return self.native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls: type[P], data: bytes) -> P:
+        """Read what :meth:`to_bytes` wrote.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged, or something else.
+        UsageError
+            If it holds parameters of another scheme.
+        SecurityError
+            If it says of insecure parameters that they are secure.
+        """
+        found = cls.__new__(cls)
+        SchemeParams.__init__(found, _native.SchemeParams.from_bytes(data))
+        scheme = found._found["scheme"]
+        if scheme not in cls.schemes:
+            raise UsageError(f"parameters of {scheme}, expected {' or '.join(cls.schemes)}")
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SchemeParams):
+            return NotImplemented
+        return self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+    def __repr__(self) -> str:
+        return f"Params({self.native!r})"
+
+
+class Stored:
+    """What the core holds, and its bytes, which name the parameters they were made for."""
+
+    core: ClassVar[Any]
+    native: Any
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def to_bytes(self) -> bytes:
+        """The object as bytes; uniform halves are seeds."""
+        data: bytes = self.native.to_bytes()
+        return data
+
+    @classmethod
+    def from_bytes(cls: type[S], params: SchemeParams, data: bytes) -> S:
+        """Read one; ``FormatError`` if it is damaged or was made for other parameters."""
+        return cls(cls.core.from_bytes(params.native, data))
+
+
+class EvaluationKeys(Stored):
+    """What products and rotations need. Public: they go to whoever computes."""
+
+    core = _native.SchemeKeys
+    native: _native.SchemeKeys
+
+    @property
+    def rotations(self) -> list[int]:
+        """The rotations that there are keys for; negative ones are to the right."""
+        return self.native.rotations()
+
+    @property
+    def conjugation(self) -> bool:
+        """Whether there is a key for conjugation (CKKS), or the swap of rows (BFV, BGV)."""
+        return self.native.conjugation()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory; as :meth:`to_bytes` writes them, about half."""
+        return self.native.nbytes()
+
+
+def evaluation_keys(
+    secret: _native.SchemeSecret, rotations: Iterable[int], conjugation: bool
+) -> EvaluationKeys:
+    """Keys for products, the given rotations, and conjugation or the swap of rows."""
+    return EvaluationKeys(secret.evaluation_keys([rotation(k) for k in rotations], conjugation))
+
+
+def keys_of(*found: EvaluationKeys | None) -> EvaluationKeys:
+    """The keys of the first operand that has some."""
+    for keys in found:
+        if keys is not None:
+            return keys
+    raise MissingKeyError("the ciphertext has no keys, expected with_keys(keys) before")

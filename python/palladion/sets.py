@@ -1,0 +1,164 @@
+"""Parameter sets by name: ours, and those that papers have published. The data is ``sets.json``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from palladion._native import security_limit
+from palladion.errors import UsageError
+
+SECURITY_BITS = 128
+SEED = 32
+"""Bytes of a seed."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Moduli of a set of ours, in bits, as ``Params`` takes them."""
+
+    levels: list[list[int]]
+    special: list[int]
+    digit_limbs: int
+    scale_bits: int | None
+    t: int | None
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """A parameter set. What a paper does not say is ``None``, and so is what would follow.
+
+    Bytes are those in a file, where residues take the bits of their moduli; headers come to it.
+    """
+
+    name: str
+    scheme: str
+    log_n: int
+    limbs: int
+    log_q: float | None
+    log_qp: float | None
+    digits: int | None
+    levels: int
+    source: str
+    sizes: Sizes | None
+
+    @property
+    def slots(self) -> int:
+        """Values of one ciphertext."""
+        return 1 << (self.log_n - (self.scheme == "ckks"))
+
+    @property
+    def limit(self) -> int | None:
+        """Largest log2(QP) at 128-bit security for the degree."""
+        return security_limit(self.log_n)
+
+    @property
+    def secure(self) -> bool | None:
+        """Whether it has 128-bit security; ``None`` if the moduli that are known do not say."""
+        known = self.log_qp or self.log_q
+        if known is None:
+            return None
+        if self.limit is None or known > self.limit:
+            return False
+        return True if self.log_qp else None
+
+    @property
+    def ciphertext_bytes(self) -> int | None:
+        """Bytes of a ciphertext at the highest level."""
+        return None if self.log_q is None else round(2 * self.log_q * (1 << self.log_n) / 8)
+
+    @property
+    def fresh_bytes(self) -> int | None:
+        """Bytes of a ciphertext as encrypted, half of it a seed."""
+        whole = self.ciphertext_bytes
+        return None if whole is None else whole // 2 + SEED
+
+    @property
+    def key_bytes(self) -> int | None:
+        """Bytes of the relinearization key or one Galois key, half of it a seed."""
+        if self.digits is None or self.log_qp is None:
+            return None
+        return round(self.digits * self.log_qp * (1 << self.log_n) / 8) + SEED
+
+    def describe(self) -> dict[str, Any]:
+        """Everything as JSON has it."""
+        return {
+            "name": self.name,
+            "scheme": self.scheme,
+            "log_n": self.log_n,
+            "slots": self.slots,
+            "levels": self.levels,
+            "limbs": self.limbs,
+            "log_q": self.log_q,
+            "log_qp": self.log_qp,
+            "limit_128": self.limit,
+            "secure": self.secure,
+            "digits": self.digits,
+            "ciphertext_bytes": self.ciphertext_bytes,
+            "fresh_bytes": self.fresh_bytes,
+            "key_bytes": self.key_bytes,
+            "source": self.source,
+        }
+
+
+def named_sets() -> dict[str, NamedSet]:
+    """All sets, by name."""
+    data = json.loads(files("palladion").joinpath("sets.json").read_text(encoding="utf-8"))
+    found = [_ours(entry) for entry in data["ours"]]
+    found += [_published(entry) for entry in data["published"]]
+    return {entry.name: entry for entry in found}
+
+
+def named(name: str) -> NamedSet:
+    """One set; ``UsageError`` if there is none of the name."""
+    sets = named_sets()
+    if name not in sets:
+        raise UsageError(f"no parameter set {name!r}, expected one of {', '.join(sets)}")
+    return sets[name]
+
+
+def of_scheme(name: str, scheme: str) -> tuple[NamedSet, Sizes]:
+    """A set of ours for a scheme; ``UsageError`` if there is none."""
+    found = named(name)
+    if found.sizes is None:
+        raise UsageError(f"{name} is known by its total sizes alone, expected a set of ours")
+    if scheme not in found.scheme.split(", "):
+        raise UsageError(f"{name} is a set of {found.scheme}, expected one of {scheme}")
+    return found, found.sizes
+
+
+def _ours(entry: dict[str, Any]) -> NamedSet:
+    levels: list[list[int]] = [bits for count, bits in entry["levels"] for _ in range(count)]
+    special: list[int] = [bits for count, bits in entry["special"] for _ in range(count)]
+    moduli = [bits for level in levels for bits in level]
+    digit_limbs = entry.get("digit_limbs", len(special))
+    return NamedSet(
+        name=entry["name"],
+        scheme=entry["scheme"],
+        log_n=entry["log_n"],
+        limbs=len(moduli),
+        log_q=sum(moduli),
+        log_qp=sum(moduli) + sum(special),
+        digits=_digits(moduli, sum(special) if entry["scheme"] == "ckks" else None, digit_limbs),
+        levels=len(levels) - 1,
+        source="ours",
+        sizes=Sizes(levels, special, digit_limbs, entry.get("scale_bits"), entry.get("t")),
+    )
+
+
+def _published(entry: dict[str, Any]) -> NamedSet:
+    return NamedSet(**entry, levels=entry["limbs"] - 1, sizes=None)
+
+
+def _digits(moduli: list[int], bound: int | None, longest: int) -> int:
+    """Digits of key switching: of ``longest`` moduli, in CKKS no larger than the special ones."""
+    digits: list[list[int]] = []
+    for bits in moduli:
+        fits = bound is None or (bool(digits) and sum(digits[-1]) + bits <= bound + 1)
+        if digits and len(digits[-1]) < longest and fits:
+            digits[-1].append(bits)
+        else:
+            digits.append([bits])
+    return len(digits)

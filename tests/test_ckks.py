@@ -1,0 +1,362 @@
+"""CKKS from Python, against numpy."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import palladion
+import pytest
+from numpy.typing import NDArray
+from palladion import ckks
+from palladion.schemes.keys import SchemeParams
+
+RING_INSECURE = 10
+LEVELS = [50, 40, 40, 40]
+TOLERANCE = 1e-6
+"""Noise at a scale of 2^40 on 2^9 slots is some 2^-28 after a product; 2^-20 is never seen."""
+
+
+@pytest.fixture(scope="module")
+def params() -> ckks.Params:
+    return ckks.Params(RING_INSECURE, LEVELS, [50, 50], 2**40, insecure=True)
+
+
+@pytest.fixture(scope="module")
+def secret(params: ckks.Params) -> ckks.SecretKey:
+    return ckks.keygen(params)
+
+
+@pytest.fixture(scope="module")
+def keys(secret: ckks.SecretKey) -> ckks.EvaluationKeys:
+    return secret.evaluation_keys([1, 2, -3], conjugation=True)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)
+
+
+def numbers(rng: np.random.Generator, count: int) -> NDArray[np.complex128]:
+    return rng.uniform(-1, 1, count) + 1j * rng.uniform(-1, 1, count)
+
+
+def test_the_example_of_the_module() -> None:
+    params = ckks.Params.for_depth(log_n=14, depth=4, scale_bits=40)
+    assert params.security_bits == 128
+    assert params.max_level == 4
+    secret = ckks.keygen(params)
+    keys = secret.evaluation_keys(rotations=[1])
+    x = secret.encrypt([0.5, -1.0, 2.0]).with_keys(keys)
+    y = (x * x + 0.5 * x - 1.0).rotate(1)
+    assert y.level == 3
+    assert secret.decrypt_real(y)[:3] == pytest.approx([-0.5, 4.0, -1.0], abs=TOLERANCE)
+
+
+def test_operators_are_numpys(
+    params: ckks.Params,
+    secret: ckks.SecretKey,
+    keys: ckks.EvaluationKeys,
+    rng: np.random.Generator,
+) -> None:
+    a, b, c = (numbers(rng, params.slots) for _ in range(3))
+    x, y = secret.encrypt(a).with_keys(keys), secret.public_key().encrypt(b)
+    cases = {
+        "sum": (x + y, a + b),
+        "difference": (x - y, a - b),
+        "negative": (-x, -a),
+        "product": (x * y, a * b),
+        "power": (x**5, a**5),
+        "array left": (c - x, c - a),
+        "array right": (x + c, a + c),
+        "array factor": (c * x, c * a),
+        "number": (2 - x, 2 - a),
+        "complex number": (x + (1 - 2j), a + (1 - 2j)),
+        "real factor": (0.3 * x, 0.3 * a),
+        "complex factor": (x * (0.5 - 2j), a * (0.5 - 2j)),
+        "integer factor": (3 * x, 3 * a),
+        "numpy integer factor": (x * np.int64(-7), -7 * a),
+        "conjugate": (x.conjugate(), a.conj()),
+        "rotation left": (x.rotate(1), np.roll(a, -1)),
+        "rotation right": (x.rotate(-3), np.roll(a, 3)),
+        "no rotation": (x.rotate(0), a),
+        "different depths": (x * x * x + y * 0.25 - x, a**3 + 0.25 * b - a),
+        "lower level": (x.drop_to(1) * y, a * b),
+    }
+    for name, (found, expected) in cases.items():
+        assert np.abs(secret.decrypt(found) - expected).max() < TOLERANCE, name
+    assert (3 * x).level == x.level
+    assert (0.3 * x).level == x.level - 1
+    for found, k in zip(x.rotations([1, 2]), (1, 2), strict=True):
+        assert np.abs(secret.decrypt(found) - np.roll(a, -k)).max() < TOLERANCE
+
+
+def test_random_programs_are_numpys(
+    params: ckks.Params,
+    secret: ckks.SecretKey,
+    keys: ckks.EvaluationKeys,
+    rng: np.random.Generator,
+) -> None:
+    """Values of all depths meet in all operators, and no sum asks for a level of its own."""
+    for _ in range(8):
+        plain = [numbers(rng, params.slots) for _ in range(3)]
+        encrypted = [secret.encrypt(values).with_keys(keys) for values in plain]
+        for _ in range(12):
+            i, j = rng.integers(len(plain), size=2)
+            kind = rng.integers(5)
+            low = min(encrypted[i].level, encrypted[j].level)
+            if kind == 0 and low > 0 and np.abs(plain[i] * plain[j]).max() < 8:
+                plain.append(plain[i] * plain[j])
+                encrypted.append(encrypted[i] * encrypted[j])
+            elif kind == 1 and encrypted[i].level > 0:
+                plain.append(plain[i] * 0.7)
+                encrypted.append(encrypted[i] * 0.7)
+            elif kind == 2:
+                plain.append(plain[i] - plain[j])
+                encrypted.append(encrypted[i] - encrypted[j])
+                assert encrypted[-1].level == low
+            elif kind == 3:
+                plain.append(np.roll(plain[i], -2))
+                encrypted.append(encrypted[i].rotate(2))
+            else:
+                plain.append(plain[i] + plain[j])
+                encrypted.append(encrypted[i] + encrypted[j])
+                assert encrypted[-1].level == low
+        for values, ciphertext in zip(plain, encrypted, strict=True):
+            error = np.abs(secret.decrypt(ciphertext) - values).max()
+            assert error < TOLERANCE * max(1, np.abs(values).max())
+
+
+def test_short_arrays_are_padded(secret: ckks.SecretKey) -> None:
+    found = secret.decrypt_real(secret.encrypt([1, 2]))
+    assert found[:2] == pytest.approx([1, 2], abs=TOLERANCE)
+    assert np.abs(found[2:]).max() < TOLERANCE
+
+
+def test_everything_is_stored_and_read(
+    params: ckks.Params, secret: ckks.SecretKey, keys: ckks.EvaluationKeys
+) -> None:
+    read = ckks.Params.from_bytes(params.to_bytes())
+    assert read == params
+    again = ckks.SecretKey.from_bytes(read, secret.to_bytes())
+    public = ckks.PublicKey.from_bytes(read, secret.public_key().to_bytes())
+    server = ckks.EvaluationKeys.from_bytes(read, keys.to_bytes())
+    assert server.rotations == [-3, 1, 2]
+    assert server.conjugation
+    for fresh in (secret.encrypt([0.5]), public.encrypt([0.5])):
+        x = ckks.Ciphertext.from_bytes(read, fresh.to_bytes()).with_keys(server)
+        y = ckks.Ciphertext.from_bytes(read, (x * x).rotate(-3).conjugate().to_bytes())
+        assert y.level == x.level - 1
+        assert again.decrypt_real(y)[3] == pytest.approx(0.25, abs=TOLERANCE)
+    # A fresh ciphertext stores its mask as a seed.
+    whole, fresh_size = len(public.encrypt([0]).to_bytes()), len(secret.encrypt([0]).to_bytes())
+    assert fresh_size < 0.51 * whole
+
+
+def test_stored_things_of_other_parameters_name_both(
+    params: ckks.Params, secret: ckks.SecretKey, keys: ckks.EvaluationKeys
+) -> None:
+    other = ckks.Params(RING_INSECURE, LEVELS, [50], 2**40, insecure=True)
+    both = f"{params.fingerprint}, expected {other.fingerprint}"
+    with pytest.raises(palladion.FormatError, match=both):
+        ckks.SecretKey.from_bytes(other, secret.to_bytes())
+    with pytest.raises(palladion.FormatError, match=both):
+        ckks.PublicKey.from_bytes(other, secret.public_key().to_bytes())
+    with pytest.raises(palladion.FormatError, match=both):
+        ckks.EvaluationKeys.from_bytes(other, keys.to_bytes())
+    with pytest.raises(palladion.FormatError, match=both):
+        ckks.Ciphertext.from_bytes(other, secret.encrypt([1]).to_bytes())
+    with pytest.raises(palladion.FormatError, match="a ciphertext of a scheme"):
+        ckks.Ciphertext.from_bytes(params, secret.to_bytes())
+
+
+def test_damaged_bytes_are_refused(
+    params: ckks.Params, secret: ckks.SecretKey, rng: np.random.Generator
+) -> None:
+    reads = [
+        (params.to_bytes(), ckks.Params.from_bytes),
+        (secret.to_bytes(), lambda data: ckks.SecretKey.from_bytes(params, data)),
+        (secret.encrypt([1]).to_bytes(), lambda data: ckks.Ciphertext.from_bytes(params, data)),
+    ]
+    for data, read in reads:
+        places = {0, 9, 13, 20, 50, len(data) - 1, *rng.integers(len(data), size=20).tolist()}
+        for place in places:
+            damaged = bytearray(data)
+            damaged[place] ^= 1 << int(rng.integers(8))
+            with pytest.raises(palladion.FormatError):
+                read(bytes(damaged))
+        for wrong in (b"", data[:40], data[:-1], data + b"x"):
+            with pytest.raises(palladion.FormatError):
+                read(wrong)
+
+
+def test_bad_messages_name_what_was_found(params: ckks.Params, secret: ckks.SecretKey) -> None:
+    cases: list[tuple[object, str]] = [
+        ([0.0, float("nan")], "value 1 is NaN.*expected a finite number"),
+        ([float("inf")], "value 0 is inf.*expected a finite number"),
+        ([1e60], r"takes 2\d\d.\d bits at its scale, level 3 holds 170"),
+        (np.zeros(params.slots + 1), "513 values in a plaintext, at most 512 fit"),
+        (np.zeros((2, 2)), r"shape \(2, 2\), expected one dimension"),
+        (["one"], "expected numbers"),
+        ([[1], [2, 3]], "no array of numbers"),
+    ]
+    for values, words in cases:
+        for encrypt in (secret.encrypt, secret.public_key().encrypt):
+            with pytest.raises(palladion.UsageError, match=words):
+                encrypt(values)  # type: ignore[arg-type]
+    x = secret.encrypt([1])
+    for number in (float("nan"), float("inf"), complex(0, float("nan"))):
+        with pytest.raises(palladion.UsageError, match="expected a finite number"):
+            x + number
+        with pytest.raises(palladion.UsageError, match="expected a finite number"):
+            x * number
+    with pytest.raises(palladion.UsageError, match="at most 126 fit"):
+        x * 1e30
+    with pytest.raises(palladion.UsageError, match="expected a finite number"):
+        x - np.array([np.nan])
+    for level in (-1, 2**40, 4):
+        with pytest.raises(palladion.UsageError, match="expected 0 to"):
+            secret.encrypt([1], level=level)
+    with pytest.raises(palladion.UsageError, match="the scale is -1"):
+        secret.encrypt([1], scale=-1)
+
+
+def test_used_up_levels_and_scales_that_differ(
+    secret: ckks.SecretKey, keys: ckks.EvaluationKeys
+) -> None:
+    x = secret.encrypt([1], level=0).with_keys(keys)
+    operations: list[Callable[[], ckks.Ciphertext]] = [
+        lambda: x * x,
+        lambda: 0.5 * x,
+        lambda: x * [1.0],
+        lambda: x.drop_to(1),
+    ]
+    for operation in operations:
+        with pytest.raises(palladion.LevelError, match="1 levels needed, the ciphertext has 0"):
+            operation()
+    y = secret.encrypt([1], level=0, scale=2**30)
+    with pytest.raises(palladion.UsageError, match=r"2\^40.* and 2\^30.*expected one scale"):
+        x + y
+    # One level above, they are brought together at the price of it.
+    total = secret.encrypt([1], level=1) + secret.encrypt([2], level=1, scale=2**39)
+    assert total.level == 0
+    assert secret.decrypt_real(total)[0] == pytest.approx(3, abs=TOLERANCE)
+
+
+def test_missing_keys_are_named(secret: ckks.SecretKey, keys: ckks.EvaluationKeys) -> None:
+    x = secret.encrypt([1])
+    operations: list[Callable[[], ckks.Ciphertext]] = [
+        lambda: x * x,
+        lambda: x.rotate(1),
+        lambda: x.conjugate(),
+    ]
+    for operation in operations:
+        with pytest.raises(palladion.MissingKeyError, match=r"expected with_keys\(keys\)"):
+            operation()
+    with pytest.raises(palladion.MissingKeyError, match=r"rotation by 5: .*\[-3, 1, 2\]"):
+        x.with_keys(keys).rotate(5)
+    for wrong in (2**70, 0.5):
+        with pytest.raises(palladion.UsageError, match="a rotation is"):
+            x.with_keys(keys).rotate(wrong)  # type: ignore[arg-type]
+        with pytest.raises(palladion.UsageError, match="a rotation is"):
+            secret.evaluation_keys([wrong])  # type: ignore[list-item]
+    with pytest.raises(palladion.MissingKeyError, match=r"the conjugation: .*rotations \[1\]"):
+        x.with_keys(secret.evaluation_keys([1])).conjugate()
+
+
+def test_operands_of_other_parameters_are_refused(
+    params: ckks.Params, secret: ckks.SecretKey, keys: ckks.EvaluationKeys
+) -> None:
+    others = ckks.Params(RING_INSECURE, LEVELS, [50], 2**40, insecure=True)
+    stranger = ckks.keygen(others)
+    x = secret.encrypt([1]).with_keys(keys)
+    y = stranger.encrypt([1]).with_keys(stranger.evaluation_keys([1]))
+    both = rf"other parameters: .*{others.fingerprint}\), expected .*{params.fingerprint}\)"
+    for operation in (
+        lambda: x + y,
+        lambda: x - y,
+        lambda: x * y,
+        lambda: x.with_keys(y.keys or keys) * x,
+        lambda: x.with_keys(y.keys or keys).rotate(1),
+        lambda: secret.decrypt(y),
+    ):
+        with pytest.raises(palladion.UsageError, match=both):
+            operation()
+    exact = palladion.bfv.Params(RING_INSECURE, [40, 40], [40], insecure=True)
+    with pytest.raises(palladion.UsageError, match="parameters of bfv, expected ckks"):
+        ckks.Params.from_bytes(exact.to_bytes())
+
+
+def test_bad_parameters_are_refused() -> None:
+    with pytest.raises(palladion.SecurityError, match=r"at most 214 gives 128-bit.*N = 8192"):
+        ckks.Params(13, [50, 40, 40, 40], [50], 2**40)
+    for depth in (4, 6, 2**31 - 1):
+        with pytest.raises(palladion.SecurityError, match="at most 214 gives 128-bit"):
+            ckks.Params.for_depth(13, depth)
+    cases: list[tuple[tuple[int, list[int | list[int]], list[int], float], str]] = [
+        ((3, [40], [40], 2**30), "log_n is 3, expected 4 to 17"),
+        ((10, [40, []], [40], 2**30), "level 1 has no moduli"),
+        ((10, [], [40], 2**30), "1 moduli, special ones counted, expected 2 to 256"),
+        ((10, [40], [], 2**30), "1 moduli, special ones counted, expected 2 to 256"),
+        ((10, [40, 40], [], 2**30), "the basis is empty"),
+        ((10, [40] * 300, [40], 2**30), "301 moduli, special ones counted, expected 2 to 256"),
+        ((10, [61], [40], 2**30), "61"),
+        ((10, [40], [40], 0.5), "the scale is 0.5"),
+        ((10, [40], [40], float("nan")), "the scale is nan"),
+        ((10, [-40], [40], 2**30), "a modulus in bits is -40"),
+    ]
+    for (log_n, levels, special, scale), words in cases:
+        with pytest.raises(palladion.UsageError, match=words):
+            ckks.Params(log_n, levels, special, scale, insecure=True)
+
+
+def test_insecure_parameters_stay_so_when_read(params: ckks.Params) -> None:
+    assert params.security_bits is None
+    assert ckks.Params.from_bytes(params.to_bytes()).security_bits is None
+    assert isinstance(params, SchemeParams)
+
+
+def test_other_threads_run_meanwhile(params: ckks.Params) -> None:
+    """The interpreter lock is released: another thread counts while keys are made."""
+    counted = 0
+    stop = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not stop.is_set():
+            counted += 1
+            time.sleep(0.0005)
+
+    secret = ckks.keygen(params)
+    before = threading.Thread(target=count)
+    before.start()
+    try:
+        start = counted
+        secret.evaluation_keys(range(1, 200))
+        while_making = counted - start
+    finally:
+        stop.set()
+        before.join()
+    # Held, the lock would let the other thread in once or twice, as the call begins and ends.
+    assert while_making > 5
+
+
+def test_bootstrapping_gives_levels_back() -> None:
+    levels: list[int | list[int]] = [[30, 30], 40, 40, *[42] * 2, *[[30, 30]] * 8, *[[28, 28]] * 2]
+    params = ckks.Params(8, levels, [49] * 9, 2**40, digit_limbs=15, insecure=True)
+    boot = ckks.Bootstrapper(params)
+    secret = ckks.keygen(params)
+    keys = boot.keys(secret)
+    values = np.random.default_rng(1).uniform(-1, 1, params.slots)
+    x = secret.encrypt(values, level=0, scale=2**40).with_keys(keys)
+    y = boot.bootstrap(x)
+    assert y.level == boot.output_level == 2
+    assert np.abs(secret.decrypt_real(y) - values).max() < 1e-3
+    assert np.abs(secret.decrypt_real(y * y) - values**2).max() < 1e-3
+    own = secret.evaluation_keys()
+    with pytest.raises(palladion.MissingKeyError, match="no keys of bootstrapping"):
+        boot.bootstrap(x.with_keys(own))
+    with pytest.raises(palladion.UsageError, match="expected more than"):
+        ckks.Bootstrapper(ckks.Params(8, LEVELS, [50], 2**40, insecure=True))

@@ -1,0 +1,82 @@
+"""``palladion params``, and the sets by name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from palladion import bfv, ckks
+from palladion.cli.params import params
+from palladion.sets import named, named_sets
+
+
+def output(*arguments: str) -> str:
+    result = CliRunner().invoke(params, arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_all_sets_are_listed_with_their_security() -> None:
+    sets = {entry["name"]: entry for entry in json.loads(output("--json"))["sets"]}
+    ours = [entry for entry in sets.values() if entry["source"] == "ours"]
+    assert {entry["log_n"] for entry in ours if entry["scheme"] == "ckks"} == set(range(12, 18))
+    assert {entry["log_n"] for entry in ours if entry["scheme"] != "ckks"} == set(range(12, 18))
+    assert all(entry["secure"] for entry in ours)
+    # CROSS calls all six 128-bit; by the table with ternary secrets these three are not.
+    published = {name: sets[f"cross-{name}"]["secure"] for name in range(1, 7)}
+    assert published == {1: True, 2: True, 3: True, 4: False, 5: False, 6: False}
+    # log2(Q) = 512 at N = 2^14, where the table ends at 430.
+    assert sets["f1"]["secure"] is False
+    table = output().splitlines()
+    assert len(table) == len(sets) + 1
+    assert "below 128" in next(line for line in table if line.startswith("f1 "))
+
+
+def test_known_figures() -> None:
+    # CROSS, table 5: 60.84 MB for the ciphertext of set 1; the 11.15 of set 6 are one component.
+    first, found = (json.loads(output(name, "--json")) for name in ("cross-1", "cross-6"))
+    assert first["ciphertext_bytes"] / 2**20 == pytest.approx(60.84, abs=0.01)
+    assert found["ciphertext_bytes"] / 2 / 2**20 == pytest.approx(11.15, abs=0.01)
+    assert (found["slots"], found["levels"], found["limit_128"]) == (2**15, 50, 1747)
+    one = output("ckks-14")
+    assert "50 40 40 40 40 40 40 40" in one
+    assert "128 bits" in one
+
+
+@pytest.mark.parametrize("name", ["ckks-12", "ckks-13", "ckks-14"])
+def test_figures_are_those_of_the_core(name: str) -> None:
+    found, made = named(name), ckks.Params.named(name)
+    secret = ckks.keygen(made)
+    check(found.name, made.native.describe())
+    fresh = secret.encrypt([1])
+    assert_close(len(fresh.to_bytes()), found.fresh_bytes)
+    assert_close(len((fresh + 1).to_bytes()), found.ciphertext_bytes)
+    assert_close(len(secret.evaluation_keys().to_bytes()), found.key_bytes)
+    assert secret.decrypt_real(fresh)[0] == pytest.approx(1, abs=2**-12)
+
+
+@pytest.mark.parametrize("name", ["exact-12", "exact-14"])
+def test_figures_of_exact_sets_are_those_of_the_core(name: str) -> None:
+    check(name, bfv.Params.named(name).native.describe())
+
+
+def check(name: str, core: dict[str, object]) -> None:
+    found = named(name)
+    assert core["digits"] == found.digits
+    assert core["slots"] == found.slots
+    assert core["security_bits"] == 128
+    # Primes are below the power of two of their size, by far less than a bit.
+    assert core["log_qp"] == pytest.approx(found.log_qp, abs=0.1)
+
+
+def assert_close(found: int, expected: int | None) -> None:
+    """Up to headers, checksums and counts."""
+    assert expected is not None
+    assert expected <= found < expected + 300
+
+
+def test_unknown_names_are_refused() -> None:
+    result = CliRunner().invoke(params, ["nothing"])
+    assert "expected one of ckks-12" in str(result.exception)
+    assert next(iter(named_sets())) == "ckks-12"
