@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _MASK = (1 << 64) - 1
+_FRACTION_BITS = 53
 
 
 def words(seed: int, length: int, modulus: int) -> list[int]:
@@ -14,3 +15,10 @@ def words(seed: int, length: int, modulus: int) -> list[int]:
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
         out.append((z ^ (z >> 31)) % modulus)
     return out
+
+
+def complexes(seed: int, length: int) -> list[complex]:
+    """The input named ``seed``: real parts, then imaginary parts, in [-1, 1)."""
+    drawn = words(seed, 2 * length, 1 << _FRACTION_BITS)
+    parts = [word / (1 << (_FRACTION_BITS - 1)) - 1 for word in drawn]
+    return list(map(complex, parts[:length], parts[length:]))

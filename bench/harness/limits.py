@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -32,6 +33,15 @@ class Limits:
 
     memory: int
     seconds: float
+
+
+def available_memory() -> int:
+    """Bytes that a new process may use; no bound where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return sys.maxsize
+    return next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable:"))
 
 
 def run(command: list[str], threads: int, limits: Limits, say: Callable[[str], None]) -> Finished:

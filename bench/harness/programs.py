@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Union
 
-from .environments import BENCH, NotRunError, checked, environment, last_line
+from . import limits
+from .environments import BENCH, NotRunError, checked, environment
 
 DEFINITIONS = BENCH / "definitions.json"
 VENV = BENCH / ".venv"
 
 # Command line of a program, or why it cannot be run.
 Command = Union[list[str], NotRunError]
-
-# One thread everywhere, whatever pool a library brings.
-ONE_THREAD = {
-    "GOMAXPROCS": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "RAYON_NUM_THREADS": "1",
-}
-
 
 # What a program prints: a JSON object per line.
 Line = dict[str, Any]
@@ -43,17 +33,36 @@ class Program:
     build: Callable[[], list[str]]
 
 
-def run_program(command: list[str], verb: str, group: str) -> list[Line]:
-    """The lines that one run of a program prints."""
-    done = subprocess.run(
-        [*command, verb, group, str(DEFINITIONS)],
-        env=os.environ | ONE_THREAD,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0:
-        raise NotRunError(f"it failed: {last_line(done.stderr)}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def definition(group: str) -> dict[str, Any]:
+    """What is measured in a group."""
+    found: dict[str, Any] = json.loads(DEFINITIONS.read_text(encoding="utf-8"))[group]
+    return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """Which program, what for, and with how many threads, whatever pool its library brings."""
+
+    program: str
+    verb: str
+    group: str
+    threads: int
+
+
+# Of one operation with its warm-up, or of the keys: far above the longest.
+_STAGE_SECONDS = 900.0
+
+
+def run_program(command: list[str], run: Run, say: Callable[[str], None]) -> tuple[list[Line], int]:
+    """The lines that one run of a program prints, and the bytes of its largest process."""
+    available = limits.available_memory()
+    needed = definition(run.group).get("available_gb", {}).get(run.program, 0)
+    if available < needed * 1e9:
+        raise NotRunError(f"needs {needed} GB of free memory, there are {available / 1e9:.1f}")
+    command = [*command, run.verb, run.group, str(DEFINITIONS)]
+    bounds = limits.Limits(available, _STAGE_SECONDS)
+    finished = limits.run(command, run.threads, bounds, say)
+    return [json.loads(line) for line in finished.output.splitlines()], finished.peak_memory
 
 
 def _target_directory() -> Path:
@@ -101,7 +110,7 @@ def _programs() -> list[Program]:
     cargo = "peers-rust/Cargo.toml"
     openfhe = pinned("openfhe/requirements.txt", r"openfhe==(\S+)")
     return [
-        Program("ours", ("ntt", "bfv"), "this tree", _ours),
+        Program("ours", ("ntt", "bfv", "bgv", "ckks", "bootstrap"), "this tree", _ours),
         Program(
             "tfhe-ntt",
             ("ntt",),
@@ -109,10 +118,18 @@ def _programs() -> list[Program]:
             lambda: _rust_peer("tfhe_ntt"),
         ),
         Program(
-            "Lattigo", ("ntt", "bfv"), pinned("lattigo/go.mod", r"lattigo/v6 v(\S+)"), _lattigo
+            "Lattigo",
+            ("ntt", "bfv", "bgv", "ckks", "bootstrap"),
+            pinned("lattigo/go.mod", r"lattigo/v6 v(\S+)"),
+            _lattigo,
         ),
         Program("OpenFHE BV", ("bfv",), openfhe, lambda: _openfhe("BV")),
-        Program("OpenFHE HYBRID", ("bfv",), openfhe, lambda: _openfhe("HYBRID")),
+        Program(
+            "OpenFHE HYBRID",
+            ("bfv", "bgv", "ckks", "bootstrap", "lookup"),
+            openfhe,
+            lambda: _openfhe("HYBRID"),
+        ),
         Program("fhe.rs", ("bfv",), pinned(cargo, r'fhe = "=(\S+)"'), lambda: _rust_peer("fhe_rs")),
     ]
 

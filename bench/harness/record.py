@@ -12,16 +12,17 @@ from typing import Any
 
 from .environments import BENCH
 from .programs import DEFINITIONS, Program
-from .rounds import Outcome
+from .rounds import SCHEMES, Outcome, Plan
 
 
-def write(outcome: Outcome, programs: list[Program], rounds: int) -> Path:
-    """Writes the record of a run; a later run of the same day on the same machine replaces it."""
+def write(outcome: Outcome, programs: list[Program], plan: Plan) -> Path:
+    """Writes the record of a run; a later run of the same schemes, day and machine replaces it."""
+    schemes = [name for name, groups in SCHEMES.items() if set(groups) & set(plan.groups)]
     return save(
         {
-            "pinned_to_core": outcome.pinned_to,
+            "pinned_to_cores": outcome.pinned_to,
             "cores_used_by_others": outcome.others,
-            "rounds": rounds,
+            "rounds": plan.rounds,
             "definitions": json.loads(DEFINITIONS.read_text(encoding="utf-8")),
             "versions": {program.name: program.version for program in programs},
             "not_run": [
@@ -29,7 +30,8 @@ def write(outcome: Outcome, programs: list[Program], rounds: int) -> Path:
                 for (group, program), reason in outcome.not_run.items()
             ],
             "rows": [row.as_row() for row in outcome.rows],
-        }
+        },
+        "" if schemes == ["bfv"] else "".join(f"{name}-" for name in schemes),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import resource
@@ -13,9 +14,26 @@ from statistics import median
 from typing import Any
 
 from .environments import NotRunError
-from .programs import Command, Program, run_program
+from .judges import refuse_wrong
+from .programs import Command, Line, Program, Run, definition, run_program
 
-GROUPS = ("ntt", "bfv")
+# Groups of rows by scheme; the transforms stand with the scheme that was first.
+SCHEMES = {
+    "bfv": ("ntt", "bfv"),
+    "bgv": ("bgv",),
+    "ckks": ("ckks", "bootstrap", "lookup"),
+}
+GROUPS = tuple(group for groups in SCHEMES.values() for group in groups)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, and how often."""
+
+    groups: list[str]
+    # Each group with each of these numbers.
+    threads: list[int]
+    rounds: int
 
 
 @dataclass
@@ -26,15 +44,29 @@ class Measured:
     name: str
     parameters: dict[str, Any]
     threads: int
+    # Operations done side by side; the seconds are then a share of all their time.
+    at_once: int = 1
     samples: int = 0
     # Median and minimum of each round.
     medians: list[float] = field(default_factory=list)
     minima: list[float] = field(default_factory=list)
+    # Bytes, of the process with all the rows of the group.
+    peak_memory: int = 0
+    # What the program found out about the result, where it checks that itself.
+    found: dict[str, Any] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
         """Median of the rounds' medians."""
         return median(self.medians)
+
+    def add(self, line: Line, peak_memory: int) -> None:
+        """Another round."""
+        self.samples += line["samples"]
+        self.medians.append(line["seconds"])
+        self.minima.append(line["min"])
+        self.peak_memory = max(self.peak_memory, peak_memory)
+        self.found = line.get("found", {})
 
     def as_row(self) -> dict[str, Any]:
         return {
@@ -42,10 +74,13 @@ class Measured:
             "name": self.name,
             "parameters": self.parameters,
             "threads": self.threads,
+            "at_once": self.at_once,
             "seconds": self.seconds,
             "samples": self.samples,
             "min": min(self.minima),
             "round_medians": self.medians,
+            "peak_memory_bytes": self.peak_memory,
+            **({"found": self.found} if self.found else {}),
         }
 
 
@@ -56,57 +91,76 @@ class Outcome:
     rows: list[Measured]
     # (group, program) -> why there are no rows.
     not_run: dict[tuple[str, str], str]
-    pinned_to: int | None
+    # Cores of the programs with most threads; None where the system cannot bind to cores.
+    pinned_to: list[int] | None
     # Cores that other processes kept busy meanwhile, on average; None where it cannot be told.
     others: float | None
 
 
-def pin_to_one_core() -> int | None:
-    """Binds this process and its children to one core, where the system can."""
+def cores() -> list[int]:
+    """Those this process may use; as many numbers where the system has no such bound."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def pin_to(chosen: list[int]) -> list[int] | None:
+    """Binds this process and its children to cores, where the system can."""
     if not hasattr(os, "sched_setaffinity"):
         return None
-    core = max(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {core})
-    return core
+    os.sched_setaffinity(0, chosen)
+    return chosen
 
 
 def measure(
     programs: list[Program],
     commands: dict[str, Command],
-    groups: list[str],
-    rounds: int,
+    plan: Plan,
     say: Callable[[str], None],
 ) -> Outcome:
     """All groups, each in rounds: A B C, A B C, ..."""
-    outcome = Outcome([], {}, pin_to_one_core(), None)
-    started = Clocks.read()
-    found: dict[tuple[str, ...], Measured] = {}
-    for group in groups:
+    outcome = Outcome([], {}, None, None)
+    started, allowed = Clocks.read(), cores()
+    found: dict[tuple[str, int, str, str], Measured] = {}
+    for group, threads in itertools.product(plan.groups, sorted(plan.threads)):
+        outcome.pinned_to = pin_to(allowed[-threads:])
+        # Circuits of minutes are measured once.
+        rounds = 1 if "available_gb" in definition(group) else plan.rounds
         for number in range(1, rounds + 1):
             for program in programs:
-                if group not in program.groups or (group, program.name) in outcome.not_run:
+                key = (group, program.name)
+                if group not in program.groups or key in outcome.not_run:
                     continue
-                say(f"{group}: round {number} of {rounds}, {program.name}")
-                command = commands[program.name]
+                say(f"{group} on {threads}: round {number} of {rounds}, {program.name}")
+                run = Run(program.name, "time", group, threads)
                 try:
-                    if isinstance(command, NotRunError):
-                        raise command
-                    lines = run_program(command, "time", group)
+                    lines, peak = _measured_lines(commands[program.name], run, say)
                 except NotRunError as reason:
-                    outcome.not_run[group, program.name] = str(reason)
+                    outcome.not_run[key] = str(reason)
                     continue
                 for line in lines:
-                    key = (program.name, line["name"], json.dumps(line["parameters"]))
+                    name, parameters = line["name"], line["parameters"]
                     row = found.setdefault(
-                        key,
-                        Measured(program.name, line["name"], line["parameters"], line["threads"]),
+                        (program.name, threads, name, json.dumps(parameters)),
+                        Measured(program.name, name, parameters, threads),
                     )
-                    row.samples += line["samples"]
-                    row.medians.append(line["seconds"])
-                    row.minima.append(line["min"])
+                    row.at_once = line.get("at_once", 1)
+                    row.add(line, peak)
+    pin_to(allowed)
     outcome.rows = list(found.values())
     outcome.others = started.others_until(Clocks.read())
     return outcome
+
+
+def _measured_lines(
+    command: Command, run: Run, say: Callable[[str], None]
+) -> tuple[list[Line], int]:
+    if isinstance(command, NotRunError):
+        raise command
+    lines, peak = run_program(command, run, say)
+    for line in lines:
+        refuse_wrong(run.group, line)
+    return lines, peak
 
 
 @dataclass

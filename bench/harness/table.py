@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .programs import Program
-from .rounds import Measured, Outcome
+from .rounds import Measured, Outcome, Plan
 
 _LABEL = 24
 _CELL = 15
 _GROUP_TITLES = {
     "ntt": "Negacyclic NTT of one limb, microseconds",
     "bfv": "BFV operations on fresh ciphertexts, milliseconds",
+    "bgv": "BGV operations on fresh ciphertexts, milliseconds",
+    "ckks": "CKKS operations on fresh ciphertexts, milliseconds",
+    "bootstrap": "CKKS bootstrapping of one ciphertext, seconds",
+    "lookup": "A table on every value of one ciphertext, seconds",
 }
-_BFV_ORDER = (
-    "bfv product, relin.",
-    "bfv product",
-    "bfv residual product",
-    "bfv rotation",
-    "bfv row swap",
-    "bfv plaintext product",
-    "bfv sum",
+_ORDER = (
+    *("keygen", "encode", "decode", "encrypt", "decrypt, decode"),
+    *("product, relin.", "square, relin.", "product", "residual product"),
+    *("rescaling", "modulus switch"),
+    *("rotation", "hoisted rotation", "row swap", "conjugation"),
+    *("plaintext product", "sum"),
 )
 # Cores used by others, at most, on a machine called idle.
 _IDLE = 0.1
-_SCALE = {"ntt": 1e6, "bfv": 1e3}
+_SCALE = {"ntt": 1e6, "bootstrap": 1, "lookup": 1}
+_MILLI = 1e3
 
 
-def render(outcome: Outcome, programs: list[Program], groups: list[str]) -> str:
+def render(outcome: Outcome, programs: list[Program], plan: Plan) -> str:
     """All tables, with what was not run and what to keep in mind."""
     parts = []
-    for group in groups:
-        rows = [row for row in outcome.rows if row.name.split()[0] == group]
+    for group in plan.groups:
         columns = [program for program in programs if group in program.groups]
-        parts.append("\n".join(_table(group, rows, columns, outcome)))
+        of_group = [row for row in outcome.rows if row.name.split()[0] == group]
+        for threads in sorted(plan.threads):
+            rows = [row for row in of_group if row.threads == threads]
+            many = f"{threads} threads" if threads > 1 else "one thread"
+            lines = [f"{_GROUP_TITLES[group]}, {many}", *_table(group, rows, columns)]
+            parts.append("\n".join([*lines, *_not_run(group, columns, outcome)]))
     notes = ["(x): a peer's time over ours; above 1 ours is faster. Compare within one run only."]
     if outcome.pinned_to is None:
-        notes.append("The programs were not bound to one core: this system cannot.")
+        notes.append("The programs were not bound to cores: this system cannot.")
     return "\n\n".join([*parts, "\n".join(notes + idle_note(outcome.others))])
 
 
@@ -46,35 +55,43 @@ def idle_note(others: float | None) -> list[str]:
     return [f"The machine was not idle: other processes used {used}."]
 
 
-def _table(group: str, rows: list[Measured], columns: list[Program], outcome: Outcome) -> list[str]:
-    lines = [f"{_GROUP_TITLES[group]}, one thread"]
-    lines.append(" " * _LABEL + "".join(f"{p.name:>{_CELL}}" for p in columns))
+def _table(group: str, rows: list[Measured], columns: list[Program]) -> list[str]:
+    lines = [" " * _LABEL + "".join(f"{p.name:>{_CELL}}" for p in columns)]
     by_label: dict[str, dict[str, Measured]] = {}
     for row in sorted(rows, key=_place):
         by_label.setdefault(_label(group, row), {})[row.program] = row
     for label, cells in by_label.items():
-        texts = [_cell(cells, p.name, _SCALE[group]) for p in columns]
+        texts = [_cell(cells, p.name, _SCALE.get(group, _MILLI)) for p in columns]
         lines.append(f"{label:<{_LABEL}}" + "".join(f"{text:>{_CELL}}" for text in texts))
-    if group == "bfv":
-        lines += _chains(rows, columns)
-    lines += [
+    if group != "ntt":
+        for program in columns:
+            first = next((row for row in rows if row.program == program.name), None)
+            lines += _with_what(first) if first else []
+    return lines
+
+
+def _not_run(group: str, columns: list[Program], outcome: Outcome) -> list[str]:
+    return [
         f"{program.name}: not run: {outcome.not_run[group, program.name]}"
         for program in columns
         if (group, program.name) in outcome.not_run
     ]
-    return lines
+
+
+def _operation(row: Measured) -> str:
+    return " ".join(row.name.split()[1:]) or row.name
 
 
 def _place(row: Measured) -> int:
     """Operations in the order of README.md, whichever program had them first."""
-    return _BFV_ORDER.index(row.name) if row.name in _BFV_ORDER else 0
+    return _ORDER.index(_operation(row)) if _operation(row) in _ORDER else 0
 
 
 def _label(group: str, row: Measured) -> str:
-    name = row.name.removeprefix(f"{group} ")
     if group == "ntt":
-        return f"{name} 2^{row.parameters['log_n']}, {row.parameters['q'].bit_length()} bits"
-    return name
+        bits = row.parameters["q"].bit_length()
+        return f"{_operation(row)} 2^{row.parameters['log_n']}, {bits} bits"
+    return _operation(row)
 
 
 def _cell(cells: dict[str, Measured], program: str, scale: float) -> str:
@@ -87,15 +104,32 @@ def _cell(cells: dict[str, Measured], program: str, scale: float) -> str:
     return f"{text} ({seconds / cells['ours'].seconds:.2f})"
 
 
-def _chains(rows: list[Measured], columns: list[Program]) -> list[str]:
-    """What each library really ran with: its chain is its own."""
-    lines = []
-    for program in columns:
-        chosen = next((row.parameters for row in rows if row.program == program.name), None)
-        if chosen:
-            special = f" + {chosen['log_p']} special" if chosen.get("log_p") else ""
-            lines.append(
-                f"{program.name}: N = 2^{chosen['log_n']}, t = {chosen['t']}, "
-                f"log2 Q = {chosen['log_q']}{special}; {chosen['key_switching']}"
-            )
-    return lines
+def _with_what(row: Measured) -> list[str]:
+    """What a library really ran with, for its chain is its own, and what it found out."""
+    chosen = row.parameters
+    special = f" + {chosen['log_p']} special" if chosen.get("log_p") else ""
+    limbs = f" ({chosen['moduli']} moduli)" if "moduli" in chosen else ""
+    texts = [f"N = 2^{chosen['log_n']}", f"log2 Q = {chosen['log_q']}{special}{limbs}"]
+    texts += [f"{key} = {chosen[key]}" for key in ("t", "log_scale") if key in chosen]
+    texts += [chosen["key_switching"]]
+    texts += [f"secret {chosen['secret']}"] if "secret" in chosen else []
+    if row.at_once > 1:
+        texts.append(f"{row.at_once} at once, a share of their time")
+    return [f"{row.program}: {'; '.join(texts)}", f"    {_costs(row)}"]
+
+
+def _costs(row: Measured) -> str:
+    found: dict[str, Any] = row.found
+    texts = [f"peak memory {row.peak_memory / 1e9:.2f} GB"]
+    if "keygen_seconds" in found:
+        texts.append(f"keys made in {found['keygen_seconds']:.0f} s")
+    if "key_bytes" in found:
+        texts.append(f"keys {found['key_bytes'] / 1e9:.2f} GB")
+    if "precision_bits" in found:
+        bits = found["precision_bits"]
+        texts.append(f"precision {bits['mean']:.1f} bits (mean), {bits['worst']:.1f} (worst)")
+    if "levels" in found:
+        texts.append(f"{found['levels']} levels left")
+    if "wrong" in found:
+        texts.append(f"{found['wrong']} of {found['values']} values wrong")
+    return "; ".join(texts)

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
-	"time"
 )
 
 // definitions is ../definitions.json.
@@ -22,30 +20,28 @@ type definitions struct {
 		LogQ    int    `json:"log_q"`
 		Samples int    `json:"samples"`
 	} `json:"bfv"`
+	Bgv struct {
+		chain
+		T uint64 `json:"t"`
+	} `json:"bgv"`
+	Ckks      chain `json:"ckks"`
+	Bootstrap struct {
+		Samples int `json:"samples"`
+	} `json:"bootstrap"`
+}
+
+// chain is a ring with moduli of one size, and digits for key switching of equal length.
+type chain struct {
+	LogN        int `json:"log_n"`
+	Moduli      int `json:"moduli"`
+	ModulusBits int `json:"modulus_bits"`
+	Digits      int `json:"digits"`
+	Rotations   int `json:"rotations"`
+	Samples     int `json:"samples"`
 }
 
 // object is one line of output, and the parameters within it.
 type object map[string]any
-
-// measure times samples calls of f one by one, after one call to warm up.
-func measure(name string, parameters object, samples int, f func()) object {
-	f()
-	seconds := make([]float64, samples)
-	for i := range seconds {
-		start := time.Now()
-		f()
-		seconds[i] = time.Since(start).Seconds()
-	}
-	slices.Sort(seconds)
-	return object{
-		"name":       name,
-		"parameters": parameters,
-		"threads":    1,
-		"seconds":    (seconds[(samples-1)/2] + seconds[samples/2]) / 2,
-		"samples":    samples,
-		"min":        seconds[0],
-	}
-}
 
 // words is the input named seed: output of SplitMix64 reduced modulo modulus.
 func words(seed uint64, length int, modulus uint64) []uint64 {
@@ -59,6 +55,11 @@ func words(seed uint64, length int, modulus uint64) []uint64 {
 	return out
 }
 
+// stage tells the harness what takes long.
+func stage(name string) {
+	fmt.Fprintln(os.Stderr, "stage:", name)
+}
+
 // must ends the program on an error: the harness reports its last line.
 func must(err error) {
 	if err != nil {
@@ -68,13 +69,18 @@ func must(err error) {
 
 func main() {
 	groups := map[string]func(definitions) []object{
-		"time ntt":   timeNtt,
-		"values ntt": valuesNtt,
-		"time bfv":   timeBfv,
-		"values bfv": valuesBfv,
+		"time ntt":       timeNtt,
+		"values ntt":     valuesNtt,
+		"time bfv":       func(d definitions) []object { return timeAll(newBfv(d), d.Bfv.Samples) },
+		"values bfv":     func(d definitions) []object { return valuesAll(newBfv(d)) },
+		"time bgv":       func(d definitions) []object { return timeAll(newBgv(d), d.Bgv.Samples) },
+		"values bgv":     func(d definitions) []object { return valuesAll(newBgv(d)) },
+		"time ckks":      func(d definitions) []object { return timeAll(newCkks(d), d.Ckks.Samples) },
+		"values ckks":    func(d definitions) []object { return valuesAll(newCkks(d)) },
+		"time bootstrap": timeBootstrap,
 	}
 	if len(os.Args) != 4 || groups[os.Args[1]+" "+os.Args[2]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: lattigo time|values ntt|bfv DEFINITIONS")
+		fmt.Fprintln(os.Stderr, "usage: lattigo time|values ntt|bfv|bgv|ckks|bootstrap DEFINITIONS")
 		os.Exit(2)
 	}
 	text, err := os.ReadFile(os.Args[3])

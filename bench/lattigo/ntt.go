@@ -23,10 +23,16 @@ func nttCases(d definitions) (cases []nttCase) {
 
 func timeNtt(d definitions) (rows []object) {
 	for _, c := range nttCases(d) {
-		limb := words(1, c.n, c.q)
-		rows = append(rows,
-			measure("ntt forward", c.parameters, d.Ntt.Samples, func() { c.ring.NTT(limb, limb) }),
-			measure("ntt inverse", c.parameters, d.Ntt.Samples, func() { c.ring.INTT(limb, limb) }))
+		limbs := make([][]uint64, threads())
+		for i := range limbs {
+			limbs[i] = words(1, c.n, c.q)
+		}
+		for _, o := range []operation{
+			{name: "ntt forward", run: func(i int) { c.ring.NTT(limbs[i], limbs[i]) }, calls: 1},
+			{name: "ntt inverse", run: func(i int) { c.ring.INTT(limbs[i], limbs[i]) }, calls: 1},
+		} {
+			rows = append(rows, measure(o, c.parameters, d.Ntt.Samples, threads()))
+		}
 	}
 	return
 }

@@ -1,11 +1,12 @@
 //! What the Rust programs of the benchmark share.
 //!
-//! A program is called as `PROGRAM time|values ntt|bfv DEFINITIONS`. `time` prints one [`Row`] per
-//! line, `values` one object per line for the judges. The Go and Python programs keep to the same
+//! A program is called as `PROGRAM time|values GROUP DEFINITIONS`. `time` prints one [`Row`] per line,
+//! `values` one object per line for the judges. The Go and Python programs keep to the same
 //! protocol, the same inputs ([`words`]) and the same way of timing ([`Row::measure`]).
 
 pub mod bfv;
 pub mod ntt;
+pub mod scheme;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +17,9 @@ use std::time::Instant;
 pub struct Definitions {
     pub ntt: NttDefinition,
     pub bfv: BfvDefinition,
+    pub bgv: BgvDefinition,
+    pub ckks: ChainDefinition,
+    pub bootstrap: BootstrapDefinition,
 }
 
 /// Every `q` with every `log_n`.
@@ -35,16 +39,41 @@ pub struct BfvDefinition {
     pub samples: usize,
 }
 
+/// A chain of moduli of one size, key switching by some digits, and rotations that share a decomposition.
+#[derive(Debug, Deserialize)]
+pub struct ChainDefinition {
+    pub log_n: u32,
+    pub moduli: usize,
+    pub modulus_bits: u32,
+    pub digits: usize,
+    pub rotations: usize,
+    pub samples: usize,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct BgvDefinition {
+    pub t: u64,
+    #[serde(flatten)]
+    pub chain: ChainDefinition,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct BootstrapDefinition {
+    pub samples: usize,
+}
+
 /// One measurement.
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub name: &'static str,
     pub parameters: Value,
-    pub threads: usize,
     /// Median of the samples.
     pub seconds: f64,
     pub samples: usize,
     pub min: f64,
+    /// What the operation found out about its own result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Value>,
 }
 
 impl Row {
@@ -67,10 +96,10 @@ impl Row {
         Self {
             name,
             parameters: parameters.clone(),
-            threads: 1,
             seconds: (seconds[(samples - 1) / 2] + seconds[samples / 2]) / 2.0,
             samples,
             min: seconds[0],
+            found: None,
         }
     }
 }
@@ -106,7 +135,7 @@ pub fn run(groups: &[Group]) {
 
 fn run_group(groups: &[Group], args: &[String]) -> Result<(), String> {
     let [verb, name, path] = args else {
-        return Err("usage: PROGRAM time|values ntt|bfv DEFINITIONS".into());
+        return Err("usage: PROGRAM time|values GROUP DEFINITIONS".into());
     };
     let group = groups
         .iter()

@@ -1,6 +1,10 @@
 //! Palladion under the benchmark's protocol, beside its peers.
 
 mod bfv;
+mod bgv;
+mod bootstrap;
+mod ckks;
+mod keys;
 mod ntt;
 
 use common::Group;
@@ -16,6 +20,22 @@ fn main() {
             name: "bfv",
             time: common::bfv::time::<bfv::Ours>,
             values: common::bfv::values::<bfv::Ours>,
+        },
+        Group {
+            name: "bgv",
+            time: bgv::time,
+            values: bgv::values,
+        },
+        Group {
+            name: "ckks",
+            time: ckks::time,
+            values: ckks::values,
+        },
+        Group {
+            name: "bootstrap",
+            time: bootstrap::time,
+            // It checks itself.
+            values: |_| Vec::new(),
         },
     ]);
 }
