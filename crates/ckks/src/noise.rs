@@ -103,11 +103,8 @@ impl Model {
             .digits(ring_level)
             .map(|limbs| {
                 let ratio = (basis.slice(limbs.clone()).log2() - special).exp2();
-                // The approximate raise makes a digit the sum of one uniform value below D_j per limb: variance
-                // D_j^2 / 12 each, and a mean of D_j / 2 each, which multiplies the sum of all errors.
-                let count = limbs.len() as f64;
-                let spread = count / 12.0 + (count / 2.0).powi(2);
-                SIGMA * SIGMA * self.n * spread * ratio * ratio
+                // Digits are centred: uniform in [-D_j/2, D_j/2].
+                SIGMA * SIGMA * self.n / 12.0 * ratio * ratio
             })
             .sum();
         self.slots(variance, scale)

@@ -6,7 +6,7 @@ mod common;
 
 use ckks::noise::Noise;
 use ckks::{Complex64, Error, Params, Plaintext, encrypt_public};
-use common::{SQUARE, Setup, insecure_params, insecure_params_of_pairs};
+use common::{SQUARE, Setup, insecure_params, insecure_params_by_digits, insecure_params_of_pairs};
 use rlwe::{GaloisKeys, PublicKey};
 
 fn products(a: &[Complex64], b: &[Complex64]) -> Vec<Complex64> {
@@ -148,6 +148,12 @@ fn check_operations(params: Params, seed: u64) {
 #[test]
 fn operations_are_right_and_as_precise_as_predicted_insecure() {
     check_operations(insecure_params(13, 40, 4), 11);
+}
+
+#[test]
+fn digits_as_large_as_the_special_moduli_spread_their_error_evenly_insecure() {
+    // Three limbs of 33 bits beside two of 49.
+    check_operations(insecure_params_by_digits(13, 33, 5, 3), 3);
 }
 
 #[test]

@@ -182,12 +182,8 @@ impl Model {
         rlwe.digits(level)
             .map(|limbs| {
                 let log_digit: f64 = basis.slice(limbs.clone()).log2();
-                // The approximate raise makes a digit the sum of one uniform value below D_j per
-                // limb: variance D_j^2 / 12 each, and a mean of D_j / 2 each. The mean multiplies
-                // the signed sum of all errors, which is one more term of the same kind.
-                let count = limbs.len() as f64;
-                let spread = count / 12.0 + (count / 2.0).powi(2);
-                Noise::free((self.t * SIGMA).powi(2) * self.n * spread).divided(special - log_digit)
+                // Digits are centred: uniform in [-D_j/2, D_j/2].
+                Noise::free((self.t * SIGMA).powi(2) * self.n / 12.0).divided(special - log_digit)
             })
             .fold(Noise::ZERO, Noise::plus)
     }

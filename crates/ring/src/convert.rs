@@ -1,8 +1,7 @@
 //! Basis conversion: residues in one basis from residues in another.
 //!
 //! With `y_i = x_i (Q/q_i)^{-1} mod q_i`, the value is `x = sum_i y_i Q/q_i - v Q` for an integer
-//! `0 <= v < l`. The approximate conversion leaves `v Q` in; the exact one subtracts it, with
-//! `v = round(sum_i y_i / q_i)` in double precision, which gives the centred representative
+//! `0 <= v <= l`, and `v = round(sum_i y_i / q_i)`, in double precision, gives the centred representative
 //! (Halevi, Polyakov, Shoup, CT-RSA 2019, section 2.2).
 
 use crate::basis::Basis;
@@ -23,8 +22,6 @@ pub struct BasisConverter {
     hat_inverse: Vec<u64>,
     /// Row `j`: `Q/q_i mod p_j` for all `i`, then `-Q mod p_j`.
     matrix: Vec<u64>,
-    /// The same without the last column.
-    approximate: Vec<u64>,
     inverse: Vec<Reciprocal>,
     moduli: Vec<Modulus>,
     /// Bits of the largest modulus converted from.
@@ -57,11 +54,8 @@ impl BasisConverter {
             })
             .collect();
         let mut matrix = Vec::with_capacity(moduli.len() * (len + 1));
-        let mut approximate = Vec::with_capacity(moduli.len() * len);
         for p in &moduli {
-            let row: Vec<u64> = (0..len).map(|i| hat(i, p)).collect();
-            approximate.extend_from_slice(&row);
-            matrix.extend_from_slice(&row);
+            matrix.extend((0..len).map(|i| hat(i, p)));
             matrix.push(p.neg(from.product_mod(p)));
         }
         Self {
@@ -69,7 +63,6 @@ impl BasisConverter {
             to,
             hat_inverse,
             matrix,
-            approximate,
             inverse: reciprocals(from),
             moduli,
             from_bits: bits(from),
@@ -79,16 +72,6 @@ impl BasisConverter {
     /// Basis of the result.
     pub fn to(&self) -> &Basis {
         &self.to
-    }
-
-    /// `x + u Q` with `0 <= u < l` per coefficient, where `x` lies in `[0, Q)`.
-    ///
-    /// # Panics
-    /// If `x` is not over the basis converted from.
-    pub fn approx(&self, x: &Poly<Coeff>) -> Poly<Coeff> {
-        assert_eq!(x.basis(), &self.from, "input over the basis converted from");
-        let limbs: Vec<&[u64]> = (0..x.limbs()).map(|i| x.limb(i)).collect();
-        self.convert(&limbs, false)
     }
 
     /// The centred representative of `x` modulo `Q`, in `[-Q/2, Q/2]`.
@@ -102,26 +85,26 @@ impl BasisConverter {
     pub fn exact(&self, x: &Poly<Coeff>) -> Poly<Coeff> {
         assert_eq!(x.basis(), &self.from, "input over the basis converted from");
         let limbs: Vec<&[u64]> = (0..x.limbs()).map(|i| x.limb(i)).collect();
-        self.convert(&limbs, true)
+        self.exact_limbs(&limbs)
     }
 
-    /// As [`BasisConverter::approx`], on limbs that lie anywhere.
-    pub fn approx_limbs(&self, limbs: &[&[u64]]) -> Poly<Coeff> {
-        self.convert(limbs, false)
+    /// The first step of a conversion, on some columns: scales them in place, and writes their quotients.
+    pub(crate) fn scale(&self, y: &mut [&mut [u64]], v: &mut [u64]) {
+        for (i, y) in y.iter_mut().enumerate() {
+            kernels().scalar_mul_assign(self.from.modulus(i), y, self.hat_inverse[i]);
+        }
+        quotients(y, &self.inverse, v);
     }
 
-    /// The first step of a conversion: multiplies limb `i` by `(Q/q_i)^{-1}`.
-    pub(crate) fn scale_limb(&self, i: usize, limb: &mut [u64]) {
-        kernels().scalar_mul_assign(self.from.modulus(i), limb, self.hat_inverse[i]);
+    /// The second step, to some of the moduli: `scaled` are the scaled limbs, then the quotients.
+    pub(crate) fn combine(&self, scaled: &[&[u64]], rows: Range<usize>, out: &mut [&mut [u64]]) {
+        let width = self.from.len() + 1;
+        let matrix = &self.matrix[rows.start * width..rows.end * width];
+        kernels().mat_mul_into(&self.moduli[rows], matrix, (scaled, self.from_bits), out);
     }
 
-    /// The second step of an approximate conversion, to some of the moduli.
-    pub(crate) fn approx_scaled(&self, y: &[&[u64]], rows: Range<usize>, out: &mut [&mut [u64]]) {
-        let matrix = &self.approximate[rows.start * y.len()..rows.end * y.len()];
-        kernels().mat_mul_into(&self.moduli[rows], matrix, (y, self.from_bits), out);
-    }
-
-    fn convert(&self, limbs: &[&[u64]], exact: bool) -> Poly<Coeff> {
+    /// As [`BasisConverter::exact`], on limbs that lie anywhere.
+    pub(crate) fn exact_limbs(&self, limbs: &[&[u64]]) -> Poly<Coeff> {
         assert_eq!(limbs.len(), self.from.len(), "one limb per modulus");
         let mut out = Poly::stale(&self.to);
         let blocks = blocks(out.limbs_mut());
@@ -133,7 +116,7 @@ impl BasisConverter {
                 for (y, limb) in y.iter_mut().zip(limbs) {
                     y.copy_from_slice(&limb[columns.clone()]);
                 }
-                self.convert_rows(&mut y, exact, &mut rows);
+                self.convert_rows(&mut y, &mut rows);
             });
         });
         out
@@ -151,31 +134,18 @@ impl BasisConverter {
             .zip(blocks(out.limbs_mut()))
             .collect();
         for_each_item(blocks, |_, (mut y, mut rows)| {
-            self.convert_rows(&mut y, true, &mut rows);
+            self.convert_rows(&mut y, &mut rows);
         });
         out
     }
 
     /// Converts some columns; `y` is scaled in place.
-    fn convert_rows(&self, y: &mut [&mut [u64]], exact: bool, out: &mut [&mut [u64]]) {
-        for (i, y) in y.iter_mut().enumerate() {
-            self.scale_limb(i, y);
-        }
-        if exact {
-            with_scratch(y[0].len(), |v| {
-                quotients(y, &self.inverse, v);
-                let rows: Vec<&[u64]> = y.iter().map(|y| &**y).chain([&*v]).collect();
-                kernels().mat_mul_into(&self.moduli, &self.matrix, (&rows, self.from_bits), out);
-            });
-        } else {
-            let rows: Vec<&[u64]> = y.iter().map(|y| &**y).collect();
-            kernels().mat_mul_into(
-                &self.moduli,
-                &self.approximate,
-                (&rows, self.from_bits),
-                out,
-            );
-        }
+    fn convert_rows(&self, y: &mut [&mut [u64]], out: &mut [&mut [u64]]) {
+        with_scratch(y[0].len(), |v| {
+            self.scale(y, v);
+            let scaled: Vec<&[u64]> = y.iter().map(|y| &**y).chain([&*v]).collect();
+            self.combine(&scaled, 0..self.moduli.len(), out);
+        });
     }
 }
 

@@ -1,11 +1,15 @@
 //! The RNS gadget of hybrid key switching: a polynomial over `Q` cut into digits of some limbs each,
 //! every digit raised to `Q P`, and its inner product with a key.
 //!
+//! A digit modulo `D` is raised to its centred representative, in `[-D/2, D/2]`. A conversion that leaves multiples of
+//! `D` in would save a column of its matrix, 2 % of a key switch, but gives digits a mean of half their size: the error
+//! is larger by 3.4 bits for digits of six limbs, and gathers in the slots whose root is near 1.
+//!
 //! The product goes through the moduli of `Q P` by groups, the limbs of one digit at a time: the raised limbs
 //! of a group are written, transformed, multiplied and forgotten while they are in the cache.
 
 use crate::basis::Basis;
-use crate::convert::BasisConverter;
+use crate::convert::{BasisConverter, blocks};
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Eval, Poly};
 use kernels::{Modulus, kernels};
@@ -72,7 +76,7 @@ impl Gadget {
             .iter()
             .map(|digit| {
                 let limbs: Vec<&[u64]> = digit.limbs.clone().map(|i| d.limb(i)).collect();
-                digit.mod_up.approx_limbs(&limbs)
+                digit.mod_up.exact_limbs(&limbs)
             })
             .collect()
     }
@@ -98,10 +102,7 @@ impl Gadget {
         let computed = own.is_none().then(|| d.clone().into_eval());
         let own = own.or(computed.as_ref()).expect("one of the two");
         let mut scaled = d;
-        scaled.for_each_limb(|i, limb| {
-            let digit = &self.digits[self.digit_of(i)];
-            digit.mod_up.scale_limb(i - digit.limbs.start, limb);
-        });
+        let quotients = self.scale(&mut scaled);
         let mut out = [(); 2].map(|()| Poly::stale(&self.extended));
         let [out0, out1] = &mut out;
         let mut outputs = out0.limbs_mut().zip(out1.limbs_mut());
@@ -112,7 +113,7 @@ impl Gadget {
         }
         drop(outputs);
         for_each_item(groups, |_, (group, outputs)| {
-            self.group_product(&group, &scaled, own, &key, outputs);
+            self.group_product(&group, (&scaled, &quotients), own, &key, outputs);
         });
         out
     }
@@ -125,11 +126,26 @@ impl Gadget {
         self.digits.partition_point(|digit| digit.limbs.end <= limb)
     }
 
-    /// The limbs `group` of the product, from the digits scaled for the conversion.
+    /// The first step of raising all digits: scales `d` in place, and returns the quotients of each digit.
+    fn scale(&self, d: &mut Poly<Coeff>) -> Vec<Vec<u64>> {
+        let mut quotients = vec![vec![0; d.n()]; self.digits.len()];
+        let mut limbs = d.limbs_mut();
+        let mut items = Vec::new();
+        for (digit, v) in self.digits.iter().zip(&mut quotients) {
+            let own = blocks(limbs.by_ref().take(digit.limbs.len()));
+            let v = blocks(std::iter::once(&mut v[..])).into_iter().flatten();
+            items.extend(own.into_iter().zip(v).map(|(y, v)| (digit, y, v)));
+        }
+        drop(limbs);
+        for_each_item(items, |_, (digit, mut y, v)| digit.mod_up.scale(&mut y, v));
+        quotients
+    }
+
+    /// The limbs `group` of the product, from the digits scaled for the conversion and their quotients.
     fn group_product<'a>(
         &self,
         group: &Range<usize>,
-        scaled: &Poly<Coeff>,
+        (scaled, quotients): (&Poly<Coeff>, &[Vec<u64>]),
         own: &Poly<Eval>,
         key: &(impl Fn(usize, usize, usize) -> &'a [u64] + Sync),
         outputs: Vec<(&mut [u64], &mut [u64])>,
@@ -147,10 +163,11 @@ impl Gadget {
                 0
             };
             let rows = group.start - before..group.end - before;
-            let y: Vec<&[u64]> = digit.limbs.clone().map(|i| scaled.limb(i)).collect();
+            let own = digit.limbs.clone().map(|i| scaled.limb(i));
+            let y: Vec<&[u64]> = own.chain([&*quotients[j]]).collect();
             let mut limbs = Poly::stale(&basis);
             let mut targets: Vec<&mut [u64]> = limbs.limbs_mut().collect();
-            digit.mod_up.approx_scaled(&y, rows, &mut targets);
+            digit.mod_up.combine(&y, rows, &mut targets);
             raised.push((j, limbs));
         }
         let mut by_limb: Vec<Vec<(usize, &mut [u64])>> = Vec::new();

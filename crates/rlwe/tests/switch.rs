@@ -51,16 +51,13 @@ fn error(secret: &SecretKey, switched: &Ciphertext, d: &Poly<Eval>, from: &Poly<
     centred(&difference)
 }
 
-/// Variance of the key's part: per digit of `c` limbs, `N sigma^2 (D/P)^2 (c/12 + (c/2)^2)`. A raised
-/// digit is a sum of `c` values uniform in `[0, D)`, with a mean that is not zero.
+/// Variance of the key's part: per digit, `N sigma^2 (D/P)^2 / 12`, as a digit is uniform in `[-D/2, D/2]`.
 fn key_variance(params: &Params, level: usize) -> f64 {
     params
         .digits(level)
         .map(|limbs| {
-            let count = limbs.len() as f64;
             let ratio = params.basis(level).slice(limbs).log2() - params.special().log2();
-            let spread = count / 12.0 + (count / 2.0).powi(2);
-            params.n() as f64 * SIGMA * SIGMA * spread * (2.0 * ratio).exp2()
+            params.n() as f64 * SIGMA * SIGMA / 12.0 * (2.0 * ratio).exp2()
         })
         .sum()
 }
