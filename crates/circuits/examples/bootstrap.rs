@@ -1,6 +1,6 @@
-//! One bootstrapping of all 2^15 slots at N = 2^16 and 128-bit security: seconds, precision and bytes.
+//! Bootstrapping at N = 2^16 and 128-bit security, of all 2^15 slots or fewer: seconds, precision and bytes.
 //!
-//!     cargo run --release -p palladion-circuits --example bootstrap -- [THREADS]
+//!     cargo run --release -p palladion-circuits --example bootstrap -- [THREADS] [usual|precise] [SLOTS]
 
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use ckks::{Complex64, Evaluator, Plaintext, decrypt, encrypt};
@@ -16,10 +16,18 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 }
 
 fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let params = Bootstrapper::params_2_16()?;
+    let params = match std::env::args().nth(2).as_deref() {
+        None | Some("usual") => Bootstrapper::params_2_16()?,
+        Some("precise") => Bootstrapper::params_2_16_precise()?,
+        Some(other) => return Err(format!("found {other:?}, expected usual or precise").into()),
+    };
+    let spec = match std::env::args().nth(3) {
+        None => BootstrapSpec::default(),
+        Some(slots) => BootstrapSpec::for_slots(slots.parse()?),
+    };
     let mut rng = ChaCha20Rng::from_os_rng();
     let start = Instant::now();
-    let bootstrapper = Bootstrapper::new(&params, &BootstrapSpec::default())?;
+    let bootstrapper = Bootstrapper::new(&params, &spec)?;
     println!(
         "tables      {:8.2} s  {:8.0} MB",
         start.elapsed().as_secs_f64(),
@@ -35,7 +43,7 @@ fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         bootstrapper.rotations().len()
     );
     let mut part = || rng.random_range(-1.0..1.0);
-    let x: Vec<Complex64> = (0..params.slots())
+    let x: Vec<Complex64> = (0..spec.slots.unwrap_or(params.slots()))
         .map(|_| Complex64::new(part(), part()))
         .collect();
     let message = Plaintext::encode(&params, &x, 0, params.scale())?;

@@ -206,7 +206,7 @@ fn chebyshev_sums_are_what_they_interpolate() {
 }
 
 /// The levels of `Bootstrapper::params_2_16` on a small ring.
-fn insecure_bootstrap_params(log_n: u32, matrices: usize) -> Params {
+fn insecure_bootstrap_params(log_n: u32, left: usize, matrices: usize) -> Params {
     let n = 1 << log_n;
     let primes = |bits, count| ntt_primes(bits, n, count).unwrap();
     let singles = |primes: Vec<u64>| primes.into_iter().map(|q| vec![q]);
@@ -218,7 +218,7 @@ fn insecure_bootstrap_params(log_n: u32, matrices: usize) -> Params {
     };
     let mut levels = pairs(primes(30, 18));
     let reduction = levels.split_off(1);
-    levels.extend(singles(primes(40, 2)));
+    levels.extend(singles(primes(40, left)));
     levels.extend(singles(primes(42, matrices)));
     levels.extend(reduction);
     levels.extend(pairs(primes(28, 2 * matrices)));
@@ -235,7 +235,7 @@ fn insecure_bootstrap_params(log_n: u32, matrices: usize) -> Params {
 #[test]
 fn bootstrapping_gives_the_message_back_insecure() {
     for (log_n, matrices) in [(10, 3), (11, 3)] {
-        let mut s = Setup::new(insecure_bootstrap_params(log_n, matrices), 5);
+        let mut s = Setup::new(insecure_bootstrap_params(log_n, 2, matrices), 5);
         let bootstrapper = Bootstrapper::new(&s.params, &BootstrapSpec::default()).unwrap();
         assert_eq!(bootstrapper.output_level(), 2);
         let keys = bootstrapper.generate_keys(&s.secret, &mut s.rng);
@@ -247,5 +247,35 @@ fn bootstrapping_gives_the_message_back_insecure() {
         assert!((y.scale() / s.params.scale() - 1.0).abs() < 1e-3);
         let bits = s.precision(&y, &x);
         assert!(bits > 22.0, "{bits} bits at N = 2^{log_n}");
+    }
+}
+
+#[test]
+fn messages_that_repeat_are_bootstrapped_by_fewer_matrices_insecure() {
+    let mut s = Setup::new(insecure_bootstrap_params(11, 2, 3), 6);
+    for (slots, level) in [(1, 4), (2, 4), (16, 4), (64, 3), (256, 3), (512, 2)] {
+        let spec = BootstrapSpec::for_slots(slots);
+        let bootstrapper = Bootstrapper::new(&s.params, &spec).unwrap();
+        assert_eq!(bootstrapper.output_level(), level, "{slots} slots");
+        let keys = bootstrapper.generate_keys(&s.secret, &mut s.rng);
+        // Equal slots make the largest coefficient that there can be.
+        for x in [s.message(slots), vec![Complex64::ONE; slots]] {
+            let ct = s.encrypt(&x, 0);
+            let y = bootstrapper.bootstrap(&ct, &keys).unwrap();
+            let repeated = x.repeat(s.params.slots() / slots);
+            let bits = s.precision(&y, &repeated);
+            println!("{slots} slots: {bits:.1} bits");
+            assert!(bits > 22.0, "{bits} bits of {slots} slots");
+        }
+    }
+    for slots in [0, 3, 2048] {
+        let spec = BootstrapSpec::for_slots(slots);
+        let refused = Bootstrapper::new(&s.params, &spec).map(drop).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "the number of slots to bootstrap is {slots}, expected a power of two up to 1024"
+            )
+        );
     }
 }

@@ -134,7 +134,7 @@ impl Zeroize for Plaintext {
 }
 
 /// An integer, given as a double of any size, modulo `q`.
-fn residue(q: &Modulus, v: f64) -> u64 {
+pub(crate) fn residue(q: &Modulus, v: f64) -> u64 {
     const MANTISSA: i32 = 53;
     let exponent = (v.abs().max(1.0).log2() as i32 + 1 - MANTISSA).max(0);
     let mantissa = (v / f64::from(exponent).exp2()) as i64;

@@ -98,8 +98,10 @@ pub enum Error {
         /// Parameters of the operation.
         expected: String,
     },
-    /// A constant at its scale is beyond what integers hold.
-    #[error("a constant takes {found:.1} bits at its scale, at most {limit} fit")]
+    /// A constant at its scale is larger than the modulus.
+    #[error(
+        "a constant takes {found:.1} bits at its scale, at most {limit:.1} fit below the modulus"
+    )]
     Constant {
         /// Bits found.
         found: f64,

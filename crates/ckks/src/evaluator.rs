@@ -1,6 +1,6 @@
 //! Operations on ciphertexts that need no key or only evaluation keys.
 
-use crate::ciphertext::{Ciphertext, Plaintext};
+use crate::ciphertext::{Ciphertext, Plaintext, residue};
 use crate::error::{Error, Result};
 use crate::params::Params;
 use num_complex::Complex64;
@@ -89,9 +89,9 @@ impl Evaluator {
     /// `a += c`, the same number in every slot.
     ///
     /// # Errors
-    /// [`Error::NotFinite`].
+    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
     pub fn add_const_assign(&self, a: &mut Ciphertext, c: Complex64) -> Result<()> {
-        let [re, im] = [c.re, c.im].map(|part| integer(part * a.scale()));
+        let [re, im] = [c.re, c.im].map(|part| integer(part * a.scale(), a));
         let (re, im) = (re?, im?);
         let body = &mut a.rlwe_mut().components_mut()[0];
         let basis = body.basis().clone();
@@ -100,7 +100,7 @@ impl Evaluator {
             let c = residue(q, re);
             limb.iter_mut().for_each(|x| *x = q.add(*x, c));
         });
-        if im != 0 {
+        if im != 0.0 {
             body.add_scaled_prefix(self.params.imaginary(), |i| residue(basis.modulus(i), im));
         }
         Ok(())
@@ -111,9 +111,9 @@ impl Evaluator {
     /// The number takes effect as the integer `c * scale`, rounded: with scale 1, integers are exact and cost no level.
     ///
     /// # Errors
-    /// [`Error::NotFinite`].
+    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
     pub fn mul_const_assign(&self, a: &mut Ciphertext, c: f64, scale: f64) -> Result<()> {
-        let c = integer(c * scale)?;
+        let c = integer(c * scale, a)?;
         for part in a.rlwe_mut().components_mut() {
             let basis = part.basis().clone();
             part.scalar_mul_assign(|i| residue(basis.modulus(i), c));
@@ -125,10 +125,10 @@ impl Evaluator {
     /// `a += c b`, for a number that takes effect at the ratio of the two scales: `c * a.scale / b.scale`, rounded.
     ///
     /// # Errors
-    /// If levels differ, and [`Error::NotFinite`].
+    /// If levels differ, [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
     pub fn add_scaled_assign(&self, a: &mut Ciphertext, b: &Ciphertext, c: f64) -> Result<()> {
         self.check(&[a, b])?;
-        let c = integer(c * a.scale() / b.scale())?;
+        let c = integer(c * a.scale() / b.scale(), a)?;
         let (left, right) = (a.rlwe().level(), b.rlwe().level());
         if left > right {
             return Err(rlwe::Error::LevelMismatch { left, right }.into());
@@ -352,28 +352,21 @@ impl Evaluator {
     }
 }
 
-/// The nearest integer, of at most 126 bits.
-fn integer(value: f64) -> Result<i128> {
-    const LIMIT: f64 = 126.0;
+/// The nearest integer, if the modulus of `a` is larger.
+fn integer(value: f64, a: &Ciphertext) -> Result<f64> {
+    let limit = a.rlwe().components()[0].basis().log2() - 1.0;
     let value = value.round();
     let found = value.abs().log2();
-    if found < LIMIT {
-        Ok(value as i128)
+    if found < limit {
+        Ok(value)
     } else if value.is_finite() {
-        Err(Error::Constant {
-            found,
-            limit: LIMIT,
-        })
+        Err(Error::Constant { found, limit })
     } else {
         Err(Error::NotFinite {
             index: 0,
             found: value.to_string(),
         })
     }
-}
-
-fn residue(q: &ring::Modulus, value: i128) -> u64 {
-    value.rem_euclid(i128::from(q.value())) as u64
 }
 
 fn check_scales(left: f64, right: f64) -> Result<()> {

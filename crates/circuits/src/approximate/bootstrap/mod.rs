@@ -3,7 +3,9 @@
 //! 1. *Raise*: read modulo the whole `Q`, the phase is `Delta m + q_0 I` with a small integer polynomial `I`. While it is
 //!    raised the ciphertext is under a sparse secret, so that `I` is small; that secret only ever protects the small
 //!    modulus `q_0 p`.
-//! 2. *Coefficients to slots*: the inverse of the slot transform as a few sparse matrices.
+//!    Messages of `n` slots that repeat are polynomials in `X^(N/2n)`; a sum over automorphisms makes `I` one.
+//! 2. *Coefficients to slots*: the inverse of the slot transform as a few sparse matrices. Coefficients are real and
+//!    imaginary parts of the slots: of messages that repeat both go into one vector of `2n` slots.
 //! 3. *Reduction modulo `q_0`* of each slot, as `sin(2 pi x) / 2 pi`: a polynomial for `cos((2 pi x - pi/2) / 2^r)`, then `r` times
 //!    `2 c^2 - 1`. The polynomial interpolates at the integers alone, as its arguments are near them.
 //! 4. *Slots to coefficients*.
@@ -15,103 +17,37 @@
 //! integers); Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021; Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022 (sparse-secret
 //! encapsulation).
 
-use crate::approximate::{Chebyshev, LinearTransform, Matrix, evaluate};
+mod params;
+mod spec;
+mod transforms;
+
+pub use spec::BootstrapSpec;
+
+use crate::approximate::{
+    Chebyshev, LinearTransform, Matrix, evaluate, sum_rotations, sum_strided,
+};
 use crate::error::{Error, Result};
-use ckks::{Ciphertext, Encoder, Evaluator, Params, ParamsSpec};
+use ckks::{Ciphertext, Evaluator, Params};
 use rand::CryptoRng;
-use ring::{BasisConverter, Eval, Poly, ntt_primes, sample};
+use ring::{BasisConverter, Eval, Poly, sample};
 use rlwe::{GaloisKeys, SecretKey, SwitchKey, switch_poly};
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
-
-/// Stages of the slot transform in each matrix from slots to coefficients, the first stage (blocks of 2) first.
-const STAGES: usize = 4;
-
-/// What a caller chooses of a bootstrapping.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BootstrapSpec {
-    /// The reduction is right for `|I| <= range`.
-    pub range: usize,
-    /// Double angles `r`.
-    pub doublings: usize,
-    /// log2 of `q_0` over the largest coefficient of the message times its scale.
-    pub log_ratio: f64,
-    /// Nonzero coefficients of the sparse secret.
-    pub weight: usize,
-    /// Baby steps of the linear transforms: fewer need fewer keys and more time.
-    pub babies: usize,
-}
-
-impl Default for BootstrapSpec {
-    fn default() -> Self {
-        Self {
-            range: 15,
-            doublings: 3,
-            log_ratio: 8.0,
-            weight: 32,
-            babies: 8,
-        }
-    }
-}
-
-impl BootstrapSpec {
-    /// Levels of the reduction.
-    fn reduction_levels(&self) -> usize {
-        self.reduction().depth() + self.doublings
-    }
-
-    /// `cos(2 pi (x (range + 1) - 1/4) / 2^r)` at the integers `x (range + 1)` up to `range`.
-    fn reduction(&self) -> Chebyshev {
-        let range = self.range as isize;
-        let wide = (range + 1) as f64;
-        let period = (self.doublings as f64).exp2();
-        let nodes: Vec<f64> = (-range..=range).map(|i| i as f64 / wide).collect();
-        let values: Vec<f64> = nodes
-            .iter()
-            .map(|x| (2.0 * PI * (x * wide - 0.25) / period).cos())
-            .collect();
-        Chebyshev::new(interpolate(&nodes, values))
-    }
-}
-
-/// Chebyshev coefficients of the polynomial through the given points.
-fn interpolate(nodes: &[f64], mut values: Vec<f64>) -> Vec<f64> {
-    let n = nodes.len();
-    let mut rows: Vec<Vec<f64>> = nodes
-        .iter()
-        .map(|x| (0..n).map(|k| (k as f64 * x.acos()).cos()).collect())
-        .collect();
-    // Gaussian elimination with row pivots.
-    for k in 0..n {
-        let pivot = (k..n)
-            .max_by(|&a, &b| rows[a][k].abs().total_cmp(&rows[b][k].abs()))
-            .expect("a row is left");
-        rows.swap(k, pivot);
-        values.swap(k, pivot);
-        for i in k + 1..n {
-            let (above, below) = rows.split_at_mut(i);
-            let (pivot, row) = (&above[k], &mut below[0]);
-            let factor = row[k] / pivot[k];
-            for (x, p) in row.iter_mut().zip(pivot).skip(k) {
-                *x -= factor * p;
-            }
-            values[i] -= factor * values[k];
-        }
-    }
-    for k in (0..n).rev() {
-        let known: f64 = (k + 1..n).map(|j| rows[k][j] * values[j]).sum();
-        values[k] = (values[k] - known) / rows[k][k];
-    }
-    values
-}
+use transforms::Transforms;
 
 /// Tables of bootstrapping for one set of parameters.
 pub struct Bootstrapper {
     evaluator: Evaluator,
     spec: BootstrapSpec,
+    /// Slots of the messages.
+    slots: usize,
     /// Parameters of the sparse secret: modulus `q_0`, one special modulus.
     sparse: rlwe::Params,
+    /// Level that ciphertexts are raised to.
+    start: usize,
     raise: BasisConverter,
+    /// What they are multiplied by before a level is taken, if one is.
+    factor: Option<f64>,
     to_coefficients: Vec<LinearTransform>,
     reduction: Chebyshev,
     to_slots: Vec<LinearTransform>,
@@ -146,58 +82,43 @@ impl BootstrapKeys {
 }
 
 impl Bootstrapper {
-    /// 128-bit parameters at `N = 2^16` for all `2^15` slots: 9 levels of 40 bits are left after a bootstrapping.
-    ///
-    /// Levels from the bottom: `q_0` of 60 bits, 9 of 40, 4 of 42 for slots to coefficients, 8 of 60 for the reduction, 4 of
-    /// 56 for coefficients to slots; 60 and 56 bits are two limbs. log2(QP) = 1733.
-    ///
-    /// # Errors
-    /// None: the parameters pass every check.
-    pub fn params_2_16() -> Result<Params> {
-        let n = 1 << 16;
-        let primes = |bits, count| ntt_primes(bits, n, count).map_err(ckks::Error::from);
-        let singles = |primes: Vec<u64>| primes.into_iter().map(|q| vec![q]);
-        let pairs = |primes: &[u64]| {
-            primes
-                .chunks_exact(2)
-                .map(<[u64]>::to_vec)
-                .collect::<Vec<_>>()
-        };
-        let thirties = primes(30, 18)?;
-        let mut levels = pairs(&thirties[..2]);
-        levels.extend(singles(primes(40, 9)?));
-        levels.extend(singles(primes(42, 4)?));
-        levels.extend(pairs(&thirties[2..]));
-        levels.extend(pairs(&primes(28, 8)?));
-        Ok(Params::new(&ParamsSpec {
-            n,
-            levels,
-            special: primes(49, 9)?,
-            digit_limbs: 15,
-            log_scale: 40.0,
-        })?)
-    }
-
     /// Tables for `params`, of which the upper levels are bootstrapping's.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are too few levels, and those of the parameters of the sparse secret.
+    /// [`Error::Shape`] if there are too few levels, or not that many slots, and those of the parameters of the sparse
+    /// secret.
     pub fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
-        let (matrices_in, matrices_out) = transforms(params.encoder(), params.slots());
+        let slots = spec.slots.unwrap_or(params.slots());
+        if !slots.is_power_of_two() || slots > params.slots() {
+            return Err(Error::Shape {
+                what: "the number of slots to bootstrap",
+                found: slots.to_string(),
+                expected: format!("a power of two up to {}", params.slots()),
+            });
+        }
+        let mut matrices = Transforms::new(params.encoder(), slots);
+        if slots < params.slots() {
+            matrices = matrices.by_parts();
+        }
+        let Transforms { inward, outward } = matrices;
         let reduction = spec.reduction();
-        let top = params.max_level();
-        let taken = matrices_in.len() + spec.reduction_levels() + matrices_out.len();
-        if top <= taken {
+        // Fewer slots take fewer matrices: of the levels of those that are not needed one divides, the others are left out.
+        let spare = Transforms::count(params.slots()) - inward.len();
+        let taken = spare + inward.len() + spec.reduction_levels() + outward.len();
+        if params.max_level() <= taken {
             return Err(Error::Shape {
                 what: "the number of levels",
-                found: top.to_string(),
+                found: params.max_level().to_string(),
                 expected: format!("more than {taken}, which bootstrapping takes"),
             });
         }
-        // Slots hold coefficients over (range + 1) q_0; halves, as real and imaginary parts are sums with the conjugate.
-        let wide = (spec.range + 1) as f64;
-        let start = params.level_modulus(0) * wide;
-        let reduced = top - matrices_in.len();
+        let start = params.max_level() - spare.saturating_sub(1);
+        let top = params.max_level() - spare;
+        // Slots hold coefficients over (range + 1) q_0, as many times as the sum over automorphisms adds them; halves, as
+        // real and imaginary parts are sums with the conjugate.
+        let wide = (spec.range + 1) as f64 * (params.slots() / slots) as f64;
+        let mut scale = params.level_modulus(0) * wide;
+        let reduced = top - inward.len();
         let encode = |matrices: Vec<Matrix>, top: usize, ratio: f64| {
             let each = ratio.powf(1.0 / matrices.len() as f64);
             let encoded = matrices.into_iter().enumerate().map(|(i, matrix)| {
@@ -207,25 +128,29 @@ impl Bootstrapper {
             });
             encoded.collect::<Result<Vec<_>>>()
         };
-        let to_coefficients = encode(
-            matrices_in
-                .into_iter()
-                .enumerate()
-                .map(|(i, m)| if i == 0 { m.scaled(0.5) } else { m })
-                .collect(),
-            top,
-            params.level_modulus(reduced) / start,
-        )?;
+        let halved = inward
+            .into_iter()
+            .enumerate()
+            .map(|(i, m)| if i == 0 { m.scaled(0.5) } else { m });
+        // Matrices that divided by much would be encoded at low scales, as many bits less precise.
+        let factor = (spare > 0).then(|| {
+            let wanted = params.level_modulus(reduced) * params.level_modulus(start);
+            let factor = (wanted / scale).round();
+            scale *= factor / params.level_modulus(start);
+            factor
+        });
+        let ratio = params.level_modulus(reduced) / scale;
+        let to_coefficients = encode(halved.collect(), top, ratio)?;
         // What the reduction's scale will be: each double angle squares it and divides by a level.
-        let mut scale = params.level_modulus(reduced);
+        scale = params.level_modulus(reduced);
         let first = reduced - reduction.depth();
         for level in (first - spec.doublings + 1..=first).rev() {
             scale = scale * scale / params.level_modulus(level);
         }
         let after = scale * 2.0 * PI / spec.log_ratio.exp2();
-        let to_slots = encode(matrices_out, first - spec.doublings, params.scale() / after)?;
+        let to_slots = encode(outward, first - spec.doublings, params.scale() / after)?;
         let q0 = params.rlwe().basis(params.ring_level(0));
-        let rest = params.rlwe().basis(params.rlwe().max_level());
+        let rest = params.rlwe().basis(params.ring_level(start));
         let rest = rest.slice(q0.len()..rest.len());
         let sparse = rlwe::ParamsSpec {
             n: params.n(),
@@ -243,7 +168,10 @@ impl Bootstrapper {
         Ok(Self {
             evaluator: Evaluator::new(params),
             spec: spec.clone(),
+            slots,
             sparse: sparse.map_err(ckks::Error::from)?,
+            start,
+            factor,
             raise: BasisConverter::new(q0, &rest),
             to_coefficients,
             reduction,
@@ -260,7 +188,16 @@ impl Bootstrapper {
     /// The rotations whose keys it needs.
     pub fn rotations(&self) -> BTreeSet<usize> {
         let all = self.to_coefficients.iter().chain(&self.to_slots);
-        all.flat_map(LinearTransform::rotations).collect()
+        // Over the automorphisms before, and from the imaginary parts after.
+        let sums = sum_rotations(self.slots as isize, self.copies());
+        all.flat_map(LinearTransform::rotations)
+            .chain(sums.map(|k| k as usize))
+            .collect()
+    }
+
+    /// How often a message stands in all slots.
+    fn copies(&self) -> usize {
+        self.evaluator.params().slots() / self.slots
     }
 
     /// Bytes of the encoded matrices.
@@ -311,11 +248,37 @@ impl Bootstrapper {
             .max(1.0);
         evaluator.mul_const_assign(&mut x, room, 1.0)?;
         let message_scale = x.scale() * room;
-        let mut y = self.raise(&x, keys)?;
-        y.set_scale(q0 * (self.spec.range + 1) as f64);
+        let y = self.raise(&x, keys)?;
+        let repeats = (self.slots as isize, self.copies());
+        let mut y = sum_strided(evaluator, &y, repeats, &keys.galois)?;
+        y.set_scale(q0 * ((self.spec.range + 1) * self.copies()) as f64);
+        if let Some(factor) = self.factor {
+            evaluator.mul_const_assign(&mut y, 1.0, factor)?;
+            evaluator.rescale(&mut y)?;
+        }
         for matrix in &self.to_coefficients {
             y = matrix.apply(&y, &keys.galois)?;
         }
+        let mut sum = if self.copies() > 1 {
+            let conjugate = evaluator.conjugate(&y, &keys.galois)?;
+            evaluator.add_assign(&mut y, &conjugate)?;
+            self.reduce(&y, keys)?
+        } else {
+            self.reduce_parts(y, keys)?
+        };
+        sum.set_scale(sum.scale() * 2.0 * PI * message_scale / q0);
+        for (i, matrix) in self.to_slots.iter().enumerate() {
+            sum = matrix.apply(&sum, &keys.galois)?;
+            if i == 0 && self.copies() > 1 {
+                sum = sum_strided(evaluator, &sum, (self.slots as isize, 2), &keys.galois)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// The reduction of real and imaginary parts, which come as halves.
+    fn reduce_parts(&self, y: Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
+        let evaluator = &self.evaluator;
         let conjugate = evaluator.conjugate(&y, &keys.galois)?;
         let mut real = y.clone();
         evaluator.add_assign(&mut real, &conjugate)?;
@@ -328,17 +291,13 @@ impl Bootstrapper {
         let mut imaginary = self.reduce(&imaginary, keys)?;
         evaluator.mul_i_assign(&mut imaginary);
         evaluator.add_assign(&mut sum, &imaginary)?;
-        sum.set_scale(sum.scale() * 2.0 * PI * message_scale / q0);
-        for matrix in &self.to_slots {
-            sum = matrix.apply(&sum, &keys.galois)?;
-        }
         Ok(sum)
     }
 
-    /// The ciphertext over all moduli: its phase gains a multiple of `q_0`.
+    /// The ciphertext at the highest level that is used: its phase gains a multiple of `q_0`.
     fn raise(&self, x: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
-        let params = self.evaluator.params().rlwe();
-        let whole = params.basis(params.max_level());
+        let params = self.evaluator.params();
+        let whole = params.rlwe().basis(params.ring_level(self.start));
         let sparse = switched(x.rlwe(), &keys.encapsulate)?;
         let raise = |c: &Poly<Eval>| {
             let low = c.to_coeff();
@@ -378,61 +337,4 @@ fn switched(x: &rlwe::Ciphertext, key: &SwitchKey) -> Result<rlwe::Ciphertext> {
     let mut out = switch_poly(c1, key, None, 0).map_err(ckks::Error::from)?;
     out.components_mut()[0].add_assign(c0);
     Ok(out)
-}
-
-/// The matrices from slots to coefficients, and back, in the order of their use.
-///
-/// All diagonals are at non-negative multiples of a step, below `2^STAGES` steps more than the transform has: results of
-/// the first part come rotated, the second part takes them so.
-fn transforms(encoder: &Encoder, slots: usize) -> (Vec<Matrix>, Vec<Matrix>) {
-    let bits = slots.ilog2() as usize;
-    let stage = |join: bool, s: usize| {
-        let len = 2 << s;
-        if join {
-            Matrix::join_stage(encoder, slots, len)
-        } else {
-            Matrix::split_stage(encoder, slots, len)
-        }
-    };
-    // Groups of stages, the blocks of 2 first; what does not divide is in the last.
-    let groups: Vec<std::ops::Range<usize>> = (0..bits)
-        .step_by(STAGES)
-        .map(|start| start..(start + STAGES).min(bits))
-        .collect();
-    let mut offset = 0;
-    let mut inward = Vec::new();
-    for group in groups.iter().rev() {
-        let product = group.clone().rev().map(|s| stage(false, s));
-        let product = product
-            .reduce(|done, next| next.after(&done))
-            .expect("a stage");
-        let input = offset;
-        offset += shift(group, bits);
-        inward.push(product.rotated(offset, input));
-    }
-    let mut outward = Vec::new();
-    for (i, group) in groups.iter().enumerate() {
-        let product = group.clone().map(|s| stage(true, s));
-        let product = product
-            .reduce(|done, next| next.after(&done))
-            .expect("a stage");
-        let input = offset;
-        let last = i + 1 == groups.len();
-        offset = if last { 0 } else { offset + shift(group, bits) };
-        outward.push(product.rotated(offset, input));
-    }
-    (inward, outward)
-}
-
-/// Rotation that makes the diagonals of a group of stages non-negative: `2^stages - 1` steps, and one more for the first
-/// group, so that all rotations together are a multiple of the largest step. The last group wraps around.
-fn shift(group: &std::ops::Range<usize>, bits: usize) -> usize {
-    let (step, steps) = (1usize << group.start, 1usize << group.len());
-    if group.end == bits {
-        0
-    } else if group.start == 0 {
-        steps * step
-    } else {
-        (steps - 1) * step
-    }
 }
