@@ -355,6 +355,12 @@ def test_bootstrapping_gives_levels_back() -> None:
     assert y.level == boot.output_level == 2
     assert np.abs(secret.decrypt_real(y) - values).max() < 1e-3
     assert np.abs(secret.decrypt_real(y * y) - values**2).max() < 1e-3
+    once = ckks.Bootstrapper(params, slots=4)
+    repeating = np.tile([1.0, -0.5, 0.25, 1.0], params.slots // 4)
+    x = secret.encrypt(repeating, level=0, scale=2**40).with_keys(once.keys(secret))
+    assert np.abs(secret.decrypt_real(once.bootstrap(x)) - repeating).max() < 1e-5
+    with pytest.raises(palladion.UsageError, match="slots to bootstrap is 3, expected a power of"):
+        ckks.Bootstrapper(params, slots=3)
     own = secret.evaluation_keys()
     with pytest.raises(palladion.MissingKeyError, match="no keys of bootstrapping"):
         boot.bootstrap(x.with_keys(own))

@@ -65,8 +65,10 @@ def _table(group: str, rows: list[Measured], columns: list[Program]) -> list[str
         lines.append(f"{label:<{_LABEL}}" + "".join(f"{text:>{_CELL}}" for text in texts))
     if group != "ntt":
         for program in columns:
-            first = next((row for row in rows if row.program == program.name), None)
-            lines += _with_what(first) if first else []
+            own = [row for row in rows if row.program == program.name]
+            # Rows that found something out were each made with parameters of their own.
+            for row in [row for row in own if row.found] or own[:1]:
+                lines += _with_what(row)
     return lines
 
 

@@ -122,9 +122,13 @@ class Params(SchemeParams):
         return cls(found.log_n, sizes.levels, sizes.special, scale, digit_limbs=limbs)
 
     @classmethod
-    def for_bootstrapping(cls) -> Params:
-        """The 128-bit set with ``log_n=16`` of :class:`Bootstrapper`: ``ckks-bootstrap``."""
-        return cls.named("ckks-bootstrap")
+    def for_bootstrapping(cls, precise: bool = False) -> Params:
+        """A 128-bit set with ``log_n=16`` for :class:`Bootstrapper`.
+
+        ``ckks-bootstrap`` leaves 9 levels of 40 bits and 23 bits of precision,
+        ``ckks-bootstrap-precise`` leaves 6 of 44 and 28.
+        """
+        return cls.named("ckks-bootstrap-precise" if precise else "ckks-bootstrap")
 
     @classmethod
     def _of(cls, native: _native.SchemeParams) -> Params:
@@ -345,10 +349,15 @@ class Bootstrapper:
     For :meth:`Params.for_bootstrapping`, at N = 2^16, keys and tables take GBs of memory:
     ``keys.nbytes`` says how many. Other parameters must have levels of the same sizes, the upper
     ones being those that bootstrapping takes. Its keys are not stored.
+
+    Messages of ``slots`` slots, a power of two, that repeat in all of them take less time and
+    fewer keys, and may have slots that are all equal: without ``slots``, such messages lose
+    precision to the sine that stands for the reduction.
     """
 
-    def __init__(self, params: Params) -> None:
-        self.native = _native.CkksBootstrapper(params.native)
+    def __init__(self, params: Params, slots: int | None = None) -> None:
+        slots = None if slots is None else natural("slots", slots)
+        self.native = _native.CkksBootstrapper(params.native, slots)
 
     @property
     def output_level(self) -> int:

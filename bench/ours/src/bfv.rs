@@ -49,8 +49,10 @@ impl common::bfv::Bfv for Ours {
         }
         let [a_plain, b_plain] = [a, b].map(|slots| encoder.slots_to_plaintext(slots));
         let seed = Seed::random(&mut rng);
-        let a = encrypt(&params, &secret, &a_plain, level, (&seed, 0), &mut rng);
-        let b = encrypt(&params, &secret, &b_plain, level, (&seed, 1), &mut rng);
+        let a = encrypt(&params, &secret, &a_plain, level, (&seed, 0), &mut rng)
+            .expect("a key of the parameters");
+        let b = encrypt(&params, &secret, &b_plain, level, (&seed, 1), &mut rng)
+            .expect("a key of the parameters");
         let evaluator = Evaluator::new(&params);
         Self {
             b_plain: evaluator.lift(&b_plain, level),
@@ -142,6 +144,6 @@ impl common::bfv::Bfv for Ours {
         let params = self.evaluator.params();
         params
             .encoder()
-            .slots_of(&decrypt(params, &self.secret, ciphertext))
+            .slots_of(&decrypt(params, &self.secret, ciphertext).expect("a key of the parameters"))
     }
 }

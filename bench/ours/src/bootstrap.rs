@@ -1,6 +1,6 @@
 //! The CKKS bootstrapping of `crates/circuits`, of all slots at `N = 2^16`.
 
-use ::ckks::{Complex64, Evaluator, Plaintext, decrypt, encrypt};
+use ::ckks::{Complex64, Evaluator, Params, Plaintext, decrypt, encrypt};
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use common::{Definitions, Row};
 use ring::sample::Seed;
@@ -8,11 +8,20 @@ use rlwe::SecretKey;
 use serde_json::json;
 use std::time::Instant;
 
+/// The set whose precision is the peers', then the one with as many levels left.
 pub fn time(definitions: &Definitions) -> Vec<Row> {
-    let params = Bootstrapper::params_2_16().expect("128-bit parameters");
+    let precise = Bootstrapper::params_2_16_precise().expect("128-bit parameters");
+    let usual = Bootstrapper::params_2_16().expect("128-bit parameters");
+    vec![
+        refresh("bootstrap", &precise, definitions.bootstrap.samples),
+        refresh("bootstrap 9 levels", &usual, definitions.bootstrap.samples),
+    ]
+}
+
+fn refresh(name: &'static str, params: &Params, samples: usize) -> Row {
     let spec = BootstrapSpec::default();
     eprintln!("stage: preparing matrices");
-    let bootstrapper = Bootstrapper::new(&params, &spec).expect("levels enough");
+    let bootstrapper = Bootstrapper::new(params, &spec).expect("levels enough");
     eprintln!("stage: making keys");
     let mut rng = rand::rng();
     let secret = SecretKey::generate(params.rlwe(), &mut rng);
@@ -20,8 +29,9 @@ pub fn time(definitions: &Definitions) -> Vec<Row> {
     let keys = bootstrapper.generate_keys(&secret, &mut rng);
     let keygen_seconds = start.elapsed().as_secs_f64();
     let slots = crate::ckks::complexes(1, params.slots());
-    let message = Plaintext::encode(&params, &slots, 0, params.scale()).expect("values in range");
-    let input = encrypt(&secret, &message, (&Seed::random(&mut rng), 0), &mut rng);
+    let message = Plaintext::encode(params, &slots, 0, params.scale()).expect("values in range");
+    let input = encrypt(&secret, &message, (&Seed::random(&mut rng), 0), &mut rng)
+        .expect("a key of the parameters");
     let rlwe = params.rlwe();
     let log_q = rlwe.log_q(rlwe.max_level());
     let parameters = json!({
@@ -36,8 +46,7 @@ pub fn time(definitions: &Definitions) -> Vec<Row> {
     });
     eprintln!("stage: bootstrapping");
     let mut output = None;
-    let samples = definitions.bootstrap.samples;
-    let mut row = Row::measure("bootstrap", &parameters, samples, || {
+    let mut row = Row::measure(name, &parameters, samples, || {
         output = Some(
             bootstrapper
                 .bootstrap(&input, &keys)
@@ -46,7 +55,8 @@ pub fn time(definitions: &Definitions) -> Vec<Row> {
     });
     let output = output.expect("a bootstrapping was run");
     let found = decrypt(&secret, &output)
-        .decode(&params, slots.len())
+        .expect("a key of the parameters")
+        .decode(params, slots.len())
         .expect("all slots");
     let errors: Vec<f64> = slots
         .iter()
@@ -59,9 +69,9 @@ pub fn time(definitions: &Definitions) -> Vec<Row> {
             "worst": -worst.log2(),
             "mean": -(errors.iter().sum::<f64>() / errors.len() as f64).log2(),
         },
-        "levels": Evaluator::new(&params).level(&output).expect("one set of parameters"),
+        "levels": Evaluator::new(params).level(&output).expect("one set of parameters"),
         "key_bytes": keys.byte_len(),
         "keygen_seconds": keygen_seconds,
     }));
-    vec![row]
+    row
 }

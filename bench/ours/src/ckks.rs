@@ -102,7 +102,11 @@ struct Encrypted<'a>(&'a Ours, Ciphertext);
 
 impl Result for Encrypted<'_> {
     fn slots(&self) -> Option<Value> {
-        Encoded(self.0, decrypt(&self.0.keys.secret, &self.1)).slots()
+        Encoded(
+            self.0,
+            decrypt(&self.0.keys.secret, &self.1).expect("a key of the parameters"),
+        )
+        .slots()
     }
 }
 
@@ -185,7 +189,9 @@ impl Scheme for Ours {
                 name: "ckks decrypt, decode",
                 calls: 1,
                 run: Box::new(move || {
-                    let decoded = decrypt(&keys.secret, a).decode(params, slots);
+                    let decoded = decrypt(&keys.secret, a)
+                        .expect("a key of the parameters")
+                        .decode(params, slots);
                     Box::new(Decoded(decoded.expect("all slots")))
                 }),
             },

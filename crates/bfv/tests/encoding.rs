@@ -58,11 +58,12 @@ impl Setup {
             (&seed, 0),
             &mut self.rng,
         )
+        .unwrap()
     }
 
     fn decrypt(&self, ct: &Ciphertext) -> Vec<u64> {
         let encoder = self.params.encoder();
-        encoder.slots_of(&decrypt(&self.params, &self.secret, ct))
+        encoder.slots_of(&decrypt(&self.params, &self.secret, ct).unwrap())
     }
 }
 
@@ -146,7 +147,7 @@ fn public_keys_encrypt_at_every_level() {
         assert_eq!((ct.level(), ct.degree(), ct.factor()), (level, 1, 1));
         assert_eq!(ct.byte_len(), 2 * (level + 1) * N * 8);
         assert_eq!(s.decrypt(&ct), slots);
-        let (_, budget) = measure(&s.params, &s.secret, &ct);
+        let (_, budget) = measure(&s.params, &s.secret, &ct).unwrap();
         assert!(
             before.is_none_or(|b: f64| (budget - b - 40.0).abs() < 2.0),
             "a limb is 40 bits"

@@ -4,7 +4,8 @@
 
 use bfv::noise::{Model, Noise};
 use bfv::{
-    Ciphertext, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, encrypt_public, measure,
+    Ciphertext, Error, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, encrypt_public,
+    measure,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -60,10 +61,11 @@ impl Setup {
             (&seed, 0),
             &mut self.rng,
         )
+        .unwrap()
     }
 
     fn decrypt(&self, ct: &Ciphertext) -> Vec<u64> {
-        let message = decrypt(&self.params, &self.secret, ct);
+        let message = decrypt(&self.params, &self.secret, ct).unwrap();
         self.params.encoder().slots_of(&message)
     }
 
@@ -74,7 +76,7 @@ impl Setup {
     }
 
     fn check_noise_within(&self, bits: f64, what: &str, ct: &Ciphertext, predicted: Noise) {
-        let (size, budget) = measure(&self.params, &self.secret, ct);
+        let (size, budget) = measure(&self.params, &self.secret, ct).unwrap();
         let difference = size.log2_rms - predicted.bits();
         println!(
             "{what}: measured {:.2}, predicted {:.2}, budget {budget:.1}",
@@ -142,10 +144,10 @@ fn sums_plaintext_products_and_switches_are_exact() {
         s.decrypt(&z),
         a.iter().map(|x| x * 65_000 % T_FERMAT).collect::<Vec<_>>()
     );
-    let (before, _) = measure(&s.params, &s.secret, &z);
+    let (before, _) = measure(&s.params, &s.secret, &z).unwrap();
     s.eval.drop_to(&mut z, 2).unwrap();
     assert_eq!(z.level(), 2);
-    assert_eq!(measure(&s.params, &s.secret, &z).0, before);
+    assert_eq!(measure(&s.params, &s.secret, &z).unwrap().0, before);
     assert_eq!(
         s.decrypt(&z),
         a.iter().map(|x| x * 65_000 % T_FERMAT).collect::<Vec<_>>()
@@ -304,6 +306,30 @@ fn rotations_move_slots_and_hoisting_changes_nothing() {
     }
     let missing = s.eval.automorphism(&ct, 3, &keys).unwrap_err();
     assert_eq!(missing, rlwe::Error::MissingGaloisKey { element: 3 }.into());
+}
+
+#[test]
+fn keys_and_ciphertexts_of_other_parameters_are_refused() {
+    let (mut s, other) = (setup(7), setup(8));
+    let message = s.params.encoder().slots_to_plaintext(&[1, 2, 3]);
+    let mask = (&Seed([0; 32]), 0);
+    let level = s.params.rlwe().max_level();
+    let ct = encrypt(&s.params, &s.secret, &message, level, mask, &mut s.rng).unwrap();
+    let refused = |result: Result<(), Error>| {
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::OtherParameters { .. }), "{error}");
+    };
+    // The same parameters with one limb less.
+    let mut less = spec(s.params.n());
+    less.q.pop();
+    let less = Params::new(&less, T_FERMAT).unwrap();
+    refused(decrypt(&less, &other.secret, &ct).map(drop));
+    refused(measure(&less, &other.secret, &ct).map(drop));
+    let secret = SecretKey::generate(less.rlwe(), &mut s.rng);
+    refused(decrypt(&less, &secret, &ct).map(drop));
+    refused(encrypt(&s.params, &secret, &message, 0, mask, &mut s.rng).map(drop));
+    let too_high = encrypt(&s.params, &s.secret, &message, level + 1, mask, &mut s.rng);
+    assert!(matches!(too_high, Err(Error::Rlwe(_))));
 }
 
 #[test]

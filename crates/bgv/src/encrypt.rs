@@ -40,9 +40,8 @@ pub fn encrypt(
     seed: (&Seed, u32),
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
-    check_secret(params, secret)?;
     let scaled = high_end(params, message, level)?;
-    let ct = exact::encrypt(params, secret, &scaled, level, seed, rng);
+    let ct = exact::encrypt(params, secret, &scaled, level, seed, rng)?;
     Ok(low_end(params, ct))
 }
 
@@ -62,8 +61,7 @@ pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Result<Cip
 /// # Errors
 /// [`Error::OtherParameters`].
 pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
-    check_secret(ct.params(), secret)?;
-    Ok(exact::decrypt(ct.params(), secret, ct.exact()))
+    exact::decrypt(ct.params(), secret, ct.exact())
 }
 
 /// Measured size of the residual `r`, and the noise budget `log2(Q / (2 max |r|))` in bits:
@@ -72,8 +70,7 @@ pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
 /// # Errors
 /// [`Error::OtherParameters`].
 pub fn measure(secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
-    check_secret(ct.params(), secret)?;
-    Ok(exact::measure(ct.params(), secret, ct.exact()))
+    exact::measure(ct.params(), secret, ct.exact())
 }
 
 /// `mu = -1 / Q` of a ciphertext with `f = 1`.
@@ -113,11 +110,4 @@ pub(crate) fn check_message(params: &Params, message: &Plaintext) -> Result<()> 
         ));
     }
     params.encoder().check(message.coefficients())
-}
-
-fn check_secret(params: &Params, secret: &SecretKey) -> Result<()> {
-    if secret.params() == params.rlwe() {
-        return Ok(());
-    }
-    Err(Error::other("secret key", secret.params(), params.rlwe()))
 }

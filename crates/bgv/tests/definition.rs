@@ -327,7 +327,8 @@ fn bfv_and_bgv_read_one_ciphertext() {
         // BFV's fresh ciphertext has the message in its high bits: [t phase / Q] = m.
         let message = s.params.encoder().encode_slots(&a).unwrap();
         let seed = ring::sample::Seed::random(&mut s.rng);
-        let fresh = bfv::encrypt(&s.params, &s.secret, &message, 3, (&seed, 0), &mut s.rng);
+        let fresh =
+            bfv::encrypt(&s.params, &s.secret, &message, 3, (&seed, 0), &mut s.rng).unwrap();
         assert_eq!(fresh.factor(), 1);
         let x = Ciphertext::from_exact(&s.params, fresh).unwrap();
         s.check(&x, &a, "from BFV");

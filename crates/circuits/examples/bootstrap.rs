@@ -47,12 +47,12 @@ fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         .map(|_| Complex64::new(part(), part()))
         .collect();
     let message = Plaintext::encode(&params, &x, 0, params.scale())?;
-    let ct = encrypt(&secret, &message, (&Seed::random(&mut rng), 0), &mut rng);
+    let ct = encrypt(&secret, &message, (&Seed::random(&mut rng), 0), &mut rng)?;
     for _ in 0..3 {
         let start = Instant::now();
         let y = bootstrapper.bootstrap(&ct, &keys)?;
         let seconds = start.elapsed().as_secs_f64();
-        let found = decrypt(&secret, &y).decode(&params, x.len())?;
+        let found = decrypt(&secret, &y)?.decode(&params, x.len())?;
         let errors: Vec<f64> = found.iter().zip(&x).map(|(a, b)| (a - b).norm()).collect();
         let mean = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
         let worst = errors.iter().fold(0.0f64, |a, &b| a.max(b));

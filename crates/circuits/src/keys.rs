@@ -256,16 +256,11 @@ impl PackingKey {
                     .collect::<Vec<_>>()
                     .into();
                 let message = Zeroizing::new(params.bfv.encoder().slots_to_plaintext(&slots));
-                bfv::encrypt(
-                    &params.bfv,
-                    &keys.secret,
-                    &message,
-                    level,
-                    (&seed, index as u32),
-                    rng,
-                )
+                let mask = (&seed, index as u32);
+                let ct = bfv::encrypt(&params.bfv, &keys.secret, &message, level, mask, rng)?;
+                Ok(ct)
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Self::new(params, galois, layout, (seed, ciphertexts))
     }
 

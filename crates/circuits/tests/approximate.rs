@@ -36,12 +36,13 @@ impl Setup {
 
     fn encrypt(&mut self, values: &[Complex64], level: usize) -> Ciphertext {
         let message = Plaintext::encode(&self.params, values, level, self.params.scale()).unwrap();
-        encrypt(&self.secret, &message, (&Seed([3; 32]), 0), &mut self.rng)
+        encrypt(&self.secret, &message, (&Seed([3; 32]), 0), &mut self.rng).unwrap()
     }
 
     /// Bits of the largest error.
     fn precision(&self, ct: &Ciphertext, expected: &[Complex64]) -> f64 {
         let found = decrypt(&self.secret, ct)
+            .unwrap()
             .decode(&self.params, expected.len())
             .unwrap();
         let errors = found.iter().zip(expected).map(|(a, b)| (a - b).norm());

@@ -55,7 +55,7 @@ impl Setup {
     fn encrypt(&mut self, values: &[f64]) -> Ciphertext {
         let scale = self.params.scale();
         let message = Plaintext::encode_real(&self.params, values, 2, scale).unwrap();
-        encrypt(&self.secret, &message, (&Seed([3; 32]), 0), &mut self.rng)
+        encrypt(&self.secret, &message, (&Seed([3; 32]), 0), &mut self.rng).unwrap()
     }
 
     fn keys(&mut self, rotations: impl IntoIterator<Item = isize>) -> GaloisKeys {
@@ -69,6 +69,7 @@ impl Setup {
 
     fn check(&self, ct: &Ciphertext, expected: &[f64], what: &str) {
         let found = decrypt(&self.secret, ct)
+            .unwrap()
             .decode(&self.params, self.params.slots())
             .unwrap();
         let errors = found
@@ -192,7 +193,7 @@ fn dense_layers_are_products_with_their_weights_insecure() {
         let mut count = 0;
         let encrypted = EncryptedDense::new(&s.params, &weights, 2, babies, |message| {
             count += 1;
-            encrypt(&secret, message, (&seed, count), &mut rng)
+            encrypt(&secret, message, (&seed, count), &mut rng).unwrap()
         });
         let encrypted = encrypted.unwrap();
         let keys = s.keys(encrypted.rotations().iter().map(|&k| k as isize));

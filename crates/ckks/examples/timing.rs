@@ -64,17 +64,17 @@ fn run() -> Result<(), Box<dyn Error + Send + Sync>> {
     let values: Vec<Complex64> = (0..n / 2).map(|j| Complex64::cis(j as f64)).collect();
     let message = Plaintext::encode(&params, &values, level, params.scale())?;
     let seed = Seed::random(&mut rng);
-    let ct = encrypt(&secret, &message, (&seed, 0), &mut rng);
+    let ct = encrypt(&secret, &message, (&seed, 0), &mut rng)?;
     let e = Evaluator::new(&params);
     let product = e.mul(&ct, &ct)?;
     time("encode", || {
         Plaintext::encode(&params, &values, level, params.scale())
     });
     time("encrypt", || {
-        encrypt(&secret, &message, (&seed, 1), &mut rng)
+        encrypt(&secret, &message, (&seed, 1), &mut rng)?
     });
-    time("decrypt", || decrypt(&secret, &ct));
-    let plain = decrypt(&secret, &ct);
+    time("decrypt", || decrypt(&secret, &ct)?);
+    let plain = decrypt(&secret, &ct)?;
     time("decode", || plain.decode(&params, n / 2));
     time("add", || e.add_assign(&mut ct.clone(), &ct));
     time("mul_plain", || {

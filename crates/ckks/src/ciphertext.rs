@@ -5,7 +5,7 @@ use crate::params::Params;
 use num_complex::Complex64;
 use rand::CryptoRng;
 use ring::sample::Seed;
-use ring::{Coeff, Eval, Modulus, Poly};
+use ring::{Basis, Coeff, Eval, Modulus, Poly};
 use rlwe::{PublicKey, SecretKey};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -261,16 +261,20 @@ impl Ciphertext {
 }
 
 /// Encrypts under the secret key; the mask expands from `seed` at `index`.
+///
+/// # Errors
+/// [`Error::OtherKey`] if the message is not over moduli of the key.
 pub fn encrypt(
     secret: &SecretKey,
     message: &Plaintext,
     (seed, index): (&Seed, u32),
     rng: &mut impl CryptoRng,
-) -> Ciphertext {
+) -> Result<Ciphertext> {
+    check_secret(secret, message.poly.basis())?;
     let level = message.poly.limbs() - 1;
     let mut ct = secret.encrypt_zero(level, seed, index, rng);
     ct.components_mut()[0].add_assign(&message.poly);
-    Ciphertext::new(ct, message.scale)
+    Ok(Ciphertext::new(ct, message.scale))
 }
 
 /// Encrypts under a public key.
@@ -292,6 +296,24 @@ pub fn encrypt_public(
 /// Decrypts to the plaintext with the message and its error.
 ///
 /// Sharing what CKKS decrypts to can give the secret key away (Li, Micciancio, EUROCRYPT 2021): see SECURITY.md.
-pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Plaintext {
-    Plaintext::new((*secret.phase_eval(&ct.inner)).clone(), ct.scale)
+///
+/// # Errors
+/// [`Error::OtherKey`] if the ciphertext is not over moduli of the key.
+pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
+    check_secret(secret, ct.inner.components()[0].basis())?;
+    Ok(Plaintext::new(
+        (*secret.phase_eval(&ct.inner)).clone(),
+        ct.scale,
+    ))
+}
+
+fn check_secret(secret: &SecretKey, basis: &Basis) -> Result<()> {
+    if secret.is_over(basis) {
+        return Ok(());
+    }
+    Err(Error::OtherKey {
+        what: "secret key",
+        found: format!("{:?}", secret.params()),
+        expected: format!("{} limbs of N = {}", basis.len(), basis.n()),
+    })
 }

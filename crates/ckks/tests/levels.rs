@@ -35,7 +35,7 @@ fn sums_of_all_depths_are_aligned() {
         .relinearization_key(params.rlwe().max_level(), &mut s.rng);
     let a = s.message(params.slots());
     let message = Plaintext::encode(&params, &a, 4, params.scale_at(4)).unwrap();
-    let x = encrypt(&s.secret, &message, (&Seed([9; 32]), 0), &mut s.rng);
+    let x = encrypt(&s.secret, &message, (&Seed([9; 32]), 0), &mut s.rng).unwrap();
     let square = e.mul_and_rescale(&x, &x, &key).unwrap();
     let fourth = e.mul_and_rescale(&square, &square, &key).unwrap();
     let sum = |a: &Ciphertext, b: &Ciphertext| {

@@ -1,7 +1,7 @@
 //! Ciphertexts, encryption and decryption.
 
 use crate::encoder::Plaintext;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::params::Params;
 use rand::CryptoRng;
 use ring::sample::Seed;
@@ -80,6 +80,9 @@ pub fn encrypt_public(
 }
 
 /// Encrypts at `level` under the secret key; the mask expands from `seed` at `index`.
+///
+/// # Errors
+/// [`Error::OtherParameters`] if the key is of others, and if there is no such level.
 pub fn encrypt(
     params: &Params,
     secret: &SecretKey,
@@ -87,10 +90,15 @@ pub fn encrypt(
     level: usize,
     (seed, index): (&Seed, u32),
     rng: &mut impl CryptoRng,
-) -> Ciphertext {
+) -> Result<Ciphertext> {
+    check_secret(params, secret)?;
+    let have = params.rlwe().max_level();
+    if level > have {
+        return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
+    }
     let mut ct = secret.encrypt_zero(level, seed, index, rng);
     ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
-    Ciphertext::new(ct, 1)
+    Ok(Ciphertext::new(ct, 1))
 }
 
 /// The ciphertext `(message, 0)`, which hides nothing: a constant among ciphertexts.
@@ -103,30 +111,53 @@ pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Ciphertext
 /// Decrypts: `m = -r / (Q mu) mod t`, `r` the centred residual.
 ///
 /// The answer is right as long as `|r| < Q / 2`; [`measure`] says by how much it is.
-pub fn decrypt(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Plaintext {
+///
+/// # Errors
+/// [`Error::OtherParameters`] if the key or the ciphertext is of others.
+pub fn decrypt(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
     let t = params.t();
-    let residual = residual(params, secret, ct);
+    let residual = residual(params, secret, ct)?;
     let unit = t.neg(t.mul(params.q_mod_t(ct.level()), ct.factor()));
     let inverse = t.inv(unit).expect("Q and the factor are units modulo t");
     let words = params.to_t(ct.level()).exact(&residual);
     let coefficients = words.into_iter().map(|r| t.mul(r, inverse)).collect();
-    params.encoder().from_residues(coefficients)
+    Ok(params.encoder().from_residues(coefficients))
+}
+
+fn check_secret(params: &Params, secret: &SecretKey) -> Result<()> {
+    if secret.params() == params.rlwe() {
+        return Ok(());
+    }
+    Err(Error::other("secret key", secret.params(), params.rlwe()))
 }
 
 /// Residual `t phase mod Q`; as secret as the phase.
-fn residual(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Zeroizing<Poly<Coeff>> {
+fn residual(
+    params: &Params,
+    secret: &SecretKey,
+    ct: &Ciphertext,
+) -> Result<Zeroizing<Poly<Coeff>>> {
+    check_secret(params, secret)?;
+    let basis = ct.rlwe().components()[0].basis();
+    if !secret.is_over(basis) {
+        let found = format!("{} limbs of N = {}", basis.len(), basis.n());
+        return Err(Error::other("ciphertext", found, params.rlwe()));
+    }
     let mut phase = secret.phase(ct.rlwe());
     phase.scalar_mul_assign(|_| params.t().value());
-    phase
+    Ok(phase)
 }
 
 /// Measured size of the residual `r`, and the noise budget `log2(Q / (2 max |r|))` in bits:
 /// what is left before decryption fails.
-pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> (Size, f64) {
-    let residuals = Zeroizing::new(rlwe::noise::centred(&residual(params, secret, ct)));
+///
+/// # Errors
+/// As [`decrypt`].
+pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
+    let residuals = Zeroizing::new(rlwe::noise::centred(&*residual(params, secret, ct)?));
     let size = Size::of(&residuals);
     let budget = params.rlwe().log_q(ct.level()) - 1.0 - size.log2_max;
-    (size, budget)
+    Ok((size, budget))
 }
 
 /// The phase of a noiseless encryption: `t^{-1} [-Q mu m]_t`, centred, modulo `Q`.

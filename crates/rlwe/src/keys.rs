@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::params::Params;
 use rand::CryptoRng;
 use ring::sample::{self, Seed};
-use ring::{Coeff, Eval, Poly};
+use ring::{Basis, Coeff, Eval, Poly};
 use std::collections::BTreeMap;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
@@ -71,6 +71,12 @@ impl SecretKey {
         let mut b = Poly::from_signed(basis, &errors).into_eval();
         b.sub_assign(&Zeroizing::new(a.mul(&self.at_level(level))));
         Ciphertext::new(vec![b, a])
+    }
+
+    /// Whether a basis is that of one of its levels: what it can encrypt over, and decrypt.
+    pub fn is_over(&self, basis: &Basis) -> bool {
+        let level = basis.len().wrapping_sub(1);
+        level <= self.params.max_level() && self.params.basis(level) == basis
     }
 
     /// Phase `c_0 + c_1 s + ..` of a ciphertext. With the ciphertext it gives the secret away.

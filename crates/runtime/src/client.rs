@@ -143,16 +143,11 @@ impl Client {
                     }
                 }
                 let message = params.encoder().coefficients(&coefficients);
-                bfv::encrypt(
-                    params,
-                    self.keys.secret(),
-                    &message,
-                    level,
-                    (&seed, index as u32),
-                    &mut rng,
-                )
+                let (secret, mask) = (self.keys.secret(), (&seed, index as u32));
+                let ct = bfv::encrypt(params, secret, &message, level, mask, &mut rng)?;
+                Ok(ct)
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Ok(Input {
             fingerprint: *self.prepared.fingerprint(),
             seed,
@@ -179,8 +174,8 @@ impl Client {
         let mut logits = vec![vec![0; program.classes]; program.batch];
         let mut margin_bits = f64::INFINITY;
         for (&(step, _), ct) in outputs.iter().zip(&output.ciphertexts) {
-            let message = bfv::decrypt(params, self.keys.secret(), ct);
-            let (_, margin) = bfv::measure(params, self.keys.secret(), ct);
+            let message = bfv::decrypt(params, self.keys.secret(), ct)?;
+            let (_, margin) = bfv::measure(params, self.keys.secret(), ct)?;
             margin_bits = margin_bits.min(margin);
             if let Op::Output { rows, at, .. } = &program.steps[step].op {
                 for (row, &place) in rows.iter().zip(at) {

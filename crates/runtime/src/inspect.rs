@@ -222,7 +222,7 @@ impl<E: Exact> Inspector<E> {
             }
             _ => {}
         }
-        self.measure(step, value);
+        self.measure(step, value)?;
         Ok(())
     }
 
@@ -323,7 +323,7 @@ impl<E: Exact> Inspector<E> {
         let params = prepared.params();
         let bfv = params.bfv();
         let layout = layout_of(prepared.program(), params, step)?;
-        let message = bfv::decrypt(bfv, self.client.keys().secret(), ct);
+        let message = bfv::decrypt(bfv, self.client.keys().secret(), ct)?;
         let slots = bfv.encoder().slots_of(&message);
         let slots: Vec<i64> = slots.into_iter().map(|x| bfv.t().center(x)).collect();
         let findings = &mut self.layers[layer];
@@ -363,28 +363,29 @@ impl<E: Exact> Inspector<E> {
     }
 
     /// Measures the noise of a ciphertext, in the first run only: it takes long.
-    fn measure(&mut self, step: usize, value: &Held) {
+    fn measure(&mut self, step: usize, value: &Held) -> Result<()> {
         let prepared = self.client.prepared();
         let Held::Ciphertext(value) = value else {
-            return;
+            return Ok(());
         };
         let described = &prepared.program().steps[step];
         let name = format!("{step} {}: {}", described.layer, described.op.name());
         let (Type::Ciphertext { noise_bits, .. }, Some(ct)) = (described.ty, value.ciphertext())
         else {
-            return;
+            return Ok(());
         };
         if self.noise.iter().any(|known| known.name == name) || is_constant(prepared, step) {
-            return;
+            return Ok(());
         }
         let (size, margin_bits) =
-            bfv::measure(prepared.params().bfv(), self.client.keys().secret(), ct);
+            bfv::measure(prepared.params().bfv(), self.client.keys().secret(), ct)?;
         self.noise.push(StepNoise {
             name,
             predicted_bits: noise_bits,
             measured_bits: size.log2_rms,
             margin_bits,
         });
+        Ok(())
     }
 }
 

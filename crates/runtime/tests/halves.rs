@@ -56,7 +56,7 @@ fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>)
                 ) =>
                 {
                     let ct = value.ciphertext().unwrap();
-                    let message = bfv::decrypt(bfv, client.keys().secret(), ct);
+                    let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
                     let found = bfv.encoder().slots_of(&message).into_iter();
                     slots = found.map(|x| bfv.t().center(x)).collect();
                 }

@@ -67,7 +67,7 @@ impl Trail {
             Held::Ciphertext(value) if matches!(op, Op::Pack { .. } | Op::Table { .. }) => {
                 let bfv = client.prepared().params().bfv();
                 let ct = value.ciphertext().unwrap();
-                let message = bfv::decrypt(bfv, client.keys().secret(), ct);
+                let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
                 let slots = bfv.encoder().slots_of(&message).into_iter();
                 let slots = slots.map(|x| bfv.t().center(x)).collect();
                 self.slots.insert(step, slots);

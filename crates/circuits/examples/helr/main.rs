@@ -51,12 +51,12 @@ impl Client {
         let message = Plaintext::encode_real(&self.params, &slots, level, scale)?;
         self.count += 1;
         let mask = (&self.seed, self.count);
-        Ok(encrypt(&self.secret, &message, mask, &mut self.rng))
+        Ok(encrypt(&self.secret, &message, mask, &mut self.rng)?)
     }
 
     /// Largest difference of a weight, in any slot.
     fn deviation(&self, w: &Ciphertext, expected: &[f64]) -> Result<f64> {
-        let found = decrypt(&self.secret, w).decode(&self.params, self.params.slots())?;
+        let found = decrypt(&self.secret, w)?.decode(&self.params, self.params.slots())?;
         let expected = self.layout.repeat(expected)?;
         let differences = found.iter().zip(&expected).map(|(a, b)| (a - b).norm());
         Ok(differences.fold(0.0, f64::max))
@@ -64,7 +64,7 @@ impl Client {
 
     /// The weights, from the first sample of each feature.
     fn weights(&self, w: &Ciphertext, features: usize) -> Result<Vec<f64>> {
-        let found = decrypt(&self.secret, w).decode(&self.params, self.params.slots())?;
+        let found = decrypt(&self.secret, w)?.decode(&self.params, self.params.slots())?;
         let first = found.iter().step_by(self.layout.samples());
         Ok(first.take(features).map(|v| v.re).collect())
     }

@@ -62,7 +62,7 @@ impl Client {
     fn encrypt(&mut self, message: &Plaintext) -> Ciphertext {
         self.count += 1;
         let mask = (&self.seed, self.count);
-        encrypt(&self.secret, message, mask, &mut self.rng)
+        encrypt(&self.secret, message, mask, &mut self.rng)?
     }
 
     /// Vectors of [`BLOCK`] values, as many to a plaintext as fit, at the highest level.
@@ -208,7 +208,7 @@ fn run() -> Result<()> {
         let start = Instant::now();
         let result = model.run(&server, &image)?;
         seconds.push(start.elapsed().as_secs_f64());
-        let found = decrypt(&client.secret, &result).decode(&params, network.last.period_out())?;
+        let found = decrypt(&client.secret, &result)?.decode(&params, network.last.period_out())?;
         let found: Vec<f64> = found[..10].iter().map(|v| v.re).collect();
         let differences = found.iter().zip(&logits[i]).map(|(a, b)| (a - b).abs());
         worst = differences.fold(worst, f64::max);

@@ -151,7 +151,7 @@ impl EncryptedDense {
     /// Encrypts `weights` for ciphertexts at `level`, at the scale of the level's modulus: the scale of the vector stays.
     ///
     /// # Errors
-    /// Those of [`Plaintext::encode`], and [`Error::Shape`] for zero baby steps.
+    /// Those of [`Plaintext::encode`] and of `encrypt`, and [`Error::Shape`] for zero baby steps.
     ///
     /// # Panics
     /// If there is no such level.
@@ -160,7 +160,7 @@ impl EncryptedDense {
         weights: &Weights,
         level: usize,
         babies: usize,
-        mut encrypt: impl FnMut(&Plaintext) -> Ciphertext,
+        mut encrypt: impl FnMut(&Plaintext) -> ckks::Result<Ciphertext>,
     ) -> Result<Self> {
         if babies == 0 {
             return Err(shape("the number of baby steps", 0, "at least 1"));
@@ -170,7 +170,7 @@ impl EncryptedDense {
             let mut diagonal = weights.diagonal(k);
             diagonal.rotate_right(k / babies * babies % weights.period_in());
             let plain = Plaintext::encode_real(params, &diagonal, level, scale)?;
-            Ok(encrypt(&plain))
+            Ok(encrypt(&plain)?)
         };
         let diagonals: Vec<usize> = (0..weights.period_out()).collect();
         let giants: Vec<Vec<Ciphertext>> = diagonals

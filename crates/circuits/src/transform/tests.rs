@@ -106,7 +106,7 @@ impl Small {
         let seed = (&Seed([7; 32]), 0);
         let level = self.params.rlwe().max_level();
         let secret = self.keys.secret();
-        let ct = encrypt(&self.params, secret, &message, level, seed, &mut self.rng);
+        let ct = encrypt(&self.params, secret, &message, level, seed, &mut self.rng).unwrap();
         Value::encrypted(ct, Engine::dry(&self.params).model().fresh())
     }
 
@@ -135,7 +135,8 @@ impl Small {
     /// key's norm adds half as much: a quarter of a bit is five deviations. Special moduli are wide
     /// enough for key switching to add nothing to that.
     fn check_noise(&self, out: &Value, predicted: Noise) {
-        let (size, _) = measure(&self.params, self.keys.secret(), out.ciphertext().unwrap());
+        let (size, _) =
+            measure(&self.params, self.keys.secret(), out.ciphertext().unwrap()).unwrap();
         let off = size.log2_rms - predicted.bits();
         println!(
             "noise {:.2}, predicted {:.2}",
@@ -167,7 +168,7 @@ fn any_map_on_slots_is_exact_insecure() {
     let x = s.encrypt(&slots);
     let transform = LinearTransform::new(s.params.encoder(), &map);
     let out = s.run(&x, |engine, x| transform.apply(engine, x).unwrap());
-    let message = decrypt(&s.params, s.keys.secret(), out.ciphertext().unwrap());
+    let message = decrypt(&s.params, s.keys.secret(), out.ciphertext().unwrap()).unwrap();
     assert_eq!(s.params.encoder().slots_of(&message), map.apply(&t, &slots));
     s.check_noise(&out, out.noise());
 }
@@ -181,7 +182,7 @@ fn slots_to_coefficients_is_exact_insecure() {
         let slots = random_slots(n, &mut s.rng);
         let x = s.encrypt(&slots);
         let out = s.run(&x, |engine, x| transform.apply(engine, x).unwrap());
-        let message = decrypt(&s.params, s.keys.secret(), out.ciphertext().unwrap());
+        let message = decrypt(&s.params, s.keys.secret(), out.ciphertext().unwrap()).unwrap();
         for (slot, value) in slots.iter().enumerate() {
             assert_eq!(message.coefficients()[coefficient_of_slot(n, slot)], *value);
         }

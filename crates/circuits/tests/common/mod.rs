@@ -95,7 +95,7 @@ impl Setup {
         let seed = Seed::random(&mut self.rng);
         let secret = self.keys.secret();
         let bfv = self.params.bfv();
-        let ct = encrypt(bfv, secret, message, level, (&seed, 0), &mut self.rng);
+        let ct = encrypt(bfv, secret, message, level, (&seed, 0), &mut self.rng).unwrap();
         Value::encrypted(ct, Engine::dry(bfv).model().fresh())
     }
 
@@ -105,12 +105,12 @@ impl Setup {
     }
 
     pub fn coefficients(&self, value: &Value) -> Vec<u64> {
-        let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value));
+        let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value)).unwrap();
         message.coefficients().to_vec()
     }
 
     pub fn slots(&self, value: &Value) -> Vec<u64> {
-        let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value));
+        let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value)).unwrap();
         self.bfv().encoder().slots_of(&message)
     }
 
@@ -171,7 +171,7 @@ impl Setup {
     ) -> f64 {
         let five = 5.0 * std::f64::consts::LOG2_E / (2.0 * samples as f64).sqrt();
         let tolerance = five.max(0.1);
-        let (size, budget) = measure(self.bfv(), self.keys.secret(), ciphertext(value));
+        let (size, budget) = measure(self.bfv(), self.keys.secret(), ciphertext(value)).unwrap();
         let (rlwe, predicted) = (self.bfv().rlwe(), value.noise().bits());
         let peak = (N as f64 / samples as f64).log2() / 2.0;
         let margin = rlwe.log_q(value.level()) - 1.0 - predicted - peak;

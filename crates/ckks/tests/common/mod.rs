@@ -52,10 +52,12 @@ impl Setup {
             (&Seed([7; 32]), self.index),
             &mut self.rng,
         )
+        .unwrap()
     }
 
     pub fn decrypt(&self, ct: &Ciphertext, slots: usize) -> Vec<Complex64> {
         decrypt(&self.secret, ct)
+            .unwrap()
             .decode(&self.params, slots)
             .unwrap()
     }

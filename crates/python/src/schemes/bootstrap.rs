@@ -21,10 +21,11 @@ pub(crate) struct CkksBootstrapper {
 #[pymethods]
 impl CkksBootstrapper {
     #[new]
-    fn new(py: Python<'_>, params: &SchemeParams) -> PyResult<Self> {
+    #[pyo3(signature = (params, slots=None))]
+    fn new(py: Python<'_>, params: &SchemeParams, slots: Option<usize>) -> PyResult<Self> {
         let params = params.clone();
         guard(py, || {
-            let spec = BootstrapSpec::default();
+            let spec = slots.map_or_else(BootstrapSpec::default, BootstrapSpec::for_slots);
             let tables = Bootstrapper::new(params.ckks()?.params(), &spec).or_raise()?;
             Ok::<_, PyErr>(Self { params, tables })
         })

@@ -99,7 +99,7 @@ impl CkksCiphertext {
             let seed = Seed::random(&mut rng);
             Ok::<_, PyErr>(Self {
                 params: secret.params.clone(),
-                ct: ckks::encrypt(&secret.key, &message, (&seed, 0), &mut rng),
+                ct: ckks::encrypt(&secret.key, &message, (&seed, 0), &mut rng).or_raise()?,
                 seed: Some(seed),
             })
         })
@@ -130,7 +130,7 @@ impl CkksCiphertext {
         secret.params.check("ciphertext", &self.params)?;
         guard_bytes(py, || {
             let params = self.params.ckks()?.params();
-            let plain = ckks::decrypt(&secret.key, &self.ct);
+            let plain = ckks::decrypt(&secret.key, &self.ct).or_raise()?;
             let slots = plain.decode(params, params.slots()).or_raise()?;
             let parts = slots.iter().flat_map(|v| [v.re, v.im]);
             Ok::<_, PyErr>(parts.flat_map(f64::to_ne_bytes).collect::<Vec<u8>>())

@@ -102,7 +102,7 @@ impl ExactCiphertext {
                 Scheme::Bgv(_) => bgv::encrypt(p, &secret.key, &message, level, at, &mut rng)
                     .or_raise()?
                     .into_exact(),
-                _ => ::exact::encrypt(p, &secret.key, &message, level, at, &mut rng),
+                _ => ::exact::encrypt(p, &secret.key, &message, level, at, &mut rng).or_raise()?,
             };
             Ok::<_, PyErr>(Self {
                 params: params.clone(),
@@ -151,7 +151,7 @@ impl ExactCiphertext {
         }
         guard_bytes(py, || {
             let exact = self.params.exact()?;
-            let plain = ::exact::decrypt(exact.params(), &secret.key, &self.ct);
+            let plain = ::exact::decrypt(exact.params(), &secret.key, &self.ct).or_raise()?;
             let values = if coefficients {
                 plain.coefficients().to_vec()
             } else {
@@ -167,7 +167,7 @@ impl ExactCiphertext {
         secret.params.check("ciphertext", &self.params)?;
         guard(py, || {
             let exact = self.params.exact()?;
-            let (_, budget) = ::exact::measure(exact.params(), &secret.key, &self.ct);
+            let (_, budget) = ::exact::measure(exact.params(), &secret.key, &self.ct).or_raise()?;
             Ok::<_, PyErr>(budget)
         })
     }

@@ -30,13 +30,14 @@ pub fn bfv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     let step = params.encoder().rotation_element(1);
     let mut galois = GaloisKeys::new();
     galois.insert(step, secret.galois_key(step, level, &mut rng));
-    let mut fresh = |index: u32| -> Ciphertext {
+    let mut fresh = |index: u32| -> Result<Ciphertext> {
         let slots: Vec<u64> = (0..N).map(|_| rng.random_range(0..T_FERMAT)).collect();
         let message = params.encoder().slots_to_plaintext(&slots);
         let seed = Seed([index as u8; 32]);
-        encrypt(&params, &secret, &message, level, (&seed, index), &mut rng)
+        let mask = (&seed, index);
+        Ok(encrypt(&params, &secret, &message, level, mask, &mut rng)?)
     };
-    let (a, b) = (fresh(0), fresh(1));
+    let (a, b) = (fresh(0)?, fresh(1)?);
     let message = params.encoder().slots_to_plaintext(&[1, 2, 3]);
     let plain = eval.lift(&message, level);
     let sizes = [
@@ -50,10 +51,10 @@ pub fn bfv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     meter.row("bfv encrypt", &sizes, none, |()| {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
         let seed = (&Seed([2; 32]), 0);
-        Ok::<_, Error>(encrypt(&params, &secret, &message, level, seed, &mut rng))
+        Ok::<_, Error>(encrypt(&params, &secret, &message, level, seed, &mut rng)?)
     })?;
     meter.row("bfv decrypt", &sizes, none, |()| {
-        Ok::<_, Error>(decrypt(&params, &secret, &a))
+        Ok::<_, Error>(decrypt(&params, &secret, &a)?)
     })?;
     meter.row("bfv product, relinearised", &sizes, none, |()| {
         eval.mul(&a, &b, &key)

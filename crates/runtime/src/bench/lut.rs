@@ -104,7 +104,7 @@ fn one_table(meter: &mut Meter<'_>, table: &Table) -> Result<()> {
     let message = bfv.encoder().slots_to_plaintext(&slots);
     let top = bfv.rlwe().max_level();
     let seed = Seed([1; 32]);
-    let ct = encrypt(bfv, keys.secret(), &message, top, (&seed, 0), &mut rng);
+    let ct = encrypt(bfv, keys.secret(), &message, top, (&seed, 0), &mut rng)?;
     let dry = Engine::dry(bfv);
     lut.apply(&dry, layout, &Value::dry(top, dry.model().fresh()))?;
     let evaluation = keys.evaluation_keys(&dry.needs(), &mut rng)?;
@@ -120,7 +120,7 @@ fn one_table(meter: &mut Meter<'_>, table: &Table) -> Result<()> {
     let ct = result.ciphertext().expect("the engine has keys");
     let found = bfv
         .encoder()
-        .slots_of(&bfv::decrypt(bfv, keys.secret(), ct));
+        .slots_of(&bfv::decrypt(bfv, keys.secret(), ct)?);
     let right = (0..N).all(|slot| found[slot] == values[x[layout.value_of(slot)] as usize] as u64);
     assert!(right, "{}: a slot is wrong", table.name);
     meter.row(table.name, &sizes, input, |x| {
