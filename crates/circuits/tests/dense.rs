@@ -193,7 +193,7 @@ fn dense_layers_are_products_with_their_weights_insecure() {
         let mut count = 0;
         let encrypted = EncryptedDense::new(&s.params, &weights, 2, babies, |message| {
             count += 1;
-            encrypt(&secret, message, (&seed, count), &mut rng).unwrap()
+            encrypt(&secret, message, (&seed, count), &mut rng)
         });
         let encrypted = encrypted.unwrap();
         let keys = s.keys(encrypted.rotations().iter().map(|&k| k as isize));

@@ -59,10 +59,10 @@ struct Client {
 }
 
 impl Client {
-    fn encrypt(&mut self, message: &Plaintext) -> Ciphertext {
+    fn encrypt(&mut self, message: &Plaintext) -> ckks::Result<Ciphertext> {
         self.count += 1;
         let mask = (&self.seed, self.count);
-        encrypt(&self.secret, message, mask, &mut self.rng)?
+        encrypt(&self.secret, message, mask, &mut self.rng)
     }
 
     /// Vectors of [`BLOCK`] values, as many to a plaintext as fit, at the highest level.
@@ -90,7 +90,10 @@ impl Model {
         let taps = owner.encode(&network.taps, params.level_modulus(TOP))?;
         let (hidden, last) = (&network.hidden, &network.last);
         Ok(if encrypted {
-            let taps = taps.iter().map(|t| owner.encrypt(t)).collect();
+            let taps = taps
+                .iter()
+                .map(|t| owner.encrypt(t))
+                .collect::<ckks::Result<_>>()?;
             let hidden = EncryptedDense::new(&params, hidden, 3, 16, |m| owner.encrypt(m))?;
             let last = EncryptedDense::new(&params, last, 1, 4, |m| owner.encrypt(m))?;
             Self::Encrypted(taps, hidden, last)
@@ -204,7 +207,8 @@ fn run() -> Result<()> {
     for (i, pixels) in test.pixels.iter().enumerate().take(count) {
         let vectors = taps(pixels);
         let image = client.encode(&vectors, params.scale())?;
-        let image: Vec<Ciphertext> = image.iter().map(|m| client.encrypt(m)).collect();
+        let image = image.iter().map(|m| client.encrypt(m));
+        let image: Vec<Ciphertext> = image.collect::<ckks::Result<_>>()?;
         let start = Instant::now();
         let result = model.run(&server, &image)?;
         seconds.push(start.elapsed().as_secs_f64());
