@@ -19,7 +19,7 @@ mod tensors;
 use circuits::approximate::{BlockTransform, sum_rotations, sum_strided};
 use ckks::{Ciphertext, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
 use common::{Result, number, option, timed};
-use layout::{CHANNELS, HALF, PERIOD, SLOTS};
+use layout::{HALF, PERIOD, SLOTS};
 use network::{CLASSES, COLORS, Network, SIDE};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;

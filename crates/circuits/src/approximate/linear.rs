@@ -102,7 +102,9 @@ impl LinearTransform {
     /// Bytes of its plaintexts.
     pub fn byte_len(&self) -> usize {
         let diagonals = self.giants.iter().flatten();
-        diagonals.map(|(_, d)| d.byte_len()).sum()
+        diagonals
+            .map(|(_, d)| d.words.len() * size_of::<u64>())
+            .sum()
     }
 
     /// The matrix times the slots of `x`, rescaled by one level: the scale becomes that of `x` times that of the matrix,
@@ -200,13 +202,18 @@ pub(super) fn encode(
 }
 
 impl Diagonal {
-    /// Bytes of its words.
-    pub(super) fn byte_len(&self) -> usize {
-        self.words.len() * size_of::<u64>()
+    /// How often each word stands.
+    pub(super) fn gap(&self) -> usize {
+        self.gap
+    }
+
+    /// Word `j` of limb `i`.
+    pub(super) fn word(&self, n: usize, i: usize, j: usize) -> u64 {
+        self.words[(i * n + j) / self.gap]
     }
 
     /// Writes limb `i`.
-    pub(super) fn write(&self, n: usize, i: usize, words: &mut [u64]) {
+    fn write(&self, n: usize, i: usize, words: &mut [u64]) {
         let own = &self.words[i * n / self.gap..][..n / self.gap];
         for (block, &word) in words.chunks_exact_mut(self.gap).zip(own) {
             block.fill(word);
