@@ -25,7 +25,7 @@ import optax
 from numpy.typing import NDArray
 from palladion.nn import cifar10
 
-Tree = dict[str, Any]
+Tree = dict[Any, Any]
 
 MAPS = (83, 163)
 TAPS = (8 * 8 * 3, 6 * 6 * 83)
@@ -37,13 +37,14 @@ BATCH = 64
 
 def main() -> None:
     options = parse()
-    train, labels = cifar10.load(options.data, "train")
-    test, test_labels = cifar10.load(options.data, "test")
-    train, test = prepared(train), prepared(test)
+    images, labels = cifar10.load(options.data, "train")
+    test_images, test_labels = cifar10.load(options.data, "test")
+    train, test = prepared(images), prepared(test_images)
     key = jax.random.key(options.seed)
     params, averages = initial(key)
-    steps = options.epochs * (len(labels) // BATCH)
-    rate = optax.warmup_cosine_decay_schedule(0, options.rate, 2 * steps // options.epochs, steps)
+    per_epoch = len(labels) // BATCH
+    steps = options.epochs * per_epoch
+    rate = optax.warmup_cosine_decay_schedule(0, options.rate, 2 * per_epoch, steps)
     optimiser = optax.chain(
         optax.clip_by_global_norm(4.0), optax.adamw(rate, weight_decay=options.decay, mask=decayed)
     )
@@ -53,25 +54,23 @@ def main() -> None:
     start = time.monotonic()
     for epoch in range(options.epochs):
         losses = []
-        for batch in rng.permutation(len(labels))[: steps // options.epochs * BATCH].reshape(-1, BATCH):
-            images = augmented(train[batch], rng)
+        order = rng.permutation(len(labels))[: per_epoch * BATCH]
+        for batch in order.reshape(-1, BATCH):
             key = jax.random.fold_in(key, 1)
-            params, averages, state, loss = step(params, averages, state, images, labels[batch], key)
+            given = (augmented(train[batch], rng), labels[batch], key)
+            params, averages, state, loss = step(params, averages, state, *given)
             losses.append(loss)
         weights = folded(params, averages)
         right = accuracy(weights, test, test_labels)
-        print(
-            f"epoch {epoch + 1}: loss {np.mean(losses):.3f}, {right:.4f} of {len(test)} test images,"
-            f" {time.monotonic() - start:.0f} s",
-            flush=True,
-        )
+        text = f"loss {np.mean(losses):.3f}, {right:.4f} of {len(test)} test images"
+        print(f"epoch {epoch + 1}: {text}, {time.monotonic() - start:.0f} s", flush=True)
         # The last weights stay, not the best on the test images: those would be chosen by them.
         save(options.output, weights)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--data", type=Path, required=True, help="folder of CIFAR-10's binary files")
+    parser.add_argument("--data", type=Path, required=True, help="CIFAR-10's binary files")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=11)
     parser.add_argument("--rate", type=float, default=1e-3)
@@ -98,7 +97,9 @@ def initial(key: jax.Array) -> tuple[Tree, Tree]:
     params: Tree = {}
     for index, (maps, taps) in enumerate(zip(MAPS, TAPS, strict=True)):
         weight = jax.random.normal(jax.random.fold_in(key, index), (taps, maps)) / taps**0.5
-        params |= {f"w{index}": weight, f"g{index}": jnp.full(maps, 0.5), f"b{index}": jnp.full(maps, 0.5)}
+        # With a shift, squares keep the sign of what they square: without, training is far slower.
+        half = jnp.full(maps, 0.5)
+        params |= {f"w{index}": weight, f"g{index}": half, f"b{index}": half}
     params |= {"w2": jnp.zeros((PLACES * MAPS[1], 10)), "b2": jnp.zeros(10)}
     averages = {i: (jnp.zeros(maps), jnp.ones(maps)) for i, maps in enumerate(MAPS)}
     return params, averages
@@ -111,8 +112,8 @@ def decayed(params: Tree) -> Tree:
 def patches(x: jax.Array, kernel: int) -> jax.Array:
     """Windows of `kernel` x `kernel` at stride 2: shape (images, places, places, taps).
 
-    Taps are in the order row and column halved, row's and column's parity, channel: windows at stride 2 are
-    windows at stride 1 of an image of 2x2 blocks, which copies whole blocks.
+    Taps are in the order row and column halved, row's and column's parity, channel: windows at
+    stride 2 are windows at stride 1 of an image of 2x2 blocks, which copies whole blocks.
     """
     n, side, _, channels = x.shape
     blocks = x.reshape(n, side // 2, 2, side // 2, 2, channels).transpose(0, 1, 3, 2, 4, 5)
@@ -167,7 +168,7 @@ def update(
 
 
 def folded(params: Tree, averages: Tree) -> dict[str, NDArray[np.float32]]:
-    """The three linear layers alone, rounded to bfloat16: taps by maps, in the order of `patches`."""
+    """The three linear layers, rounded to bfloat16: taps by maps, in the order of `patches`."""
     weights = {}
     for index, name in enumerate(("first", "second")):
         mean, variance = averages[index]
@@ -175,7 +176,9 @@ def folded(params: Tree, averages: Tree) -> dict[str, NDArray[np.float32]]:
         weights[f"{name}.weight"] = params[f"w{index}"] * factor
         weights[f"{name}.bias"] = params[f"b{index}"] - mean * factor
     weights |= {"last.weight": params["w2"], "last.bias": params["b2"]}
-    return {name: np.asarray(w.astype(jnp.bfloat16).astype(jnp.float32)) for name, w in weights.items()}
+    return {
+        name: np.asarray(w.astype(jnp.bfloat16).astype(jnp.float32)) for name, w in weights.items()
+    }
 
 
 @jax.jit
@@ -208,12 +211,13 @@ def save(path: Path, weights: dict[str, NDArray[np.float32]]) -> None:
 
 
 def conventional(weights: dict[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
-    """Kernels as (maps, channels, rows, columns); the dense layer by output, its inputs map by map."""
+    """Kernels as (maps, channels, rows, columns); the dense layer by output, inputs map by map."""
     out = dict(weights)
     for name, kernel, channels in (("first", 8, 3), ("second", 6, 83)):
         half = kernel // 2
         blocks = weights[f"{name}.weight"].reshape(half, half, 2, 2, channels, -1)
-        out[f"{name}.weight"] = blocks.transpose(5, 4, 0, 2, 1, 3).reshape(-1, channels, kernel, kernel)
+        ordered = blocks.transpose(5, 4, 0, 2, 1, 3)
+        out[f"{name}.weight"] = ordered.reshape(-1, channels, kernel, kernel)
     last = weights["last.weight"].reshape(PLACES, MAPS[1], 10)
     out["last.weight"] = last.transpose(2, 1, 0).reshape(10, -1)
     return out

@@ -51,13 +51,13 @@ pub fn tensor_combinations(
 }
 
 /// For each row `r`, `sum_k p_(r,k) x_k`, for polynomials `p` whose words in the evaluation domain stand `gap` times in a row: those
-/// in `X^gap`, on the powers of five. With all rows at once, `x` is read from memory once.
+/// that are polynomials in `X^gap`. With all rows at once, `x` is read from memory once.
 ///
 /// # Shape
 /// `matrix` is limb-major, then by block of `gap` columns, then by `r`, then by `k`.
 ///
 /// # Panics
-/// If the matrix has not `rows * x.len()` entries for each block of each limb.
+/// If the matrix has not `rows * x.len()` entries for each block of each limb, or `x` more than 512 pairs.
 pub fn block_combinations(
     basis: &Basis,
     matrix: &[u64],

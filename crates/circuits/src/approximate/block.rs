@@ -240,6 +240,10 @@ fn row(params: &Params, level: usize, inputs: usize, terms: Vec<Term>) -> Result
                 expected,
             ));
         }
+        let (found, limit) = (values.len(), params.slots());
+        if found > limit {
+            return Err(ckks::Error::TooManyValues { found, limit }.into());
+        }
         if values.iter().any(|&v| v != 0.0) {
             let slots: Vec<Complex64> = values.into_iter().map(Complex64::from).collect();
             let diagonal = encode(params, &slots, level, params.level_modulus(level))?;

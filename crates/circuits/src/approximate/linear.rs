@@ -176,7 +176,8 @@ pub(super) fn encode(
     let period = (0..=slots.len().ilog2())
         .map(|bits| 1 << bits)
         .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
-        .expect("a sequence repeats after its length");
+        // NaN equals nothing, and the encoder says so.
+        .unwrap_or(slots.len());
     let coefficients = params.encoder().embed(&slots[..period])?;
     let (n, rlwe) = (params.n(), params.rlwe());
     let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
