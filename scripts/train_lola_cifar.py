@@ -98,8 +98,8 @@ def initial(key: jax.Array) -> tuple[Tree, Tree]:
     for index, (maps, taps) in enumerate(zip(MAPS, TAPS, strict=True)):
         weight = jax.random.normal(jax.random.fold_in(key, index), (taps, maps)) / taps**0.5
         # With a shift, squares keep the sign of what they square: without, training is far slower.
-        half = jnp.full(maps, 0.5)
-        params |= {f"w{index}": weight, f"g{index}": half, f"b{index}": half}
+        params |= {f"{name}{index}": jnp.full(maps, 0.5) for name in "gb"}
+        params[f"w{index}"] = weight
     params |= {"w2": jnp.zeros((PLACES * MAPS[1], 10)), "b2": jnp.zeros(10)}
     averages = {i: (jnp.zeros(maps), jnp.ones(maps)) for i, maps in enumerate(MAPS)}
     return params, averages
