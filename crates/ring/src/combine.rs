@@ -50,6 +50,53 @@ pub fn tensor_combinations(
     out
 }
 
+/// For each row `r`, `sum_k p_(r,k) x_k`, for polynomials `p` whose words in the evaluation domain stand `gap` times in a row: those
+/// that are polynomials in `X^gap`. With all rows at once, `x` is read from memory once.
+///
+/// # Shape
+/// `matrix` is limb-major, then by block of `gap` columns, then by `r`, then by `k`.
+///
+/// # Panics
+/// If the matrix has not `rows * x.len()` entries for each block of each limb, or `x` more than 512 pairs.
+pub fn block_combinations(
+    basis: &Basis,
+    matrix: &[u64],
+    (gap, rows): (usize, usize),
+    x: &[Pair],
+) -> Vec<[Poly<Eval>; 2]> {
+    let (size, blocks) = (rows * x.len(), basis.n() / gap);
+    assert_eq!(
+        matrix.len(),
+        basis.len() * blocks * size,
+        "a matrix for each block"
+    );
+    let mut out: Vec<[Poly<Eval>; 2]> = (0..rows)
+        .map(|_| [(); 2].map(|()| Poly::zero(basis)))
+        .collect();
+    let mut limbs: Vec<Vec<&mut [u64]>> = Vec::new();
+    limbs.resize_with(basis.len(), Vec::new);
+    for poly in out.iter_mut().flatten() {
+        for (limb, words) in limbs.iter_mut().zip(poly.limbs_mut()) {
+            limb.push(words);
+        }
+    }
+    for_each_item(limbs, |i, mut out| {
+        let (q, x) = (basis.modulus(i), self::rows(x, i));
+        let moduli = vec![*q; rows];
+        for block in 0..blocks {
+            let m = &matrix[(i * blocks + block) * size..][..size];
+            let columns = block * gap..(block + 1) * gap;
+            for (part, x) in x.iter().enumerate() {
+                let x = slices(x, &columns);
+                let own = out.iter_mut().skip(part).step_by(2);
+                let mut own: Vec<&mut [u64]> = own.map(|o| &mut o[columns.clone()]).collect();
+                kernels().mat_mul_into(&moduli, m, (&x, q.bits()), &mut own);
+            }
+        }
+    });
+    out
+}
+
 /// Limb `i` of every component: all first components, then all second ones.
 fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> [Vec<&'a [u64]>; 2] {
     [0, 1].map(|part| pairs.iter().map(|p| p[part].limb(i)).collect())

@@ -28,7 +28,7 @@ mod tensor;
 
 pub use basis::Basis;
 pub use cache::Cache;
-pub use combine::{Pair, tensor_combinations};
+pub use combine::{Pair, block_combinations, tensor_combinations};
 pub use convert::{BasisConverter, ToModulus};
 pub use divide::Divider;
 pub use error::{Error, Result};

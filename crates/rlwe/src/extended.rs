@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::keys::GaloisKeys;
 use crate::params::Params;
 use crate::switch::{Decomposed, check};
-use ring::{Eval, Poly, dot_pairs_filled};
+use ring::{Eval, Pair, Poly, block_combinations, dot_pairs_filled};
 
 /// A ciphertext of degree 1 times `P`, over `Q_l P`.
 #[derive(Clone)]
@@ -93,6 +93,27 @@ impl Extended {
             level: first.level,
             parts,
         }
+    }
+
+    /// For each row `r`, `sum_k p_(r,k) terms[k]`, with plaintexts `p` over `Q_l P` whose words stand `gap` times in a row:
+    /// [`ring::block_combinations`], which says how `matrix` is laid out.
+    ///
+    /// # Panics
+    /// If there are no terms, their levels differ, or the matrix has another size.
+    pub fn combinations(terms: &[&Self], matrix: &[u64], (gap, rows): (usize, usize)) -> Vec<Self> {
+        let first = terms.first().expect("a sum has a term");
+        assert!(
+            terms.iter().all(|term| term.level == first.level),
+            "terms at one level"
+        );
+        let pairs: Vec<Pair> = terms.iter().map(|t| t.parts.each_ref()).collect();
+        let sums = block_combinations(first.parts[0].basis(), matrix, (gap, rows), &pairs);
+        let sum = |parts| Self {
+            params: first.params.clone(),
+            level: first.level,
+            parts,
+        };
+        sums.into_iter().map(sum).collect()
     }
 
     /// `self += other`.

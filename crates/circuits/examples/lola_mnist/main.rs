@@ -10,6 +10,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod network;
+#[path = "../common/tensors.rs"]
+mod tensors;
 
 use circuits::approximate::{Dense, EncryptedDense, dot, sum_rotations, sum_strided};
 use ckks::{Ciphertext, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};

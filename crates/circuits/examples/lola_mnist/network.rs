@@ -1,8 +1,8 @@
 //! LoLa's MNIST network as three matrices, and the same in plain numbers.
 
 use crate::common::Result;
+use crate::tensors::Tensors;
 use circuits::approximate::Weights;
-use serde_json::Value;
 use std::path::Path;
 
 /// Kernels of the convolution, and places where each is applied: 13 x 13.
@@ -27,17 +27,8 @@ pub(crate) struct Network {
 impl Network {
     /// Reads the safetensors file that `scripts/train_lola.py` writes.
     pub(crate) fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let tensor = |name: &str, size: usize| {
-            let values = bfloat16(&bytes, name);
-            let values = values.ok_or(format!("{}: no tensor {name}", path.display()))?;
-            if values.len() == size {
-                Ok(values)
-            } else {
-                let found = values.len();
-                Err(format!("{name} has {found} values, expected {size}"))
-            }
-        };
+        let file = Tensors::open(path)?;
+        let tensor = |name: &str, size: usize| file.read(name, size);
         let places = SIDE * SIDE;
         let inputs = MAPS * places;
         let kernels = tensor("conv.weight", MAPS * KERNEL * KERNEL)?;
@@ -119,17 +110,4 @@ fn dense(weights: &[f64], biases: &[f64], columns: usize) -> Vec<Vec<f64>> {
             row
         })
         .collect()
-}
-
-/// A tensor of a safetensors file, if it is there in bfloat16.
-fn bfloat16(bytes: &[u8], name: &str) -> Option<Vec<f64>> {
-    let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
-    let start = 8usize.checked_add(usize::try_from(length).ok()?)?;
-    let header: Value = serde_json::from_slice(bytes.get(8..start)?).ok()?;
-    let tensor = &header[name];
-    let offset =
-        |i: usize| start.checked_add(usize::try_from(tensor["data_offsets"][i].as_u64()?).ok()?);
-    let data = bytes.get(offset(0)?..offset(1)?)?;
-    let value = |b: &[u8]| f64::from(f32::from_le_bytes([0, 0, b[0], b[1]]));
-    (tensor["dtype"] == "BF16").then(|| data.chunks_exact(2).map(value).collect())
 }

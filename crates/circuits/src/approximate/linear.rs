@@ -27,7 +27,7 @@ pub struct LinearTransform {
 
 /// A plaintext over `Q_l P` whose slots repeat: then every word in the evaluation domain stands `gap` times in a row, and
 /// is kept once.
-struct Diagonal {
+pub(super) struct Diagonal {
     gap: usize,
     /// Limb-major, `N / gap` words each.
     words: Vec<u64>,
@@ -73,7 +73,7 @@ impl LinearTransform {
             let back = step * babies * giant % found;
             let mut rotated = diagonal.to_vec();
             rotated.rotate_right(back);
-            let encoded = out.encode(&rotated)?;
+            let encoded = encode(params, &rotated, level, scale)?;
             out.giants[giant].push((baby, encoded));
         }
         Ok(out)
@@ -163,42 +163,56 @@ impl LinearTransform {
     fn giant(&self) -> usize {
         self.step * self.babies
     }
+}
 
-    fn encode(&self, slots: &[Complex64]) -> Result<Diagonal> {
-        // A diagonal of period p needs a polynomial in X^(N / 2p) only.
-        let period = (0..=slots.len().ilog2())
-            .map(|bits| 1 << bits)
-            .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
-            .expect("a sequence repeats after its length");
-        let coefficients = self.params.encoder().embed(&slots[..period])?;
-        let (n, rlwe) = (self.params.n(), self.params.rlwe());
-        let scaled: Vec<f64> = coefficients
-            .iter()
-            .map(|c| (c * self.scale).round())
-            .collect();
-        // Diagonals at scales beyond a word are encoded like messages; their special limbs need integers.
-        if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
-            let found = scaled.iter().fold(0.0f64, |m, c| m.max(c.abs())).log2() + 1.0;
-            let (limit, level) = (63.0, self.level);
-            return Err(Error::Overflow {
-                found,
-                limit,
-                level,
-            }
-            .into());
+/// Slots at a level and scale, over `Q_l P`.
+pub(super) fn encode(
+    params: &Params,
+    slots: &[Complex64],
+    level: usize,
+    scale: f64,
+) -> Result<Diagonal> {
+    // A diagonal of period p needs a polynomial in X^(N / 2p) only.
+    let period = (0..=slots.len().ilog2())
+        .map(|bits| 1 << bits)
+        .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
+        // NaN equals nothing, and the encoder says so.
+        .unwrap_or(slots.len());
+    let coefficients = params.encoder().embed(&slots[..period])?;
+    let (n, rlwe) = (params.n(), params.rlwe());
+    let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
+    // Diagonals at scales beyond a word are encoded like messages; their special limbs need integers.
+    if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
+        let found = scaled.iter().fold(0.0f64, |m, c| m.max(c.abs())).log2() + 1.0;
+        let limit = 63.0;
+        return Err(Error::Overflow {
+            found,
+            limit,
+            level,
         }
-        let integers: Vec<i64> = scaled.iter().map(|&c| c as i64).collect();
-        let basis = rlwe.extended(self.params.ring_level(self.level));
-        let poly: Poly<Eval> = Poly::from_signed(&basis, &integers).into_eval();
-        let gap = n / 2 / period;
-        Ok(Diagonal {
-            gap,
-            words: poly.words().iter().step_by(gap).copied().collect(),
-        })
+        .into());
     }
+    let integers: Vec<i64> = scaled.iter().map(|&c| c as i64).collect();
+    let basis = rlwe.extended(params.ring_level(level));
+    let poly: Poly<Eval> = Poly::from_signed(&basis, &integers).into_eval();
+    let gap = n / 2 / period;
+    Ok(Diagonal {
+        gap,
+        words: poly.words().iter().step_by(gap).copied().collect(),
+    })
 }
 
 impl Diagonal {
+    /// How often each word stands.
+    pub(super) fn gap(&self) -> usize {
+        self.gap
+    }
+
+    /// Word `j` of limb `i`.
+    pub(super) fn word(&self, n: usize, i: usize, j: usize) -> u64 {
+        self.words[(i * n + j) / self.gap]
+    }
+
     /// Writes limb `i`.
     fn write(&self, n: usize, i: usize, words: &mut [u64]) {
         let own = &self.words[i * n / self.gap..][..n / self.gap];

@@ -2,6 +2,7 @@
 //!
 //! *May use* `ckks`. What a circuit needs of keys it says before they are made.
 
+mod block;
 mod bootstrap;
 mod chebyshev;
 mod dense;
@@ -10,6 +11,7 @@ mod matrix;
 mod samples;
 mod sums;
 
+pub use block::{BlockTransform, Counts, Giant, Term};
 pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 pub use chebyshev::{Chebyshev, evaluate};
 pub use dense::{Dense, EncryptedDense, Weights, dot};
