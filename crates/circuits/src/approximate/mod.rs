@@ -5,6 +5,7 @@
 mod bootstrap;
 mod chebyshev;
 mod dense;
+mod diagonal;
 mod linear;
 mod matrix;
 mod samples;
@@ -13,6 +14,7 @@ mod sums;
 pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 pub use chebyshev::{Chebyshev, evaluate};
 pub use dense::{Dense, EncryptedDense, Weights, dot};
+pub use diagonal::Diagonal;
 pub use linear::LinearTransform;
 pub use matrix::Matrix;
 pub use samples::Samples;
