@@ -13,7 +13,7 @@ pub enum Error {
     #[error("this is no program: {0}")]
     Json(String),
     /// Written by another version.
-    #[error("the program has the format {found}, expected {expected}")]
+    #[error("the format is {found}, expected {expected}")]
     Format {
         /// Format found.
         found: String,

@@ -48,13 +48,7 @@ impl Display for Program {
 impl Display for Constant {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let hash = checksum(self.values.iter().flat_map(|v| v.to_le_bytes()));
-        write!(
-            f,
-            "{} [{}] #{:08x}",
-            self.name,
-            self.values.len(),
-            hash
-        )
+        write!(f, "{} [{}] #{:08x}", self.name, self.values.len(), hash)
     }
 }
 

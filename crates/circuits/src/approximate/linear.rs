@@ -93,9 +93,7 @@ impl LinearTransform {
     /// Bytes of its plaintexts.
     pub fn byte_len(&self) -> usize {
         let diagonals = self.giants.iter().flatten();
-        diagonals
-            .map(|(_, d)| d.byte_len())
-            .sum()
+        diagonals.map(|(_, d)| d.byte_len()).sum()
     }
 
     /// The matrix times the slots of `x`, rescaled by one level: the scale becomes that of `x` times that of the matrix,

@@ -74,7 +74,12 @@ impl CircuitBuilder {
     ///
     /// # Errors
     /// [`Error::CircuitConstant`], and [`Error::Step`] as for an input.
-    pub fn constant(&mut self, name: &str, values: &[f64], (level, scale): (usize, f64)) -> Result<ValueId> {
+    pub fn constant(
+        &mut self,
+        name: &str,
+        values: &[f64],
+        (level, scale): (usize, f64),
+    ) -> Result<ValueId> {
         let id = self.circuit.constants.len();
         let constant = Constant {
             name: name.into(),
@@ -176,7 +181,12 @@ impl CircuitBuilder {
     ///
     /// # Errors
     /// [`Error::Step`] unless the level is lower, or if the scale does not fit.
-    pub fn scaled_to(&mut self, value: ValueId, factor: f64, (level, scale): (usize, f64)) -> Result<ValueId> {
+    pub fn scaled_to(
+        &mut self,
+        value: ValueId,
+        factor: f64,
+        (level, scale): (usize, f64),
+    ) -> Result<ValueId> {
         let top = level + 1;
         let value = self.drop_to(value, top)?;
         let with = scale * self.circuit.arithmetic.divisor(top) / self.ty(value).scale;
@@ -205,8 +215,18 @@ impl CircuitBuilder {
 
     /// The type of an operation's first operand, to start from; that of nothing if there is none.
     fn stated(&self, op: &Op) -> Type {
-        let first = op.operands().first().and_then(|&v| self.circuit.steps.get(v));
-        first.map_or(Type { encrypted: true, level: 0, scale: 1.0 }, |s| s.ty)
+        let first = op
+            .operands()
+            .first()
+            .and_then(|&v| self.circuit.steps.get(v));
+        first.map_or(
+            Type {
+                encrypted: true,
+                level: 0,
+                scale: 1.0,
+            },
+            |s| s.ty,
+        )
     }
 
     fn computed(&mut self, op: Op) -> Result<ValueId> {

@@ -134,10 +134,21 @@ impl Circuit {
             Some(("the number of values".to_owned(), len.to_string(), expected))
         } else {
             let index = constant.values.iter().position(|v| !v.is_finite());
-            index.map(|i| (format!("value {i}"), constant.values[i].to_string(), "a finite number".into()))
+            index.map(|i| {
+                (
+                    format!("value {i}"),
+                    constant.values[i].to_string(),
+                    "a finite number".into(),
+                )
+            })
         };
         problem.map_or(Ok(()), |(what, found, expected)| {
-            Err(Error::CircuitConstant { id, what, found, expected })
+            Err(Error::CircuitConstant {
+                id,
+                what,
+                found,
+                expected,
+            })
         })
     }
 }
@@ -169,7 +180,11 @@ fn levels_alike(left: Type, right: Type) -> Check {
         return Ok(());
     }
     let expected = format!("{}, as of the left one", left.level);
-    Err(("the level of the right operand", right.level.to_string(), expected))
+    Err((
+        "the level of the right operand",
+        right.level.to_string(),
+        expected,
+    ))
 }
 
 fn scales_alike(what: &'static str, found: f64, expected: f64) -> Check {

@@ -14,9 +14,17 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// [`Error::Shape`] if `count` is no power of two.
-pub fn sum_strided(b: &mut CircuitBuilder, x: ValueId, (stride, count): (isize, usize)) -> Result<ValueId> {
+pub fn sum_strided(
+    b: &mut CircuitBuilder,
+    x: ValueId,
+    (stride, count): (isize, usize),
+) -> Result<ValueId> {
     if !count.is_power_of_two() {
-        return Err(shape("the number of terms of a sum over slots", count, "a power of two"));
+        return Err(shape(
+            "the number of terms of a sum over slots",
+            count,
+            "a power of two",
+        ));
     }
     let mut sum = x;
     for bit in 0..count.ilog2() {

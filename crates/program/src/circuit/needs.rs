@@ -17,7 +17,7 @@ pub struct KeyNeeds {
 
 /// Operations of a circuit by level, from the lowest, and kind.
 ///
-/// `mul` counts products of ciphertexts before their relinearisation, `relinearize` sums of them, `mul plain` and `add plain` what
+/// `add` counts sums and differences, `mul` products of ciphertexts before their relinearisation, `relinearize` sums of them, `mul plain` and `add plain` what
 /// is done with plaintexts, and `decompose` values that are rotated or conjugated: all rotations of one share a decomposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(pub BTreeMap<usize, BTreeMap<&'static str, usize>>);
@@ -33,7 +33,10 @@ impl Display for Counts {
     /// A line for each level, the highest first.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         for (level, kinds) in self.0.iter().rev() {
-            let words: Vec<String> = kinds.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+            let words: Vec<String> = kinds
+                .iter()
+                .map(|(kind, n)| format!("{n} {kind}"))
+                .collect();
             writeln!(f, "level {level}: {}", words.join(", "))?;
         }
         Ok(())
@@ -73,7 +76,9 @@ impl Circuit {
             let level = step.ty.level;
             match &step.op {
                 Op::Input { .. } | Op::Constant { .. } | Op::Output { .. } => {}
-                Op::Add { right, .. } | Op::Sub { right, .. } if plain(*right) => count(level, "add plain", 1),
+                Op::Add { right, .. } | Op::Sub { right, .. } if plain(*right) => {
+                    count(level, "add plain", 1)
+                }
                 Op::Add { .. } | Op::Sub { .. } => count(level, "add", 1),
                 Op::Mul { terms } if self.multiplies_ciphertexts(terms) => {
                     count(level, "mul", terms.len());

@@ -8,7 +8,9 @@ impl Display for Circuit {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "circuit {} on {} slots", self.name, self.slots)?;
         let levels = 0..self.arithmetic.levels();
-        let bits: Vec<String> = levels.map(|l| format!("{:.1}", self.arithmetic.divisor(l).log2())).collect();
+        let bits: Vec<String> = levels
+            .map(|l| format!("{:.1}", self.arithmetic.divisor(l).log2()))
+            .collect();
         writeln!(f, "  levels of {} bits", bits.join(" "))?;
         for (id, constant) in self.constants.iter().enumerate() {
             writeln!(f, "  @{id} = {constant}")?;
@@ -29,7 +31,13 @@ impl Display for Constant {
 
 impl Display for Type {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "{}, level {}, scale 2^{:.2}", noun(self.encrypted), self.level, self.scale.log2())
+        write!(
+            f,
+            "{}, level {}, scale 2^{:.2}",
+            noun(self.encrypted),
+            self.level,
+            self.scale.log2()
+        )
     }
 }
 
@@ -43,9 +51,13 @@ impl Display for Op {
             Self::Mul { terms } => match terms.as_slice() {
                 [] => Ok(()),
                 [[a, b]] => write!(f, " %{a} %{b}"),
-                [[a, b], .., [c, d]] => write!(f, " %{a} %{b} .. %{c} %{d}, {} products", terms.len()),
+                [[a, b], .., [c, d]] => {
+                    write!(f, " %{a} %{b} .. %{c} %{d}, {} products", terms.len())
+                }
             },
-            Self::Rescale { value } | Self::Drop { value } | Self::Conjugate { value } => write!(f, " %{value}"),
+            Self::Rescale { value } | Self::Drop { value } | Self::Conjugate { value } => {
+                write!(f, " %{value}")
+            }
             Self::Rotate { value, steps } => write!(f, " %{value}, {steps} to the left"),
             Self::Output { name, value } => write!(f, " {name} %{value}"),
         }

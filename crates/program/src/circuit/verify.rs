@@ -35,7 +35,11 @@ impl Circuit {
             if let Op::Input { name } | Op::Output { name, .. } = &step.op
                 && !names.insert((step.op.name(), name))
             {
-                let problem = ("the name", format!("{name:?} again"), "a name that is not taken".into());
+                let problem = (
+                    "the name",
+                    format!("{name:?} again"),
+                    "a name that is not taken".into(),
+                );
                 return Err(refused(index, &step.op, problem));
             }
         }
@@ -61,7 +65,11 @@ impl Circuit {
         }
         let moduli = (0..levels).map(|level| self.arithmetic.divisor(level));
         match moduli.into_iter().find(|q| !(q.is_finite() && *q > 1.0)) {
-            Some(q) => refuse("the modulus of a level", q.to_string(), "a finite number above 1".into()),
+            Some(q) => refuse(
+                "the modulus of a level",
+                q.to_string(),
+                "a finite number above 1".into(),
+            ),
             None => Ok(()),
         }
     }

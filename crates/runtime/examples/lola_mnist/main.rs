@@ -69,7 +69,11 @@ impl Client {
     }
 
     /// Inputs of the circuit, encrypted.
-    fn encrypt_all(&mut self, runner: &Runner, slots: &Slots) -> Result<BTreeMap<String, Ciphertext>> {
+    fn encrypt_all(
+        &mut self,
+        runner: &Runner,
+        slots: &Slots,
+    ) -> Result<BTreeMap<String, Ciphertext>> {
         let encrypted = slots.iter().map(|(name, slots)| {
             let message = runner.encode(name, slots)?;
             Ok((name.clone(), self.encrypt(&message)))
@@ -80,7 +84,10 @@ impl Client {
 
 fn complex(values: impl IntoIterator<Item = (String, Vec<f64>)>) -> Slots {
     let slots = |v: Vec<f64>| v.into_iter().map(Complex64::from).collect();
-    values.into_iter().map(|(name, v)| (name, slots(v))).collect()
+    values
+        .into_iter()
+        .map(|(name, v)| (name, slots(v)))
+        .collect()
 }
 
 fn run() -> Result<()> {
@@ -117,8 +124,16 @@ fn run() -> Result<()> {
     println!("plain accuracy {} of {}", right.count(), test.labels.len());
 
     let mut kept = BTreeMap::new();
-    let weights = if encrypted { Weights::Encrypted(&mut kept) } else { Weights::Plain };
-    let circuit = network.circuit(arithmetic(&params), (params.slots(), params.scale()), weights)?;
+    let weights = if encrypted {
+        Weights::Encrypted(&mut kept)
+    } else {
+        Weights::Plain
+    };
+    let circuit = network.circuit(
+        arithmetic(&params),
+        (params.slots(), params.scale()),
+        weights,
+    )?;
     let kept = complex(kept);
     print!("{}", circuit.counts());
 
@@ -135,9 +150,17 @@ fn run() -> Result<()> {
         Ok((runner, weights))
     })?;
     let keys = timed("keys", || {
-        Ok(Keys::generate(&params, &circuit.keys(), &client.secret, &mut client.rng))
+        Ok(Keys::generate(
+            &params,
+            &circuit.keys(),
+            &client.secret,
+            &mut client.rng,
+        ))
     })?;
-    println!("{:.1} MB of Galois keys", keys.galois.byte_len() as f64 / 1e6);
+    println!(
+        "{:.1} MB of Galois keys",
+        keys.galois.byte_len() as f64 / 1e6
+    );
 
     let (mut seconds, mut worst, mut right) = (Vec::new(), 0.0f64, 0);
     let (mut squares, mut compared) = (0.0, 0.0);
@@ -145,17 +168,23 @@ fn run() -> Result<()> {
         let mut slots = complex(inputs(pixels, params.slots()));
         let image = client.encrypt_all(&runner, &slots)?;
         let arguments = image.iter().chain(&weights);
-        let arguments = arguments.map(|(name, ct)| (name.as_str(), Argument::Ciphertext(ct))).collect();
+        let arguments = arguments
+            .map(|(name, ct)| (name.as_str(), Argument::Ciphertext(ct)))
+            .collect();
         let start = Instant::now();
         let result = runner.run(&arguments, &keys)?;
         seconds.push(start.elapsed().as_secs_f64());
-        let found = decrypt(&client.secret, &result["logits"]).decode(&params, CLASSES.next_power_of_two())?;
+        let found = decrypt(&client.secret, &result["logits"])
+            .decode(&params, CLASSES.next_power_of_two())?;
         let found: Vec<f64> = found[..CLASSES].iter().map(|v| v.re).collect();
         slots.extend(kept.clone());
         check_clear(&circuit, &slots, &logits[i])?;
         if i == 0 {
             let predicted = &predict(&params, &circuit, &slots)?["logits"];
-            println!("predicted for image 0: {:.1} bits in a logit", real_part(predicted.noise(CLASSES).precision()));
+            println!(
+                "predicted for image 0: {:.1} bits in a logit",
+                real_part(predicted.noise(CLASSES).precision())
+            );
         }
         let differences = || found.iter().zip(&logits[i]).map(|(a, b)| (a - b).abs());
         worst = differences().fold(worst, f64::max);
@@ -192,7 +221,10 @@ fn check_clear(circuit: &Circuit, slots: &Slots, expected: &[f64]) -> Result<()>
     if worst < TOLERANCE_CLEAR {
         return Ok(());
     }
-    Err(format!("the circuit in the clear differs by {worst:e}, expected less than {TOLERANCE_CLEAR:e}").into())
+    Err(format!(
+        "the circuit in the clear differs by {worst:e}, expected less than {TOLERANCE_CLEAR:e}"
+    )
+    .into())
 }
 
 fn largest(values: &[f64]) -> usize {

@@ -1,7 +1,9 @@
 //! LoLa's MNIST network: its weights, its answer by the definition, and the circuit that computes it on slots.
 
 use crate::common::Result;
-use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Dense, Type, ValueId, Weights, sum_strided};
+use program::circuit::{
+    Arithmetic, Circuit, CircuitBuilder, Dense, Type, ValueId, Weights, sum_strided,
+};
 use serde_json::Value;
 use std::path::Path;
 
@@ -89,9 +91,16 @@ impl Network {
         let mut terms = Vec::new();
         for (i, taps) in grouped(&self.taps(), slots).into_iter().enumerate() {
             let encrypted = true;
-            let ty = Type { encrypted, level, scale };
+            let ty = Type {
+                encrypted,
+                level,
+                scale,
+            };
             let image = b.input(&image_name(i), ty)?;
-            terms.push([image, weights.place(&mut b, &format!("taps.{i}"), taps, at)?]);
+            terms.push([
+                image,
+                weights.place(&mut b, &format!("taps.{i}"), taps, at)?,
+            ]);
         }
         let sum = b.dot(&terms)?;
         let sum = b.rescale(sum)?;
@@ -194,7 +203,9 @@ fn grouped(vectors: &[Vec<f64>], slots: usize) -> Vec<Vec<f64>> {
 fn pixel(pixels: &[u8], tap: usize, place: usize) -> f64 {
     let row = (2 * (place / SIDE) + tap / KERNEL).checked_sub(1);
     let column = (2 * (place % SIDE) + tap % KERNEL).checked_sub(1);
-    row.zip(column).map_or(0.0, |(row, column)| f64::from(pixels[row * 28 + column]) / 255.0)
+    row.zip(column).map_or(0.0, |(row, column)| {
+        f64::from(pixels[row * 28 + column]) / 255.0
+    })
 }
 
 /// A tensor of a safetensors file, if it is there in bfloat16.

@@ -18,7 +18,9 @@ pub type Slots = BTreeMap<String, Vec<Complex64>>;
 pub fn run_clear(circuit: &Circuit, inputs: &Slots) -> Result<Slots> {
     circuit.verify()?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
-    walk(circuit, |index, values| step(circuit, inputs, index, values, &|v| v))
+    walk(circuit, |index, values| {
+        step(circuit, inputs, index, values, &|v| v)
+    })
 }
 
 /// One step on values that have slots.
@@ -38,14 +40,20 @@ pub(super) fn step<V>(
         }
         Op::Constant { constant } => {
             let values = circuit.constants[*constant].values.iter();
-            values.map(|&v| v.into()).cycle().take(circuit.slots).collect()
+            values
+                .map(|&v| v.into())
+                .cycle()
+                .take(circuit.slots)
+                .collect()
         }
         Op::Add { left, right } => zip(*left, *right).map(|(a, b)| a + b).collect(),
         Op::Sub { left, right } => zip(*left, *right).map(|(a, b)| a - b).collect(),
         Op::Mul { terms } => {
             let mut sums = vec![Complex64::ZERO; circuit.slots];
             for &[left, right] in terms {
-                sums.iter_mut().zip(zip(left, right)).for_each(|(sum, (a, b))| *sum += a * b);
+                sums.iter_mut()
+                    .zip(zip(left, right))
+                    .for_each(|(sum, (a, b))| *sum += a * b);
             }
             sums
         }
@@ -55,29 +63,50 @@ pub(super) fn step<V>(
             slots
         }
         Op::Conjugate { value } => get(*value).iter().map(Complex64::conj).collect(),
-        Op::Rescale { value } | Op::Drop { value } | Op::Output { value, .. } => get(*value).clone(),
+        Op::Rescale { value } | Op::Drop { value } | Op::Output { value, .. } => {
+            get(*value).clone()
+        }
     })
 }
 
 /// Slots of an input, all of them.
-pub(super) fn repeated(circuit: &Circuit, name: &str, slots: &[Complex64]) -> Result<Vec<Complex64>> {
+pub(super) fn repeated(
+    circuit: &Circuit,
+    name: &str,
+    slots: &[Complex64],
+) -> Result<Vec<Complex64>> {
     let (found, limit) = (slots.len(), circuit.slots);
     if found.is_power_of_two() && found <= limit {
         return Ok(slots.iter().copied().cycle().take(limit).collect());
     }
     let expected = format!("a power of two up to {limit}");
-    Err(unfit(format!("the number of slots of the input {name}"), found, expected))
+    Err(unfit(
+        format!("the number of slots of the input {name}"),
+        found,
+        expected,
+    ))
 }
 
 /// Every input is given, and nothing else.
-pub(super) fn check_names<'a>(circuit: &Circuit, given: impl Iterator<Item = &'a str>) -> Result<()> {
+pub(super) fn check_names<'a>(
+    circuit: &Circuit,
+    given: impl Iterator<Item = &'a str>,
+) -> Result<()> {
     let given: Vec<&str> = given.collect();
     let names: Vec<&str> = circuit.inputs().map(|(name, _)| name).collect();
     if let Some(missing) = names.iter().find(|name| !given.contains(name)) {
-        return Err(unfit(format!("the input {missing}"), "missing", "slots or a ciphertext"));
+        return Err(unfit(
+            format!("the input {missing}"),
+            "missing",
+            "slots or a ciphertext",
+        ));
     }
     match given.iter().find(|name| !names.contains(name)) {
-        Some(unknown) => Err(unfit("an input", format!("{unknown:?}"), format!("one of {names:?}"))),
+        Some(unknown) => Err(unfit(
+            "an input",
+            format!("{unknown:?}"),
+            format!("one of {names:?}"),
+        )),
         None => Ok(()),
     }
 }

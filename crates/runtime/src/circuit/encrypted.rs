@@ -70,16 +70,26 @@ impl<'c> Runner<'c> {
     /// [`Error::Circuit`](crate::Error::Circuit) for a name or a number of slots that is none, and those of [`Plaintext::encode`].
     pub fn encode(&self, name: &str, slots: &[Complex64]) -> Result<Plaintext> {
         let input = self.circuit.inputs().find(|(input, _)| *input == name);
-        let (_, ty) = input.ok_or_else(|| unfit("an input", format!("{name:?}"), "one of the circuit"))?;
+        let (_, ty) =
+            input.ok_or_else(|| unfit("an input", format!("{name:?}"), "one of the circuit"))?;
         repeated(self.circuit, name, slots)?;
-        Ok(Plaintext::encode(self.evaluator.params(), slots, ty.level, ty.scale)?)
+        Ok(Plaintext::encode(
+            self.evaluator.params(),
+            slots,
+            ty.level,
+            ty.scale,
+        )?)
     }
 
     /// Runs the circuit: results by name. Threads are those of the [pool](ring::in_pool) it is called in.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, is none, or has another type; and for a missing key.
-    pub fn run(&self, inputs: &BTreeMap<&str, Argument>, keys: &Keys) -> Result<BTreeMap<String, Ciphertext>> {
+    pub fn run(
+        &self,
+        inputs: &BTreeMap<&str, Argument>,
+        keys: &Keys,
+    ) -> Result<BTreeMap<String, Ciphertext>> {
         check_names(self.circuit, inputs.keys().copied())?;
         let mut run = Run {
             circuit: self.circuit,
@@ -136,7 +146,9 @@ impl<'r> Run<'r> {
             Op::Constant { .. } => Held::Plaintext(self.runner.constants[&index].clone()),
             Op::Add { left, right } => self.sum(values, [*left, *right], false)?,
             Op::Sub { left, right } => self.sum(values, [*left, *right], true)?,
-            Op::Mul { terms } if self.circuit.ty(terms[0][1]).encrypted => self.product(values, terms, ty)?,
+            Op::Mul { terms } if self.circuit.ty(terms[0][1]).encrypted => {
+                self.product(values, terms, ty)?
+            }
             Op::Mul { terms } => self.plain_product(values, terms, ty)?,
             Op::Rescale { value } => {
                 let from = self.circuit.ty(*value).level;
@@ -182,16 +194,24 @@ impl<'r> Run<'r> {
             }
             Argument::Ciphertext(ct) if ty.encrypted => {
                 let level = self.runner.evaluator.level(ct)?;
-                if (level, ct.degree()) != (ty.level, 1) || (ct.scale() / ty.scale - 1.0).abs() > 1e-12 {
+                if (level, ct.degree()) != (ty.level, 1)
+                    || (ct.scale() / ty.scale - 1.0).abs() > 1e-12
+                {
                     let (degree, scale) = (ct.degree(), ct.scale().log2());
                     let found = format!("of degree {degree}, level {level}, scale 2^{scale:.6}");
-                    let expected = format!("of degree 1, level {}, scale 2^{:.6}", ty.level, ty.scale.log2());
+                    let expected = format!(
+                        "of degree 1, level {}, scale 2^{:.6}",
+                        ty.level,
+                        ty.scale.log2()
+                    );
                     return Err(unfit(format!("the input {name}"), found, expected));
                 }
                 Ok(Held::Ciphertext(Cow::Borrowed(ct)))
             }
             Argument::Plain(_) => Err(unfit(format!("the input {name}"), "in plain", "encrypted")),
-            Argument::Ciphertext(_) => Err(unfit(format!("the input {name}"), "encrypted", "in plain")),
+            Argument::Ciphertext(_) => {
+                Err(unfit(format!("the input {name}"), "encrypted", "in plain"))
+            }
         }
     }
 
@@ -204,7 +224,9 @@ impl<'r> Run<'r> {
     ) -> Result<Held<'a>> {
         let ty = self.circuit.ty(left);
         let a = values.take(left);
-        if let (Held::Extended(_), Held::Ciphertext(_)) | (_, Held::Extended(_)) = (&a, values.get(right)) {
+        if let (Held::Extended(_), Held::Ciphertext(_)) | (_, Held::Extended(_)) =
+            (&a, values.get(right))
+        {
             let mut a = self.extended(a, ty)?;
             let mut b = self.extended(values.take(right), ty)?;
             if minus {
@@ -229,7 +251,12 @@ impl<'r> Run<'r> {
     }
 
     /// A sum of products of ciphertexts, of three components.
-    fn product<'a>(&self, values: &Values<Held<'a>>, terms: &[[ValueId; 2]], ty: Type) -> Result<Held<'a>> {
+    fn product<'a>(
+        &self,
+        values: &Values<Held<'a>>,
+        terms: &[[ValueId; 2]],
+        ty: Type,
+    ) -> Result<Held<'a>> {
         let (mut a0, mut a1, mut b0, mut b1) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for &[left, right] in terms {
             let (l0, l1) = pair_of(values, left)?;
@@ -239,7 +266,10 @@ impl<'r> Run<'r> {
             b0.push(r0);
             b1.push(r1);
         }
-        let middle = Poly::dot(&[a0.clone(), a1.clone()].concat(), &[b1.clone(), b0.clone()].concat());
+        let middle = Poly::dot(
+            &[a0.clone(), a1.clone()].concat(),
+            &[b1.clone(), b0.clone()].concat(),
+        );
         let parts = vec![Poly::dot(&a0, &b0), middle, Poly::dot(&a1, &b1)];
         Ok(Held::of(rlwe::Ciphertext::new(parts), ty))
     }
@@ -252,7 +282,9 @@ impl<'r> Run<'r> {
         ty: Type,
     ) -> Result<Held<'a>> {
         let plaintext = |&[_, right]: &[ValueId; 2]| values.get(right).plaintext();
-        let extended = terms.iter().any(|&[left, _]| matches!(values.get(left), Held::Extended(_)));
+        let extended = terms
+            .iter()
+            .any(|&[left, _]| matches!(values.get(left), Held::Extended(_)));
         if !extended {
             let (mut c0, mut c1, mut m) = (Vec::new(), Vec::new(), Vec::new());
             for term in terms {
@@ -268,18 +300,30 @@ impl<'r> Run<'r> {
             if let Held::Ciphertext(x) = values.get(left) {
                 let cache = self.caches.entry(left).or_default();
                 if cache.lifted.is_none() {
-                    cache.lifted = Some(Extended::new(self.runner.evaluator.params().rlwe(), x.rlwe())?);
+                    cache.lifted = Some(Extended::new(
+                        self.runner.evaluator.params().rlwe(),
+                        x.rlwe(),
+                    )?);
                 }
             }
         }
-        let lifted = |left: ValueId| self.caches.get(&left).and_then(|cache| cache.lifted.as_ref());
+        let lifted = |left: ValueId| {
+            self.caches
+                .get(&left)
+                .and_then(|cache| cache.lifted.as_ref())
+        };
         let left = terms.iter().map(|&[left, _]| match values.get(left) {
             Held::Extended(x) => x,
             _ => lifted(left).expect("lifted above"),
         });
         let left: Vec<&Extended> = left.collect();
-        let right: Vec<_> = terms.iter().map(|term| plaintext(term).extended()).collect();
-        Ok(Held::Extended(Extended::dot(&left, |k, i, words| right[k].write(i, words))))
+        let right: Vec<_> = terms
+            .iter()
+            .map(|term| plaintext(term).extended())
+            .collect();
+        Ok(Held::Extended(Extended::dot(&left, |k, i, words| {
+            right[k].write(i, words)
+        })))
     }
 
     fn automorphism<'a>(
@@ -309,12 +353,22 @@ impl<'r> Run<'r> {
             Some(decomposed) => decomposed,
             None => {
                 let params = self.runner.evaluator.params().rlwe();
-                cache.decomposed.insert(Decomposed::new(params, x.rlwe().pair()?.1))
+                cache
+                    .decomposed
+                    .insert(Decomposed::new(params, x.rlwe().pair()?.1))
             }
         };
         Ok(match plan.forms[index] {
-            Form::Extended => Held::Extended(Extended::automorphism_of(x.rlwe(), decomposed, element, galois)?),
-            _ => Held::of(x.rlwe().automorphism_hoisted(decomposed, element, galois)?, ty),
+            Form::Extended => Held::Extended(Extended::automorphism_of(
+                x.rlwe(),
+                decomposed,
+                element,
+                galois,
+            )?),
+            _ => Held::of(
+                x.rlwe().automorphism_hoisted(decomposed, element, galois)?,
+                ty,
+            ),
         })
     }
 
@@ -335,7 +389,10 @@ impl<'r> Run<'r> {
     fn extended(&self, held: Held, ty: Type) -> Result<Extended> {
         match held {
             Held::Extended(x) => Ok(x),
-            other => Ok(Extended::new(self.params().rlwe(), self.pair(other, ty)?.rlwe())?),
+            other => Ok(Extended::new(
+                self.params().rlwe(),
+                self.pair(other, ty)?.rlwe(),
+            )?),
         }
     }
 
@@ -358,7 +415,10 @@ impl<'r> Run<'r> {
 }
 
 /// The components of a value that is held in two.
-fn pair_of<'v>(values: &'v Values<Held>, value: ValueId) -> Result<(&'v Poly<ring::Eval>, &'v Poly<ring::Eval>)> {
+fn pair_of<'v>(
+    values: &'v Values<Held>,
+    value: ValueId,
+) -> Result<(&'v Poly<ring::Eval>, &'v Poly<ring::Eval>)> {
     match values.get(value) {
         Held::Ciphertext(x) => Ok(x.rlwe().pair()?),
         _ => unreachable!("a factor is held in two components"),

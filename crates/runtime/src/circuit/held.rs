@@ -1,8 +1,8 @@
 //! Values of the encrypted run, and the conversions between their forms.
 
 use crate::error::Result;
-use ckks::{Ciphertext, Complex64, Params, Plaintext};
 use circuits::approximate::Diagonal;
+use ckks::{Ciphertext, Complex64, Params, Plaintext};
 use program::circuit::Type;
 use rlwe::Extended;
 use std::borrow::Cow;
@@ -40,7 +40,10 @@ impl Encoded {
     }
 
     pub(super) fn byte_len(&self) -> usize {
-        let narrow = self.narrow.as_ref().map_or(0, |p| size_of_val(p.poly().words()));
+        let narrow = self
+            .narrow
+            .as_ref()
+            .map_or(0, |p| size_of_val(p.poly().words()));
         narrow + self.extended.as_ref().map_or(0, Diagonal::byte_len)
     }
 }

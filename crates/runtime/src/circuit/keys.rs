@@ -19,14 +19,24 @@ impl Keys {
     ///
     /// # Panics
     /// If a level is none of the parameters': of a circuit that a [`Runner`](super::Runner) takes, all are.
-    pub fn generate(params: &Params, needs: &KeyNeeds, secret: &SecretKey, rng: &mut impl CryptoRng) -> Self {
+    pub fn generate(
+        params: &Params,
+        needs: &KeyNeeds,
+        secret: &SecretKey,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
         let encoder = params.encoder();
         let rotations = needs.rotations.iter();
         let rotations = rotations.map(|(&k, &level)| (encoder.rotation_element(k as isize), level));
-        let conjugation = needs.conjugation.map(|level| (encoder.conjugation_element(), level));
+        let conjugation = needs
+            .conjugation
+            .map(|level| (encoder.conjugation_element(), level));
         let mut galois = GaloisKeys::new();
         for (element, level) in rotations.chain(conjugation) {
-            galois.insert(element, secret.galois_key(element, params.ring_level(level), rng));
+            galois.insert(
+                element,
+                secret.galois_key(element, params.ring_level(level), rng),
+            );
         }
         let relinearization = needs.relinearization;
         let relinearization =

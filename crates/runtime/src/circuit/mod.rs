@@ -32,16 +32,31 @@ fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let (found, limit) = (circuit.slots, params.slots());
     if found > limit {
-        return Err(unfit("the number of slots of the circuit", found, format!("at most {limit}")));
+        return Err(unfit(
+            "the number of slots of the circuit",
+            found,
+            format!("at most {limit}"),
+        ));
     }
     let (found, limit) = (circuit.arithmetic.levels(), params.max_level() + 1);
     if found > limit {
-        return Err(unfit("the number of levels of the circuit", found, format!("at most {limit}")));
+        return Err(unfit(
+            "the number of levels of the circuit",
+            found,
+            format!("at most {limit}"),
+        ));
     }
     for level in 0..found {
-        let (found, expected) = (circuit.arithmetic.divisor(level), params.level_modulus(level));
+        let (found, expected) = (
+            circuit.arithmetic.divisor(level),
+            params.level_modulus(level),
+        );
         if found != expected {
-            return Err(unfit(format!("the modulus of level {level} of the circuit"), found, expected));
+            return Err(unfit(
+                format!("the modulus of level {level} of the circuit"),
+                found,
+                expected,
+            ));
         }
     }
     Ok(())

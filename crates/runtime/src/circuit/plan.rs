@@ -41,7 +41,10 @@ impl Plan {
         let count = circuit.steps.len();
         let mut uses = vec![Vec::new(); count];
         for (index, step) in circuit.steps.iter().enumerate() {
-            step.op.operands().into_iter().for_each(|v: ValueId| uses[v].push(index));
+            step.op
+                .operands()
+                .into_iter()
+                .for_each(|v: ValueId| uses[v].push(index));
         }
         let mut plan = Self {
             made: Vec::with_capacity(count),
@@ -55,7 +58,10 @@ impl Plan {
             let made = plan.made_of(circuit, index, &uses);
             let uses: Vec<&Op> = uses[index].iter().map(|&u| &circuit.steps[u].op).collect();
             let kept = match made {
-                Form::Product => matches!(uses[..], [Op::Add { .. } | Op::Sub { .. } | Op::Rescale { .. }]),
+                Form::Product => matches!(
+                    uses[..],
+                    [Op::Add { .. } | Op::Sub { .. } | Op::Rescale { .. }]
+                ),
                 Form::Extended => goes_on(circuit, &uses),
                 Form::Pair | Form::Plaintext => true,
             };
@@ -81,7 +87,9 @@ impl Plan {
                 }
             }
             Op::Mul { terms } => {
-                let mut forms = terms.iter().map(|&[left, right]| (self.forms[left], self.forms[right]));
+                let mut forms = terms
+                    .iter()
+                    .map(|&[left, right]| (self.forms[left], self.forms[right]));
                 if forms.clone().any(|(_, right)| right != Form::Plaintext) {
                     Form::Product
                 } else if forms.any(|(left, _)| left == Form::Extended) {
@@ -107,12 +115,20 @@ impl Plan {
     fn note_uses(&mut self, circuit: &Circuit, index: usize) {
         match &circuit.steps[index].op {
             Op::Mul { terms } => {
-                let extended = terms.iter().any(|&[left, _]| self.forms[left] == Form::Extended);
-                let whole = if extended { &mut self.extended } else { &mut self.narrow };
+                let extended = terms
+                    .iter()
+                    .any(|&[left, _]| self.forms[left] == Form::Extended);
+                let whole = if extended {
+                    &mut self.extended
+                } else {
+                    &mut self.narrow
+                };
                 terms.iter().for_each(|&[_, right]| whole[right] = true);
             }
             Op::Add { right, .. } | Op::Sub { right, .. } => self.narrow[*right] = true,
-            Op::Rotate { value, .. } | Op::Conjugate { value } if self.forms[*value] == Form::Pair => {
+            Op::Rotate { value, .. } | Op::Conjugate { value }
+                if self.forms[*value] == Form::Pair =>
+            {
                 self.decomposed_until[*value] = Some(index);
             }
             _ => {}
@@ -123,7 +139,13 @@ impl Plan {
 /// Whether a value over the special moduli may stay so for what uses it.
 fn goes_on(circuit: &Circuit, uses: &[&Op]) -> bool {
     match uses {
-        [Op::Add { .. } | Op::Sub { .. } | Op::Rescale { .. } | Op::Rotate { .. } | Op::Conjugate { .. }] => true,
+        [
+            Op::Add { .. }
+            | Op::Sub { .. }
+            | Op::Rescale { .. }
+            | Op::Rotate { .. }
+            | Op::Conjugate { .. },
+        ] => true,
         uses => uses.iter().all(|op| is_plain_product(circuit, op)),
     }
 }

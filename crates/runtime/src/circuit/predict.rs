@@ -38,7 +38,11 @@ impl Predicted {
 /// # Errors
 /// Those of [`run_clear`](super::run_clear), and [`Error::Circuit`](crate::Error::Circuit) for a circuit written for other parameters, or for a message that
 /// at its scale and level does not fit the modulus.
-pub fn predict(params: &Params, circuit: &Circuit, inputs: &Slots) -> Result<BTreeMap<String, Predicted>> {
+pub fn predict(
+    params: &Params,
+    circuit: &Circuit,
+    inputs: &Slots,
+) -> Result<BTreeMap<String, Predicted>> {
     check(params, circuit)?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
     let predictor = Predictor {
@@ -79,7 +83,12 @@ impl Predictor<'_> {
         Err(unfit(what, format!("{found:.1} bits"), expected))
     }
 
-    fn errors(&self, index: usize, slots: &[Complex64], values: &Values<Predicted>) -> Result<Vec<f64>> {
+    fn errors(
+        &self,
+        index: usize,
+        slots: &[Complex64],
+        values: &Values<Predicted>,
+    ) -> Result<Vec<f64>> {
         let ty = self.circuit.ty(index);
         let errors = |value: ValueId| values.get(value).errors.iter();
         let op = &self.circuit.steps[index].op;
@@ -90,18 +99,20 @@ impl Predictor<'_> {
                 let factor = if let Op::Add { .. } = op { 4.0 } else { 0.0 };
                 errors(*left).map(|v| factor * v).collect()
             }
-            Op::Add { left, right } | Op::Sub { left, right } => {
-                errors(*left).zip(errors(*right)).map(|(a, b)| a + b).collect()
-            }
+            Op::Add { left, right } | Op::Sub { left, right } => errors(*left)
+                .zip(errors(*right))
+                .map(|(a, b)| a + b)
+                .collect(),
             Op::Mul { terms } => product(terms, values),
             Op::Rotate { value, steps } => {
                 let mut errors = values.get(*value).errors.clone();
                 errors.rotate_left(*steps);
                 errors
             }
-            Op::Rescale { value } | Op::Drop { value } | Op::Conjugate { value } | Op::Output { value, .. } => {
-                values.get(*value).errors.clone()
-            }
+            Op::Rescale { value }
+            | Op::Drop { value }
+            | Op::Conjugate { value }
+            | Op::Output { value, .. } => values.get(*value).errors.clone(),
         };
         let more = self.switching(index).0;
         made.iter_mut().for_each(|v| *v += more);
@@ -112,9 +123,15 @@ impl Predictor<'_> {
     fn encoding(&self, slots: &[Complex64], ty: Type) -> Result<Vec<f64>> {
         let encoder = self.params.encoder();
         let mut coefficients = encoder.embed(slots)?;
-        coefficients.iter_mut().for_each(|c| *c = (*c * ty.scale).round() / ty.scale);
+        coefficients
+            .iter_mut()
+            .for_each(|c| *c = (*c * ty.scale).round() / ty.scale);
         let decoded = encoder.slots_of(&coefficients, slots.len())?;
-        Ok(decoded.iter().zip(slots).map(|(a, b)| (a - b).norm_sqr()).collect())
+        Ok(decoded
+            .iter()
+            .zip(slots)
+            .map(|(a, b)| (a - b).norm_sqr())
+            .collect())
     }
 
     /// What key switches and divisions of a step add, those that bring its operands and its result to their forms included.
@@ -124,9 +141,9 @@ impl Predictor<'_> {
         let of = |value: ValueId| self.plan.forms[value];
         let round = self.model.rounding(ty.scale);
         let own = match &self.circuit.steps[index].op {
-            Op::Add { left, right } | Op::Sub { left, right } => {
-                self.conversion(of(*left), made, ty).plus(self.conversion(of(*right), made, ty))
-            }
+            Op::Add { left, right } | Op::Sub { left, right } => self
+                .conversion(of(*left), made, ty)
+                .plus(self.conversion(of(*right), made, ty)),
             Op::Rescale { value } if of(*value) == Form::Product => {
                 let from = self.circuit.ty(*value);
                 self.model.key_switch(from.level, from.scale).plus(round)
@@ -146,7 +163,9 @@ impl Predictor<'_> {
     fn conversion(&self, from: Form, to: Form, ty: Type) -> Noise {
         let round = self.model.rounding(ty.scale);
         match (from, to) {
-            (Form::Product, Form::Pair | Form::Extended) => self.model.key_switch(ty.level, ty.scale).plus(round),
+            (Form::Product, Form::Pair | Form::Extended) => {
+                self.model.key_switch(ty.level, ty.scale).plus(round)
+            }
             (Form::Extended, Form::Pair) => round,
             _ => Noise::ZERO,
         }
@@ -158,7 +177,9 @@ fn product(terms: &[[ValueId; 2]], values: &Values<Predicted>) -> Vec<f64> {
     let mut meets: BTreeMap<ValueId, Vec<Complex64>> = BTreeMap::new();
     let mut meet = |value: ValueId, other: ValueId| {
         let other = &values.get(other).slots;
-        let sums = meets.entry(value).or_insert_with(|| vec![Complex64::ZERO; other.len()]);
+        let sums = meets
+            .entry(value)
+            .or_insert_with(|| vec![Complex64::ZERO; other.len()]);
         sums.iter_mut().zip(other).for_each(|(sum, x)| *sum += x);
     };
     for &[left, right] in terms {

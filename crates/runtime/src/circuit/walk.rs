@@ -15,7 +15,9 @@ pub(super) struct Values<V> {
 
 impl<V> Values<V> {
     pub(super) fn get(&self, value: ValueId) -> &V {
-        self.held[value].as_ref().expect("a value stays until its last use")
+        self.held[value]
+            .as_ref()
+            .expect("a value stays until its last use")
     }
 
     /// The value itself if this step is the last to use it, else a copy.
@@ -24,7 +26,11 @@ impl<V> Values<V> {
         V: Clone,
     {
         let last = self.last_use[value] == self.step && !self.twice;
-        let held = if last { self.held[value].take() } else { self.held[value].clone() };
+        let held = if last {
+            self.held[value].take()
+        } else {
+            self.held[value].clone()
+        };
         held.expect("a value stays until its last use")
     }
 }

@@ -17,7 +17,12 @@ pub(crate) fn insecure_params(log_n: u32, count: usize) -> Params {
     let n = 1 << log_n;
     let first = ntt_primes(49, n, 3).unwrap();
     let mut levels = vec![vec![first[0]]];
-    levels.extend(ntt_primes(BITS, n, count).unwrap().into_iter().map(|q| vec![q]));
+    levels.extend(
+        ntt_primes(BITS, n, count)
+            .unwrap()
+            .into_iter()
+            .map(|q| vec![q]),
+    );
     Params::new_insecure(&ParamsSpec {
         n,
         levels,
@@ -50,7 +55,9 @@ pub(crate) fn message(slots: usize, rng: &mut impl Rng) -> Vec<Complex64> {
 /// A message for every input.
 pub(crate) fn messages(circuit: &Circuit, rng: &mut impl Rng) -> Slots {
     let names = circuit.inputs().map(|(name, _)| name.to_owned());
-    names.map(|name| (name, message(circuit.slots, rng))).collect()
+    names
+        .map(|name| (name, message(circuit.slots, rng)))
+        .collect()
 }
 
 /// A client with its secret.
@@ -78,7 +85,12 @@ impl Setup {
     }
 
     /// The encrypted inputs.
-    pub(crate) fn encrypt(&mut self, runner: &Runner, circuit: &Circuit, inputs: &Slots) -> BTreeMap<String, Ciphertext> {
+    pub(crate) fn encrypt(
+        &mut self,
+        runner: &Runner,
+        circuit: &Circuit,
+        inputs: &Slots,
+    ) -> BTreeMap<String, Ciphertext> {
         let mut out = BTreeMap::new();
         for (name, _) in circuit.inputs().filter(|(_, ty)| ty.encrypted) {
             let message = runner.encode(name, &inputs[name]).unwrap();
@@ -95,15 +107,24 @@ impl Setup {
         let runner = Runner::new(&self.params, circuit).unwrap();
         let encrypted = self.encrypt(&runner, circuit, inputs);
         let keys = self.keys(circuit);
-        let outputs = runner.run(&arguments(circuit, &encrypted, inputs), &keys).unwrap();
-        let decode = |ct: &Ciphertext| decrypt(&self.secret, ct).decode(&self.params, circuit.slots).unwrap();
+        let outputs = runner
+            .run(&arguments(circuit, &encrypted, inputs), &keys)
+            .unwrap();
+        let decode = |ct: &Ciphertext| {
+            decrypt(&self.secret, ct)
+                .decode(&self.params, circuit.slots)
+                .unwrap()
+        };
         let types: BTreeMap<_, _> = circuit.outputs().collect();
         for (name, ct) in &outputs {
             let ty = types[name.as_str()];
             assert_eq!(self.params.level_of(ct.rlwe()).unwrap(), ty.level);
             assert!((ct.scale() / ty.scale - 1.0).abs() < 1e-12);
         }
-        outputs.iter().map(|(name, ct)| (name.clone(), decode(ct))).collect()
+        outputs
+            .iter()
+            .map(|(name, ct)| (name.clone(), decode(ct)))
+            .collect()
     }
 
     /// Encrypted against clear, and the difference against its prediction, from both sides, in bits.
@@ -112,7 +133,10 @@ impl Setup {
         let clear = run_clear(circuit, &inputs).unwrap();
         let predicted = predict(&self.params, circuit, &inputs).unwrap();
         for (name, found) in self.run(circuit, &inputs) {
-            let errors = found.iter().zip(&clear[&name]).map(|(a, b)| (a - b).norm_sqr());
+            let errors = found
+                .iter()
+                .zip(&clear[&name])
+                .map(|(a, b)| (a - b).norm_sqr());
             let measured = -(errors.sum::<f64>() / found.len() as f64).log2() / 2.0;
             assert_eq!(predicted[&name].slots, clear[&name]);
             let predicted = predicted[&name].noise(circuit.slots).precision();

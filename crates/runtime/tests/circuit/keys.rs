@@ -43,7 +43,10 @@ fn no_key_can_be_left_out_or_made_for_a_lower_level() {
     let mut fewer = Vec::new();
     let level = needs.relinearization.unwrap();
     for relinearization in [None, Some(level - 1)] {
-        fewer.push(KeyNeeds { relinearization, ..needs.clone() });
+        fewer.push(KeyNeeds {
+            relinearization,
+            ..needs.clone()
+        });
     }
     for (&steps, &level) in &needs.rotations {
         let mut without = needs.clone();
@@ -54,7 +57,10 @@ fn no_key_can_be_left_out_or_made_for_a_lower_level() {
         fewer.push(lower);
     }
     for conjugation in [None, Some(0)] {
-        fewer.push(KeyNeeds { conjugation, ..needs.clone() });
+        fewer.push(KeyNeeds {
+            conjugation,
+            ..needs.clone()
+        });
     }
     for needs in fewer {
         let keys = Keys::generate(&setup.params, &needs, &setup.secret, &mut setup.rng);

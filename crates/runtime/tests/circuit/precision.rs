@@ -7,10 +7,17 @@ use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 /// errors that differ between slots, and for the weight of one secret.
 const TOLERANCE: f64 = 0.12;
 
-fn check(what: &str, levels: usize, write: impl FnOnce(&mut CircuitBuilder, [ValueId; 3]) -> ValueId) {
+fn check(
+    what: &str,
+    levels: usize,
+    write: impl FnOnce(&mut CircuitBuilder, [ValueId; 3]) -> ValueId,
+) {
     let params = insecure_params(13, levels);
     let ty = fresh(&params);
-    let plain = Type { encrypted: false, ..ty };
+    let plain = Type {
+        encrypted: false,
+        ..ty
+    };
     let mut b = builder(&params);
     let [x, y] = ["x", "y"].map(|name| b.input(name, ty).unwrap());
     let p = b.input("p", plain).unwrap();
@@ -32,7 +39,9 @@ fn sums() {
 #[test]
 fn products() {
     check("mul, not rescaled", 2, |b, [x, y, _]| b.mul(x, y).unwrap());
-    check("mul plain, not rescaled", 2, |b, [x, _, p]| b.mul(x, p).unwrap());
+    check("mul plain, not rescaled", 2, |b, [x, _, p]| {
+        b.mul(x, p).unwrap()
+    });
     check("mul", 1, |b, [x, y, _]| {
         let product = b.mul(x, y).unwrap();
         b.rescale(product).unwrap()
@@ -53,12 +62,16 @@ fn products() {
         let sum = b.dot(&[[x, y], [y, y], [y, x]]).unwrap();
         b.rescale(sum).unwrap()
     });
-    check("sums of products that wait for their relinearisation", 1, |b, [x, y, p]| {
-        let [xx, xy, yp] = [[x, x], [x, y], [y, p]].map(|[a, c]| b.mul(a, c).unwrap());
-        let sum = b.add(xx, xy).unwrap();
-        let sum = b.sub(sum, yp).unwrap();
-        b.rescale(sum).unwrap()
-    });
+    check(
+        "sums of products that wait for their relinearisation",
+        1,
+        |b, [x, y, p]| {
+            let [xx, xy, yp] = [[x, x], [x, y], [y, p]].map(|[a, c]| b.mul(a, c).unwrap());
+            let sum = b.add(xx, xy).unwrap();
+            let sum = b.sub(sum, yp).unwrap();
+            b.rescale(sum).unwrap()
+        },
+    );
     check("three times, then half", 2, |b, [x, ..]| {
         let scale = b.ty(x).scale;
         let three = b.constant("three", &[3.0], (2, 1.0)).unwrap();
@@ -71,7 +84,9 @@ fn products() {
 fn rotations() {
     check("rotate", 1, |b, [x, ..]| b.rotate(x, -5).unwrap());
     check("conjugate", 1, |b, [x, ..]| b.conjugate(x).unwrap());
-    check("sum over slots", 1, |b, [x, ..]| sum_strided(b, x, (3, 8)).unwrap());
+    check("sum over slots", 1, |b, [x, ..]| {
+        sum_strided(b, x, (3, 8)).unwrap()
+    });
     check("rotations of one decomposition", 1, |b, [x, ..]| {
         let [a, c, d] = [1, 2, 40].map(|k| b.rotate(x, k).unwrap());
         let sum = b.add(a, c).unwrap();

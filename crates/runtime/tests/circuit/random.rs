@@ -1,7 +1,8 @@
 //! Random circuits.
 //!
-//! The prediction takes errors of different values as uncorrelated, so a value goes into one sum or product here: circuits are
-//! trees, but for squares, rotations of one value, and plaintexts.
+//! The prediction takes errors of different values and slots as uncorrelated, so a value goes into one sum or product here:
+//! circuits are trees, but for squares, rotations of one value, and plaintexts. Two sums over slots would add up the same errors
+//! twice, so there is one.
 
 use crate::common::{Setup, builder, fresh, insecure_params};
 use ckks::Params;
@@ -50,7 +51,11 @@ fn circuit(params: &Params, moves: &[Move]) -> Circuit {
     for name in ["x", "y", "z"] {
         at_hand.push(b.input(name, fresh(params)).unwrap());
     }
+    let mut summed = false;
     for (i, m) in moves.iter().enumerate() {
+        if matches!(m, Move::SumOver(..)) && std::mem::replace(&mut summed, true) {
+            continue;
+        }
         let value = at_hand.remove(0);
         if at_hand.is_empty() {
             at_hand.push(b.input(&format!("x{i}"), fresh(params)).unwrap());
@@ -64,11 +69,21 @@ fn circuit(params: &Params, moves: &[Move]) -> Circuit {
     b.finish().unwrap()
 }
 
-fn apply(b: &mut CircuitBuilder, x: ValueId, m: &Move, i: usize, at_hand: &mut Vec<ValueId>) -> ValueId {
+fn apply(
+    b: &mut CircuitBuilder,
+    x: ValueId,
+    m: &Move,
+    i: usize,
+    at_hand: &mut Vec<ValueId>,
+) -> ValueId {
     let Type { level, scale, .. } = b.ty(x);
     let plain = |b: &mut CircuitBuilder, scale: f64| {
         let encrypted = false;
-        let ty = Type { encrypted, level, scale };
+        let ty = Type {
+            encrypted,
+            level,
+            scale,
+        };
         b.input(&format!("p{i}"), ty).unwrap()
     };
     match m {
@@ -78,7 +93,11 @@ fn apply(b: &mut CircuitBuilder, x: ValueId, m: &Move, i: usize, at_hand: &mut V
                 at_hand.push(y);
                 return x;
             };
-            if *minus { b.sub(x, y).unwrap() } else { b.add(x, y).unwrap() }
+            if *minus {
+                b.sub(x, y).unwrap()
+            } else {
+                b.add(x, y).unwrap()
+            }
         }
         Move::Product(other) => {
             let y = at_hand.remove(other % at_hand.len());
@@ -93,7 +112,11 @@ fn apply(b: &mut CircuitBuilder, x: ValueId, m: &Move, i: usize, at_hand: &mut V
         }
         Move::Shift(minus) => {
             let p = plain(b, scale);
-            if *minus { b.sub(x, p).unwrap() } else { b.add(x, p).unwrap() }
+            if *minus {
+                b.sub(x, p).unwrap()
+            } else {
+                b.add(x, p).unwrap()
+            }
         }
         Move::Rotate(k) => b.rotate(x, *k).unwrap(),
         Move::Conjugate => b.conjugate(x).unwrap(),
