@@ -149,6 +149,17 @@ impl CircuitBuilder {
         self.push(Op::Drop { value }, Type { level, ..stated })
     }
 
+    /// `factor value`, the factor being taken into the scale: at no cost.
+    ///
+    /// # Errors
+    /// [`Error::Step`] for a plaintext, and for a factor that is not positive or leads to a scale that does not fit.
+    pub fn read(&mut self, value: ValueId, factor: f64) -> Result<ValueId> {
+        let op = Op::Read { value };
+        let stated = self.stated(&op);
+        let scale = stated.scale / factor;
+        self.push(op, Type { scale, ..stated })
+    }
+
     /// The slots moved left by `steps`, to the right if negative; `value` as it is if that is no move.
     ///
     /// # Errors

@@ -13,8 +13,8 @@ pub(super) type Problem = (&'static str, String, String);
 type Check = Result<(), Problem>;
 
 impl Circuit {
-    /// Type of the value that `op` makes as step `index`, `stated` being what is said of it: inputs, constants and
-    /// level drops are what they are said to be.
+    /// Type of the value that `op` makes as step `index`, `stated` being what is said of it: inputs and constants, the
+    /// level of a drop and the scale of a reading are what they are said to be.
     pub(super) fn infer(&self, index: usize, op: &Op, stated: Type) -> Result<Type, Problem> {
         if let Some(late) = op.operands().into_iter().find(|&v| v >= index) {
             let expected = "a step before this one".into();
@@ -63,6 +63,13 @@ impl Circuit {
                 }
                 Type {
                     level: stated.level,
+                    ..ty
+                }
+            }
+            Op::Read { value } => {
+                let ty = self.ciphertext(*value, "the operand")?;
+                Type {
+                    scale: stated.scale,
                     ..ty
                 }
             }

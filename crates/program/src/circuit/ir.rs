@@ -106,6 +106,11 @@ pub enum Op {
         /// What is dropped.
         value: ValueId,
     },
+    /// The same integers, read at the scale that the type says: the message times the old scale over the new, at no cost.
+    Read {
+        /// What is read.
+        value: ValueId,
+    },
     /// Rotation of the slots to the left.
     Rotate {
         /// What is rotated.
@@ -138,6 +143,7 @@ impl Op {
             Self::Mul { .. } => "mul",
             Self::Rescale { .. } => "rescale",
             Self::Drop { .. } => "drop",
+            Self::Read { .. } => "read",
             Self::Rotate { .. } => "rotate",
             Self::Conjugate { .. } => "conjugate",
             Self::Output { .. } => "output",
@@ -152,6 +158,7 @@ impl Op {
             Self::Mul { terms } => terms.concat(),
             Self::Rescale { value }
             | Self::Drop { value }
+            | Self::Read { value }
             | Self::Rotate { value, .. }
             | Self::Conjugate { value }
             | Self::Output { value, .. } => vec![*value],

@@ -43,6 +43,20 @@ impl Display for Counts {
     }
 }
 
+impl KeyNeeds {
+    /// What two circuits need that share their keys.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        self.relinearization = self.relinearization.max(other.relinearization);
+        self.conjugation = self.conjugation.max(other.conjugation);
+        for (&steps, &level) in &other.rotations {
+            let highest = self.rotations.entry(steps).or_insert(level);
+            *highest = level.max(*highest);
+        }
+        self
+    }
+}
+
 impl Circuit {
     /// The keys it needs: without any of them it does not run.
     pub fn keys(&self) -> KeyNeeds {
@@ -64,7 +78,7 @@ impl Circuit {
         keys
     }
 
-    /// Operations by level and kind; a rescale counts where it starts. Inputs, constants and outputs are none.
+    /// Operations by level and kind; a rescale counts where it starts. Inputs, constants, readings and outputs are none.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         let mut decomposed = BTreeSet::new();
@@ -75,7 +89,7 @@ impl Circuit {
         for step in &self.steps {
             let level = step.ty.level;
             match &step.op {
-                Op::Input { .. } | Op::Constant { .. } | Op::Output { .. } => {}
+                Op::Input { .. } | Op::Constant { .. } | Op::Read { .. } | Op::Output { .. } => {}
                 Op::Add { right, .. } | Op::Sub { right, .. } if plain(*right) => {
                     count(level, "add plain", 1)
                 }

@@ -55,7 +55,10 @@ impl Display for Op {
                     write!(f, " %{a} %{b} .. %{c} %{d}, {} products", terms.len())
                 }
             },
-            Self::Rescale { value } | Self::Drop { value } | Self::Conjugate { value } => {
+            Self::Rescale { value }
+            | Self::Drop { value }
+            | Self::Read { value }
+            | Self::Conjugate { value } => {
                 write!(f, " %{value}")
             }
             Self::Rotate { value, steps } => write!(f, " %{value}, {steps} to the left"),

@@ -42,7 +42,8 @@ fn every_operation() -> Circuit {
     let difference = b.sub(product, conjugate).unwrap();
     let difference = b.rotate(difference, 1).unwrap();
     let both = b.add(difference, conjugate).unwrap();
-    b.output("y", both).unwrap();
+    let half = b.read(both, 0.5).unwrap();
+    b.output("y", half).unwrap();
     b.output("square's root", conjugate).unwrap();
     b.finish().unwrap()
 }

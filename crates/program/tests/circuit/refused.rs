@@ -81,10 +81,10 @@ fn operands() {
         late,
         "step %3 (rotate): an operand is %3, expected a step before this one"
     );
-    let output = read(|c| c.steps[15].op = Op::Conjugate { value: 14 });
+    let output = read(|c| c.steps[16].op = Op::Conjugate { value: 15 });
     assert_eq!(
         output,
-        "step %15 (conjugate): an operand is the output %14, expected a value"
+        "step %16 (conjugate): an operand is the output %15, expected a value"
     );
     let constant = read(op(2, Op::Constant { constant: 1 }));
     assert_eq!(
@@ -94,6 +94,7 @@ fn operands() {
     for plain in [
         Op::Rescale { value: 1 },
         Op::Drop { value: 1 },
+        Op::Read { value: 1 },
         Op::Conjugate { value: 1 },
         Op::Rotate { value: 1, steps: 1 },
     ] {
@@ -159,6 +160,11 @@ fn levels_and_scales() {
     assert_eq!(
         absent,
         "step %0 (input): the level is 4, expected less than 4"
+    );
+    let read_small = read(|c| c.steps[14].ty.scale = 0.25);
+    assert_eq!(
+        read_small,
+        "step %14 (read): the scale is 2^-2.000000, expected 1 to 2^69.0, which level 1 holds"
     );
     let small = read(|c| c.steps[0].ty.scale = 0.5);
     assert_eq!(
@@ -243,7 +249,7 @@ fn names_and_uses() {
         twice,
         r#"step %1 (input): the name is "x" again, expected a name that is not taken"#
     );
-    let idle = read(|c| c.steps.truncate(15));
+    let idle = read(|c| c.steps.truncate(16));
     assert_eq!(idle, "nothing");
     let idle = read(|c| {
         let ty = c.steps[13].ty;
@@ -252,7 +258,7 @@ fn names_and_uses() {
     });
     assert_eq!(
         idle,
-        "step %16 (conjugate): the number of uses is 0, expected at least 1"
+        "step %17 (conjugate): the number of uses is 0, expected at least 1"
     );
     let outputs = read(|c| c.steps.truncate(1));
     assert_eq!(

@@ -23,8 +23,9 @@ circuit every operation on 8 slots
   %11 = sub %9 %10 : ciphertext, level 1, scale 2^30.00
   %12 = rotate %11, 1 to the left : ciphertext, level 1, scale 2^30.00
   %13 = add %12 %10 : ciphertext, level 1, scale 2^30.00
-  %14 = output y %13 : ciphertext, level 1, scale 2^30.00
-  %15 = output square's root %10 : ciphertext, level 1, scale 2^30.00
+  %14 = read %13 : ciphertext, level 1, scale 2^31.00
+  %15 = output y %14 : ciphertext, level 1, scale 2^31.00
+  %16 = output square's root %10 : ciphertext, level 1, scale 2^30.00
 ";
 
 const COUNTS: &str = "\

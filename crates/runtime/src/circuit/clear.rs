@@ -63,10 +63,19 @@ pub(super) fn step<V>(
             slots
         }
         Op::Conjugate { value } => get(*value).iter().map(Complex64::conj).collect(),
+        Op::Read { value } => {
+            let factor = reading(circuit, index, *value);
+            get(*value).iter().map(|x| x * factor).collect()
+        }
         Op::Rescale { value } | Op::Drop { value } | Op::Output { value, .. } => {
             get(*value).clone()
         }
     })
+}
+
+/// What a reading at another scale multiplies its message by.
+pub(super) fn reading(circuit: &Circuit, index: usize, value: ValueId) -> f64 {
+    circuit.ty(value).scale / circuit.ty(index).scale
 }
 
 /// Slots of an input, all of them.

@@ -170,6 +170,11 @@ impl<'r> Run<'r> {
                 evaluator.drop_to(&mut x, ty.level)?;
                 Held::Ciphertext(Cow::Owned(x))
             }
+            Op::Read { value } => {
+                let mut x = self.pair(values.take(*value), ty)?;
+                x.to_mut().set_scale(ty.scale);
+                Held::Ciphertext(x)
+            }
             Op::Rotate { value, steps } => {
                 let element = params.encoder().rotation_element(*steps as isize);
                 self.automorphism(index, values, *value, element)?

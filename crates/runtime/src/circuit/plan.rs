@@ -107,7 +107,9 @@ impl Plan {
                     Form::Pair
                 }
             }
-            Op::Rescale { .. } | Op::Drop { .. } | Op::Output { .. } => Form::Pair,
+            Op::Rescale { .. } | Op::Drop { .. } | Op::Read { .. } | Op::Output { .. } => {
+                Form::Pair
+            }
         }
     }
 

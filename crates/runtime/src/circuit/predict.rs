@@ -6,7 +6,7 @@
 //! stands twice, as in a square, does not count as two. Errors of different values, and of different slots, are taken as
 //! uncorrelated.
 
-use super::clear::{Slots, check_names, step};
+use super::clear::{Slots, check_names, reading, step};
 use super::plan::{Form, Plan};
 use super::walk::{Values, walk};
 use super::{check, unfit};
@@ -108,6 +108,10 @@ impl Predictor<'_> {
                 let mut errors = values.get(*value).errors.clone();
                 errors.rotate_left(*steps);
                 errors
+            }
+            Op::Read { value } => {
+                let factor = reading(self.circuit, index, *value).powi(2);
+                errors(*value).map(|v| factor * v).collect()
             }
             Op::Rescale { value }
             | Op::Drop { value }

@@ -128,7 +128,9 @@ impl Setup {
     }
 
     /// Encrypted against clear, and the difference against its prediction, from both sides, in bits.
-    pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: f64) {
+    ///
+    /// The tolerance may depend on the number of slots whose errors count: of errors of mean squares `v`, `(sum v)^2 / sum v^2`.
+    pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: impl Fn(f64) -> f64) {
         let inputs = messages(circuit, &mut self.rng);
         let clear = run_clear(circuit, &inputs).unwrap();
         let predicted = predict(&self.params, circuit, &inputs).unwrap();
@@ -139,6 +141,9 @@ impl Setup {
                 .map(|(a, b)| (a - b).norm_sqr());
             let measured = -(errors.sum::<f64>() / found.len() as f64).log2() / 2.0;
             assert_eq!(predicted[&name].slots, clear[&name]);
+            let expected = &predicted[&name].errors;
+            let squares: f64 = expected.iter().map(|v| v * v).sum();
+            let tolerance = tolerance(expected.iter().sum::<f64>().powi(2) / squares);
             let predicted = predicted[&name].noise(circuit.slots).precision();
             println!("{what}, {name}: {measured:.2} bits, predicted {predicted:.2}");
             assert!(

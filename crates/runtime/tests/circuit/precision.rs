@@ -24,7 +24,7 @@ fn check(
     let out = write(&mut b, [x, y, p]);
     b.output("out", out).unwrap();
     let circuit = b.finish().unwrap();
-    Setup::new(params, 1).check(what, &circuit, TOLERANCE);
+    Setup::new(params, 1).check(what, &circuit, |_| TOLERANCE);
 }
 
 #[test]
