@@ -1,6 +1,6 @@
 //! Writing a circuit.
 
-use super::infer::Problem;
+use super::infer::{Problem, same_scale};
 use super::ir::{Arithmetic, Circuit, Constant, FORMAT, Op, Step, Type, ValueId};
 use crate::error::{Error, Result};
 
@@ -188,7 +188,8 @@ impl CircuitBuilder {
         self.scaled_to(value, factor, (ty.level.saturating_sub(1), ty.scale))
     }
 
-    /// `factor value` at a lower level and a scale: operands of sums that went through other moduli become alike so.
+    /// `factor value` at a lower level and a scale: operands of sums that went through other moduli become alike so. With factor 1
+    /// and the scale it has, a level drop.
     ///
     /// # Errors
     /// [`Error::Step`] unless the level is lower, or if the scale does not fit.
@@ -198,6 +199,10 @@ impl CircuitBuilder {
         factor: f64,
         (level, scale): (usize, f64),
     ) -> Result<ValueId> {
+        // Multiplied by the modulus of a rescale and divided by it again, a message stays as it was.
+        if factor == 1.0 && same_scale(self.ty(value).scale, scale) {
+            return self.drop_to(value, level);
+        }
         let top = level + 1;
         let value = self.drop_to(value, top)?;
         let with = scale * self.circuit.arithmetic.divisor(top) / self.ty(value).scale;

@@ -195,10 +195,14 @@ fn levels_alike(left: Type, right: Type) -> Check {
 }
 
 fn scales_alike(what: &'static str, found: f64, expected: f64) -> Check {
-    if (found / expected - 1.0).abs() < SAME_SCALE {
+    if same_scale(found, expected) {
         return Ok(());
     }
     Err((what, log2(found), log2(expected)))
+}
+
+pub(super) fn same_scale(left: f64, right: f64) -> bool {
+    (left / right - 1.0).abs() < SAME_SCALE
 }
 
 /// A scale, with digits enough to tell two apart that are nearly alike.

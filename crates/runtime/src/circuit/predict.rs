@@ -4,7 +4,7 @@
 //! randomness: [`ckks::noise::Model`] says what every step adds, the [plan](super::plan) which divisions there are. To first
 //! order, the error of a sum of products is that of each factor times the sum of what it meets, whose square counts: a value that
 //! stands twice, as in a square, does not count as two. Errors of different values, and of different slots, are taken as
-//! uncorrelated.
+//! uncorrelated, and a rescale as one of residues that are uniform: after a product with a multiple of its modulus it adds less.
 
 use super::clear::{Slots, check_names, reading, step};
 use super::plan::{Form, Plan};

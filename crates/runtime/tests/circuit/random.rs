@@ -120,10 +120,10 @@ fn apply(
                 b.add(x, p).unwrap()
             }
         }
-        // Back to the usual scale, so that sums find one, a factor of two beside.
+        // Near the usual scale; not a multiple of it, as a product with that and the rescale would be exact.
         Move::Read => {
             let usual = f64::from(crate::common::BITS).exp2();
-            b.read(x, scale / usual * 2.0).unwrap()
+            b.read(x, scale / usual * 1.7).unwrap()
         }
         Move::Rotate(k) => b.rotate(x, *k).unwrap(),
         Move::Conjugate => b.conjugate(x).unwrap(),
