@@ -1,118 +1,20 @@
-//! A circuit on ciphertexts.
+//! The operations of a circuit on ciphertexts.
 
-use super::clear::{check_names, repeated};
+use super::clear::repeated;
 use super::held::{Encoded, Held};
 use super::keys::Keys;
-use super::plan::{Form, Plan};
-use super::walk::{Values, walk};
-use super::{check, unfit};
+use super::plan::Form;
+use super::runner::{Argument, Runner};
+use super::unfit;
+use super::walk::Values;
 use crate::error::Result;
-use ckks::{Ciphertext, Complex64, Evaluator, Params, Plaintext};
+use ckks::{Ciphertext, Params};
 use program::circuit::{Circuit, Op, Type, ValueId};
 use ring::Poly;
 use rlwe::{Decomposed, Extended, SwitchKey};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What an input is given.
-#[derive(Clone, Copy)]
-pub enum Argument<'a> {
-    /// A ciphertext of the input's level and scale.
-    Ciphertext(&'a Ciphertext),
-    /// Slots, a power of two of them, which repeat.
-    Plain(&'a [Complex64]),
-}
-
-/// A circuit made ready for parameters: its constants are encoded once, for any number of runs.
-pub struct Runner<'c> {
-    circuit: &'c Circuit,
-    evaluator: Evaluator,
-    plan: Plan,
-    constants: BTreeMap<ValueId, Arc<Encoded>>,
-}
-
-impl<'c> Runner<'c> {
-    /// Plans the run and encodes the constants.
-    ///
-    /// # Errors
-    /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one written for other
-    /// parameters, and those of [`Plaintext::encode`].
-    pub fn new(params: &Params, circuit: &'c Circuit) -> Result<Self> {
-        check(params, circuit)?;
-        let plan = Plan::new(circuit);
-        let mut constants = BTreeMap::new();
-        for (index, step) in circuit.steps.iter().enumerate() {
-            if let Op::Constant { constant } = step.op {
-                let values = circuit.constants[constant].values.iter();
-                let slots: Vec<Complex64> = values.map(|&v| v.into()).collect();
-                let uses = (plan.narrow[index], plan.extended[index]);
-                let encoded = Encoded::new(params, &slots, step.ty, uses)?;
-                constants.insert(index, Arc::new(encoded));
-            }
-        }
-        Ok(Self {
-            circuit,
-            evaluator: Evaluator::new(params),
-            plan,
-            constants,
-        })
-    }
-
-    /// Bytes of the encoded constants.
-    pub fn byte_len(&self) -> usize {
-        self.constants.values().map(|c| c.byte_len()).sum()
-    }
-
-    /// Encodes slots for an encrypted input, at its level and scale. They repeat after their number, a power of two.
-    ///
-    /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for a name or a number of slots that is none, and those of [`Plaintext::encode`].
-    pub fn encode(&self, name: &str, slots: &[Complex64]) -> Result<Plaintext> {
-        let input = self.circuit.inputs().find(|(input, _)| *input == name);
-        let (_, ty) =
-            input.ok_or_else(|| unfit("an input", format!("{name:?}"), "one of the circuit"))?;
-        repeated(self.circuit, name, slots)?;
-        Ok(Plaintext::encode(
-            self.evaluator.params(),
-            slots,
-            ty.level,
-            ty.scale,
-        )?)
-    }
-
-    /// Runs the circuit: results by name. Threads are those of the [pool](ring::in_pool) it is called in.
-    ///
-    /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, is none, or has another type; and for a missing key.
-    pub fn run(
-        &self,
-        inputs: &BTreeMap<&str, Argument>,
-        keys: &Keys,
-    ) -> Result<BTreeMap<String, Ciphertext>> {
-        check_names(self.circuit, inputs.keys().copied())?;
-        let mut run = Run {
-            circuit: self.circuit,
-            runner: self,
-            keys,
-            caches: BTreeMap::new(),
-        };
-        let outputs = walk(self.circuit, |index, values| {
-            let made = run.step(index, values, inputs)?;
-            let made = match self.plan.forms[index] {
-                Form::Pair => Held::Ciphertext(run.pair(made, self.circuit.ty(index))?),
-                _ => made,
-            };
-            run.forget(index);
-            Ok(made)
-        })?;
-        let outputs = outputs.into_iter().map(|(name, held)| match held {
-            Held::Ciphertext(ct) => (name, ct.into_owned()),
-            _ => unreachable!("outputs are ciphertexts of two components"),
-        });
-        Ok(outputs.collect())
-    }
-}
 
 /// What one value's rotations and products share.
 #[derive(Default)]
@@ -121,7 +23,8 @@ struct Cache {
     lifted: Option<Extended>,
 }
 
-struct Run<'r> {
+/// One run.
+pub(super) struct Run<'r> {
     circuit: &'r Circuit,
     runner: &'r Runner<'r>,
     keys: &'r Keys,
@@ -129,11 +32,20 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
+    pub(super) fn new(runner: &'r Runner<'r>, keys: &'r Keys) -> Self {
+        Self {
+            circuit: runner.circuit,
+            runner,
+            keys,
+            caches: BTreeMap::new(),
+        }
+    }
+
     fn params(&self) -> &'r Params {
         self.runner.evaluator.params()
     }
 
-    fn step<'a>(
+    pub(super) fn step<'a>(
         &mut self,
         index: usize,
         values: &mut Values<Held<'a>>,
@@ -378,7 +290,7 @@ impl<'r> Run<'r> {
     }
 
     /// Two components of whatever is held.
-    fn pair<'a>(&self, held: Held<'a>, ty: Type) -> Result<Cow<'a, Ciphertext>> {
+    pub(super) fn pair<'a>(&self, held: Held<'a>, ty: Type) -> Result<Cow<'a, Ciphertext>> {
         match held {
             Held::Extended(x) => Ok(Cow::Owned(Ciphertext::new(x.divide(0)?, ty.scale))),
             Held::Ciphertext(x) if x.degree() == 2 => {
@@ -408,7 +320,7 @@ impl<'r> Run<'r> {
     }
 
     /// Drops what is shared by rotations after the last of them, by products after the last use.
-    fn forget(&mut self, index: usize) {
+    pub(super) fn forget(&mut self, index: usize) {
         let plan = &self.runner.plan;
         self.caches.retain(|&value, cache| {
             if plan.decomposed_until[value].is_none_or(|last| last <= index) {

@@ -9,12 +9,13 @@ mod held;
 mod keys;
 mod plan;
 mod predict;
+mod runner;
 mod walk;
 
 pub use clear::{Slots, run_clear};
-pub use encrypted::{Argument, Runner};
 pub use keys::Keys;
 pub use predict::{Predicted, predict};
+pub use runner::{Argument, Runner};
 
 use crate::error::{Error, Result};
 use ckks::Params;

@@ -7,13 +7,12 @@ use rand::Rng;
 use runtime::circuit::{Slots, predict, run_clear};
 use std::collections::BTreeMap;
 
-fn layer(params: &Params, rows: usize, columns: usize, setup: &mut Setup) -> Dense {
+fn layer(rows: usize, columns: usize, setup: &mut Setup) -> Dense {
     let mut row = |_| {
         (0..columns)
             .map(|_| setup.rng.random_range(-1.0..1.0))
             .collect()
     };
-    let _ = params;
     Dense::new("layer", (0..rows).map(&mut row).collect()).unwrap()
 }
 
@@ -42,7 +41,7 @@ fn a_dense_layer_is_the_matrix_product_in_the_clear_and_encrypted() {
     let params = insecure_params(9, 1);
     let mut setup = Setup::new(params.clone(), 5);
     for (rows, columns, babies) in [(1, 1, 1), (3, 5, 2), (10, 64, 4), (16, 16, 16), (5, 200, 3)] {
-        let layer = layer(&params, rows, columns, &mut setup);
+        let layer = layer(rows, columns, &mut setup);
         let x: Vec<f64> = (0..columns)
             .map(|_| setup.rng.random_range(-1.0..1.0))
             .collect();
@@ -79,7 +78,7 @@ fn a_dense_layer_is_the_matrix_product_in_the_clear_and_encrypted() {
 fn a_dense_layer_is_as_precise_as_predicted() {
     let params = insecure_params(9, 1);
     let mut setup = Setup::new(params.clone(), 6);
-    let layer = layer(&params, 64, 128, &mut setup);
+    let layer = layer(64, 128, &mut setup);
     for encrypted in [false, true] {
         let (circuit, kept) = circuit(&params, &layer, 8, encrypted);
         let mut inputs: Slots = BTreeMap::new();
