@@ -1,7 +1,7 @@
 //! Runs [circuits](program::circuit) of CKKS: in the clear, encrypted, and dry for the precision of its results.
 //!
 //! All three walk the same list in order and free a value after its last use. How the encrypted run holds a value (before a
-//! relinearisation or a division by the special moduli, or after) is [planned](plan) once, for the run and for the prediction.
+//! relinearisation or a division by the special moduli, or after) is planned once (`plan.rs`), for the run and for the prediction.
 
 mod clear;
 mod encrypted;

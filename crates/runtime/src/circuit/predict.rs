@@ -1,7 +1,7 @@
 //! The precision of a circuit's results, before a key exists.
 //!
 //! Each value carries its slots, from a run in the clear, and for each slot the mean square of its error, over keys and
-//! randomness: [`ckks::noise::Model`] says what every step adds, the [plan](super::plan) which divisions there are. To first
+//! randomness: [`ckks::noise::Model`] says what every step adds, the plan (`plan.rs`) which divisions there are. To first
 //! order, the error of a sum of products is that of each factor times the sum of what it meets, whose square counts: a value that
 //! stands twice, as in a square, does not count as two. Errors of different values, and of different slots, are taken as
 //! uncorrelated, and a rescale as one of residues that are uniform: after a product with a multiple of its modulus it adds less.
