@@ -13,7 +13,7 @@ pub enum Error {
     #[error("this is no program: {0}")]
     Json(String),
     /// Written by another version.
-    #[error("the program has the format {found}, expected {expected}")]
+    #[error("the format is {found}, expected {expected}")]
     Format {
         /// Format found.
         found: String,
@@ -21,7 +21,7 @@ pub enum Error {
         expected: String,
     },
     /// The parameters contradict each other.
-    #[error("parameters of the program: {what} is {found}, expected {expected}")]
+    #[error("parameters: {what} is {found}, expected {expected}")]
     Parameters {
         /// Parameter.
         what: &'static str,
@@ -41,6 +41,28 @@ pub enum Error {
         found: i64,
         /// Largest magnitude.
         bound: u64,
+    },
+    /// Numbers of a circuit's constant that cannot stand there.
+    #[error("constant @{id}: {what} is {found}, expected {expected}")]
+    CircuitConstant {
+        /// Number of the constant.
+        id: usize,
+        /// What is wrong.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A builder of circuits got a shape it does not do.
+    #[error("{what} is {found}, expected {expected}")]
+    Shape {
+        /// What has a shape.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
     },
     /// A step that cannot be.
     #[error("step %{step} ({op}): {what} is {found}, expected {expected}")]

@@ -5,11 +5,14 @@
 //! It has a [text form](Program#impl-Display-for-Program) for people and diffs, a JSON form for files, and
 //! a [verifier](Program::verify) that rejects what would not decrypt.
 //!
+//! [`circuit`] holds the other form: homomorphic operations in a fixed order, for whatever is not a quantised network.
+//!
 //! *May use* nothing of ours: it can be read, printed and checked without any cryptography.
 //! *Invariant*: a program that came through [`Program::from_json`] or [`Program::new`] is verified.
 
 #![forbid(unsafe_code)]
 
+pub mod circuit;
 mod error;
 mod ir;
 mod text;

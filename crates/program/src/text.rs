@@ -47,21 +47,8 @@ impl Display for Program {
 
 impl Display for Constant {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        // FNV-1a: enough to see a change, and nothing depends on it.
-        let hash = self
-            .values
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-                (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-            });
-        write!(
-            f,
-            "{} [{}] #{:08x}",
-            self.name,
-            self.values.len(),
-            hash >> 32
-        )
+        let hash = checksum(self.values.iter().flat_map(|v| v.to_le_bytes()));
+        write!(f, "{} [{}] #{:08x}", self.name, self.values.len(), hash)
     }
 }
 
@@ -115,4 +102,12 @@ impl Display for Op {
             _ => Ok(()),
         }
     }
+}
+
+/// FNV-1a, its upper half: enough to see a change, and nothing depends on it.
+pub(crate) fn checksum(bytes: impl Iterator<Item = u8>) -> u32 {
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 32) as u32
 }

@@ -131,6 +131,11 @@ impl Extended {
         Ok(())
     }
 
+    /// `self = -self`.
+    pub fn neg_assign(&mut self) {
+        self.parts.iter_mut().for_each(Poly::neg_assign);
+    }
+
     /// The automorphism `X -> X^element`: one component is divided by `P`, switched, and stays over `Q_l P`.
     ///
     /// # Errors

@@ -38,6 +38,16 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A circuit of homomorphic operations does not fit its parameters or inputs.
+    #[error("{what} is {found}, expected {expected}")]
+    Circuit {
+        /// What is wrong.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// The program needs an operation the runtime lacks.
     #[error("step %{step}: the runtime cannot do {op}")]
     Unsupported {

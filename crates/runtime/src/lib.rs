@@ -13,6 +13,7 @@
 pub mod bench;
 mod calibrate;
 mod checkpoint;
+pub mod circuit;
 mod client;
 mod error;
 pub mod files;

@@ -10,7 +10,7 @@
 //!
 //! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al., EUROCRYPT 2021, section 4.
 
-use crate::approximate::linear::{Diagonal, encode};
+use crate::approximate::Diagonal;
 use crate::error::{Error, Result};
 use ckks::{Ciphertext, Complex64, Params};
 use rlwe::{Decomposed, Extended, GaloisKeys};
@@ -112,7 +112,7 @@ impl BlockTransform {
         for i in 0..limbs {
             for j in (0..n).step_by(gap) {
                 for row in &rows {
-                    let word = |baby| row.get(baby).map_or(0, |d| d.word(n, i, j));
+                    let word = |baby| row.get(baby).map_or(0, |d| d.word(i, j));
                     matrix.extend(babies.iter().map(word));
                 }
             }
@@ -246,7 +246,7 @@ fn row(params: &Params, level: usize, inputs: usize, terms: Vec<Term>) -> Result
         }
         if values.iter().any(|&v| v != 0.0) {
             let slots: Vec<Complex64> = values.into_iter().map(Complex64::from).collect();
-            let diagonal = encode(params, &slots, level, params.level_modulus(level))?;
+            let diagonal = Diagonal::encode(params, &slots, level, params.level_modulus(level))?;
             row.insert((input, baby), diagonal);
         }
     }

@@ -6,10 +6,9 @@
 //!
 //! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al., EUROCRYPT 2021, section 4.
 
-use crate::approximate::Matrix;
+use crate::approximate::{Diagonal, Matrix};
 use crate::error::Result;
-use ckks::{Ciphertext, Complex64, Error, Params};
-use ring::{Eval, Poly};
+use ckks::{Ciphertext, Error, Params};
 use rlwe::{Decomposed, Extended, GaloisKeys};
 use std::collections::BTreeSet;
 
@@ -23,14 +22,6 @@ pub struct LinearTransform {
     babies: usize,
     /// For each giant step, the diagonals by baby step.
     giants: Vec<Vec<(usize, Diagonal)>>,
-}
-
-/// A plaintext over `Q_l P` whose slots repeat: then every word in the evaluation domain stands `gap` times in a row, and
-/// is kept once.
-pub(super) struct Diagonal {
-    gap: usize,
-    /// Limb-major, `N / gap` words each.
-    words: Vec<u64>,
 }
 
 impl LinearTransform {
@@ -73,7 +64,7 @@ impl LinearTransform {
             let back = step * babies * giant % found;
             let mut rotated = diagonal.to_vec();
             rotated.rotate_right(back);
-            let encoded = encode(params, &rotated, level, scale)?;
+            let encoded = Diagonal::encode(params, &rotated, level, scale)?;
             out.giants[giant].push((baby, encoded));
         }
         Ok(out)
@@ -102,9 +93,7 @@ impl LinearTransform {
     /// Bytes of its plaintexts.
     pub fn byte_len(&self) -> usize {
         let diagonals = self.giants.iter().flatten();
-        diagonals
-            .map(|(_, d)| d.words.len() * size_of::<u64>())
-            .sum()
+        diagonals.map(|(_, d)| d.byte_len()).sum()
     }
 
     /// The matrix times the slots of `x`, rescaled by one level: the scale becomes that of `x` times that of the matrix,
@@ -113,7 +102,7 @@ impl LinearTransform {
     /// # Errors
     /// If `x` is at another level, or a key is missing.
     pub fn apply(&self, x: &Ciphertext, keys: &GaloisKeys) -> Result<Ciphertext> {
-        let (params, n) = (self.params.rlwe(), self.params.n());
+        let params = self.params.rlwe();
         let found = self.params.level_of(x.rlwe())?;
         if found != self.level {
             let (left, right) = (found, self.level);
@@ -145,7 +134,7 @@ impl LinearTransform {
                 .iter()
                 .map(|(baby, _)| babies[*baby].as_ref().expect("a baby step in use"))
                 .collect();
-            let dot = Extended::dot(&terms, |k, i, words| diagonals[k].1.write(n, i, words));
+            let dot = Extended::dot(&terms, |k, i, words| diagonals[k].1.write(i, words));
             match &mut sum {
                 Some(sum) => sum.add_assign(&dot).map_err(Error::from)?,
                 None => sum = Some(dot),
@@ -162,63 +151,6 @@ impl LinearTransform {
 
     fn giant(&self) -> usize {
         self.step * self.babies
-    }
-}
-
-/// Slots at a level and scale, over `Q_l P`.
-pub(super) fn encode(
-    params: &Params,
-    slots: &[Complex64],
-    level: usize,
-    scale: f64,
-) -> Result<Diagonal> {
-    // A diagonal of period p needs a polynomial in X^(N / 2p) only.
-    let period = (0..=slots.len().ilog2())
-        .map(|bits| 1 << bits)
-        .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
-        // NaN equals nothing, and the encoder says so.
-        .unwrap_or(slots.len());
-    let coefficients = params.encoder().embed(&slots[..period])?;
-    let (n, rlwe) = (params.n(), params.rlwe());
-    let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
-    // Diagonals at scales beyond a word are encoded like messages; their special limbs need integers.
-    if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
-        let found = scaled.iter().fold(0.0f64, |m, c| m.max(c.abs())).log2() + 1.0;
-        let limit = 63.0;
-        return Err(Error::Overflow {
-            found,
-            limit,
-            level,
-        }
-        .into());
-    }
-    let integers: Vec<i64> = scaled.iter().map(|&c| c as i64).collect();
-    let basis = rlwe.extended(params.ring_level(level));
-    let poly: Poly<Eval> = Poly::from_signed(&basis, &integers).into_eval();
-    let gap = n / 2 / period;
-    Ok(Diagonal {
-        gap,
-        words: poly.words().iter().step_by(gap).copied().collect(),
-    })
-}
-
-impl Diagonal {
-    /// How often each word stands.
-    pub(super) fn gap(&self) -> usize {
-        self.gap
-    }
-
-    /// Word `j` of limb `i`.
-    pub(super) fn word(&self, n: usize, i: usize, j: usize) -> u64 {
-        self.words[(i * n + j) / self.gap]
-    }
-
-    /// Writes limb `i`.
-    fn write(&self, n: usize, i: usize, words: &mut [u64]) {
-        let own = &self.words[i * n / self.gap..][..n / self.gap];
-        for (block, &word) in words.chunks_exact_mut(self.gap).zip(own) {
-            block.fill(word);
-        }
     }
 }
 

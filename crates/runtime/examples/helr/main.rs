@@ -1,31 +1,37 @@
 //! HELR: training of a logistic regression on encrypted images of the digits 3 and 8, 14 x 14 pixels; N = 2^16, 128-bit security.
 //!
-//!     cargo run --release -p palladion-circuits --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1]
+//!     cargo run --release -p palladion-runtime --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1]
 //!
 //! Nesterov's method with a sigmoid of degree 3. After each iteration the weights are decrypted, for comparison with the same iteration in
 //! plain numbers; training goes on with the ciphertext. About 7.1 GB of memory.
 //!
 //! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale", AAAI 2019.
 
-#[path = "../common/mod.rs"]
+#[path = "../../../circuits/examples/common/mod.rs"]
 mod common;
 mod encrypted;
+mod iteration;
 mod plain;
 
 use circuits::approximate::{Bootstrapper, Samples};
-use ckks::{Ciphertext, Params, Plaintext, decrypt, encrypt};
+use ckks::{Ciphertext, Complex64, Params, Plaintext, decrypt, encrypt};
 use common::{Result, number, option, timed};
-use encrypted::{DEPTH, Trainer};
+use encrypted::Trainer;
+use iteration::{DEPTH, part};
 use plain::{Data, exact, momenta, polynomial};
+use program::circuit::Circuit;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
 use rlwe::SecretKey;
+use runtime::circuit::{Slots, run_clear};
 use std::path::Path;
 use std::time::Instant;
 
 /// Learning rate.
 const RATE: f64 = 1.0;
+/// Largest difference of a weight of the circuit in the clear from the twin's: doubles, summed in another order.
+const TOLERANCE_CLEAR: f64 = 1e-9;
 /// Largest difference of a weight from that of the plain twin.
 const TOLERANCE: f64 = 1e-3;
 
@@ -130,9 +136,12 @@ fn run() -> Result<()> {
         }
         let refreshed = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        state = trainer.step(&state, &batch, RATE / size as f64, gamma)?;
+        let circuit = trainer.circuit(&state, batch.len(), RATE / size as f64, gamma)?;
+        state = trainer.step(&circuit, &state, &batch)?;
         let computed = start.elapsed().as_secs_f64();
+        let before = twin.clone();
         twin.step(rows, RATE, gamma, polynomial);
+        check_clear(&circuit, &layout, rows, [&before, &twin])?;
         reference.step(rows, RATE, gamma, exact);
         let deviation = client.deviation(&state.w, &twin.w)?;
         println!(
@@ -161,5 +170,37 @@ fn run() -> Result<()> {
         test.accuracy(&reference.w),
         twin.largest
     );
+    Ok(())
+}
+
+/// The circuit in the clear against the twin, before and after its step.
+fn check_clear(
+    circuit: &Circuit,
+    layout: &Samples,
+    rows: &[Vec<f64>],
+    [before, after]: [&plain::State; 2],
+) -> Result<()> {
+    let complex = |slots: Vec<f64>| slots.into_iter().map(Complex64::from).collect::<Vec<_>>();
+    let mut inputs = Slots::new();
+    for (i, rows) in rows.chunks(layout.samples()).enumerate() {
+        inputs.insert(part(i), complex(layout.pack(rows)?));
+    }
+    inputs.insert("w".into(), complex(layout.repeat(&before.w)?));
+    inputs.insert("v".into(), complex(layout.repeat(&before.v)?));
+    let found = run_clear(circuit, &inputs)?;
+    for (name, expected) in [("w", &after.w), ("v", &after.v)] {
+        let expected = layout.repeat(expected)?;
+        let differences = found[name]
+            .iter()
+            .zip(&expected)
+            .map(|(a, b)| (a - b).norm());
+        let worst = differences.fold(0.0, f64::max);
+        if worst > TOLERANCE_CLEAR {
+            return Err(format!(
+                "{name} in the clear differs by {worst:e}, expected at most {TOLERANCE_CLEAR:e}"
+            )
+            .into());
+        }
+    }
     Ok(())
 }

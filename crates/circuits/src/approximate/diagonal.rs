@@ -1,0 +1,86 @@
+//! Plaintexts over `Q_l P`, for products with ciphertexts that are not yet divided by `P`.
+
+use crate::error::Result;
+use ckks::{Complex64, Error, Params};
+use ring::{Eval, Poly};
+
+/// A plaintext over `Q_l P`. If its slots repeat, every word in the evaluation domain stands `gap` times in a row, and is
+/// kept once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagonal {
+    n: usize,
+    gap: usize,
+    /// Limb-major, `N / gap` words each.
+    words: Vec<u64>,
+}
+
+impl Diagonal {
+    /// Encodes slots, which repeat after their number, at a scale for ciphertexts at `level`.
+    ///
+    /// # Errors
+    /// [`Error::Slots`] unless there is a power of two of slots, [`Error::Overflow`] beyond 63 bits, and [`Error::NotFinite`].
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn encode(params: &Params, slots: &[Complex64], level: usize, scale: f64) -> Result<Self> {
+        let (found, limit) = (slots.len(), params.slots());
+        if !found.is_power_of_two() || found > limit {
+            return Err(Error::Slots { found, limit }.into());
+        }
+        // A diagonal of period p needs a polynomial in X^(N / 2p) only.
+        let period = (0..=slots.len().ilog2())
+            .map(|bits| 1 << bits)
+            .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
+            // NaN equals nothing, and the encoder says so.
+            .unwrap_or(slots.len());
+        let coefficients = params.encoder().embed(&slots[..period])?;
+        let (n, rlwe) = (params.n(), params.rlwe());
+        let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
+        // Diagonals at scales beyond a word are encoded like messages; their special limbs need integers.
+        if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
+            let found = scaled.iter().fold(0.0f64, |m, c| m.max(c.abs())).log2() + 1.0;
+            let limit = 63.0;
+            return Err(Error::Overflow {
+                found,
+                limit,
+                level,
+            }
+            .into());
+        }
+        let integers: Vec<i64> = scaled.iter().map(|&c| c as i64).collect();
+        let basis = rlwe.extended(params.ring_level(level));
+        let poly: Poly<Eval> = Poly::from_signed(&basis, &integers).into_eval();
+        let gap = n / 2 / period;
+        Ok(Self {
+            n,
+            gap,
+            words: poly.words().iter().step_by(gap).copied().collect(),
+        })
+    }
+
+    /// How often each word stands.
+    pub(super) fn gap(&self) -> usize {
+        self.gap
+    }
+
+    /// Word `j` of limb `i`.
+    pub(super) fn word(&self, i: usize, j: usize) -> u64 {
+        self.words[(i * self.n + j) / self.gap]
+    }
+
+    /// Writes limb `i`, the special limbs after those of `Q_l`.
+    ///
+    /// # Panics
+    /// If there is no such limb.
+    pub fn write(&self, i: usize, words: &mut [u64]) {
+        let own = &self.words[i * self.n / self.gap..][..self.n / self.gap];
+        for (block, &word) in words.chunks_exact_mut(self.gap).zip(own) {
+            block.fill(word);
+        }
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+}

@@ -1,0 +1,211 @@
+//! The type of what an operation makes, and what it refuses: the same for a builder and for a circuit that is read.
+
+use super::ir::{Circuit, Constant, Op, Type, ValueId};
+use crate::error::Error;
+
+/// Scales that differ by less than this part count as one, as `ckks::Evaluator` has it.
+const SAME_SCALE: f64 = 1e-12;
+/// Most products in one sum.
+const MAX_TERMS: usize = 1 << 10;
+
+/// What is wrong with a step: what, found, expected.
+pub(super) type Problem = (&'static str, String, String);
+type Check = Result<(), Problem>;
+
+impl Circuit {
+    /// Type of the value that `op` makes as step `index`, `stated` being what is said of it: inputs and constants, the
+    /// level of a drop and the scale of a reading are what they are said to be.
+    pub(super) fn infer(&self, index: usize, op: &Op, stated: Type) -> Result<Type, Problem> {
+        if let Some(late) = op.operands().into_iter().find(|&v| v >= index) {
+            let expected = "a step before this one".into();
+            return Err(("an operand", format!("%{late}"), expected));
+        }
+        let is_output = |&v: &ValueId| matches!(self.steps[v].op, Op::Output { .. });
+        if let Some(output) = op.operands().into_iter().find(is_output) {
+            let found = format!("the output %{output}");
+            return Err(("an operand", found, "a value".into()));
+        }
+        let ty = match op {
+            Op::Input { .. } => stated,
+            Op::Constant { constant } => {
+                let limit = self.constants.len();
+                if *constant >= limit {
+                    let expected = format!("less than @{limit}");
+                    return Err(("the constant", format!("@{constant}"), expected));
+                }
+                kind("the value", stated, false)?;
+                stated
+            }
+            Op::Add { left, right } | Op::Sub { left, right } => {
+                let (left, right) = (self.ciphertext(*left, "the left term")?, self.ty(*right));
+                levels_alike(left, right)?;
+                scales_alike("the scale of the right term", right.scale, left.scale)?;
+                left
+            }
+            Op::Mul { terms } => self.infer_mul(terms)?,
+            Op::Rescale { value } => {
+                let ty = self.ciphertext(*value, "the operand")?;
+                if ty.level == 0 {
+                    return Err(("the level", "0".into(), "at least 1".into()));
+                }
+                let scale = ty.scale / self.arithmetic.divisor(ty.level);
+                Type {
+                    level: ty.level - 1,
+                    scale,
+                    ..ty
+                }
+            }
+            Op::Drop { value } => {
+                let ty = self.ciphertext(*value, "the operand")?;
+                if stated.level >= ty.level {
+                    let expected = format!("less than the operand's {}", ty.level);
+                    return Err(("the level", stated.level.to_string(), expected));
+                }
+                Type {
+                    level: stated.level,
+                    ..ty
+                }
+            }
+            Op::Read { value } => {
+                let ty = self.ciphertext(*value, "the operand")?;
+                Type {
+                    scale: stated.scale,
+                    ..ty
+                }
+            }
+            Op::Rotate { value, steps } => {
+                if !(1..self.slots).contains(steps) {
+                    let expected = format!("1 to {}", self.slots.saturating_sub(1));
+                    return Err(("the number of steps", steps.to_string(), expected));
+                }
+                self.ciphertext(*value, "the operand")?
+            }
+            Op::Conjugate { value } | Op::Output { value, .. } => {
+                self.ciphertext(*value, "the operand")?
+            }
+        };
+        self.fits(ty)?;
+        Ok(ty)
+    }
+
+    fn infer_mul(&self, terms: &[[ValueId; 2]]) -> Result<Type, Problem> {
+        if !(1..=MAX_TERMS).contains(&terms.len()) {
+            let expected = format!("1 to {MAX_TERMS}");
+            return Err(("the number of products", terms.len().to_string(), expected));
+        }
+        let product = |&[left, right]: &[ValueId; 2]| {
+            let (left, right) = (self.ciphertext(left, "a left factor")?, self.ty(right));
+            levels_alike(left, right)?;
+            let scale = left.scale * right.scale;
+            Ok((Type { scale, ..left }, right.encrypted))
+        };
+        let (ty, encrypted) = product(&terms[0])?;
+        for term in &terms[1..] {
+            let (other, other_encrypted) = product(term)?;
+            if other_encrypted != encrypted {
+                let words = |encrypted| format!("a {}", noun(encrypted));
+                let expected = words(encrypted) + ", as in the first product";
+                return Err(("a right factor", words(other_encrypted), expected));
+            }
+            levels_alike(ty, other)?;
+            scales_alike("the scale of a product", other.scale, ty.scale)?;
+        }
+        Ok(ty)
+    }
+
+    fn ciphertext(&self, value: ValueId, what: &'static str) -> Result<Type, Problem> {
+        let ty = self.ty(value);
+        kind(what, ty, true)?;
+        Ok(ty)
+    }
+
+    /// The level exists, and a message of size 1 fits it.
+    fn fits(&self, ty: Type) -> Check {
+        let levels = self.arithmetic.levels();
+        if ty.level >= levels {
+            let expected = format!("less than {levels}");
+            return Err(("the level", ty.level.to_string(), expected));
+        }
+        let bears = self.arithmetic.log_q(ty.level) - 1.0;
+        if ty.scale >= 1.0 && ty.scale.log2() <= bears {
+            return Ok(());
+        }
+        let expected = format!("1 to 2^{bears:.1}, which level {} holds", ty.level);
+        Err(("the scale", log2(ty.scale), expected))
+    }
+
+    pub(super) fn verify_constant(&self, id: usize, constant: &Constant) -> crate::Result<()> {
+        let len = constant.values.len();
+        let problem = if !len.is_power_of_two() || len > self.slots {
+            let expected = format!("a power of two up to {}", self.slots);
+            Some(("the number of values".to_owned(), len.to_string(), expected))
+        } else {
+            let index = constant.values.iter().position(|v| !v.is_finite());
+            index.map(|i| {
+                (
+                    format!("value {i}"),
+                    constant.values[i].to_string(),
+                    "a finite number".into(),
+                )
+            })
+        };
+        problem.map_or(Ok(()), |(what, found, expected)| {
+            Err(Error::CircuitConstant {
+                id,
+                what,
+                found,
+                expected,
+            })
+        })
+    }
+}
+
+/// Whether the type that a step states is the one it has.
+pub(super) fn agrees(stated: Type, found: Type) -> Check {
+    kind("the stated value", stated, found.encrypted)?;
+    if stated.level != found.level {
+        let (stated, found) = (stated.level.to_string(), found.level.to_string());
+        return Err(("the stated level", stated, found));
+    }
+    scales_alike("the stated scale", stated.scale, found.scale)
+}
+
+fn kind(what: &'static str, ty: Type, encrypted: bool) -> Check {
+    if ty.encrypted == encrypted {
+        return Ok(());
+    }
+    let [found, expected] = [ty.encrypted, encrypted].map(|e| format!("a {}", noun(e)));
+    Err((what, found, expected))
+}
+
+pub(super) fn noun(encrypted: bool) -> &'static str {
+    if encrypted { "ciphertext" } else { "plaintext" }
+}
+
+fn levels_alike(left: Type, right: Type) -> Check {
+    if left.level == right.level {
+        return Ok(());
+    }
+    let expected = format!("{}, as of the left one", left.level);
+    Err((
+        "the level of the right operand",
+        right.level.to_string(),
+        expected,
+    ))
+}
+
+fn scales_alike(what: &'static str, found: f64, expected: f64) -> Check {
+    if same_scale(found, expected) {
+        return Ok(());
+    }
+    Err((what, log2(found), log2(expected)))
+}
+
+pub(super) fn same_scale(left: f64, right: f64) -> bool {
+    (left / right - 1.0).abs() < SAME_SCALE
+}
+
+/// A scale, with digits enough to tell two apart that are nearly alike.
+fn log2(scale: f64) -> String {
+    format!("2^{:.6}", scale.log2())
+}

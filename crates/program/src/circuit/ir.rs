@@ -1,0 +1,251 @@
+//! The types of a circuit.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// Format written, and the only one read.
+pub(crate) const FORMAT: &str = "palladion-circuit/1";
+
+/// A value: the number of the step that makes it.
+pub type ValueId = usize;
+
+/// A constant: its place in [`Circuit::constants`].
+pub type ConstantId = usize;
+
+/// What slots hold, and what a level is.
+///
+/// Operations and rules of levels are those of exact arithmetic modulo `t` as well, which would be a second variant:
+/// every scale is 1 there, and a rescale a modulus switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Arithmetic {
+    /// Complex numbers, approximately: CKKS.
+    Approximate {
+        /// By level, the product of the moduli that a rescale from there divides by; those of level 0 stay to the end.
+        moduli: Vec<f64>,
+    },
+}
+
+impl Arithmetic {
+    /// Number of levels, level 0 included.
+    pub fn levels(&self) -> usize {
+        let Self::Approximate { moduli } = self;
+        moduli.len()
+    }
+
+    /// What a rescale from `level` divides a scale by.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn divisor(&self, level: usize) -> f64 {
+        let Self::Approximate { moduli } = self;
+        moduli[level]
+    }
+
+    /// log2 of the product of all moduli of a level.
+    pub fn log_q(&self, level: usize) -> f64 {
+        let Self::Approximate { moduli } = self;
+        moduli.iter().take(level + 1).map(|q| q.log2()).sum()
+    }
+}
+
+/// Type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Type {
+    /// A ciphertext, else a plaintext.
+    pub encrypted: bool,
+    /// Rescales left.
+    pub level: usize,
+    /// Factor from the message to the integers that are computed with.
+    pub scale: f64,
+}
+
+/// An operation. A first or left operand is always a ciphertext.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Op {
+    /// A value from outside, encrypted or not, as its type says.
+    Input {
+        /// Its name, alone among inputs.
+        name: String,
+    },
+    /// A plaintext that is part of the circuit.
+    Constant {
+        /// Its numbers.
+        constant: ConstantId,
+    },
+    /// Sum with a ciphertext or plaintext of the same level and scale.
+    Add {
+        /// Left term.
+        left: ValueId,
+        /// Right term.
+        right: ValueId,
+    },
+    /// Difference of two such.
+    Sub {
+        /// What is subtracted from.
+        left: ValueId,
+        /// What is subtracted.
+        right: ValueId,
+    },
+    /// Sum of products, slot by slot; the scales multiply. Right factors are all ciphertexts, whose sum of products is
+    /// relinearised once, or all plaintexts.
+    Mul {
+        /// The factors of each product.
+        terms: Vec<[ValueId; 2]>,
+    },
+    /// Division of scale and modulus by the last level's.
+    Rescale {
+        /// What is rescaled.
+        value: ValueId,
+    },
+    /// Level drop: the same message and scale at the lower level that the type says.
+    Drop {
+        /// What is dropped.
+        value: ValueId,
+    },
+    /// The same integers, read at the scale that the type says: the message times the old scale over the new, at no cost.
+    Read {
+        /// What is read.
+        value: ValueId,
+    },
+    /// Rotation of the slots to the left.
+    Rotate {
+        /// What is rotated.
+        value: ValueId,
+        /// By how many, from 1 to the number of slots less 1.
+        steps: usize,
+    },
+    /// Complex conjugate of every slot.
+    Conjugate {
+        /// What is conjugated.
+        value: ValueId,
+    },
+    /// A result; no operation reads it.
+    Output {
+        /// Its name, alone among outputs.
+        name: String,
+        /// The result.
+        value: ValueId,
+    },
+}
+
+impl Op {
+    /// Name in text.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "input",
+            Self::Constant { .. } => "constant",
+            Self::Add { .. } => "add",
+            Self::Sub { .. } => "sub",
+            Self::Mul { .. } => "mul",
+            Self::Rescale { .. } => "rescale",
+            Self::Drop { .. } => "drop",
+            Self::Read { .. } => "read",
+            Self::Rotate { .. } => "rotate",
+            Self::Conjugate { .. } => "conjugate",
+            Self::Output { .. } => "output",
+        }
+    }
+
+    /// Values it reads, as often as it does.
+    pub fn operands(&self) -> Vec<ValueId> {
+        match self {
+            Self::Input { .. } | Self::Constant { .. } => Vec::new(),
+            Self::Add { left, right } | Self::Sub { left, right } => vec![*left, *right],
+            Self::Mul { terms } => terms.concat(),
+            Self::Rescale { value }
+            | Self::Drop { value }
+            | Self::Read { value }
+            | Self::Rotate { value, .. }
+            | Self::Conjugate { value }
+            | Self::Output { value, .. } => vec![*value],
+        }
+    }
+}
+
+/// One step: an operation and the type of its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The operation.
+    pub op: Op,
+    /// Type of the value it makes.
+    pub ty: Type,
+}
+
+/// Real numbers in the slots.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constant {
+    /// Name, for people.
+    pub name: String,
+    /// A power of two of numbers, at most as many as slots: they repeat.
+    pub values: Vec<f64>,
+}
+
+/// A circuit of homomorphic operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Circuit {
+    /// Format; [`CircuitBuilder::new`](super::CircuitBuilder::new) sets it.
+    pub format: String,
+    /// Name.
+    pub name: String,
+    /// What slots hold.
+    pub arithmetic: Arithmetic,
+    /// Slots of every value, a power of two. Ciphertexts of more repeat them.
+    pub slots: usize,
+    /// Constants.
+    pub constants: Vec<Constant>,
+    /// Steps in order.
+    pub steps: Vec<Step>,
+}
+
+impl Circuit {
+    /// Reads and verifies a circuit.
+    ///
+    /// # Errors
+    /// [`Error::Json`] and those of [`Circuit::verify`].
+    pub fn from_json(text: &str) -> Result<Self> {
+        let circuit: Self = serde_json::from_str(text).map_err(|e| Error::Json(e.to_string()))?;
+        circuit.verify()?;
+        Ok(circuit)
+    }
+
+    /// The JSON form.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a circuit has no keys that are not strings")
+    }
+
+    /// The type of a value.
+    ///
+    /// # Panics
+    /// If there is no such value.
+    pub fn ty(&self, value: ValueId) -> Type {
+        self.steps[value].ty
+    }
+
+    /// Whether the right factors of a product are ciphertexts.
+    pub(crate) fn multiplies_ciphertexts(&self, terms: &[[ValueId; 2]]) -> bool {
+        terms.iter().any(|&[_, right]| self.ty(right).encrypted)
+    }
+
+    /// Names and types of the inputs, in order.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, Type)> {
+        self.steps.iter().filter_map(|step| match &step.op {
+            Op::Input { name } => Some((name.as_str(), step.ty)),
+            _ => None,
+        })
+    }
+
+    /// Names and types of the outputs, in order.
+    pub fn outputs(&self) -> impl Iterator<Item = (&str, Type)> {
+        self.steps.iter().filter_map(|step| match &step.op {
+            Op::Output { name, .. } => Some((name.as_str(), step.ty)),
+            _ => None,
+        })
+    }
+}

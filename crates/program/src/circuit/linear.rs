@@ -1,0 +1,199 @@
+//! Builders of linear layers: sums over slots, and a matrix of few rows times a vector.
+
+use super::build::CircuitBuilder;
+use super::ir::{Type, ValueId};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+
+/// `y_j = sum_(i < count) x_(j + i stride)`, slots taken modulo their number, by rotating and adding `log2(count)` times.
+///
+/// With `count * stride` all the slots, every slot gets the sum of its residue class modulo `stride`. A negative stride
+/// copies to the right.
+///
+/// Source: Halevi, Shoup, CRYPTO 2014, section 4 (total sums, replication).
+///
+/// # Errors
+/// [`Error::Shape`] if `count` is no power of two.
+pub fn sum_strided(
+    b: &mut CircuitBuilder,
+    x: ValueId,
+    (stride, count): (isize, usize),
+) -> Result<ValueId> {
+    if !count.is_power_of_two() {
+        return Err(shape(
+            "the number of terms of a sum over slots",
+            count,
+            "a power of two",
+        ));
+    }
+    let mut sum = x;
+    for bit in 0..count.ilog2() {
+        let rotated = b.rotate(sum, stride << bit)?;
+        sum = b.add(sum, rotated)?;
+    }
+    Ok(sum)
+}
+
+/// Where the weights of a circuit go.
+pub enum Weights<'a> {
+    /// Into the circuit, in plain.
+    Plain,
+    /// Out of it: each vector becomes an encrypted input, and its numbers are kept here by name for their owner to encrypt.
+    Encrypted(&'a mut BTreeMap<String, Vec<f64>>),
+}
+
+impl Weights<'_> {
+    /// A value of these numbers, which repeat, at a level and scale.
+    ///
+    /// # Errors
+    /// Those of [`CircuitBuilder::constant`] and [`CircuitBuilder::input`].
+    pub fn place(
+        &mut self,
+        b: &mut CircuitBuilder,
+        name: &str,
+        values: Vec<f64>,
+        (level, scale): (usize, f64),
+    ) -> Result<ValueId> {
+        match self {
+            Self::Plain => b.constant(name, &values, (level, scale)),
+            Self::Encrypted(kept) => {
+                kept.insert(name.into(), values);
+                let encrypted = true;
+                b.input(
+                    name,
+                    Type {
+                        encrypted,
+                        level,
+                        scale,
+                    },
+                )
+            }
+        }
+    }
+}
+
+/// A dense layer: a matrix by rows, one per output, all of one length. A bias is a column for an input that is 1.
+///
+/// With `R` rows and `C` columns, both padded to powers of two, `R <= C`, there are `R` diagonals of length `C`:
+/// `d_k[j] = W[j mod R][(j + k) mod C]`. Their sum `y_j = sum_k d_k[j] x_(j+k)` is folded by `C / R` strides of `R`. The vector
+/// repeats after `C` slots, the result after `R`.
+///
+/// Source: Juvekar, Vaikuntanathan, Chandrakasan, "GAZELLE", USENIX Security 2018, section 4 (hybrid method).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    name: String,
+    rows: Vec<Vec<f64>>,
+    padded: (usize, usize),
+}
+
+impl Dense {
+    /// A layer with a name for its weights.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are none, rows differ in length, or there are more rows than columns after both are padded to
+    /// powers of two.
+    pub fn new(name: &str, rows: Vec<Vec<f64>>) -> Result<Self> {
+        let columns = rows.first().map_or(0, Vec::len);
+        if columns == 0 {
+            return Err(shape("a matrix", "empty", "a row and a column"));
+        }
+        if let Some(row) = rows.iter().find(|row| row.len() != columns) {
+            return Err(shape("the length of a row", row.len(), columns));
+        }
+        let padded = (rows.len().next_power_of_two(), columns.next_power_of_two());
+        if padded.0 > padded.1 {
+            let expected = format!("at most the {} columns", padded.1);
+            return Err(shape("the number of rows, padded,", padded.0, expected));
+        }
+        let name = name.into();
+        Ok(Self { name, rows, padded })
+    }
+
+    /// Rows, padded: the slots after which the result repeats.
+    pub fn period_out(&self) -> usize {
+        self.padded.0
+    }
+
+    /// Columns, padded: the slots after which the vector repeats.
+    pub fn period_in(&self) -> usize {
+        self.padded.1
+    }
+
+    /// The product with a vector, by the definition; missing entries are zero.
+    pub fn apply(&self, x: &[f64]) -> Vec<f64> {
+        let dot = |row: &Vec<f64>| row.iter().zip(x).map(|(w, x)| w * x).sum();
+        self.rows.iter().map(dot).collect()
+    }
+
+    /// The weights times the slots of `x`, one level below at the scale of `x`: weights are at the scale of the level's modulus.
+    ///
+    /// Diagonal `i + g babies` meets baby step `i`, a rotation of `x`, and stands rotated back by giant step `g`. The sum over `g` is
+    /// taken from the inside out, so that one giant rotation key serves all.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for zero baby steps or fewer slots than columns; [`Error::Step`] if `x` is at level 0.
+    pub fn apply_to(
+        &self,
+        b: &mut CircuitBuilder,
+        x: ValueId,
+        babies: usize,
+        weights: &mut Weights,
+    ) -> Result<ValueId> {
+        let (rows, columns) = self.padded;
+        if babies == 0 {
+            return Err(shape("the number of baby steps", 0, "at least 1"));
+        }
+        if columns > b.slots() {
+            let expected = format!("at most the {} slots", b.slots());
+            return Err(shape("the number of columns, padded,", columns, expected));
+        }
+        let level = b.ty(x).level;
+        let scale = b.arithmetic().divisor(level);
+        let mut rotated = Vec::new();
+        for i in 0..babies.min(rows) {
+            rotated.push(b.rotate(x, i as isize)?);
+        }
+        let diagonals: Vec<usize> = (0..rows).collect();
+        let mut sum = None;
+        for giant in diagonals.chunks(babies).rev() {
+            let mut terms = Vec::new();
+            for (&k, &x) in giant.iter().zip(&rotated) {
+                let mut diagonal = self.diagonal(k);
+                diagonal.rotate_right(giant[0] % columns);
+                let name = format!("{}.{k}", self.name);
+                let placed = weights.place(b, &name, diagonal, (level, scale))?;
+                terms.push([x, placed]);
+            }
+            let outer = match sum {
+                Some(outer) => Some(b.rotate(outer, babies as isize)?),
+                None => None,
+            };
+            let inner = b.dot(&terms)?;
+            sum = Some(match outer {
+                Some(outer) => b.add(outer, inner)?,
+                None => inner,
+            });
+        }
+        let sum = b.rescale(sum.expect("a matrix has a diagonal"))?;
+        sum_strided(b, sum, (rows as isize, columns / rows))
+    }
+
+    /// Diagonal `k`.
+    fn diagonal(&self, k: usize) -> Vec<f64> {
+        let (rows, columns) = self.padded;
+        let entry = |j: usize| {
+            let row = self.rows.get(j % rows);
+            let value = row.and_then(|row| row.get((j + k) % columns));
+            value.copied().unwrap_or(0.0)
+        };
+        (0..columns).map(entry).collect()
+    }
+}
+
+fn shape(what: &'static str, found: impl ToString, expected: impl ToString) -> Error {
+    Error::Shape {
+        what,
+        found: found.to_string(),
+        expected: expected.to_string(),
+    }
+}

@@ -1,0 +1,112 @@
+//! What a circuit asks for: keys, and operations by kind and level.
+
+use super::ir::{Circuit, Op, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{Display, Formatter};
+
+/// The evaluation keys a circuit uses, each with the highest level it is used at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyNeeds {
+    /// Relinearization key.
+    pub relinearization: Option<usize>,
+    /// Galois keys of rotations, by steps to the left.
+    pub rotations: BTreeMap<usize, usize>,
+    /// Galois key of the conjugation.
+    pub conjugation: Option<usize>,
+}
+
+/// Operations of a circuit by level, from the lowest, and kind.
+///
+/// `add` counts sums and differences, `mul` products of ciphertexts before their relinearisation, `relinearize` sums of them, `mul plain` and `add plain` what
+/// is done with plaintexts, and `decompose` values that are rotated or conjugated: all rotations of one share a decomposition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts(pub BTreeMap<usize, BTreeMap<&'static str, usize>>);
+
+impl Counts {
+    /// Operations of a kind on all levels.
+    pub fn total(&self, kind: &str) -> usize {
+        self.0.values().filter_map(|kinds| kinds.get(kind)).sum()
+    }
+}
+
+impl Display for Counts {
+    /// A line for each level, the highest first.
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        for (level, kinds) in self.0.iter().rev() {
+            let words: Vec<String> = kinds
+                .iter()
+                .map(|(kind, n)| format!("{n} {kind}"))
+                .collect();
+            writeln!(f, "level {level}: {}", words.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl KeyNeeds {
+    /// What two circuits need that share their keys.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        self.relinearization = self.relinearization.max(other.relinearization);
+        self.conjugation = self.conjugation.max(other.conjugation);
+        for (&steps, &level) in &other.rotations {
+            let highest = self.rotations.entry(steps).or_insert(level);
+            *highest = level.max(*highest);
+        }
+        self
+    }
+}
+
+impl Circuit {
+    /// The keys it needs: without any of them it does not run.
+    pub fn keys(&self) -> KeyNeeds {
+        let mut keys = KeyNeeds::default();
+        for step in &self.steps {
+            let level = step.ty.level;
+            match &step.op {
+                Op::Mul { terms } if self.multiplies_ciphertexts(terms) => {
+                    keys.relinearization = keys.relinearization.max(Some(level));
+                }
+                Op::Rotate { steps, .. } => {
+                    let highest = keys.rotations.entry(*steps).or_insert(level);
+                    *highest = level.max(*highest);
+                }
+                Op::Conjugate { .. } => keys.conjugation = keys.conjugation.max(Some(level)),
+                _ => {}
+            }
+        }
+        keys
+    }
+
+    /// Operations by level and kind; a rescale counts where it starts. Inputs, constants, readings and outputs are none.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        let mut decomposed = BTreeSet::new();
+        let mut count = |level: usize, kind: &'static str, n: usize| {
+            *counts.0.entry(level).or_default().entry(kind).or_default() += n;
+        };
+        let plain = |value: ValueId| !self.ty(value).encrypted;
+        for step in &self.steps {
+            let level = step.ty.level;
+            match &step.op {
+                Op::Input { .. } | Op::Constant { .. } | Op::Read { .. } | Op::Output { .. } => {}
+                Op::Add { right, .. } | Op::Sub { right, .. } if plain(*right) => {
+                    count(level, "add plain", 1)
+                }
+                Op::Add { .. } | Op::Sub { .. } => count(level, "add", 1),
+                Op::Mul { terms } if self.multiplies_ciphertexts(terms) => {
+                    count(level, "mul", terms.len());
+                    count(level, "relinearize", 1);
+                }
+                Op::Mul { terms } => count(level, "mul plain", terms.len()),
+                Op::Rescale { .. } => count(level + 1, "rescale", 1),
+                Op::Drop { .. } => count(level, "drop", 1),
+                Op::Rotate { value, .. } | Op::Conjugate { value } => {
+                    count(level, step.op.name(), 1);
+                    count(level, "decompose", usize::from(decomposed.insert(*value)));
+                }
+            }
+        }
+        counts
+    }
+}

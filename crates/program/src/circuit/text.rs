@@ -1,0 +1,68 @@
+//! The text form: one line a step, constants by name, size and checksum, so that a diff of two circuits shows what changed.
+
+use super::infer::noun;
+use super::ir::{Circuit, Constant, Op, Type};
+use std::fmt::{Display, Formatter, Result};
+
+impl Display for Circuit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "circuit {} on {} slots", self.name, self.slots)?;
+        let levels = 0..self.arithmetic.levels();
+        let bits: Vec<String> = levels
+            .map(|l| format!("{:.1}", self.arithmetic.divisor(l).log2()))
+            .collect();
+        writeln!(f, "  levels of {} bits", bits.join(" "))?;
+        for (id, constant) in self.constants.iter().enumerate() {
+            writeln!(f, "  @{id} = {constant}")?;
+        }
+        for (id, step) in self.steps.iter().enumerate() {
+            writeln!(f, "  %{id} = {} : {}", step.op, step.ty)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Constant {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let hash = crate::text::checksum(self.values.iter().flat_map(|v| v.to_le_bytes()));
+        write!(f, "{} [{}] #{hash:08x}", self.name, self.values.len())
+    }
+}
+
+impl Display for Type {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(
+            f,
+            "{}, level {}, scale 2^{:.2}",
+            noun(self.encrypted),
+            self.level,
+            self.scale.log2()
+        )
+    }
+}
+
+impl Display for Op {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::Input { name } => write!(f, " {name}"),
+            Self::Constant { constant } => write!(f, " @{constant}"),
+            Self::Add { left, right } | Self::Sub { left, right } => write!(f, " %{left} %{right}"),
+            Self::Mul { terms } => match terms.as_slice() {
+                [] => Ok(()),
+                [[a, b]] => write!(f, " %{a} %{b}"),
+                [[a, b], .., [c, d]] => {
+                    write!(f, " %{a} %{b} .. %{c} %{d}, {} products", terms.len())
+                }
+            },
+            Self::Rescale { value }
+            | Self::Drop { value }
+            | Self::Read { value }
+            | Self::Conjugate { value } => {
+                write!(f, " %{value}")
+            }
+            Self::Rotate { value, steps } => write!(f, " %{value}, {steps} to the left"),
+            Self::Output { name, value } => write!(f, " {name} %{value}"),
+        }
+    }
+}

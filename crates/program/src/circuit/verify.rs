@@ -1,0 +1,99 @@
+//! The verifier: what would not decrypt, or is no circuit, is refused.
+
+use super::build::refused;
+use super::infer::agrees;
+use super::ir::{Circuit, FORMAT, Op};
+use crate::error::{Error, Result};
+use std::collections::BTreeSet;
+
+/// Most slots: half the largest ring degree with a security bound.
+const MAX_SLOTS: usize = 1 << 16;
+/// Most levels.
+const MAX_LEVELS: usize = 1 << 8;
+
+impl Circuit {
+    /// Checks that every step makes what it states from what stands before it, and that every value has a use.
+    ///
+    /// # Errors
+    /// [`Error::Format`], [`Error::Parameters`], [`Error::CircuitConstant`], [`Error::Step`].
+    pub fn verify(&self) -> Result<()> {
+        if self.format != FORMAT {
+            return Err(Error::Format {
+                found: self.format.clone(),
+                expected: FORMAT.into(),
+            });
+        }
+        self.verify_parameters()?;
+        for (id, constant) in self.constants.iter().enumerate() {
+            self.verify_constant(id, constant)?;
+        }
+        let mut names = BTreeSet::new();
+        for (index, step) in self.steps.iter().enumerate() {
+            let found = self.infer(index, &step.op, step.ty);
+            let agreed = found.and_then(|found| agrees(step.ty, found));
+            agreed.map_err(|problem| refused(index, &step.op, problem))?;
+            if let Op::Input { name } | Op::Output { name, .. } = &step.op
+                && !names.insert((step.op.name(), name))
+            {
+                let problem = (
+                    "the name",
+                    format!("{name:?} again"),
+                    "a name that is not taken".into(),
+                );
+                return Err(refused(index, &step.op, problem));
+            }
+        }
+        self.verify_uses()
+    }
+
+    pub(super) fn verify_parameters(&self) -> Result<()> {
+        let refuse = |what, found: String, expected: String| {
+            Err(Error::Parameters {
+                what,
+                found,
+                expected,
+            })
+        };
+        if !self.slots.is_power_of_two() || self.slots > MAX_SLOTS {
+            let expected = format!("a power of two up to {MAX_SLOTS}");
+            return refuse("the number of slots", self.slots.to_string(), expected);
+        }
+        let levels = self.arithmetic.levels();
+        if !(1..=MAX_LEVELS).contains(&levels) {
+            let expected = format!("1 to {MAX_LEVELS}");
+            return refuse("the number of levels", levels.to_string(), expected);
+        }
+        let moduli = (0..levels).map(|level| self.arithmetic.divisor(level));
+        match moduli.into_iter().find(|q| !(q.is_finite() && *q > 1.0)) {
+            Some(q) => refuse(
+                "the modulus of a level",
+                q.to_string(),
+                "a finite number above 1".into(),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// Inputs may stand unused, so that a circuit can keep to an interface; whatever is computed may not.
+    fn verify_uses(&self) -> Result<()> {
+        let mut used = vec![false; self.steps.len()];
+        for step in &self.steps {
+            step.op.operands().into_iter().for_each(|v| used[v] = true);
+        }
+        let idle = self.steps.iter().zip(used).position(|(step, used)| {
+            !used && !matches!(step.op, Op::Input { .. } | Op::Output { .. })
+        });
+        if let Some(index) = idle {
+            let problem = ("the number of uses", "0".into(), "at least 1".into());
+            return Err(refused(index, &self.steps[index].op, problem));
+        }
+        match self.outputs().next() {
+            Some(_) => Ok(()),
+            None => Err(Error::Parameters {
+                what: "the number of outputs",
+                found: "0".into(),
+                expected: "at least 1".into(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! LoLa's MNIST network: its weights, its answer by the definition, and the circuit that computes it on slots.
+
+use crate::common::Result;
+use crate::tensors::Tensors;
+use program::circuit::{
+    Arithmetic, Circuit, CircuitBuilder, Dense, Type, ValueId, Weights, sum_strided,
+};
+use std::path::Path;
+
+/// Kernels of the convolution, and places where each is applied: 13 x 13.
+const MAPS: usize = 5;
+const SIDE: usize = 13;
+const PLACES: usize = SIDE * SIDE;
+const KERNEL: usize = 5;
+const INPUTS: usize = MAPS * PLACES;
+/// Outputs of the hidden layer, and classes.
+const HIDDEN: usize = 100;
+pub(crate) const CLASSES: usize = 10;
+/// Slots of the convolution's results: map by map, and a 1 in the last.
+const BLOCK: usize = 1024;
+/// Pixels under a kernel, and one input that is 1 for the bias.
+const TAPS: usize = KERNEL * KERNEL + 1;
+
+/// A linear layer: weights by output, and biases.
+struct Layer {
+    weights: Vec<f64>,
+    biases: Vec<f64>,
+}
+
+/// The network; squares stand between the layers.
+pub(crate) struct Network {
+    convolution: Layer,
+    hidden: Layer,
+    last: Layer,
+}
+
+impl Network {
+    /// Reads the safetensors file that `scripts/train_lola.py` writes.
+    pub(crate) fn load(path: &Path) -> Result<Self> {
+        let file = Tensors::open(path)?;
+        let layer = |name: &str, outputs: usize, inputs: usize| {
+            Result::Ok(Layer {
+                weights: file.read(&format!("{name}.weight"), outputs * inputs)?,
+                biases: file.read(&format!("{name}.bias"), outputs)?,
+            })
+        };
+        Ok(Self {
+            convolution: layer("conv", MAPS, KERNEL * KERNEL)?,
+            hidden: layer("hidden", HIDDEN, INPUTS)?,
+            last: layer("last", CLASSES, HIDDEN)?,
+        })
+    }
+
+    /// Logits of an image of 28 x 28 pixels, by the definition of its layers.
+    pub(crate) fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
+        let square = |x: Vec<f64>| -> Vec<f64> { x.iter().map(|x| x * x).collect() };
+        let mut maps = Vec::with_capacity(INPUTS);
+        let kernels = self.convolution.weights.chunks_exact(KERNEL * KERNEL);
+        for (kernel, bias) in kernels.zip(&self.convolution.biases) {
+            for place in 0..PLACES {
+                let seen = (0..KERNEL * KERNEL).map(|tap| kernel[tap] * pixel(pixels, tap, place));
+                maps.push(bias + seen.sum::<f64>());
+            }
+        }
+        self.last.apply(&square(self.hidden.apply(&square(maps))))
+    }
+
+    /// The circuit from an image's [`inputs`] to its logits, which are the first [`CLASSES`] slots of the output `logits`.
+    ///
+    /// The convolution is a sum of products with four taps to a ciphertext, and a sum of the four. Weights of each layer are at
+    /// the level where it is used, at the scale of the level's modulus: ciphertexts keep their scale but for squares.
+    pub(crate) fn circuit(
+        &self,
+        arithmetic: Arithmetic,
+        (slots, scale): (usize, f64),
+        mut weights: Weights,
+    ) -> Result<Circuit> {
+        let level = arithmetic.levels() - 1;
+        let at = (level, arithmetic.divisor(level));
+        let mut b = CircuitBuilder::new("lola_mnist", arithmetic, slots)?;
+        let mut terms = Vec::new();
+        for (i, taps) in grouped(&self.taps(), slots).into_iter().enumerate() {
+            let encrypted = true;
+            let ty = Type {
+                encrypted,
+                level,
+                scale,
+            };
+            let image = b.input(&image_name(i), ty)?;
+            terms.push([
+                image,
+                weights.place(&mut b, &format!("taps.{i}"), taps, at)?,
+            ]);
+        }
+        let sum = b.dot(&terms)?;
+        let sum = b.rescale(sum)?;
+        let maps = sum_strided(&mut b, sum, (BLOCK as isize, slots / BLOCK))?;
+        let x = square(&mut b, maps)?;
+        let [hidden, last] = self.dense()?;
+        let x = hidden.apply_to(&mut b, x, 16, &mut weights)?;
+        let x = square(&mut b, x)?;
+        let logits = last.apply_to(&mut b, x, 4, &mut weights)?;
+        b.output("logits", logits)?;
+        Ok(b.finish()?)
+    }
+
+    /// For each tap, the weight at each of [`BLOCK`] places.
+    fn taps(&self) -> Vec<Vec<f64>> {
+        let mut taps = vec![vec![0.0; BLOCK]; TAPS];
+        for (tap, weights) in taps.iter_mut().enumerate() {
+            for (j, weight) in weights[..INPUTS].iter_mut().enumerate() {
+                let map = j / PLACES;
+                *weight = match tap {
+                    t if t + 1 == TAPS => self.convolution.biases[map],
+                    t => self.convolution.weights[map * KERNEL * KERNEL + t],
+                };
+            }
+        }
+        // The bias input passes on as the last slot, which squares leave at 1.
+        taps[TAPS - 1][BLOCK - 1] = 1.0;
+        taps
+    }
+
+    /// The dense layers, with biases as columns for inputs that are 1.
+    fn dense(&self) -> Result<[Dense; 2]> {
+        let mut hidden = self.hidden.with_biases(BLOCK);
+        let mut one = vec![0.0; BLOCK];
+        one[BLOCK - 1] = 1.0;
+        hidden.resize(HIDDEN.next_power_of_two() - 1, vec![0.0; BLOCK]);
+        hidden.push(one);
+        let last = self.last.with_biases(hidden.len());
+        Ok([Dense::new("hidden", hidden)?, Dense::new("last", last)?])
+    }
+}
+
+impl Layer {
+    fn rows(&self) -> impl Iterator<Item = (&[f64], &f64)> {
+        let inputs = self.weights.len() / self.biases.len();
+        self.weights.chunks_exact(inputs).zip(&self.biases)
+    }
+
+    fn apply(&self, x: &[f64]) -> Vec<f64> {
+        let dot = |row: &[f64]| row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        self.rows().map(|(row, bias)| bias + dot(row)).collect()
+    }
+
+    /// Rows of `columns` weights; the bias is in the last.
+    fn with_biases(&self, columns: usize) -> Vec<Vec<f64>> {
+        let row = |(row, &bias): (&[f64], &f64)| {
+            let mut row = row.to_vec();
+            row.resize(columns, 0.0);
+            row[columns - 1] = bias;
+            row
+        };
+        self.rows().map(row).collect()
+    }
+}
+
+fn square(b: &mut CircuitBuilder, x: ValueId) -> Result<ValueId> {
+    let square = b.mul(x, x)?;
+    Ok(b.rescale(square)?)
+}
+
+/// An image as the circuit's inputs, by name: for each tap, what it sees at each of [`BLOCK`] places, as many taps to an
+/// input as fit. Pixels become 0 to 1.
+pub(crate) fn inputs(pixels: &[u8], slots: usize) -> impl Iterator<Item = (String, Vec<f64>)> {
+    let mut taps = vec![vec![0.0; BLOCK]; TAPS];
+    for (tap, values) in taps[..TAPS - 1].iter_mut().enumerate() {
+        for (j, value) in values[..INPUTS].iter_mut().enumerate() {
+            *value = pixel(pixels, tap, j % PLACES);
+        }
+    }
+    taps[TAPS - 1].fill(1.0);
+    let groups = grouped(&taps, slots).into_iter().enumerate();
+    groups.map(|(i, values)| (image_name(i), values))
+}
+
+fn image_name(i: usize) -> String {
+    format!("image.{i}")
+}
+
+/// Vectors of [`BLOCK`] values, as many in a row as fit, and zeros.
+fn grouped(vectors: &[Vec<f64>], slots: usize) -> Vec<Vec<f64>> {
+    let concat = |group: &[Vec<f64>]| {
+        let mut values = group.concat();
+        values.resize(slots, 0.0);
+        values
+    };
+    vectors.chunks(slots / BLOCK).map(concat).collect()
+}
+
+/// The pixel of a tap at a place, 0 to 1, with stride 2, one row of padding above and one column to the left.
+fn pixel(pixels: &[u8], tap: usize, place: usize) -> f64 {
+    let row = (2 * (place / SIDE) + tap / KERNEL).checked_sub(1);
+    let column = (2 * (place % SIDE) + tap % KERNEL).checked_sub(1);
+    row.zip(column).map_or(0.0, |(row, column)| {
+        f64::from(pixels[row * 28 + column]) / 255.0
+    })
+}

@@ -1,0 +1,169 @@
+//! Parameters, inputs, and the comparison of a run with the clear one and with its prediction.
+
+use ckks::{Ciphertext, Complex64, Params, ParamsSpec, decrypt, encrypt};
+use program::circuit::{Circuit, CircuitBuilder, Type};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::ntt_primes;
+use ring::sample::Seed;
+use rlwe::SecretKey;
+use runtime::circuit::{Argument, Keys, Runner, Slots, arithmetic, predict, run_clear};
+use std::collections::BTreeMap;
+
+pub(crate) const BITS: u32 = 36;
+
+/// `count` levels of one limb above a first modulus of 49 bits.
+pub(crate) fn insecure_params(log_n: u32, count: usize) -> Params {
+    let n = 1 << log_n;
+    let first = ntt_primes(49, n, 3).unwrap();
+    let mut levels = vec![vec![first[0]]];
+    levels.extend(
+        ntt_primes(BITS, n, count)
+            .unwrap()
+            .into_iter()
+            .map(|q| vec![q]),
+    );
+    Params::new_insecure(&ParamsSpec {
+        n,
+        levels,
+        special: first[1..].to_vec(),
+        digit_limbs: 2,
+        log_scale: f64::from(BITS),
+    })
+    .unwrap()
+}
+
+pub(crate) fn builder(params: &Params) -> CircuitBuilder {
+    CircuitBuilder::new("test", arithmetic(params), params.slots()).unwrap()
+}
+
+/// The type of a fresh ciphertext at the top.
+pub(crate) fn fresh(params: &Params) -> Type {
+    Type {
+        encrypted: true,
+        level: params.max_level(),
+        scale: params.scale(),
+    }
+}
+
+/// Complex numbers with parts uniform in [-1, 1].
+pub(crate) fn message(slots: usize, rng: &mut impl Rng) -> Vec<Complex64> {
+    let mut part = || rng.random_range(-1.0..1.0);
+    (0..slots).map(|_| Complex64::new(part(), part())).collect()
+}
+
+/// A message for every input.
+pub(crate) fn messages(circuit: &Circuit, rng: &mut impl Rng) -> Slots {
+    let names = circuit.inputs().map(|(name, _)| name.to_owned());
+    names
+        .map(|name| (name, message(circuit.slots, rng)))
+        .collect()
+}
+
+/// A client with its secret.
+pub(crate) struct Setup {
+    pub(crate) params: Params,
+    pub(crate) secret: SecretKey,
+    pub(crate) rng: ChaCha20Rng,
+    count: u32,
+}
+
+impl Setup {
+    pub(crate) fn new(params: Params, seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let secret = SecretKey::generate(params.rlwe(), &mut rng);
+        Self {
+            params,
+            secret,
+            rng,
+            count: 0,
+        }
+    }
+
+    pub(crate) fn keys(&mut self, circuit: &Circuit) -> Keys {
+        Keys::generate(&self.params, &circuit.keys(), &self.secret, &mut self.rng)
+    }
+
+    /// The encrypted inputs.
+    pub(crate) fn encrypt(
+        &mut self,
+        runner: &Runner,
+        circuit: &Circuit,
+        inputs: &Slots,
+    ) -> BTreeMap<String, Ciphertext> {
+        let mut out = BTreeMap::new();
+        for (name, _) in circuit.inputs().filter(|(_, ty)| ty.encrypted) {
+            let message = runner.encode(name, &inputs[name]).unwrap();
+            self.count += 1;
+            let mask = (&Seed([7; 32]), self.count);
+            let ct = encrypt(&self.secret, &message, mask, &mut self.rng).unwrap();
+            out.insert(name.to_owned(), ct);
+        }
+        out
+    }
+
+    /// Runs the circuit encrypted.
+    pub(crate) fn run(&mut self, circuit: &Circuit, inputs: &Slots) -> Slots {
+        let runner = Runner::new(&self.params, circuit).unwrap();
+        let encrypted = self.encrypt(&runner, circuit, inputs);
+        let keys = self.keys(circuit);
+        let outputs = runner
+            .run(&arguments(circuit, &encrypted, inputs), &keys)
+            .unwrap();
+        let decode = |ct: &Ciphertext| {
+            decrypt(&self.secret, ct)
+                .unwrap()
+                .decode(&self.params, circuit.slots)
+                .unwrap()
+        };
+        let types: BTreeMap<_, _> = circuit.outputs().collect();
+        for (name, ct) in &outputs {
+            let ty = types[name.as_str()];
+            assert_eq!(self.params.level_of(ct.rlwe()).unwrap(), ty.level);
+            assert!((ct.scale() / ty.scale - 1.0).abs() < 1e-12);
+        }
+        outputs
+            .iter()
+            .map(|(name, ct)| (name.clone(), decode(ct)))
+            .collect()
+    }
+
+    /// Encrypted against clear, and the difference against its prediction, from both sides, in bits.
+    ///
+    /// The tolerance may depend on the number of slots whose errors count: of errors of mean squares `v`, `(sum v)^2 / sum v^2`.
+    pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: impl Fn(f64) -> f64) {
+        let inputs = messages(circuit, &mut self.rng);
+        let clear = run_clear(circuit, &inputs).unwrap();
+        let predicted = predict(&self.params, circuit, &inputs).unwrap();
+        for (name, found) in self.run(circuit, &inputs) {
+            let errors = found
+                .iter()
+                .zip(&clear[&name])
+                .map(|(a, b)| (a - b).norm_sqr());
+            let measured = -(errors.sum::<f64>() / found.len() as f64).log2() / 2.0;
+            assert_eq!(predicted[&name].slots, clear[&name]);
+            let expected = &predicted[&name].errors;
+            let squares: f64 = expected.iter().map(|v| v * v).sum();
+            let tolerance = tolerance(expected.iter().sum::<f64>().powi(2) / squares);
+            let predicted = predicted[&name].noise(circuit.slots).precision();
+            println!("{what}, {name}: {measured:.2} bits, predicted {predicted:.2}");
+            assert!(
+                (measured - predicted).abs() < tolerance,
+                "{what}, {name}: {measured:.2} bits, predicted {predicted:.2}\n{circuit}"
+            );
+        }
+    }
+}
+
+/// Ciphertexts, and slots for what is not encrypted.
+pub(crate) fn arguments<'a>(
+    circuit: &'a Circuit,
+    encrypted: &'a BTreeMap<String, Ciphertext>,
+    inputs: &'a Slots,
+) -> BTreeMap<&'a str, Argument<'a>> {
+    let argument = |name: &'a str| match encrypted.get(name) {
+        Some(ct) => (name, Argument::Ciphertext(ct)),
+        None => (name, Argument::Plain(&inputs[name])),
+    };
+    circuit.inputs().map(|(name, _)| argument(name)).collect()
+}
