@@ -63,7 +63,8 @@ fn run() {
         let slots: Vec<u64> = (0..N).map(|_| rng.random_range(0..T_FERMAT)).collect();
         let message = params.encoder().slots_to_plaintext(&slots);
         let seed = Seed::random(&mut rng);
-        encrypt(&params, &secret, &message, level, (&seed, 0), &mut rng).unwrap()
+        encrypt(&params, &secret, &message, level, (&seed, 0), &mut rng)
+            .expect("a key of the parameters")
     };
     let (a, b) = (fresh(), fresh());
     let message = params.encoder().slots_to_plaintext(&[1, 2, 3]);
