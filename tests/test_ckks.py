@@ -212,8 +212,8 @@ def test_bad_messages_name_what_was_found(params: ckks.Params, secret: ckks.Secr
             x + number
         with pytest.raises(palladion.UsageError, match="expected a finite number"):
             x * number
-    with pytest.raises(palladion.UsageError, match="at most 126 fit"):
-        x * 1e30
+    with pytest.raises(palladion.UsageError, match="at most .* fit below"):
+        x * 1e60
     with pytest.raises(palladion.UsageError, match="expected a finite number"):
         x - np.array([np.nan])
     for level in (-1, 2**40, 4):
