@@ -1,11 +1,10 @@
-//! Circuits on approximate numbers: linear maps of slots, sums, dense layers, polynomials, and bootstrapping.
+//! Circuits on approximate numbers: linear maps of slots, sums, polynomials, and bootstrapping.
 //!
 //! *May use* `ckks`. What a circuit needs of keys it says before they are made.
 
 mod block;
 mod bootstrap;
 mod chebyshev;
-mod dense;
 mod diagonal;
 mod linear;
 mod matrix;
@@ -15,7 +14,6 @@ mod sums;
 pub use block::{BlockTransform, Counts, Giant, Term};
 pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 pub use chebyshev::{Chebyshev, evaluate};
-pub use dense::{Dense, EncryptedDense, Weights, dot};
 pub use diagonal::Diagonal;
 pub use linear::LinearTransform;
 pub use matrix::Matrix;
