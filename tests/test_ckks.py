@@ -212,7 +212,7 @@ def test_bad_messages_name_what_was_found(params: ckks.Params, secret: ckks.Secr
             x + number
         with pytest.raises(palladion.UsageError, match="expected a finite number"):
             x * number
-    with pytest.raises(palladion.UsageError, match="at most .* fit below"):
+    with pytest.raises(palladion.UsageError, match=r"at most .* fit below"):
         x * 1e60
     with pytest.raises(palladion.UsageError, match="expected a finite number"):
         x - np.array([np.nan])
@@ -355,6 +355,15 @@ def test_bootstrapping_gives_levels_back() -> None:
     assert y.level == boot.output_level == 2
     assert np.abs(secret.decrypt_real(y) - values).max() < 1e-3
     assert np.abs(secret.decrypt_real(y * y) - values**2).max() < 1e-3
+    stored = keys.to_bytes()
+    again = boot.keys_from_bytes(stored)
+    assert again.to_bytes() == stored
+    found = secret.decrypt_real(boot.bootstrap(x.with_keys(again)))
+    assert np.abs(found - values).max() < 1e-3
+    with pytest.raises(palladion.FormatError, match="expected evaluation keys"):
+        ckks.EvaluationKeys.from_bytes(params, stored)
+    with pytest.raises(palladion.FormatError, match="the file is truncated"):
+        boot.keys_from_bytes(stored[:-1])
     once = ckks.Bootstrapper(params, slots=4)
     repeating = np.tile([1.0, -0.5, 0.25, 1.0], params.slots // 4)
     x = secret.encrypt(repeating, level=0, scale=2**40).with_keys(once.keys(secret))

@@ -348,7 +348,7 @@ class Bootstrapper:
 
     For :meth:`Params.for_bootstrapping`, at N = 2^16, keys and tables take GBs of memory:
     ``keys.nbytes`` says how many. Other parameters must have levels of the same sizes, the upper
-    ones being those that bootstrapping takes. Its keys are not stored.
+    ones being those that bootstrapping takes.
 
     Messages of ``slots`` slots, a power of two, that repeat in all of them take less time and
     fewer keys, and may have slots that are all equal: without ``slots``, such messages lose
@@ -367,6 +367,13 @@ class Bootstrapper:
     def keys(self, secret: SecretKey) -> EvaluationKeys:
         """Keys of bootstrapping, products, conjugation, and the rotations that it uses."""
         return EvaluationKeys(self.native.keys(secret.native))
+
+    def keys_from_bytes(self, data: bytes) -> EvaluationKeys:
+        """Read what ``to_bytes`` of such keys wrote.
+
+        ``FormatError`` if it is something else, or made for other parameters.
+        """
+        return EvaluationKeys(self.native.keys_from_bytes(data))
 
     def bootstrap(self, x: Ciphertext) -> Ciphertext:
         """The message of ``x``, slots up to 1, at :attr:`output_level`.

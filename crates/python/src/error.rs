@@ -149,13 +149,13 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuits, Image, NoMargin, OtherInput, Program, Stopped, Unsupported,
+        Bytes, Circuit, Circuits, Image, NoMargin, OtherInput, Program, Stopped, Unsupported,
     };
     match error {
         Program(error) => of_program(error),
         Circuits(error) => of_circuits(error),
         Bytes(error) => of_bytes(error),
-        Image { .. } => Fault::Usage,
+        Circuit { .. } | Image { .. } => Fault::Usage,
         Unsupported { .. } | OtherInput { .. } => Fault::File,
         Stopped { .. } => Fault::Stop,
         NoMargin { .. } => Fault::Noise,
@@ -164,9 +164,15 @@ fn of_runtime(error: &runtime::Error) -> Fault {
 }
 
 fn of_program(error: &program::Error) -> Fault {
-    use program::Error::{Constant, Format, Json, Parameters, Step};
+    use program::Error::{CircuitConstant, Constant, Format, Json, Parameters, Shape, Step};
     match error {
-        Json(_) | Format { .. } | Parameters { .. } | Constant { .. } | Step { .. } => Fault::File,
+        Json(_)
+        | Format { .. }
+        | Parameters { .. }
+        | Constant { .. }
+        | CircuitConstant { .. }
+        | Step { .. } => Fault::File,
+        Shape { .. } => Fault::Usage,
         _ => Fault::Internal,
     }
 }

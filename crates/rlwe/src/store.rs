@@ -23,6 +23,7 @@ const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
 const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme");
 const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme");
 const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme");
+const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme");
 const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme");
 
 /// Bytes of a secret key, overwritten when dropped.
@@ -79,13 +80,17 @@ pub fn evaluation_to_bytes(
     made_for: &Fingerprint,
 ) -> Vec<u8> {
     let mut w = Writer::new();
+    write_evaluation(&mut w, relinearization, galois);
+    w.seal(&EVALUATION, made_for)
+}
+
+fn write_evaluation(w: &mut Writer, relinearization: &SwitchKey, galois: &GaloisKeys) {
     w.switch_key(relinearization);
     w.u64(galois.iter().len() as u64);
     for (element, key) in galois.iter() {
         w.u64(element as u64);
         w.switch_key(key);
     }
-    w.seal(&EVALUATION, made_for)
 }
 
 /// Reads a relinearization key and Galois keys.
@@ -98,6 +103,42 @@ pub fn evaluation_from_bytes(
     bytes: &[u8],
 ) -> Result<(SwitchKey, GaloisKeys)> {
     let mut r = Reader::open(bytes, &EVALUATION, made_for)?;
+    let keys = read_evaluation(&mut r, params)?;
+    r.end()?;
+    Ok(keys)
+}
+
+/// Bytes of evaluation keys and of the keys to a sparse secret and back.
+pub fn bootstrap_to_bytes(
+    relinearization: &SwitchKey,
+    galois: &GaloisKeys,
+    sparse: [&SwitchKey; 2],
+    made_for: &Fingerprint,
+) -> Vec<u8> {
+    let mut w = Writer::new();
+    write_evaluation(&mut w, relinearization, galois);
+    sparse.into_iter().for_each(|key| w.switch_key(key));
+    w.seal(&BOOTSTRAP, made_for)
+}
+
+/// Reads what [`bootstrap_to_bytes`] wrote; `sparse` are the parameters of the key to the sparse secret.
+///
+/// # Errors
+/// As [`secret_from_bytes`].
+pub fn bootstrap_from_bytes(
+    params: &Params,
+    sparse: &Params,
+    made_for: &Fingerprint,
+    bytes: &[u8],
+) -> Result<(SwitchKey, GaloisKeys, [SwitchKey; 2])> {
+    let mut r = Reader::open(bytes, &BOOTSTRAP, made_for)?;
+    let (relinearization, galois) = read_evaluation(&mut r, params)?;
+    let sparse = [r.switch_key(sparse)?, r.switch_key(params)?];
+    r.end()?;
+    Ok((relinearization, galois, sparse))
+}
+
+fn read_evaluation(r: &mut Reader<'_>, params: &Params) -> Result<(SwitchKey, GaloisKeys)> {
     let relinearization = r.switch_key(params)?;
     let mut galois = GaloisKeys::new();
     for _ in 0..r.bounded("the number of Galois keys", 0..=params.n())? {
@@ -107,7 +148,6 @@ pub fn evaluation_from_bytes(
         }
         galois.insert(element, r.switch_key(params)?);
     }
-    r.end()?;
     Ok((relinearization, galois))
 }
 

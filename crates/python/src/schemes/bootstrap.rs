@@ -47,6 +47,17 @@ impl CkksBootstrapper {
         })
     }
 
+    /// Reads keys that were stored.
+    fn keys_from_bytes(&self, py: Python<'_>, data: &[u8]) -> PyResult<SchemeKeys> {
+        guard(py, || {
+            let read = self.tables.keys_from_bytes(data, self.params.made_for());
+            Ok::<_, PyErr>(SchemeKeys {
+                params: self.params.clone(),
+                held: Held::Bootstrap(read.or_raise()?),
+            })
+        })
+    }
+
     fn bootstrap(
         &self,
         py: Python<'_>,

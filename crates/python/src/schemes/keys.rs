@@ -8,7 +8,7 @@ use runtime::system_rng;
 
 use super::InScheme;
 use super::params::SchemeParams;
-use crate::error::{MissingKeyError, UsageError};
+use crate::error::MissingKeyError;
 use crate::guard::{guard, guard_bytes};
 
 /// A secret key of a scheme.
@@ -206,14 +206,12 @@ impl SchemeKeys {
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let Held::Own(key, galois) = &self.held else {
-            return Err(UsageError::new_err(
-                "keys of bootstrapping, expected keys of products and rotations: only these are stored",
-            ));
-        };
         let made_for = self.params.made_for();
         guard_bytes(py, || {
-            Ok::<_, PyErr>(store::evaluation_to_bytes(key, galois, made_for))
+            Ok::<_, PyErr>(match &self.held {
+                Held::Own(key, galois) => store::evaluation_to_bytes(key, galois, made_for),
+                Held::Bootstrap(keys) => keys.to_bytes(made_for),
+            })
         })
     }
 

@@ -17,10 +17,12 @@
 //! integers); Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021; Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022 (sparse-secret
 //! encapsulation).
 
+mod keys;
 mod params;
 mod spec;
 mod transforms;
 
+pub use keys::BootstrapKeys;
 pub use spec::BootstrapSpec;
 
 use crate::approximate::{
@@ -28,9 +30,8 @@ use crate::approximate::{
 };
 use crate::error::{Error, Result};
 use ckks::{Ciphertext, Evaluator, Params};
-use rand::CryptoRng;
-use ring::{BasisConverter, Eval, Poly, sample};
-use rlwe::{GaloisKeys, SecretKey, SwitchKey, switch_poly};
+use ring::{BasisConverter, Eval, Poly};
+use rlwe::{SwitchKey, switch_poly};
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 use transforms::Transforms;
@@ -51,34 +52,6 @@ pub struct Bootstrapper {
     to_coefficients: Vec<LinearTransform>,
     reduction: Chebyshev,
     to_slots: Vec<LinearTransform>,
-}
-
-/// Evaluation keys of bootstrapping.
-pub struct BootstrapKeys {
-    /// From the secret to the sparse one.
-    encapsulate: SwitchKey,
-    /// And back.
-    release: SwitchKey,
-    relinearization: SwitchKey,
-    galois: GaloisKeys,
-}
-
-impl BootstrapKeys {
-    /// The relinearisation key, of the highest level.
-    pub fn relinearization(&self) -> &SwitchKey {
-        &self.relinearization
-    }
-
-    /// The Galois keys, of the highest level.
-    pub fn galois(&self) -> &GaloisKeys {
-        &self.galois
-    }
-
-    /// Bytes in memory.
-    pub fn byte_len(&self) -> usize {
-        let others = [&self.encapsulate, &self.release, &self.relinearization];
-        self.galois.byte_len() + others.map(SwitchKey::byte_len).iter().sum::<usize>()
-    }
 }
 
 impl Bootstrapper {
@@ -204,29 +177,6 @@ impl Bootstrapper {
     pub fn byte_len(&self) -> usize {
         let all = self.to_coefficients.iter().chain(&self.to_slots);
         all.map(LinearTransform::byte_len).sum()
-    }
-
-    /// The keys, of all levels; relinearisation and rotation keys serve other circuits as well.
-    pub fn generate_keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> BootstrapKeys {
-        let params = self.evaluator.params();
-        let (encoder, top) = (params.encoder(), params.rlwe().max_level());
-        let small = sample::sparse_ternary(params.n(), self.spec.weight, rng);
-        let below = SecretKey::from_coefficients(&self.sparse, small.clone());
-        let above = SecretKey::from_coefficients(params.rlwe(), small);
-        let mut galois = GaloisKeys::new();
-        let rotations = self.rotations();
-        let rotations = rotations
-            .iter()
-            .map(|&k| encoder.rotation_element(k as isize));
-        for element in rotations.chain([encoder.conjugation_element()]) {
-            galois.insert(element, secret.galois_key(element, top, rng));
-        }
-        BootstrapKeys {
-            encapsulate: below.switch_key(secret, self.sparse.max_level(), rng),
-            release: secret.switch_key(&above, top, rng),
-            relinearization: secret.relinearization_key(top, rng),
-            galois,
-        }
     }
 
     /// The message of `x`, which is read at level 0, at [`Bootstrapper::output_level`] and the default scale.
