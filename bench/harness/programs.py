@@ -110,7 +110,7 @@ def _programs() -> list[Program]:
     cargo = "peers-rust/Cargo.toml"
     openfhe = pinned("openfhe/requirements.txt", r"openfhe==(\S+)")
     return [
-        Program("ours", ("ntt", "bfv", "bgv", "ckks", "bootstrap"), "this tree", _ours),
+        Program("ours", ("ntt", "bfv", "bgv", "ckks", "bootstrap", "lookup"), "this tree", _ours),
         Program(
             "tfhe-ntt",
             ("ntt",),

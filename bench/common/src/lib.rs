@@ -20,6 +20,7 @@ pub struct Definitions {
     pub bgv: BgvDefinition,
     pub ckks: ChainDefinition,
     pub bootstrap: BootstrapDefinition,
+    pub lookup: LookupDefinition,
 }
 
 /// Every `q` with every `log_n`.
@@ -59,6 +60,14 @@ pub struct BgvDefinition {
 
 #[derive(Debug, Deserialize)]
 pub struct BootstrapDefinition {
+    pub samples: usize,
+}
+
+/// A table of `bits` bits on `2^log_n` values.
+#[derive(Debug, Deserialize)]
+pub struct LookupDefinition {
+    pub log_n: u32,
+    pub bits: u32,
     pub samples: usize,
 }
 

@@ -5,6 +5,7 @@ mod bgv;
 mod bootstrap;
 mod ckks;
 mod keys;
+mod lookup;
 mod ntt;
 
 use common::Group;
@@ -35,6 +36,12 @@ fn main() {
             name: "bootstrap",
             time: bootstrap::time,
             // It checks itself.
+            values: |_| Vec::new(),
+        },
+        Group {
+            name: "lookup",
+            time: lookup::time,
+            // As does this.
             values: |_| Vec::new(),
         },
     ]);
