@@ -350,7 +350,7 @@ class Bootstrapper:
     ``keys.nbytes`` says how many. Other parameters must have levels of the same sizes, the upper
     ones being those that bootstrapping takes.
 
-    Messages of ``slots`` slots, a power of two, that repeat in all of them take less time and
+    Messages of ``slots`` slots, a power of two, that repeat in all of them take less work and
     fewer keys, and may have slots that are all equal: without ``slots``, such messages lose
     precision to the sine that stands for the reduction.
     """

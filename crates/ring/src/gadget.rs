@@ -2,8 +2,8 @@
 //! every digit raised to `Q P`, and its inner product with a key.
 //!
 //! A digit modulo `D` is raised to its centred representative, in `[-D/2, D/2]`. A conversion that leaves multiples of
-//! `D` in would save a column of its matrix, 2 % of a key switch, but gives digits a mean of half their size: the error
-//! is larger by 3.4 bits for digits of six limbs, and gathers in the slots whose root is near 1.
+//! `D` in would save a column of its matrix, but gives digits a mean of half their size for each limb: by the formulas of
+//! noise the error is larger by 3.4 bits for digits of six limbs, and it gathers in the slots whose root is near 1.
 //!
 //! The product goes through the moduli of `Q P` by groups, the limbs of one digit at a time: the raised limbs
 //! of a group are written, transformed, multiplied and forgotten while they are in the cache.

@@ -14,7 +14,7 @@ pub struct BootstrapSpec {
     pub log_ratio: f64,
     /// Nonzero coefficients of the sparse secret.
     pub weight: usize,
-    /// Slots of the messages, which repeat after as many: all unless given. Fewer take less time.
+    /// Slots of the messages, which repeat after as many: all unless given. Fewer take less work.
     pub slots: Option<usize>,
     /// Baby steps of the linear transforms: fewer need fewer keys and more time.
     pub babies: usize,
