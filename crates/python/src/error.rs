@@ -260,10 +260,12 @@ fn of_rlwe(error: &rlwe::Error) -> Fault {
 
 fn of_ring(error: &ring::Error) -> Fault {
     use ring::Error::{
-        Degree, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue, TooFewPrimes, Words,
+        Decomposition, Degree, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue, TooFewPrimes,
+        Words,
     };
     match error {
-        Degree { .. }
+        Decomposition { .. }
+        | Degree { .. }
         | EmptyBasis
         | NotNttFriendly { .. }
         | RepeatedModulus { .. }

@@ -74,4 +74,14 @@ pub enum Error {
         /// Words expected.
         expected: usize,
     },
+    /// Digits that no word of the torus can be cut into.
+    #[error(
+        "{levels} digits of {base_log} bits, expected 1 to 30 bits, at least 1 digit and at most 63 bits in all"
+    )]
+    Decomposition {
+        /// Bits of a digit.
+        base_log: u32,
+        /// Number of digits.
+        levels: u32,
+    },
 }

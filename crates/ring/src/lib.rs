@@ -25,6 +25,7 @@ mod primes;
 pub mod sample;
 mod scale;
 mod tensor;
+pub mod torus;
 
 pub use basis::Basis;
 pub use cache::Cache;

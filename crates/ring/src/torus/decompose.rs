@@ -1,0 +1,147 @@
+//! Signed digits of words of the torus.
+
+use super::Torus;
+use crate::error::{Error, Result};
+
+/// Gadget decomposition of words: `levels` signed digits in base `2^base_log`, the most significant bits first.
+///
+/// A word `x` becomes digits `d_1 .. d_l` in `[-B/2, B/2]` with `B = 2^base_log` such that the sum of
+/// `d_j q / B^j` is the multiple of `q / B^l` closest to `x`. Digits of a uniform word have mean zero but for the most
+/// significant one at `B/2`, variance `(B^2 + 2) / 12`, and what is rounded away is uniform in
+/// `[-q / 2B^l, q / 2B^l)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decomposition {
+    base_log: u32,
+    levels: u32,
+}
+
+impl Decomposition {
+    /// Digits of `base_log` bits, `levels` of them.
+    ///
+    /// # Errors
+    /// [`Error::Decomposition`] unless both are at least 1, `base_log` at most 30, and their product at most 63.
+    pub fn new(base_log: u32, levels: u32) -> Result<Self> {
+        let fits =
+            (1..=30).contains(&base_log) && levels >= 1 && levels.saturating_mul(base_log) <= 63;
+        if !fits {
+            return Err(Error::Decomposition { base_log, levels });
+        }
+        Ok(Self { base_log, levels })
+    }
+
+    /// log2 of the base.
+    pub fn base_log(self) -> u32 {
+        self.base_log
+    }
+
+    /// Number of digits of a word.
+    pub fn levels(self) -> u32 {
+        self.levels
+    }
+
+    /// Bits of a word that are kept.
+    pub fn bits(self) -> u32 {
+        self.base_log * self.levels
+    }
+
+    /// `q / B^level`, the weight of digits of a level, `1 <= level <= levels`.
+    pub fn weight<T: Torus>(self, level: u32) -> T {
+        debug_assert!((1..=self.levels).contains(&level));
+        T::from_low_bits(1u64 << (T::BITS - level * self.base_log))
+    }
+
+    /// The digits of `poly`, level by level: `out[(j - 1) * N ..][..N]` are those of level `j`.
+    ///
+    /// # Panics
+    /// If `out` has not `levels` times the length of `poly`, or words have no more bits than are kept.
+    pub fn digits_into<T: Torus>(self, out: &mut [i32], poly: &[T]) {
+        let n = poly.len();
+        assert_eq!(
+            out.len(),
+            n * self.levels as usize,
+            "a digit for each level and coefficient"
+        );
+        assert!(
+            self.bits() < T::BITS,
+            "{} bits of {} kept",
+            self.bits(),
+            T::BITS
+        );
+        let dropped = T::BITS - self.bits();
+        let half = 1i64 << (self.base_log - 1);
+        let mask = (1i64 << self.base_log) - 1;
+        for (i, &word) in poly.iter().enumerate() {
+            // Rounds to a multiple of q / B^l, modulo q.
+            let rounding = T::from_low_bits(1u64 << (dropped - 1));
+            let mut rest = word.plus(rounding).to_centred() >> dropped;
+            for level in (0..self.levels as usize).rev() {
+                // Into [-B/2, B/2): what is left is divisible by the base. What is left after the top digit is a
+                // multiple of q.
+                let digit = ((rest + half) & mask) - half;
+                rest = (rest - digit) >> self.base_log;
+                out[level * n + i] = digit as i32;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Torus>(decomposition: Decomposition, word: T) {
+        let levels = decomposition.levels() as usize;
+        let mut digits = vec![0; levels];
+        decomposition.digits_into(&mut digits, &[word]);
+        let half = 1i64 << (decomposition.base_log() - 1);
+        let mut sum = T::default();
+        for (j, &digit) in digits.iter().enumerate() {
+            assert!(
+                (-half..half).contains(&i64::from(digit)),
+                "{digit} of {word:?}"
+            );
+            sum = sum.plus(
+                decomposition
+                    .weight::<T>(j as u32 + 1)
+                    .times(i64::from(digit)),
+            );
+        }
+        let error = sum.minus(word).to_centred().unsigned_abs();
+        assert!(
+            error <= 1 << (T::BITS - decomposition.bits() - 1),
+            "{word:?} is off by {error}"
+        );
+    }
+
+    #[test]
+    fn digits_are_small_and_their_sum_is_the_rounded_word() {
+        for (base_log, levels) in [(1, 1), (8, 2), (10, 3), (7, 4), (2, 8)] {
+            let decomposition = Decomposition::new(base_log, levels).expect("in range");
+            let mut word = 0x9e37_79b9_7f4a_7c15u64;
+            for _ in 0..1000 {
+                word = word
+                    .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                    .wrapping_add(0x1405_7b7e_f767_814f);
+                check(decomposition, word);
+                check(decomposition, (word >> 32) as u32);
+            }
+            for word in [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1] {
+                check(decomposition, word);
+                check(decomposition, word as u32);
+                check(decomposition, (word >> 32) as u32);
+            }
+        }
+        check(
+            Decomposition::new(22, 1).expect("in range"),
+            0x8000_0000_0000_0000u64,
+        );
+    }
+
+    #[test]
+    fn digits_that_a_word_cannot_hold_are_refused() {
+        for (base_log, levels) in [(0, 1), (1, 0), (31, 1), (16, 4), (u32::MAX, u32::MAX)] {
+            let error = Decomposition::new(base_log, levels).expect_err("out of range");
+            assert!(error.to_string().contains(&base_log.to_string()), "{error}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The ring `Z_q[X]/(X^N + 1)` with `q = 2^32` or `2^64`: polynomials over the discretised torus.
+//!
+//! A word `x` stands for `x / q` of the torus `R/Z`; words wrap around, and no residue number system is needed.
+//! A polynomial is a slice of `N` words. TFHE multiplies polynomials of small integers ([digits](Decomposition)) with
+//! polynomials of words, and sums such products; that is what a [`Multiplier`] does, and the only thing that takes
+//! time.
+//!
+//! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus",
+//! Journal of Cryptology 33, 2020, <https://ia.cr/2018/421>.
+
+mod decompose;
+mod naive;
+
+pub use decompose::Decomposition;
+pub use naive::Naive;
+
+/// A word of the discretised torus: `u32` or `u64`, with arithmetic modulo `2^BITS`.
+pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
+    /// log2 of the modulus.
+    const BITS: u32;
+    /// `self + other`, wrapping.
+    fn plus(self, other: Self) -> Self;
+    /// `self - other`, wrapping.
+    fn minus(self, other: Self) -> Self;
+    /// `self * factor`, wrapping.
+    fn times(self, factor: i64) -> Self;
+    /// The low bits of `x`.
+    fn from_low_bits(x: u64) -> Self;
+    /// The word as an unsigned number below `2^BITS`.
+    fn to_u64(self) -> u64;
+    /// The representative in `[-2^(BITS-1), 2^(BITS-1))`.
+    fn to_centred(self) -> i64;
+    /// The word closest to `x` of the torus: `x * 2^BITS`, rounded, wrapped. Exact to the precision of `f64`.
+    fn from_torus(x: f64) -> Self {
+        let fraction = x - x.round();
+        Self::from_low_bits((fraction * (Self::BITS as f64).exp2()).round() as i128 as u64)
+    }
+    /// The word as a number of the torus, in `[-1/2, 1/2)`, to the precision of `f64`.
+    fn to_torus(self) -> f64 {
+        self.to_centred() as f64 * (-f64::from(Self::BITS)).exp2()
+    }
+}
+
+macro_rules! torus {
+    ($word:ty, $signed:ty) => {
+        impl Torus for $word {
+            const BITS: u32 = <$word>::BITS;
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline]
+            fn times(self, factor: i64) -> Self {
+                self.wrapping_mul(factor as Self)
+            }
+            #[inline]
+            fn from_low_bits(x: u64) -> Self {
+                x as Self
+            }
+            #[inline]
+            fn to_u64(self) -> u64 {
+                u64::from(self)
+            }
+            #[inline]
+            fn to_centred(self) -> i64 {
+                self as $signed as i64
+            }
+        }
+    };
+}
+torus!(u32, i32);
+torus!(u64, i64);
+
+/// Products of vectors of small polynomials with matrices of polynomials of words, in `Z_q[X]/(X^N + 1)`.
+///
+/// The matrix is the same for many products, so it is [prepared](Multiplier::prepare) once: transformed, for most.
+/// An external product of TFHE is one such product: its digits are the vector, its GGSW ciphertext the matrix.
+pub trait Multiplier<T: Torus>: Send + Sync {
+    /// One word of a prepared polynomial.
+    type Word: Copy + Default + Send + Sync + 'static;
+    /// Memory that products reuse.
+    type Scratch: Send;
+
+    /// Name, as reports and files of machines take it.
+    fn name(&self) -> &'static str;
+
+    /// Number of coefficients of a polynomial.
+    fn n(&self) -> usize;
+
+    /// Number of words of one prepared polynomial.
+    fn prepared_len(&self) -> usize;
+
+    /// Fresh memory for products of `rows` digits with matrices of `columns`.
+    fn scratch(&self, rows: usize, columns: usize) -> Self::Scratch;
+
+    /// Prepares the polynomials that stand one after another in `polys`, in their order.
+    ///
+    /// # Panics
+    /// If the length of `polys` is no multiple of `N`.
+    fn prepare(&self, polys: &[T]) -> Vec<Self::Word>;
+
+    /// `out[c] += sum over r of digits[r] * matrix[r][c]`, for the columns `c` of `out`.
+    ///
+    /// `digits` holds rows of `N` integers each, `out` columns of `N` words, `matrix` a prepared polynomial for each
+    /// row and column, row by row. Digits are at most `2^(b - 1)` in size where `b` is the base of the decomposition.
+    ///
+    /// # Panics
+    /// If the lengths do not fit each other.
+    fn dot_add(
+        &self,
+        out: &mut [T],
+        digits: &[i32],
+        matrix: &[Self::Word],
+        scratch: &mut Self::Scratch,
+    );
+
+    /// Bound on the size of the error of one coefficient of `out`, in units of the torus, for `rows` digits of at most
+    /// `digit` in size each, whatever their values: 0 for multipliers that are exact.
+    fn error_bound(&self, rows: usize, digit: f64) -> f64;
+}
