@@ -1,0 +1,161 @@
+//! Blind rotation and what a bootstrapping is made of.
+
+use crate::ggsw::digits_into;
+use crate::glwe::GlweList;
+use crate::lwe::Lwe;
+use crate::modulus::modulus_switch;
+use crate::params::Params;
+use crate::poly::{extract_into, rotate_into, rotate_minus_into};
+use crate::switch::{Switch, SwitchKey, SwitchScratch};
+use crate::table::TestPolynomial;
+use ring::torus::{Decomposition, Multiplier, Torus};
+
+/// Keys of bootstrapping, ready for use.
+pub struct Bootstrapper<T: Torus, M: Multiplier<T>> {
+    multiplier: M,
+    digits: Decomposition,
+    n: usize,
+    rank: usize,
+    log_2n: u32,
+    /// GGSW ciphertexts of the bits of the small secret, prepared, one after another.
+    key: Vec<M::Word>,
+    switch: Switch<T, M>,
+}
+
+/// Memory that bootstrappings reuse.
+pub struct Scratch<T: Torus, M: Multiplier<T>> {
+    switch: SwitchScratch<T, M>,
+    small: Vec<T>,
+    exponents: Vec<usize>,
+    accumulator: Vec<T>,
+    difference: Vec<T>,
+    digits: Vec<i32>,
+    product: M::Scratch,
+}
+
+impl<T: Torus, M: Multiplier<T>> Scratch<T, M> {
+    /// Memory for bootstrappings at these parameters.
+    pub fn new(params: &Params, multiplier: &M) -> Self {
+        let (n, components) = (params.n(), params.rank() + 1);
+        let rows = components * params.spec().bootstrap.levels() as usize;
+        Self {
+            switch: Switch::scratch(params, multiplier),
+            small: vec![T::default(); params.lwe_dimension() + 1],
+            exponents: vec![0; params.lwe_dimension() + 1],
+            accumulator: vec![T::default(); components * n],
+            difference: vec![T::default(); components * n],
+            digits: vec![0; rows * n],
+            product: multiplier.scratch(rows, components),
+        }
+    }
+}
+
+impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
+    /// Prepares keys of these parameters: the GGSW ciphertexts of the small secret's bits, and the key switch to it.
+    ///
+    /// # Panics
+    /// If the multiplier is for another ring degree.
+    pub fn new(
+        params: &Params,
+        bootstrap: &GlweList<T>,
+        switch: &SwitchKey<T>,
+        multiplier: M,
+    ) -> Self {
+        assert_eq!(
+            multiplier.n(),
+            params.n(),
+            "the ring degree of the parameters"
+        );
+        Self {
+            key: bootstrap.prepare(&multiplier),
+            switch: Switch::new(params, switch, &multiplier),
+            digits: params.spec().bootstrap,
+            n: params.n(),
+            rank: params.rank(),
+            log_2n: params.spec().log_n + 1,
+            multiplier,
+        }
+    }
+
+    /// What multiplies.
+    pub fn multiplier(&self) -> &M {
+        &self.multiplier
+    }
+
+    /// Words of the keys as they lie in memory, in bytes.
+    pub fn key_bytes(&self) -> usize {
+        std::mem::size_of_val(&self.key[..])
+    }
+
+    /// A sample under the small secret with the phase of `input`, which is under the big one.
+    pub fn key_switch(&self, input: &Lwe<T>, scratch: &mut Scratch<T, M>) -> Lwe<T> {
+        self.switch.switch_into(
+            &self.multiplier,
+            &mut scratch.small,
+            input.words(),
+            &mut scratch.switch,
+        );
+        Lwe::from_words(scratch.small.clone())
+    }
+
+    /// Looks the phase of `input` up in every table: a sample under the big secret for each.
+    ///
+    /// Source: Chillotti, Joye, Paillier 2021, with the key switch first; Carpov, Izabachène, Mollimard, "New
+    /// Techniques for Multi-value Input Homomorphic Evaluation and Applications", CT-RSA 2019, and Chillotti, Ligier,
+    /// Orfila, Tap, ASIACRYPT 2021, <https://ia.cr/2021/729>, for several tables.
+    pub fn bootstrap(
+        &self,
+        input: &Lwe<T>,
+        test: &TestPolynomial<T>,
+        scratch: &mut Scratch<T, M>,
+    ) -> Vec<Lwe<T>> {
+        self.switch.switch_into(
+            &self.multiplier,
+            &mut scratch.small,
+            input.words(),
+            &mut scratch.switch,
+        );
+        modulus_switch(
+            &mut scratch.exponents,
+            &scratch.small,
+            self.log_2n,
+            test.drop(),
+        );
+        self.blind_rotate(test, scratch);
+        let extract = |place| {
+            let mut words = vec![T::default(); self.rank * self.n + 1];
+            extract_into(&mut words, &scratch.accumulator, self.n, place);
+            Lwe::from_words(words)
+        };
+        (0..test.tables()).map(extract).collect()
+    }
+
+    /// Turns the test polynomial by `X^(-b + sum a_i s_i)`, into the accumulator.
+    fn blind_rotate(&self, test: &TestPolynomial<T>, s: &mut Scratch<T, M>) {
+        let n = self.n;
+        let masks = self.rank * n;
+        let (mask, body) = s.exponents.split_at(s.exponents.len() - 1);
+        s.accumulator[..masks].fill(T::default());
+        rotate_into(
+            &mut s.accumulator[masks..],
+            test.words(),
+            (2 * n - body[0]) % (2 * n),
+        );
+        let ggsw = self.key.len() / mask.len();
+        for (&power, ggsw) in mask.iter().zip(self.key.chunks_exact(ggsw)) {
+            if power == 0 {
+                continue; // the difference is 0
+            }
+            for (out, poly) in s
+                .difference
+                .chunks_exact_mut(n)
+                .zip(s.accumulator.chunks_exact(n))
+            {
+                rotate_minus_into(out, poly, power);
+            }
+            digits_into(&mut s.digits, &s.difference, n, self.digits);
+            self.multiplier
+                .dot_add(&mut s.accumulator, &s.digits, ggsw, &mut s.product);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The keys of a server, with their masks as seeds.
+
+use crate::error::Result;
+use crate::ggsw;
+use crate::glwe::{GlweCipher, GlweList};
+use crate::params::Params;
+use crate::secret::{GlweSecret, LweSecret};
+use crate::switch::SwitchKey;
+use rand::CryptoRng;
+use ring::torus::{Multiplier, Torus};
+
+/// Bootstrapping key and key switching key: public, and what a [`ServerKey`](crate::ServerKey) is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluationKeys<T> {
+    params: Params,
+    bootstrap: GlweList<T>,
+    switch: SwitchKey<T>,
+}
+
+impl<T: Torus> EvaluationKeys<T> {
+    /// Keys for the bits of `small` under `big`, and from `big` to `small`. Works on all threads of the pool.
+    ///
+    /// # Errors
+    /// [`Error::Word`](crate::Error::Word), [`Error::Multiplier`](crate::Error::Multiplier).
+    pub fn generate<M: Multiplier<T>>(
+        params: &Params,
+        (big, small): (&GlweSecret, &LweSecret),
+        multiplier: &M,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self> {
+        params.check_multiplier(multiplier)?;
+        let cipher = GlweCipher::new(big, multiplier, params.spec().ring_sigma);
+        Ok(Self {
+            params: params.clone(),
+            bootstrap: ggsw::encrypt(&cipher, params.spec().bootstrap, small.bits(), rng),
+            switch: SwitchKey::generate(params, (big, small), multiplier, rng),
+        })
+    }
+
+    pub(crate) fn from_parts(
+        params: &Params,
+        bootstrap: GlweList<T>,
+        switch: SwitchKey<T>,
+    ) -> Self {
+        Self {
+            params: params.clone(),
+            bootstrap,
+            switch,
+        }
+    }
+
+    /// Parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// GGSW ciphertexts of the bits of the small secret, one after another.
+    pub fn bootstrap(&self) -> &GlweList<T> {
+        &self.bootstrap
+    }
+
+    /// Key switching key.
+    pub fn switch(&self) -> &SwitchKey<T> {
+        &self.switch
+    }
+}
+
+/// Rows of the bootstrapping key at these parameters.
+pub(crate) fn bootstrap_rows(params: &Params) -> usize {
+    params.lwe_dimension() * (params.rank() + 1) * params.spec().bootstrap.levels() as usize
+}

@@ -1,0 +1,230 @@
+//! GLWE ciphertexts, and lists of them whose masks are a seed: GLev and GGSW ciphertexts and keys are such lists.
+
+use crate::lwe::Lwe;
+use crate::poly::extract_into;
+use crate::sample::{NoiseSource, add_noise, mask_into};
+use crate::secret::GlweSecret;
+use rand::{CryptoRng, Rng};
+use ring::sample::Seed;
+use ring::torus::{Multiplier, Torus};
+use std::ops::Range;
+
+/// A GLWE ciphertext: `k` polynomials of mask, then the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glwe<T> {
+    n: usize,
+    words: Vec<T>,
+}
+
+impl<T: Torus> Glwe<T> {
+    /// The ciphertext with the given polynomials of degree below `n`.
+    ///
+    /// # Panics
+    /// If these are not whole polynomials, two at least.
+    pub fn from_words(n: usize, words: Vec<T>) -> Self {
+        assert!(
+            words.len() >= 2 * n && words.len().is_multiple_of(n),
+            "a mask and a body"
+        );
+        Self { n, words }
+    }
+
+    /// Encrypts nothing: mask 0, body `body`.
+    pub fn trivial(rank: usize, body: &[T]) -> Self {
+        let mut words = vec![T::default(); rank * body.len()];
+        words.extend_from_slice(body);
+        Self {
+            n: body.len(),
+            words,
+        }
+    }
+
+    /// The mask, then the body.
+    pub fn words(&self) -> &[T] {
+        &self.words
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [T] {
+        &mut self.words
+    }
+
+    /// Ring degree `N`.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Rank `k`.
+    pub fn rank(&self) -> usize {
+        self.words.len() / self.n - 1
+    }
+
+    /// The sample of one coefficient of the phase.
+    ///
+    /// # Panics
+    /// If there is no such coefficient.
+    pub fn extract(&self, place: usize) -> Lwe<T> {
+        assert!(place < self.n, "coefficient {place} of {}", self.n);
+        let mut words = vec![T::default(); self.rank() * self.n + 1];
+        extract_into(&mut words, &self.words, self.n, place);
+        Lwe::from_words(words)
+    }
+}
+
+/// GLWE ciphertexts under one secret: the masks of row `r` are stream `r` of a seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlweList<T> {
+    n: usize,
+    rank: usize,
+    seed: Seed,
+    bodies: Vec<T>,
+}
+
+impl<T: Torus> GlweList<T> {
+    /// Encrypts `rows` polynomials of words; `message(r, body)` adds that of row `r` to `body`.
+    pub fn encrypt<M: Multiplier<T>>(
+        cipher: &GlweCipher<'_, T, M>,
+        rows: usize,
+        rng: &mut impl CryptoRng,
+        message: impl Fn(usize, &mut [T]) + Sync,
+    ) -> Self {
+        let seed = Seed::random(rng);
+        let noise = NoiseSource::new(rng);
+        let n = cipher.secret.n();
+        let rank = cipher.secret.rank();
+        let mut bodies = Vec::with_capacity(rows * n);
+        for start in (0..rows).step_by(BLOCK) {
+            let count = BLOCK.min(rows - start);
+            let block = ring::par_map(count, |i| {
+                let row = start + i;
+                let mut mask = vec![T::default(); rank * n];
+                mask_into(&mut mask, &seed, row as u64);
+                let mut body = vec![T::default(); n];
+                cipher.zero_into(&mut body, &mut mask, &mut noise.row(row));
+                message(row, &mut body);
+                body
+            });
+            block.iter().for_each(|body| bodies.extend_from_slice(body));
+        }
+        Self {
+            n,
+            rank,
+            seed,
+            bodies,
+        }
+    }
+
+    pub(crate) fn from_parts(n: usize, rank: usize, seed: Seed, bodies: Vec<T>) -> Self {
+        Self {
+            n,
+            rank,
+            seed,
+            bodies,
+        }
+    }
+
+    pub(crate) fn parts(&self) -> (&Seed, &[T]) {
+        (&self.seed, &self.bodies)
+    }
+
+    /// Number of ciphertexts.
+    pub fn len(&self) -> usize {
+        self.bodies.len() / self.n
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
+    /// The words of some ciphertexts, one after another.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn expand(&self, range: Range<usize>) -> Vec<T> {
+        let masks = self.rank * self.n;
+        let mut out = vec![T::default(); range.len() * (masks + self.n)];
+        for (words, row) in out.chunks_exact_mut(masks + self.n).zip(range) {
+            mask_into(&mut words[..masks], &self.seed, row as u64);
+            words[masks..].copy_from_slice(&self.bodies[row * self.n..][..self.n]);
+        }
+        out
+    }
+
+    /// All of them, prepared for products: row by row, one buffer.
+    pub fn prepare<M: Multiplier<T>>(&self, multiplier: &M) -> Vec<M::Word> {
+        let rows = self.len();
+        let mut out = Vec::with_capacity(rows * (self.rank + 1) * multiplier.prepared_len());
+        // By blocks: the threads' results are joined without a second buffer of that size.
+        for start in (0..rows).step_by(BLOCK) {
+            let count = BLOCK.min(rows - start);
+            let block = ring::par_map(count, |i| {
+                multiplier.prepare(&self.expand(start + i..start + i + 1))
+            });
+            block.iter().for_each(|row| out.extend_from_slice(row));
+        }
+        out
+    }
+}
+
+/// Rows worked on at a time.
+const BLOCK: usize = 256;
+
+/// What encrypts under a ring secret.
+pub struct GlweCipher<'a, T, M> {
+    pub(crate) secret: &'a GlweSecret,
+    multiplier: &'a M,
+    sigma: f64,
+    /// Whether words are multiplied in two halves, so that a multiplier which rounds gives exact products.
+    halves: bool,
+    word: std::marker::PhantomData<T>,
+}
+
+impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
+    /// Encrypts with noise of standard deviation `sigma`.
+    ///
+    /// The product of mask and secret must be exact: an error of its rounding would be noise that depends on both.
+    ///
+    /// # Panics
+    /// If the multiplier is for another ring degree.
+    pub fn new(secret: &'a GlweSecret, multiplier: &'a M, sigma: f64) -> Self {
+        assert_eq!(secret.n(), multiplier.n(), "the ring degree of the secret");
+        let halves = multiplier.error_bound(secret.rank(), 1.0) * f64::from(T::BITS).exp2() >= 0.5;
+        Self {
+            secret,
+            multiplier,
+            sigma,
+            halves,
+            word: std::marker::PhantomData,
+        }
+    }
+
+    /// `body = sum A_i S_i + noise`, where `body` is 0 before. Uses `mask` up.
+    ///
+    /// Everything computed from the secret stays in `body`, but for what the multiplier leaves in its scratch.
+    fn zero_into(&self, body: &mut [T], mask: &mut [T], rng: &mut impl Rng) {
+        let mut scratch = self.multiplier.scratch(self.secret.rank(), 1);
+        let mut add_product = |body: &mut [T], mask: &[T]| {
+            let prepared = self.multiplier.prepare(mask);
+            self.multiplier
+                .dot_add(body, self.secret.bits(), &prepared, &mut scratch);
+        };
+        if self.halves {
+            // a = high 2^h + low, both of half the bits and signed.
+            let half = T::BITS / 2;
+            let low = |a: T| {
+                let shift = 64 - half;
+                ((a.to_u64() << shift) as i64) >> shift
+            };
+            let high: Vec<T> = mask
+                .iter()
+                .map(|&a| T::from_low_bits((a.to_centred().wrapping_sub(low(a)) >> half) as u64))
+                .collect();
+            add_product(body, &high);
+            body.iter_mut().for_each(|b| *b = b.times(1 << half));
+            mask.iter_mut()
+                .for_each(|a| *a = T::from_low_bits(low(*a) as u64));
+        }
+        add_product(body, mask);
+        add_noise(body, self.sigma, rng);
+    }
+}

@@ -1,0 +1,339 @@
+//! Small integers with carry bits, and tables.
+
+use crate::error::{Error, Result, same};
+use crate::lwe::Lwe;
+use crate::params::Params;
+use crate::server::ServerKey;
+use crate::table::TestPolynomial;
+use ring::torus::{Multiplier, Torus};
+use rlwe::bytes::Fingerprint;
+
+/// An encrypted integer, with what is known of it: its largest value and its largest noise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Integer<T> {
+    lwe: Lwe<T>,
+    max: u64,
+    noise: u64,
+    made_for: Fingerprint,
+}
+
+impl<T: Torus> Integer<T> {
+    pub(crate) fn new(lwe: Lwe<T>, max: u64, noise: u64, made_for: &Fingerprint) -> Self {
+        Self {
+            lwe,
+            max,
+            noise,
+            made_for: *made_for,
+        }
+    }
+
+    /// The sample.
+    pub fn lwe(&self) -> &Lwe<T> {
+        &self.lwe
+    }
+
+    /// Largest value it can have.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Largest deviation of its noise, in those of an output of a bootstrapping.
+    pub fn noise(&self) -> u64 {
+        self.noise
+    }
+
+    pub(crate) fn made_for(&self) -> &Fingerprint {
+        &self.made_for
+    }
+}
+
+/// Tables over all values below the padding bit, ready for use.
+#[derive(Clone, Debug)]
+pub struct Table<T> {
+    test: TestPolynomial<T>,
+    max: Vec<u64>,
+    made_for: Fingerprint,
+}
+
+impl<T: Torus> Table<T> {
+    /// One or several tables of `2^(message_bits + carry_bits)` entries; several share one bootstrapping, and the noise
+    /// of its modulus switch grows with their number.
+    ///
+    /// # Errors
+    /// [`Error::TableLength`], [`Error::Tables`] for more than boxes of two coefficients leave room for,
+    /// [`Error::Message`] for an entry that is no value, [`Error::Layout`], [`Error::Word`].
+    pub fn new(params: &Params, tables: &[Vec<u64>]) -> Result<Self> {
+        let limit = params.values() - 1;
+        let entries = || tables.iter().flatten();
+        if let Some(&found) = entries().find(|&&e| e > limit) {
+            return Err(Error::Message { found, limit });
+        }
+        let signed: Vec<Vec<i64>> = tables
+            .iter()
+            .map(|t| t.iter().map(|&e| e as i64).collect())
+            .collect();
+        let max = tables
+            .iter()
+            .map(|t| t.iter().copied().max().unwrap_or(0))
+            .collect();
+        Self::signed(params, &signed, max)
+    }
+
+    /// As [`new`](Self::new), from a function of values.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of(params: &Params, f: impl Fn(u64) -> u64) -> Result<Self> {
+        Self::new(params, &[(0..params.values()).map(f).collect()])
+    }
+
+    /// Tables whose entries may be negative, and the largest value of what is made of each.
+    pub(crate) fn signed(params: &Params, tables: &[Vec<i64>], max: Vec<u64>) -> Result<Self> {
+        params.check_integers()?;
+        params.check_word::<T>()?;
+        let expected = params.values() as usize;
+        if let Some(found) = tables.iter().map(Vec::len).find(|&len| len != expected) {
+            return Err(Error::TableLength { found, expected });
+        }
+        let limit = params.n() / 2 / expected;
+        let found = tables.len();
+        if found == 0 || found.next_power_of_two() > limit {
+            return Err(Error::Tables { found, limit });
+        }
+        let words = |t: &Vec<i64>| t.iter().map(|&e| params.encode(e as u64)).collect();
+        let words: Vec<Vec<T>> = tables.iter().map(words).collect();
+        let test = TestPolynomial::of_tables(params.n(), &words);
+        Ok(Self {
+            test,
+            max,
+            made_for: *params.fingerprint(),
+        })
+    }
+}
+
+/// What a comparison asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `x < y`.
+    Less,
+    /// `x <= y`.
+    LessOrEqual,
+    /// `x == y`.
+    Equal,
+    /// `x != y`.
+    NotEqual,
+    /// `x >= y`.
+    GreaterOrEqual,
+    /// `x > y`.
+    Greater,
+}
+
+impl Comparison {
+    /// The comparison of plain numbers.
+    pub fn of(self, x: u64, y: u64) -> bool {
+        match self {
+            Self::Less => x < y,
+            Self::LessOrEqual => x <= y,
+            Self::Equal => x == y,
+            Self::NotEqual => x != y,
+            Self::GreaterOrEqual => x >= y,
+            Self::Greater => x > y,
+        }
+    }
+}
+
+impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
+    /// A value that everyone can read, without noise.
+    ///
+    /// # Errors
+    /// [`Error::Layout`], [`Error::Message`] for one that does not fit below the padding bit.
+    pub fn constant(&self, x: u64) -> Result<Integer<T>> {
+        let params = self.params();
+        params.check_integers()?;
+        let limit = params.values() - 1;
+        if x > limit {
+            return Err(Error::Message { found: x, limit });
+        }
+        let lwe = Lwe::trivial(params.big_dimension(), params.encode(x));
+        Ok(Integer::new(lwe, x, 0, params.fingerprint()))
+    }
+
+    /// `sum factor x + constant`, where the caller vouches for the range of its values.
+    pub(crate) fn combination(
+        &self,
+        terms: &[(i64, &Integer<T>)],
+        constant: i64,
+        max: u64,
+    ) -> Result<Integer<T>> {
+        let params = self.params();
+        params.check_integers()?;
+        let mut lwe = Lwe::trivial(params.big_dimension(), params.encode(constant as u64));
+        let mut noise = 0u64;
+        for &(factor, x) in terms {
+            same("an integer", &x.made_for, params.fingerprint())?;
+            lwe.add_scaled(&x.lwe, factor);
+            noise = noise.saturating_add(x.noise.saturating_mul(factor.unsigned_abs()));
+        }
+        let limit = params.values() - 1;
+        if max > limit {
+            return Err(Error::Carry { found: max, limit });
+        }
+        let limit = params.max_noise();
+        if noise > limit {
+            return Err(Error::Noise {
+                found: noise,
+                limit,
+            });
+        }
+        Ok(Integer::new(lwe, max, noise, params.fingerprint()))
+    }
+
+    /// `x + y`.
+    ///
+    /// # Errors
+    /// [`Error::Carry`] if the sum may not fit below the padding bit, [`Error::Noise`], [`Error::Fingerprint`],
+    /// [`Error::Layout`].
+    pub fn add(&self, x: &Integer<T>, y: &Integer<T>) -> Result<Integer<T>> {
+        self.combination(&[(1, x), (1, y)], 0, x.max.saturating_add(y.max))
+    }
+
+    /// `x + constant`.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_constant(&self, x: &Integer<T>, constant: u64) -> Result<Integer<T>> {
+        self.combination(&[(1, x)], constant as i64, x.max.saturating_add(constant))
+    }
+
+    /// `x factor`.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn scale(&self, x: &Integer<T>, factor: u64) -> Result<Integer<T>> {
+        let max = x.max.saturating_mul(factor);
+        // A factor too large for its noise is too large for the other bounds, or x is constant 0.
+        self.combination(&[(factor.min(1 << 32) as i64, x)], 0, max)
+    }
+
+    /// `-x` modulo `2^message_bits`: the smallest multiple of it that is not below `x`, less `x`.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn neg(&self, x: &Integer<T>) -> Result<Integer<T>> {
+        let above = x.max.next_multiple_of(self.params().messages());
+        self.combination(&[(-1, x)], above as i64, above)
+    }
+
+    /// `x - y` modulo `2^message_bits`, as [`neg`](Self::neg).
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn sub(&self, x: &Integer<T>, y: &Integer<T>) -> Result<Integer<T>> {
+        let above = y.max.next_multiple_of(self.params().messages());
+        self.combination(
+            &[(1, x), (-1, y)],
+            above as i64,
+            x.max.saturating_add(above),
+        )
+    }
+
+    /// The entry of the first table at `x`: one bootstrapping.
+    ///
+    /// # Errors
+    /// [`Error::Fingerprint`].
+    pub fn apply(&self, x: &Integer<T>, table: &Table<T>) -> Result<Integer<T>> {
+        Ok(self.apply_tables(x, table)?.remove(0))
+    }
+
+    /// The entries of all tables at `x`: one bootstrapping.
+    ///
+    /// # Errors
+    /// [`Error::Fingerprint`].
+    pub fn apply_tables(&self, x: &Integer<T>, table: &Table<T>) -> Result<Vec<Integer<T>>> {
+        Ok(self.apply_all(&[(x, table)])?.remove(0))
+    }
+
+    /// Values looked up in tables, each in its own, on the threads of the pool.
+    ///
+    /// # Errors
+    /// [`Error::Fingerprint`].
+    pub fn apply_all(&self, jobs: &[(&Integer<T>, &Table<T>)]) -> Result<Vec<Vec<Integer<T>>>> {
+        let made_for = self.params().fingerprint();
+        for (x, table) in jobs {
+            same("an integer", &x.made_for, made_for)?;
+            same("a table", &table.made_for, made_for)?;
+        }
+        let out = ring::par_map(jobs.len(), |i| {
+            self.bootstrap(&jobs[i].0.lwe, &jobs[i].1.test)
+        });
+        let named = |(out, (_, table)): (Vec<Lwe<T>>, &(_, &Table<T>))| {
+            let pairs = out.into_iter().zip(&table.max);
+            pairs
+                .map(|(lwe, &max)| Integer::new(lwe, max, 1, made_for))
+                .collect()
+        };
+        Ok(out.into_iter().zip(jobs).map(named).collect())
+    }
+
+    /// `x 2^message_bits + y`, the index of a table of two values: `y` a message, `x` no larger than carries.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add); [`Error::Carry`] also for a `y` that may be no message.
+    pub fn pair(&self, x: &Integer<T>, y: &Integer<T>) -> Result<Integer<T>> {
+        let messages = self.params().messages();
+        if y.max >= messages {
+            return Err(Error::Carry {
+                found: y.max,
+                limit: messages - 1,
+            });
+        }
+        let max = x.max.saturating_mul(messages).saturating_add(y.max);
+        self.combination(&[(messages as i64, x), (1, y)], 0, max)
+    }
+
+    /// `f(x, y)` of two messages: one bootstrapping.
+    ///
+    /// # Errors
+    /// As [`pair`](Self::pair) and [`Table::of`].
+    pub fn apply_pair(
+        &self,
+        x: &Integer<T>,
+        y: &Integer<T>,
+        f: impl Fn(u64, u64) -> u64,
+    ) -> Result<Integer<T>> {
+        let messages = self.params().messages();
+        let table = Table::of(self.params(), |v| f(v / messages, v % messages))?;
+        self.apply(&self.pair(x, y)?, &table)
+    }
+
+    /// Whether two messages compare so, 0 or 1: one bootstrapping.
+    ///
+    /// # Errors
+    /// As [`pair`](Self::pair).
+    pub fn compare(
+        &self,
+        comparison: Comparison,
+        x: &Integer<T>,
+        y: &Integer<T>,
+    ) -> Result<Integer<T>> {
+        self.apply_pair(x, y, |x, y| comparison.of(x, y).into())
+    }
+
+    /// The low bits of a value: `x` modulo `2^message_bits`.
+    ///
+    /// # Errors
+    /// [`Error::Fingerprint`], [`Error::Layout`].
+    pub fn message(&self, x: &Integer<T>) -> Result<Integer<T>> {
+        let messages = self.params().messages();
+        self.apply(x, &Table::of(self.params(), |v| v % messages)?)
+    }
+
+    /// The bits above: `x` divided by `2^message_bits`.
+    ///
+    /// # Errors
+    /// [`Error::Fingerprint`], [`Error::Layout`].
+    pub fn carry(&self, x: &Integer<T>) -> Result<Integer<T>> {
+        let messages = self.params().messages();
+        self.apply(x, &Table::of(self.params(), |v| v / messages)?)
+    }
+}

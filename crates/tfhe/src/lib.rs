@@ -1,0 +1,62 @@
+//! TFHE: bits and small integers, and a table in every bootstrapping.
+//!
+//! *Concept.* A [`ClientKey`] encrypts; a [`ServerKey`], which holds no secret, evaluates [gates](Gate) on [`Bit`]s,
+//! tables and sums on [`Integer`]s, and numbers of many digits, [`Radix`]. Everything is generic over the word of the
+//! torus ([`Torus`](ring::torus::Torus): `u32`, `u64`) and over what multiplies polynomials
+//! ([`Multiplier`](ring::torus::Multiplier)).
+//!
+//! *Order.* A sample lives under the big secret, of dimension `k N`. Bootstrapping is a key switch to the small secret
+//! of dimension `n`, a modulus switch to `2N`, a blind rotation of the table and the extraction of a coefficient, which
+//! is under the big secret again.
+//!
+//! *Phase.* `b - <a, s>`, with `b` the last word of a sample; `B - sum A_i S_i`, with `B` the last polynomial.
+//!
+//! *May use* `rlwe` (for the byte form) and `ring`. *Invariant*: an [`Integer`] knows the largest value and the largest
+//! noise it can have, and no operation exceeds what the next bootstrapping can tell apart; it is an
+//! [error](Error::Noise) instead.
+//!
+//! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal
+//! of Cryptology 33, 2020, <https://ia.cr/2018/421>; Chillotti, Joye, Paillier, "Programmable Bootstrapping Enables
+//! Efficient Homomorphic Inference of Deep Neural Networks", CSCML 2021, <https://ia.cr/2021/091>.
+
+#![forbid(unsafe_code)]
+
+mod blind;
+mod client;
+mod error;
+mod evaluation;
+mod gates;
+mod ggsw;
+mod glwe;
+mod integer;
+mod lwe;
+mod modulus;
+pub mod noise;
+mod params;
+mod poly;
+mod radix;
+mod sample;
+mod secret;
+pub mod security;
+mod server;
+pub mod sets;
+mod store;
+mod switch;
+mod table;
+
+pub use blind::{Bootstrapper, Scratch};
+pub use client::{ClientKey, Compressed};
+pub use error::{Error, Result};
+pub use evaluation::EvaluationKeys;
+pub use gates::{Bit, Gate};
+pub use ggsw::Ggsw;
+pub use glwe::{Glwe, GlweList};
+pub use integer::{Comparison, Integer, Table};
+pub use lwe::{Lwe, LweList};
+pub use modulus::modulus_switch;
+pub use params::{KeySwitch, Layout, Params, ParamsSpec};
+pub use radix::Radix;
+pub use secret::{GlweSecret, LweSecret};
+pub use server::ServerKey;
+pub use switch::{Switch, SwitchKey};
+pub use table::TestPolynomial;

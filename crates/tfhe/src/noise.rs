@@ -1,0 +1,251 @@
+//! Predicted noise: variances, in squares of the torus, and the probability of a wrong table entry.
+//!
+//! All secrets are binary and uniform. Digits are uniform in `[-B/2, B/2)`, mean square `(B^2 + 2) / 12`; what they
+//! leave of a word is uniform, variance `(B^-2l - q^-2) / 12`.
+//!
+//! Source: Chillotti, Ligier, Orfila, Tap, "Improved Programmable Bootstrapping with Larger Precision and Efficient
+//! Arithmetic Circuits for TFHE", ASIACRYPT 2021, <https://ia.cr/2021/729>, appendix; the terms of means of rests are
+//! taken away here (key switch, modulus switch) or are below a unit of `q` (external product).
+
+use crate::params::KeySwitch;
+use rand::{Rng, RngCore};
+use ring::torus::{Decomposition, Multiplier, Naive, Torus};
+
+/// Variance of the rounding of one product of digits and rows, for each coefficient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// Of an external product.
+    pub bootstrap: f64,
+    /// Of a key switch in the ring.
+    pub key_switch: f64,
+}
+
+impl Rounding {
+    /// None.
+    pub const EXACT: Self = Self {
+        bootstrap: 0.0,
+        key_switch: 0.0,
+    };
+}
+
+/// The raw numbers that noise depends on. [`Params::noise`](crate::Params::noise) fills it in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// log2 of `q`.
+    pub word_bits: u32,
+    /// Dimension `n` of the small secret.
+    pub lwe_dimension: usize,
+    /// Standard deviation of noise under the small secret.
+    pub lwe_sigma: f64,
+    /// Rank `k`.
+    pub rank: usize,
+    /// Ring degree `N`.
+    pub n: usize,
+    /// Standard deviation of noise under the ring secret.
+    pub ring_sigma: f64,
+    /// Digits of external products.
+    pub bootstrap: Decomposition,
+    /// Kind and digits of the key switch.
+    pub key_switch: KeySwitch,
+    /// What the multiplier rounds.
+    pub rounding: Rounding,
+}
+
+/// Variance of the phase that a modulus switch adds, in squares of the torus.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Switched {
+    /// Of rounding the mask.
+    pub mask: f64,
+    /// Of rounding the body. It moves no index over the border of a box, and is not counted in failures.
+    pub body: f64,
+}
+
+impl Model {
+    fn big_dimension(&self) -> f64 {
+        (self.rank * self.n) as f64
+    }
+
+    /// Mean square of a digit.
+    fn digit(digits: Decomposition) -> f64 {
+        let base = f64::from(digits.base_log()).exp2();
+        (base * base + 2.0) / 12.0
+    }
+
+    /// Variance of what digits leave of a word.
+    fn rest(&self, digits: Decomposition) -> f64 {
+        let square = |bits: u32| (-2.0 * f64::from(bits)).exp2();
+        (square(digits.bits()) - square(self.word_bits)) / 12.0
+    }
+
+    /// Of a fresh sample under the big secret.
+    pub fn fresh(&self) -> f64 {
+        self.ring_sigma * self.ring_sigma
+    }
+
+    /// Added by a key switch of either kind.
+    ///
+    /// `k N l` products of a digit with noise under the small secret; rests of `k N` words with bits less 1/2.
+    pub fn key_switch(&self) -> f64 {
+        let (digits, rounding) = match self.key_switch {
+            KeySwitch::Lwe(digits) => (digits, 0.0),
+            KeySwitch::Ring(digits) => (digits, self.rounding.key_switch),
+        };
+        let products = self.big_dimension() * f64::from(digits.levels());
+        let noise = products * Self::digit(digits) * self.lwe_sigma * self.lwe_sigma;
+        noise + self.big_dimension() * self.rest(digits) / 4.0 + rounding
+    }
+
+    /// Added by a modulus switch to `2N / 2^drop`.
+    pub fn modulus_switch(&self, drop: u32) -> Switched {
+        let step = f64::from(1u32 << drop) / (2 * self.n) as f64;
+        let unit = step * step / 12.0;
+        Switched {
+            mask: self.lwe_dimension as f64 * unit / 4.0,
+            body: unit,
+        }
+    }
+
+    /// Added by an external product with a GGSW ciphertext of `bit`.
+    pub fn external_product(&self, bit: bool) -> f64 {
+        let digits = self.bootstrap;
+        let rows = ((self.rank + 1) * self.n) as f64 * f64::from(digits.levels());
+        let noise = rows * Self::digit(digits) * self.ring_sigma * self.ring_sigma;
+        let rest = (1.0 + self.big_dimension() / 2.0) * self.rest(digits);
+        noise + f64::from(u8::from(bit)) * rest + self.rounding.bootstrap
+    }
+
+    /// Of a blind rotation: `n` external products, half of them with 1. It does not depend on the input's noise.
+    pub fn blind_rotation(&self) -> f64 {
+        self.lwe_dimension as f64 * (self.external_product(false) + self.external_product(true))
+            / 2.0
+    }
+
+    /// Of the output of a bootstrapping; extraction adds nothing.
+    pub fn output(&self) -> f64 {
+        self.blind_rotation()
+    }
+
+    /// Of the index into a table, before rounding its body, for an input whose variance is `squared_norm` outputs'.
+    ///
+    /// `squared_norm` of a sum `sum c_i x_i` of independent outputs is `sum c_i^2`; where outputs may be the same, it
+    /// is `(sum |c_i|)^2`. With `2^v` tables, `drop` is `v`.
+    pub fn index(&self, squared_norm: f64, drop: u32) -> f64 {
+        let input = squared_norm * self.output().max(self.fresh());
+        input + self.key_switch() + self.modulus_switch(drop).mask
+    }
+
+    /// log2 of the probability that the index is off by `margin` (of the torus) or more: half the distance of two
+    /// values, `1/4p` for `p` values below a padding bit, 1/8 for gates.
+    pub fn log2_failure(&self, squared_norm: f64, margin: f64, drop: u32) -> f64 {
+        log2_two_sided_tail(margin / self.index(squared_norm, drop).sqrt())
+    }
+}
+
+/// log2 of `P(|x| >= t)` for a normal `x` of deviation 1, `t >= 0`.
+pub fn log2_two_sided_tail(t: f64) -> f64 {
+    use std::f64::consts::{LN_2, PI, SQRT_2};
+    let x = t / SQRT_2;
+    if x < 2.0 {
+        // 1 - erf by its series, whose terms alternate and stay below 10.
+        let (mut term, mut sum) = (x, x);
+        for i in 1..60 {
+            term *= -x * x / f64::from(i);
+            sum += term / f64::from(2 * i + 1);
+        }
+        return (1.0 - 2.0 / PI.sqrt() * sum).max(f64::MIN_POSITIVE).log2();
+    }
+    // erfc(x) = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))), from the inside.
+    let fraction = (1..=80)
+        .rev()
+        .fold(x, |inner, i| x + f64::from(i) / 2.0 / inner);
+    -x * x / LN_2 - (PI.sqrt() * fraction).log2()
+}
+
+/// Measured variance of the rounding of a multiplier, for one product of `rows` uniform digits of `base_log` bits with
+/// uniform words: its results against the exact ones. A property of the multiplier alone.
+///
+/// Takes `rows N^2` steps.
+pub fn measure_rounding<T: Torus>(
+    multiplier: &impl Multiplier<T>,
+    rows: usize,
+    base_log: u32,
+    rng: &mut impl RngCore,
+) -> f64 {
+    let n = multiplier.n();
+    let half = 1i32 << (base_log - 1);
+    let digits: Vec<i32> = (0..rows * n)
+        .map(|_| rng.random_range(-half..half))
+        .collect();
+    let words: Vec<T> = (0..rows * n)
+        .map(|_| T::from_low_bits(rng.next_u64()))
+        .collect();
+    let mut found = vec![T::default(); n];
+    let mut scratch = multiplier.scratch(rows, 1);
+    multiplier.dot_add(
+        &mut found,
+        &digits,
+        &multiplier.prepare(&words),
+        &mut scratch,
+    );
+    let mut expected = vec![T::default(); n];
+    Naive::new(n).dot_add(&mut expected, &digits, &words, &mut ());
+    let square = |(f, &e): (&T, &T)| f.minus(e).to_torus().powi(2);
+    found.iter().zip(&expected).map(square).sum::<f64>() / n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_are_those_of_tables() {
+        // P(|x| >= t): 1, 0.3173105, 0.0455003, 0.00269980, 5.733031e-7, 1.973175e-9, 1.523971e-23 (Abramowitz, Stegun,
+        // table 26.1, and for t = 10).
+        let known = [
+            (0.0, 1.0),
+            (1.0, 0.317_310_5),
+            (2.0, 0.045_500_3),
+            (3.0, 0.002_699_80),
+            (5.0, 5.733_031e-7),
+            (6.0, 1.973_175e-9),
+            (10.0, 1.523_971e-23),
+        ];
+        for (t, p) in known {
+            let found = log2_two_sided_tail(t);
+            assert!(
+                (found - f64::log2(p)).abs() < 1e-4,
+                "{t}: {found}, expected {}",
+                f64::log2(p)
+            );
+        }
+    }
+
+    /// A set that Zama published with its failure probability, for the same order of steps and a squared norm of 8:
+    /// n = 739, N = 512, k = 3, digits 2 x 10 and 4 x 3 bits, q = 2^32, 2^-64.017 (tfhe-rs, boolean parameters
+    /// `DEFAULT_PARAMETERS_KS_PBS`). Its modulus switch keeps the mean, n/24 instead of n/48.
+    #[test]
+    fn a_published_failure_probability_is_met() {
+        let digits = |b, l| Decomposition::new(b, l).expect("in range");
+        let model = Model {
+            word_bits: 32,
+            lwe_dimension: 739,
+            lwe_sigma: 1.830_452_073_350_730_5e-5,
+            rank: 3,
+            n: 512,
+            ring_sigma: 9.315_272_083_503_367e-10,
+            bootstrap: digits(10, 2),
+            key_switch: KeySwitch::Lwe(digits(3, 4)),
+            rounding: Rounding::EXACT,
+        };
+        let ours = model.log2_failure(8.0, 0.125, 0);
+        let kept = 8.0 * model.output()
+            + model.key_switch()
+            + 1536.0 * model.rest(digits(3, 4)) / 4.0
+            + 2.0 * model.modulus_switch(0).mask
+            + model.modulus_switch(0).body;
+        let theirs = log2_two_sided_tail(0.125 / kept.sqrt());
+        println!("ours 2^{ours:.2}, with means kept 2^{theirs:.2}, published 2^-64.02");
+        assert!((theirs + 64.017).abs() < 2.0, "{theirs}");
+        assert!(ours < theirs - 10.0, "{ours}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Estimated security of binary secrets.
+//!
+//! For a level and a dimension, log2 of the smallest standard deviation of the noise (as a fraction of the torus) is
+//! close to linear in the dimension. The fits are those that Zama publishes of runs of the lattice estimator (Albrecht,
+//! Player, Scott, "On the Concrete Hardness of Learning with Errors", 2015, <https://ia.cr/2015/046>; all attacks of its
+//! default, BKZ cost by sieving, binary secrets, `q = 2^64`):
+//!
+//! - 128 bits: Concrete, `tools/parameter-curves/concrete-security-curves-rust/src/gaussian/curves_gen.rs`, the same as
+//!   the comment "128b curve" in tfhe-rs, `noise_formulas/secure_noise.rs`;
+//! - 132 bits: tfhe-rs, the function `minimal_variance_for_132_bits_security_gaussian_impl` there;
+//! - 80 to 112 and 144 to 256 bits: Concrete, `tools/parameter-curves/verified_curves.txt`, made with an earlier state of
+//!   the estimator, which was more generous (at 128 bits by 0.6 to 0.9 bits of sigma). A level read between them may be
+//!   some bits too high above 132, and is a rough number below 128.
+//!
+//! They hold from dimension 450 on (higher levels from more), and whatever the dimension `sigma` is at least 4 units of
+//! `q`. No estimator was run here.
+
+/// Bits of security a checked parameter set has at least.
+pub const SECURITY_BITS: u32 = 128;
+
+/// Smallest dimension that the fits are made for.
+pub const MIN_DIMENSION: usize = 450;
+
+/// Level, slope, intercept of log2 of sigma.
+const FITS: [(f64, f64, f64); 10] = [
+    (80.0, -0.040_426_331_193_645_89, 1.660_978_864_143_672_2),
+    (96.0, -0.034_147_803_608_670_51, 2.017_310_258_660_345),
+    (112.0, -0.029_670_137_081_135_885, 2.162_463_714_083_856),
+    (128.0, -0.025_696_778_711_484_593, 2.675_931_372_549_016),
+    (
+        132.0,
+        -0.049_782_913_165_266_09 / 2.0,
+        5.314_691_876_750_68 / 2.0,
+    ),
+    (144.0, -0.023_821_437_305_989_134, 2.717_778_944_063_667_3),
+    (160.0, -0.021_743_582_187_160_36, 2.938_810_548_493_322),
+    (176.0, -0.019_904_056_582_117_684, 2.816_125_280_154_224_7),
+    (192.0, -0.018_610_403_247_590_085, 3.299_623_684_839_900_8),
+    (256.0, -0.014_606_812_351_714_953, 3.849_362_923_469_300_3),
+];
+
+/// Smallest standard deviation, as a fraction of the torus, at 128 bits of security for a binary secret of a dimension
+/// and `q = 2^word_bits`. Below [`MIN_DIMENSION`] there is none: 1/4, more than any parameters have.
+pub fn min_sigma(dimension: usize, word_bits: u32) -> f64 {
+    if dimension < MIN_DIMENSION {
+        return 0.25;
+    }
+    let (_, slope, intercept) = FITS[3];
+    let curve = (slope * dimension as f64 + intercept).exp2();
+    curve.max((2.0 - f64::from(word_bits)).exp2())
+}
+
+/// Estimated level in bits of a binary secret of a dimension with noise of standard deviation `sigma`, a fraction of
+/// the torus: between the fits linearly in log2 of sigma, 256 above the last. Below 80 it goes on along the last
+/// difference, down to 0.
+pub fn level(dimension: usize, sigma: f64) -> f64 {
+    let needed = |i: usize| FITS[i].1 * dimension as f64 + FITS[i].2;
+    let have = sigma.log2();
+    if have.is_nan() {
+        return 0.0;
+    }
+    let last = FITS.len() - 1;
+    if have >= needed(last) {
+        return FITS[last].0;
+    }
+    let above = (1..last).find(|&i| have < needed(i)).unwrap_or(last);
+    let (low, high) = (needed(above - 1), needed(above));
+    let share = (have - low) / (high - low);
+    (FITS[above - 1].0 + share * (FITS[above].0 - FITS[above - 1].0)).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fits_are_ordered_wherever_they_are_used() {
+        for dimension in (MIN_DIMENSION..=1 << 14).step_by(50) {
+            for pair in FITS.windows(2) {
+                let [low, high] = [0, 1].map(|i| pair[i].1 * dimension as f64 + pair[i].2);
+                assert!(
+                    low < high,
+                    "{} and {} bits at dimension {dimension}",
+                    pair[0].0,
+                    pair[1].0
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn levels_of_published_sets_are_near_what_their_authors_say() {
+        // tfhe-rs says 132 of its sigma at n = 805, and about 120 of the sets of the TFHE library (n = 630, 2^-15).
+        assert!((level(805, 5.861_589_664_267_133_6e-6) - 132.0).abs() < 0.1);
+        assert!((level(630, 2f64.powi(-15)) - 120.0).abs() < 2.0);
+        assert!((level(2048, min_sigma(2048, 64)) - 128.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn words_have_a_smallest_noise() {
+        assert_eq!(min_sigma(1 << 13, 64), 2f64.powi(-62));
+        assert_eq!(min_sigma(2048, 32), 2f64.powi(-30));
+        assert_eq!(min_sigma(449, 32), 0.25);
+        assert_eq!(level(500, 0.0), 0.0);
+    }
+}

@@ -1,0 +1,61 @@
+//! The side that computes, without secrets.
+
+use crate::blind::{Bootstrapper, Scratch};
+use crate::error::Result;
+use crate::evaluation::EvaluationKeys;
+use crate::lwe::Lwe;
+use crate::params::Params;
+use crate::table::TestPolynomial;
+use ring::torus::{Multiplier, Torus};
+use std::sync::{Mutex, PoisonError};
+
+/// Keys ready for use: gates, tables, sums. Shared by threads.
+pub struct ServerKey<T: Torus, M: Multiplier<T>> {
+    params: Params,
+    bootstrapper: Bootstrapper<T, M>,
+    /// Memory that no thread uses at the moment.
+    free: Mutex<Vec<Scratch<T, M>>>,
+}
+
+impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
+    /// Prepares keys for a multiplier, on all threads of the pool.
+    ///
+    /// # Errors
+    /// [`Error::Multiplier`](crate::Error::Multiplier) for one of another ring degree.
+    pub fn new(keys: &EvaluationKeys<T>, multiplier: M) -> Result<Self> {
+        let params = keys.params().clone();
+        params.check_multiplier(&multiplier)?;
+        let bootstrapper = Bootstrapper::new(&params, keys.bootstrap(), keys.switch(), multiplier);
+        Ok(Self {
+            params,
+            bootstrapper,
+            free: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The steps of a bootstrapping, one by one.
+    pub fn bootstrapper(&self) -> &Bootstrapper<T, M> {
+        &self.bootstrapper
+    }
+
+    /// Looks samples up in tables, each in its own, on the threads of the pool.
+    pub fn bootstrap_all(&self, jobs: &[(Lwe<T>, &TestPolynomial<T>)]) -> Vec<Vec<Lwe<T>>> {
+        ring::par_map(jobs.len(), |i| self.bootstrap(&jobs[i].0, jobs[i].1))
+    }
+
+    /// Looks a sample up in tables.
+    pub fn bootstrap(&self, input: &Lwe<T>, test: &TestPolynomial<T>) -> Vec<Lwe<T>> {
+        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = free().pop();
+        let mut scratch =
+            found.unwrap_or_else(|| Scratch::new(&self.params, self.bootstrapper.multiplier()));
+        let out = self.bootstrapper.bootstrap(input, test, &mut scratch);
+        free().push(scratch);
+        out
+    }
+}
