@@ -50,7 +50,7 @@ pub use error::{Error, Result};
 pub use evaluation::EvaluationKeys;
 pub use gates::{Bit, Gate};
 pub use ggsw::Ggsw;
-pub use glwe::{Glwe, GlweList};
+pub use glwe::{Glwe, GlweCipher, GlweList};
 pub use integer::{Comparison, Integer, Table};
 pub use lwe::{Lwe, LweList};
 pub use modulus::modulus_switch;

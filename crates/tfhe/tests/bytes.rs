@@ -1,0 +1,173 @@
+//! Keys and ciphertexts survive the disk; what is damaged or of other parameters does not.
+
+mod common;
+
+use common::{gates_insecure, integers_insecure, keys, rng};
+use ring::torus::{Naive, Torus};
+use rlwe::bytes::BytesError;
+use tfhe::{
+    Bit, ClientKey, Compressed, Error, EvaluationKeys, Gate, Integer, Params, ServerKey, sets,
+};
+
+fn round_trips<T: Torus>(params: &Params) {
+    let multiplier = Naive::new(params.n());
+    let client = ClientKey::<T>::generate(params, &mut rng(1)).expect("words fit");
+    let again = ClientKey::<T>::from_bytes(params, &client.to_bytes()).expect("a key");
+    // Secrets are the same if the same randomness gives the same keys.
+    let keys = client
+        .evaluation_keys(&multiplier, &mut rng(2))
+        .expect("fits");
+    assert!(
+        keys == again
+            .evaluation_keys(&multiplier, &mut rng(2))
+            .expect("fits")
+    );
+    let bytes = keys.to_bytes();
+    assert!(EvaluationKeys::from_bytes(params, &bytes).expect("keys") == keys);
+    // One body for each row; masks are seeds.
+    let spec = params.spec();
+    let rows = params.lwe_dimension() * (params.rank() + 1) * spec.bootstrap.levels() as usize;
+    let words = rows * params.n()
+        + params.big_dimension() * spec.key_switch.decomposition().levels() as usize;
+    assert_eq!(
+        bytes.len(),
+        words * T::BITS as usize / 8 + 2 * (32 + 8) + 56 + 32
+    );
+}
+
+#[test]
+fn keys_insecure() {
+    for ring in [false, true] {
+        round_trips::<u32>(&gates_insecure(ring));
+        round_trips::<u64>(&integers_insecure(2, 2, ring));
+    }
+}
+
+#[test]
+fn ciphertexts_insecure() {
+    let params = integers_insecure(2, 2, true);
+    let (client, server) = keys::<u64>(&params, 3);
+    let fresh = client
+        .compress(&[0, 1, 2, 3], &mut rng(4))
+        .expect("messages");
+    let bytes = fresh.to_bytes();
+    assert_eq!(bytes.len(), 4 * 8 + 32 + 8 + 56 + 32);
+    let there = Compressed::<u64>::from_bytes(&params, &bytes).expect("ciphertexts");
+    assert!(there == fresh);
+    let mut integers = there.integers().expect("integers");
+    let sum = server.add(&integers[2], &integers[3]).expect("fits");
+    integers.push(sum);
+    let bytes = Integer::to_bytes(&params, &integers).expect("of these parameters");
+    let back = Integer::<u64>::from_bytes(&params, &bytes).expect("integers");
+    assert_eq!(back, integers);
+    assert_eq!(client.decrypt_with_carry(&back[4]).expect("of this key"), 5);
+    assert_eq!((back[4].max(), back[4].noise()), (6, 2));
+
+    let params = gates_insecure(true);
+    let (client, server) = keys::<u32>(&params, 3);
+    let mut bits = client
+        .compress_bits(&[true, false], &mut rng(4))
+        .expect("bits")
+        .bits()
+        .expect("bits");
+    bits.push(
+        server
+            .gate(Gate::Or, &bits[0], &bits[1])
+            .expect("of this key"),
+    );
+    let bytes = Bit::to_bytes(&params, &bits).expect("of these parameters");
+    assert_eq!(Bit::<u32>::from_bytes(&params, &bytes).expect("bits"), bits);
+}
+
+#[test]
+fn parameters() {
+    for (name, params) in sets::all() {
+        match Params::from_bytes(&params.to_bytes()) {
+            Ok(again) => assert_eq!(again, params, "{name}"),
+            Err(error) => {
+                assert!(
+                    matches!(error, Error::Insecure { .. }) && name.ends_with("insecure"),
+                    "{name}: {error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_is_found_insecure() {
+    let params = gates_insecure(false);
+    let (client, _) = keys::<u32>(&params, 5);
+    let bit = client.encrypt_bit(true, &mut rng(6)).expect("a bit");
+    let bytes = Bit::to_bytes(&params, &[bit]).expect("of these parameters");
+    let error = |bytes: &[u8]| Bit::<u32>::from_bytes(&params, bytes).expect_err("damaged");
+    for at in (0..bytes.len()).step_by(7) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        assert!(matches!(error(&damaged), Error::Bytes(_)), "byte {at}");
+        assert!(matches!(error(&bytes[..at]), Error::Bytes(_)), "{at} bytes");
+    }
+    assert!(matches!(
+        error(&client.to_bytes()),
+        Error::Bytes(BytesError::Kind { .. })
+    ));
+    let other = gates_insecure(true);
+    let found = Bit::<u32>::from_bytes(&other, &bytes).expect_err("of other parameters");
+    assert!(
+        matches!(found, Error::Bytes(BytesError::Fingerprint { .. })),
+        "{found}"
+    );
+    assert_eq!(
+        Bit::<u64>::from_bytes(&params, &bytes).expect_err("words"),
+        Error::Word {
+            found: 64,
+            expected: 32
+        }
+    );
+}
+
+/// Counts that lie are found before anything is allocated for them: such a file, sealed as ours, is refused at once.
+#[test]
+fn counts_that_lie_are_found_insecure() {
+    let params = gates_insecure(false);
+    let kind = |tag: &[u8; 4]| rlwe::bytes::Kind {
+        tag: *tag,
+        words: "a lie",
+        version: 1,
+    };
+    let sealed = |tag, numbers: &[u64]| {
+        let mut w = rlwe::bytes::Writer::new();
+        numbers.iter().for_each(|&n| w.u64(n));
+        w.seal(&kind(tag), params.fingerprint())
+    };
+    for lie in [1, 1 << 20, u64::MAX / 4, u64::MAX] {
+        let found =
+            Bit::<u32>::from_bytes(&params, &sealed(b"TBIT", &[lie])).expect_err("no bits follow");
+        assert!(
+            matches!(found, Error::Bytes(BytesError::Value { .. })),
+            "{found}"
+        );
+        // A seed of four words, then a length.
+        let keys = sealed(b"TEVA", &[0, 0, 0, 0, lie, 0]);
+        let found = EvaluationKeys::<u32>::from_bytes(&params, &keys).expect_err("no keys follow");
+        assert!(matches!(found, Error::Bytes(_)), "{found}");
+        let mut numbers = [0; 13];
+        numbers[1] = lie;
+        assert!(Params::from_bytes(&sealed(b"TPAR", &numbers)).is_err());
+    }
+}
+
+#[test]
+fn a_server_made_of_stored_keys_computes_insecure() {
+    let params = gates_insecure(true);
+    let client = ClientKey::<u32>::generate(&params, &mut rng(8)).expect("words fit");
+    let keys = client
+        .evaluation_keys(&Naive::new(params.n()), &mut rng(9))
+        .expect("fits")
+        .to_bytes();
+    let there = EvaluationKeys::from_bytes(&params, &keys).expect("keys");
+    let server = ServerKey::new(&there, Naive::new(params.n())).expect("fits");
+    let [x, y] = [true, false].map(|b| client.encrypt_bit(b, &mut rng(10)).expect("a bit"));
+    let out = server.gate(Gate::Nand, &x, &y).expect("of this key");
+    assert!(client.decrypt_bit(&out).expect("of this key"));
+}
