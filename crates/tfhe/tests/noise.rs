@@ -242,7 +242,7 @@ fn rounding_is_measured() {
         fn dot_add(&self, out: &mut [u32], digits: &[i32], matrix: &[u32], scratch: &mut ()) {
             self.0.dot_add(out, digits, matrix, scratch);
             out.iter_mut()
-                .for_each(|w| *w = *w + (1 << 11) & !((1 << 12) - 1));
+                .for_each(|w| *w = (*w + (1 << 11)) & !((1 << 12) - 1));
         }
         fn error_bound(&self, _: usize, _: f64) -> f64 {
             2f64.powi(-21)
