@@ -9,9 +9,13 @@
 //! Journal of Cryptology 33, 2020, <https://ia.cr/2018/421>.
 
 mod decompose;
+mod fft;
 mod naive;
 
+use kernels::{FftTable, TorusKernels};
+
 pub use decompose::Decomposition;
+pub use fft::{Fft, FftScratch};
 pub use naive::Naive;
 
 /// A word of the discretised torus: `u32` or `u64`, with arithmetic modulo `2^BITS`.
@@ -39,10 +43,30 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
     fn to_torus(self) -> f64 {
         self.to_centred() as f64 * (-f64::from(Self::BITS)).exp2()
     }
+    /// [`TorusKernels::inverse_fft_add_64`] or its twin.
+    #[doc(hidden)]
+    fn inverse_fft_add(
+        kernels: &dyn TorusKernels,
+        table: &FftTable,
+        words: &mut [Self],
+        values: &mut [f64],
+    );
+    /// [`TorusKernels::digits_64`] or its twin.
+    #[doc(hidden)]
+    fn digits(kernels: &dyn TorusKernels, out: &mut [i32], words: &[Self], digits: (u32, u32));
+    /// [`TorusKernels::rotated_digits_64`] or its twin.
+    #[doc(hidden)]
+    fn rotated_digits(
+        kernels: &dyn TorusKernels,
+        out: &mut [i32],
+        words: &[Self],
+        by: usize,
+        digits: (u32, u32),
+    );
 }
 
 macro_rules! torus {
-    ($word:ty, $signed:ty) => {
+    ($word:ty, $signed:ty, $inverse_fft_add:ident, $digits:ident, $rotated_digits:ident) => {
         impl Torus for $word {
             const BITS: u32 = <$word>::BITS;
             #[inline]
@@ -69,11 +93,36 @@ macro_rules! torus {
             fn to_centred(self) -> i64 {
                 self as $signed as i64
             }
+            fn inverse_fft_add(
+                kernels: &dyn TorusKernels,
+                table: &FftTable,
+                words: &mut [Self],
+                values: &mut [f64],
+            ) {
+                kernels.$inverse_fft_add(table, words, values);
+            }
+            fn digits(
+                kernels: &dyn TorusKernels,
+                out: &mut [i32],
+                words: &[Self],
+                digits: (u32, u32),
+            ) {
+                kernels.$digits(out, words, digits);
+            }
+            fn rotated_digits(
+                kernels: &dyn TorusKernels,
+                out: &mut [i32],
+                words: &[Self],
+                by: usize,
+                digits: (u32, u32),
+            ) {
+                kernels.$rotated_digits(out, words, by, digits);
+            }
         }
     };
 }
-torus!(u32, i32);
-torus!(u64, i64);
+torus!(u32, i32, inverse_fft_add_32, digits_32, rotated_digits_32);
+torus!(u64, i64, inverse_fft_add_64, digits_64, rotated_digits_64);
 
 /// Products of vectors of small polynomials with matrices of polynomials of words, in `Z_q[X]/(X^N + 1)`.
 ///
