@@ -53,4 +53,4 @@ pub use modulus::Modulus;
 pub use ntt::NttTable;
 pub use prime::is_prime;
 pub use scalar::Scalar;
-pub use torus::{FftTable, TorusKernels, torus_available, torus_kernels};
+pub use torus::{FftTable, Product, TorusKernels, torus_available, torus_kernels};

@@ -1,6 +1,6 @@
 //! Every backend of the torus kernels beside the definition of the product and of digits.
 
-use kernels::{FftTable, TorusKernels, torus_available};
+use kernels::{FftTable, Product, TorusKernels, torus_available};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -49,15 +49,37 @@ fn product(
     }
     let mut values = vec![0.0; n * digits.len()];
     for (digits, values) in digits.iter().zip(values.chunks_exact_mut(n)) {
-        kernels.fft_digits(table, values, digits);
+        kernels.fft_digits(table, values, digits, &matrix);
     }
-    let mut sums = vec![0.0; n * columns];
-    kernels.products_into(table, &mut sums, &values, &matrix);
-    let mut out = vec![5u64; n * columns];
-    for (out, sums) in out.chunks_exact_mut(n).zip(sums.chunks_exact_mut(n)) {
-        kernels.inverse_fft_add_64(table, out, sums);
+    let (mut out, mut scratch) = (vec![5u64; n * columns], vec![0.0; n]);
+    for (c, out) in out.chunks_exact_mut(n).enumerate() {
+        let product = Product {
+            digits: &values,
+            column: &matrix[c * n..],
+            row_len: columns * n,
+            ahead: &matrix[1..],
+        };
+        kernels.products_add_64(table, out, product, &mut scratch);
     }
     out
+}
+
+/// The values of 1.
+fn one(kernels: &dyn TorusKernels, table: &FftTable) -> Vec<f64> {
+    let (mut values, mut one) = (vec![0.0; table.n()], vec![0; table.n()]);
+    one[0] = 1;
+    kernels.fft_digits(table, &mut values, &one, &[]);
+    values
+}
+
+/// The polynomial with the given values, by a product with 1.
+fn by_one<'a>(values: &'a [f64], one: &'a [f64]) -> Product<'a> {
+    Product {
+        digits: values,
+        column: one,
+        row_len: 0,
+        ahead: &[],
+    }
 }
 
 #[test]
@@ -109,7 +131,8 @@ fn words_of_32_bits_get_the_same_sums() {
         let mut values = vec![0.0; n];
         kernels.fft(&table, &mut values, &scaled);
         let mut words = vec![u32::MAX; n];
-        kernels.inverse_fft_add_32(&table, &mut words, &mut values);
+        let one = one(kernels, &table);
+        kernels.products_add_32(&table, &mut words, by_one(&values, &one), &mut vec![0.0; n]);
         for (&word, &x) in words.iter().zip(&numbers) {
             let wanted = ((x - x.round()) * 2f64.powi(32)).round() as i64 as u32;
             let error = word.wrapping_add(1).wrapping_sub(wanted) as i32;
@@ -129,8 +152,9 @@ fn a_half_wraps_around_to_minus_a_half() {
             let (mut values, mut narrow) = (vec![0.0; n], vec![0u32; n]);
             kernels.fft(&table, &mut values, &numbers);
             let mut wide = vec![0u64; n];
-            kernels.inverse_fft_add_64(&table, &mut wide, &mut values.clone());
-            kernels.inverse_fft_add_32(&table, &mut narrow, &mut values);
+            let (one, mut scratch) = (one(kernels, &table), vec![0.0; n]);
+            kernels.products_add_64(&table, &mut wide, by_one(&values, &one), &mut scratch);
+            kernels.products_add_32(&table, &mut narrow, by_one(&values, &one), &mut scratch);
             // The scalar conversion stops one short of 2^63.
             assert!(
                 wide[0].abs_diff(1 << 63) <= 1,

@@ -13,6 +13,8 @@ mod scalar;
 
 use std::sync::OnceLock;
 
+use transform::{Ahead, Column};
+
 pub use table::FftTable;
 
 /// Operations on polynomials modulo `X^N + 1` with coefficients of the torus.
@@ -26,18 +28,28 @@ pub trait TorusKernels: Send + Sync {
     /// Name of the backend, as `PALLADION_KERNELS` takes it.
     fn name(&self) -> &'static str;
 
-    /// Values of a polynomial with coefficients `digits`; both of length `N`.
-    fn fft_digits(&self, table: &FftTable, values: &mut [f64], digits: &[i32]);
+    /// Values of a polynomial with coefficients `digits`; both of length `N`. `ahead` is what will be read after this, and
+    /// a hint: it is on its way from memory meanwhile.
+    fn fft_digits(&self, table: &FftTable, values: &mut [f64], digits: &[i32], ahead: &[f64]);
     /// Values of a polynomial with coefficients `numbers`; both of length `N`.
     fn fft(&self, table: &FftTable, values: &mut [f64], numbers: &[f64]);
-    /// `words += x - round(x)` in units of `2^-64`, for the polynomial `x` whose values, *divided by `N/2`*, are given;
-    /// both of length `N`. Overwrites the values.
-    fn inverse_fft_add_64(&self, table: &FftTable, words: &mut [u64], values: &mut [f64]);
-    /// As [`TorusKernels::inverse_fft_add_64`], in units of `2^-32`.
-    fn inverse_fft_add_32(&self, table: &FftTable, words: &mut [u32], values: &mut [f64]);
-    /// `sums[c] = sum over r of digits[r] * matrix[r][c]`, for values of polynomials: `rows * N`,
-    /// `rows * columns * N`, `columns * N` of them, at least one row.
-    fn products_into(&self, table: &FftTable, sums: &mut [f64], digits: &[f64], matrix: &[f64]);
+    /// `words += x - round(x)` in units of `2^-64`, where `x` is `N/2` times the sum over the rows of products `digits *
+    /// column`; `scratch` and `words` are of length `N`.
+    fn products_add_64(
+        &self,
+        table: &FftTable,
+        words: &mut [u64],
+        product: Product<'_>,
+        scratch: &mut [f64],
+    );
+    /// As [`TorusKernels::products_add_64`], in units of `2^-32`.
+    fn products_add_32(
+        &self,
+        table: &FftTable,
+        words: &mut [u32],
+        product: Product<'_>,
+        scratch: &mut [f64],
+    );
 
     /// Digits of words: `levels` of `base_log` bits in `[-B/2, B/2)`, the first level first, `digits = (base_log,
     /// levels)`. `out` has `levels * N` places. `base_log` is at most 30, `base_log * levels` at most 64.
@@ -50,6 +62,19 @@ pub trait TorusKernels: Send + Sync {
     fn rotated_digits_32(&self, out: &mut [i32], words: &[u32], by: usize, digits: (u32, u32));
 }
 
+/// A sum of products of polynomials, given by their values.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a> {
+    /// The first factors: a row of `N` values each.
+    pub digits: &'a [f64],
+    /// The second factors: `N` values from each multiple of `row_len`, for as many rows.
+    pub column: &'a [f64],
+    /// Distance of the second factors.
+    pub row_len: usize,
+    /// What will be read after this: a hint.
+    pub ahead: &'a [f64],
+}
+
 #[track_caller]
 fn check_fft(table: &FftTable, values: usize, other: usize) {
     assert_eq!(values, table.n(), "N values");
@@ -57,16 +82,16 @@ fn check_fft(table: &FftTable, values: usize, other: usize) {
 }
 
 #[track_caller]
-fn check_products(table: &FftTable, sums: usize, digits: usize, matrix: usize) {
-    let n = table.n();
+fn check_product(table: &FftTable, product: &Product<'_>) {
+    let (n, digits) = (table.n(), product.digits.len());
     assert!(
-        digits >= n && digits % n == 0 && sums % n == 0,
-        "whole polynomials"
+        digits >= n && digits.is_multiple_of(n),
+        "{digits} values of digits are no rows of {n}"
     );
-    assert_eq!(
-        matrix,
-        digits / n * sums,
-        "a polynomial for each row and column"
+    let column = (digits / n - 1) * product.row_len + n;
+    assert!(
+        product.column.len() >= column,
+        "a second factor for each row"
     );
 }
 
@@ -95,59 +120,56 @@ macro_rules! backend {
                 $name
             }
 
-            fn fft_digits(&self, table: &FftTable, values: &mut [f64], digits: &[i32]) {
+            fn fft_digits(&self, table: &FftTable, values: &mut [f64], digits: &[i32], ahead: &[f64]) {
                 $(#[target_feature(enable = $features)])?
-                unsafe fn run(table: &FftTable, values: &mut [f64], digits: &[i32]) {
+                unsafe fn run(table: &FftTable, values: &mut [f64], digits: &[i32], ahead: Ahead<'_>) {
                     // SAFETY: by the caller.
-                    unsafe { transform::forward::<$vector>(table, values, digits) }
+                    unsafe { transform::forward::<$vector>(table, values, digits, ahead) }
                 }
                 check_fft(table, values.len(), digits.len());
                 // SAFETY: `self` proves that the CPU has the features; lengths were checked. So below.
-                unsafe { run(table, values, digits) }
+                unsafe { run(table, values, digits, Ahead::new(ahead, table.n() / 128)) }
             }
 
             fn fft(&self, table: &FftTable, values: &mut [f64], numbers: &[f64]) {
                 $(#[target_feature(enable = $features)])?
                 unsafe fn run(table: &FftTable, values: &mut [f64], numbers: &[f64]) {
                     // SAFETY: by the caller.
-                    unsafe { transform::forward::<$vector>(table, values, numbers) }
+                    unsafe { transform::forward::<$vector>(table, values, numbers, Ahead::new(&[], 1)) }
                 }
                 check_fft(table, values.len(), numbers.len());
                 // SAFETY: as above.
                 unsafe { run(table, values, numbers) }
             }
 
-            fn inverse_fft_add_64(&self, table: &FftTable, words: &mut [u64], values: &mut [f64]) {
+            fn products_add_64(&self, table: &FftTable, words: &mut [u64], product: Product<'_>, scratch: &mut [f64]) {
                 $(#[target_feature(enable = $features)])?
-                unsafe fn run(table: &FftTable, words: &mut [u64], values: &mut [f64]) {
+                unsafe fn run(table: &FftTable, words: &mut [u64], product: Product<'_>, scratch: &mut [f64]) {
+                    let Product { digits, column, row_len, ahead } = product;
+                    let column = Column { digits, matrix: column, row_len };
+                    let ahead = Ahead::new(ahead, table.n() / 128);
                     // SAFETY: by the caller.
-                    unsafe { transform::inverse::<$vector>(table, values, words) }
+                    unsafe { transform::products::<$vector>(table, scratch, column, words, ahead) }
                 }
-                check_fft(table, values.len(), words.len());
+                check_fft(table, scratch.len(), words.len());
+                check_product(table, &product);
                 // SAFETY: as above.
-                unsafe { run(table, words, values) }
+                unsafe { run(table, words, product, scratch) }
             }
 
-            fn inverse_fft_add_32(&self, table: &FftTable, words: &mut [u32], values: &mut [f64]) {
+            fn products_add_32(&self, table: &FftTable, words: &mut [u32], product: Product<'_>, scratch: &mut [f64]) {
                 $(#[target_feature(enable = $features)])?
-                unsafe fn run(table: &FftTable, words: &mut [u32], values: &mut [f64]) {
+                unsafe fn run(table: &FftTable, words: &mut [u32], product: Product<'_>, scratch: &mut [f64]) {
+                    let Product { digits, column, row_len, ahead } = product;
+                    let column = Column { digits, matrix: column, row_len };
+                    let ahead = Ahead::new(ahead, table.n() / 128);
                     // SAFETY: by the caller.
-                    unsafe { transform::inverse::<$vector>(table, values, words) }
+                    unsafe { transform::products::<$vector>(table, scratch, column, words, ahead) }
                 }
-                check_fft(table, values.len(), words.len());
+                check_fft(table, scratch.len(), words.len());
+                check_product(table, &product);
                 // SAFETY: as above.
-                unsafe { run(table, words, values) }
-            }
-
-            fn products_into(&self, table: &FftTable, sums: &mut [f64], digits: &[f64], matrix: &[f64]) {
-                $(#[target_feature(enable = $features)])?
-                unsafe fn run(n: usize, sums: &mut [f64], digits: &[f64], matrix: &[f64]) {
-                    // SAFETY: by the caller.
-                    unsafe { transform::products::<$vector>(n, sums, digits, matrix) }
-                }
-                check_products(table, sums.len(), digits.len(), matrix.len());
-                // SAFETY: as above.
-                unsafe { run(table.n(), sums, digits, matrix) }
+                unsafe { run(table, words, product, scratch) }
             }
 
             fn digits_64(&self, out: &mut [i32], words: &[u64], digits: (u32, u32)) {

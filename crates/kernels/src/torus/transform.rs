@@ -81,12 +81,49 @@ impl<V: Vector> Sink<V> for &mut [u32] {
     }
 }
 
+/// What will be read next, in as many equal parts as there are blocks of work to hide its way from memory.
+///
+/// Streaming a bootstrapping key takes as long as the arithmetic on it if one waits for the other.
+pub(super) struct Ahead<'a> {
+    rest: &'a [f64],
+    part: usize,
+}
+
+impl<'a> Ahead<'a> {
+    pub(super) fn new(all: &'a [f64], blocks: usize) -> Self {
+        let part = all.len().div_ceil(blocks);
+        Self { rest: all, part }
+    }
+
+    /// Asks for the next part.
+    #[inline(always)]
+    fn fetch(&mut self) {
+        let (part, rest) = self.rest.split_at(self.part.min(self.rest.len()));
+        self.rest = rest;
+        for line in part.chunks(8) {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a hint, on an address within a slice.
+            unsafe {
+                use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+                _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = line;
+        }
+    }
+}
+
 /// The values of a polynomial, `out` of `n` numbers.
 ///
 /// # Safety
 /// The CPU has the features of `V`; `source` and `out` have `n` numbers.
 #[inline(always)]
-pub(super) unsafe fn forward<V: Vector>(table: &FftTable, out: &mut [f64], source: impl Source<V>) {
+pub(super) unsafe fn forward<V: Vector>(
+    table: &FftTable,
+    out: &mut [f64],
+    source: impl Source<V>,
+    mut ahead: Ahead<'_>,
+) {
     let (first, rest) = table.passes.split_first().expect("N is at least 512");
     let out = out.as_mut_ptr();
     // SAFETY: points stay below n / 2 = passes[0].size, each of two numbers of `out`.
@@ -110,17 +147,32 @@ pub(super) unsafe fn forward<V: Vector>(table: &FftTable, out: &mut [f64], sourc
             for at in (start..start + part).step_by(BLOCK) {
                 let roots = table.blocks.as_ptr().add(at / BLOCK * BLOCK_ROOTS);
                 block_forward::<V>(out.add(2 * at), roots);
+                ahead.fetch();
             }
         }
     }
 }
 
-/// The points of the polynomial with the given values, `n / 2` times their size; overwrites the values.
+/// A column of a product: `digits[r]` and `matrix[r * row_len ..]` for each row, `n` values each.
+#[derive(Clone, Copy)]
+pub(super) struct Column<'a> {
+    pub(super) digits: &'a [f64],
+    pub(super) matrix: &'a [f64],
+    pub(super) row_len: usize,
+}
+
+/// The points of the sum of products of a column, `n / 2` times their size; `values` is overwritten.
 ///
 /// # Safety
-/// The CPU has the features of `V`; `values` and `sink` have `n` numbers.
+/// The CPU has the features of `V`; `values` and `sink` have `n` numbers, the column's rows as many.
 #[inline(always)]
-pub(super) unsafe fn inverse<V: Vector>(table: &FftTable, values: &mut [f64], sink: impl Sink<V>) {
+pub(super) unsafe fn products<V: Vector>(
+    table: &FftTable,
+    values: &mut [f64],
+    column: Column<'_>,
+    sink: impl Sink<V>,
+    mut ahead: Ahead<'_>,
+) {
     let (first, rest) = table.passes.split_first().expect("N is at least 512");
     let values = values.as_mut_ptr();
     // SAFETY: as in `forward`.
@@ -129,7 +181,9 @@ pub(super) unsafe fn inverse<V: Vector>(table: &FftTable, values: &mut [f64], si
         for start in (0..first.size).step_by(part) {
             for at in (start..start + part).step_by(BLOCK) {
                 let roots = table.blocks.as_ptr().add(at / BLOCK * BLOCK_ROOTS);
-                block_inverse::<V>(values.add(2 * at), roots);
+                let sums = block_sums::<V>(table.n(), 2 * at, column);
+                block_inverse::<V>(values.add(2 * at), sums, roots);
+                ahead.fetch();
             }
             for pass in rest.iter().rev() {
                 for at in (start..start + part).step_by(pass.size) {
@@ -148,60 +202,30 @@ pub(super) unsafe fn inverse<V: Vector>(table: &FftTable, values: &mut [f64], si
     }
 }
 
-/// `sums[c] = sum over r of digits[r] * matrix[r][c]`, for values of `n` numbers each.
+/// `sum over r of digits[r] * matrix[r]` at the numbers `at .. at + 128`.
 ///
 /// # Safety
-/// The CPU has the features of `V`; `digits` has whole rows of `n` numbers, `matrix` as many times the length of `sums`.
+/// As [`products`].
 #[inline(always)]
-pub(super) unsafe fn products<V: Vector>(
-    n: usize,
-    sums: &mut [f64],
-    digits: &[f64],
-    matrix: &[f64],
-) {
-    let columns = sums.len() / n;
-    // SAFETY: by the caller; four columns keep their sums in registers.
+unsafe fn block_sums<V: Vector>(n: usize, at: usize, column: Column<'_>) -> [Complex<V>; 8] {
+    let rows = column.digits.len() / n;
+    let (digits, matrix) = (column.digits.as_ptr(), column.matrix.as_ptr());
+    // SAFETY: by the caller.
     unsafe {
-        for first in (0..columns).step_by(4) {
-            match columns - first {
-                1 => products_of::<V, 1>(n, sums, digits, &matrix[first * n..]),
-                2 => products_of::<V, 2>(n, sums, digits, &matrix[first * n..]),
-                3 => products_of::<V, 3>(n, sums, digits, &matrix[first * n..]),
-                _ => products_of::<V, 4>(n, sums, digits, &matrix[first * n..]),
+        let (digits, matrix) = (digits.add(at), matrix.add(at));
+        let mut sums: [Complex<V>; 8] = std::array::from_fn(|v| {
+            Complex::load(digits.add(16 * v)).mul(Complex::load(matrix.add(16 * v)))
+        });
+        for r in 1..rows {
+            let (digits, matrix) = (digits.add(r * n), matrix.add(r * column.row_len));
+            for (v, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.add_product(
+                    Complex::load(digits.add(16 * v)),
+                    Complex::load(matrix.add(16 * v)),
+                );
             }
         }
-    }
-}
-
-/// Columns `first .. first + COLUMNS`, where `matrix` begins at column `first` of the first row.
-#[inline(always)]
-unsafe fn products_of<V: Vector, const COLUMNS: usize>(
-    n: usize,
-    sums: &mut [f64],
-    digits: &[f64],
-    matrix: &[f64],
-) {
-    let (rows, row_len) = (digits.len() / n, sums.len());
-    let first = row_len - (matrix.len() - (rows - 1) * row_len);
-    let sums = sums[first..].as_mut_ptr();
-    let (digits, matrix) = (digits.as_ptr(), matrix.as_ptr());
-    for at in (0..n).step_by(16) {
-        // SAFETY: by the caller of `products`, and n is a multiple of 16.
-        unsafe {
-            let digit = Complex::<V>::load(digits.add(at));
-            let mut out: [Complex<V>; COLUMNS] =
-                std::array::from_fn(|c| digit.mul(Complex::load(matrix.add(c * n + at))));
-            for r in 1..rows {
-                let digit = Complex::load(digits.add(r * n + at));
-                for (c, out) in out.iter_mut().enumerate() {
-                    let entry = Complex::load(matrix.add(r * row_len + c * n + at));
-                    *out = out.add_product(digit, entry);
-                }
-            }
-            for (c, out) in out.into_iter().enumerate() {
-                out.store(sums.add(c * n + at));
-            }
-        }
+        sums
     }
 }
 
@@ -337,7 +361,7 @@ unsafe fn node_inverse<V: Vector, const RADIX: usize>(
 }
 
 /// # Safety
-/// As [`inverse`].
+/// As [`products`].
 #[inline(always)]
 unsafe fn last_pass<V: Vector>(pass: &Pass, values: *const f64, sink: impl Sink<V>) {
     // SAFETY: by the caller.
@@ -403,11 +427,10 @@ unsafe fn block_forward<V: Vector>(at: *mut f64, roots: *const f64) {
 }
 
 #[inline(always)]
-unsafe fn block_inverse<V: Vector>(at: *mut f64, roots: *const f64) {
+unsafe fn block_inverse<V: Vector>(at: *mut f64, y: [Complex<V>; 8], roots: *const f64) {
     // SAFETY: as in `block_forward`.
     unsafe {
         let half = V::splat(FRAC_1_SQRT_2);
-        let y = std::array::from_fn(|c| Complex::load(at.add(16 * c)));
         let y = transpose(join::<V, 8>(y, roots_of_lanes(roots), half));
         let x = join::<V, 8>(y, roots_of_node(roots), half);
         x.into_iter()

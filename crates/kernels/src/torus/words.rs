@@ -4,7 +4,7 @@
 const CHUNK: usize = 128;
 
 /// What the loops ask of `u32` and `u64`.
-pub(super) trait Word: Copy {
+pub(super) trait Word: Copy + Default {
     type Signed: Copy + Default;
     const BITS: u32;
     fn minus(self, other: Self) -> Self;
@@ -50,16 +50,10 @@ word!(u64, i64);
 pub(super) type Digits = (u32, u32);
 
 #[inline(always)]
-pub(super) fn digits_into<T: Word>(out: &mut [i32], poly: &[T], (base_log, levels): Digits) {
+pub(super) fn digits_into<T: Word>(out: &mut [i32], poly: &[T], digits: Digits) {
     let n = poly.len();
-    for start in (0..n).step_by(CHUNK) {
-        let words = &poly[start..n.min(start + CHUNK)];
-        chunk_of(
-            out,
-            (start, n, words.len()),
-            |i| words[i],
-            (base_log, levels),
-        );
+    for (chunk, words) in poly.chunks(CHUNK).enumerate() {
+        chunk_digits(out, (chunk * CHUNK, n), words, digits);
     }
 }
 
@@ -68,42 +62,38 @@ pub(super) fn digits_into<T: Word>(out: &mut [i32], poly: &[T], (base_log, level
 pub(super) fn rotated_digits_into<T: Word>(out: &mut [i32], poly: &[T], by: usize, digits: Digits) {
     let n = poly.len();
     let (shift, negative) = (by % n, by >= n);
+    let mut differences = [T::default(); CHUNK];
     // Coefficient i of X^shift poly is coefficient i - shift, or minus coefficient i - shift + n: two runs.
-    for (run, from, negative) in [(0..shift, n - shift, !negative), (shift..n, 0, negative)] {
-        for start in run.clone().step_by(CHUNK) {
-            let len = CHUNK.min(run.end - start);
-            let here = &poly[start..start + len];
-            let turned = &poly[from + start - run.start..][..len];
-            if negative {
-                chunk_of(
-                    out,
-                    (start, n, len),
-                    |i| turned[i].negative().minus(here[i]),
-                    digits,
-                );
-            } else {
-                chunk_of(out, (start, n, len), |i| turned[i].minus(here[i]), digits);
+    let (head, tail) = poly.split_at(n - shift);
+    for (start, turned, negative) in [(0, tail, !negative), (shift, head, negative)] {
+        let here = &poly[start..][..turned.len()];
+        for (chunk, (turned, here)) in turned.chunks(CHUNK).zip(here.chunks(CHUNK)).enumerate() {
+            let differences = &mut differences[..here.len()];
+            for ((out, &turned), &here) in differences.iter_mut().zip(turned).zip(here) {
+                let turned = if negative { turned.negative() } else { turned };
+                *out = turned.minus(here);
             }
+            chunk_digits(out, (start + chunk * CHUNK, n), differences, digits);
         }
     }
 }
 
-/// Digits of the words `word(0) .. word(len)` to the places from `start` in each level of `out`.
+/// Digits of a few words, to the places from `start` in each level of `out`.
 #[inline(always)]
-fn chunk_of<T: Word>(
+fn chunk_digits<T: Word>(
     out: &mut [i32],
-    (start, n, len): (usize, usize, usize),
-    word: impl Fn(usize) -> T,
+    (start, n): (usize, usize),
+    words: &[T],
     (base_log, levels): Digits,
 ) {
-    let mut rests = [T::Signed::default(); CHUNK];
-    let rests = &mut rests[..len];
     let dropped = T::BITS - base_log * levels;
-    for (i, rest) in rests.iter_mut().enumerate() {
-        *rest = word(i).rounded(dropped);
+    let mut rests = [T::Signed::default(); CHUNK];
+    let rests = &mut rests[..words.len()];
+    for (rest, &word) in rests.iter_mut().zip(words) {
+        *rest = word.rounded(dropped);
     }
     for level in (0..levels as usize).rev() {
-        let out = &mut out[level * n + start..][..len];
+        let out = &mut out[level * n + start..][..words.len()];
         for (digit, rest) in out.iter_mut().zip(rests.iter_mut()) {
             (*digit, *rest) = T::digit(*rest, base_log);
         }

@@ -1,6 +1,6 @@
 //! Products by the complex fast Fourier transform in doubles.
 
-use kernels::{FftTable, TorusKernels, torus_kernels};
+use kernels::{FftTable, Product, TorusKernels, torus_kernels};
 
 use super::{Multiplier, Torus};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ pub struct Fft {
     kernels: &'static dyn TorusKernels,
 }
 
-/// Values of the digits and of the sums.
+/// Values of the digits and of a sum.
 pub struct FftScratch {
     digits: Vec<f64>,
     sums: Vec<f64>,
@@ -71,10 +71,10 @@ impl<T: Torus> Multiplier<T> for Fft {
         self.table.n()
     }
 
-    fn scratch(&self, rows: usize, columns: usize) -> FftScratch {
+    fn scratch(&self, rows: usize, _columns: usize) -> FftScratch {
         FftScratch {
             digits: vec![0.0; rows * self.table.n()],
-            sums: vec![0.0; columns * self.table.n()],
+            sums: vec![0.0; self.table.n()],
         }
     }
 
@@ -95,16 +95,40 @@ impl<T: Torus> Multiplier<T> for Fft {
     }
 
     fn dot_add(&self, out: &mut [T], digits: &[i32], matrix: &[f64], scratch: &mut FftScratch) {
+        self.dot_add_ahead(out, digits, matrix, &[], scratch);
+    }
+
+    fn dot_add_ahead(
+        &self,
+        out: &mut [T],
+        digits: &[i32],
+        matrix: &[f64],
+        ahead: &[f64],
+        scratch: &mut FftScratch,
+    ) {
         let n = self.table.n();
+        let (rows, columns) = (digits.len() / n, out.len() / n);
+        assert_eq!(
+            matrix.len(),
+            rows * columns * n,
+            "a polynomial for each row and column"
+        );
         let values = &mut scratch.digits[..digits.len()];
-        let sums = &mut scratch.sums[..out.len()];
+        // Each of the transforms hides a share of what comes next.
+        let share = ahead.len().div_ceil(rows + columns).next_multiple_of(8);
+        let mut shares = ahead.chunks(share.max(8));
+        let mut next = || shares.next().unwrap_or_default();
         for (digits, values) in digits.chunks_exact(n).zip(values.chunks_exact_mut(n)) {
-            self.kernels.fft_digits(&self.table, values, digits);
+            self.kernels.fft_digits(&self.table, values, digits, next());
         }
-        self.kernels
-            .products_into(&self.table, sums, values, matrix);
-        for (out, sums) in out.chunks_exact_mut(n).zip(sums.chunks_exact_mut(n)) {
-            T::inverse_fft_add(self.kernels, &self.table, out, sums);
+        for (c, out) in out.chunks_exact_mut(n).enumerate() {
+            let product = Product {
+                digits: values,
+                column: &matrix[c * n..],
+                row_len: columns * n,
+                ahead: next(),
+            };
+            T::products_add(self.kernels, &self.table, out, product, &mut scratch.sums);
         }
     }
 

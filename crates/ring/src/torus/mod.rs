@@ -12,7 +12,7 @@ mod decompose;
 mod fft;
 mod naive;
 
-use kernels::{FftTable, TorusKernels};
+use kernels::{FftTable, Product, TorusKernels};
 
 pub use decompose::Decomposition;
 pub use fft::{Fft, FftScratch};
@@ -43,13 +43,14 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
     fn to_torus(self) -> f64 {
         self.to_centred() as f64 * (-f64::from(Self::BITS)).exp2()
     }
-    /// [`TorusKernels::inverse_fft_add_64`] or its twin.
+    /// [`TorusKernels::products_add_64`] or its twin.
     #[doc(hidden)]
-    fn inverse_fft_add(
+    fn products_add(
         kernels: &dyn TorusKernels,
         table: &FftTable,
         words: &mut [Self],
-        values: &mut [f64],
+        product: Product<'_>,
+        scratch: &mut [f64],
     );
     /// [`TorusKernels::digits_64`] or its twin.
     #[doc(hidden)]
@@ -66,7 +67,7 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
 }
 
 macro_rules! torus {
-    ($word:ty, $signed:ty, $inverse_fft_add:ident, $digits:ident, $rotated_digits:ident) => {
+    ($word:ty, $signed:ty, $products_add:ident, $digits:ident, $rotated_digits:ident) => {
         impl Torus for $word {
             const BITS: u32 = <$word>::BITS;
             #[inline]
@@ -93,13 +94,14 @@ macro_rules! torus {
             fn to_centred(self) -> i64 {
                 self as $signed as i64
             }
-            fn inverse_fft_add(
+            fn products_add(
                 kernels: &dyn TorusKernels,
                 table: &FftTable,
                 words: &mut [Self],
-                values: &mut [f64],
+                product: Product<'_>,
+                scratch: &mut [f64],
             ) {
-                kernels.$inverse_fft_add(table, words, values);
+                kernels.$products_add(table, words, product, scratch);
             }
             fn digits(
                 kernels: &dyn TorusKernels,
@@ -121,8 +123,8 @@ macro_rules! torus {
         }
     };
 }
-torus!(u32, i32, inverse_fft_add_32, digits_32, rotated_digits_32);
-torus!(u64, i64, inverse_fft_add_64, digits_64, rotated_digits_64);
+torus!(u32, i32, products_add_32, digits_32, rotated_digits_32);
+torus!(u64, i64, products_add_64, digits_64, rotated_digits_64);
 
 /// Products of vectors of small polynomials with matrices of polynomials of words, in `Z_q[X]/(X^N + 1)`.
 ///
@@ -166,6 +168,19 @@ pub trait Multiplier<T: Torus>: Send + Sync {
         matrix: &[Self::Word],
         scratch: &mut Self::Scratch,
     );
+
+    /// [`Multiplier::dot_add`], where `ahead` is what will be read after it: a hint, from which the time to wait for memory may be
+    /// put to use.
+    fn dot_add_ahead(
+        &self,
+        out: &mut [T],
+        digits: &[i32],
+        matrix: &[Self::Word],
+        _ahead: &[Self::Word],
+        scratch: &mut Self::Scratch,
+    ) {
+        self.dot_add(out, digits, matrix, scratch);
+    }
 
     /// Bound on the size of the error of one coefficient of `out`, in units of the torus, for `rows` digits of at most
     /// `digit` in size each, whatever their values: 0 for multipliers that are exact.
