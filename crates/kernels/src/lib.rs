@@ -43,6 +43,7 @@ pub mod naive;
 mod ntt;
 mod prime;
 mod scalar;
+mod torus;
 mod wide;
 
 pub use aligned::AlignedWords;
@@ -52,3 +53,4 @@ pub use modulus::Modulus;
 pub use ntt::NttTable;
 pub use prime::is_prime;
 pub use scalar::Scalar;
+pub use torus::{FftTable, Product, TorusKernels, torus_available, torus_kernels};

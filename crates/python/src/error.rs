@@ -261,7 +261,7 @@ fn of_rlwe(error: &rlwe::Error) -> Fault {
 fn of_ring(error: &ring::Error) -> Fault {
     use ring::Error::{
         Decomposition, Degree, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue, TooFewPrimes,
-        Words,
+        TransformLength, Words,
     };
     match error {
         Decomposition { .. }
@@ -270,6 +270,7 @@ fn of_ring(error: &ring::Error) -> Fault {
         | NotNttFriendly { .. }
         | RepeatedModulus { .. }
         | TooFewPrimes { .. }
+        | TransformLength { .. }
         | Residue { .. }
         | Words { .. } => Fault::File,
         _ => Fault::Internal,

@@ -84,4 +84,14 @@ pub enum Error {
         /// Number of digits.
         levels: u32,
     },
+    /// A length that no complex transform is made for.
+    #[error("polynomials of {n} coefficients, expected a power of two from {min} to {max}")]
+    TransformLength {
+        /// Coefficients found.
+        n: usize,
+        /// Smallest number.
+        min: usize,
+        /// Largest number.
+        max: usize,
+    },
 }

@@ -1,5 +1,7 @@
 //! Signed digits of words of the torus.
 
+use kernels::torus_kernels;
+
 use super::Torus;
 use crate::error::{Error, Result};
 
@@ -53,35 +55,18 @@ impl Decomposition {
     /// The digits of `poly`, level by level: `out[(j - 1) * N ..][..N]` are those of level `j`.
     ///
     /// # Panics
-    /// If `out` has not `levels` times the length of `poly`, or words have no more bits than are kept.
+    /// If `out` has not `levels` times the length of `poly`, or words have fewer bits than are kept.
     pub fn digits_into<T: Torus>(self, out: &mut [i32], poly: &[T]) {
-        let n = poly.len();
-        assert_eq!(
-            out.len(),
-            n * self.levels as usize,
-            "a digit for each level and coefficient"
-        );
-        assert!(
-            self.bits() < T::BITS,
-            "{} bits of {} kept",
-            self.bits(),
-            T::BITS
-        );
-        let dropped = T::BITS - self.bits();
-        let half = 1i64 << (self.base_log - 1);
-        let mask = (1i64 << self.base_log) - 1;
-        for (i, &word) in poly.iter().enumerate() {
-            // Rounds to a multiple of q / B^l, modulo q.
-            let rounding = T::from_low_bits(1u64 << (dropped - 1));
-            let mut rest = word.plus(rounding).to_centred() >> dropped;
-            for level in (0..self.levels as usize).rev() {
-                // Into [-B/2, B/2): what is left is divisible by the base. What is left after the top digit is a
-                // multiple of q.
-                let digit = ((rest + half) & mask) - half;
-                rest = (rest - digit) >> self.base_log;
-                out[level * n + i] = digit as i32;
-            }
-        }
+        T::digits(torus_kernels(), out, poly, (self.base_log, self.levels));
+    }
+
+    /// The digits of `(X^by - 1) poly` in `Z_q[X]/(X^N + 1)`, as [`Decomposition::digits_into`]: the step of a blind
+    /// rotation.
+    ///
+    /// # Panics
+    /// As [`Decomposition::digits_into`], or if `by >= 2N`.
+    pub fn rotated_digits_into<T: Torus>(self, out: &mut [i32], poly: &[T], by: usize) {
+        T::rotated_digits(torus_kernels(), out, poly, by, (self.base_log, self.levels));
     }
 }
 

@@ -9,9 +9,13 @@
 //! Journal of Cryptology 33, 2020, <https://ia.cr/2018/421>.
 
 mod decompose;
+mod fft;
 mod naive;
 
+use kernels::{FftTable, Product, TorusKernels};
+
 pub use decompose::Decomposition;
+pub use fft::{Fft, FftScratch};
 pub use naive::Naive;
 
 /// A word of the discretised torus: `u32` or `u64`, with arithmetic modulo `2^BITS`.
@@ -39,10 +43,31 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
     fn to_torus(self) -> f64 {
         self.to_centred() as f64 * (-f64::from(Self::BITS)).exp2()
     }
+    /// [`TorusKernels::products_add_64`] or its twin.
+    #[doc(hidden)]
+    fn products_add(
+        kernels: &dyn TorusKernels,
+        table: &FftTable,
+        words: &mut [Self],
+        product: Product<'_>,
+        scratch: &mut [f64],
+    );
+    /// [`TorusKernels::digits_64`] or its twin.
+    #[doc(hidden)]
+    fn digits(kernels: &dyn TorusKernels, out: &mut [i32], words: &[Self], digits: (u32, u32));
+    /// [`TorusKernels::rotated_digits_64`] or its twin.
+    #[doc(hidden)]
+    fn rotated_digits(
+        kernels: &dyn TorusKernels,
+        out: &mut [i32],
+        words: &[Self],
+        by: usize,
+        digits: (u32, u32),
+    );
 }
 
 macro_rules! torus {
-    ($word:ty, $signed:ty) => {
+    ($word:ty, $signed:ty, $products_add:ident, $digits:ident, $rotated_digits:ident) => {
         impl Torus for $word {
             const BITS: u32 = <$word>::BITS;
             #[inline]
@@ -69,11 +94,37 @@ macro_rules! torus {
             fn to_centred(self) -> i64 {
                 self as $signed as i64
             }
+            fn products_add(
+                kernels: &dyn TorusKernels,
+                table: &FftTable,
+                words: &mut [Self],
+                product: Product<'_>,
+                scratch: &mut [f64],
+            ) {
+                kernels.$products_add(table, words, product, scratch);
+            }
+            fn digits(
+                kernels: &dyn TorusKernels,
+                out: &mut [i32],
+                words: &[Self],
+                digits: (u32, u32),
+            ) {
+                kernels.$digits(out, words, digits);
+            }
+            fn rotated_digits(
+                kernels: &dyn TorusKernels,
+                out: &mut [i32],
+                words: &[Self],
+                by: usize,
+                digits: (u32, u32),
+            ) {
+                kernels.$rotated_digits(out, words, by, digits);
+            }
         }
     };
 }
-torus!(u32, i32);
-torus!(u64, i64);
+torus!(u32, i32, products_add_32, digits_32, rotated_digits_32);
+torus!(u64, i64, products_add_64, digits_64, rotated_digits_64);
 
 /// Products of vectors of small polynomials with matrices of polynomials of words, in `Z_q[X]/(X^N + 1)`.
 ///
@@ -117,6 +168,19 @@ pub trait Multiplier<T: Torus>: Send + Sync {
         matrix: &[Self::Word],
         scratch: &mut Self::Scratch,
     );
+
+    /// [`Multiplier::dot_add`], where `ahead` is what will be read after it: a hint, from which the time to wait for memory may be
+    /// put to use.
+    fn dot_add_ahead(
+        &self,
+        out: &mut [T],
+        digits: &[i32],
+        matrix: &[Self::Word],
+        _ahead: &[Self::Word],
+        scratch: &mut Self::Scratch,
+    ) {
+        self.dot_add(out, digits, matrix, scratch);
+    }
 
     /// Bound on the size of the error of one coefficient of `out`, in units of the torus, for `rows` digits of at most
     /// `digit` in size each, whatever their values: 0 for multipliers that are exact.

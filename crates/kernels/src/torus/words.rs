@@ -1,0 +1,101 @@
+//! Rotations and digits of words, as loops that a compiler turns into vectors of whatever width it is allowed.
+
+/// Coefficients taken at once: rests of digits stay in the L1 cache.
+const CHUNK: usize = 128;
+
+/// What the loops ask of `u32` and `u64`.
+pub(super) trait Word: Copy + Default {
+    type Signed: Copy + Default;
+    const BITS: u32;
+    fn minus(self, other: Self) -> Self;
+    fn negative(self) -> Self;
+    /// The multiple of `2^dropped` nearest to the word, divided by that, as a signed number.
+    fn rounded(self, dropped: u32) -> Self::Signed;
+    /// The lowest digit of `rest`, in `[-B/2, B/2)`, and what is left, divided by `B = 2^base_log`.
+    fn digit(rest: Self::Signed, base_log: u32) -> (i32, Self::Signed);
+}
+
+macro_rules! word {
+    ($word:ty, $signed:ty) => {
+        impl Word for $word {
+            type Signed = $signed;
+            const BITS: u32 = <$word>::BITS;
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline(always)]
+            fn negative(self) -> Self {
+                self.wrapping_neg()
+            }
+            #[inline(always)]
+            fn rounded(self, dropped: u32) -> $signed {
+                let half = ((1 as $word) << dropped) >> 1;
+                self.wrapping_add(half) as $signed >> dropped
+            }
+            #[inline(always)]
+            fn digit(rest: $signed, base_log: u32) -> (i32, $signed) {
+                let half = (1 as $signed) << (base_log - 1);
+                let mask = ((1 as $signed) << base_log) - 1;
+                let digit = (rest.wrapping_add(half) & mask) - half;
+                (digit as i32, rest.wrapping_sub(digit) >> base_log)
+            }
+        }
+    };
+}
+word!(u32, i32);
+word!(u64, i64);
+
+/// Base and number of digits: `(base_log, levels)`.
+pub(super) type Digits = (u32, u32);
+
+#[inline(always)]
+pub(super) fn digits_into<T: Word>(out: &mut [i32], poly: &[T], digits: Digits) {
+    let n = poly.len();
+    for (chunk, words) in poly.chunks(CHUNK).enumerate() {
+        chunk_digits(out, (chunk * CHUNK, n), words, digits);
+    }
+}
+
+/// Digits of `(X^by - 1) poly`, `by < 2n`.
+#[inline(always)]
+pub(super) fn rotated_digits_into<T: Word>(out: &mut [i32], poly: &[T], by: usize, digits: Digits) {
+    let n = poly.len();
+    let (shift, negative) = (by % n, by >= n);
+    let mut differences = [T::default(); CHUNK];
+    // Coefficient i of X^shift poly is coefficient i - shift, or minus coefficient i - shift + n: two runs.
+    let (head, tail) = poly.split_at(n - shift);
+    for (start, turned, negative) in [(0, tail, !negative), (shift, head, negative)] {
+        let here = &poly[start..][..turned.len()];
+        for (chunk, (turned, here)) in turned.chunks(CHUNK).zip(here.chunks(CHUNK)).enumerate() {
+            let differences = &mut differences[..here.len()];
+            for ((out, &turned), &here) in differences.iter_mut().zip(turned).zip(here) {
+                let turned = if negative { turned.negative() } else { turned };
+                *out = turned.minus(here);
+            }
+            chunk_digits(out, (start + chunk * CHUNK, n), differences, digits);
+        }
+    }
+}
+
+/// Digits of a few words, to the places from `start` in each level of `out`.
+#[inline(always)]
+fn chunk_digits<T: Word>(
+    out: &mut [i32],
+    (start, n): (usize, usize),
+    words: &[T],
+    (base_log, levels): Digits,
+) {
+    let dropped = T::BITS - base_log * levels;
+    let mut rests = [T::Signed::default(); CHUNK];
+    let rests = &mut rests[..words.len()];
+    for (rest, &word) in rests.iter_mut().zip(words) {
+        *rest = word.rounded(dropped);
+    }
+    for level in (0..levels as usize).rev() {
+        let out = &mut out[level * n + start..][..words.len()];
+        for (digit, rest) in out.iter_mut().zip(rests.iter_mut()) {
+            (*digit, *rest) = T::digit(*rest, base_log);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Products by the complex fast Fourier transform in doubles.
+
+use kernels::{FftTable, Product, TorusKernels, torus_kernels};
+
+use super::{Multiplier, Torus};
+use crate::error::{Error, Result};
+
+/// Products by way of doubles: fast, and off by a little that is [bounded](Multiplier::error_bound) and, as a
+/// variance, [predicted](Fft::error_variance).
+///
+/// A row of digits costs one transform of `N/2` complex points, a column of the result one inverse transform.
+/// Words become numbers of the torus, in `[-1/2, 1/2)`; from 64-bit words the 11 last bits are rounded away.
+pub struct Fft {
+    table: FftTable,
+    kernels: &'static dyn TorusKernels,
+}
+
+/// Values of the digits and of a sum.
+pub struct FftScratch {
+    digits: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+impl Fft {
+    /// Products of polynomials of `n` coefficients, by the fastest kernels of this CPU.
+    ///
+    /// # Errors
+    /// [`Error::TransformLength`] unless `n` is a power of two from 512 to 65,536.
+    pub fn new(n: usize) -> Result<Self> {
+        let table = FftTable::new(n).ok_or(Error::TransformLength {
+            n,
+            min: 1 << FftTable::LOG_N.start(),
+            max: 1 << FftTable::LOG_N.end(),
+        })?;
+        Ok(Self {
+            table,
+            kernels: torus_kernels(),
+        })
+    }
+
+    /// Variance of the error of one coefficient, in units of the torus squared, for `rows` digits of the mean square
+    /// `digit_square` and words that are uniform.
+    ///
+    /// Rounding a number to double precision changes it by a relative error that is close to uniform in
+    /// `[-u, u]` times a mantissa in `[1, 2)`: a mean square of `u^2 / 6` in the mean over mantissas, with `u = 2^-53`. A
+    /// point of a transform passes about `log2(N/2)` levels of a butterfly, each of which rounds a product and a sum, and a
+    /// coefficient of the product has passed two transforms, one product and an inverse transform. All errors are relative to the
+    /// mean size of the result, whose mean square is `N rows digit_square / 12`.
+    pub fn error_variance(&self, rows: usize, digit_square: f64) -> f64 {
+        let n = self.table.n() as f64;
+        let levels = (n / 2.0).log2();
+        let roundings = 3.0 * levels + 3.0;
+        let unit = (-53f64).exp2();
+        roundings * unit * unit / 6.0 * n * rows as f64 * digit_square / 12.0
+    }
+}
+
+impl<T: Torus> Multiplier<T> for Fft {
+    type Word = f64;
+    type Scratch = FftScratch;
+
+    fn name(&self) -> &'static str {
+        "fft"
+    }
+
+    fn n(&self) -> usize {
+        self.table.n()
+    }
+
+    fn prepared_len(&self) -> usize {
+        self.table.n()
+    }
+
+    fn scratch(&self, rows: usize, _columns: usize) -> FftScratch {
+        FftScratch {
+            digits: vec![0.0; rows * self.table.n()],
+            sums: vec![0.0; self.table.n()],
+        }
+    }
+
+    fn prepare(&self, polys: &[T]) -> Vec<f64> {
+        let n = self.table.n();
+        assert_eq!(polys.len() % n, 0, "whole polynomials");
+        let mut prepared = vec![0.0; polys.len()];
+        // What the inverse transform would have to divide by is divided out here, once.
+        let scale = 2.0 / n as f64;
+        let mut numbers = vec![0.0; n];
+        for (poly, values) in polys.chunks_exact(n).zip(prepared.chunks_exact_mut(n)) {
+            for (number, &word) in numbers.iter_mut().zip(poly) {
+                *number = word.to_torus() * scale;
+            }
+            self.kernels.fft(&self.table, values, &numbers);
+        }
+        prepared
+    }
+
+    fn dot_add(&self, out: &mut [T], digits: &[i32], matrix: &[f64], scratch: &mut FftScratch) {
+        self.dot_add_ahead(out, digits, matrix, &[], scratch);
+    }
+
+    fn dot_add_ahead(
+        &self,
+        out: &mut [T],
+        digits: &[i32],
+        matrix: &[f64],
+        ahead: &[f64],
+        scratch: &mut FftScratch,
+    ) {
+        let n = self.table.n();
+        let (rows, columns) = (digits.len() / n, out.len() / n);
+        assert_eq!(
+            matrix.len(),
+            rows * columns * n,
+            "a polynomial for each row and column"
+        );
+        let values = &mut scratch.digits[..digits.len()];
+        // Each of the transforms hides a share of what comes next.
+        let share = ahead.len().div_ceil(rows + columns).next_multiple_of(8);
+        let mut shares = ahead.chunks(share.max(8));
+        let mut next = || shares.next().unwrap_or_default();
+        for (digits, values) in digits.chunks_exact(n).zip(values.chunks_exact_mut(n)) {
+            self.kernels.fft_digits(&self.table, values, digits, next());
+        }
+        for (c, out) in out.chunks_exact_mut(n).enumerate() {
+            let product = Product {
+                digits: values,
+                column: &matrix[c * n..],
+                row_len: columns * n,
+                ahead: next(),
+            };
+            T::products_add(self.kernels, &self.table, out, product, &mut scratch.sums);
+        }
+    }
+
+    /// With `u = 2^-53` and `l = log2(N/2)`: a level of a butterfly multiplies by a root that is rounded (`u / sqrt(2)`), with
+    /// fused operations (`2 u`), and adds (`u`), so a transform has a relative error of at most `(1 + 4u)^l - 1`, in the
+    /// Euclidean norm, and for a single point relative to the sum of the sizes of all inputs. (Brisebarre, Joldes,
+    /// Muller, Naneş, Picot, "Error Analysis of Some Operations Involved in the Cooley-Tukey Fast Fourier Transform",
+    /// ACM TOMS 46(2), 2020.) The first holds for the digits and the words; the second for the inverse transform, whose inputs are
+    /// products: by Cauchy and Parseval the sum of their sizes over `N/2` is at most the product of the norms of digits and
+    /// words. Those are `digit sqrt(N)` and `sqrt(N) / 2`. Products and sums over rows add `(3 + rows) u`, rounding the
+    /// words `u`. What is of second order in `u` fits in another `u`.
+    fn error_bound(&self, rows: usize, digit: f64) -> f64 {
+        let n = self.table.n() as f64;
+        let levels = (n / 2.0).log2();
+        let unit = (-53f64).exp2();
+        (12.0 * levels + rows as f64 + 5.0) * unit * rows as f64 * digit * n / 2.0
+    }
+}
