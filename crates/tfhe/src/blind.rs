@@ -1,11 +1,10 @@
 //! Blind rotation and what a bootstrapping is made of.
 
-use crate::ggsw::digits_into;
 use crate::glwe::GlweList;
 use crate::lwe::Lwe;
 use crate::modulus::modulus_switch;
 use crate::params::Params;
-use crate::poly::{extract_into, rotate_into, rotate_minus_into};
+use crate::poly::{extract_into, rotate_into};
 use crate::switch::{Switch, SwitchKey, SwitchScratch};
 use crate::table::TestPolynomial;
 use ring::torus::{Decomposition, Multiplier, Torus};
@@ -28,7 +27,6 @@ pub struct Scratch<T: Torus, M: Multiplier<T>> {
     small: Vec<T>,
     exponents: Vec<usize>,
     accumulator: Vec<T>,
-    difference: Vec<T>,
     digits: Vec<i32>,
     product: M::Scratch,
 }
@@ -43,7 +41,6 @@ impl<T: Torus, M: Multiplier<T>> Scratch<T, M> {
             small: vec![T::default(); params.lwe_dimension() + 1],
             exponents: vec![0; params.lwe_dimension() + 1],
             accumulator: vec![T::default(); components * n],
-            difference: vec![T::default(); components * n],
             digits: vec![0; rows * n],
             product: multiplier.scratch(rows, components),
         }
@@ -141,21 +138,28 @@ impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
             test.words(),
             (2 * n - body[0]) % (2 * n),
         );
-        let ggsw = self.key.len() / mask.len();
-        for (&power, ggsw) in mask.iter().zip(self.key.chunks_exact(ggsw)) {
+        let size = self.key.len() / mask.len();
+        let run = n * self.digits.levels() as usize;
+        for (i, &power) in mask.iter().enumerate() {
             if power == 0 {
                 continue; // the difference is 0
             }
-            for (out, poly) in s
-                .difference
-                .chunks_exact_mut(n)
+            for (digits, poly) in s
+                .digits
+                .chunks_exact_mut(run)
                 .zip(s.accumulator.chunks_exact(n))
             {
-                rotate_minus_into(out, poly, power);
+                self.digits.rotated_digits_into(digits, poly, power);
             }
-            digits_into(&mut s.digits, &s.difference, n, self.digits);
-            self.multiplier
-                .dot_add(&mut s.accumulator, &s.digits, ggsw, &mut s.product);
+            let (ggsw, rest) = self.key[i * size..].split_at(size);
+            let next = &rest[..size.min(rest.len())];
+            self.multiplier.dot_add_ahead(
+                &mut s.accumulator,
+                &s.digits,
+                ggsw,
+                next,
+                &mut s.product,
+            );
         }
     }
 }

@@ -174,8 +174,8 @@ pub struct GlweCipher<'a, T, M> {
     pub(crate) secret: &'a GlweSecret,
     multiplier: &'a M,
     sigma: f64,
-    /// Whether words are multiplied in two halves, so that a multiplier which rounds gives exact products.
-    halves: bool,
+    /// Words are multiplied in so many pieces that a multiplier which rounds gives exact products.
+    pieces: u32,
     word: std::marker::PhantomData<T>,
 }
 
@@ -188,12 +188,14 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
     /// If the multiplier is for another ring degree.
     pub fn new(secret: &'a GlweSecret, multiplier: &'a M, sigma: f64) -> Self {
         assert_eq!(secret.n(), multiplier.n(), "the ring degree of the secret");
-        let halves = multiplier.error_bound(secret.rank(), 1.0) * f64::from(T::BITS).exp2() >= 0.5;
+        let bound = multiplier.error_bound(secret.rank(), 1.0);
+        let exact = |&pieces: &u32| bound * f64::from(T::BITS / pieces).exp2() < 0.5;
+        let pieces = [1, 2, 4].into_iter().find(exact).unwrap_or(8);
         Self {
             secret,
             multiplier,
             sigma,
-            halves,
+            pieces,
             word: std::marker::PhantomData,
         }
     }
@@ -203,28 +205,21 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
     /// Everything computed from the secret stays in `body`, but for what the multiplier leaves in its scratch.
     fn zero_into(&self, body: &mut [T], mask: &mut [T], rng: &mut impl Rng) {
         let mut scratch = self.multiplier.scratch(self.secret.rank(), 1);
-        let mut add_product = |body: &mut [T], mask: &[T]| {
+        let width = T::BITS / self.pieces;
+        let whole = mask.to_vec();
+        // a = sum of 2^(i width) times piece i, signed; the last piece is also the first in the product's Horner scheme.
+        for i in (0..self.pieces).rev() {
+            let halves = (0..i).fold(0u64, |sum, j| sum | 1 << (j * width + width - 1));
+            for (piece, word) in mask.iter_mut().zip(&whole) {
+                let bits = word.to_u64().wrapping_add(halves) >> (i * width);
+                *piece = T::from_low_bits(((bits << (64 - width)) as i64 >> (64 - width)) as u64);
+            }
+            body.iter_mut()
+                .for_each(|b| *b = b.times(1i64.wrapping_shl(width)));
             let prepared = self.multiplier.prepare(mask);
             self.multiplier
                 .dot_add(body, self.secret.bits(), &prepared, &mut scratch);
-        };
-        if self.halves {
-            // a = high 2^h + low, both of half the bits and signed.
-            let half = T::BITS / 2;
-            let low = |a: T| {
-                let shift = 64 - half;
-                ((a.to_u64() << shift) as i64) >> shift
-            };
-            let high: Vec<T> = mask
-                .iter()
-                .map(|&a| T::from_low_bits((a.to_centred().wrapping_sub(low(a)) >> half) as u64))
-                .collect();
-            add_product(body, &high);
-            body.iter_mut().for_each(|b| *b = b.times(1 << half));
-            mask.iter_mut()
-                .for_each(|a| *a = T::from_low_bits(low(*a) as u64));
         }
-        add_product(body, mask);
         add_noise(body, self.sigma, rng);
     }
 }

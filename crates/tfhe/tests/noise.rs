@@ -7,7 +7,7 @@ mod common;
 
 use common::{digits, keys, rng};
 use rand::Rng;
-use ring::torus::{Decomposition, Multiplier, Naive, Torus};
+use ring::torus::{Decomposition, Fft, Multiplier, Naive, Torus};
 use tfhe::noise::{Model, Switched, measure_rounding};
 use tfhe::{
     Ggsw, Glwe, GlweList, KeySwitch, Layout, Lwe, Params, ParamsSpec, Scratch, TestPolynomial,
@@ -260,7 +260,29 @@ fn rounding_is_measured() {
     );
 }
 
-/// Words of keys are multiplied in halves where a multiplier rounds: their noise is the same.
+/// The fast multiplier rounds, so words are multiplied in pieces: the lists are those of exact products, word for word.
+#[test]
+fn lists_are_exact_whatever_the_multiplier() {
+    fn lists<T: Torus>(n: usize, rank: usize) {
+        let secret = tfhe::GlweSecret::generate(rank, n, &mut rng(6));
+        let fast = Fft::new(n).expect("a degree of the transform");
+        let naive = Naive::new(n);
+        let fast = tfhe::GlweCipher::<T, _>::new(&secret, &fast, 2f64.powi(-25));
+        let naive = tfhe::GlweCipher::<T, _>::new(&secret, &naive, 2f64.powi(-25));
+        let list = GlweList::encrypt(&naive, 3, &mut rng(7), |_, _| {});
+        assert!(
+            list == GlweList::encrypt(&fast, 3, &mut rng(7), |_, _| {}),
+            "N = {n}, {} bits",
+            T::BITS
+        );
+    }
+    lists::<u32>(512, 3);
+    lists::<u32>(1024, 1);
+    lists::<u64>(512, 4);
+    lists::<u64>(2048, 1);
+    lists::<u64>(4096, 1);
+}
+
 #[test]
 fn lists_encrypt_what_they_are_given() {
     let rng = &mut rng(5);
