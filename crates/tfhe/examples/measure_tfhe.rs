@@ -27,14 +27,13 @@ fn main() {
             ring::in_pool(1, || measure::<u64>(&params, count));
         }
         let mut spec = params.spec().clone();
-        // The same with a key switch in the ring: for the time, whatever its noise.
-        let digits = ring::torus::Decomposition::new(8, 2).expect("in range");
-        spec.key_switch = KeySwitch::Ring(digits);
+        let (kind, other) = match spec.key_switch {
+            KeySwitch::Ring(digits) => ("by samples", KeySwitch::Lwe(digits)),
+            KeySwitch::Lwe(digits) => ("in the ring", KeySwitch::Ring(digits)),
+        };
+        spec.key_switch = other;
         let params = Params::new_insecure(&spec).expect("in range");
-        println!(
-            "{name}, key switch in the ring, 2 digits of 8 bits: failures 2^{:.1}",
-            params.log2_failure()
-        );
+        println!("{name}, key switch {kind}:");
         if params.spec().word_bits == 32 {
             ring::in_pool(1, || measure::<u32>(&params, count));
         } else {

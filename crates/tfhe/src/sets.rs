@@ -1,7 +1,8 @@
 //! Named parameter sets.
 //!
 //! Sizes of the 128-bit sets are those of tfhe-rs 1.x (`PARAM_MESSAGE_*_CARRY_*_KS_PBS_*_2M128` and, for gates,
-//! `DEFAULT_PARAMETERS_KS_PBS`), with the noise that our [security fit](crate::security) asks for.
+//! `DEFAULT_PARAMETERS_KS_PBS`), with the noise that our [security fit](crate::security) asks for, and with their digits
+//! of the key switch used in the ring.
 
 use crate::params::{KeySwitch, Layout, Params, ParamsSpec};
 use crate::security::min_sigma;
@@ -60,7 +61,7 @@ pub fn gates_128() -> Params {
         739,
         (3, 9),
         digits(10, 2),
-        KeySwitch::Lwe(digits(3, 4)),
+        KeySwitch::Ring(digits(3, 4)),
         Layout::Gates,
     )
 }
@@ -72,7 +73,7 @@ pub fn integers_1_1() -> Params {
         838,
         (4, 9),
         digits(23, 1),
-        KeySwitch::Lwe(digits(5, 3)),
+        KeySwitch::Ring(digits(5, 3)),
         integers(1, 1),
     )
 }
@@ -84,7 +85,7 @@ pub fn integers_2_2() -> Params {
         918,
         (1, 11),
         digits(23, 1),
-        KeySwitch::Lwe(digits(4, 4)),
+        KeySwitch::Ring(digits(4, 4)),
         integers(2, 2),
     )
 }
@@ -96,7 +97,7 @@ pub fn integers_3_3() -> Params {
         1077,
         (1, 13),
         digits(15, 2),
-        KeySwitch::Lwe(digits(4, 5)),
+        KeySwitch::Ring(digits(4, 5)),
         integers(3, 3),
     )
 }

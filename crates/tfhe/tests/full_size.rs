@@ -5,9 +5,7 @@ mod common;
 use common::{keys_with, rng};
 use ring::torus::{Fft, Multiplier, Torus};
 use tfhe::noise::{Rounding, measure_rounding};
-use tfhe::{
-    ClientKey, Comparison, Gate, KeySwitch, Params, ServerKey, Table, TestPolynomial, sets,
-};
+use tfhe::{ClientKey, Comparison, Gate, Params, ServerKey, Table, TestPolynomial, sets};
 
 fn fft(params: &Params) -> Fft {
     Fft::new(params.n()).expect("a degree of the transform")
@@ -75,12 +73,9 @@ fn gates() {
     check_noise(&client, &server, &inputs);
 }
 
-/// With a key switch in the ring instead of the set's, of the same digits.
 #[test]
 fn integers_of_two_bits() {
-    let mut spec = sets::integers_2_2().spec().clone();
-    spec.key_switch = KeySwitch::Ring(common::digits(4, 4));
-    let params = Params::new(&spec).expect("as secure as the set");
+    let params = sets::integers_2_2();
     assert!(params.log2_failure() < -120.0);
     let (client, server) = keys_with::<u64, _>(&params, fft(&params), 3);
     let rng = &mut rng(4);
