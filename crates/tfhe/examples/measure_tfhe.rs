@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Torus};
 use std::time::{Duration, Instant};
-use tfhe::{ClientKey, Gate, KeySwitch, Layout, Params, Scratch, ServerKey, Table, sets};
+use tfhe::{ClientKey, Gate, Layout, Params, Scratch, ServerKey, Table, sets};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -21,19 +21,6 @@ fn main() {
             params.security(),
             params.log2_failure()
         );
-        if params.spec().word_bits == 32 {
-            ring::in_pool(1, || measure::<u32>(&params, count));
-        } else {
-            ring::in_pool(1, || measure::<u64>(&params, count));
-        }
-        let mut spec = params.spec().clone();
-        let (kind, other) = match spec.key_switch {
-            KeySwitch::Ring(digits) => ("by samples", KeySwitch::Lwe(digits)),
-            KeySwitch::Lwe(digits) => ("in the ring", KeySwitch::Ring(digits)),
-        };
-        spec.key_switch = other;
-        let params = Params::new_insecure(&spec).expect("in range");
-        println!("{name}, key switch {kind}:");
         if params.spec().word_bits == 32 {
             ring::in_pool(1, || measure::<u32>(&params, count));
         } else {

@@ -21,10 +21,10 @@
 //! use ring::torus::Fft;
 //! use tfhe::{ClientKey, Gate, ServerKey, sets};
 //!
-//! let params = sets::gates_128();
+//! let params = sets::gates_2m128();
 //! let multiplier = || Fft::new(params.n()).expect("a degree of the transform");
 //! let rng = &mut ChaCha20Rng::from_os_rng();
-//! let client = ClientKey::<u32>::generate(&params, rng)?;
+//! let client = ClientKey::<u64>::generate(&params, rng)?;
 //! let server = ServerKey::new(&client.evaluation_keys(&multiplier(), rng)?, multiplier())?;
 //!
 //! let (x, y) = (client.encrypt_bit(true, rng)?, client.encrypt_bit(false, rng)?);

@@ -453,7 +453,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_named() {
-        let good = sets::gates_128().spec().clone();
+        let good = sets::gates_lwe().spec().clone();
         let bad = |change: fn(&mut ParamsSpec)| {
             let mut spec = good.clone();
             change(&mut spec);
@@ -489,7 +489,7 @@ mod tests {
 
     #[test]
     fn low_noise_is_refused_unless_it_is_called_insecure() {
-        let mut spec = sets::gates_128().spec().clone();
+        let mut spec = sets::gates_lwe().spec().clone();
         assert!(Params::new(&spec).is_ok());
         spec.lwe_sigma /= 2.0;
         let error = Params::new(&spec).expect_err("below 128 bits");

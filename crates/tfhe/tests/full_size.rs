@@ -52,7 +52,7 @@ fn check_noise<T: Torus, M: Multiplier<T>>(
 
 #[test]
 fn gates() {
-    let params = sets::gates_128();
+    let params = sets::gates_lwe();
     let (client, server) = keys_with::<u32, _>(&params, fft(&params), 1);
     let [yes, no] = [true, false].map(|b| client.encrypt_bit(b, &mut rng(2)).expect("gates"));
     let jobs = Gate::ALL.map(|gate| (gate, &yes, &no));
@@ -75,7 +75,7 @@ fn gates() {
 
 #[test]
 fn integers_of_two_bits() {
-    let params = sets::integers_2_2();
+    let params = sets::integers_2_2_2m128();
     assert!(params.log2_failure() < -120.0);
     let (client, server) = keys_with::<u64, _>(&params, fft(&params), 3);
     let rng = &mut rng(4);
