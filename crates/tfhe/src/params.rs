@@ -1,9 +1,9 @@
 //! Parameters: what a caller writes down, and what has been checked.
 
 use crate::error::{Error, Result};
-use crate::noise::Model;
+use crate::noise::{Model, Rounding};
 use crate::security;
-use ring::torus::{Decomposition, Multiplier, Torus};
+use ring::torus::{Decomposition, Fft, Multiplier, Torus};
 use rlwe::bytes::{Fingerprint, fingerprint};
 
 /// How a sample gets from the big secret, of dimension `k N`, to the small one, of dimension `n`.
@@ -253,8 +253,18 @@ impl Params {
         security::level(self.lwe_dimension(), self.spec.lwe_sigma).min(ring)
     }
 
-    /// The noise formulas at these parameters, with the rounding of an exact multiplier.
+    /// The noise formulas at these parameters, with the rounding of [`Fft`] where it can multiply; other multipliers add
+    /// less.
     pub fn noise(&self) -> Model {
+        let unit = (-2.0 * f64::from(self.spec.word_bits)).exp2() / 12.0;
+        let rounding = |components: usize, digits: Decomposition| {
+            if !Fft::LOG_N.contains(&self.spec.log_n) {
+                return 0.0;
+            }
+            let rows = components * digits.levels() as usize;
+            Fft::error_variance(self.n(), rows, digits.mean_square()) + unit
+        };
+        let switch = self.spec.key_switch.decomposition();
         Model {
             word_bits: self.spec.word_bits,
             lwe_dimension: self.lwe_dimension(),
@@ -264,7 +274,10 @@ impl Params {
             ring_sigma: self.spec.ring_sigma,
             bootstrap: self.spec.bootstrap,
             key_switch: self.spec.key_switch,
-            rounding: crate::noise::Rounding::EXACT,
+            rounding: Rounding {
+                bootstrap: rounding(self.rank() + 1, self.spec.bootstrap),
+                key_switch: rounding(self.rank(), switch),
+            },
         }
     }
 

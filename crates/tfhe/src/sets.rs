@@ -4,7 +4,7 @@
 //! 2^-40, 2^-64 or 2^-128 for a bootstrapping of the noisiest admitted operand ([`Params::log2_failure`]). Of all ranks, degrees and
 //! digits, those are the fastest by a count of transforms (a forward and an inverse one for each polynomial, products and
 //! bytes of key read); the small dimension is the least that leaves room for the key switch's noise. A key switch in the ring costs
-//! some transforms whatever its digits, so they are of one or two bits, which is where the dimension comes from: 830 where
+//! some transforms whatever its digits, so they are of one or two bits, which is where the dimension comes from: 831 where
 //! digits of four bits need 918.
 //!
 //! The `lwe` sets have the sizes of tfhe-rs 1.x (`PARAM_MESSAGE_*_CARRY_*_KS_PBS_*_2M128` and, for gates,
@@ -119,22 +119,36 @@ pub fn integers_2_2_2m64() -> Params {
 
 /// Integers of 2 message bits and 2 carry bits, 2^-128.
 pub fn integers_2_2_2m128() -> Params {
-    fast(830, (1, 11), 23, (2, 8), integers(2, 2))
+    fast(831, (1, 11), 23, (2, 8), integers(2, 2))
 }
 
 /// Integers of 3 message bits and 3 carry bits, 2^-40.
+///
+/// Two digits: doubles of one digit of 26 bits would be too coarse at this degree.
 pub fn integers_3_3_2m40() -> Params {
-    fast(888, (1, 13), 26, (2, 9), integers(3, 3))
+    two_digits(888, 13, (2, 9))
 }
 
 /// Integers of 3 message bits and 3 carry bits, 2^-64.
 pub fn integers_3_3_2m64() -> Params {
-    fast(910, (1, 13), 26, (2, 9), integers(3, 3))
+    two_digits(908, 14, (2, 9))
 }
 
 /// Integers of 3 message bits and 3 carry bits, 2^-128.
 pub fn integers_3_3_2m128() -> Params {
-    fast(985, (1, 13), 26, (2, 10), integers(3, 3))
+    two_digits(974, 14, (2, 10))
+}
+
+fn two_digits(lwe_dimension: usize, base_log: u32, switch: (u32, u32)) -> Params {
+    let switch = KeySwitch::Ring(digits(switch.0, switch.1));
+    secure(
+        64,
+        lwe_dimension,
+        (1, 13),
+        digits(base_log, 2),
+        switch,
+        integers(3, 3),
+    )
 }
 
 const fn integers(message_bits: u32, carry_bits: u32) -> Layout {
