@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Torus};
 use std::time::{Duration, Instant};
-use tfhe::{ClientKey, Gate, KeySwitch, Layout, Params, Scratch, ServerKey, Table, sets};
+use tfhe::{ClientKey, Gate, Layout, Params, Scratch, ServerKey, Table, sets};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -19,20 +19,6 @@ fn main() {
         println!(
             "{name}: {:.0} bits, failures 2^{:.1}",
             params.security(),
-            params.log2_failure()
-        );
-        if params.spec().word_bits == 32 {
-            ring::in_pool(1, || measure::<u32>(&params, count));
-        } else {
-            ring::in_pool(1, || measure::<u64>(&params, count));
-        }
-        let mut spec = params.spec().clone();
-        // The same with a key switch in the ring: for the time, whatever its noise.
-        let digits = ring::torus::Decomposition::new(8, 2).expect("in range");
-        spec.key_switch = KeySwitch::Ring(digits);
-        let params = Params::new_insecure(&spec).expect("in range");
-        println!(
-            "{name}, key switch in the ring, 2 digits of 8 bits: failures 2^{:.1}",
             params.log2_failure()
         );
         if params.spec().word_bits == 32 {

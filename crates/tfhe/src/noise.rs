@@ -1,7 +1,8 @@
 //! Predicted noise: variances, in squares of the torus, and the probability of a wrong table entry.
 //!
 //! All secrets are binary and uniform. Digits are uniform in `[-B/2, B/2)`, mean square `(B^2 + 2) / 12`; what they
-//! leave of a word is uniform, variance `(B^-2l - q^-2) / 12`.
+//! leave of a word is uniform, variance `(B^-2l - q^-2) / 12`. Variances are over keys and inputs: digits have mean -1/2, so that for a
+//! given key some of the noise is always the same, half of it for digits of one bit, next to nothing for many.
 //!
 //! Source: Chillotti, Ligier, Orfila, Tap, "Improved Programmable Bootstrapping with Larger Precision and Efficient
 //! Arithmetic Circuits for TFHE", ASIACRYPT 2021, <https://ia.cr/2021/729>, appendix; the terms of means of rests are

@@ -281,18 +281,25 @@ impl Params {
         }
     }
 
-    /// log2 of the probability that one bootstrapping of the noisiest admitted operand reads a wrong entry.
+    /// log2 of the probability that one bootstrapping of the noisiest admitted operand reads a wrong entry, with an exact
+    /// multiplier.
     ///
     /// For gates the operands are four outputs: two [multiplexed](crate::ServerKey::mux) bits, or one of them twice.
     pub fn log2_failure(&self) -> f64 {
-        match self.spec.layout {
-            Layout::Gates => self.noise().log2_failure(8.0, 0.125, 0),
-            Layout::Integers { .. } => {
-                let norm = self.max_noise() as f64;
-                self.noise()
-                    .log2_failure(norm * norm, 0.25 / self.values() as f64, 0)
-            }
-        }
+        self.log2_failure_of(1)
+    }
+
+    /// As [`log2_failure`](Self::log2_failure), where so many tables share the bootstrapping.
+    pub fn log2_failure_of(&self, tables: usize) -> f64 {
+        let drop = tables.next_power_of_two().ilog2();
+        let (squared_norm, margin) = match self.spec.layout {
+            Layout::Gates => (8.0, 0.125),
+            Layout::Integers { .. } => (
+                (self.max_noise() as f64).powi(2),
+                0.25 / self.values() as f64,
+            ),
+        };
+        self.noise().log2_failure(squared_norm, margin, drop)
     }
 
     /// The word of value `x`: `x / 2p` of the torus.
