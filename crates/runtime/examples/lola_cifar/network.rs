@@ -1,0 +1,117 @@
+//! LoLa's CIFAR-10 network in plain numbers: two convolutions and a dense layer, squares between.
+
+use crate::common::Result;
+use crate::tensors::Tensors;
+use std::path::Path;
+
+/// Maps of the two convolutions.
+pub(crate) const MAPS: [usize; 2] = [83, 163];
+/// Rows and columns of the results of the two convolutions.
+pub(crate) const SIDES: [usize; 2] = [14, 5];
+/// Rows and columns of the two kernels; both have stride 2.
+pub(crate) const KERNELS: [usize; 2] = [8, 6];
+pub(crate) const COLORS: usize = 3;
+pub(crate) const CLASSES: usize = 10;
+/// Rows and columns of an image.
+pub(crate) const SIDE: usize = 32;
+
+/// Of the channels, as `scripts/train_lola_cifar.py` has them.
+const MEAN: [f64; COLORS] = [0.4914, 0.4822, 0.4465];
+const DEVIATION: [f64; COLORS] = [0.2470, 0.2435, 0.2616];
+
+/// Weights by output; inputs channel by channel, then row by row.
+pub(crate) struct Network {
+    pub(crate) first: Layer,
+    pub(crate) second: Layer,
+    pub(crate) last: Layer,
+}
+
+pub(crate) struct Layer {
+    /// Row-major, one row for each bias.
+    pub(crate) weights: Vec<f64>,
+    pub(crate) biases: Vec<f64>,
+}
+
+impl Layer {
+    fn read(file: &Tensors, name: &str, outputs: usize, inputs: usize) -> Result<Self> {
+        Ok(Self {
+            weights: file.read(&format!("{name}.weight"), outputs * inputs)?,
+            biases: file.read(&format!("{name}.bias"), outputs)?,
+        })
+    }
+
+    /// Weights of output `o`.
+    pub(crate) fn row(&self, o: usize) -> &[f64] {
+        let inputs = self.weights.len() / self.biases.len();
+        &self.weights[o * inputs..][..inputs]
+    }
+
+    fn dense(&self, x: &[f64]) -> Vec<f64> {
+        let dot = |(o, bias): (usize, &f64)| {
+            let terms = self.row(o).iter().zip(x);
+            bias + terms.map(|(w, x)| w * x).sum::<f64>()
+        };
+        self.biases.iter().enumerate().map(dot).collect()
+    }
+
+    /// A convolution with stride 2, by the definition: `x` has `channels` channels of `side` x `side`.
+    fn convolution(&self, x: &[f64], (channels, side): (usize, usize), kernel: usize) -> Vec<f64> {
+        let places = (side - kernel) / 2 + 1;
+        let mut out = vec![0.0; self.biases.len() * places * places];
+        let mut window = Vec::new();
+        for place in 0..places * places {
+            let (row, column) = (2 * (place / places), 2 * (place % places));
+            window.clear();
+            for line in 0..channels * kernel {
+                let start = (line / kernel * side + row + line % kernel) * side + column;
+                window.extend_from_slice(&x[start..start + kernel]);
+            }
+            for (map, value) in self.dense(&window).into_iter().enumerate() {
+                out[map * places * places + place] = value;
+            }
+        }
+        out
+    }
+}
+
+impl Network {
+    /// Reads the safetensors file that `scripts/train_lola_cifar.py` writes.
+    pub(crate) fn load(path: &Path) -> Result<Self> {
+        let file = Tensors::open(path)?;
+        let taps = |layer: usize, channels: usize| channels * KERNELS[layer] * KERNELS[layer];
+        Ok(Self {
+            first: Layer::read(&file, "first", MAPS[0], taps(0, COLORS))?,
+            second: Layer::read(&file, "second", MAPS[1], taps(1, MAPS[0]))?,
+            last: Layer::read(&file, "last", CLASSES, MAPS[1] * SIDES[1] * SIDES[1])?,
+        })
+    }
+
+    /// Logits of an image, channel by channel, 0 to 255.
+    pub(crate) fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
+        let square = |x: Vec<f64>| -> Vec<f64> { x.iter().map(|x| x * x).collect() };
+        let side = SIDE + 2;
+        let mut padded = vec![0.0; COLORS * side * side];
+        for color in 0..COLORS {
+            for row in 0..SIDE {
+                for column in 0..SIDE {
+                    let value = pixel(pixels, color, row as isize, column as isize);
+                    padded[(color * side + row + 1) * side + column + 1] = value;
+                }
+            }
+        }
+        let x = self.first.convolution(&padded, (COLORS, side), KERNELS[0]);
+        let shape = (MAPS[0], SIDES[0]);
+        let x = self.second.convolution(&square(x), shape, KERNELS[1]);
+        self.last.dense(&square(x))
+    }
+}
+
+/// A pixel, normalised; outside the image zero.
+pub(crate) fn pixel(pixels: &[u8], color: usize, row: isize, column: isize) -> f64 {
+    let inside = 0..SIDE as isize;
+    if !inside.contains(&row) || !inside.contains(&column) {
+        return 0.0;
+    }
+    let value = pixels[(color * SIDE + row as usize) * SIDE + column as usize];
+    (f64::from(value) / 255.0 - MEAN[color]) / DEVIATION[color]
+}
