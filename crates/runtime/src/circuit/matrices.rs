@@ -102,3 +102,62 @@ impl Open {
         })
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may panic")]
+mod tests {
+    use super::*;
+    use program::circuit::{Arithmetic, CircuitBuilder, Type};
+
+    /// Sums of products on 64 slots, by their terms: an input by its number or the sum before (9), times a constant of a period.
+    fn circuit(sums: &[&[(usize, usize)]]) -> Circuit {
+        let moduli = [60.0, 20.0].map(f64::exp2).to_vec();
+        let mut b = CircuitBuilder::new("sums", Arithmetic::Approximate { moduli }, 64).unwrap();
+        let ty = Type {
+            encrypted: true,
+            level: 1,
+            scale: 1.0,
+        };
+        let x: Vec<ValueId> = (0..4)
+            .map(|i| b.input(&i.to_string(), ty).unwrap())
+            .collect();
+        let mut last = x[0];
+        for (s, terms) in sums.iter().enumerate() {
+            let mut factors = Vec::new();
+            for &(input, period) in *terms {
+                let constant = b.constant("c", &vec![1.0; period], (1, 1.0)).unwrap();
+                factors.push([x.get(input).copied().unwrap_or(last), constant]);
+            }
+            last = b.dot(&factors).unwrap();
+            b.output(&s.to_string(), last).unwrap();
+        }
+        b.finish().unwrap()
+    }
+
+    /// Rows and columns of each batch.
+    fn sizes(sums: &[&[(usize, usize)]]) -> Vec<(usize, usize)> {
+        let batches = batches(&circuit(sums));
+        batches
+            .iter()
+            .map(|b| (b.rows.len(), b.columns.len()))
+            .collect()
+    }
+
+    #[test]
+    fn sums_of_the_same_values_are_one_batch() {
+        let whole: &[_] = &[(0, 8), (1, 1), (2, 4), (3, 8)];
+        assert_eq!(sizes(&[whole, whole, &whole[..2]]), [(3, 4)]);
+        assert_eq!(sizes(&[whole]), [], "one row");
+        assert_eq!(
+            sizes(&[whole, &[(0, 16)], whole]),
+            [(2, 4)],
+            "16 of 64 repeat too seldom"
+        );
+        let twice = [(0, 1), (0, 1)];
+        assert_eq!(sizes(&[&twice, &twice]), [], "a value stands twice");
+        let apart: &[&[_]] = &[&[(0, 1)], &[(1, 1)], &[(2, 1)]];
+        assert_eq!(sizes(apart), [], "two thirds are zero");
+        let after: &[&[_]] = &[whole, whole, &[(9, 1), (1, 1)], &[(0, 1), (1, 1)]];
+        assert_eq!(sizes(after), [(2, 4), (2, 3)], "a row needs an earlier one");
+    }
+}
