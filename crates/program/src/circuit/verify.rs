@@ -61,7 +61,7 @@ impl Circuit {
             return refuse("the number of slots", self.slots.to_string(), expected);
         }
         if let Arithmetic::Exact { t, .. } = self.arithmetic {
-            if !(3..MAX_T).contains(&t) || t % 2 == 0 {
+            if !(3..MAX_T).contains(&t) || t.is_multiple_of(2) {
                 let expected = format!("an odd number from 3 to {}", MAX_T - 1);
                 return refuse("the plaintext modulus", t.to_string(), expected);
             }

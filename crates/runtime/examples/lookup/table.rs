@@ -55,7 +55,11 @@ impl Table {
         }
         let found = found.expect("a key has a word");
         // Each word has a factor of -1.
-        let sign = if self.keys.len() % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = if self.keys.len().is_multiple_of(2) {
+            1.0
+        } else {
+            -1.0
+        };
         for (c, column) in self.columns.iter().enumerate() {
             let values: Vec<f64> = filled(column, slots).iter().map(|v| sign * v).collect();
             let values = b.constant(&column_name(c), &values, (b.ty(found).level, 1.0))?;
