@@ -40,6 +40,7 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would not decrypt.
+    #[doc(hidden)]
     fn prepare(&self, circuit: &Circuit, plan: &Plan) -> Result<Factors>;
 
     /// A message to be encrypted; slots as of a circuit.
