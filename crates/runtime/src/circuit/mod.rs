@@ -15,6 +15,7 @@ mod keys;
 mod matrices;
 mod plan;
 mod predict;
+mod products;
 mod runner;
 mod scheme;
 mod table;
