@@ -260,12 +260,13 @@ fn of_rlwe(error: &rlwe::Error) -> Fault {
 
 fn of_ring(error: &ring::Error) -> Fault {
     use ring::Error::{
-        Decomposition, Degree, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue, TooFewPrimes,
-        Words,
+        Decomposition, Degree, Elements, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue,
+        TooFewPrimes, Words,
     };
     match error {
         Decomposition { .. }
         | Degree { .. }
+        | Elements { .. }
         | EmptyBasis
         | NotNttFriendly { .. }
         | RepeatedModulus { .. }
