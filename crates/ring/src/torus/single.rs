@@ -103,10 +103,11 @@ impl Transform {
         log.exp_m1()
     }
 
-    /// Estimate of the relative mean square error of a product of random polynomials: each of the roundings of a
-    /// butterfly adds `e^2 / 12` relatively, on average over the place of a number between two powers of two.
+    /// Estimate of the relative mean square error of a product of random polynomials, as its root.
+    ///
+    /// A rounding adds `e^2 / 6` relatively, on average over the place of a number between two powers of two. A butterfly has
+    /// about three for each value: one of its sum, and for half of the values those of a product and of its root.
     pub(super) fn relative_rms(&self) -> f64 {
-        // A butterfly adds (one rounding for each part) and multiplies (three for each part, and the error of its root).
         let stages = 3.0 * f64::from((self.n / 2).ilog2()) + 3.0;
         (stages * 3.0 / 6.0).sqrt() * EPSILON
     }

@@ -6,12 +6,14 @@
 //! - *No room.* A coefficient of the product of polynomials with residues of up to `p/2` is a sum of `N` products; its
 //!   size is typically `sqrt(N) p^2 / 12`, for 21 bits and `N = 1024` about `2^43.4`. Numbers of that size in single precision
 //!   are multiples of `2^20`, and what is wanted of one is its residue modulo `p < 2^21`. Even the best transform,
-//!   with one rounding at its end, leaves two residues of two million.
+//!   with one rounding at its end, leaves two residues of two million to choose from.
 //! - *Noise.* Each butterfly rounds. Errors of all places spread over all places, so the mean square error is a
-//!   part of the whole product's mean square: about `2^-24 sqrt(3/2 log2(N/2) + 3/2)`, `2^21.4` here, as large as `p`. The
-//!   residue that comes out is uniform.
+//!   part of the whole product's mean square: its root is about `2^-24 sqrt(3/2 log2(N/2) + 3/2)` of the size, `2^21.4` here, as
+//!   large as `p`. The residue that comes out says nothing.
 //!
-//! Garner's algorithm turns wrong residues into words that have nothing to do with the product.
+//! Garner's algorithm turns wrong residues into words that have nothing to do with the product. Measured for random
+//! words and digits of 31 bits at `N = 1024`: all residues wrong, error `2^21.5`; with the 9-bit digits of a decomposition, whose products are
+//! 11 bits shorter, all residues are wrong still, with an error of `2^10.4`.
 
 use super::super::single::{Transform, mul_add};
 use super::PRIMES;
@@ -135,9 +137,9 @@ mod tests {
             let report = random(n, 1 << 30);
             assert!(report.wrong_residues > 0.999, "{report:?}");
             assert!(report.wrong_words > 0.999, "{report:?}");
-            // Errors of a wrong model would be off by the square root of N, or by the size of a limb.
+            // The estimate counts roundings; it knows nothing of how they depend on each other.
             let ratio = report.rms / report.estimated_rms;
-            assert!((0.5..2.0).contains(&ratio), "{ratio}: {report:?}");
+            assert!((0.8..1.25).contains(&ratio), "{ratio}: {report:?}");
         }
     }
 

@@ -109,33 +109,12 @@ impl Element {
         let loops = self.results.chunks_mut(LANES * ACCUMULATORS);
         for (index, results) in loops.enumerate() {
             let start = n + first + index * LANES * ACCUMULATORS;
-            let vectors = results.len() / LANES;
-            let mut operands = [[0u32; LANES]; ACCUMULATORS];
-            let mut accumulators = [[0u32; LANES]; ACCUMULATORS];
-            for (v, operand) in operands[..vectors].iter_mut().enumerate() {
-                issue(Op::Load);
-                operand.copy_from_slice(&self.extended[start + v * LANES..][..LANES]);
-            }
-            for (t, &digit) in self.digits.iter().enumerate() {
-                issue(Op::Load);
-                issue(Op::Broadcast);
-                let lanes = accumulators[..vectors].iter_mut().zip(&mut operands);
-                for (v, (accumulator, operand)) in lanes.enumerate() {
-                    issue(Op::MultiplyAccumulate);
-                    for (sum, &word) in accumulator.iter_mut().zip(&*operand) {
-                        *sum = sum.wrapping_add(word.wrapping_mul(digit));
-                    }
-                    issue(Op::Load);
-                    issue(Op::Shift);
-                    operand.copy_within(..LANES - 1, 1);
-                    // The last shift of all brings in a word that no product reads.
-                    operand[0] = self.extended[start + v * LANES - 1 - t];
-                }
-            }
-            for (out, accumulator) in results.chunks_exact_mut(LANES).zip(&accumulators) {
-                issue(Op::Narrow);
-                issue(Op::Store);
-                out.copy_from_slice(accumulator);
+            let operands = (&self.digits[..], &self.extended[..]);
+            match results.len() / LANES {
+                4 => block::<4>(operands, start, results, &mut issue),
+                3 => block::<3>(operands, start, results, &mut issue),
+                2 => block::<2>(operands, start, results, &mut issue),
+                _ => block::<1>(operands, start, results, &mut issue),
             }
         }
     }
@@ -160,6 +139,43 @@ impl Element {
         loops
             .map(|(steps, times)| Section { steps, times })
             .collect()
+    }
+}
+
+/// A loop over `V` accumulators: the results whose first product with `digits[0]` is that of `extended[start]`.
+#[inline]
+fn block<const V: usize>(
+    (digits, extended): (&[u32], &[u32]),
+    start: usize,
+    results: &mut [u32],
+    issue: &mut impl FnMut(Op),
+) {
+    let mut operands = [[0u32; LANES]; V];
+    let mut accumulators = [[0u32; LANES]; V];
+    for (v, operand) in operands.iter_mut().enumerate() {
+        issue(Op::Load);
+        operand.copy_from_slice(&extended[start + v * LANES..][..LANES]);
+    }
+    for (t, &digit) in digits.iter().enumerate() {
+        issue(Op::Load);
+        issue(Op::Broadcast);
+        // The last shift of all brings in words that no product reads.
+        let words = &extended[start - 1 - t..][..LANES * V];
+        for v in 0..V {
+            issue(Op::MultiplyAccumulate);
+            for (sum, &word) in accumulators[v].iter_mut().zip(&operands[v]) {
+                *sum = sum.wrapping_add(word.wrapping_mul(digit));
+            }
+            issue(Op::Load);
+            issue(Op::Shift);
+            let [a, b, c, d, e, f, g, _] = operands[v];
+            operands[v] = [words[v * LANES], a, b, c, d, e, f, g];
+        }
+    }
+    for (out, accumulator) in results.chunks_exact_mut(LANES).zip(&accumulators) {
+        issue(Op::Narrow);
+        issue(Op::Store);
+        out.copy_from_slice(accumulator);
     }
 }
 
