@@ -79,7 +79,7 @@ class BootstrapSet:
 
 SETS: Final = {
     "I": BootstrapSet(
-        "I", 586, 2, 512, 8, 2, "128 bits by the paper; checked by nobody here: simulation only"
+        "I", 586, 2, 512, 8, 2, "128 bits by the paper, not checked here"
     ),
     "II": BootstrapSet(
         "II", 500, 1, 1024, 10, 3, "insecure: 110 bits by the paper, 80 by its code"

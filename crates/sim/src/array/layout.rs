@@ -1,6 +1,6 @@
 //! Figure 9 as a structure: which tiles a blind rotation needs.
 
-use super::product::fits;
+use super::product::{chain_fits, fits};
 use crate::error::{Error, Result};
 use crate::machine::{Machine, Mapping};
 use ring::torus::Decomposition;
@@ -123,6 +123,7 @@ impl Layout {
             parameters,
             mapping,
         };
+        chain_fits(machine, parameters.n, mapping.elements)?;
         fits(machine, "tiles", made.tiles(), machine.tiles())?;
         fits(machine, "channels", made.channels(), machine.channels())?;
         Ok(made)

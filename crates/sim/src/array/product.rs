@@ -5,6 +5,7 @@ use super::ends::{Sink, Source};
 use crate::error::{Error, Result};
 use crate::machine::Machine;
 use crate::network::{Network, port};
+use ring::torus::Wavefront;
 
 /// A wavefront multiplier that products are streamed through.
 #[derive(Clone, Debug)]
@@ -32,20 +33,13 @@ impl Products {
     /// [`Error::Ring`] if blocks of the result are no whole vectors, [`Error::TooSmall`] if the machine has too little memory or too
     /// few tiles.
     pub fn new(machine: &Machine, n: usize, elements: usize) -> Result<Self> {
-        let made = Self {
+        chain_fits(machine, n, elements)?;
+        fits(machine, "tiles", elements, machine.tiles())?;
+        Ok(Self {
             machine: machine.clone(),
             n,
             elements,
-        };
-        fits(machine, "tiles", elements, machine.tiles())?;
-        let (network, _) = made.network(0, [Vec::new(), Vec::new()])?;
-        fits(
-            machine,
-            "bytes of memory of a tile",
-            network.memory(),
-            machine.data_memory(),
-        )?;
-        Ok(made)
+        })
     }
 
     fn network(&self, turns: usize, operands: [Vec<u32>; 2]) -> Result<(Network, usize)> {
@@ -99,6 +93,17 @@ impl Products {
         network.run()?;
         Ok(network.take(sink))
     }
+}
+
+/// Whether elements of a multiplier exist and have memory enough: before any is made.
+pub(super) fn chain_fits(machine: &Machine, n: usize, elements: usize) -> Result<()> {
+    let memory = Wavefront::new(n, elements)?.element_memory();
+    fits(
+        machine,
+        "bytes of memory of a tile",
+        memory,
+        machine.data_memory(),
+    )
 }
 
 pub(super) fn fits(
@@ -268,6 +273,8 @@ mod tests {
         );
         assert!(Products::new(&versal(), 4096, 512).is_err());
         assert!(Products::new(&versal(), 1024, 24).is_err());
+        assert!(Products::new(&versal(), 1024, 0).is_err());
+        assert!(Products::new(&versal(), 1 << 60, 1 << 20).is_err());
         let products = Products::new(&versal(), 512, 8).expect("fits");
         assert!(products.emulate(&[0; 512], &[0; 100]).is_err());
         assert!(products.emulate(&[0; 100], &[0; 512]).is_err());

@@ -149,6 +149,18 @@ impl Literal {
         within("streams.switches", streams.switches, CYCLES)?;
         within("streams.switch_cycles", streams.switch_cycles, CYCLES)?;
         within("streams.access_cycles", streams.access_cycles, CYCLES)?;
+        // What a simulation allocates is in proportion to these.
+        let memory = (1 << 31) / array.tiles;
+        within(
+            "array.data_memory_bytes",
+            array.data_memory_bytes,
+            1..=memory,
+        )?;
+        within(
+            "streams.fifo_words",
+            streams.fifo_words,
+            1..=(1 << 24) / array.tiles,
+        )?;
         within("tile.lanes", tile.lanes, LANES..=LANES)?;
         within("tile.loads", tile.loads, ISSUE)?;
         within("tile.moves", tile.moves, ISSUE)?;

@@ -36,15 +36,13 @@ TABLE_2: Final = (
 
 @dataclass(frozen=True)
 class Bootstrapping:
-    """A row of table V: bits of security, milliseconds, watts. ``bound`` says that time or power
-    is printed with ``>`` or ``~``."""
+    """A row of table V: bits of security, milliseconds, watts."""
 
     design: str
     platform: str
     security: int
     latency: float
     power: float | None
-    bound: str = ""
 
     @property
     def energy(self) -> float:
@@ -55,10 +53,10 @@ class Bootstrapping:
 TABLE_5: Final = (
     Bootstrapping("TFHE library", "i7-4910MQ", 128, 13.00, 76.8),
     Bootstrapping("Concrete", "i7-4910MQ", 110, 62.00, 76.8),
-    Bootstrapping("cuFHE", "RTX 3090", 110, 9.34, 200.0, "power >"),
-    Bootstrapping("MATCHA", "ASIC", 110, 6.8, 39.98, "time >"),
-    Bootstrapping("YKP", "VU13P", 110, 7.53, 50.0, "power ~"),
-    Bootstrapping("YKP", "VU13P", 80, 19.13, 50.0, "power ~"),
+    Bootstrapping("cuFHE", "RTX 3090", 110, 9.34, 200.0),
+    Bootstrapping("MATCHA", "ASIC", 110, 6.8, 39.98),
+    Bootstrapping("YKP", "VU13P", 110, 7.53, 50.0),
+    Bootstrapping("YKP", "VU13P", 80, 19.13, 50.0),
     Bootstrapping("FPT", "U280", 128, 0.48, 99.0),
     Bootstrapping("FPT", "U280", 110, 0.58, 99.0),
     Bootstrapping("Kong", "VCU128", 128, 6.62, None),

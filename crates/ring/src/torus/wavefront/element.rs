@@ -265,8 +265,10 @@ mod tests {
     #[test]
     fn elements_of_the_paper_fit_a_memory_of_32_kilobytes() {
         let of = |n, elements| {
-            let chain = Wavefront::new(n, elements).expect("whole vectors").chain();
-            chain[0].memory()
+            let wavefront = Wavefront::new(n, elements).expect("whole vectors");
+            let memory = wavefront.chain()[0].memory();
+            assert_eq!(memory, wavefront.element_memory());
+            memory
         };
         assert_eq!(of(1024, 16), 4 * (3 * 1024 + 64));
         assert!(of(2048, 32) < 32 << 10);

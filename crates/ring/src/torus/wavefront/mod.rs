@@ -47,6 +47,15 @@ impl Wavefront {
         self.elements
     }
 
+    /// Bytes of local memory of each element.
+    pub fn element_memory(&self) -> usize {
+        let words = self
+            .n
+            .saturating_mul(3)
+            .saturating_add(self.n / self.elements);
+        words.saturating_mul(4)
+    }
+
     /// The elements in the order of the chain, empty.
     pub fn chain(&self) -> Vec<Element> {
         (0..self.elements)
