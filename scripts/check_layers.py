@@ -31,7 +31,7 @@ STANDS_ON: dict[str, set[str]] = {
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
     "runtime": {"program", "circuits"},
-    # Arrays and multipliers share elements: docs/adr/0012-machines-share-elements.md.
+    # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},
     "server": {"runtime"},
     "python": {"server", "runtime", "compiler", "sim"},

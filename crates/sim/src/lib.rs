@@ -4,7 +4,7 @@
 //! description, which gives every word that the array would compute and the cycle in which it is written. [`Products`] and
 //! [`BlindRotation`] are the designs of ATHENA.
 //!
-//! *May use* the program and the ring: an emulated array and a multiplier share their elements (docs/adr/0012). No scheme and
+//! *May use* the program and the ring: an emulated array and a multiplier share their elements (docs/adr/0013). No scheme and
 //! no key is known here; what is emulated is driven from plain words. *Invariant*: time follows from the description of
 //! tiles and streams, never from data.
 
