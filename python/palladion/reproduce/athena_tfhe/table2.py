@@ -57,8 +57,8 @@ NOTES: Final = (
     "interval: from one product to the next; ratio: interval over the paper's latency; alone: "
     "first word in to last word out of a product that finds the array idle.",
     "The paper's latency is an interval: a product alone moves N words in and N words out at 520 "
-    "MHz, 1.97 us each for N = 1024. With both in its latency a step of the loop would take from 9.0 "
-    "to 11.6 cycles, by row; as intervals all rows go with the 12 that the instructions give.",
+    "MHz, 1.97 us each for N = 1024. With both in its latency a step of the loop would take from "
+    "9.0 to 11.6 cycles, by row; as intervals all rows go with the 12 that the instructions give.",
     "256 PEs: eight arrays of 32 work on eight products; 1.46 = 11.68 / 8 is a share of a "
     "product's time. No chain of 256 could have blocks of whole vectors: 1024 / 256 = 4 of 8 "
     "lanes.",
