@@ -24,7 +24,7 @@ def run(steps: Steps) -> Reproduction:
                 *(ours["latency_ms"], ours["watts"]),
             )
         )
-    words = [f"{row[0]}\n{row[1]}" for row in rows]
+    words = [f"{row[0]}\n{row[1]}".replace(" ", "\n") for row in rows]
 
     def series(name: str, column: int) -> Series:
         cells = [row[column] for row in rows]
