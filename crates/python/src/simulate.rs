@@ -87,8 +87,8 @@ pub(crate) fn simulate_pbs<'py>(
     Ok(found)
 }
 
-/// A product by the paper's algorithm 2 as it is printed, and the limbs with which it is exact for `rows` and digits up to
-/// `digit`.
+/// A product by the paper's algorithm 2 as it is printed, and the limbs with which it is exact for `rows` and digits
+/// up to `digit`.
 #[pyfunction]
 pub(crate) fn algorithm_2<'py>(
     py: Python<'py>,

@@ -1,10 +1,10 @@
 //! Tiles and streams: what every word is, and when it is written.
 //!
-//! *Concept.* Each tile is a sequential process that repeats a [turn](Kernel::turn): phases that compute, and phases that move
-//! words, one of each port in each step. A step begins when the tile is free, its inputs have arrived and its outputs have
-//! room. A stream holds so many words, and delivers them some ticks after they were written. Nothing else decides on time, so
-//! the order in which tiles are worked off does not matter (a Kahn network): every word carries its time, and a tile goes on
-//! until it lacks a word or room.
+//! *Concept.* Each tile is a sequential process that repeats a [turn](Kernel::turn): phases that compute, and phases
+//! that move words, one of each port in each step. A step begins when the tile is free, its inputs have arrived and
+//! its outputs have room. A stream holds so many words, and delivers them some ticks after they were written. Nothing
+//! else decides on time, so the order in which tiles are worked off does not matter (a Kahn network): every word
+//! carries its time, and a tile goes on until it lacks a word or room.
 //!
 //! *Source.* Kahn, "The semantics of a simple language for parallel programming", IFIP 1974.
 

@@ -1,8 +1,8 @@
 //! The transform of the ring in single precision, with a proven bound on its error.
 //!
-//! A real polynomial modulo `X^N + 1` is a complex one modulo `X^(N/2) - i`: coefficient `j` is the real part of place `j`
-//! for `j < N/2`, and the imaginary part of place `j - N/2` else. With `X = w Y`, `w^(N/2) = i`, that is modulo
-//! `Y^(N/2) - 1`: a twist, and a cyclic transform of `N/2` points.
+//! A real polynomial modulo `X^N + 1` is a complex one modulo `X^(N/2) - i`: coefficient `j` is the real part of
+//! place `j` for `j < N/2`, and the imaginary part of place `j - N/2` else. With `X = w Y`, `w^(N/2) = i`, that is
+//! modulo `Y^(N/2) - 1`: a twist, and a cyclic transform of `N/2` points.
 
 use std::f64::consts::PI;
 
@@ -91,10 +91,11 @@ impl Transform {
     /// Bound on the error of any coefficient of a sum of `rows` products, in units of the sum of the products of the
     /// Euclidean norms of their factors.
     ///
-    /// *Source.* Percival, "Rapid multiplication modulo the sum and difference of highly composite numbers", Math. Comp. 72
-    /// (2003), theorem 5.1, with the bound of Brent, Percival and Zimmermann (Math. Comp. 76, 2007) for complex products: for a cyclic
-    /// transform of `2^k` points, `(1 + e)^3k (1 + sqrt(5) e)^(3k+1) (1 + b)^3k - 1`. The twists of both factors and
-    /// of the product are three more products with a root, and each row of the sum one more addition.
+    /// *Source.* Percival, "Rapid multiplication modulo the sum and difference of highly composite numbers", Math.
+    /// Comp. 72 (2003), theorem 5.1, with the bound of Brent, Percival and Zimmermann (Math. Comp. 76, 2007) for
+    /// complex products: for a cyclic transform of `2^k` points, `(1 + e)^3k (1 + sqrt(5) e)^(3k+1) (1 + b)^3k - 1`.
+    /// The twists of both factors and of the product are three more products with a root, and each row of the sum one
+    /// more addition.
     pub(super) fn error(&self, rows: usize) -> f64 {
         let stages = 3.0 * f64::from((self.n / 2).ilog2());
         let log = (stages + rows as f64) * EPSILON.ln_1p()
@@ -105,8 +106,9 @@ impl Transform {
 
     /// Estimate of the relative mean square error of a product of random polynomials, as its root.
     ///
-    /// A rounding adds `e^2 / 6` relatively, on average over the place of a number between two powers of two. A butterfly has
-    /// about three for each value: one of its sum, and for half of the values those of a product and of its root.
+    /// A rounding adds `e^2 / 6` relatively, on average over the place of a number between two powers of two. A
+    /// butterfly has about three for each value: one of its sum, and for half of the values those of a product and of
+    /// its root.
     pub(super) fn relative_rms(&self) -> f64 {
         let stages = 3.0 * f64::from((self.n / 2).ilog2()) + 3.0;
         (stages * 3.0 / 6.0).sqrt() * EPSILON

@@ -83,8 +83,8 @@ impl BlindRotation {
 
     /// Time, power and use of all iterations.
     ///
-    /// Time does not depend on data, and iterations do not overlap but for their keys: after the first few, all take as long. So some are simulated
-    /// and the rest are counted.
+    /// Time does not depend on data, and iterations do not overlap but for their keys: after the first few, all take
+    /// as long. So some are simulated and the rest are counted.
     ///
     /// # Errors
     /// [`crate::Error::Deadlock`] if streams are too short.
@@ -119,8 +119,8 @@ impl BlindRotation {
     /// # Shape
     /// - `accumulator`: `k + 1` polynomials of `N` words, the body last.
     /// - `exponents`: in `[0, 2N)`, one for each iteration; the number of iterations is theirs.
-    /// - `rows`: for each iteration a GGSW ciphertext: rows by component, then by level, each with its mask polynomials and its
-    ///   body.
+    /// - `rows`: for each iteration a GGSW ciphertext: rows by component, then by level, each with its mask
+    ///   polynomials and its body.
     ///
     /// # Errors
     /// [`crate::Error::Words`] and [`crate::Error::Parameters`] for anything else.

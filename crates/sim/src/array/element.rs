@@ -65,8 +65,8 @@ impl Kernel for ElementTile {
     }
 }
 
-/// Adds a multiplier of `elements` to a network. Its operands go to the two inputs of the first tile; what is returned is that
-/// tile, and the output of the results.
+/// Adds a multiplier of `elements` to a network. Its operands go to the two inputs of the first tile; what is
+/// returned is that tile, and the output of the results.
 pub(super) fn add_chain(
     network: &mut Network,
     machine: &Machine,

@@ -30,8 +30,8 @@ impl Products {
     /// A multiplier of `elements` for polynomials of `n` coefficients.
     ///
     /// # Errors
-    /// [`Error::Ring`] if blocks of the result are no whole vectors, [`Error::TooSmall`] if the machine has too little memory or too
-    /// few tiles.
+    /// [`Error::Ring`] if blocks of the result are no whole vectors, [`Error::TooSmall`] if the machine has too little
+    /// memory or too few tiles.
     pub fn new(machine: &Machine, n: usize, elements: usize) -> Result<Self> {
         chain_fits(machine, n, elements)?;
         fits(machine, "tiles", elements, machine.tiles())?;
@@ -169,8 +169,8 @@ mod tests {
         }
     }
 
-    /// Cycles of the array between products: operands in, two loops over four accumulators for each 64 results, all results out
-    /// of the last element.
+    /// Cycles of the array between products: operands in, two loops over four accumulators for each 64 results, all
+    /// results out of the last element.
     fn closed_form(n: u64, block: u64) -> u64 {
         let loops = block / 32 * (8 + 12 * n + 8);
         n + loops + n
@@ -241,7 +241,8 @@ mod tests {
         // The last word of the operands reaches the last element after the channel and 15 steps of forwarding.
         let there = n * logic + hop + (elements - 1) * (array + hop) + array;
         let computed = there + (closed_form(n, 64) - 2 * n) * array;
-        // Its predecessors have sent theirs meanwhile but for the last ones; it sends N words, faster than the channel takes them.
+        // Its predecessors have sent theirs meanwhile but for the last ones; it sends N words, faster than the
+        // channel takes them.
         let out = computed + array + hop + n * logic;
         assert!(
             (timing.latency - machine.microseconds(out)).abs() < 0.1,

@@ -197,8 +197,8 @@ impl Kernel for Compose {
 
 /// Keeps a group of the accumulator, adds the products, and sends it to the rotation.
 ///
-/// Input 0 and output 0: products and sums. Input 1 and output 1: accumulators before the first and after the last turn, in a
-/// chain through all groups, so that the logic needs a channel each way for all of them.
+/// Input 0 and output 0: products and sums. Input 1 and output 1: accumulators before the first and after the last
+/// turn, in a chain through all groups, so that the logic needs a channel each way for all of them.
 pub(super) struct Accumulate {
     machine: Machine,
     accumulator: Vec<u32>,

@@ -1,9 +1,9 @@
 //! Products by transforms in single precision and the Chinese remainder theorem, exact.
 //!
-//! ATHENA's first multiplier (its algorithm 2) takes 32-bit words modulo three primes, multiplies by FFT in the 32-bit
-//! floating-point units of the array, and puts the residues together by Garner's algorithm. As printed it cannot work:
-//! see [`published`]. What is missing is a split of the residues into *limbs* so short that the error of the transforms is
-//! provably below 1/2. Then each coefficient is rounded to the integer that it stands for:
+//! ATHENA's first multiplier (its algorithm 2) takes 32-bit words modulo three primes, multiplies by FFT in the
+//! 32-bit floating-point units of the array, and puts the residues together by Garner's algorithm. As printed it
+//! cannot work: see [`published`]. What is missing is a split of the residues into *limbs* so short that the error of
+//! the transforms is provably below 1/2. Then each coefficient is rounded to the integer that it stands for:
 //!
 //! 1. Primes `p_1 p_2 p_3 > 2 rows N max|a| max|b|`. The paper asks for more than `2^62`, the product of the two sizes,
 //!    and forgets that `N` products are added: full words of 32 bits need `2^73` at `N = 1024`.

@@ -3,17 +3,17 @@
 //! Three primes of 21 bits, residues of 21 bits in single precision, one transform of each, one product, one transform
 //! back, rounding, Garner. There are two reasons why it fails, and the first needs no error analysis:
 //!
-//! - *No room.* A coefficient of the product of polynomials with residues of up to `p/2` is a sum of `N` products; its
-//!   size is typically `sqrt(N) p^2 / 12`, for 21 bits and `N = 1024` about `2^43.4`. Numbers of that size in single precision
-//!   are multiples of `2^20`, and what is wanted of one is its residue modulo `p < 2^21`. Even the best transform,
-//!   with one rounding at its end, leaves two residues of two million to choose from.
-//! - *Noise.* Each butterfly rounds. Errors of all places spread over all places, so the mean square error is a
-//!   part of the whole product's mean square: its root is about `2^-24 sqrt(3/2 log2(N/2) + 3/2)` of the size, `2^21.4` here, as
-//!   large as `p`. The residue that comes out says nothing.
+//! - *No room.* A coefficient of the product of polynomials with residues of up to `p/2` is a sum of `N` products;
+//!   its size is typically `sqrt(N) p^2 / 12`, for 21 bits and `N = 1024` about `2^43.4`. Numbers of that size in
+//!   single precision are multiples of `2^20`, and what is wanted of one is its residue modulo `p < 2^21`. Even the
+//!   best transform, with one rounding at its end, leaves two residues of two million to choose from.
+//! - *Noise.* Each butterfly rounds. Errors of all places spread over all places, so the mean square error is a part
+//!   of the whole product's mean square: its root is about `2^-24 sqrt(3/2 log2(N/2) + 3/2)` of the size, `2^21.4`
+//!   here, as large as `p`. The residue that comes out says nothing.
 //!
 //! Garner's algorithm turns wrong residues into words that have nothing to do with the product. Measured for random
-//! words and digits of 31 bits at `N = 1024`: all residues wrong, error `2^21.5`; with the 9-bit digits of a decomposition, whose products are
-//! 11 bits shorter, all residues are wrong still, with an error of `2^10.4`.
+//! words and digits of 31 bits at `N = 1024`: all residues wrong, error `2^21.5`; with the 9-bit digits of a
+//! decomposition, whose products are 11 bits shorter, more than 99 % are wrong still, with an error of `2^10.4`.
 
 use super::super::single::{Transform, mul_add};
 use super::PRIMES;
