@@ -31,7 +31,8 @@ STANDS_ON: dict[str, set[str]] = {
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
     "runtime": {"program", "circuits"},
-    "sim": {"program"},
+    # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
+    "sim": {"program", "ring"},
     "server": {"runtime"},
     "python": {"server", "runtime", "compiler", "sim"},
 }
@@ -52,12 +53,14 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "bgv": {"schemes"},
     "sets": {"_native"},
     "evaluation": {"packaged"},
-    "reproduce": {"evaluation"},
+    "machines": {"files", "_native"},
+    "reproduce": {"evaluation", "machines"},
     "cli": {
         "errors",
         "fetch",
         "files",
         "image",
+        "machines",
         "nn",
         "packaged",
         "_native",

@@ -27,6 +27,41 @@ def info() -> dict[str, Any]:
 def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
     """Measure ``ntt``, ``bfv`` or ``lut``; ``hear`` is called with one row per measurement."""
 
+def machine_names() -> list[str]:
+    """Names of the machines that come with the package."""
+
+def machine_file(name: str) -> str:
+    """The file of one, in TOML."""
+
+def simulate_products(machine: str, n: int, elements: int) -> dict[str, float]:
+    """Products on a multiplier of ``elements``; ``machine`` is the text of its file.
+
+    ``latency_us`` of one alone, ``interval_us`` from one to the next, ``computing`` is a share.
+
+    Raises
+    ------
+    FormatError
+        If the text is no machine.
+    UsageError
+        If the multiplier does not fit it.
+    """
+
+def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[str, Any]:
+    """A blind rotation: LWE dimension, rank, ring degree, bits of a digit, digits.
+
+    See ``simulate pbs --json`` in docs/cli.md.
+
+    Raises
+    ------
+    FormatError, UsageError
+        As :func:`simulate_products`.
+    """
+
+def algorithm_2(
+    digits: Sequence[int], words: Sequence[int], rows: int, digit: int
+) -> dict[str, Any]:
+    """A product by ATHENA's algorithm 2 as printed: how wrong, and what makes it exact."""
+
 def compile(network_json: str, batch: int) -> Program:
     """Compile an integer network for ``batch`` images per run.
 

@@ -128,6 +128,26 @@ impl ToPython for compiler::Error {
     }
 }
 
+impl ToPython for sim::Error {
+    fn to_python(self) -> PyErr {
+        use sim::Error::{
+            Deadlock, NoMapping, Parameters, Ring, Toml, TooSmall, UnknownMachine, Value, Words,
+        };
+        let fault = match &self {
+            Toml(_) | Value { .. } => Fault::File,
+            UnknownMachine { .. }
+            | NoMapping { .. }
+            | TooSmall { .. }
+            | Parameters { .. }
+            | Words { .. }
+            | Deadlock { .. } => Fault::Usage,
+            Ring(error) => of_ring(error).of_operands(),
+            _ => Fault::Internal,
+        };
+        fault.exception(self.to_string())
+    }
+}
+
 impl ToPython for runtime::Error {
     fn to_python(self) -> PyErr {
         of_runtime(&self).exception(self.to_string())
@@ -260,12 +280,13 @@ fn of_rlwe(error: &rlwe::Error) -> Fault {
 
 fn of_ring(error: &ring::Error) -> Fault {
     use ring::Error::{
-        Decomposition, Degree, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue, TooFewPrimes,
-        TransformLength, Words,
+        Decomposition, Degree, Elements, EmptyBasis, NotNttFriendly, RepeatedModulus, Residue,
+        TooFewPrimes, TransformLength, Words,
     };
     match error {
         Decomposition { .. }
         | Degree { .. }
+        | Elements { .. }
         | EmptyBasis
         | NotNttFriendly { .. }
         | RepeatedModulus { .. }

@@ -14,6 +14,7 @@ mod messages;
 mod network;
 mod program;
 mod schemes;
+mod simulate;
 
 use pyo3::prelude::*;
 
@@ -35,5 +36,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(program::compile, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile_with_choices, module)?)?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::machine_names, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::machine_file, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::simulate_products, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::simulate_pbs, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::algorithm_2, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

@@ -94,4 +94,16 @@ pub enum Error {
         /// Largest number.
         max: usize,
     },
+    /// Blocks of the elements of an array would not be whole vectors.
+    #[error(
+        "{elements} elements for {n} coefficients, expected blocks of a multiple of {lanes} for each"
+    )]
+    Elements {
+        /// Number of coefficients.
+        n: usize,
+        /// Number of elements.
+        elements: usize,
+        /// Lanes of a vector.
+        lanes: usize,
+    },
 }

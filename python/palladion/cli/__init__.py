@@ -23,6 +23,7 @@ from palladion.cli.params import params
 from palladion.cli.quantise import import_, quantize
 from palladion.cli.reproduce import reproduce
 from palladion.cli.run import run
+from palladion.cli.simulate import simulate
 from palladion.cli.train import train
 from palladion.errors import PalladionError
 
@@ -37,7 +38,7 @@ def commands() -> None:
 
 COMMANDS = (
     demo, download, import_, quantize, train, export, compile_, inspect, keygen, encrypt, run,
-    decrypt, evaluate, bench, reproduce, info, params
+    decrypt, evaluate, bench, reproduce, simulate, info, params
 )  # fmt: skip
 for command in COMMANDS:
     commands.add_command(command)

@@ -65,6 +65,8 @@ def draw_panel(panel: Panel, axes: Any) -> None:
                 axes.annotate(label, (x, y), textcoords="offset points", xytext=(4, 5), fontsize=8)
     if panel.limit is not None:
         axes.axhline(panel.limit, color="grey", linestyle="--", linewidth=1)
+    if panel.logarithmic:
+        axes.set_yscale("log")
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.grid(alpha=0.3)

@@ -39,12 +39,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes with what they show. ``limit`` is drawn across, as a value of the y axis."""
+    """Axes with what they show. ``limit`` is drawn across, as a value of the y axis.
+
+    ``logarithmic`` is said of the y axis.
+    """
 
     x_label: str
     y_label: str
     series: Sequence[Series]
     limit: float | None = None
+    logarithmic: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,25 @@
 //! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus",
 //! Journal of Cryptology 33, 2020, <https://ia.cr/2018/421>.
 
+#[cfg(test)]
+mod conformance;
 mod decompose;
 mod fft;
+pub mod garner;
 mod naive;
+mod ntt;
+mod residues;
+mod single;
+pub mod wavefront;
 
 use kernels::{FftTable, Product, TorusKernels};
 
 pub use decompose::Decomposition;
 pub use fft::{Fft, FftScratch};
+pub use garner::Garner;
 pub use naive::Naive;
+pub use ntt::{Ntt, NttScratch};
+pub use wavefront::Wavefront;
 
 /// A word of the discretised torus: `u32` or `u64`, with arithmetic modulo `2^BITS`.
 pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {

@@ -1,0 +1,186 @@
+//! Blind rotation on the array: its words and its time.
+
+mod graph;
+
+use super::layout::{Layout, Parameters};
+use super::product::{expect, fits};
+use crate::error::Result;
+use crate::machine::{Machine, Power};
+use crate::network::Usage;
+use graph::{Graph, Job};
+use std::collections::BTreeMap;
+
+/// The graph of figure 9: `ACC <- ACC + BK_i [x] (X^(a_i) ACC - ACC)` for each exponent `a_i`.
+#[derive(Clone, Debug)]
+pub struct BlindRotation {
+    layout: Layout,
+}
+
+/// What a simulation found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// External products.
+    pub iterations: usize,
+    /// Microseconds from one iteration to the next.
+    pub iteration: f64,
+    /// Milliseconds from the first word in to the last word out.
+    pub milliseconds: f64,
+    /// Share of the time in which tiles of each kind work, on average.
+    pub busy: BTreeMap<&'static str, f64>,
+    /// Gigabits of keys in a second.
+    pub key_gigabits: f64,
+    /// Power by component.
+    pub power: Power,
+}
+
+impl Simulated {
+    /// Millijoules of all iterations.
+    pub fn millijoules(&self) -> f64 {
+        self.milliseconds * self.power.watts()
+    }
+}
+
+/// What an emulation computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emulated {
+    /// The accumulator, component by component, the body last.
+    pub accumulator: Vec<u32>,
+    /// Milliseconds from the first word in to the last word out.
+    pub milliseconds: f64,
+    /// Words that streams carried, each counted once however many read it.
+    pub moved: u64,
+}
+
+impl BlindRotation {
+    /// Lays out a blind rotation.
+    ///
+    /// # Errors
+    /// As [`Layout::new`].
+    pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
+        let layout = Layout::new(machine, parameters)?;
+        let made = Self { layout };
+        let graph = Graph::new(&made.layout, 1, Job::default())?;
+        let memory = graph.network.memory();
+        fits(
+            machine,
+            "bytes of memory of a tile",
+            memory,
+            machine.data_memory(),
+        )?;
+        debug_assert!(
+            made.layout
+                .kinds()
+                .iter()
+                .all(|k| k.tiles == graph.network.count(k.name))
+        );
+        Ok(made)
+    }
+
+    /// Tiles and channels.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Time, power and use of all iterations.
+    ///
+    /// Time does not depend on data, and iterations do not overlap but for their keys: after the first few, all take
+    /// as long. So some are simulated and the rest are counted.
+    ///
+    /// # Errors
+    /// [`crate::Error::Deadlock`] if streams are too short.
+    pub fn simulate(&self) -> Result<Simulated> {
+        const FEW: usize = 6;
+        let iterations = self.layout.parameters.lwe_dimension;
+        let simulated = iterations.min(FEW);
+        let mut graph = Graph::new(&self.layout, simulated, Job::default())?;
+        let usage = graph.network.run()?;
+        let machine = &self.layout.machine;
+        let ends = &usage[graph.rotation].ends;
+        let end = usage[graph.sink].ends[0];
+        let each = match simulated {
+            1 => end,
+            _ => ends[simulated - 1] - ends[simulated - 2],
+        };
+        let total = end + (iterations - simulated) as u64 * each;
+        let iteration = machine.microseconds(each);
+        let key_gigabits = self.layout.key_bits() as f64 / iteration / 1000.0;
+        Ok(Simulated {
+            iterations,
+            iteration,
+            milliseconds: machine.microseconds(total) / 1000.0,
+            busy: busy(&usage, each * simulated as u64),
+            key_gigabits,
+            power: machine.watts(self.layout.tiles(), key_gigabits),
+        })
+    }
+
+    /// Every word as the array computes it.
+    ///
+    /// # Shape
+    /// - `accumulator`: `k + 1` polynomials of `N` words, the body last.
+    /// - `exponents`: in `[0, 2N)`, one for each iteration; the number of iterations is theirs.
+    /// - `rows`: for each iteration a GGSW ciphertext: rows by component, then by level, each with its mask
+    ///   polynomials and its body.
+    ///
+    /// # Errors
+    /// [`crate::Error::Words`] and [`crate::Error::Parameters`] for anything else.
+    pub fn emulate(
+        &self,
+        accumulator: &[u32],
+        exponents: &[u32],
+        rows: &[u32],
+    ) -> Result<Emulated> {
+        let parameters = &self.layout.parameters;
+        let (n, components) = (parameters.n, parameters.components());
+        expect("the accumulator", accumulator.len(), components * n)?;
+        expect(
+            "keys",
+            rows.len(),
+            exponents.len() * parameters.ggsw_words(),
+        )?;
+        let wrong = exponents.iter().find(|&&a| a as usize >= 2 * n);
+        if let Some(&found) = wrong {
+            return Err(crate::Error::Parameters {
+                what: "an exponent",
+                found: found as usize,
+                expected: format!("less than {}", 2 * n),
+            });
+        }
+        if exponents.is_empty() {
+            return Ok(Emulated {
+                accumulator: accumulator.to_vec(),
+                milliseconds: 0.0,
+                moved: 0,
+            });
+        }
+        let job = Job {
+            accumulator: accumulator.to_vec(),
+            exponents: exponents.to_vec(),
+            rows: rows.to_vec(),
+        };
+        let mut graph = Graph::new(&self.layout, exponents.len(), job)?;
+        let usage = graph.network.run()?;
+        let end = usage[graph.sink].ends[0];
+        Ok(Emulated {
+            accumulator: graph.network.take(graph.sink),
+            milliseconds: self.layout.machine.microseconds(end) / 1000.0,
+            moved: graph.network.moved(),
+        })
+    }
+}
+
+/// Share of `ticks` in which tiles of each kind are busy, on average.
+fn busy(usage: &[Usage], ticks: u64) -> BTreeMap<&'static str, f64> {
+    let mut sums: BTreeMap<&'static str, (f64, f64)> = BTreeMap::new();
+    for tile in usage {
+        let (sum, count) = sums.entry(tile.kind).or_default();
+        *sum += tile.busy as f64 / ticks as f64;
+        *count += 1.0;
+    }
+    sums.into_iter()
+        .map(|(kind, (sum, count))| (kind, sum / count))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

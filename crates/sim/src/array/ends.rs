@@ -1,0 +1,90 @@
+//! The logic's ends of channels: where words come from, and where they go.
+
+use crate::machine::Machine;
+use crate::network::{FIRST, Kernel, NONE, Phase};
+
+/// Sends `per_turn` words in each turn, one in a cycle of the logic.
+pub(super) struct Source {
+    turns: usize,
+    per_turn: usize,
+    ticks: u64,
+    words: std::vec::IntoIter<u32>,
+}
+
+impl Source {
+    /// `words` may be empty if only times are asked for.
+    pub(super) fn new(
+        machine: &Machine,
+        (turns, per_turn): (usize, usize),
+        words: Vec<u32>,
+    ) -> Self {
+        Self {
+            turns,
+            per_turn,
+            ticks: machine.logic_cycle(),
+            words: words.into_iter(),
+        }
+    }
+}
+
+impl Kernel for Source {
+    fn turns(&self) -> usize {
+        self.turns
+    }
+
+    fn turn(&self, _turn: usize) -> Vec<Phase> {
+        vec![Phase::Move {
+            words: self.per_turn,
+            from: NONE,
+            to: FIRST,
+            ticks: self.ticks,
+        }]
+    }
+
+    fn step(&mut self, _phase: usize, _i: usize, _words: [u32; 2]) -> [u32; 2] {
+        [self.words.next().unwrap_or_default(), 0]
+    }
+}
+
+/// Takes `per_turn` words in each turn, one in a cycle of the logic.
+pub(super) struct Sink {
+    turns: usize,
+    per_turn: usize,
+    ticks: u64,
+    words: Vec<u32>,
+}
+
+impl Sink {
+    pub(super) fn new(machine: &Machine, (turns, per_turn): (usize, usize)) -> Self {
+        Self {
+            turns,
+            per_turn,
+            ticks: machine.logic_cycle(),
+            words: Vec::new(),
+        }
+    }
+}
+
+impl Kernel for Sink {
+    fn turns(&self) -> usize {
+        self.turns
+    }
+
+    fn turn(&self, _turn: usize) -> Vec<Phase> {
+        vec![Phase::Move {
+            words: self.per_turn,
+            from: FIRST,
+            to: NONE,
+            ticks: self.ticks,
+        }]
+    }
+
+    fn step(&mut self, _phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
+        self.words.push(words[0]);
+        [0; 2]
+    }
+
+    fn take(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.words)
+    }
+}

@@ -1,0 +1,21 @@
+//! Machines as data: what they compute, in how many cycles, with how much energy.
+//!
+//! *Concept.* A [`Machine`] is a file. A design on it is a network of tiles that read and write streams of words: one
+//! description, which gives every word that the array would compute and the cycle in which it is written.
+//! [`Products`] and [`BlindRotation`] are the designs of ATHENA.
+//!
+//! *May use* the program and the ring: an emulated array and a multiplier share their elements (docs/adr/0013). No
+//! scheme and no key is known here; what is emulated is driven from plain words. *Invariant*: time follows from the
+//! description of tiles and streams, never from data.
+
+#![forbid(unsafe_code)]
+
+mod array;
+mod error;
+mod machine;
+mod network;
+mod schedule;
+
+pub use array::{BlindRotation, Emulated, Kind, Layout, Parameters, Products, Simulated, Timing};
+pub use error::{Error, Result};
+pub use machine::{Latency, Machine, Mapping, Power, Tile};

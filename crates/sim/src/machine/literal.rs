@@ -1,0 +1,232 @@
+//! What stands in a machine's file. Any value may; [`Literal::check`] decides.
+
+use crate::error::{Error, Result};
+use ring::torus::Wavefront;
+use ring::torus::wavefront::LANES;
+use serde::Deserialize;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Literal {
+    pub(super) name: String,
+    pub(super) array: Array,
+    pub(super) streams: Streams,
+    pub(super) tile: Tile,
+    pub(super) latency: Latency,
+    pub(super) logic: Logic,
+    pub(super) power: PowerLiteral,
+    pub(super) mapping: Vec<Mapping>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Array {
+    pub(super) tiles: usize,
+    pub(super) clock_mhz: u64,
+    pub(super) data_memory_bytes: usize,
+    program_memory_bytes: usize,
+    pub(super) streams_in: usize,
+    pub(super) streams_out: usize,
+    stream_bits: u64,
+    cascade_bits: u64,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Streams {
+    pub(super) fifo_words: usize,
+    pub(super) switches: u64,
+    pub(super) switch_cycles: u64,
+    pub(super) access_cycles: u64,
+}
+
+/// What a tile issues in one cycle.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Tile {
+    /// Words of a vector.
+    pub lanes: usize,
+    /// Reads of memory.
+    pub loads: usize,
+    /// Moves between registers.
+    pub moves: usize,
+    /// Writes of memory.
+    pub stores: usize,
+    /// Scalar operations.
+    pub scalars: usize,
+    /// Vector operations.
+    pub vectors: usize,
+    /// Whether inner loops of multiplications are software-pipelined.
+    pub pipelined: bool,
+}
+
+/// Cycles until the result of an instruction can be read.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// From memory.
+    pub load: u64,
+    /// A word into all lanes.
+    pub broadcast: u64,
+    /// A word into a vector.
+    pub shift: u64,
+    /// Eight products.
+    pub multiply_accumulate: u64,
+    /// An accumulator into a vector.
+    pub narrow: u64,
+    /// Into memory.
+    pub store: u64,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Logic {
+    pub(super) clock_mhz: u64,
+    pub(super) channels: usize,
+    pub(super) channel_bits: u64,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PowerLiteral {
+    pub(super) static_watts: f64,
+    pub(super) tile_watts: f64,
+    pub(super) channel_picojoules_per_bit: f64,
+}
+
+/// How bootstrapping is laid out for one ring degree.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Mapping {
+    /// Ring degree.
+    pub n: usize,
+    /// Elements of a multiplier.
+    pub elements: usize,
+    /// Components of a ciphertext that are composed and accumulated on one stream.
+    pub components_per_stream: usize,
+}
+
+/// Largest clock: ticks of both together fit 64 bits for hours.
+const CLOCKS: RangeInclusive<u64> = 1..=10_000;
+const CYCLES: RangeInclusive<u64> = 0..=1000;
+const ISSUE: RangeInclusive<usize> = 1..=16;
+
+impl Literal {
+    pub(super) fn check(&self) -> Result<()> {
+        let Self {
+            name,
+            array,
+            streams,
+            tile,
+            latency,
+            logic,
+            power,
+            mapping,
+        } = self;
+        if name.is_empty() || name.len() > 64 {
+            return Err(value("name", format!("{name:?}"), "1 to 64 bytes"));
+        }
+        within("array.tiles", array.tiles, 1..=1 << 16)?;
+        within("array.clock_mhz", array.clock_mhz, CLOCKS)?;
+        within(
+            "array.data_memory_bytes",
+            array.data_memory_bytes,
+            1..=1 << 30,
+        )?;
+        within(
+            "array.program_memory_bytes",
+            array.program_memory_bytes,
+            1..=1 << 30,
+        )?;
+        // Kernels have two streams each way, of one word.
+        within("array.streams_in", array.streams_in, 2..=2)?;
+        within("array.streams_out", array.streams_out, 2..=2)?;
+        within("array.stream_bits", array.stream_bits, 32..=32)?;
+        within("array.cascade_bits", array.cascade_bits, 0..=1 << 16)?;
+        within("streams.fifo_words", streams.fifo_words, 1..=1 << 20)?;
+        within("streams.switches", streams.switches, CYCLES)?;
+        within("streams.switch_cycles", streams.switch_cycles, CYCLES)?;
+        within("streams.access_cycles", streams.access_cycles, CYCLES)?;
+        // What a simulation allocates is in proportion to these.
+        let memory = (1 << 31) / array.tiles;
+        within(
+            "array.data_memory_bytes",
+            array.data_memory_bytes,
+            1..=memory,
+        )?;
+        within(
+            "streams.fifo_words",
+            streams.fifo_words,
+            1..=(1 << 24) / array.tiles,
+        )?;
+        within("tile.lanes", tile.lanes, LANES..=LANES)?;
+        within("tile.loads", tile.loads, ISSUE)?;
+        within("tile.moves", tile.moves, ISSUE)?;
+        within("tile.stores", tile.stores, ISSUE)?;
+        within("tile.scalars", tile.scalars, ISSUE)?;
+        within("tile.vectors", tile.vectors, ISSUE)?;
+        within("latency.load", latency.load, CYCLES)?;
+        within("latency.broadcast", latency.broadcast, CYCLES)?;
+        within("latency.shift", latency.shift, CYCLES)?;
+        within(
+            "latency.multiply_accumulate",
+            latency.multiply_accumulate,
+            CYCLES,
+        )?;
+        within("latency.narrow", latency.narrow, CYCLES)?;
+        within("latency.store", latency.store, CYCLES)?;
+        within("logic.clock_mhz", logic.clock_mhz, CLOCKS)?;
+        within("logic.channels", logic.channels, 1..=1 << 16)?;
+        within("logic.channel_bits", logic.channel_bits, 32..=32)?;
+        for (key, watts) in [
+            ("power.static_watts", power.static_watts),
+            ("power.tile_watts", power.tile_watts),
+            (
+                "power.channel_picojoules_per_bit",
+                power.channel_picojoules_per_bit,
+            ),
+        ] {
+            // No range holds what is no number.
+            within(key, watts, 0.0..=1e6)?;
+        }
+        for (i, one) in mapping.iter().enumerate() {
+            if mapping[..i].iter().any(|other| other.n == one.n) {
+                return Err(value("mapping.n", one.n, "each degree once"));
+            }
+            within("mapping.n", one.n, 16..=1 << 17)?;
+            within("mapping.elements", one.elements, 1..=1 << 16)?;
+            within(
+                "mapping.components_per_stream",
+                one.components_per_stream,
+                1..=2,
+            )?;
+            Wavefront::new(one.n, one.elements)?;
+        }
+        Ok(())
+    }
+}
+
+fn within<T: PartialOrd + Display>(
+    key: &'static str,
+    found: T,
+    range: RangeInclusive<T>,
+) -> Result<()> {
+    if range.contains(&found) {
+        return Ok(());
+    }
+    Err(value(
+        key,
+        found,
+        format!("{} to {}", range.start(), range.end()),
+    ))
+}
+
+fn value(key: &'static str, found: impl ToString, expected: impl Into<String>) -> Error {
+    Error::Value {
+        key,
+        found: found.to_string(),
+        expected: expected.into(),
+    }
+}

@@ -1,0 +1,100 @@
+//! A stream of words from one tile to others.
+
+/// Words with their times; the last `room` of them, in a ring.
+pub(super) struct Stream {
+    writer: usize,
+    latency: u64,
+    written: u64,
+    /// Place of the next word.
+    place: usize,
+    /// Word `i`, and the tick in which it was written, at `i % room`.
+    words: Box<[(u64, u32)]>,
+    readers: Vec<Reader>,
+}
+
+struct Reader {
+    tile: usize,
+    read: u64,
+    /// Place of the next word.
+    place: usize,
+    /// Tick in which word `i` was read, at `i % room`.
+    times: Box<[u64]>,
+}
+
+/// The place after `place`.
+#[inline]
+fn next(place: usize, room: usize) -> usize {
+    if place + 1 == room { 0 } else { place + 1 }
+}
+
+impl Stream {
+    pub(super) fn new(
+        writer: usize,
+        readers: impl Iterator<Item = usize>,
+        (room, latency): (usize, u64),
+    ) -> Self {
+        assert!(room > 0, "a stream holds a word");
+        let reader = |tile| Reader {
+            tile,
+            read: 0,
+            place: 0,
+            times: vec![0; room].into(),
+        };
+        Self {
+            writer,
+            latency,
+            written: 0,
+            place: 0,
+            words: vec![(0, 0); room].into(),
+            readers: readers.map(reader).collect(),
+        }
+    }
+
+    pub(super) fn writer(&self) -> usize {
+        self.writer
+    }
+
+    pub(super) fn readers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.readers.iter().map(|reader| reader.tile)
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Tick from which the next word can be read, if it has been written.
+    #[inline]
+    pub(super) fn readable(&self, reader: usize) -> Option<u64> {
+        let reader = &self.readers[reader];
+        (reader.read < self.written).then(|| self.words[reader.place].0 + self.latency)
+    }
+
+    /// Tick from which there is room for the next word, if readers have made it.
+    #[inline]
+    pub(super) fn writable(&self) -> Option<u64> {
+        let Some(earlier) = self.written.checked_sub(self.words.len() as u64) else {
+            return Some(0);
+        };
+        // The word that makes room stood where the next one will.
+        self.readers.iter().try_fold(0, |time, reader| {
+            (earlier < reader.read).then(|| time.max(reader.times[self.place]))
+        })
+    }
+
+    #[inline]
+    pub(super) fn read(&mut self, reader: usize, time: u64) -> u32 {
+        let reader = &mut self.readers[reader];
+        let place = reader.place;
+        reader.times[place] = time;
+        reader.read += 1;
+        reader.place = next(place, self.words.len());
+        self.words[place].1
+    }
+
+    #[inline]
+    pub(super) fn write(&mut self, time: u64, word: u32) {
+        self.words[self.place] = (time, word);
+        self.place = next(self.place, self.words.len());
+        self.written += 1;
+    }
+}

@@ -1,0 +1,101 @@
+"""``palladion simulate``: machines of the package, of files, and of nobody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from palladion import _native
+from palladion.cli.simulate import simulate
+from palladion.errors import FormatError, UsageError
+from palladion.machines import SETS, BootstrapSet, Machine
+
+
+def output(*arguments: str) -> str:
+    result = CliRunner().invoke(simulate, arguments, catch_exceptions=False, standalone_mode=False)
+    assert result.exit_code == 0
+    return result.output
+
+
+def pbs(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output("pbs", "--json", *arguments))
+    return found
+
+
+# Table V of ATHENA: ms and W. Tiles of set II are those of its published graph.
+@pytest.mark.parametrize(
+    ("name", "milliseconds", "watts", "tiles"), [("I", 6.19, 39.2, 183), ("II", 10.35, 37.6, 217)]
+)
+def test_both_sets_come_near_the_paper(
+    name: str, milliseconds: float, watts: float, tiles: int
+) -> None:
+    found = pbs("--machine", "versal", "--set", name)
+    assert found["latency_ms"] == pytest.approx(milliseconds, rel=0.1)
+    assert found["watts"] == pytest.approx(watts, rel=0.01)  # the machine's file is fitted to it
+    assert found["energy_mj"] == pytest.approx(found["latency_ms"] * found["watts"])
+    assert (found["tiles"], found["channels"]) == (tiles, 9)
+    assert sum(kind["tiles"] for kind in found["kinds"]) == tiles
+    assert all(0 < kind["busy"] < 1 for kind in found["kinds"] if kind["tiles"])
+    each = found["latency_ms"] * 1000 / found["iterations"]
+    assert each == pytest.approx(found["iteration_us"], rel=0.01)
+
+
+def test_the_table_fits_a_terminal_and_says_what_is_insecure() -> None:
+    for name, given in SETS.items():
+        text = output("pbs", "--set", name)
+        assert given.security in text
+        assert "simulated time" in text
+        assert max(map(len, text.splitlines())) <= 98
+    assert all("insecure" in given.security for given in SETS.values())
+
+
+def test_a_machine_of_ones_own(tmp_path: Path) -> None:
+    text = output("machine", "versal")
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    assert pbs("--machine", str(path)) == pbs()
+    # Loops that start an iteration before the last has ended: 4 cycles instead of 12.
+    path.write_text(text.replace("pipelined = false", "pipelined = true"))
+    faster = pbs("--machine", str(path))
+    assert 2 < pbs()["latency_ms"] / faster["latency_ms"] < 3
+
+
+def test_unknown_and_broken_machines_are_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"f1.*versal"):
+        output("pbs", "--machine", "f1")
+    with pytest.raises(UsageError, match=r"f1.*versal"):
+        output("machine", "f1")
+    path = tmp_path / "mine.toml"
+    text = Machine.named("versal").text
+    for changed, words in [
+        (text.replace("tiles = 400", "tiles = 0"), r"array\.tiles is 0, expected 1 to"),
+        (text.replace("tiles = 400\n", ""), "missing field `tiles`"),
+        (text.replace("[power]", "[power]\nmood = 1"), "unknown field `mood`"),
+        ("", "missing field"),
+    ]:
+        path.write_text(changed)
+        with pytest.raises(FormatError, match=words):
+            pbs("--machine", str(path))
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="no machine"):
+        pbs("--machine", str(path))
+    path.write_text(text.replace("tiles = 400", "tiles = 100"))
+    with pytest.raises(UsageError, match="183 tiles"):
+        pbs("--machine", str(path))
+
+
+def test_sizes_without_a_mapping_are_refused() -> None:
+    machine = Machine.named("versal")
+    with pytest.raises(UsageError, match="4096"):
+        machine.bootstrap(BootstrapSet("large", 10, 1, 4096, 10, 3, ""))
+    with pytest.raises(UsageError, match="digits"):
+        machine.bootstrap(BootstrapSet("odd", 10, 1, 1024, 31, 3, ""))
+    with pytest.raises(UsageError, match="7 elements"):
+        machine.products(1024, 7)
+
+
+def test_names_of_machines() -> None:
+    assert _native.machine_names() == ["versal"]
