@@ -9,7 +9,7 @@
 //!    and forgets that `N` products are added: full words of 32 bits need `2^73` at `N = 1024`.
 //! 2. Words modulo `p_i`, centred, in limbs of `B` bits, and digits in limbs of `A` bits, signed. A sum over the rows of
 //!    products of limbs has an error of at most `rows N 2^(A-1) 2^(B-1) k`, `k` the relative bound of the
-//!    [transform](super::single). `A` and `B` are those with the fewest transforms for which it is below 1/2.
+//!    transform in single precision. `A` and `B` are those with the fewest transforms for which it is below 1/2.
 //! 3. Each sum is rounded, and they are added with their weights `2^(A i + B j)` in integers.
 //! 4. Residues modulo `p_i`, and Garner's algorithm.
 //!
