@@ -14,6 +14,7 @@ mod messages;
 mod network;
 mod program;
 mod schemes;
+mod tfhe;
 
 use pyo3::prelude::*;
 
@@ -21,6 +22,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::quieten_panics();
     schemes::register(module)?;
+    tfhe::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;
     module.add_class::<keys::SecretKey>()?;

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod blind;
+mod choice;
 mod client;
 mod error;
 mod evaluation;
@@ -45,6 +46,7 @@ mod switch;
 mod table;
 
 pub use blind::{Bootstrapper, Scratch};
+pub use choice::fastest;
 pub use client::{ClientKey, Compressed};
 pub use error::{Error, Result};
 pub use evaluation::EvaluationKeys;
