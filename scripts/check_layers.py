@@ -50,6 +50,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "ckks": {"schemes"},
     "bfv": {"schemes"},
     "bgv": {"schemes"},
+    "tfhe": {"schemes"},
     "sets": {"_native"},
     "evaluation": {"packaged"},
     "reproduce": {"evaluation"},
@@ -65,7 +66,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "reproduce",
         "sets",
     },
-    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv"},  # the package's own names
+    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv", "tfhe"},  # the package's own names
 }
 
 
