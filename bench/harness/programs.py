@@ -110,7 +110,12 @@ def _programs() -> list[Program]:
     cargo = "peers-rust/Cargo.toml"
     openfhe = pinned("openfhe/requirements.txt", r"openfhe==(\S+)")
     return [
-        Program("ours", ("ntt", "bfv", "bgv", "ckks", "bootstrap", "lookup"), "this tree", _ours),
+        Program(
+            "ours",
+            ("ntt", "bfv", "bgv", "ckks", "bootstrap", "lookup", "tfhe"),
+            "this tree",
+            _ours,
+        ),
         Program(
             "tfhe-ntt",
             ("ntt",),
@@ -131,6 +136,12 @@ def _programs() -> list[Program]:
             lambda: _openfhe("HYBRID"),
         ),
         Program("fhe.rs", ("bfv",), pinned(cargo, r'fhe = "=(\S+)"'), lambda: _rust_peer("fhe_rs")),
+        Program(
+            "tfhe-rs",
+            ("tfhe",),
+            pinned(cargo, r'tfhe = \{ version = "=([^"]+)"'),
+            lambda: _rust_peer("tfhe_rs"),
+        ),
     ]
 
 

@@ -22,6 +22,7 @@ SCHEMES = {
     "bfv": ("ntt", "bfv"),
     "bgv": ("bgv",),
     "ckks": ("ckks", "bootstrap", "lookup"),
+    "tfhe": ("tfhe",),
 }
 GROUPS = tuple(group for groups in SCHEMES.values() for group in groups)
 

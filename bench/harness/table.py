@@ -16,6 +16,7 @@ _GROUP_TITLES = {
     "ckks": "CKKS operations on fresh ciphertexts, milliseconds",
     "bootstrap": "CKKS bootstrapping of one ciphertext, seconds",
     "lookup": "A table of 8 bits on 2^16 values, seconds",
+    "tfhe": "TFHE gates and tables with their probability of failure, milliseconds",
 }
 _ORDER = (
     *("keygen", "encode", "decode", "encrypt", "decrypt, decode"),

@@ -21,6 +21,7 @@ pub struct Definitions {
     pub ckks: ChainDefinition,
     pub bootstrap: BootstrapDefinition,
     pub lookup: LookupDefinition,
+    pub tfhe: TfheDefinition,
 }
 
 /// Every `q` with every `log_n`.
@@ -71,6 +72,12 @@ pub struct LookupDefinition {
     pub samples: usize,
 }
 
+/// Gates and tables of TFHE, at the probabilities of failure that the names of the rows say.
+#[derive(Debug, Deserialize)]
+pub struct TfheDefinition {
+    pub samples: usize,
+}
+
 /// One measurement.
 #[derive(Debug, Serialize)]
 pub struct Row {
@@ -110,6 +117,30 @@ impl Row {
             min: seconds[0],
             found: None,
         }
+    }
+}
+
+/// Times `f` on `0 .. count` side by side, on all threads: seconds are a share of the time of all.
+pub fn batch_row(
+    name: &'static str,
+    parameters: &Value,
+    samples: usize,
+    count: usize,
+    f: impl Fn(usize) + Sync,
+) -> Row {
+    use rayon::prelude::*;
+    let samples = samples.div_ceil(count).max(3);
+    let mut row = Row::measure(name, parameters, samples, || (0..count).into_par_iter().for_each(&f));
+    row.seconds /= count as f64;
+    row.min /= count as f64;
+    row
+}
+
+/// Ends a program whose library computes something wrong.
+pub fn check(holds: bool, what: &str) {
+    if !holds {
+        eprintln!("error: {what} came out wrong");
+        std::process::exit(1);
     }
 }
 

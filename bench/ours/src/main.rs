@@ -7,6 +7,7 @@ mod ckks;
 mod keys;
 mod lookup;
 mod ntt;
+mod tfhe;
 
 use common::Group;
 
@@ -42,6 +43,12 @@ fn main() {
             name: "lookup",
             time: lookup::time,
             // As does this.
+            values: |_| Vec::new(),
+        },
+        Group {
+            name: "tfhe",
+            time: tfhe::time,
+            // And this.
             values: |_| Vec::new(),
         },
     ]);

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Torus};
 use std::time::{Duration, Instant};
-use tfhe::{ClientKey, Gate, KeySwitch, Layout, Params, Scratch, ServerKey, Table, sets};
+use tfhe::{ClientKey, Gate, Layout, Params, Scratch, ServerKey, Table, sets};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -19,20 +19,6 @@ fn main() {
         println!(
             "{name}: {:.0} bits, failures 2^{:.1}",
             params.security(),
-            params.log2_failure()
-        );
-        if params.spec().word_bits == 32 {
-            ring::in_pool(1, || measure::<u32>(&params, count));
-        } else {
-            ring::in_pool(1, || measure::<u64>(&params, count));
-        }
-        let mut spec = params.spec().clone();
-        // The same with a key switch in the ring: for the time, whatever its noise.
-        let digits = ring::torus::Decomposition::new(8, 2).expect("in range");
-        spec.key_switch = KeySwitch::Ring(digits);
-        let params = Params::new_insecure(&spec).expect("in range");
-        println!(
-            "{name}, key switch in the ring, 2 digits of 8 bits: failures 2^{:.1}",
             params.log2_failure()
         );
         if params.spec().word_bits == 32 {
@@ -61,28 +47,43 @@ fn measure<T: Torus>(params: &Params, count: usize) {
     let mut errors = Vec::new();
     let lwe = match params.layout() {
         Layout::Gates => {
-            let [x, y] = [true, false].map(|b| client.encrypt_bit(b, rng).expect("gates"));
-            let time = best(count, || {
-                let out = server.gate(Gate::Nand, &x, &y).expect("of this key");
-                errors.push(client.phase(out.lwe()).to_torus() - 0.125);
+            let mut encrypt = |bit| client.encrypt_bit(bit, rng).expect("gates");
+            let pairs: Vec<_> = (0..count)
+                .map(|i| (encrypt(i % 2 == 0), encrypt(false)))
+                .collect();
+            let mut outputs = Vec::new();
+            let time = best(count, |i| {
+                let (x, y) = &pairs[i];
+                outputs.push(server.gate(Gate::Nand, x, y).expect("of this key"));
             });
             println!("  nand: {time:.2?}");
-            x.lwe().clone()
+            errors.extend(
+                outputs
+                    .iter()
+                    .map(|o| client.phase(o.lwe()).to_torus() - 0.125),
+            );
+            pairs[0].0.lwe().clone()
         }
         Layout::Integers { .. } => {
-            let x = client.encrypt(1, rng).expect("a message");
+            let inputs = client.compress(&vec![1; count], rng).expect("messages");
+            let inputs = inputs.integers().expect("integers");
             let table = Table::of(params, |v| v).expect("a table");
-            let value = 0.5 / params.values() as f64;
-            let time = best(count, || {
-                let out = server.apply(&x, &table).expect("of this key");
-                errors.push(client.phase(out.lwe()).to_torus() - value);
+            let mut outputs = Vec::new();
+            let time = best(count, |i| {
+                outputs.push(server.apply(&inputs[i], &table).expect("of this key"))
             });
             println!("  table: {time:.2?}");
-            x.lwe().clone()
+            let value = 0.5 / params.values() as f64;
+            errors.extend(
+                outputs
+                    .iter()
+                    .map(|o| client.phase(o.lwe()).to_torus() - value),
+            );
+            inputs[0].lwe().clone()
         }
     };
     let mut scratch = Scratch::new(params, server.bootstrapper().multiplier());
-    let time = best(count, || {
+    let time = best(count, |_| {
         std::hint::black_box(server.bootstrapper().key_switch(&lwe, &mut scratch));
     });
     println!("  key switch: {time:.2?}");
@@ -96,10 +97,10 @@ fn measure<T: Torus>(params: &Params, count: usize) {
 }
 
 /// Shortest of `count` runs.
-fn best(count: usize, mut run: impl FnMut()) -> Duration {
-    let time = |_| {
+fn best(count: usize, mut run: impl FnMut(usize)) -> Duration {
+    let time = |i| {
         let start = Instant::now();
-        run();
+        run(i);
         start.elapsed()
     };
     (0..count).map(time).min().unwrap_or_default()

@@ -15,6 +15,24 @@
 //! noise it can have, and no operation exceeds what the next bootstrapping can tell apart; it is an
 //! [error](Error::Noise) instead.
 //!
+//! ```
+//! use rand::SeedableRng;
+//! use rand_chacha::ChaCha20Rng;
+//! use ring::torus::Fft;
+//! use tfhe::{ClientKey, Gate, ServerKey, sets};
+//!
+//! let params = sets::gates_2m128();
+//! let multiplier = || Fft::new(params.n()).expect("a degree of the transform");
+//! let rng = &mut ChaCha20Rng::from_os_rng();
+//! let client = ClientKey::<u64>::generate(&params, rng)?;
+//! let server = ServerKey::new(&client.evaluation_keys(&multiplier(), rng)?, multiplier())?;
+//!
+//! let (x, y) = (client.encrypt_bit(true, rng)?, client.encrypt_bit(false, rng)?);
+//! let sum = server.gate(Gate::Xor, &x, &y)?;
+//! assert!(client.decrypt_bit(&sum)?);
+//! # Ok::<(), tfhe::Error>(())
+//! ```
+//!
 //! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal
 //! of Cryptology 33, 2020, <https://ia.cr/2018/421>; Chillotti, Joye, Paillier, "Programmable Bootstrapping Enables
 //! Efficient Homomorphic Inference of Deep Neural Networks", CSCML 2021, <https://ia.cr/2021/091>.

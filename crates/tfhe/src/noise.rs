@@ -1,7 +1,8 @@
 //! Predicted noise: variances, in squares of the torus, and the probability of a wrong table entry.
 //!
 //! All secrets are binary and uniform. Digits are uniform in `[-B/2, B/2)`, mean square `(B^2 + 2) / 12`; what they
-//! leave of a word is uniform, variance `(B^-2l - q^-2) / 12`.
+//! leave of a word is uniform, variance `(B^-2l - q^-2) / 12`. Variances are over keys and inputs: digits have mean -1/2, so that for a
+//! given key some of the noise is always the same, half of it for digits of one bit, next to nothing for many.
 //!
 //! Source: Chillotti, Ligier, Orfila, Tap, "Improved Programmable Bootstrapping with Larger Precision and Efficient
 //! Arithmetic Circuits for TFHE", ASIACRYPT 2021, <https://ia.cr/2021/729>, appendix; the terms of means of rests are
@@ -65,12 +66,6 @@ impl Model {
         (self.rank * self.n) as f64
     }
 
-    /// Mean square of a digit.
-    fn digit(digits: Decomposition) -> f64 {
-        let base = f64::from(digits.base_log()).exp2();
-        (base * base + 2.0) / 12.0
-    }
-
     /// Variance of what digits leave of a word.
     fn rest(&self, digits: Decomposition) -> f64 {
         let square = |bits: u32| (-2.0 * f64::from(bits)).exp2();
@@ -88,10 +83,13 @@ impl Model {
     pub fn key_switch(&self) -> f64 {
         let (digits, rounding) = match self.key_switch {
             KeySwitch::Lwe(digits) => (digits, 0.0),
-            KeySwitch::Ring(digits) => (digits, self.rounding.key_switch),
+            KeySwitch::Ring(digits) => {
+                let meets = 1.0 + self.lwe_dimension as f64 / 2.0;
+                (digits, meets * self.rounding.key_switch)
+            }
         };
         let products = self.big_dimension() * f64::from(digits.levels());
-        let noise = products * Self::digit(digits) * self.lwe_sigma * self.lwe_sigma;
+        let noise = products * digits.mean_square() * self.lwe_sigma * self.lwe_sigma;
         noise + self.big_dimension() * self.rest(digits) / 4.0 + rounding
     }
 
@@ -109,9 +107,11 @@ impl Model {
     pub fn external_product(&self, bit: bool) -> f64 {
         let digits = self.bootstrap;
         let rows = ((self.rank + 1) * self.n) as f64 * f64::from(digits.levels());
-        let noise = rows * Self::digit(digits) * self.ring_sigma * self.ring_sigma;
+        let noise = rows * digits.mean_square() * self.ring_sigma * self.ring_sigma;
         let rest = (1.0 + self.big_dimension() / 2.0) * self.rest(digits);
-        noise + f64::from(u8::from(bit)) * rest + self.rounding.bootstrap
+        // What is rounded in a mask meets a secret, as rests do.
+        let rounding = (1.0 + self.big_dimension() / 2.0) * self.rounding.bootstrap;
+        noise + f64::from(u8::from(bit)) * rest + rounding
     }
 
     /// Of a blind rotation: `n` external products, half of them with 1. It does not depend on the input's noise.

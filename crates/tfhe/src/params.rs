@@ -1,9 +1,9 @@
 //! Parameters: what a caller writes down, and what has been checked.
 
 use crate::error::{Error, Result};
-use crate::noise::Model;
+use crate::noise::{Model, Rounding};
 use crate::security;
-use ring::torus::{Decomposition, Multiplier, Torus};
+use ring::torus::{Decomposition, Fft, Multiplier, Torus};
 use rlwe::bytes::{Fingerprint, fingerprint};
 
 /// How a sample gets from the big secret, of dimension `k N`, to the small one, of dimension `n`.
@@ -253,8 +253,18 @@ impl Params {
         security::level(self.lwe_dimension(), self.spec.lwe_sigma).min(ring)
     }
 
-    /// The noise formulas at these parameters, with the rounding of an exact multiplier.
+    /// The noise formulas at these parameters, with the rounding of [`Fft`] where it can multiply; other multipliers add
+    /// less.
     pub fn noise(&self) -> Model {
+        let unit = (-2.0 * f64::from(self.spec.word_bits)).exp2() / 12.0;
+        let rounding = |components: usize, digits: Decomposition| {
+            if !Fft::LOG_N.contains(&self.spec.log_n) {
+                return 0.0;
+            }
+            let rows = components * digits.levels() as usize;
+            Fft::error_variance(self.n(), rows, digits.mean_square()) + unit
+        };
+        let switch = self.spec.key_switch.decomposition();
         Model {
             word_bits: self.spec.word_bits,
             lwe_dimension: self.lwe_dimension(),
@@ -264,22 +274,32 @@ impl Params {
             ring_sigma: self.spec.ring_sigma,
             bootstrap: self.spec.bootstrap,
             key_switch: self.spec.key_switch,
-            rounding: crate::noise::Rounding::EXACT,
+            rounding: Rounding {
+                bootstrap: rounding(self.rank() + 1, self.spec.bootstrap),
+                key_switch: rounding(self.rank(), switch),
+            },
         }
     }
 
-    /// log2 of the probability that one bootstrapping of the noisiest admitted operand reads a wrong entry.
+    /// log2 of the probability that one bootstrapping of the noisiest admitted operand reads a wrong entry, with an exact
+    /// multiplier.
     ///
     /// For gates the operands are four outputs: two [multiplexed](crate::ServerKey::mux) bits, or one of them twice.
     pub fn log2_failure(&self) -> f64 {
-        match self.spec.layout {
-            Layout::Gates => self.noise().log2_failure(8.0, 0.125, 0),
-            Layout::Integers { .. } => {
-                let norm = self.max_noise() as f64;
-                self.noise()
-                    .log2_failure(norm * norm, 0.25 / self.values() as f64, 0)
-            }
-        }
+        self.log2_failure_of(1)
+    }
+
+    /// As [`log2_failure`](Self::log2_failure), where so many tables share the bootstrapping.
+    pub fn log2_failure_of(&self, tables: usize) -> f64 {
+        let drop = tables.next_power_of_two().ilog2();
+        let (squared_norm, margin) = match self.spec.layout {
+            Layout::Gates => (8.0, 0.125),
+            Layout::Integers { .. } => (
+                (self.max_noise() as f64).powi(2),
+                0.25 / self.values() as f64,
+            ),
+        };
+        self.noise().log2_failure(squared_norm, margin, drop)
     }
 
     /// The word of value `x`: `x / 2p` of the torus.
@@ -446,7 +466,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_named() {
-        let good = sets::gates_128().spec().clone();
+        let good = sets::gates_lwe().spec().clone();
         let bad = |change: fn(&mut ParamsSpec)| {
             let mut spec = good.clone();
             change(&mut spec);
@@ -482,7 +502,7 @@ mod tests {
 
     #[test]
     fn low_noise_is_refused_unless_it_is_called_insecure() {
-        let mut spec = sets::gates_128().spec().clone();
+        let mut spec = sets::gates_lwe().spec().clone();
         assert!(Params::new(&spec).is_ok());
         spec.lwe_sigma /= 2.0;
         let error = Params::new(&spec).expect_err("below 128 bits");

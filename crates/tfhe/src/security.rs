@@ -42,10 +42,18 @@ const FITS: [(f64, f64, f64); 10] = [
 /// Smallest standard deviation, as a fraction of the torus, at 128 bits of security for a binary secret of a dimension
 /// and `q = 2^word_bits`. Below [`MIN_DIMENSION`] there is none: 1/4, more than any parameters have.
 pub fn min_sigma(dimension: usize, word_bits: u32) -> f64 {
+    sigma_of(FITS[3], dimension, word_bits)
+}
+
+/// As [`min_sigma`], at 132 bits: what the named sets have, and those of tfhe-rs.
+pub fn sigma_132(dimension: usize, word_bits: u32) -> f64 {
+    sigma_of(FITS[4], dimension, word_bits)
+}
+
+fn sigma_of((_, slope, intercept): (f64, f64, f64), dimension: usize, word_bits: u32) -> f64 {
     if dimension < MIN_DIMENSION {
         return 0.25;
     }
-    let (_, slope, intercept) = FITS[3];
     let curve = (slope * dimension as f64 + intercept).exp2();
     curve.max((2.0 - f64::from(word_bits)).exp2())
 }

@@ -1,19 +1,38 @@
 //! Named parameter sets.
 //!
-//! Sizes of the 128-bit sets are those of tfhe-rs 1.x (`PARAM_MESSAGE_*_CARRY_*_KS_PBS_*_2M128` and, for gates,
-//! `DEFAULT_PARAMETERS_KS_PBS`), with the noise that our [security fit](crate::security) asks for.
+//! The sets of use have 132 bits of security, as tfhe-rs's have, a key switch in the ring, and a failure probability of
+//! 2^-40, 2^-64 or 2^-128 for a bootstrapping of the noisiest admitted operand ([`Params::log2_failure`]). Of all ranks, degrees and
+//! digits, those are the fastest by a count of transforms (a forward and an inverse one for each polynomial, products and
+//! bytes of key read); the small dimension is the least that leaves room for the key switch's noise. A key switch in the ring costs
+//! some transforms whatever its digits, so they are of one or two bits, which is where the dimension comes from: 831 where
+//! digits of four bits need 918.
+//!
+//! The `lwe` sets have the sizes of tfhe-rs 1.x (`PARAM_MESSAGE_*_CARRY_*_KS_PBS_*_2M128` and, for gates,
+//! `DEFAULT_PARAMETERS_KS_PBS`) and its key switch, for those who do not want to rest on partial secrets.
 
 use crate::params::{KeySwitch, Layout, Params, ParamsSpec};
-use crate::security::min_sigma;
+use crate::security::sigma_132;
 use ring::torus::Decomposition;
 
 /// Every named set.
 pub fn all() -> Vec<(&'static str, Params)> {
     vec![
-        ("tfhe-gates-128", gates_128()),
-        ("tfhe-1-1", integers_1_1()),
-        ("tfhe-2-2", integers_2_2()),
-        ("tfhe-3-3", integers_3_3()),
+        ("tfhe-gates-2m40", gates_2m40()),
+        ("tfhe-gates-2m64", gates_2m64()),
+        ("tfhe-gates-2m128", gates_2m128()),
+        ("tfhe-1-1-2m40", integers_1_1_2m40()),
+        ("tfhe-1-1-2m64", integers_1_1_2m64()),
+        ("tfhe-1-1-2m128", integers_1_1_2m128()),
+        ("tfhe-2-2-2m40", integers_2_2_2m40()),
+        ("tfhe-2-2-2m64", integers_2_2_2m64()),
+        ("tfhe-2-2-2m128", integers_2_2_2m128()),
+        ("tfhe-3-3-2m40", integers_3_3_2m40()),
+        ("tfhe-3-3-2m64", integers_3_3_2m64()),
+        ("tfhe-3-3-2m128", integers_3_3_2m128()),
+        ("tfhe-gates-lwe", gates_lwe()),
+        ("tfhe-1-1-lwe", integers_1_1_lwe()),
+        ("tfhe-2-2-lwe", integers_2_2_lwe()),
+        ("tfhe-3-3-lwe", integers_3_3_lwe()),
         ("tfhe-paper-1-insecure", paper_1_insecure()),
         ("tfhe-paper-2-insecure", paper_2_insecure()),
     ]
@@ -23,7 +42,7 @@ fn digits(base_log: u32, levels: u32) -> Decomposition {
     Decomposition::new(base_log, levels).expect("sets are in range")
 }
 
-/// A spec at the least noise that has 128 bits.
+/// A spec at the least noise that has 132 bits.
 fn secure(
     word_bits: u32,
     lwe_dimension: usize,
@@ -35,15 +54,101 @@ fn secure(
     let spec = ParamsSpec {
         word_bits,
         lwe_dimension,
-        lwe_sigma: min_sigma(lwe_dimension, word_bits),
+        lwe_sigma: sigma_132(lwe_dimension, word_bits),
         rank,
         log_n,
-        ring_sigma: min_sigma(rank << log_n, word_bits),
+        ring_sigma: sigma_132(rank << log_n, word_bits),
         bootstrap,
         key_switch,
         layout,
     };
     Params::new(&spec).expect("sets are checked")
+}
+
+/// A set with one digit in an external product, and a key switch in the ring.
+fn fast(
+    lwe_dimension: usize,
+    ring: (usize, u32),
+    base_log: u32,
+    switch: (u32, u32),
+    layout: Layout,
+) -> Params {
+    let switch = KeySwitch::Ring(digits(switch.0, switch.1));
+    secure(64, lwe_dimension, ring, digits(base_log, 1), switch, layout)
+}
+
+/// Gates that fail with a probability of 2^-40.
+pub fn gates_2m40() -> Params {
+    fast(608, (3, 9), 17, (1, 10), Layout::Gates)
+}
+
+/// Gates, 2^-64.
+pub fn gates_2m64() -> Params {
+    fast(624, (3, 9), 17, (1, 11), Layout::Gates)
+}
+
+/// Gates, 2^-128.
+pub fn gates_2m128() -> Params {
+    fast(654, (3, 9), 17, (1, 11), Layout::Gates)
+}
+
+/// Integers of 1 message bit and 1 carry bit, 2^-40.
+pub fn integers_1_1_2m40() -> Params {
+    fast(664, (3, 9), 17, (1, 11), integers(1, 1))
+}
+
+/// Integers of 1 message bit and 1 carry bit, 2^-64.
+pub fn integers_1_1_2m64() -> Params {
+    fast(700, (3, 9), 17, (1, 12), integers(1, 1))
+}
+
+/// Integers of 1 message bit and 1 carry bit, 2^-128.
+pub fn integers_1_1_2m128() -> Params {
+    fast(699, (2, 10), 20, (1, 12), integers(1, 1))
+}
+
+/// Integers of 2 message bits and 2 carry bits, 2^-40.
+pub fn integers_2_2_2m40() -> Params {
+    fast(810, (2, 10), 23, (2, 8), integers(2, 2))
+}
+
+/// Integers of 2 message bits and 2 carry bits, 2^-64.
+pub fn integers_2_2_2m64() -> Params {
+    fast(780, (1, 11), 23, (2, 7), integers(2, 2))
+}
+
+/// Integers of 2 message bits and 2 carry bits, 2^-128.
+pub fn integers_2_2_2m128() -> Params {
+    fast(831, (1, 11), 23, (2, 8), integers(2, 2))
+}
+
+/// Integers of 3 message bits and 3 carry bits, 2^-40.
+///
+/// Two digits: doubles of one digit of 26 bits would be too coarse at this degree.
+pub fn integers_3_3_2m40() -> Params {
+    two_digits(888, 13, (2, 9))
+}
+
+/// Integers of 3 message bits and 3 carry bits, 2^-64.
+pub fn integers_3_3_2m64() -> Params {
+    two_digits(908, 14, (2, 9))
+}
+
+/// Integers of 3 message bits and 3 carry bits, 2^-128.
+pub fn integers_3_3_2m128() -> Params {
+    two_digits(974, 14, (2, 10))
+}
+
+fn two_digits(lwe_dimension: usize, base_log: u32, switch: (u32, u32)) -> Params {
+    let switch = KeySwitch::Ring(digits(switch.0, switch.1));
+    secure(
+        64,
+        lwe_dimension,
+        (1, 13),
+        digits(base_log, 2),
+        switch,
+        integers(3, 3),
+    )
 }
 
 const fn integers(message_bits: u32, carry_bits: u32) -> Layout {
@@ -53,8 +158,8 @@ const fn integers(message_bits: u32, carry_bits: u32) -> Layout {
     }
 }
 
-/// Gates, 32-bit words.
-pub fn gates_128() -> Params {
+/// Gates with 32-bit words and a key switch of samples.
+pub fn gates_lwe() -> Params {
     secure(
         32,
         739,
@@ -65,8 +170,8 @@ pub fn gates_128() -> Params {
     )
 }
 
-/// Integers of 1 message bit and 1 carry bit.
-pub fn integers_1_1() -> Params {
+/// Integers of 1 message bit and 1 carry bit, with a key switch of samples.
+pub fn integers_1_1_lwe() -> Params {
     secure(
         64,
         838,
@@ -77,8 +182,8 @@ pub fn integers_1_1() -> Params {
     )
 }
 
-/// Integers of 2 message bits and 2 carry bits.
-pub fn integers_2_2() -> Params {
+/// Integers of 2 message bits and 2 carry bits, with a key switch of samples.
+pub fn integers_2_2_lwe() -> Params {
     secure(
         64,
         918,
@@ -89,8 +194,8 @@ pub fn integers_2_2() -> Params {
     )
 }
 
-/// Integers of 3 message bits and 3 carry bits.
-pub fn integers_3_3() -> Params {
+/// Integers of 3 message bits and 3 carry bits, with a key switch of samples.
+pub fn integers_3_3_lwe() -> Params {
     secure(
         64,
         1077,
@@ -159,6 +264,21 @@ mod tests {
                 name.ends_with("insecure"),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn names_say_how_often_sets_fail() {
+        for (name, params) in all() {
+            if let Some((_, exponent)) = name.split_once("-2m") {
+                let wanted = -exponent.parse::<f64>().expect("a number");
+                let found = params.log2_failure();
+                // Not above, and not far below: the dimension would be larger than need be.
+                assert!(
+                    (wanted - 3.0..wanted).contains(&found),
+                    "{name} fails with 2^{found:.1}"
+                );
+            }
         }
     }
 

@@ -41,6 +41,12 @@ impl Decomposition {
         self.levels
     }
 
+    /// Mean square of a digit of a uniform word: `(B^2 + 2) / 12`.
+    pub fn mean_square(self) -> f64 {
+        let base = f64::from(self.base_log).exp2();
+        (base * base + 2.0) / 12.0
+    }
+
     /// Bits of a word that are kept.
     pub fn bits(self) -> u32 {
         self.base_log * self.levels

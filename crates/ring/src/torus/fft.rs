@@ -38,20 +38,22 @@ impl Fft {
         })
     }
 
+    /// log2 of the smallest and largest number of coefficients.
+    pub const LOG_N: std::ops::RangeInclusive<u32> = FftTable::LOG_N;
+
     /// Variance of the error of one coefficient, in units of the torus squared, for `rows` digits of the mean square
-    /// `digit_square` and words that are uniform.
+    /// `digit_square` and words that are uniform, before it is rounded to a word.
     ///
-    /// Rounding a number to double precision changes it by a relative error that is close to uniform in
-    /// `[-u, u]` times a mantissa in `[1, 2)`: a mean square of `u^2 / 6` in the mean over mantissas, with `u = 2^-53`. A
-    /// point of a transform passes about `log2(N/2)` levels of a butterfly, each of which rounds a product and a sum, and a
-    /// coefficient of the product has passed two transforms, one product and an inverse transform. All errors are relative to the
-    /// mean size of the result, whose mean square is `N rows digit_square / 12`.
-    pub fn error_variance(&self, rows: usize, digit_square: f64) -> f64 {
-        let n = self.table.n() as f64;
-        let levels = (n / 2.0).log2();
-        let roundings = 3.0 * levels + 3.0;
+    /// A double is off by up to `u = 2^-53` times its power of two, uniformly: by `u^2 / 6` of its square in the mean over
+    /// mantissas. Two forward transforms, the product and the inverse transform are some `3 (log2(N/2) + 1)` steps, each of
+    /// which rounds a product, a root and sums: 2.6 such squares a step, the middle of what was measured at
+    /// `N = 512 .. 8192` (2.37 to 2.86, more where the passes are of radix 8). All are relative to the size of the result,
+    /// whose mean square is `N rows digit_square / 12`.
+    pub fn error_variance(n: usize, rows: usize, digit_square: f64) -> f64 {
+        let n = n as f64;
+        let steps = 3.0 * (n / 2.0).log2() + 3.0;
         let unit = (-53f64).exp2();
-        roundings * unit * unit / 6.0 * n * rows as f64 * digit_square / 12.0
+        2.6 * steps * unit * unit / 6.0 * n * rows as f64 * digit_square / 12.0
     }
 }
 
