@@ -176,7 +176,12 @@ fn gates<T: Torus>(trial: &Trial) -> Outcome<()> {
         }
         progress.tell(&findings);
     }
-    report(trial, &findings, "gates and muxes", progress.start.elapsed())
+    report(
+        trial,
+        &findings,
+        "gates and muxes",
+        progress.start.elapsed(),
+    )
 }
 
 fn tables<T: Torus>(trial: &Trial) -> Outcome<()> {
@@ -213,7 +218,9 @@ fn tables<T: Torus>(trial: &Trial) -> Outcome<()> {
             let found = client.decrypt_with_carry(&out[0])?;
             findings.wrong += usize::from(found != *expected);
             let ideal = found as f64 / (2 * values) as f64;
-            findings.output((client.phase(out[0].lwe()).to_torus() - ideal + 0.5).rem_euclid(1.0) - 0.5);
+            findings.output(
+                (client.phase(out[0].lwe()).to_torus() - ideal + 0.5).rem_euclid(1.0) - 0.5,
+            );
             findings.done += 1;
         }
         progress.tell(&findings);
@@ -287,6 +294,9 @@ impl Progress {
         let done = findings.done as f64;
         let left = self.start.elapsed().as_secs_f64() * (self.total as f64 - done) / done;
         let total = self.total;
-        eprintln!("{done} of {total}, {} wrong, {left:.0} s left", findings.wrong);
+        eprintln!(
+            "{done} of {total}, {} wrong, {left:.0} s left",
+            findings.wrong
+        );
     }
 }
