@@ -19,6 +19,7 @@ use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Torus};
 use std::error::Error;
 use std::time::{Duration, Instant};
+use tfhe::noise::{Model, Rounding};
 use tfhe::{Bit, ClientKey, Gate, Integer, Layout, Params, ServerKey, Table, fastest, sets};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -242,8 +243,13 @@ fn report(trial: &Trial, findings: &Findings, what: &str, taken: Duration) -> Ou
     let params = &trial.params;
     let (done, wrong) = (findings.done, findings.wrong);
     let measured = findings.squares / findings.outputs.max(1) as f64;
-    let fft = params.noise_with_fft()?.output();
-    let exact = params.noise().output();
+    let formula = params.noise();
+    let exact = Model {
+        rounding: Rounding::EXACT,
+        ..formula
+    }
+    .output();
+    let fft = formula.output();
     // Relative deviation of a sample variance of as many normal values.
     let spread = (2.0 / findings.outputs.max(1) as f64).sqrt();
     println!(
@@ -252,7 +258,7 @@ fn report(trial: &Trial, findings: &Findings, what: &str, taken: Duration) -> Ou
     );
     println!(
         "wrong: {wrong}; predicted at most 2^{:.1} for each bootstrapping",
-        params.log2_failure_with_fft()?
+        params.log2_failure()
     );
     println!(
         "noise of {} outputs: deviation 2^{:.3} of the torus; formula 2^{:.3} with the rounding of the fft (variance {:.3} +- {:.3} of it), 2^{:.3} without",

@@ -1,62 +1,11 @@
-//! The set for a layout, and what the fast multiplier does to failures.
+//! The set for a layout and a failure probability.
 
 use crate::error::{Error, Result};
-use crate::noise::{Model, Rounding};
 use crate::params::{KeySwitch, Layout, Params};
 use crate::sets;
-use ring::torus::{Decomposition, Fft};
 
 impl Params {
-    /// The noise formulas at these parameters, with what the [`Fft`] rounds.
-    ///
-    /// A coefficient of every component is off by as much; those of masks meet the binary secret, half of whose bits
-    /// are 1.
-    ///
-    /// # Errors
-    /// [`Error::Ring`] for a ring degree that it is not made for.
-    pub fn noise_with_fft(&self) -> Result<Model> {
-        let fft = Fft::new(self.n())?;
-        let square = |digits: Decomposition| {
-            let base = f64::from(digits.base_log()).exp2();
-            (base * base + 2.0) / 12.0
-        };
-        let phase = |rows: usize, digits: Decomposition, secret: usize| {
-            (1.0 + secret as f64 / 2.0) * fft.error_variance(rows, square(digits))
-        };
-        let bootstrap = self.spec().bootstrap;
-        let rows = (self.rank() + 1) * bootstrap.levels() as usize;
-        let rounding = Rounding {
-            bootstrap: phase(rows, bootstrap, self.big_dimension()),
-            key_switch: match self.spec().key_switch {
-                KeySwitch::Lwe(_) => 0.0,
-                KeySwitch::Ring(digits) => {
-                    let rows = self.rank() * digits.levels() as usize;
-                    phase(rows, digits, self.lwe_dimension())
-                }
-            },
-        };
-        Ok(Model {
-            rounding,
-            ..self.noise()
-        })
-    }
-
-    /// As [`log2_failure`](Self::log2_failure), with what the [`Fft`] rounds.
-    ///
-    /// # Errors
-    /// As [`noise_with_fft`](Self::noise_with_fft).
-    pub fn log2_failure_with_fft(&self) -> Result<f64> {
-        let model = self.noise_with_fft()?;
-        Ok(match self.layout() {
-            Layout::Gates => model.log2_failure(8.0, 0.125, 0),
-            Layout::Integers { .. } => {
-                let norm = self.max_noise() as f64;
-                model.log2_failure(norm * norm, 0.25 / self.values() as f64, 0)
-            }
-        })
-    }
-
-    /// Operations of one bootstrapping with the [`Fft`], by count: for comparing sets. Not a time.
+    /// Operations of one bootstrapping with products by transforms, by count: for comparing sets. Not a time.
     fn work(&self) -> f64 {
         let (n, components) = (self.n() as f64, self.rank() as f64 + 1.0);
         let product = |rows: f64, columns: f64| n * ((rows + columns) * n.log2() + rows * columns);
@@ -77,7 +26,7 @@ impl Params {
 }
 
 /// The named set of 128 bits with the least work among those of a layout whose bootstrappings fail with a probability
-/// of at most `2^log2_failure`, as predicted for the [`Fft`].
+/// of at most `2^log2_failure`, as [predicted](Params::log2_failure).
 ///
 /// # Errors
 /// [`Error::Parameter`] if there is none.
@@ -88,7 +37,7 @@ pub fn fastest(layout: Layout, log2_failure: f64) -> Result<(&'static str, Param
     let mut failures = Vec::new();
     let mut found: Option<(&'static str, Params)> = None;
     for (name, params) in of_layout {
-        let failure = params.log2_failure_with_fft()?;
+        let failure = params.log2_failure();
         failures.push(format!("{failure:.1}"));
         let fits = failure <= log2_failure;
         if fits
@@ -120,16 +69,11 @@ mod tests {
             if Params::new(params.spec()).is_err() {
                 continue;
             }
-            let asked = params
-                .log2_failure_with_fft()
-                .expect("a degree of the transform");
+            let asked = params.log2_failure();
             let (chosen, better) = fastest(params.layout(), asked).expect("itself at least");
             println!("{name}: 2^{asked:.1}, in its place {chosen}");
             assert!(better.work() <= params.work(), "{name}: {chosen}");
-            assert!(
-                better.log2_failure_with_fft().expect("a degree") <= asked,
-                "{name}: {chosen}"
-            );
+            assert!(better.log2_failure() <= asked, "{name}: {chosen}");
         }
     }
 
@@ -146,15 +90,5 @@ mod tests {
             error.to_string().contains("a layout that a named set has"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn rounding_of_the_fft_makes_failures_no_rarer() {
-        for (name, params) in sets::all() {
-            let (exact, fft) = (params.log2_failure(), params.log2_failure_with_fft());
-            let fft = fft.expect("a degree of the transform");
-            println!("{name}: 2^{exact:.2}, with the fft 2^{fft:.2}");
-            assert!(fft >= exact, "{name}");
-        }
     }
 }

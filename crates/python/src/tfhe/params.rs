@@ -143,7 +143,7 @@ impl TfheParams {
         found.set_item("security_bits", params.security())?;
         found.set_item("secure", Params::new(spec).is_ok())?;
         found.set_item("security_source", SOURCE)?;
-        let failure = params.log2_failure_with_fft().or_raise()?;
+        let failure = params.log2_failure();
         found.set_item("log2_failure", failure)?;
         found.set_item("ciphertext_bytes", (k * n + 1) * word)?;
         found.set_item("fresh_bytes", word)?;
