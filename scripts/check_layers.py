@@ -66,7 +66,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "reproduce",
         "sets",
     },
-    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv", "tfhe"},  # the package's own names
+    # The package's own names.
+    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv", "tfhe"},
 }
 
 
