@@ -131,7 +131,8 @@ def variants(source: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "crate", ["circuits", "ckks", "compiler", "exact", "program", "ring", "rlwe", "runtime"]
+    "crate",
+    ["circuits", "ckks", "compiler", "exact", "program", "ring", "rlwe", "runtime", "tfhe"],
 )
 def test_every_error_beneath_has_a_class(crate: str) -> None:
     classed = (ROOT / "crates/python/src/error.rs").read_text()
