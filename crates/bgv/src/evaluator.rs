@@ -26,6 +26,30 @@ impl Evaluator {
         self.exact.params()
     }
 
+    /// `a + b`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add_assign`].
+    pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        self.check_sum(a, b)?;
+        Ok(Ciphertext::wrap(
+            self.params(),
+            self.exact.add(a.exact(), b.exact())?,
+        ))
+    }
+
+    /// `a - b`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add_assign`].
+    pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        self.check_sum(a, b)?;
+        Ok(Ciphertext::wrap(
+            self.params(),
+            self.exact.sub(a.exact(), b.exact())?,
+        ))
+    }
+
     /// `a += b`.
     ///
     /// # Errors

@@ -29,5 +29,5 @@ mod evaluator;
 pub use ciphertext::Ciphertext;
 pub use encrypt::{decrypt, encrypt, encrypt_public, measure, trivial};
 pub use evaluator::Evaluator;
-pub use exact::{Encoder, Error, Params, Plaintext, Result, T_FERMAT, noise};
+pub use exact::{Encoder, Error, Params, Plaintext, Result, T_FERMAT, noise, short_ratio};
 pub use rlwe::PublicKey;

@@ -149,7 +149,14 @@ fn sums_and_products_with_plaintexts() {
         let (a, b) = (s.slots(), s.slots());
         let (x, y) = (s.encrypt(&a, 2), s.encrypt(&b, 2));
         let mut z = x.clone();
+        let sum = s.eval.add(&z, &y).unwrap();
+        let difference = s.eval.sub(&z, &y).unwrap();
+        let start = z.clone();
         s.eval.add_assign(&mut z, &y).unwrap();
+        assert_eq!(sum, z);
+        let mut back = start;
+        s.eval.sub_assign(&mut back, &y).unwrap();
+        assert_eq!(difference, back);
         s.check(&z, &s.zip(&a, &b, |x, y| x + y), "sum");
         s.eval.sub_assign(&mut z, &y).unwrap();
         s.eval.sub_assign(&mut z, &y).unwrap();

@@ -13,8 +13,7 @@
 //! 5. [`transform`]: slots to coefficients; or [`dense`]: a dense layer taken from slots to coefficients
 //!    in one product.
 //!
-//! Beside the loop: [`lookup`], the row of a table by an encrypted key, and [`bootstrap`], BGV for one message
-//! per ciphertext.
+//! Beside the loop: [`bootstrap`], BGV for one message per ciphertext.
 //!
 //! *May use* the schemes. *Source*: Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional
 //! Bootstrapping in less than 7 ms", ASIACRYPT 2023 (LUT in slots, packing by the encrypted secret).
@@ -30,7 +29,6 @@ mod engine;
 mod error;
 mod keys;
 mod layout;
-pub mod lookup;
 pub mod lut;
 pub mod pack;
 pub mod transform;

@@ -38,6 +38,26 @@ impl Evaluator {
         self.params.level_of(a.rlwe())
     }
 
+    /// `a + b`.
+    ///
+    /// # Errors
+    /// If levels or scales differ.
+    pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        self.check(&[a, b])?;
+        check_scales(a.scale(), b.scale())?;
+        Ok(Ciphertext::new(a.rlwe().add(b.rlwe())?, a.scale()))
+    }
+
+    /// `a - b`.
+    ///
+    /// # Errors
+    /// If levels or scales differ.
+    pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        self.check(&[a, b])?;
+        check_scales(a.scale(), b.scale())?;
+        Ok(Ciphertext::new(a.rlwe().sub(b.rlwe())?, a.scale()))
+    }
+
     /// `a += b`.
     ///
     /// # Errors

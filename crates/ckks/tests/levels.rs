@@ -39,9 +39,10 @@ fn sums_of_all_depths_are_aligned() {
     let square = e.mul_and_rescale(&x, &x, &key).unwrap();
     let fourth = e.mul_and_rescale(&square, &square, &key).unwrap();
     let sum = |a: &Ciphertext, b: &Ciphertext| {
-        let [mut a, b] = e.align(a, b).unwrap();
-        e.add_assign(&mut a, &b).unwrap();
-        a
+        let [a, b] = e.align(a, b).unwrap();
+        let sum = e.add(&a, &b).unwrap();
+        assert_eq!(e.sub(&sum, &b).unwrap(), a);
+        sum
     };
     for (left, right) in [(&x, &square), (&fourth, &x), (&x, &x)] {
         let total = sum(left, right);

@@ -26,6 +26,24 @@ impl Evaluator {
         &self.params
     }
 
+    /// `a + b`.
+    ///
+    /// # Errors
+    /// If levels or factors differ: [`Error::FactorMismatch`].
+    pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        check_factors(a, b)?;
+        Ok(Ciphertext::new(a.rlwe().add(b.rlwe())?, a.factor()))
+    }
+
+    /// `a - b`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        check_factors(a, b)?;
+        Ok(Ciphertext::new(a.rlwe().sub(b.rlwe())?, a.factor()))
+    }
+
     /// `a += b`.
     ///
     /// # Errors

@@ -42,9 +42,9 @@ impl Evaluator {
     }
 }
 
-/// Small `(x, y)` with `x = ratio y mod t`: the remainders of Euclid's algorithm are all such pairs, and the first
-/// below `sqrt t` has `|y|` below it too.
-fn short_ratio(t: &Modulus, ratio: u64) -> [i64; 2] {
+/// Small `(x, y)` with `x = ratio y mod t` and `x^2 + y^2 <= 2 t`: the remainders of Euclid's algorithm are all such pairs, and
+/// the first below `sqrt t` has `|y|` below it too.
+pub fn short_ratio(t: &Modulus, ratio: u64) -> [i64; 2] {
     let mut pairs = [[t.value() as i64, 0], [ratio as i64, 1]];
     let norm = |[x, y]: [i64; 2]| i128::from(x).pow(2) + i128::from(y).pow(2);
     let mut best = pairs[1];

@@ -32,4 +32,5 @@ pub use encoder::{Encoder, Plaintext};
 pub use encrypt::{Ciphertext, decrypt, encrypt, encrypt_public, measure, trivial};
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;
+pub use factors::short_ratio;
 pub use params::{Params, T_FERMAT};

@@ -166,6 +166,16 @@ impl<D: Domain> Poly<D> {
         self.zip_limbs(other, |k, q, a, b| k.sub_assign(q, a, b));
     }
 
+    /// `self + other`, in one pass over memory where a copy and a sum are two.
+    pub fn add(&self, other: &Self) -> Self {
+        self.zipped(other, |k, q, a, b| k.add_assign(q, a, b))
+    }
+
+    /// `self - other`, as [`Poly::add`].
+    pub fn sub(&self, other: &Self) -> Self {
+        self.zipped(other, |k, q, a, b| k.sub_assign(q, a, b))
+    }
+
     /// `self = -self`.
     pub fn neg_assign(&mut self) {
         let basis = self.basis.clone();
@@ -235,6 +245,28 @@ impl<D: Domain> Poly<D> {
         let mut out = Self::stale(&self.basis.prefix(limbs));
         let words = out.data.len();
         out.data.copy_from_slice(&self.data[..words]);
+        out
+    }
+
+    fn zipped(
+        &self,
+        other: &Self,
+        work: impl Fn(&dyn kernels::Kernels, &kernels::Modulus, &mut [u64], &[u64]) + Sync,
+    ) -> Self {
+        /// Words that stay in the L1 cache between the copy and the operation.
+        const RUN: usize = 1024;
+        assert_eq!(self.basis, other.basis, "operands over one basis");
+        let mut out = Self::stale(&self.basis);
+        out.for_each_limb(|i, out| {
+            let (q, pairs) = (
+                self.basis.modulus(i),
+                self.limb(i).chunks(RUN).zip(other.limb(i).chunks(RUN)),
+            );
+            for (out, (a, b)) in out.chunks_mut(RUN).zip(pairs) {
+                out.copy_from_slice(a);
+                work(kernels(), q, out, b);
+            }
+        });
         out
     }
 

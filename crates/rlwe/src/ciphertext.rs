@@ -107,9 +107,49 @@ impl Ciphertext {
     /// # Errors
     /// [`Error::LevelMismatch`].
     pub fn sub_assign(&mut self, other: &Self) -> Result<()> {
-        let mut negated = other.clone();
-        negated.components.iter_mut().for_each(Poly::neg_assign);
-        self.add_assign(&negated)
+        self.check_level(other)?;
+        for (a, b) in self.components.iter_mut().zip(&other.components) {
+            a.sub_assign(b);
+        }
+        for extra in other.components.iter().skip(self.components.len()) {
+            let mut extra = extra.clone();
+            extra.neg_assign();
+            self.components.push(extra);
+        }
+        Ok(())
+    }
+
+    /// `self + other`; the degree is the larger of the two.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`].
+    pub fn add(&self, other: &Self) -> Result<Self> {
+        self.check_level(other)?;
+        let (long, short) = if self.degree() >= other.degree() {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        let pairs = short.components.iter().zip(&long.components);
+        let mut components: Vec<_> = pairs.map(|(a, b)| a.add(b)).collect();
+        components.extend_from_slice(&long.components[components.len()..]);
+        Ok(Self { components })
+    }
+
+    /// `self - other`, as [`Ciphertext::add`].
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`].
+    pub fn sub(&self, other: &Self) -> Result<Self> {
+        if self.degree() != other.degree() {
+            let mut out = self.clone();
+            out.sub_assign(other)?;
+            return Ok(out);
+        }
+        self.check_level(other)?;
+        let pairs = self.components.iter().zip(&other.components);
+        let components = pairs.map(|(a, b)| a.sub(b)).collect();
+        Ok(Self { components })
     }
 
     /// Multiplies every component by a polynomial over the same basis.

@@ -136,6 +136,14 @@ impl Extended {
         self.parts.iter_mut().for_each(Poly::neg_assign);
     }
 
+    /// `self *= c`.
+    pub fn scalar_mul_assign(&mut self, c: i64) {
+        for part in &mut self.parts {
+            let basis = part.basis().clone();
+            part.scalar_mul_assign(|i| basis.modulus(i).from_i64(c));
+        }
+    }
+
     /// The automorphism `X -> X^element`: one component is divided by `P`, switched, and stays over `Q_l P`.
     ///
     /// # Errors

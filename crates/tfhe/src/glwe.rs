@@ -93,17 +93,21 @@ impl<T: Torus> GlweList<T> {
         let rank = cipher.secret.rank();
         let mut bodies = Vec::with_capacity(rows * n);
         for start in (0..rows).step_by(BLOCK) {
-            let count = BLOCK.min(rows - start);
-            let block = ring::par_map(count, |i| {
-                let row = start + i;
+            let end = rows.min(start + BLOCK);
+            let runs = ring::par_map((end - start).div_ceil(RUN), |i| {
+                let run = start + i * RUN..end.min(start + (i + 1) * RUN);
+                let mut scratch = cipher.multiplier.scratch(rank, 1);
                 let mut mask = vec![T::default(); rank * n];
-                mask_into(&mut mask, &seed, row as u64);
-                let mut body = vec![T::default(); n];
-                cipher.zero_into(&mut body, &mut mask, &mut noise.row(row));
-                message(row, &mut body);
-                body
+                let mut bodies = vec![T::default(); run.len() * n];
+                for (body, row) in bodies.chunks_exact_mut(n).zip(run) {
+                    mask_into(&mut mask, &seed, row as u64);
+                    cipher.zero_into(body, &mut mask, &mut noise.row(row), &mut scratch);
+                    message(row, body);
+                }
+                cipher.forget(&mut mask, &mut scratch);
+                bodies
             });
-            block.iter().for_each(|body| bodies.extend_from_slice(body));
+            runs.iter().for_each(|run| bodies.extend_from_slice(run));
         }
         Self {
             n,
@@ -167,7 +171,9 @@ impl<T: Torus> GlweList<T> {
 }
 
 /// Rows worked on at a time.
-const BLOCK: usize = 256;
+const BLOCK: usize = 512;
+/// Rows encrypted with one scratch.
+const RUN: usize = 16;
 
 /// What encrypts under a ring secret.
 pub struct GlweCipher<'a, T, M> {
@@ -202,9 +208,15 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
 
     /// `body = sum A_i S_i + noise`, where `body` is 0 before. Uses `mask` up.
     ///
-    /// Everything computed from the secret stays in `body`, but for what the multiplier leaves in its scratch.
-    fn zero_into(&self, body: &mut [T], mask: &mut [T], rng: &mut impl Rng) {
-        let mut scratch = self.multiplier.scratch(self.secret.rank(), 1);
+    /// Everything computed from the secret stays in `body`, but for what the multiplier leaves in its scratch until
+    /// [`forget`](Self::forget).
+    fn zero_into(
+        &self,
+        body: &mut [T],
+        mask: &mut [T],
+        rng: &mut impl Rng,
+        scratch: &mut M::Scratch,
+    ) {
         let width = T::BITS / self.pieces;
         let whole = mask.to_vec();
         // a = sum of 2^(i width) times piece i, signed; the last piece is also the first in the product's Horner scheme.
@@ -218,8 +230,18 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
                 .for_each(|b| *b = b.times(1i64.wrapping_shl(width)));
             let prepared = self.multiplier.prepare(mask);
             self.multiplier
-                .dot_add(body, self.secret.bits(), &prepared, &mut scratch);
+                .dot_add(body, self.secret.bits(), &prepared, scratch);
         }
         add_noise(body, self.sigma, rng);
+    }
+
+    /// Overwrites what a product with the secret left in the scratch, by one with digits that are 0.
+    fn forget(&self, mask: &mut [T], scratch: &mut M::Scratch) {
+        let zeros = vec![0; mask.len()];
+        let mut out = vec![T::default(); self.multiplier.n()];
+        let prepared = self.multiplier.prepare(mask);
+        self.multiplier
+            .dot_add(&mut out, &zeros, &prepared, scratch);
+        std::hint::black_box(out);
     }
 }

@@ -223,7 +223,8 @@ pub fn paper_1_insecure() -> Params {
 }
 
 /// Set II of the same paper, with the 3 digits of its code (its table has 2): called 110-bit there and 80-bit in its
-/// code; the fits say 117. The noise of its key switch makes about one gate in 200 wrong, by the formulas.
+/// code; the fits say 117. The noise of its key switch makes about one gate in 160 of the
+/// noisiest admitted operands wrong, by the formulas.
 pub fn paper_2_insecure() -> Params {
     paper(ParamsSpec {
         word_bits: 32,

@@ -34,7 +34,6 @@ impl Diagonal {
             // NaN equals nothing, and the encoder says so.
             .unwrap_or(slots.len());
         let coefficients = params.encoder().embed(&slots[..period])?;
-        let (n, rlwe) = (params.n(), params.rlwe());
         let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
         // Diagonals at scales beyond a word are encoded like messages; their special limbs need integers.
         if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
@@ -48,23 +47,39 @@ impl Diagonal {
             .into());
         }
         let integers: Vec<i64> = scaled.iter().map(|&c| c as i64).collect();
-        let basis = rlwe.extended(params.ring_level(level));
-        let poly: Poly<Eval> = Poly::from_signed(&basis, &integers).into_eval();
-        let gap = n / 2 / period;
-        Ok(Self {
-            n,
-            gap,
-            words: poly.words().iter().step_by(gap).copied().collect(),
-        })
+        Ok(Self::of_integers(
+            params.rlwe(),
+            &integers,
+            params.ring_level(level),
+        ))
+    }
+
+    /// The polynomial with these integer coefficients, `N` of them, for ciphertexts at a level of the ring.
+    ///
+    /// # Panics
+    /// If there are not `N`.
+    pub fn of_integers(params: &rlwe::Params, coefficients: &[i64], ring_level: usize) -> Self {
+        let (n, basis) = (params.n(), params.extended(ring_level));
+        let poly: Poly<Eval> = Poly::from_signed(&basis, coefficients).into_eval();
+        // A polynomial in X^gap.
+        let powers = coefficients.iter().enumerate().filter(|(_, c)| **c != 0);
+        let gap = powers.fold(n, |gap, (i, _)| {
+            gap.min(1 << i.trailing_zeros().min(n.ilog2()))
+        });
+        let words = poly.words().iter().step_by(gap).copied().collect();
+        Self { n, gap, words }
     }
 
     /// How often each word stands.
-    pub(super) fn gap(&self) -> usize {
+    pub fn gap(&self) -> usize {
         self.gap
     }
 
     /// Word `j` of limb `i`.
-    pub(super) fn word(&self, i: usize, j: usize) -> u64 {
+    ///
+    /// # Panics
+    /// If there is no such word.
+    pub fn word(&self, i: usize, j: usize) -> u64 {
         self.words[(i * self.n + j) / self.gap]
     }
 

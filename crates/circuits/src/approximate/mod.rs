@@ -2,7 +2,6 @@
 //!
 //! *May use* `ckks`. What a circuit needs of keys it says before they are made.
 
-mod block;
 mod bootstrap;
 mod chebyshev;
 mod diagonal;
@@ -11,7 +10,6 @@ mod matrix;
 mod samples;
 mod sums;
 
-pub use block::{BlockTransform, Counts, Giant, Term};
 pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 pub use chebyshev::{Chebyshev, evaluate};
 pub use diagonal::Diagonal;

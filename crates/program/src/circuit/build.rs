@@ -54,6 +54,11 @@ impl CircuitBuilder {
         self.circuit.slots
     }
 
+    /// Slots of a row, in which rotations are cyclic.
+    pub fn row(&self) -> usize {
+        self.circuit.row()
+    }
+
     /// The type of a value.
     ///
     /// # Panics
@@ -70,7 +75,7 @@ impl CircuitBuilder {
         self.push(Op::Input { name: name.into() }, ty)
     }
 
-    /// Real numbers, which repeat: a power of two of them, at most as many as slots.
+    /// Real numbers, which repeat: a power of two of them, at most as many as slots. Integers in exact arithmetic.
     ///
     /// # Errors
     /// [`Error::CircuitConstant`], and [`Error::Step`] as for an input.
@@ -129,7 +134,7 @@ impl CircuitBuilder {
         self.computed(Op::Mul { terms })
     }
 
-    /// `value`, one level lower, its scale divided by the level's modulus.
+    /// `value`, one level lower, its scale divided by the level's modulus; in exact arithmetic its noise is.
     ///
     /// # Errors
     /// [`Error::Step`] at level 0, for a plaintext, and for a scale that would fall below 1.
@@ -160,12 +165,12 @@ impl CircuitBuilder {
         self.push(op, Type { scale, ..stated })
     }
 
-    /// The slots moved left by `steps`, to the right if negative; `value` as it is if that is no move.
+    /// The slots of each [row](Circuit::row) moved left by `steps`, to the right if negative; `value` as it is if that is no move.
     ///
     /// # Errors
     /// [`Error::Step`] for a plaintext.
     pub fn rotate(&mut self, value: ValueId, steps: isize) -> Result<ValueId> {
-        match steps.rem_euclid(self.circuit.slots as isize) as usize {
+        match steps.rem_euclid(self.circuit.row() as isize) as usize {
             0 => Ok(value),
             steps => self.computed(Op::Rotate { value, steps }),
         }
@@ -174,9 +179,17 @@ impl CircuitBuilder {
     /// The complex conjugate of every slot.
     ///
     /// # Errors
-    /// [`Error::Step`] for a plaintext.
+    /// [`Error::Step`] for a plaintext, and in exact arithmetic.
     pub fn conjugate(&mut self, value: ValueId) -> Result<ValueId> {
         self.computed(Op::Conjugate { value })
+    }
+
+    /// The two rows of slots, swapped.
+    ///
+    /// # Errors
+    /// [`Error::Step`] for a plaintext, and in approximate arithmetic.
+    pub fn swap_rows(&mut self, value: ValueId) -> Result<ValueId> {
+        self.computed(Op::SwapRows { value })
     }
 
     /// `factor value`, a level lower at the scale it had.
@@ -205,7 +218,7 @@ impl CircuitBuilder {
         }
         let top = level + 1;
         let value = self.drop_to(value, top)?;
-        let with = scale * self.circuit.arithmetic.divisor(top) / self.ty(value).scale;
+        let with = scale * self.circuit.arithmetic.factor_scale(top) / self.ty(value).scale;
         let factor = self.constant(&format!("{factor}"), &[factor], (top, with))?;
         let product = self.mul(value, factor)?;
         self.rescale(product)

@@ -1,6 +1,6 @@
 //! The type of what an operation makes, and what it refuses: the same for a builder and for a circuit that is read.
 
-use super::ir::{Circuit, Constant, Op, Type, ValueId};
+use super::ir::{Arithmetic, Circuit, Constant, Op, Type, ValueId};
 use crate::error::Error;
 
 /// Scales that differ by less than this part count as one, as `ckks::Evaluator` has it.
@@ -48,7 +48,7 @@ impl Circuit {
                 if ty.level == 0 {
                     return Err(("the level", "0".into(), "at least 1".into()));
                 }
-                let scale = ty.scale / self.arithmetic.divisor(ty.level);
+                let scale = ty.scale / self.arithmetic.factor_scale(ty.level);
                 Type {
                     level: ty.level - 1,
                     scale,
@@ -74,15 +74,17 @@ impl Circuit {
                 }
             }
             Op::Rotate { value, steps } => {
-                if !(1..self.slots).contains(steps) {
-                    let expected = format!("1 to {}", self.slots.saturating_sub(1));
+                if !(1..self.row()).contains(steps) {
+                    let expected = format!("1 to {}", self.row().saturating_sub(1));
                     return Err(("the number of steps", steps.to_string(), expected));
                 }
                 self.ciphertext(*value, "the operand")?
             }
-            Op::Conjugate { value } | Op::Output { value, .. } => {
+            Op::Conjugate { value } | Op::SwapRows { value } => {
+                self.knows(op)?;
                 self.ciphertext(*value, "the operand")?
             }
+            Op::Output { value, .. } => self.ciphertext(*value, "the operand")?,
         };
         self.fits(ty)?;
         Ok(ty)
@@ -113,6 +115,19 @@ impl Circuit {
         Ok(ty)
     }
 
+    /// Real slots have a conjugate, rows of integers can be swapped.
+    fn knows(&self, op: &Op) -> Check {
+        let (arithmetic, own) = match self.arithmetic {
+            Arithmetic::Approximate { .. } => ("approximate", "conjugate"),
+            Arithmetic::Exact { .. } => ("exact", "swap"),
+        };
+        if op.name() == own {
+            return Ok(());
+        }
+        let expected = format!("{own}, as the arithmetic is {arithmetic}");
+        Err(("the operation", op.name().into(), expected))
+    }
+
     fn ciphertext(&self, value: ValueId, what: &'static str) -> Result<Type, Problem> {
         let ty = self.ty(value);
         kind(what, ty, true)?;
@@ -125,6 +140,15 @@ impl Circuit {
         if ty.level >= levels {
             let expected = format!("less than {levels}");
             return Err(("the level", ty.level.to_string(), expected));
+        }
+        if let Arithmetic::Exact { .. } = self.arithmetic {
+            return match ty.scale {
+                1.0 => Ok(()),
+                _ => {
+                    let expected = "1, as of all exact values".into();
+                    Err(("the scale", log2(ty.scale), expected))
+                }
+            };
         }
         let bears = self.arithmetic.log_q(ty.level) - 1.0;
         if ty.scale >= 1.0 && ty.scale.log2() <= bears {
@@ -140,13 +164,17 @@ impl Circuit {
             let expected = format!("a power of two up to {}", self.slots);
             Some(("the number of values".to_owned(), len.to_string(), expected))
         } else {
-            let index = constant.values.iter().position(|v| !v.is_finite());
+            let (fits, expected): (&dyn Fn(f64) -> bool, _) = match self.arithmetic {
+                Arithmetic::Approximate { .. } => (&f64::is_finite, "a finite number".into()),
+                Arithmetic::Exact { t, .. } => (
+                    &move |v| v.fract() == 0.0 && v.abs() < t as f64,
+                    format!("an integer from {} to {}", 1 - t as i64, t - 1),
+                ),
+            };
+            let index = constant.values.iter().position(|&v| !fits(v));
             index.map(|i| {
-                (
-                    format!("value {i}"),
-                    constant.values[i].to_string(),
-                    "a finite number".into(),
-                )
+                let found = constant.values[i].to_string();
+                (format!("value {i}"), found, expected)
             })
         };
         problem.map_or(Ok(()), |(what, found, expected)| {

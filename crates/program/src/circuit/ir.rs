@@ -13,9 +13,6 @@ pub type ValueId = usize;
 pub type ConstantId = usize;
 
 /// What slots hold, and what a level is.
-///
-/// Operations and rules of levels are those of exact arithmetic modulo `t` as well, which would be a second variant:
-/// every scale is 1 there, and a rescale a modulus switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -25,28 +22,52 @@ pub enum Arithmetic {
         /// By level, the product of the moduli that a rescale from there divides by; those of level 0 stay to the end.
         moduli: Vec<f64>,
     },
+    /// Integers modulo `t`, exactly: BGV. Every scale is 1, and a rescale is a modulus switch, which divides noise alone. Slots
+    /// are two rows of half of them each.
+    Exact {
+        /// Plaintext modulus.
+        t: u64,
+        /// As of approximate arithmetic.
+        moduli: Vec<f64>,
+    },
 }
 
 impl Arithmetic {
-    /// Number of levels, level 0 included.
-    pub fn levels(&self) -> usize {
-        let Self::Approximate { moduli } = self;
-        moduli.len()
+    fn moduli(&self) -> &[f64] {
+        match self {
+            Self::Approximate { moduli } | Self::Exact { moduli, .. } => moduli,
+        }
     }
 
-    /// What a rescale from `level` divides a scale by.
+    /// Number of levels, level 0 included.
+    pub fn levels(&self) -> usize {
+        self.moduli().len()
+    }
+
+    /// What a rescale from `level` divides the modulus by.
     ///
     /// # Panics
     /// If there is no such level.
     pub fn divisor(&self, level: usize) -> f64 {
-        let Self::Approximate { moduli } = self;
-        moduli[level]
+        self.moduli()[level]
+    }
+
+    /// What a rescale from `level` divides a scale by: a factor of this scale leaves the scale of a rescaled product as it was.
+    /// It is 1 for exact arithmetic.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn factor_scale(&self, level: usize) -> f64 {
+        match self {
+            Self::Approximate { .. } => self.divisor(level),
+            Self::Exact { .. } => 1.0,
+        }
     }
 
     /// log2 of the product of all moduli of a level.
     pub fn log_q(&self, level: usize) -> f64 {
-        let Self::Approximate { moduli } = self;
-        moduli.iter().take(level + 1).map(|q| q.log2()).sum()
+        let moduli = self.moduli().iter().take(level + 1);
+        moduli.map(|q| q.log2()).sum()
     }
 }
 
@@ -58,7 +79,7 @@ pub struct Type {
     pub encrypted: bool,
     /// Rescales left.
     pub level: usize,
-    /// Factor from the message to the integers that are computed with.
+    /// Factor from the message to the integers that are computed with; 1 for exact arithmetic.
     pub scale: f64,
 }
 
@@ -96,7 +117,7 @@ pub enum Op {
         /// The factors of each product.
         terms: Vec<[ValueId; 2]>,
     },
-    /// Division of scale and modulus by the last level's.
+    /// Division of scale and modulus by the last level's; of noise and modulus for exact arithmetic.
     Rescale {
         /// What is rescaled.
         value: ValueId,
@@ -111,16 +132,21 @@ pub enum Op {
         /// What is read.
         value: ValueId,
     },
-    /// Rotation of the slots to the left.
+    /// Rotation of the slots to the left, in each row of them.
     Rotate {
         /// What is rotated.
         value: ValueId,
-        /// By how many, from 1 to the number of slots less 1.
+        /// By how many, from 1 to the [slots of a row](Circuit::row) less 1.
         steps: usize,
     },
-    /// Complex conjugate of every slot.
+    /// Complex conjugate of every slot, in approximate arithmetic.
     Conjugate {
         /// What is conjugated.
+        value: ValueId,
+    },
+    /// The two rows of slots swapped, in exact arithmetic.
+    SwapRows {
+        /// Whose rows are swapped.
         value: ValueId,
     },
     /// A result; no operation reads it.
@@ -146,6 +172,7 @@ impl Op {
             Self::Read { .. } => "read",
             Self::Rotate { .. } => "rotate",
             Self::Conjugate { .. } => "conjugate",
+            Self::SwapRows { .. } => "swap",
             Self::Output { .. } => "output",
         }
     }
@@ -161,6 +188,7 @@ impl Op {
             | Self::Read { value }
             | Self::Rotate { value, .. }
             | Self::Conjugate { value }
+            | Self::SwapRows { value }
             | Self::Output { value, .. } => vec![*value],
         }
     }
@@ -176,13 +204,13 @@ pub struct Step {
     pub ty: Type,
 }
 
-/// Real numbers in the slots.
+/// Real numbers in the slots; integers for exact arithmetic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
     /// Name, for people.
     pub name: String,
-    /// A power of two of numbers, at most as many as slots: they repeat.
+    /// A power of two of numbers, at most as many as slots: they repeat. Integers below `t` in magnitude for exact arithmetic.
     pub values: Vec<f64>,
 }
 
@@ -226,6 +254,14 @@ impl Circuit {
     /// If there is no such value.
     pub fn ty(&self, value: ValueId) -> Type {
         self.steps[value].ty
+    }
+
+    /// Slots of a row, in which rotations are cyclic: all of them, or half for exact arithmetic.
+    pub fn row(&self) -> usize {
+        match self.arithmetic {
+            Arithmetic::Approximate { .. } => self.slots,
+            Arithmetic::Exact { .. } => self.slots / 2,
+        }
     }
 
     /// Whether the right factors of a product are ciphertexts.

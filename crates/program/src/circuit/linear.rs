@@ -5,7 +5,7 @@ use super::ir::{Type, ValueId};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
-/// `y_j = sum_(i < count) x_(j + i stride)`, slots taken modulo their number, by rotating and adding `log2(count)` times.
+/// `y_j = sum_(i < count) x_(j + i stride)`, slots of a row taken modulo their number, by rotating and adding `log2(count)` times.
 ///
 /// With `count * stride` all the slots, every slot gets the sum of its residue class modulo `stride`. A negative stride
 /// copies to the right.
@@ -143,12 +143,12 @@ impl Dense {
         if babies == 0 {
             return Err(shape("the number of baby steps", 0, "at least 1"));
         }
-        if columns > b.slots() {
-            let expected = format!("at most the {} slots", b.slots());
+        if columns > b.row() {
+            let expected = format!("at most the {} slots", b.row());
             return Err(shape("the number of columns, padded,", columns, expected));
         }
         let level = b.ty(x).level;
-        let scale = b.arithmetic().divisor(level);
+        let scale = b.arithmetic().factor_scale(level);
         let mut rotated = Vec::new();
         for i in 0..babies.min(rows) {
             rotated.push(b.rotate(x, i as isize)?);
@@ -190,7 +190,7 @@ impl Dense {
     }
 }
 
-fn shape(what: &'static str, found: impl ToString, expected: impl ToString) -> Error {
+pub(super) fn shape(what: &'static str, found: impl ToString, expected: impl ToString) -> Error {
     Error::Shape {
         what,
         found: found.to_string(),

@@ -1,4 +1,4 @@
-//! Circuits of homomorphic operations: what is done to ciphertexts of CKKS, whatever it is done for.
+//! Circuits of homomorphic operations: what is done to ciphertexts of CKKS or BGV, whatever it is done for.
 //!
 //! *Concept.* A [`Circuit`] is a list of operations in single assignment form on values that are plaintexts or
 //! ciphertexts, each with a level and a scale. It is written once, by a [`CircuitBuilder`]; the same list is verified, printed,
@@ -11,6 +11,7 @@ mod build;
 mod infer;
 mod ir;
 mod linear;
+mod map;
 mod needs;
 mod text;
 mod verify;
@@ -18,4 +19,5 @@ mod verify;
 pub use build::CircuitBuilder;
 pub use ir::{Arithmetic, Circuit, Constant, ConstantId, Op, Step, Type, ValueId};
 pub use linear::{Dense, Weights, sum_strided};
+pub use map::{Giant, Term, linear_maps};
 pub use needs::{Counts, KeyNeeds};

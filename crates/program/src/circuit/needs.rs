@@ -11,7 +11,7 @@ pub struct KeyNeeds {
     pub relinearization: Option<usize>,
     /// Galois keys of rotations, by steps to the left.
     pub rotations: BTreeMap<usize, usize>,
-    /// Galois key of the conjugation.
+    /// Galois key of the conjugation, or of the swap of rows: the same automorphism.
     pub conjugation: Option<usize>,
 }
 
@@ -71,7 +71,9 @@ impl Circuit {
                     let highest = keys.rotations.entry(*steps).or_insert(level);
                     *highest = level.max(*highest);
                 }
-                Op::Conjugate { .. } => keys.conjugation = keys.conjugation.max(Some(level)),
+                Op::Conjugate { .. } | Op::SwapRows { .. } => {
+                    keys.conjugation = keys.conjugation.max(Some(level));
+                }
                 _ => {}
             }
         }
@@ -101,7 +103,7 @@ impl Circuit {
                 Op::Mul { terms } => count(level, "mul plain", terms.len()),
                 Op::Rescale { .. } => count(level + 1, "rescale", 1),
                 Op::Drop { .. } => count(level, "drop", 1),
-                Op::Rotate { value, .. } | Op::Conjugate { value } => {
+                Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
                     count(level, step.op.name(), 1);
                     count(level, "decompose", usize::from(decomposed.insert(*value)));
                 }

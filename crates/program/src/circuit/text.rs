@@ -1,7 +1,7 @@
 //! The text form: one line a step, constants by name, size and checksum, so that a diff of two circuits shows what changed.
 
 use super::infer::noun;
-use super::ir::{Circuit, Constant, Op, Type};
+use super::ir::{Arithmetic, Circuit, Constant, Op, Type};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Circuit {
@@ -12,11 +12,23 @@ impl Display for Circuit {
             .map(|l| format!("{:.1}", self.arithmetic.divisor(l).log2()))
             .collect();
         writeln!(f, "  levels of {} bits", bits.join(" "))?;
+        if let Arithmetic::Exact { t, .. } = self.arithmetic {
+            writeln!(f, "  integers modulo {t}")?;
+        }
         for (id, constant) in self.constants.iter().enumerate() {
             writeln!(f, "  @{id} = {constant}")?;
         }
         for (id, step) in self.steps.iter().enumerate() {
-            writeln!(f, "  %{id} = {} : {}", step.op, step.ty)?;
+            write!(f, "  %{id} = {} : ", step.op)?;
+            match self.arithmetic {
+                Arithmetic::Approximate { .. } => writeln!(f, "{}", step.ty)?,
+                Arithmetic::Exact { .. } => {
+                    let Type {
+                        encrypted, level, ..
+                    } = step.ty;
+                    writeln!(f, "{}, level {level}", noun(encrypted))?;
+                }
+            }
         }
         Ok(())
     }
@@ -58,7 +70,8 @@ impl Display for Op {
             Self::Rescale { value }
             | Self::Drop { value }
             | Self::Read { value }
-            | Self::Conjugate { value } => {
+            | Self::Conjugate { value }
+            | Self::SwapRows { value } => {
                 write!(f, " %{value}")
             }
             Self::Rotate { value, steps } => write!(f, " %{value}, {steps} to the left"),

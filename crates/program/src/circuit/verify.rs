@@ -2,7 +2,7 @@
 
 use super::build::refused;
 use super::infer::agrees;
-use super::ir::{Circuit, FORMAT, Op};
+use super::ir::{Arithmetic, Circuit, FORMAT, Op};
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 const MAX_SLOTS: usize = 1 << 16;
 /// Most levels.
 const MAX_LEVELS: usize = 1 << 8;
+/// Bound of plaintext moduli: what doubles hold to the last integer.
+const MAX_T: u64 = 1 << 53;
 
 impl Circuit {
     /// Checks that every step makes what it states from what stands before it, and that every value has a use.
@@ -57,6 +59,16 @@ impl Circuit {
         if !self.slots.is_power_of_two() || self.slots > MAX_SLOTS {
             let expected = format!("a power of two up to {MAX_SLOTS}");
             return refuse("the number of slots", self.slots.to_string(), expected);
+        }
+        if let Arithmetic::Exact { t, .. } = self.arithmetic {
+            if !(3..MAX_T).contains(&t) || t.is_multiple_of(2) {
+                let expected = format!("an odd number from 3 to {}", MAX_T - 1);
+                return refuse("the plaintext modulus", t.to_string(), expected);
+            }
+            if self.slots < 2 {
+                let (found, expected) = (self.slots.to_string(), "two rows of them".into());
+                return refuse("the number of slots", found, expected);
+            }
         }
         let levels = self.arithmetic.levels();
         if !(1..=MAX_LEVELS).contains(&levels) {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+mod exact;
 mod layers;
 mod refused;
 mod text;

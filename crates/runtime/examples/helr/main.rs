@@ -7,7 +7,7 @@
 //!
 //! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale", AAAI 2019.
 
-#[path = "../../../circuits/examples/common/mod.rs"]
+#[path = "../common/mod.rs"]
 mod common;
 mod encrypted;
 mod iteration;

@@ -1,21 +1,23 @@
 //! A circuit on plain numbers.
 
+use super::scheme::Slot;
 use super::unfit;
 use super::walk::{Values, walk};
 use crate::error::Result;
 use ckks::Complex64;
 use program::circuit::{Circuit, Op, ValueId};
+use ring::Modulus;
 use std::collections::BTreeMap;
 
-/// Slots by name. A power of two of them, at most as many as the circuit has, which repeat.
-pub type Slots = BTreeMap<String, Vec<Complex64>>;
+/// Slots by name, complex numbers or residues modulo `t`. A power of two of them, at most as many as the circuit has, which repeat.
+pub type Slots<T = Complex64> = BTreeMap<String, Vec<T>>;
 
-/// What a circuit computes, in doubles, without error of encryption: every input by name, encrypted or not.
+/// What a circuit computes, in doubles or modulo `t`, without error of encryption: every input by name, encrypted or not.
 ///
 /// # Errors
-/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for an input
-/// that is missing, is none, or is no power of two of slots.
-pub fn run_clear(circuit: &Circuit, inputs: &Slots) -> Result<Slots> {
+/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one of another arithmetic
+/// and for an input that is missing, is none, is no power of two of slots, or has a slot that is no residue.
+pub fn run_clear<T: Slot>(circuit: &Circuit, inputs: &Slots<T>) -> Result<Slots<T>> {
     circuit.verify()?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
     walk(circuit, |index, values| {
@@ -24,13 +26,14 @@ pub fn run_clear(circuit: &Circuit, inputs: &Slots) -> Result<Slots> {
 }
 
 /// One step on values that have slots.
-pub(super) fn step<V>(
+pub(super) fn step<T: Slot, V>(
     circuit: &Circuit,
-    inputs: &Slots,
+    inputs: &Slots<T>,
     index: usize,
     values: &Values<V>,
-    slots: &impl Fn(&V) -> &Vec<Complex64>,
-) -> Result<Vec<Complex64>> {
+    slots: &impl Fn(&V) -> &Vec<T>,
+) -> Result<Vec<T>> {
+    let ring = ring_of::<T>(circuit)?;
     let get = |value: ValueId| slots(values.get(value));
     let zip = |left: ValueId, right: ValueId| get(left).iter().zip(get(right));
     Ok(match &circuit.steps[index].op {
@@ -39,38 +42,61 @@ pub(super) fn step<V>(
             repeated(circuit, name, given.unwrap_or_default())?
         }
         Op::Constant { constant } => {
-            let values = circuit.constants[*constant].values.iter();
-            values
-                .map(|&v| v.into())
-                .cycle()
-                .take(circuit.slots)
-                .collect()
+            let values = constant_slots(circuit, *constant)?;
+            values.into_iter().cycle().take(circuit.slots).collect()
         }
-        Op::Add { left, right } => zip(*left, *right).map(|(a, b)| a + b).collect(),
-        Op::Sub { left, right } => zip(*left, *right).map(|(a, b)| a - b).collect(),
+        Op::Add { left, right } => zip(*left, *right).map(|(a, &b)| a.plus(ring, b)).collect(),
+        Op::Sub { left, right } => zip(*left, *right).map(|(a, &b)| a.minus(ring, b)).collect(),
         Op::Mul { terms } => {
-            let mut sums = vec![Complex64::ZERO; circuit.slots];
+            let mut sums = vec![T::ZERO; circuit.slots];
             for &[left, right] in terms {
-                sums.iter_mut()
-                    .zip(zip(left, right))
-                    .for_each(|(sum, (a, b))| *sum += a * b);
+                for (sum, (a, &b)) in sums.iter_mut().zip(zip(left, right)) {
+                    *sum = sum.plus(ring, a.times(ring, b));
+                }
             }
             sums
         }
         Op::Rotate { value, steps } => {
             let mut slots = get(*value).clone();
-            slots.rotate_left(*steps);
+            let rows = slots.chunks_exact_mut(circuit.row());
+            rows.for_each(|row| row.rotate_left(*steps));
             slots
         }
-        Op::Conjugate { value } => get(*value).iter().map(Complex64::conj).collect(),
+        Op::SwapRows { value } => {
+            let mut slots = get(*value).clone();
+            slots.rotate_left(circuit.row());
+            slots
+        }
+        Op::Conjugate { value } => get(*value).iter().map(|x| x.conjugate()).collect(),
         Op::Read { value } => {
             let factor = reading(circuit, index, *value);
-            get(*value).iter().map(|x| x * factor).collect()
+            get(*value).iter().map(|x| x.scaled(factor)).collect()
         }
         Op::Rescale { value } | Op::Drop { value } | Op::Output { value, .. } => {
             get(*value).clone()
         }
     })
+}
+
+/// The numbers of a constant, which repeat: in each row, if there are two.
+pub(super) fn constant_slots<T: Slot>(circuit: &Circuit, constant: usize) -> Result<Vec<T>> {
+    let ring = ring_of::<T>(circuit)?;
+    let values = &circuit.constants[constant].values;
+    let rows = circuit.slots / circuit.row();
+    let count = (rows * values.len()).min(circuit.slots);
+    let slots = values.iter().map(|&v| T::constant(ring, v));
+    Ok(slots.cycle().take(count).collect())
+}
+
+fn ring_of<T: Slot>(circuit: &Circuit) -> Result<T::Ring> {
+    let expected = "of what these slots hold";
+    let other = || unfit("the arithmetic of the circuit", "another", expected);
+    T::ring(&circuit.arithmetic).ok_or_else(other)
+}
+
+/// `factor` times each slot.
+pub(super) fn residues(t: &Modulus, slots: &[u64], factor: u64) -> Vec<u64> {
+    slots.iter().map(|&v| t.mul(v, factor)).collect()
 }
 
 /// What a reading at another scale multiplies its message by.
@@ -79,21 +105,19 @@ pub(super) fn reading(circuit: &Circuit, index: usize, value: ValueId) -> f64 {
 }
 
 /// Slots of an input, all of them.
-pub(super) fn repeated(
-    circuit: &Circuit,
-    name: &str,
-    slots: &[Complex64],
-) -> Result<Vec<Complex64>> {
+pub(super) fn repeated<T: Slot>(circuit: &Circuit, name: &str, slots: &[T]) -> Result<Vec<T>> {
     let (found, limit) = (slots.len(), circuit.slots);
-    if found.is_power_of_two() && found <= limit {
-        return Ok(slots.iter().copied().cycle().take(limit).collect());
+    if !found.is_power_of_two() || found > limit {
+        let expected = format!("a power of two up to {limit}");
+        let what = format!("the number of slots of the input {name}");
+        return Err(unfit(what, found, expected));
     }
-    let expected = format!("a power of two up to {limit}");
-    Err(unfit(
-        format!("the number of slots of the input {name}"),
-        found,
-        expected,
-    ))
+    let ring = ring_of::<T>(circuit)?;
+    if let Some(slot) = slots.iter().position(|v| !v.is_of(ring)) {
+        let (what, found) = (format!("slot {slot} of the input {name}"), slots[slot]);
+        return Err(unfit(what, format!("{found:?}"), "less than t"));
+    }
+    Ok(slots.iter().copied().cycle().take(limit).collect())
 }
 
 /// Every input is given, and nothing else.

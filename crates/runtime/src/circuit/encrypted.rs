@@ -5,125 +5,114 @@ use super::held::{Encoded, Held};
 use super::keys::Keys;
 use super::plan::Form;
 use super::runner::{Argument, Runner};
+use super::scheme::Scheme;
 use super::unfit;
 use super::walk::Values;
 use crate::error::Result;
-use ckks::{Ciphertext, Params};
-use program::circuit::{Circuit, Op, Type, ValueId};
-use ring::Poly;
-use rlwe::{Decomposed, Extended, SwitchKey};
+use program::circuit::{Op, ValueId};
+use rlwe::{Ciphertext, Decomposed, Extended, SwitchKey};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one value's rotations and products share.
 #[derive(Default)]
-struct Cache {
+pub(super) struct Cache {
     decomposed: Option<Decomposed>,
-    lifted: Option<Extended>,
+    pub(super) lifted: Option<Extended>,
 }
 
 /// One run.
-pub(super) struct Run<'r> {
-    circuit: &'r Circuit,
-    runner: &'r Runner<'r>,
+pub(super) struct Run<'r, S: Scheme> {
+    pub(super) runner: &'r Runner<'r, S>,
     keys: &'r Keys,
-    caches: BTreeMap<ValueId, Cache>,
+    pub(super) caches: BTreeMap<ValueId, Cache>,
+    /// Rows of batches that were computed, before their steps.
+    pub(super) ready: BTreeMap<ValueId, Held<'static>>,
 }
 
-impl<'r> Run<'r> {
-    pub(super) fn new(runner: &'r Runner<'r>, keys: &'r Keys) -> Self {
+impl<'r, S: Scheme> Run<'r, S> {
+    pub(super) fn new(runner: &'r Runner<'r, S>, keys: &'r Keys) -> Self {
         Self {
-            circuit: runner.circuit,
             runner,
             keys,
             caches: BTreeMap::new(),
+            ready: BTreeMap::new(),
         }
     }
 
-    fn params(&self) -> &'r Params {
-        self.runner.evaluator.params()
+    fn rlwe(&self) -> &'r rlwe::Params {
+        self.runner.params.rlwe()
+    }
+
+    fn ring_level(&self, value: ValueId) -> usize {
+        let level = self.runner.circuit.ty(value).level;
+        self.runner.params.ring_level(level)
     }
 
     pub(super) fn step<'a>(
         &mut self,
         index: usize,
         values: &mut Values<Held<'a>>,
-        inputs: &BTreeMap<&str, Argument<'a>>,
+        inputs: &BTreeMap<&str, Argument<'a, S>>,
     ) -> Result<Held<'a>> {
-        let ty = self.circuit.ty(index);
-        let (evaluator, params) = (&self.runner.evaluator, self.params());
-        Ok(match &self.circuit.steps[index].op {
+        let circuit = self.runner.circuit;
+        Ok(match &circuit.steps[index].op {
             Op::Input { name } => self.input(index, name, inputs[name.as_str()])?,
             Op::Constant { .. } => Held::Plaintext(self.runner.constants[&index].clone()),
-            Op::Add { left, right } => self.sum(values, [*left, *right], false)?,
-            Op::Sub { left, right } => self.sum(values, [*left, *right], true)?,
-            Op::Mul { terms } if self.circuit.ty(terms[0][1]).encrypted => {
-                self.product(values, terms, ty)?
+            Op::Add { left, right } => self.sum(index, values, [*left, *right], false)?,
+            Op::Sub { left, right } => self.sum(index, values, [*left, *right], true)?,
+            Op::Mul { .. } if self.runner.plan.batch_of[index].is_some() => {
+                self.row(index, values)?
             }
-            Op::Mul { terms } => self.plain_product(values, terms, ty)?,
+            Op::Mul { terms } if circuit.ty(terms[0][1]).encrypted => {
+                self.product(values, terms)?
+            }
+            Op::Mul { terms } => self.plain_product(values, terms)?,
             Op::Rescale { value } => {
-                let from = self.circuit.ty(*value).level;
-                let dropped = params.ring_level(from) - params.ring_level(from - 1);
+                let (target, level) = (self.ring_level(index), self.ring_level(*value));
                 match values.take(*value) {
-                    Held::Extended(x) => Held::of(x.divide(dropped)?, ty),
+                    Held::Extended(x) => Held::of(x.divide(level - target)?),
                     Held::Ciphertext(x) if x.degree() == 2 => {
-                        Held::of(x.rlwe().relinearize(self.relinearization()?, dropped)?, ty)
+                        Held::of(x.relinearize(self.relinearization()?, level - target)?)
                     }
                     other => {
-                        let mut x = self.pair(other, ty)?.into_owned();
-                        evaluator.rescale(&mut x)?;
-                        Held::Ciphertext(Cow::Owned(x))
+                        let mut x = self.pair(other)?.into_owned();
+                        x.switch_to(self.rlwe(), target)?;
+                        Held::of(x)
                     }
                 }
             }
             Op::Drop { value } => {
-                let mut x = self.pair(values.take(*value), ty)?.into_owned();
-                evaluator.drop_to(&mut x, ty.level)?;
-                Held::Ciphertext(Cow::Owned(x))
-            }
-            Op::Read { value } => {
-                let mut x = self.pair(values.take(*value), ty)?;
-                x.to_mut().set_scale(ty.scale);
-                Held::Ciphertext(x)
+                let mut x = self.pair(values.take(*value))?.into_owned();
+                x.drop_to(self.ring_level(index))?;
+                Held::of(x)
             }
             Op::Rotate { value, steps } => {
-                let element = params.encoder().rotation_element(*steps as isize);
+                let element = self.runner.params.rotation(*steps);
                 self.automorphism(index, values, *value, element)?
             }
-            Op::Conjugate { value } => {
-                let element = params.encoder().conjugation_element();
+            Op::Conjugate { value } | Op::SwapRows { value } => {
+                let element = self.runner.params.reflection();
                 self.automorphism(index, values, *value, element)?
             }
-            Op::Output { value, .. } => Held::Ciphertext(self.pair(values.take(*value), ty)?),
+            Op::Read { value } | Op::Output { value, .. } => {
+                Held::Ciphertext(self.pair(values.take(*value))?)
+            }
         })
     }
 
-    fn input<'a>(&self, index: usize, name: &str, given: Argument<'a>) -> Result<Held<'a>> {
-        let ty = self.circuit.ty(index);
+    fn input<'a>(&self, index: usize, name: &str, given: Argument<'a, S>) -> Result<Held<'a>> {
+        let (circuit, params) = (self.runner.circuit, &self.runner.params);
+        let ty = circuit.ty(index);
         match given {
             Argument::Plain(slots) if !ty.encrypted => {
-                let plan = &self.runner.plan;
-                repeated(self.circuit, name, slots)?;
-                let uses = (plan.narrow[index], plan.extended[index]);
-                let encoded = Encoded::new(self.params(), slots, ty, uses)?;
+                let slots = repeated(circuit, name, slots)?;
+                let encoded = Encoded::new(params, &slots, ty, &self.runner.uses[index])?;
                 Ok(Held::Plaintext(Arc::new(encoded)))
             }
             Argument::Ciphertext(ct) if ty.encrypted => {
-                let level = self.runner.evaluator.level(ct)?;
-                if (level, ct.degree()) != (ty.level, 1)
-                    || (ct.scale() / ty.scale - 1.0).abs() > 1e-12
-                {
-                    let (degree, scale) = (ct.degree(), ct.scale().log2());
-                    let found = format!("of degree {degree}, level {level}, scale 2^{scale:.6}");
-                    let expected = format!(
-                        "of degree 1, level {}, scale 2^{:.6}",
-                        ty.level,
-                        ty.scale.log2()
-                    );
-                    return Err(unfit(format!("the input {name}"), found, expected));
-                }
-                Ok(Held::Ciphertext(Cow::Borrowed(ct)))
+                Ok(Held::Ciphertext(Cow::Borrowed(params.open(name, ct, ty)?)))
             }
             Argument::Plain(_) => Err(unfit(format!("the input {name}"), "in plain", "encrypted")),
             Argument::Ciphertext(_) => {
@@ -135,112 +124,47 @@ impl<'r> Run<'r> {
     /// `left + right` or `left - right`.
     fn sum<'a>(
         &mut self,
+        index: usize,
         values: &mut Values<Held<'a>>,
         [left, right]: [ValueId; 2],
         minus: bool,
     ) -> Result<Held<'a>> {
-        let ty = self.circuit.ty(left);
-        let a = values.take(left);
-        if let (Held::Extended(_), Held::Ciphertext(_)) | (_, Held::Extended(_)) =
-            (&a, values.get(right))
-        {
-            let mut a = self.extended(a, ty)?;
-            let mut b = self.extended(values.take(right), ty)?;
+        let factors = &self.runner.factors;
+        if let Held::Plaintext(m) = values.get(right) {
+            let m = m.clone();
+            let mut a = match values.take(left) {
+                Held::Ciphertext(a) => a,
+                other => self.pair(other)?,
+            };
+            let (sum, term) = (a.to_mut(), m.term(factors.of[left]));
+            match minus {
+                true => sum.components_mut()[0].sub_assign(term),
+                false => sum.components_mut()[0].add_assign(term),
+            }
+            return Ok(Held::Ciphertext(a));
+        }
+        let matched = factors.matched.get(&index).copied();
+        let [x, y] = matched.unwrap_or([1, 1]);
+        let mut a = values.take(left).scaled(x);
+        if let (Held::Extended(_), _) | (_, Held::Extended(_)) = (&a, values.get(right)) {
+            let mut a = self.extended(a)?;
+            let mut b = self.extended(values.take(right).scaled(y))?;
             if minus {
                 b.neg_assign();
             }
             a.add_assign(&b)?;
             return Ok(Held::Extended(a));
         }
-        let mut a = match a {
-            Held::Ciphertext(a) => a,
-            other => self.pair(other, ty)?,
+        let scaled = matched.map(|_| values.take(right).scaled(y));
+        let b = scaled.as_ref().unwrap_or_else(|| values.get(right));
+        let (Held::Ciphertext(sum), Held::Ciphertext(b)) = (&mut a, b) else {
+            unreachable!("terms are ciphertexts");
         };
-        let sum = a.to_mut().rlwe_mut();
-        match values.get(right) {
-            Held::Plaintext(m) if minus => sum.components_mut()[0].sub_assign(m.narrow().poly()),
-            Held::Plaintext(m) => sum.components_mut()[0].add_assign(m.narrow().poly()),
-            Held::Ciphertext(b) if minus => sum.sub_assign(b.rlwe())?,
-            Held::Ciphertext(b) => sum.add_assign(b.rlwe())?,
-            Held::Extended(_) => unreachable!("summed above"),
+        match minus {
+            true => sum.to_mut().sub_assign(b)?,
+            false => sum.to_mut().add_assign(b)?,
         }
-        Ok(Held::Ciphertext(a))
-    }
-
-    /// A sum of products of ciphertexts, of three components.
-    fn product<'a>(
-        &self,
-        values: &Values<Held<'a>>,
-        terms: &[[ValueId; 2]],
-        ty: Type,
-    ) -> Result<Held<'a>> {
-        let (mut a0, mut a1, mut b0, mut b1) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for &[left, right] in terms {
-            let (l0, l1) = pair_of(values, left)?;
-            let (r0, r1) = pair_of(values, right)?;
-            a0.push(l0);
-            a1.push(l1);
-            b0.push(r0);
-            b1.push(r1);
-        }
-        let middle = Poly::dot(
-            &[a0.clone(), a1.clone()].concat(),
-            &[b1.clone(), b0.clone()].concat(),
-        );
-        let parts = vec![Poly::dot(&a0, &b0), middle, Poly::dot(&a1, &b1)];
-        Ok(Held::of(rlwe::Ciphertext::new(parts), ty))
-    }
-
-    /// A sum of products with plaintexts.
-    fn plain_product<'a>(
-        &mut self,
-        values: &Values<Held<'a>>,
-        terms: &[[ValueId; 2]],
-        ty: Type,
-    ) -> Result<Held<'a>> {
-        let plaintext = |&[_, right]: &[ValueId; 2]| values.get(right).plaintext();
-        let extended = terms
-            .iter()
-            .any(|&[left, _]| matches!(values.get(left), Held::Extended(_)));
-        if !extended {
-            let (mut c0, mut c1, mut m) = (Vec::new(), Vec::new(), Vec::new());
-            for term in terms {
-                let (l0, l1) = pair_of(values, term[0])?;
-                c0.push(l0);
-                c1.push(l1);
-                m.push(plaintext(term).narrow().poly());
-            }
-            let parts = vec![Poly::dot(&c0, &m), Poly::dot(&c1, &m)];
-            return Ok(Held::of(rlwe::Ciphertext::new(parts), ty));
-        }
-        for &[left, _] in terms {
-            if let Held::Ciphertext(x) = values.get(left) {
-                let cache = self.caches.entry(left).or_default();
-                if cache.lifted.is_none() {
-                    cache.lifted = Some(Extended::new(
-                        self.runner.evaluator.params().rlwe(),
-                        x.rlwe(),
-                    )?);
-                }
-            }
-        }
-        let lifted = |left: ValueId| {
-            self.caches
-                .get(&left)
-                .and_then(|cache| cache.lifted.as_ref())
-        };
-        let left = terms.iter().map(|&[left, _]| match values.get(left) {
-            Held::Extended(x) => x,
-            _ => lifted(left).expect("lifted above"),
-        });
-        let left: Vec<&Extended> = left.collect();
-        let right: Vec<_> = terms
-            .iter()
-            .map(|term| plaintext(term).extended())
-            .collect();
-        Ok(Held::Extended(Extended::dot(&left, |k, i, words| {
-            right[k].write(i, words)
-        })))
+        Ok(a)
     }
 
     fn automorphism<'a>(
@@ -250,7 +174,7 @@ impl<'r> Run<'r> {
         value: ValueId,
         element: usize,
     ) -> Result<Held<'a>> {
-        let (ty, galois) = (self.circuit.ty(index), &self.keys.galois);
+        let galois = &self.keys.galois;
         if let Held::Extended(_) = values.get(value) {
             let Held::Extended(x) = values.take(value) else {
                 unreachable!("taken as it was seen");
@@ -263,39 +187,31 @@ impl<'r> Run<'r> {
         let plan = &self.runner.plan;
         let only = plan.decomposed_until[value] == Some(index) && !self.caches.contains_key(&value);
         if only && plan.forms[index] == Form::Pair {
-            return Ok(Held::of(x.rlwe().automorphism(element, galois)?, ty));
+            return Ok(Held::of(x.automorphism(element, galois)?));
         }
+        let params = self.runner.params.rlwe();
         let cache = self.caches.entry(value).or_default();
         let decomposed = match &cache.decomposed {
             Some(decomposed) => decomposed,
             None => {
-                let params = self.runner.evaluator.params().rlwe();
-                cache
-                    .decomposed
-                    .insert(Decomposed::new(params, x.rlwe().pair()?.1))
+                let second = x.pair()?.1;
+                cache.decomposed.insert(Decomposed::new(params, second))
             }
         };
         Ok(match plan.forms[index] {
-            Form::Extended => Held::Extended(Extended::automorphism_of(
-                x.rlwe(),
-                decomposed,
-                element,
-                galois,
-            )?),
-            _ => Held::of(
-                x.rlwe().automorphism_hoisted(decomposed, element, galois)?,
-                ty,
-            ),
+            Form::Extended => {
+                Held::Extended(Extended::automorphism_of(x, decomposed, element, galois)?)
+            }
+            _ => Held::of(x.automorphism_hoisted(decomposed, element, galois)?),
         })
     }
 
     /// Two components of whatever is held.
-    pub(super) fn pair<'a>(&self, held: Held<'a>, ty: Type) -> Result<Cow<'a, Ciphertext>> {
+    pub(super) fn pair<'a>(&self, held: Held<'a>) -> Result<Cow<'a, Ciphertext>> {
         match held {
-            Held::Extended(x) => Ok(Cow::Owned(Ciphertext::new(x.divide(0)?, ty.scale))),
+            Held::Extended(x) => Ok(Cow::Owned(x.divide(0)?)),
             Held::Ciphertext(x) if x.degree() == 2 => {
-                let inner = x.rlwe().relinearize(self.relinearization()?, 0)?;
-                Ok(Cow::Owned(Ciphertext::new(inner, ty.scale)))
+                Ok(Cow::Owned(x.relinearize(self.relinearization()?, 0)?))
             }
             Held::Ciphertext(x) => Ok(x),
             Held::Plaintext(_) => unreachable!("types say which values are ciphertexts"),
@@ -303,13 +219,10 @@ impl<'r> Run<'r> {
     }
 
     /// A ciphertext times the special moduli.
-    fn extended(&self, held: Held, ty: Type) -> Result<Extended> {
+    fn extended(&self, held: Held) -> Result<Extended> {
         match held {
             Held::Extended(x) => Ok(x),
-            other => Ok(Extended::new(
-                self.params().rlwe(),
-                self.pair(other, ty)?.rlwe(),
-            )?),
+            other => Ok(Extended::new(self.rlwe(), &*self.pair(other)?)?),
         }
     }
 
@@ -328,16 +241,5 @@ impl<'r> Run<'r> {
             }
             plan.last_use[value] > index
         });
-    }
-}
-
-/// The components of a value that is held in two.
-fn pair_of<'v>(
-    values: &'v Values<Held>,
-    value: ValueId,
-) -> Result<(&'v Poly<ring::Eval>, &'v Poly<ring::Eval>)> {
-    match values.get(value) {
-        Held::Ciphertext(x) => Ok(x.rlwe().pair()?),
-        _ => unreachable!("a factor is held in two components"),
     }
 }

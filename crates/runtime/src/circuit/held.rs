@@ -1,37 +1,51 @@
-//! Values of the encrypted run, and the conversions between their forms.
+//! Values of the encrypted run, and plaintexts in the forms that their uses ask for.
 
+use super::scheme::Scheme;
 use crate::error::Result;
 use circuits::approximate::Diagonal;
-use ckks::{Ciphertext, Complex64, Params, Plaintext};
 use program::circuit::Type;
+use ring::{Eval, Poly};
 use rlwe::Extended;
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// The uses of a plaintext.
+#[derive(Clone, Default)]
+pub(super) struct Uses {
+    /// As a factor, and as one over the special moduli.
+    pub(super) narrow: bool,
+    pub(super) extended: bool,
+    /// As a term of sums with ciphertexts of these factors.
+    pub(super) terms: BTreeSet<u64>,
+}
 
 /// A plaintext in the forms that its uses ask for.
 pub(super) struct Encoded {
-    narrow: Option<Plaintext>,
+    narrow: Option<Poly<Eval>>,
     extended: Option<Diagonal>,
+    terms: BTreeMap<u64, Poly<Eval>>,
 }
 
 impl Encoded {
-    /// Encodes slots, which repeat, at the level and scale of `ty`, without and with the special moduli.
-    pub(super) fn new(
-        params: &Params,
-        slots: &[Complex64],
+    /// Encodes slots of a circuit, which repeat, at the level and scale of `ty`.
+    pub(super) fn new<S: Scheme>(
+        params: &S,
+        slots: &[S::Slot],
         ty: Type,
-        (narrow, extended): (bool, bool),
+        uses: &Uses,
     ) -> Result<Self> {
-        let (level, scale) = (ty.level, ty.scale);
-        let whole = || Plaintext::encode(params, slots, level, scale);
-        let diagonal = || Diagonal::encode(params, slots, level, scale);
+        let narrow = uses.narrow.then(|| params.factor(slots, ty));
+        let extended = uses.extended.then(|| params.diagonal(slots, ty));
+        let term = |&factor: &u64| Ok((factor, params.term(slots, ty, factor)?));
         Ok(Self {
-            narrow: narrow.then(whole).transpose()?,
-            extended: extended.then(diagonal).transpose()?,
+            narrow: narrow.transpose()?,
+            extended: extended.transpose()?,
+            terms: uses.terms.iter().map(term).collect::<Result<_>>()?,
         })
     }
 
-    pub(super) fn narrow(&self) -> &Plaintext {
+    pub(super) fn narrow(&self) -> &Poly<Eval> {
         self.narrow.as_ref().expect("encoded as planned")
     }
 
@@ -39,27 +53,29 @@ impl Encoded {
         self.extended.as_ref().expect("encoded as planned")
     }
 
+    pub(super) fn term(&self, factor: u64) -> &Poly<Eval> {
+        &self.terms[&factor]
+    }
+
     pub(super) fn byte_len(&self) -> usize {
-        let narrow = self
-            .narrow
-            .as_ref()
-            .map_or(0, |p| size_of_val(p.poly().words()));
-        narrow + self.extended.as_ref().map_or(0, Diagonal::byte_len)
+        let whole = self.narrow.iter().chain(self.terms.values());
+        let whole: usize = whole.map(|poly| size_of_val(poly.words())).sum();
+        whole + self.extended.as_ref().map_or(0, Diagonal::byte_len)
     }
 }
 
-/// A value. Its scale is that of its type.
+/// A value. Its scale is that of its type, its factor is planned.
 #[derive(Clone)]
 pub(super) enum Held<'a> {
     Plaintext(Arc<Encoded>),
     /// Two components, or three of a product.
-    Ciphertext(Cow<'a, Ciphertext>),
+    Ciphertext(Cow<'a, rlwe::Ciphertext>),
     Extended(Extended),
 }
 
 impl Held<'_> {
-    pub(super) fn of(inner: rlwe::Ciphertext, ty: Type) -> Self {
-        Self::Ciphertext(Cow::Owned(Ciphertext::new(inner, ty.scale)))
+    pub(super) fn of(inner: rlwe::Ciphertext) -> Self {
+        Self::Ciphertext(Cow::Owned(inner))
     }
 
     pub(super) fn plaintext(&self) -> &Encoded {
@@ -67,5 +83,21 @@ impl Held<'_> {
             Self::Plaintext(encoded) => encoded,
             _ => unreachable!("types say which values are plaintexts"),
         }
+    }
+
+    /// Times an integer.
+    pub(super) fn scaled(mut self, c: i64) -> Self {
+        match &mut self {
+            _ if c == 1 => {}
+            Self::Plaintext(_) => unreachable!("factors of ciphertexts are matched"),
+            Self::Extended(x) => x.scalar_mul_assign(c),
+            Self::Ciphertext(x) => {
+                for part in x.to_mut().components_mut() {
+                    let basis = part.basis().clone();
+                    part.scalar_mul_assign(|i| basis.modulus(i).from_i64(c));
+                }
+            }
+        }
+        self
     }
 }

@@ -1,6 +1,6 @@
 //! The evaluation keys of a circuit.
 
-use ckks::Params;
+use super::scheme::Scheme;
 use program::circuit::KeyNeeds;
 use rand::CryptoRng;
 use rlwe::{GaloisKeys, SecretKey, SwitchKey};
@@ -19,18 +19,15 @@ impl Keys {
     ///
     /// # Panics
     /// If a level is none of the parameters': of a circuit that a [`Runner`](super::Runner) takes, all are.
-    pub fn generate(
-        params: &Params,
+    pub fn generate<S: Scheme>(
+        params: &S,
         needs: &KeyNeeds,
         secret: &SecretKey,
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let encoder = params.encoder();
         let rotations = needs.rotations.iter();
-        let rotations = rotations.map(|(&k, &level)| (encoder.rotation_element(k as isize), level));
-        let conjugation = needs
-            .conjugation
-            .map(|level| (encoder.conjugation_element(), level));
+        let rotations = rotations.map(|(&k, &level)| (params.rotation(k), level));
+        let conjugation = needs.conjugation.map(|level| (params.reflection(), level));
         let mut galois = GaloisKeys::new();
         for (element, level) in rotations.chain(conjugation) {
             galois.insert(

@@ -1,35 +1,44 @@
-//! Runs [circuits](program::circuit) of CKKS: in the clear, encrypted, and dry for the precision of its results.
+//! Runs [circuits](program::circuit) of CKKS and BGV: in the clear, encrypted, and dry for the precision or the noise of the results.
 //!
 //! All three walk the same list in order and free a value after its last use. How the encrypted run holds a value (before a
 //! relinearisation or a division by the special moduli, or after) is planned once (`plan.rs`), for the run and for the prediction.
+//! The schemes differ in how slots become polynomials and in the factors of messages (`scheme.rs`); the run is one.
 
+mod approximate;
+mod budget;
 mod clear;
 mod encrypted;
+mod exact;
+mod factors;
 mod held;
 mod keys;
+mod matrices;
 mod plan;
 mod predict;
+mod products;
 mod runner;
+mod scheme;
+mod table;
 mod walk;
 
+pub use budget::Budget;
 pub use clear::{Slots, run_clear};
+pub use exact::predict_noise;
 pub use keys::Keys;
 pub use predict::{Predicted, predict};
 pub use runner::{Argument, Runner};
+pub use scheme::{Scheme, Slot};
 
 use crate::error::{Error, Result};
-use ckks::Params;
 use program::circuit::{Arithmetic, Circuit};
 
 /// The arithmetic of circuits for `params`: all its levels.
-pub fn arithmetic(params: &Params) -> Arithmetic {
-    let levels = 0..=params.max_level();
-    let moduli = levels.map(|l| params.level_modulus(l)).collect();
-    Arithmetic::Approximate { moduli }
+pub fn arithmetic(params: &impl Scheme) -> Arithmetic {
+    params.arithmetic()
 }
 
 /// Whether a circuit is one, and was written for these parameters or for their first levels.
-fn check(params: &Params, circuit: &Circuit) -> Result<()> {
+fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let (found, limit) = (circuit.slots, params.slots());
     if found > limit {
@@ -39,7 +48,12 @@ fn check(params: &Params, circuit: &Circuit) -> Result<()> {
             format!("at most {limit}"),
         ));
     }
-    let (found, limit) = (circuit.arithmetic.levels(), params.max_level() + 1);
+    let arithmetic = params.arithmetic();
+    let (found, expected) = (kind(&circuit.arithmetic), kind(&arithmetic));
+    if found != expected {
+        return Err(unfit("the arithmetic of the circuit", found, expected));
+    }
+    let (found, limit) = (circuit.arithmetic.levels(), arithmetic.levels());
     if found > limit {
         return Err(unfit(
             "the number of levels of the circuit",
@@ -48,10 +62,7 @@ fn check(params: &Params, circuit: &Circuit) -> Result<()> {
         ));
     }
     for level in 0..found {
-        let (found, expected) = (
-            circuit.arithmetic.divisor(level),
-            params.level_modulus(level),
-        );
+        let [found, expected] = [&circuit.arithmetic, &arithmetic].map(|a| a.divisor(level));
         if found != expected {
             return Err(unfit(
                 format!("the modulus of level {level} of the circuit"),
@@ -61,6 +72,13 @@ fn check(params: &Params, circuit: &Circuit) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn kind(arithmetic: &Arithmetic) -> String {
+    match arithmetic {
+        Arithmetic::Exact { t, .. } => format!("exact modulo {t}"),
+        _ => "approximate".into(),
+    }
 }
 
 fn unfit(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> Error {

@@ -6,9 +6,12 @@
 //! times plaintexts, or a relinearisation and its rescale.
 //!
 //! A value is held so only where that repeats nothing: if it has one use, or all its uses are products with plaintexts.
+//!
+//! Sums of products with constants that repeat are computed several at once (`matrices.rs`).
 
+use super::matrices::{Batch, batches};
 use super::walk::last_uses;
-use program::circuit::{Circuit, Op, ValueId};
+use program::circuit::{Circuit, Op, Type, ValueId};
 
 /// How a value is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +26,7 @@ pub(super) enum Form {
 }
 
 /// What is known of a run before it starts.
-pub(super) struct Plan {
+pub struct Plan {
     /// The form that a step makes its value in, and the one that the value is then brought to and held in.
     pub(super) made: Vec<Form>,
     pub(super) forms: Vec<Form>,
@@ -31,9 +34,22 @@ pub(super) struct Plan {
     pub(super) decomposed_until: Vec<Option<usize>>,
     /// The last use of each value.
     pub(super) last_use: Vec<usize>,
-    /// Plaintexts that are multiplied with extended ciphertexts, and those that are used otherwise.
+    /// Plaintexts that are factors of extended ciphertexts, factors of others, and terms; not those in matrices.
     pub(super) extended: Vec<bool>,
     pub(super) narrow: Vec<bool>,
+    pub(super) terms: Vec<bool>,
+    /// Steps that are computed at once, and the batch of a step.
+    pub(super) batches: Vec<Batch>,
+    pub(super) batch_of: Vec<Option<usize>>,
+}
+
+/// What key switches and divisions add to the noise of a step's value.
+#[derive(Default)]
+pub(super) struct Added {
+    /// The type of what is switched, for each key switch.
+    pub(super) key_switches: Vec<Type>,
+    /// Divisions.
+    pub(super) roundings: usize,
 }
 
 impl Plan {
@@ -46,6 +62,14 @@ impl Plan {
                 .into_iter()
                 .for_each(|v: ValueId| uses[v].push(index));
         }
+        let batches = batches(circuit);
+        let mut batch_of = vec![None; count];
+        for (number, batch) in batches.iter().enumerate() {
+            batch
+                .rows
+                .iter()
+                .for_each(|&row| batch_of[row] = Some(number));
+        }
         let mut plan = Self {
             made: Vec::with_capacity(count),
             forms: Vec::with_capacity(count),
@@ -53,6 +77,9 @@ impl Plan {
             last_use: last_uses(circuit),
             extended: vec![false; count],
             narrow: vec![false; count],
+            terms: vec![false; count],
+            batches,
+            batch_of,
         };
         for index in 0..count {
             let made = plan.made_of(circuit, index, &uses);
@@ -86,6 +113,7 @@ impl Plan {
                     (Form::Pair, _) | (Form::Plaintext, _) => Form::Pair,
                 }
             }
+            Op::Mul { .. } if self.batch_of[index].is_some() => self.batch_form(index),
             Op::Mul { terms } => {
                 let mut forms = terms
                     .iter()
@@ -98,7 +126,7 @@ impl Plan {
                     Form::Pair
                 }
             }
-            Op::Rotate { value, .. } | Op::Conjugate { value } => {
+            Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
                 let mut users = uses[index].iter().map(|&u| &circuit.steps[u].op);
                 let only_products = users.all(|op| is_plain_product(circuit, op));
                 if self.forms[*value] == Form::Extended || only_products {
@@ -113,9 +141,18 @@ impl Plan {
         }
     }
 
+    /// The form that all rows of a step's batch are made in.
+    fn batch_form(&self, index: usize) -> Form {
+        let batch = self.batch_of[index].map(|number| &self.batches[number]);
+        let mut columns = batch.iter().flat_map(|batch| &batch.columns);
+        let extended = columns.any(|&column| self.forms[column] == Form::Extended);
+        if extended { Form::Extended } else { Form::Pair }
+    }
+
     /// What the step asks of its operands.
     fn note_uses(&mut self, circuit: &Circuit, index: usize) {
         match &circuit.steps[index].op {
+            Op::Mul { .. } if self.batch_of[index].is_some() => {}
             Op::Mul { terms } => {
                 let extended = terms
                     .iter()
@@ -127,12 +164,56 @@ impl Plan {
                 };
                 terms.iter().for_each(|&[_, right]| whole[right] = true);
             }
-            Op::Add { right, .. } | Op::Sub { right, .. } => self.narrow[*right] = true,
-            Op::Rotate { value, .. } | Op::Conjugate { value }
+            Op::Add { right, .. } | Op::Sub { right, .. } => {
+                self.terms[*right] |= self.forms[*right] == Form::Plaintext;
+            }
+            Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value }
                 if self.forms[*value] == Form::Pair =>
             {
                 self.decomposed_until[*value] = Some(index);
             }
+            _ => {}
+        }
+    }
+
+    /// What a step adds, and what brings its operands and its result to their forms.
+    pub(super) fn added(&self, circuit: &Circuit, index: usize) -> Added {
+        let ty = circuit.ty(index);
+        let of = |value: ValueId| self.forms[value];
+        let (made, kept) = (self.made[index], of(index));
+        let mut added = Added::default();
+        match &circuit.steps[index].op {
+            Op::Add { left, right } | Op::Sub { left, right } => {
+                added.conversion(of(*left), made, ty);
+                added.conversion(of(*right), made, ty);
+            }
+            Op::Rescale { value } => {
+                if of(*value) == Form::Product {
+                    added.key_switches.push(circuit.ty(*value));
+                }
+                added.roundings += 1;
+            }
+            Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
+                added.key_switches.push(ty);
+                // A rotation of what is over the special moduli divides one component first.
+                let divides = of(*value) == Form::Extended || made == Form::Pair;
+                added.roundings += usize::from(divides);
+            }
+            _ => {}
+        }
+        added.conversion(made, kept, ty);
+        added
+    }
+}
+
+impl Added {
+    fn conversion(&mut self, from: Form, to: Form, ty: Type) {
+        match (from, to) {
+            (Form::Product, Form::Pair | Form::Extended) => {
+                self.key_switches.push(ty);
+                self.roundings += 1;
+            }
+            (Form::Extended, Form::Pair) => self.roundings += 1,
             _ => {}
         }
     }
@@ -146,7 +227,8 @@ fn goes_on(circuit: &Circuit, uses: &[&Op]) -> bool {
             | Op::Sub { .. }
             | Op::Rescale { .. }
             | Op::Rotate { .. }
-            | Op::Conjugate { .. },
+            | Op::Conjugate { .. }
+            | Op::SwapRows { .. },
         ] => true,
         uses => uses.iter().all(|op| is_plain_product(circuit, op)),
     }

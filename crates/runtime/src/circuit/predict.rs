@@ -7,7 +7,7 @@
 //! uncorrelated, and a rescale as one of residues that are uniform: after a product with a multiple of its modulus it adds less.
 
 use super::clear::{Slots, check_names, reading, step};
-use super::plan::{Form, Plan};
+use super::plan::Plan;
 use super::walk::{Values, walk};
 use super::{check, unfit};
 use crate::error::Result;
@@ -116,9 +116,14 @@ impl Predictor<'_> {
             Op::Rescale { value }
             | Op::Drop { value }
             | Op::Conjugate { value }
+            | Op::SwapRows { value }
             | Op::Output { value, .. } => values.get(*value).errors.clone(),
         };
-        let more = self.switching(index).0;
+        let added = self.plan.added(self.circuit, index);
+        let mut more = self.model.rounding(ty.scale).0 * added.roundings as f64;
+        for from in added.key_switches {
+            more += self.model.key_switch(from.level, from.scale).0;
+        }
         made.iter_mut().for_each(|v| *v += more);
         Ok(made)
     }
@@ -136,43 +141,6 @@ impl Predictor<'_> {
             .zip(slots)
             .map(|(a, b)| (a - b).norm_sqr())
             .collect())
-    }
-
-    /// What key switches and divisions of a step add, those that bring its operands and its result to their forms included.
-    fn switching(&self, index: usize) -> Noise {
-        let ty = self.circuit.ty(index);
-        let (made, kept) = (self.plan.made[index], self.plan.forms[index]);
-        let of = |value: ValueId| self.plan.forms[value];
-        let round = self.model.rounding(ty.scale);
-        let own = match &self.circuit.steps[index].op {
-            Op::Add { left, right } | Op::Sub { left, right } => self
-                .conversion(of(*left), made, ty)
-                .plus(self.conversion(of(*right), made, ty)),
-            Op::Rescale { value } if of(*value) == Form::Product => {
-                let from = self.circuit.ty(*value);
-                self.model.key_switch(from.level, from.scale).plus(round)
-            }
-            Op::Rescale { .. } => round,
-            Op::Rotate { value, .. } | Op::Conjugate { value } => {
-                let switch = self.model.key_switch(ty.level, ty.scale);
-                // A rotation of what is over the special moduli divides one component first.
-                let divides = of(*value) == Form::Extended || made == Form::Pair;
-                if divides { switch.plus(round) } else { switch }
-            }
-            _ => Noise::ZERO,
-        };
-        own.plus(self.conversion(made, kept, ty))
-    }
-
-    fn conversion(&self, from: Form, to: Form, ty: Type) -> Noise {
-        let round = self.model.rounding(ty.scale);
-        match (from, to) {
-            (Form::Product, Form::Pair | Form::Extended) => {
-                self.model.key_switch(ty.level, ty.scale).plus(round)
-            }
-            (Form::Extended, Form::Pair) => round,
-            _ => Noise::ZERO,
-        }
     }
 }
 

@@ -1,82 +1,95 @@
 //! A circuit made ready for ciphertexts.
 
-use super::clear::{check_names, repeated};
+use super::clear::{check_names, constant_slots, repeated};
 use super::encrypted::Run;
-use super::held::{Encoded, Held};
+use super::factors::Factors;
+use super::held::{Encoded, Held, Uses};
 use super::keys::Keys;
 use super::plan::{Form, Plan};
+use super::scheme::Scheme;
+use super::table::Table;
 use super::walk::walk;
 use super::{check, unfit};
 use crate::error::Result;
-use ckks::{Ciphertext, Complex64, Evaluator, Params, Plaintext};
 use program::circuit::{Circuit, Op, ValueId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What an input is given.
-#[derive(Clone, Copy)]
-pub enum Argument<'a> {
-    /// A ciphertext of the input's level and scale.
-    Ciphertext(&'a Ciphertext),
+pub enum Argument<'a, S: Scheme = ckks::Params> {
+    /// A ciphertext of the input's level and scale; of BGV, a fresh one or one whose factor is 1.
+    Ciphertext(&'a S::Ciphertext),
     /// Slots, a power of two of them, which repeat.
-    Plain(&'a [Complex64]),
+    Plain(&'a [S::Slot]),
 }
+
+impl<S: Scheme> Clone for Argument<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Scheme> Copy for Argument<'_, S> {}
 
 /// A circuit made ready for parameters: its constants are encoded once, for any number of runs.
-pub struct Runner<'c> {
+pub struct Runner<'c, S: Scheme = ckks::Params> {
     pub(super) circuit: &'c Circuit,
-    pub(super) evaluator: Evaluator,
+    pub(super) params: S,
     pub(super) plan: Plan,
+    pub(super) factors: Factors,
+    pub(super) uses: Vec<Uses>,
     pub(super) constants: BTreeMap<ValueId, Arc<Encoded>>,
+    pub(super) tables: Vec<Table>,
 }
 
-impl<'c> Runner<'c> {
+impl<'c, S: Scheme> Runner<'c, S> {
     /// Plans the run and encodes the constants.
     ///
     /// # Errors
     /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one written for other
-    /// parameters, and those of [`Plaintext::encode`].
-    pub fn new(params: &Params, circuit: &'c Circuit) -> Result<Self> {
+    /// parameters and for one of BGV whose noise reaches its modulus, and those of [`Scheme::encode`].
+    pub fn new(params: &S, circuit: &'c Circuit) -> Result<Self> {
         check(params, circuit)?;
         let plan = Plan::new(circuit);
+        let factors = params.prepare(circuit, &plan)?;
+        let uses = uses(circuit, &plan, &factors);
         let mut constants = BTreeMap::new();
         for (index, step) in circuit.steps.iter().enumerate() {
             if let Op::Constant { constant } = step.op {
-                let values = circuit.constants[constant].values.iter();
-                let slots: Vec<Complex64> = values.map(|&v| v.into()).collect();
-                let uses = (plan.narrow[index], plan.extended[index]);
-                let encoded = Encoded::new(params, &slots, step.ty, uses)?;
+                let slots = constant_slots::<S::Slot>(circuit, constant)?;
+                let encoded = Encoded::new(params, &slots, step.ty, &uses[index])?;
                 constants.insert(index, Arc::new(encoded));
             }
         }
+        let tables = plan.batches.iter();
+        let tables = tables.map(|batch| Table::new(params, circuit, &plan, batch));
         Ok(Self {
             circuit,
-            evaluator: Evaluator::new(params),
-            plan,
+            params: params.clone(),
+            factors,
+            uses,
             constants,
+            tables: tables.collect::<Result<_>>()?,
+            plan,
         })
     }
 
     /// Bytes of the encoded constants.
     pub fn byte_len(&self) -> usize {
-        self.constants.values().map(|c| c.byte_len()).sum()
+        let alone: usize = self.constants.values().map(|c| c.byte_len()).sum();
+        alone + self.tables.iter().map(Table::byte_len).sum::<usize>()
     }
 
     /// Encodes slots for an encrypted input, at its level and scale. They repeat after their number, a power of two.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for a name or a number of slots that is none, and those of [`Plaintext::encode`].
-    pub fn encode(&self, name: &str, slots: &[Complex64]) -> Result<Plaintext> {
+    /// [`Error::Circuit`](crate::Error::Circuit) for a name or a number of slots that is none, and those of [`Scheme::encode`].
+    pub fn encode(&self, name: &str, slots: &[S::Slot]) -> Result<S::Plaintext> {
         let input = self.circuit.inputs().find(|(input, _)| *input == name);
         let (_, ty) =
             input.ok_or_else(|| unfit("an input", format!("{name:?}"), "one of the circuit"))?;
-        repeated(self.circuit, name, slots)?;
-        Ok(Plaintext::encode(
-            self.evaluator.params(),
-            slots,
-            ty.level,
-            ty.scale,
-        )?)
+        let slots = repeated(self.circuit, name, slots)?;
+        self.params.encode(&slots, ty)
     }
 
     /// Runs the circuit: results by name. Threads are those of the [pool](ring::in_pool) it is called in.
@@ -85,24 +98,47 @@ impl<'c> Runner<'c> {
     /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, is none, or has another type; and for a missing key.
     pub fn run(
         &self,
-        inputs: &BTreeMap<&str, Argument>,
+        inputs: &BTreeMap<&str, Argument<S>>,
         keys: &Keys,
-    ) -> Result<BTreeMap<String, Ciphertext>> {
+    ) -> Result<BTreeMap<String, S::Ciphertext>> {
         check_names(self.circuit, inputs.keys().copied())?;
         let mut run = Run::new(self, keys);
-        let outputs = walk(self.circuit, |index, values| {
+        let mut outputs = walk(self.circuit, |index, values| {
             let made = run.step(index, values, inputs)?;
             let made = match self.plan.forms[index] {
-                Form::Pair => Held::Ciphertext(run.pair(made, self.circuit.ty(index))?),
+                Form::Pair => Held::Ciphertext(run.pair(made)?),
                 _ => made,
             };
             run.forget(index);
             Ok(made)
         })?;
-        let outputs = outputs.into_iter().map(|(name, held)| match held {
-            Held::Ciphertext(ct) => (name, ct.into_owned()),
-            _ => unreachable!("outputs are ciphertexts of two components"),
-        });
-        Ok(outputs.collect())
+        let mut closed = BTreeMap::new();
+        for (step, &factor) in self.circuit.steps.iter().zip(&self.factors.of) {
+            if let Op::Output { name, .. } = &step.op {
+                let Some(Held::Ciphertext(ct)) = outputs.remove(name) else {
+                    unreachable!("outputs are ciphertexts of two components");
+                };
+                let ct = self.params.close(ct.into_owned(), step.ty, factor)?;
+                closed.insert(name.clone(), ct);
+            }
+        }
+        Ok(closed)
     }
+}
+
+/// The uses of each plaintext.
+fn uses(circuit: &Circuit, plan: &Plan, factors: &Factors) -> Vec<Uses> {
+    let mut uses = vec![Uses::default(); circuit.steps.len()];
+    for (index, uses) in uses.iter_mut().enumerate() {
+        uses.narrow = plan.narrow[index];
+        uses.extended = plan.extended[index];
+    }
+    for step in &circuit.steps {
+        if let Op::Add { left, right } | Op::Sub { left, right } = step.op
+            && plan.terms[right]
+        {
+            uses[right].terms.insert(factors.of[left]);
+        }
+    }
+    uses
 }

@@ -167,3 +167,11 @@ pub(crate) fn arguments<'a>(
     };
     circuit.inputs().map(|(name, _)| argument(name)).collect()
 }
+
+/// The words of an error.
+pub(crate) fn said<T>(found: runtime::Result<T>) -> String {
+    match found {
+        Ok(_) => "nothing".into(),
+        Err(error) => error.to_string(),
+    }
+}

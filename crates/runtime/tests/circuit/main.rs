@@ -2,9 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+mod batches;
 mod common;
+mod exact;
+mod exact_operations;
+mod exact_random;
+mod exact_refusals;
 mod keys;
 mod layers;
+mod lookup;
 mod precision;
 mod random;
 mod refusals;

@@ -1,6 +1,6 @@
 //! What does not fit parameters or inputs is an error that says so.
 
-use crate::common::{Setup, arguments, builder, fresh, insecure_params, message, messages};
+use crate::common::{Setup, arguments, builder, fresh, insecure_params, message, messages, said};
 use ckks::Complex64;
 use program::circuit::Circuit;
 use runtime::circuit::{Argument, Runner, predict, run_clear};
@@ -22,13 +22,6 @@ fn circuit(params: &ckks::Params) -> Circuit {
     let product = b.rescale(product).unwrap();
     b.output("y", product).unwrap();
     b.finish().unwrap()
-}
-
-fn said<T>(found: runtime::Result<T>) -> String {
-    match found {
-        Ok(_) => "nothing".into(),
-        Err(error) => error.to_string(),
-    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! places, 64 in each of three ciphertexts; what stands at other places and in other channels is multiplied by zeros later.
 
 use crate::network::{CLASSES, COLORS, KERNELS, Layer, MAPS, Network, SIDES, pixel};
-use circuits::approximate::{Giant, Term};
+use program::circuit::{Giant, Term};
 
 /// Slots of a place.
 pub(crate) const CHANNELS: usize = 128;

@@ -1,0 +1,98 @@
+//! A builder of linear maps from several values to several, written down by rotations.
+
+use super::build::CircuitBuilder;
+use super::ir::ValueId;
+use super::linear::{Weights, shape};
+use crate::error::Result;
+use std::collections::BTreeMap;
+
+/// One product of a [`Giant`]: `values * rot_baby(x_input)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// Which of the values.
+    pub input: usize,
+    /// Rotation of its slots to the left.
+    pub baby: isize,
+    /// The factors, a power of two of them; they repeat.
+    pub values: Vec<f64>,
+}
+
+/// A sum of products, rotated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Giant {
+    /// Rotation of the sum to the left.
+    pub rotation: isize,
+    /// What is summed.
+    pub terms: Vec<Term>,
+}
+
+/// The maps `sum_g rot_g (sum_(i,b) d_(g,i,b) rot_b x_i)` of values at one level, one map for the giants of each output; results
+/// are one level below at the scale of the inputs. Terms of zeros only are left out.
+///
+/// Rotations of inputs come first and serve all outputs, then all sums of products stand side by side, then the rotations of
+/// sums: so a runtime sees that the sums can be one product of matrices, if values have a short period. Which rotations are of
+/// which kind is the caller's choice.
+///
+/// Source: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps).
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for an output without a term that is not zero and for an input that is not there; those of
+/// [`Weights::place`] and [`CircuitBuilder::dot`].
+pub fn linear_maps(
+    b: &mut CircuitBuilder,
+    name: &str,
+    x: &[ValueId],
+    outputs: Vec<Vec<Giant>>,
+    weights: &mut Weights,
+) -> Result<Vec<ValueId>> {
+    let mut rotated = BTreeMap::new();
+    let all = outputs.iter().flatten().flat_map(|giant| &giant.terms);
+    for term in all.filter(|term| !is_zero(term)) {
+        if term.input >= x.len() {
+            let expected = format!("below {}", x.len());
+            return Err(shape("the number of an input", term.input, expected));
+        }
+        rotated.insert((term.input, term.baby), 0);
+    }
+    for (&(input, baby), value) in &mut rotated {
+        *value = b.rotate(x[input], baby)?;
+    }
+    let mut sums = Vec::new();
+    for (o, giants) in outputs.into_iter().enumerate() {
+        let mut own = Vec::new();
+        for (g, giant) in giants.into_iter().enumerate() {
+            let mut terms = Vec::new();
+            for term in giant.terms.into_iter().filter(|term| !is_zero(term)) {
+                let left = rotated[&(term.input, term.baby)];
+                let level = b.ty(left).level;
+                let at = (level, b.arithmetic().factor_scale(level));
+                let name = format!("{name}.{o}.{g}.{}.{}", term.input, term.baby);
+                terms.push([left, weights.place(b, &name, term.values, at)?]);
+            }
+            if !terms.is_empty() {
+                own.push((giant.rotation, b.dot(&terms)?));
+            }
+        }
+        if own.is_empty() {
+            return Err(shape("an output", "zero", "a term that is not"));
+        }
+        sums.push(own);
+    }
+    let mut made = Vec::new();
+    for own in sums {
+        let mut total = None;
+        for (rotation, sum) in own {
+            let sum = b.rotate(sum, rotation)?;
+            total = Some(match total {
+                Some(total) => b.add(total, sum)?,
+                None => sum,
+            });
+        }
+        made.push(b.rescale(total.expect("an output has a sum"))?);
+    }
+    Ok(made)
+}
+
+fn is_zero(term: &Term) -> bool {
+    term.values.iter().all(|&v| v == 0.0)
+}

@@ -1,0 +1,191 @@
+//! Looks up one image of MNIST by an encrypted key, with BGV; 128-bit security at N = 2^15.
+//!
+//!     cargo run --release -p palladion-runtime --example lookup -- [--data DIR] [--threads 1]
+//!
+//! The first 32,768 images of `DIR`, the folder of MNIST's IDX files, are the table; without it, the 32 images of the tests. A key
+//! is the pixels of an image as a polynomial modulo `t` at two points; the values are its label, and row 14 of its pixels, two in
+//! a word. The lookup is one circuit (`table.rs`), which runs in the clear and encrypted, for a key of the table and for one that
+//! is not there.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod table;
+
+use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
+use common::{Images, Result, number, option, timed};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use ring::{ntt_primes, ntt_primes_avoiding};
+use rlwe::{ParamsSpec, SecretKey};
+use runtime::circuit::{
+    Argument, Budget, Keys, Runner, Slots, arithmetic, predict_noise, run_clear,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use table::{Table, column_name, word_name};
+
+const N: usize = 1 << 15;
+const SIDE: usize = 28;
+const PIXELS: usize = SIDE * SIDE;
+const SAMPLE: &[u8; 32 * (PIXELS + 1)] = include_bytes!("../../tests/data/mnist_32.raw");
+/// Where the words of a key evaluate an image.
+const POINTS: [u64; 2] = [3, 5];
+
+fn main() -> Result<()> {
+    let threads = number("threads", 1)?;
+    ring::in_pool(threads, run)
+}
+
+/// 26 + 19 * 33 bits, special moduli of 147.
+fn params() -> Result<Params> {
+    let primes = |bits, count| ntt_primes(bits, N, count).map_err(bgv::Error::from);
+    let mut q = primes(26, 1)?;
+    q.extend(primes(33, 19)?);
+    let p = ntt_primes_avoiding(49, N, 3, &q).map_err(bgv::Error::from)?;
+    let spec = ParamsSpec {
+        n: N,
+        q,
+        p,
+        digit_limbs: 4,
+    };
+    Ok(Params::new(&spec, T_FERMAT)?)
+}
+
+fn run() -> Result<()> {
+    let table = table()?;
+    let params = params()?;
+    println!(
+        "N = 2^{}, log2(QP) = {:.0}, {} levels, t = {T_FERMAT}, {} threads",
+        params.rlwe().log_n(),
+        params.rlwe().log_qp(),
+        params.rlwe().max_level(),
+        ring::threads()
+    );
+    let rows = table.columns[0].len();
+    println!("{rows} rows of {} columns", table.columns.len());
+    let circuit = timed("circuit", || Ok(table.circuit(arithmetic(&params), N)?))?;
+    print!("{}", circuit.counts());
+    let budgets = timed("noise", || Ok(predict_noise(&params, &circuit)?))?;
+    let runner = timed("constants", || Ok(Runner::new(&params, &circuit)?))?;
+
+    // The client: keys.
+    let mut rng = ChaCha20Rng::from_os_rng();
+    let secret = SecretKey::generate(params.rlwe(), &mut rng);
+    let keys = timed("keys", || {
+        Ok(Keys::generate(&params, &circuit.keys(), &secret, &mut rng))
+    })?;
+    println!("{:.0} MB of keys", keys.byte_len() as f64 / 1e6);
+
+    let row = rows / 2;
+    let present: Vec<u64> = table.keys.iter().map(|word| word[row]).collect();
+    let absent = [present[0], (present[1] + 1) % T_FERMAT].to_vec();
+    for (key, there) in [(present, Some(row)), (absent, None)] {
+        let words: Slots<u64> = (0..)
+            .map(word_name)
+            .zip(key.iter().map(|&w| vec![w]))
+            .collect();
+        let clear = timed("in the clear", || Ok(run_clear(&circuit, &words)?))?;
+        let seed = Seed::random(&mut rng);
+        let mut query = BTreeMap::new();
+        for (i, (name, word)) in (0..).zip(&words) {
+            let (message, top) = (runner.encode(name, word)?, params.rlwe().max_level());
+            let ct = encrypt(&params, &secret, &message, top, (&seed, i), &mut rng)?;
+            query.insert(name.as_str(), ct);
+        }
+        // The server, which has no secret.
+        let arguments = query
+            .iter()
+            .map(|(&name, ct)| (name, Argument::Ciphertext(ct)));
+        let arguments = arguments.collect();
+        let answer = timed("encrypted", || Ok(runner.run(&arguments, &keys)?))?;
+        // The client again.
+        for (c, column) in table.columns.iter().enumerate() {
+            let expected = there.map_or(0, |row| column[row]);
+            let name = column_name(c);
+            check(&params, &secret, &answer[&name], (&clear[&name], expected))?;
+        }
+        report(&secret, (&answer, &budgets))?;
+        let value = |c: usize| clear[&column_name(c)][0];
+        println!(
+            "key {key:?}: label {} and row 14 of the image, {}",
+            value(0),
+            match there {
+                Some(row) => format!("as of row {row}"),
+                None => "all zero, as no row has it".into(),
+            }
+        );
+    }
+    Ok(())
+}
+
+/// Every slot, encrypted and in the clear, is the expected value.
+fn check(
+    params: &Params,
+    secret: &SecretKey,
+    ct: &Ciphertext,
+    (clear, expected): (&Vec<u64>, u64),
+) -> Result<()> {
+    let found = params.encoder().slots_of(&decrypt(secret, ct)?);
+    match found.iter().chain(clear).find(|&&found| found != expected) {
+        Some(found) => Err(format!("{found} found, expected {expected}").into()),
+        None => Ok(()),
+    }
+}
+
+/// Noise, measured and predicted; that of a sum over all slots is one coefficient's, and differs from column to column.
+fn report(
+    secret: &SecretKey,
+    (answer, budgets): (&BTreeMap<String, Ciphertext>, &BTreeMap<String, Budget>),
+) -> Result<()> {
+    let (mut squares, mut expected, mut least) = (0.0, 0.0, f64::INFINITY);
+    for (name, ct) in answer {
+        let (size, budget) = measure(secret, ct)?;
+        squares += (2.0 * size.log2_rms).exp2();
+        expected += (2.0 * budgets[name].noise.bits()).exp2();
+        least = least.min(budget);
+    }
+    let count = answer.len() as f64;
+    let bits = |squares: f64| (squares / count).log2() / 2.0;
+    let margin = budgets
+        .values()
+        .map(|b| b.margin_bits)
+        .fold(f64::INFINITY, f64::min);
+    println!(
+        "noise of {count} results {:.1} bits, predicted {:.1}; {least:.1} bits of budget left, {margin:.1} promised",
+        bits(squares),
+        bits(expected),
+    );
+    Ok(())
+}
+
+/// The images of the command line or of the tests, as a table.
+fn table() -> Result<Table> {
+    let (images, labels) = match option("data") {
+        Some(folder) => {
+            let Images { pixels, labels } = Images::load(Path::new(&folder), "train")?;
+            (pixels, labels)
+        }
+        None => {
+            let (images, labels) = SAMPLE.split_at(32 * PIXELS);
+            let images = images.chunks_exact(PIXELS).map(<[u8]>::to_vec);
+            (images.collect(), labels.to_vec())
+        }
+    };
+    let images = &images[..images.len().min(N)];
+    let hash = |image: &Vec<u8>, point: u64| {
+        let pixels = image.iter();
+        pixels.fold(0, |sum, &p| (sum * point + u64::from(p)) % T_FERMAT)
+    };
+    let word = |point| images.iter().map(|image| hash(image, point)).collect();
+    let mut columns = vec![labels.iter().take(N).map(|&l| u64::from(l)).collect()];
+    for pair in 0..SIDE / 2 {
+        let at = PIXELS / 2 + 2 * pair;
+        let word = |image: &Vec<u8>| u64::from(image[at]) << 8 | u64::from(image[at + 1]);
+        columns.push(images.iter().map(word).collect());
+    }
+    Ok(Table {
+        keys: POINTS.map(word).into(),
+        columns,
+    })
+}

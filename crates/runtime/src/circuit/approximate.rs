@@ -1,0 +1,85 @@
+//! CKKS, for circuits.
+
+use super::factors::Factors;
+use super::plan::Plan;
+use super::scheme::Scheme;
+use super::unfit;
+use crate::error::Result;
+use circuits::approximate::Diagonal;
+use ckks::{Ciphertext, Complex64, Params, Plaintext};
+use program::circuit::{Arithmetic, Circuit, Type};
+use ring::{Eval, Poly};
+
+impl Scheme for Params {
+    type Slot = Complex64;
+    type Plaintext = Plaintext;
+    type Ciphertext = Ciphertext;
+
+    fn arithmetic(&self) -> Arithmetic {
+        let levels = 0..=self.max_level();
+        let moduli = levels.map(|l| self.level_modulus(l)).collect();
+        Arithmetic::Approximate { moduli }
+    }
+
+    fn rlwe(&self) -> &rlwe::Params {
+        self.rlwe()
+    }
+
+    fn ring_level(&self, level: usize) -> usize {
+        self.ring_level(level)
+    }
+
+    fn slots(&self) -> usize {
+        self.slots()
+    }
+
+    fn rotation(&self, steps: usize) -> usize {
+        self.encoder().rotation_element(steps as isize)
+    }
+
+    fn reflection(&self) -> usize {
+        self.encoder().conjugation_element()
+    }
+
+    /// Room for a message depends on the message: [`predict`](super::predict) sees to it.
+    fn prepare(&self, circuit: &Circuit, _: &Plan) -> Result<Factors> {
+        Ok(Factors::none(circuit))
+    }
+
+    fn encode(&self, slots: &[Complex64], ty: Type) -> Result<Plaintext> {
+        Ok(Plaintext::encode(self, slots, ty.level, ty.scale)?)
+    }
+
+    fn factor(&self, slots: &[Complex64], ty: Type) -> Result<Poly<Eval>> {
+        Ok(self.encode(slots, ty)?.poly().clone())
+    }
+
+    fn diagonal(&self, slots: &[Complex64], ty: Type) -> Result<Diagonal> {
+        Ok(Diagonal::encode(self, slots, ty.level, ty.scale)?)
+    }
+
+    fn term(&self, slots: &[Complex64], ty: Type, _: u64) -> Result<Poly<Eval>> {
+        self.factor(slots, ty)
+    }
+
+    fn unit(&self) -> Option<u64> {
+        None
+    }
+
+    fn open<'a>(&self, name: &str, ct: &'a Ciphertext, ty: Type) -> Result<&'a rlwe::Ciphertext> {
+        let level = self.level_of(ct.rlwe())?;
+        let same_scale = (ct.scale() / ty.scale - 1.0).abs() <= 1e-12;
+        if (level, ct.degree()) == (ty.level, 1) && same_scale {
+            return Ok(ct.rlwe());
+        }
+        let (degree, scale) = (ct.degree(), ct.scale().log2());
+        let found = format!("of degree {degree}, level {level}, scale 2^{scale:.6}");
+        let (level, scale) = (ty.level, ty.scale.log2());
+        let expected = format!("of degree 1, level {level}, scale 2^{scale:.6}");
+        Err(unfit(format!("the input {name}"), found, expected))
+    }
+
+    fn close(&self, inner: rlwe::Ciphertext, ty: Type, _: u64) -> Result<Ciphertext> {
+        Ok(Ciphertext::new(inner, ty.scale))
+    }
+}

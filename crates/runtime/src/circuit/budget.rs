@@ -1,0 +1,174 @@
+//! The noise of a circuit on exact numbers, before a key exists.
+//!
+//! Each value carries the mean square of its residual's coefficients ([`bgv::noise::Model`]; which key switches and divisions there
+//! are, the plan says), and by how much its largest ones stand above that: sums of a value and its own rotations gather noise in few
+//! coefficients. Residuals of different values are taken as uncorrelated otherwise.
+
+use super::clear::constant_slots;
+use super::exact::plaintext;
+use super::factors::Factors;
+use super::plan::Plan;
+use super::unfit;
+use super::walk::walk;
+use crate::error::Result;
+use bgv::Params;
+use bgv::noise::{Model, Noise};
+use program::circuit::{Circuit, Op, ValueId};
+use std::collections::BTreeMap;
+
+/// Root mean squares of noise that a coefficient may have.
+const DEVIATIONS: f64 = 6.0;
+
+/// What is expected of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// The residual.
+    pub noise: Noise,
+    /// Bits by which the root mean square of some coefficients may be above that of all.
+    pub gathered: f64,
+    /// Bits by which six deviations of it stay below what decryption bears.
+    pub margin_bits: f64,
+}
+
+pub(super) fn predict(
+    params: &Params,
+    circuit: &Circuit,
+    plan: &Plan,
+    factors: &Factors,
+) -> Result<BTreeMap<String, Budget>> {
+    let predictor = Predictor {
+        params,
+        circuit,
+        model: Model::new(params),
+        plan,
+        factors,
+    };
+    walk(circuit, |index, values| {
+        let get = |value: ValueId| *values.get(value);
+        let (noise, gathered) = predictor.step(index, &get)?;
+        let ty = circuit.ty(index);
+        let bears = params.rlwe().log_q(ty.level) - 1.0 - DEVIATIONS.log2();
+        let margin_bits = bears - noise.bits() - gathered;
+        if ty.encrypted && margin_bits < 0.0 {
+            let name = circuit.steps[index].op.name();
+            let what = format!("the noise of step %{index} ({name})");
+            let found = format!("{:.1} bits", noise.bits() + gathered);
+            let expected = format!("at most {bears:.1}, which level {} bears", ty.level);
+            return Err(unfit(what, found, expected));
+        }
+        Ok(Budget {
+            noise,
+            gathered,
+            margin_bits,
+        })
+    })
+}
+
+struct Predictor<'a> {
+    params: &'a Params,
+    circuit: &'a Circuit,
+    model: Model,
+    plan: &'a Plan,
+    factors: &'a Factors,
+}
+
+impl Predictor<'_> {
+    fn step(&self, index: usize, get: &dyn Fn(ValueId) -> Budget) -> Result<(Noise, f64)> {
+        let (circuit, model) = (self.circuit, &self.model);
+        let ty = circuit.ty(index);
+        let added = self.plan.added(circuit, index);
+        let own = params_bits(self.params, ty.level);
+        let mut more = model.rounding().times(added.roundings as f64);
+        for from in &added.key_switches {
+            let divided = params_bits(self.params, from.level) - own;
+            more = more.plus(model.key_switch(from.level).divided(divided));
+        }
+        let kept = |value: ValueId| (get(value).noise, get(value).gathered);
+        let (noise, gathered) = match &circuit.steps[index].op {
+            Op::Input { .. } if ty.encrypted => (model.fresh(), 0.0),
+            // What a plaintext has of noise, its products say.
+            Op::Input { .. } | Op::Constant { .. } => (Noise::ZERO, 0.0),
+            Op::Add { left, right } | Op::Sub { left, right } => {
+                let [x, y] = self.factors.matched.get(&index).copied().unwrap_or([1, 1]);
+                let (a, b) = (get(*left), get(*right));
+                if !circuit.ty(*right).encrypted {
+                    (a.noise, a.gathered)
+                } else if left == right {
+                    let doubled = matches!(circuit.steps[index].op, Op::Add { .. });
+                    let noise = if doubled {
+                        a.noise.times(4.0)
+                    } else {
+                        Noise::ZERO
+                    };
+                    (noise, a.gathered)
+                } else {
+                    let sum = model
+                        .mul_scalar(a.noise, x)
+                        .plus(model.mul_scalar(b.noise, y));
+                    // Amplitudes add up where both are rotations of one value; mean squares of the whole do all the same.
+                    let alike = self.source(*left) == self.source(*right);
+                    let more = if alike { 0.5 } else { 0.0 };
+                    (sum, a.gathered.max(b.gathered) + more)
+                }
+            }
+            Op::Mul { terms } => self.product(terms, get)?,
+            Op::Rescale { value } => {
+                let (noise, gathered) = kept(*value);
+                let bits = params_bits(self.params, circuit.ty(*value).level) - own;
+                let divided = noise.divided(bits);
+                // What a rounding adds is spread evenly.
+                let peak = divided.times((2.0 * gathered).exp2()).plus(more);
+                (divided, peak.bits() - divided.plus(more).bits())
+            }
+            Op::Drop { value }
+            | Op::Read { value }
+            | Op::Rotate { value, .. }
+            | Op::Conjugate { value }
+            | Op::SwapRows { value }
+            | Op::Output { value, .. } => kept(*value),
+        };
+        let most = (self.params.n() as f64).log2() / 2.0;
+        Ok((noise.plus(more), gathered.min(most)))
+    }
+
+    /// What a value is an automorphism of, itself if of nothing.
+    fn source(&self, value: ValueId) -> ValueId {
+        match self.circuit.steps[value].op {
+            Op::Rotate { value, .. } | Op::SwapRows { value } => value,
+            _ => value,
+        }
+    }
+
+    fn product(
+        &self,
+        terms: &[[ValueId; 2]],
+        get: &dyn Fn(ValueId) -> Budget,
+    ) -> Result<(Noise, f64)> {
+        let (mut noise, mut gathered) = (Noise::ZERO, 0.0f64);
+        for &[left, right] in terms {
+            let (a, b) = (get(left), get(right));
+            gathered = gathered.max(a.gathered).max(b.gathered);
+            noise = noise.plus(if self.circuit.ty(right).encrypted {
+                self.model.tensor(a.noise, b.noise, left == right)
+            } else {
+                self.model.mul_plain(a.noise, self.sum_of_squares(right)?)
+            });
+        }
+        Ok((noise, gathered))
+    }
+
+    /// Of a plaintext's centred coefficients.
+    fn sum_of_squares(&self, value: ValueId) -> Result<f64> {
+        let Op::Constant { constant } = self.circuit.steps[value].op else {
+            return Ok(self.model.uniform_plaintext(self.params.n() as f64));
+        };
+        let t = self.params.t();
+        let plaintext = plaintext(self.params, &constant_slots(self.circuit, constant)?)?;
+        let square = |&c: &u64| (t.center(c) as f64).powi(2);
+        Ok(plaintext.coefficients().iter().map(square).sum())
+    }
+}
+
+fn params_bits(params: &Params, level: usize) -> f64 {
+    params.rlwe().log_q(level)
+}

@@ -1,0 +1,84 @@
+//! The factors of exact messages: a BGV ciphertext holds its message times a known unit modulo `t`.
+//!
+//! A product has the product of factors, a modulus switch divides by what it drops, sums ask for equal ones. All follow from the
+//! circuit, which knows nothing of them: they say how a message is held, not what it is.
+
+use super::unfit;
+use crate::error::Result;
+use bgv::{Params, short_ratio};
+use program::circuit::{Circuit, Op, ValueId};
+use std::collections::BTreeMap;
+
+/// Factors of a circuit's values.
+pub struct Factors {
+    /// By value.
+    pub of: Vec<u64>,
+    /// By sum, the integers that its two terms are multiplied with to have one factor.
+    pub matched: BTreeMap<ValueId, [i64; 2]>,
+}
+
+impl Factors {
+    /// Those of a scheme that has none.
+    pub(super) fn none(circuit: &Circuit) -> Self {
+        Self {
+            of: vec![1; circuit.steps.len()],
+            matched: BTreeMap::new(),
+        }
+    }
+
+    /// Those of BGV, inputs being fresh.
+    ///
+    /// # Errors
+    /// [`Error::Circuit`](crate::Error::Circuit) for a sum of products whose factors differ.
+    pub(super) fn exact(params: &Params, circuit: &Circuit) -> Result<Self> {
+        let t = params.t();
+        let mut factors = Self {
+            of: Vec::with_capacity(circuit.steps.len()),
+            matched: BTreeMap::new(),
+        };
+        for (index, step) in circuit.steps.iter().enumerate() {
+            let of = |value: ValueId| factors.of[value];
+            let made = match &step.op {
+                // A plaintext is held as it is.
+                Op::Input { .. } | Op::Constant { .. } => 1,
+                Op::Add { left, right } | Op::Sub { left, right } => {
+                    let (a, b) = (of(*left), of(*right));
+                    if a == b || !circuit.ty(*right).encrypted {
+                        a
+                    } else {
+                        let ratio = t.mul(b, t.inv(a).expect("factors are units"));
+                        let [x, y] = short_ratio(t, ratio);
+                        factors.matched.insert(index, [x, y]);
+                        t.mul(a, t.from_i64(x))
+                    }
+                }
+                Op::Mul { terms } => {
+                    let product = |&[left, right]: &[ValueId; 2]| t.mul(of(left), of(right));
+                    let made = product(&terms[0]);
+                    let other = terms.iter().map(product).find(|&other| other != made);
+                    if let Some(found) = other {
+                        let what = format!("the factor of a product of step %{index} (mul)");
+                        let expected =
+                            format!("{made}, as of the first one; a sum of two mends it");
+                        return Err(unfit(what, found, expected));
+                    }
+                    made
+                }
+                Op::Rescale { value } => {
+                    let dropped = params.rlwe().basis(circuit.ty(*value).level);
+                    let dropped = t.reduce(dropped.modulus(step.ty.level + 1).value());
+                    let inverse = t.inv(dropped).expect("the moduli are units modulo t");
+                    t.mul(of(*value), inverse)
+                }
+                Op::Drop { value }
+                | Op::Read { value }
+                | Op::Rotate { value, .. }
+                | Op::Conjugate { value }
+                | Op::SwapRows { value }
+                | Op::Output { value, .. } => of(*value),
+            };
+            factors.of.push(made);
+        }
+        Ok(factors)
+    }
+}

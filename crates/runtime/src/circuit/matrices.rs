@@ -1,0 +1,163 @@
+//! Sums of products that are one product of matrices.
+//!
+//! Constants with a short period are polynomials in a power of `X`, whose words in the evaluation domain stand many times in a
+//! row. Several sums of the same values times such constants are then, for each such run of words, one small matrix times as
+//! many columns as the run is long: values are read from memory once, for all sums ([`ring::block_combinations`]). That is worth it
+//! if most of the matrix is not zero.
+
+use program::circuit::{Circuit, Op, Step, ValueId};
+use std::collections::BTreeSet;
+
+/// Values that a matrix has columns for, at most: what [`ring::block_combinations`] takes.
+const MOST_COLUMNS: usize = 512;
+/// Least number of times that a constant repeats in a row of slots: the run of words is no shorter.
+const LEAST_REPEATS: usize = 8;
+
+/// Several steps, each a sum of products of a ciphertext and a constant, that are computed at the first of them.
+pub(super) struct Batch {
+    /// The steps.
+    pub(super) rows: Vec<ValueId>,
+    /// The ciphertexts, all made before the first step.
+    pub(super) columns: Vec<ValueId>,
+}
+
+/// The batches of a circuit, each step in at most one.
+pub(super) fn batches(circuit: &Circuit) -> Vec<Batch> {
+    let mut done = Vec::new();
+    let mut open: Option<Open> = None;
+    for (index, step) in circuit.steps.iter().enumerate() {
+        let Some(terms) = constant_terms(circuit, step) else {
+            continue;
+        };
+        if open
+            .as_mut()
+            .is_some_and(|open| open.join(index, step, terms))
+        {
+            continue;
+        }
+        done.extend(
+            open.replace(Open::new(index, step, terms))
+                .and_then(Open::close),
+        );
+    }
+    done.extend(open.and_then(Open::close));
+    done
+}
+
+/// Terms of a step that a batch takes.
+fn constant_terms<'c>(circuit: &'c Circuit, step: &'c Step) -> Option<&'c [[ValueId; 2]]> {
+    let Op::Mul { terms } = &step.op else {
+        return None;
+    };
+    let repeats = |value: ValueId| match circuit.steps[value].op {
+        Op::Constant { constant } => {
+            circuit.row() / circuit.constants[constant].values.len() >= LEAST_REPEATS
+        }
+        _ => false,
+    };
+    let lefts: BTreeSet<ValueId> = terms.iter().map(|&[left, _]| left).collect();
+    let fits = lefts.len() == terms.len() && lefts.len() <= MOST_COLUMNS;
+    (fits && terms.iter().all(|&[_, right]| repeats(right))).then_some(terms)
+}
+
+struct Open {
+    level: usize,
+    rows: Vec<ValueId>,
+    columns: BTreeSet<ValueId>,
+    products: usize,
+}
+
+impl Open {
+    fn new(index: usize, step: &Step, terms: &[[ValueId; 2]]) -> Self {
+        Self {
+            level: step.ty.level,
+            rows: vec![index],
+            columns: terms.iter().map(|&[left, _]| left).collect(),
+            products: terms.len(),
+        }
+    }
+
+    /// Takes a step if its ciphertexts are there when the first one is computed.
+    fn join(&mut self, index: usize, step: &Step, terms: &[[ValueId; 2]]) -> bool {
+        let lefts = terms.iter().map(|&[left, _]| left);
+        if step.ty.level != self.level || lefts.clone().any(|left| left > self.rows[0]) {
+            return false;
+        }
+        let new = lefts.clone().filter(|left| !self.columns.contains(left));
+        if self.columns.len() + new.count() > MOST_COLUMNS {
+            return false;
+        }
+        self.columns.extend(lefts);
+        self.rows.push(index);
+        self.products += terms.len();
+        true
+    }
+
+    /// The batch, if it has several rows and half of its matrix is not zero.
+    fn close(self) -> Option<Batch> {
+        let size = self.rows.len() * self.columns.len();
+        (self.rows.len() > 1 && 2 * self.products >= size).then(|| Batch {
+            rows: self.rows,
+            columns: self.columns.into_iter().collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may panic")]
+mod tests {
+    use super::*;
+    use program::circuit::{Arithmetic, CircuitBuilder, Type};
+
+    /// Sums of products on 64 slots, by their terms: an input by its number or the sum before (9), times a constant of a period.
+    fn circuit(sums: &[&[(usize, usize)]]) -> Circuit {
+        let moduli = [60.0, 20.0].map(f64::exp2).to_vec();
+        let mut b = CircuitBuilder::new("sums", Arithmetic::Approximate { moduli }, 64).unwrap();
+        let ty = Type {
+            encrypted: true,
+            level: 1,
+            scale: 1.0,
+        };
+        let x: Vec<ValueId> = (0..4)
+            .map(|i| b.input(&i.to_string(), ty).unwrap())
+            .collect();
+        let mut last = x[0];
+        for (s, terms) in sums.iter().enumerate() {
+            let mut factors = Vec::new();
+            for &(input, period) in *terms {
+                let constant = b.constant("c", &vec![1.0; period], (1, 1.0)).unwrap();
+                factors.push([x.get(input).copied().unwrap_or(last), constant]);
+            }
+            last = b.dot(&factors).unwrap();
+            b.output(&s.to_string(), last).unwrap();
+        }
+        b.finish().unwrap()
+    }
+
+    /// Rows and columns of each batch.
+    fn sizes(sums: &[&[(usize, usize)]]) -> Vec<(usize, usize)> {
+        let batches = batches(&circuit(sums));
+        batches
+            .iter()
+            .map(|b| (b.rows.len(), b.columns.len()))
+            .collect()
+    }
+
+    #[test]
+    fn sums_of_the_same_values_are_one_batch() {
+        let whole: &[_] = &[(0, 8), (1, 1), (2, 4), (3, 8)];
+        assert_eq!(sizes(&[whole, whole, &whole[..2]]), [(3, 4)]);
+        assert_eq!(sizes(&[whole]), [], "one row");
+        assert_eq!(
+            sizes(&[whole, &[(0, 16)], whole]),
+            [(2, 4)],
+            "16 of 64 repeat too seldom"
+        );
+        let twice = [(0, 1), (0, 1)];
+        assert_eq!(sizes(&[&twice, &twice]), [], "a value stands twice");
+        let apart: &[&[_]] = &[&[(0, 1)], &[(1, 1)], &[(2, 1)]];
+        assert_eq!(sizes(apart), [], "two thirds are zero");
+        let after: &[&[_]] = &[whole, whole, &[(9, 1), (1, 1)], &[(0, 1), (1, 1)]];
+        assert_eq!(sizes(after), [(2, 4), (2, 3)], "a row needs an earlier one");
+    }
+}

@@ -1,0 +1,155 @@
+//! Circuits of BGV: parameters, inputs, and the comparison of a run with the clear one and with its predicted noise.
+
+use bgv::{Ciphertext, Params, decrypt, encrypt, measure};
+use program::circuit::{Circuit, CircuitBuilder, Type};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use ring::{ntt_primes, ntt_primes_avoiding};
+use rlwe::{ParamsSpec, SecretKey};
+use runtime::circuit::{Argument, Keys, Runner, Slots, arithmetic, predict_noise, run_clear};
+use std::collections::BTreeMap;
+
+pub(crate) const T: u64 = bgv::T_FERMAT;
+
+/// `levels` of 45 bits above a first modulus of 50.
+pub(crate) fn insecure_params(log_n: u32, levels: usize) -> Params {
+    let n = 1 << log_n;
+    let mut q = ntt_primes(50, n, 1).unwrap();
+    q.extend(ntt_primes(45, n, levels).unwrap());
+    let p = ntt_primes_avoiding(49, n, 2, &q).unwrap();
+    let digit_limbs = 2;
+    let spec = ParamsSpec {
+        n,
+        q,
+        p,
+        digit_limbs,
+    };
+    Params::new_insecure(&spec, T).unwrap()
+}
+
+pub(crate) fn builder(params: &Params) -> CircuitBuilder {
+    CircuitBuilder::new("test", arithmetic(params), params.n()).unwrap()
+}
+
+/// A ciphertext, or a plaintext, at a level.
+pub(crate) fn of_level(level: usize, encrypted: bool) -> Type {
+    let scale = 1.0;
+    Type {
+        encrypted,
+        level,
+        scale,
+    }
+}
+
+/// The type of a fresh ciphertext at the top.
+pub(crate) fn fresh(params: &Params) -> Type {
+    of_level(params.rlwe().max_level(), true)
+}
+
+/// A client with its secret.
+pub(crate) struct Setup {
+    pub(crate) params: Params,
+    pub(crate) secret: SecretKey,
+    pub(crate) rng: ChaCha20Rng,
+    count: u32,
+}
+
+impl Setup {
+    pub(crate) fn new(params: Params, seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let secret = SecretKey::generate(params.rlwe(), &mut rng);
+        Self {
+            params,
+            secret,
+            rng,
+            count: 0,
+        }
+    }
+
+    /// Uniform residues for every input.
+    pub(crate) fn messages(&mut self, circuit: &Circuit) -> Slots<u64> {
+        let names = circuit.inputs().map(|(name, _)| name.to_owned());
+        let mut slots = || {
+            (0..circuit.slots)
+                .map(|_| self.rng.random_range(0..T))
+                .collect()
+        };
+        names.map(|name| (name, slots())).collect()
+    }
+
+    pub(crate) fn keys(&mut self, circuit: &Circuit) -> Keys {
+        Keys::generate(&self.params, &circuit.keys(), &self.secret, &mut self.rng)
+    }
+
+    /// The encrypted inputs.
+    pub(crate) fn encrypt(
+        &mut self,
+        runner: &Runner<Params>,
+        circuit: &Circuit,
+        inputs: &Slots<u64>,
+    ) -> BTreeMap<String, Ciphertext> {
+        let mut out = BTreeMap::new();
+        for (name, ty) in circuit.inputs().filter(|(_, ty)| ty.encrypted) {
+            let message = runner.encode(name, &inputs[name]).unwrap();
+            self.count += 1;
+            let (seed, rng) = ((&Seed([7; 32]), self.count), &mut self.rng);
+            let ct = encrypt(&self.params, &self.secret, &message, ty.level, seed, rng).unwrap();
+            out.insert(name.to_owned(), ct);
+        }
+        out
+    }
+
+    /// Runs the circuit encrypted.
+    pub(crate) fn run(
+        &mut self,
+        runner: &Runner<Params>,
+        circuit: &Circuit,
+        inputs: &Slots<u64>,
+    ) -> BTreeMap<String, Ciphertext> {
+        let encrypted = self.encrypt(runner, circuit, inputs);
+        let keys = self.keys(circuit);
+        let argument = |name| match encrypted.get(name) {
+            Some(ct) => (name, Argument::Ciphertext(ct)),
+            None => (name, Argument::Plain(&inputs[name])),
+        };
+        let arguments = circuit.inputs().map(|(name, _)| argument(name)).collect();
+        runner.run(&arguments, &keys).unwrap()
+    }
+
+    /// Slots of a result that has as many as the parameters.
+    pub(crate) fn slots(&self, ct: &Ciphertext) -> Vec<u64> {
+        let message = decrypt(&self.secret, ct).unwrap();
+        self.params.encoder().slots_of(&message)
+    }
+
+    /// Encrypted against clear, to the last integer, and the noise against its prediction: within `tolerance` bits, or, without, no
+    /// more than the margin says.
+    pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: Option<f64>) {
+        let params = self.params.clone();
+        let inputs = self.messages(circuit);
+        let clear = run_clear(circuit, &inputs).unwrap();
+        let budgets = predict_noise(&params, circuit).unwrap();
+        let runner = Runner::new(&params, circuit).unwrap();
+        let types: BTreeMap<_, _> = circuit.outputs().collect();
+        for (name, ct) in self.run(&runner, circuit, &inputs) {
+            assert_eq!(ct.level(), types[name.as_str()].level);
+            let (size, left) = measure(&self.secret, &ct).unwrap();
+            let predicted = budgets[&name].noise.bits();
+            let measured = size.log2_rms;
+            println!("{what}, {name}: {measured:.2} bits, predicted {predicted:.2}");
+            assert_eq!(self.slots(&ct), clear[&name], "{what}, {name}\n{circuit}");
+            assert!(
+                left > budgets[&name].margin_bits,
+                "{what}, {name}\n{circuit}"
+            );
+            if let Some(tolerance) = tolerance {
+                let off = (measured - predicted).abs();
+                assert!(
+                    off < tolerance,
+                    "{what}, {name}: {off:.2} bits off\n{circuit}"
+                );
+            }
+        }
+    }
+}

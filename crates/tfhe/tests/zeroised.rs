@@ -1,0 +1,120 @@
+//! Nothing of a secret stays in the process' memory when the secret is gone.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+mod common;
+
+use common::{integers_insecure, rng};
+use ring::torus::{Multiplier, Naive};
+use std::fs::{File, read_to_string};
+use std::os::unix::fs::FileExt;
+use tfhe::{ClientKey, ServerKey};
+
+const LEN: usize = 32;
+const PAGE: usize = 4096;
+/// What is searched for is kept masked, so that it is not found in the searcher.
+const MASK: u64 = 0x5a5a_1234_5a5a_8765;
+
+/// Places in this process' writable memory of a run of words.
+fn places(masked: &[u64; LEN]) -> usize {
+    let memory = File::open("/proc/self/mem").unwrap();
+    let maps = read_to_string("/proc/self/maps").unwrap();
+    let mut page = [0u8; PAGE + 8 * LEN];
+    let own = page.as_ptr_range();
+    let own = own.start as u64..own.end as u64;
+    let mut found = 0;
+    for line in maps.lines().filter(|line| line.contains(" rw")) {
+        let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
+        let [from, to] = [from, to].map(|x| u64::from_str_radix(x, 16).unwrap());
+        for at in (from..to).step_by(PAGE) {
+            if at + (page.len() as u64) > own.start && at < own.end {
+                continue;
+            }
+            // A run may reach into the next page, where it does not begin again.
+            let read = memory.read_at(&mut page, at).unwrap_or(0);
+            // Compared in place: a buffer of unmasked words would be found itself, where what is masked was read.
+            let word = |i: usize| u64::from_le_bytes(page[8 * i..][..8].try_into().unwrap());
+            let starts = 0..(read / 8 + 1).saturating_sub(LEN).min(PAGE / 8);
+            found += starts
+                .filter(|s| (0..LEN).all(|i| word(s + i) ^ MASK == masked[i]))
+                .count();
+        }
+    }
+    page.fill(0);
+    found
+}
+
+/// A multiplier whose scratch keeps the digits of the last product, as a fast one keeps their transform.
+struct Keeps(Naive);
+
+impl Multiplier<u64> for Keeps {
+    type Word = u64;
+    type Scratch = Vec<i32>;
+    fn name(&self) -> &'static str {
+        "keeps"
+    }
+    fn n(&self) -> usize {
+        Multiplier::<u64>::n(&self.0)
+    }
+    fn prepared_len(&self) -> usize {
+        Multiplier::<u64>::prepared_len(&self.0)
+    }
+    fn scratch(&self, rows: usize, _: usize) -> Vec<i32> {
+        vec![0; rows * Multiplier::<u64>::n(&self.0)]
+    }
+    fn prepare(&self, polys: &[u64]) -> Vec<u64> {
+        self.0.prepare(polys)
+    }
+    fn dot_add(&self, out: &mut [u64], digits: &[i32], matrix: &[u64], scratch: &mut Vec<i32>) {
+        scratch[..digits.len()].copy_from_slice(digits);
+        self.0.dot_add(out, digits, matrix, &mut ());
+    }
+    fn error_bound(&self, _: usize, _: f64) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn nothing_of_a_secret_stays_insecure() {
+    for ring in [false, true] {
+        let mut spec = integers_insecure(1, 1, ring).spec().clone();
+        spec.lwe_dimension = 96; // long enough to be told from what else is there
+        let params = tfhe::Params::new_insecure(&spec).unwrap();
+        let rng = &mut rng(1);
+        let client = ClientKey::<u64>::generate(&params, rng).unwrap();
+        let stored = client.to_bytes();
+        // Bits are a byte each after 56 of header; the big secret's, then the small one's. Not the first of either: the
+        // allocator writes there when memory is freed.
+        let masked = |from: usize| -> [u64; LEN] {
+            let bits = &stored[56 + 32 + from..][..2 * LEN];
+            std::array::from_fn(|i| {
+                (u64::from(bits[2 * i]) | u64::from(bits[2 * i + 1]) << 32) ^ MASK
+            })
+        };
+        let secrets = [masked(0), masked(params.big_dimension())];
+        drop(stored);
+        // The big secret is kept twice: as polynomials, and as the secret of samples.
+        let alone = |step| assert_eq!(secrets.map(|s| places(&s)), [2, 1], "{step}, ring {ring}");
+        alone("generation");
+        let keys = client
+            .evaluation_keys(&Keeps(Naive::new(params.n())), rng)
+            .unwrap();
+        alone("evaluation keys");
+        let server = ServerKey::new(&keys, Naive::new(params.n())).unwrap();
+        let x = client.encrypt(1, rng).unwrap();
+        alone("encryption");
+        assert_eq!(client.decrypt(&server.message(&x).unwrap()).unwrap(), 1);
+        alone("decryption");
+        let bytes = client.to_bytes();
+        let again = ClientKey::<u64>::from_bytes(&params, &bytes).unwrap();
+        assert_eq!(
+            secrets.map(|s| places(&s)),
+            [4, 2],
+            "the search finds a copy"
+        );
+        drop((again, bytes));
+        alone("storing");
+        drop(client);
+        assert_eq!(secrets.map(|s| places(&s)), [0, 0], "ring {ring}");
+    }
+}
