@@ -7,11 +7,12 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import palladion
 import pytest
-from palladion import tfhe
+from palladion import _native, tfhe
 
 ROOT = Path(__file__).parent.parent
 
@@ -38,6 +39,10 @@ def test_sets_are_picked_by_what_they_can_do() -> None:
         assert tfhe.Params.named(params.name) == params
         assert tfhe.Params.from_bytes(params.to_bytes()) == params
     assert (tfhe.Params.gates().layout, tfhe.Params.integers().values) == ("gates", 16)
+    params = tfhe.Params.integers()
+    assert params.log2_failure_of(1) == params.log2_failure < params.log2_failure_of(2) < 0
+    with pytest.raises(palladion.UsageError, match="1000 tables in one bootstrapping, expected 1"):
+        params.log2_failure_of(1000)
     with pytest.raises(palladion.UsageError, match=r"is -1000000 for Gates, expected at least"):
         tfhe.Params.gates(-1e6)
     with pytest.raises(palladion.UsageError, match="expected a layout that a named set has"):
@@ -261,6 +266,28 @@ def test_the_interpreter_goes_on_meanwhile(gates: Keys) -> None:
         ticks += 1
     assert client.decrypt(done[0]).all()
     assert ticks > 5
+
+
+def test_the_benchmark_names_its_sets() -> None:
+    rows: list[dict[str, Any]] = []
+
+    class EnoughError(Exception):
+        pass
+
+    def hear(row: dict[str, Any]) -> None:
+        rows.append(row)
+        if len(rows) == 5:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        _native.bench("tfhe", 1, hear)
+    names = ["gate_and", "gate_xor", "mux", "gates_batch", "pbs_1_1"]
+    assert [row["name"] for row in rows] == names
+    for row in rows:
+        assert row["parameters"]["security_bits"] >= 128
+        assert row["parameters"]["minus_log2_failure"] >= 64
+        assert 0 < row["seconds"] < 60
+    assert rows[3]["parameters"]["batch"] == 64
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,20 @@ impl TfheParams {
         Ok(found)
     }
 
+    /// log2 of the probability of a failure where so many tables share a bootstrapping.
+    fn log2_failure_of(&self, tables: usize) -> PyResult<f64> {
+        let most = self.get().n() / 2 / self.get().values() as usize;
+        if tables == 0 || tables.next_power_of_two() > most {
+            let limit = most;
+            return Err(::tfhe::Error::Tables {
+                found: tables,
+                limit,
+            })
+            .or_raise();
+        }
+        Ok(self.get().log2_failure_of(tables))
+    }
+
     /// First bytes of the fingerprint.
     fn fingerprint(&self) -> String {
         let bytes = self.0.fingerprint().iter().take(6);

@@ -90,7 +90,7 @@ class Integers(Batch):
     def apply_many(self, tables: Sequence[TableOf]) -> list[Integers]:
         """The entries of several tables at every value, by one bootstrapping each for all of them.
 
-        A few tables share one; the more, the more often it fails.
+        A few tables share one; the more, the more often it fails: ``params.log2_failure_of``.
         """
         all_entries = [entries(t, self.largest, self.params.values) for t in tables]
         return [self._of(x) for x in self.native.apply(self._needed().native, all_entries)]

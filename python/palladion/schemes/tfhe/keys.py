@@ -107,6 +107,10 @@ class Params:
         """log2 of the predicted probability that one bootstrapping fails, at most."""
         return float(self._found["log2_failure"])
 
+    def log2_failure_of(self, tables: int) -> float:
+        """As :attr:`log2_failure`, where so many tables share the bootstrapping."""
+        return self.native.log2_failure_of(positive("the number of tables", tables))
+
     @property
     def fingerprint(self) -> str:
         """What messages about other parameters name them by."""
