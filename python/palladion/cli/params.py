@@ -88,7 +88,7 @@ def octets(count: int | None) -> str:
 def tfhe_row(found: dict[str, Any]) -> dict[str, object]:
     """A line of the table of TFHE."""
     return {
-        "name": found["name"],
+        "set": found["name"],
         "bits": "gates" if found["layout"] == "gates" else tfhe_bits(found),
         "n": found["lwe_dimension"],
         "k": found["rank"],
