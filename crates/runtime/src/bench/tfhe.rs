@@ -25,7 +25,7 @@ fn sizes(params: &Params) -> Result<Vec<(&'static str, u64)>> {
         ("security_bits", params.security().round() as u64),
         (
             "minus_log2_failure",
-            (-params.log2_failure()).round() as u64,
+            (-params.log2_failure()).floor() as u64,
         ),
     ];
     if let Layout::Integers {
