@@ -51,6 +51,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "ckks": {"schemes"},
     "bfv": {"schemes"},
     "bgv": {"schemes"},
+    "tfhe": {"schemes"},
     "sets": {"_native"},
     "evaluation": {"packaged"},
     "machines": {"files", "_native"},
@@ -68,7 +69,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "reproduce",
         "sets",
     },
-    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv"},  # the package's own names
+    # The package's own names.
+    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv", "tfhe"},
 }
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from palladion import bfv, ckks
+from palladion import bfv, ckks, tfhe
 from palladion.cli.params import params
 from palladion.sets import named, named_sets
 
@@ -29,7 +29,7 @@ def test_all_sets_are_listed_with_their_security() -> None:
     # log2(Q) = 512 at N = 2^14, where the table ends at 430.
     assert sets["f1"]["secure"] is False
     table = output().splitlines()
-    assert len(table) == len(sets) + 1
+    assert table.index("") == len(sets) + 1
     assert "below 128" in next(line for line in table if line.startswith("f1 "))
 
 
@@ -74,6 +74,19 @@ def assert_close(found: int, expected: int | None) -> None:
     """Up to headers, checksums and counts."""
     assert expected is not None
     assert expected <= found < expected + 300
+
+
+def test_sets_of_tfhe_say_how_often_they_fail() -> None:
+    sets = {entry["name"]: entry for entry in json.loads(output("--json"))["tfhe"]}
+    assert list(sets) == tfhe.Params.names()
+    for name, entry in sets.items():
+        assert entry["secure"] != name.endswith("insecure")
+        assert not entry["secure"] or entry["security_bits"] > 127.99
+        assert entry["log2_failure"] < (-40 if entry["secure"] else 0)
+        one = output(name)
+        assert "estimator" in one
+        assert f"2^{entry['log2_failure']:.1f}" in one
+    assert "below 128" in output("tfhe-paper-2-insecure")
 
 
 def test_unknown_names_are_refused() -> None:

@@ -132,7 +132,7 @@ def variants(source: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     "crate",
-    ["circuits", "ckks", "compiler", "exact", "program", "ring", "rlwe", "runtime", "sim"],
+    ["circuits", "ckks", "compiler", "exact", "program", "ring", "rlwe", "runtime", "sim", "tfhe"],
 )
 def test_every_error_beneath_has_a_class(crate: str) -> None:
     classed = (ROOT / "crates/python/src/error.rs").read_text()

@@ -11,12 +11,13 @@ The client encrypts, the server computes blind, the client decrypts::
     answer, report = program.run(keys, query)
     logits, margin = secret.decrypt(answer)
 
-The schemes themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv` and :mod:`palladion.bgv`.
+The schemes themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and
+:mod:`palladion.tfhe`.
 """
 
 from __future__ import annotations
 
-from palladion import bfv, bgv, ckks
+from palladion import bfv, bgv, ckks, tfhe
 from palladion._native import (
     Answer,
     EvaluationKeys,
@@ -85,4 +86,5 @@ __all__ = [
     "mnist_plain",
     "mnist_sample",
     "set_threads",
+    "tfhe",
 ]

@@ -1,4 +1,7 @@
-"""Parameter sets by name: ours, and those that papers have published. The data is ``sets.json``."""
+"""Parameter sets by name: ours, and those that papers have published.
+
+The data is ``sets.json``; sets of TFHE are the core's.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from palladion._native import security_limit
+from palladion._native import TfheParams, security_limit
 from palladion.errors import UsageError
 
 SECURITY_BITS = 128
@@ -111,11 +114,17 @@ def named_sets() -> dict[str, NamedSet]:
     return {entry.name: entry for entry in found}
 
 
+def tfhe_sets() -> dict[str, dict[str, Any]]:
+    """All sets of TFHE, those of papers too, as JSON has them."""
+    return {name: TfheParams.named(name, True).describe() for name in TfheParams.names()}
+
+
 def named(name: str) -> NamedSet:
-    """One set; ``UsageError`` if there is none of the name."""
+    """One set that is not TFHE's; ``UsageError`` if there is none of the name."""
     sets = named_sets()
     if name not in sets:
-        raise UsageError(f"no parameter set {name!r}, expected one of {', '.join(sets)}")
+        known = ", ".join([*sets, *TfheParams.names()])
+        raise UsageError(f"no parameter set {name!r}, expected one of {known}")
     return sets[name]
 
 

@@ -8,7 +8,7 @@ use runtime::bench::Row;
 use crate::error::UsageError;
 use crate::guard::guard_with;
 
-/// Measures `ntt`, `bfv`, `bgv`, `ckks`, `bootstrap` or `lut`; `hear` is called with each row. Whatever `hear` raises stops it.
+/// Measures `ntt`, `bfv`, `bgv`, `ckks`, `bootstrap`, `tfhe` or `lut`; `hear` is called with each row. Whatever `hear` raises stops it.
 #[pyfunction]
 pub(crate) fn bench(py: Python<'_>, what: &str, samples: usize, hear: Py<PyAny>) -> PyResult<()> {
     let work = match what {
@@ -17,10 +17,12 @@ pub(crate) fn bench(py: Python<'_>, what: &str, samples: usize, hear: Py<PyAny>)
         "bgv" => measure::bgv,
         "ckks" => measure::ckks,
         "bootstrap" => measure::bootstrap,
+        "tfhe" => measure::tfhe,
         "lut" => measure::lut,
         other => {
-            let words =
-                format!("a benchmark of {other:?}, expected ntt, bfv, bgv, ckks, bootstrap or lut");
+            let words = format!(
+                "a benchmark of {other:?}, expected ntt, bfv, bgv, ckks, bootstrap, tfhe or lut"
+            );
             return Err(UsageError::new_err(words));
         }
     };

@@ -106,6 +106,12 @@ impl ToPython for exact::Error {
     }
 }
 
+impl ToPython for ::tfhe::Error {
+    fn to_python(self) -> PyErr {
+        of_tfhe(&self).exception(self.to_string())
+    }
+}
+
 impl ToPython for circuits::Error {
     fn to_python(self) -> PyErr {
         of_circuits(&self).of_operands().exception(self.to_string())
@@ -169,11 +175,12 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuit, Circuits, Image, NoMargin, OtherInput, Program, Stopped, Unsupported,
+        Bytes, Circuit, Circuits, Image, NoMargin, OtherInput, Program, Stopped, Tfhe, Unsupported,
     };
     match error {
         Program(error) => of_program(error),
         Circuits(error) => of_circuits(error),
+        Tfhe(error) => of_tfhe(error),
         Bytes(error) => of_bytes(error),
         Circuit { .. } | Image { .. } => Fault::Usage,
         Unsupported { .. } | OtherInput { .. } => Fault::File,
@@ -252,6 +259,30 @@ fn of_ckks(error: &ckks::Error) -> Fault {
         | ScaleMismatch { .. }
         | Slots { .. }
         | TooManyValues { .. } => Fault::Usage,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_tfhe(error: &::tfhe::Error) -> Fault {
+    use ::tfhe::Error::{
+        Blocks, Bytes, Carry, Fingerprint, Insecure, Layout, Message, Multiplier, Noise, Parameter,
+        Ring, TableLength, Tables, Word,
+    };
+    match error {
+        Ring(error) => of_ring(error).of_operands(),
+        Bytes(error) => of_bytes(error),
+        Insecure { .. } => Fault::Security,
+        Noise { .. } => Fault::Noise,
+        Blocks { .. }
+        | Carry { .. }
+        | Fingerprint { .. }
+        | Layout { .. }
+        | Message { .. }
+        | Multiplier { .. }
+        | Parameter { .. }
+        | TableLength { .. }
+        | Tables { .. }
+        | Word { .. } => Fault::Usage,
         _ => Fault::Internal,
     }
 }

@@ -15,6 +15,7 @@ mod network;
 mod program;
 mod schemes;
 mod simulate;
+mod tfhe;
 
 use pyo3::prelude::*;
 
@@ -22,6 +23,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::quieten_panics();
     schemes::register(module)?;
+    tfhe::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;
     module.add_class::<keys::SecretKey>()?;

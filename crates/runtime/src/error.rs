@@ -15,6 +15,9 @@ pub enum Error {
     /// A circuit did not work out: a key is missing, or parameters do not fit.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),
+    /// TFHE did not work out.
+    #[error(transparent)]
+    Tfhe(#[from] tfhe::Error),
     /// A file is wrong.
     #[error(transparent)]
     Bytes(#[from] rlwe::bytes::BytesError),

@@ -40,6 +40,7 @@
 #![forbid(unsafe_code)]
 
 mod blind;
+mod choice;
 mod client;
 mod error;
 mod evaluation;
@@ -63,6 +64,7 @@ mod switch;
 mod table;
 
 pub use blind::{Bootstrapper, Scratch};
+pub use choice::fastest;
 pub use client::{ClientKey, Compressed};
 pub use error::{Error, Result};
 pub use evaluation::EvaluationKeys;

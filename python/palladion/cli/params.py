@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from palladion.cli.common import json_option, print_json, print_rows, size
 from palladion.cli.table import print_table
-from palladion.sets import SECURITY_BITS, NamedSet, named, named_sets
+from palladion.sets import SECURITY_BITS, NamedSet, named, named_sets, tfhe_sets
 
 
 @click.command()
@@ -15,18 +17,28 @@ from palladion.sets import SECURITY_BITS, NamedSet, named, named_sets
 def params(name: str | None, as_json: bool) -> None:
     """Show parameter sets, or the one called NAME: security, sizes, levels and slots.
 
-    Ours have 128-bit security. Published ones are held to the same table.
+    Ours have 128-bit security. Published ones are held to the same table. Sets of TFHE have an
+    estimate of their security, and the probability that a bootstrapping fails.
     """
-    sets = list(named_sets().values()) if name is None else [named(name)]
-    if as_json:
-        if name is None:
-            print_json({"sets": [found.describe() for found in sets]})
+    tfhe = tfhe_sets()
+    if name is None:
+        sets = list(named_sets().values())
+        if as_json:
+            found = [entry.describe() for entry in sets]
+            print_json({"sets": found, "tfhe": list(tfhe.values())})
         else:
-            print_json(sets[0].describe())
-    elif name is None:
-        print_table([row(found) for found in sets])
+            print_table([row(entry) for entry in sets])
+            click.echo()
+            print_table([tfhe_row(entry) for entry in tfhe.values()])
+    elif name in tfhe:
+        if as_json:
+            print_json(tfhe[name])
+        else:
+            print_rows(tfhe_rows(tfhe[name]))
+    elif as_json:
+        print_json(named(name).describe())
     else:
-        print_one(sets[0])
+        print_one(named(name))
 
 
 def row(found: NamedSet) -> dict[str, object]:
@@ -71,3 +83,59 @@ def security(found: NamedSet) -> str:
 def octets(count: int | None) -> str:
     """A size, or that it is not known."""
     return "-" if count is None else size(count)
+
+
+def tfhe_row(found: dict[str, Any]) -> dict[str, object]:
+    """A line of the table of TFHE."""
+    return {
+        "set": found["name"],
+        "bits": "gates" if found["layout"] == "gates" else tfhe_bits(found),
+        "n": found["lwe_dimension"],
+        "k": found["rank"],
+        "N": f"2^{found['log_n']}",
+        "key switch": found["key_switch"],
+        "security": tfhe_security(found),
+        "fails": tfhe_failure(found),
+        "ciphertext": size(found["ciphertext_bytes"]),
+        "keys": size(found["key_bytes"]),
+        "in memory": size(found["key_memory_bytes"]),
+    }
+
+
+def tfhe_rows(found: dict[str, Any]) -> dict[str, object]:
+    """Everything of one set of TFHE."""
+    digits = {key: "{1} of {0} bits".format(*found[f"{key}_digits"]) for key in DIGITS}
+    return {
+        "name": found["name"],
+        "layout": found["layout"] if found["layout"] == "gates" else tfhe_bits(found),
+        "word": f"{found['word_bits']} bits",
+        "small secret": f"{found['lwe_dimension']}, sigma {found['lwe_sigma']:.3e}",
+        "ring secret": f"{found['rank']} x 2^{found['log_n']}, sigma {found['ring_sigma']:.3e}",
+        "bootstrapping": f"digits: {digits['bootstrap']}",
+        "key switch": f"{found['key_switch']}, digits: {digits['key_switch']}",
+        "security": tfhe_security(found),
+        "estimated by": found["security_source"],
+        "fails": f"{tfhe_failure(found)} of a bootstrapping, predicted",
+        "ciphertext": size(found["ciphertext_bytes"]),
+        "as encrypted": f"{found['fresh_bytes']} bytes each, and a seed",
+        "keys": f"{size(found['key_bytes'])} seeded, {size(found['key_memory_bytes'])} in memory",
+    }
+
+
+DIGITS = ("bootstrap", "key_switch")
+
+
+def tfhe_bits(found: dict[str, Any]) -> str:
+    """Bits of message and carry."""
+    return f"{found['message_bits']} + {found['carry_bits']} carry"
+
+
+def tfhe_security(found: dict[str, Any]) -> str:
+    """The estimate, and whether it is below what ours have."""
+    below = "" if found["secure"] else f", below {SECURITY_BITS}"
+    return f"{found['security_bits']:.0f} bits{below}"
+
+
+def tfhe_failure(found: dict[str, Any]) -> str:
+    """The probability that a bootstrapping fails, at most."""
+    return f"2^{found['log2_failure']:.1f}"

@@ -7,12 +7,14 @@ mod bgv;
 mod ckks;
 mod lut;
 mod ntt;
+mod tfhe;
 
 pub use self::bfv::bfv;
 pub use self::bgv::bgv;
 pub use self::ckks::{bootstrap, ckks};
 pub use self::lut::lut;
 pub use self::ntt::ntt;
+pub use self::tfhe::tfhe;
 
 use crate::error::{Error, Result};
 use std::hint::black_box;
@@ -66,6 +68,24 @@ impl Meter<'_> {
         &mut self,
         name: &str,
         parameters: &[(&'static str, u64)],
+        input: impl FnMut() -> I,
+        work: impl FnMut(I) -> std::result::Result<O, E>,
+    ) -> Result<()>
+    where
+        Error: From<E>,
+    {
+        self.row_each(name, parameters, 1, input, work)
+    }
+
+    /// As [`row`](Self::row), of the time of one of the `count` things that `work` does at once.
+    ///
+    /// # Errors
+    /// As [`row`](Self::row).
+    fn row_each<I, O, E>(
+        &mut self,
+        name: &str,
+        parameters: &[(&'static str, u64)],
+        count: usize,
         mut input: impl FnMut() -> I,
         mut work: impl FnMut(I) -> std::result::Result<O, E>,
     ) -> Result<()>
@@ -90,7 +110,7 @@ impl Meter<'_> {
             name: name.to_owned(),
             parameters: parameters.to_vec(),
             threads: ring::threads(),
-            seconds: seconds[seconds.len() / 2],
+            seconds: seconds[seconds.len() / 2] / count as f64,
             samples: seconds.len(),
         });
         if go_on { Ok(()) } else { Err(self.stopped()) }

@@ -1,0 +1,131 @@
+//! TFHE, over batches: what `palladion.tfhe` puts operators on.
+//!
+//! Numbers cross as bytes in this machine's order: bytes of 0 and 1 for bits, 64-bit integers for the others. Polynomials
+//! are multiplied by the [`Fft`], at every set.
+
+mod bits;
+mod integers;
+mod keys;
+mod numbers;
+mod params;
+mod store;
+
+use crate::error::ToPython;
+use ::tfhe::{ClientKey, EvaluationKeys, ServerKey};
+use pyo3::prelude::*;
+use ring::torus::Fft;
+
+/// What is of 32-bit words at some sets and of 64-bit words at the others.
+pub(crate) enum Words<A, B> {
+    Short(A),
+    Long(B),
+}
+
+type Client = Words<ClientKey<u32>, ClientKey<u64>>;
+type Seeded = Words<EvaluationKeys<u32>, EvaluationKeys<u64>>;
+type Server = Words<ServerKey<u32, Fft>, ServerKey<u64, Fft>>;
+
+/// The same work on either size of words; the result is of that size.
+macro_rules! each {
+    ($x:ident = $of:expr => $body:expr) => {
+        match &$of {
+            Words::Short($x) => Words::Short($body),
+            Words::Long($x) => Words::Long($body),
+        }
+    };
+    ($($x:ident = $of:expr),+ => $body:expr) => {
+        match ($(&$of),+) {
+            ($(Words::Short($x)),+) => Words::Short($body),
+            ($(Words::Long($x)),+) => Words::Long($body),
+            _ => return Err($crate::tfhe::two_sizes()),
+        }
+    };
+}
+
+/// As [`each`], for results that are no words.
+macro_rules! on {
+    ($x:ident = $of:expr => $body:expr) => {
+        match &$of {
+            Words::Short($x) => $body,
+            Words::Long($x) => $body,
+        }
+    };
+    ($($x:ident = $of:expr),+ => $body:expr) => {
+        match ($(&$of),+) {
+            ($(Words::Short($x)),+) => $body,
+            ($(Words::Long($x)),+) => $body,
+            _ => return Err($crate::tfhe::two_sizes()),
+        }
+    };
+}
+pub(crate) use {each, on};
+
+/// Operands are compared by their fingerprints before: this is a fault of ours.
+fn two_sizes() -> PyErr {
+    crate::error::InternalError::new_err("operands of one fingerprint have words of two sizes")
+}
+
+/// Adds the classes to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<params::TfheParams>()?;
+    module.add_class::<keys::TfheClient>()?;
+    module.add_class::<keys::TfheServer>()?;
+    module.add_class::<bits::TfheBits>()?;
+    module.add_class::<integers::TfheIntegers>()?;
+    module.add_class::<numbers::TfheNumbers>()
+}
+
+/// An error of the scheme, whose operands the caller chose, as an exception.
+trait InScheme<T> {
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T> InScheme<T> for ::tfhe::Result<T> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(ToPython::to_python)
+    }
+}
+
+/// Length of the result of an operation on operands of these lengths: a single one meets all of the others.
+fn broadcast(left: usize, right: usize) -> PyResult<usize> {
+    match (left, right) {
+        (left, right) if left == right => Ok(left),
+        (1, other) | (other, 1) => Ok(other),
+        _ => Err(crate::error::UsageError::new_err(format!(
+            "batches of {left} and {right}, expected one length, or a single one"
+        ))),
+    }
+}
+
+/// The operand of position `i`.
+fn at<C>(items: &[C], i: usize) -> &C {
+    if items.len() == 1 {
+        &items[0]
+    } else {
+        &items[i]
+    }
+}
+
+/// Items by their positions.
+fn taken<C: Clone>(items: &[C], places: &[usize]) -> PyResult<Vec<C>> {
+    let found = |&place: &usize| {
+        items.get(place).cloned().ok_or_else(|| {
+            crate::error::UsageError::new_err(format!(
+                "position {place}, expected less than {}",
+                items.len()
+            ))
+        })
+    };
+    places.iter().map(found).collect()
+}
+
+/// 64-bit integers that crossed as bytes.
+fn numbers_of(bytes: &[u8]) -> Vec<u64> {
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().map(|&w| u64::from_ne_bytes(w)).collect()
+}
+
+/// 64-bit integers as bytes.
+fn bytes_of(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
+}

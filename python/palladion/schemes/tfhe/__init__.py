@@ -1,0 +1,1 @@
+"""What `palladion.tfhe` is made of."""

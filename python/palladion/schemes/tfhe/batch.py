@@ -1,0 +1,106 @@
+"""One encrypted value or many, as all kinds of them are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palladion.errors import UsageError
+from palladion.schemes.tfhe.keys import Params, ServerKey, needed
+
+B = TypeVar("B", bound="Batch")
+
+
+class Batch:
+    """Encrypted values of shape ``(k,)``, or one of shape ``()``.
+
+    Operators work on all values at once, on all threads; a single value meets all of the other
+    operand. Values do not change: an operation gives new ones. Operations need :meth:`with_keys`
+    once; what is computed from ``x`` has the keys of ``x``.
+    """
+
+    __array_ufunc__ = None  # an array on the left leaves the operator to us
+    core: ClassVar[Any]
+    native: Any
+
+    def __init__(self, native: Any, single: bool, keys: ServerKey | None = None) -> None:
+        self.native = native
+        self.single = single
+        self.keys = keys
+
+    @property
+    def params(self) -> Params:
+        """Its parameters."""
+        return Params(self.native.params_of())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(k,)``, or ``()`` of a single value."""
+        return () if self.single else (self.native.count(),)
+
+    def with_keys(self: B, keys: ServerKey) -> B:
+        """The same values, with keys for what is computed from them."""
+        return type(self)(self.native, self.single, keys)
+
+    def __len__(self) -> int:
+        if self.single:
+            raise TypeError("a single value has no length")
+        count: int = self.native.count()
+        return count
+
+    def __getitem__(self: B, where: int | slice | Sequence[int] | NDArray[Any]) -> B:
+        """Values as an array of ``k`` would give them: by position, slice, list, or mask."""
+        places = np.arange(self.native.count())[where]
+        if places.ndim > 1:
+            raise UsageError(f"positions of shape {places.shape}, expected one dimension or none")
+        taken = self.native.take(np.atleast_1d(places).tolist())
+        return type(self)(taken, places.ndim == 0, self.keys)
+
+    def __iter__(self: B) -> Iterator[B]:
+        return (self[i] for i in range(len(self)))
+
+    def to_bytes(self) -> bytes:
+        """The values as bytes, without keys; of fresh ones a seed and a word of each."""
+        data: bytes = self.native.to_bytes(self.single)
+        return data
+
+    @classmethod
+    def from_bytes(cls: type[B], params: Params, data: bytes) -> B:
+        """Read them; ``FormatError`` if they are damaged or were made for other parameters."""
+        native, single = cls.core.from_bytes(params.native, data)
+        return cls(native, single)
+
+    def __repr__(self) -> str:
+        return f"tfhe.{type(self).__name__}(shape={self.shape}, {self.native.params_of()!r})"
+
+    def _needed(self, *others: Batch) -> ServerKey:
+        return needed(self.keys, *(other.keys for other in others))
+
+    def _of(self: B, native: Any, *others: Batch) -> B:
+        """A result from this and other operands."""
+        single = self.single and all(other.single for other in others)
+        return type(self)(native, single, self._needed(*others))
+
+
+def join(parts: Iterable[B]) -> B:
+    """The values of all parts, one after another; a single one is one of them.
+
+    Raises
+    ------
+    UsageError
+        If there are none, or some are of other parameters.
+    """
+    found = list(parts)
+    if not found:
+        raise UsageError("no values to join, expected at least one")
+    first = found[0]
+    native = first.native
+    for part in found[1:]:
+        if type(part) is not type(first):
+            wrong, expected = type(part).__name__, type(first).__name__
+            raise UsageError(f"{wrong} to join, expected {expected} as the first is")
+        native = native.join(part.native)
+    return type(first)(native, False, first.keys)

@@ -1,0 +1,183 @@
+"""Parameters and keys of TFHE."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from palladion import _native
+from palladion.errors import MissingKeyError
+from palladion.schemes.arrays import between
+
+P = TypeVar("P", bound="Params")
+
+
+class Params:
+    """Checked parameters of TFHE, of :meth:`gates`, :meth:`integers` or :meth:`named`.
+
+    They are at 128-bit security unless named with ``insecure``.
+    """
+
+    def __init__(self, native: _native.TfheParams) -> None:
+        self.native = native
+        self._found: dict[str, Any] = native.describe()
+
+    @classmethod
+    def gates(cls, log2_failure: float = -64.0) -> Params:
+        """The fastest set for bits whose gates fail with a probability of 2^``log2_failure``.
+
+        Raises
+        ------
+        UsageError
+            If no set is so good.
+        """
+        return cls(_native.TfheParams.fastest(0, 0, float(log2_failure)))
+
+    @classmethod
+    def integers(
+        cls, message_bits: int = 2, carry_bits: int = 2, log2_failure: float = -64.0
+    ) -> Params:
+        """The fastest set for integers of ``message_bits`` with ``carry_bits`` above them.
+
+        A table's entry is wrong with a probability of at most 2^``log2_failure``.
+
+        Raises
+        ------
+        UsageError
+            If there is no such set.
+        """
+        bits = (positive("message_bits", message_bits), positive("carry_bits", carry_bits))
+        return cls(_native.TfheParams.fastest(*bits, float(log2_failure)))
+
+    @classmethod
+    def named(cls, name: str, *, insecure: bool = False) -> Params:
+        """A set that ``palladion params`` lists.
+
+        Raises
+        ------
+        UsageError
+            If there is none of the name.
+        SecurityError
+            If it is below 128-bit security, and not said to be by ``insecure``: papers' sets.
+        """
+        return cls(_native.TfheParams.named(name, insecure))
+
+    @staticmethod
+    def names() -> list[str]:
+        """Names of all sets."""
+        return _native.TfheParams.names()
+
+    @property
+    def name(self) -> str | None:
+        """Its name, if it is a named set."""
+        name: str | None = self._found["name"]
+        return name
+
+    @property
+    def layout(self) -> str:
+        """``gates`` or ``integers``."""
+        return str(self._found["layout"])
+
+    @property
+    def message_bits(self) -> int:
+        """Bits of a message."""
+        return int(self._found["message_bits"])
+
+    @property
+    def carry_bits(self) -> int:
+        """Bits above a message, for sums and for pairs."""
+        return int(self._found["carry_bits"])
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return 1 << self.message_bits
+
+    @property
+    def values(self) -> int:
+        """Number of values with their carry: entries of a table."""
+        return 1 << (self.message_bits + self.carry_bits)
+
+    @property
+    def security_bits(self) -> float:
+        """Estimated security, in bits."""
+        return float(self._found["security_bits"])
+
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the predicted probability that one bootstrapping fails, at most."""
+        return float(self._found["log2_failure"])
+
+    def log2_failure_of(self, tables: int) -> float:
+        """As :attr:`log2_failure`, where so many tables share the bootstrapping."""
+        return self.native.log2_failure_of(positive("the number of tables", tables))
+
+    @property
+    def fingerprint(self) -> str:
+        """What messages about other parameters name them by."""
+        return self.native.fingerprint()
+
+    def describe(self) -> dict[str, Any]:
+        """Everything, as ``palladion params NAME --json`` has it."""
+        return dict(self._found)
+
+    def to_bytes(self) -> bytes:
+        """The parameters as bytes."""
+        return self.native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls: type[P], data: bytes) -> P:
+        """Read what :meth:`to_bytes` wrote.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged, or something else.
+        SecurityError
+            If the set is below 128-bit security: these are had by their names alone.
+        """
+        return cls(_native.TfheParams.from_bytes(data))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Params):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"tfhe.Params({self.native!r})"
+
+
+class ServerKey:
+    """What gates and tables need. Public: it goes to whoever computes."""
+
+    def __init__(self, native: _native.TfheServer) -> None:
+        self.native = native
+
+    @property
+    def params(self) -> Params:
+        """Its parameters."""
+        return Params(self.native.params_of())
+
+    def to_bytes(self) -> bytes:
+        """The key as bytes; uniform parts are seeds."""
+        return self.native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, params: Params, data: bytes) -> ServerKey:
+        """Read one; ``FormatError`` if it is damaged or was made for other parameters."""
+        return cls(_native.TfheServer.from_bytes(params.native, data))
+
+
+def positive(what: str, value: int) -> int:
+    """A number of bits."""
+    return between(what, value, 1)
+
+
+def needed(*found: ServerKey | None) -> ServerKey:
+    """The keys of the first operand that has some."""
+    for keys in found:
+        if keys is not None:
+            return keys
+    raise MissingKeyError("the ciphertext has no keys, expected with_keys(keys) before")
