@@ -281,8 +281,8 @@ impl Params {
         }
     }
 
-    /// log2 of the probability that one bootstrapping of the noisiest admitted operand reads a wrong entry, with an exact
-    /// multiplier.
+    /// log2 of the probability that one bootstrapping of the noisiest admitted operand reads a wrong entry, with the
+    /// rounding that [`noise`](Self::noise) counts.
     ///
     /// For gates the operands are four outputs: two [multiplexed](crate::ServerKey::mux) bits, or one of them twice.
     pub fn log2_failure(&self) -> f64 {
