@@ -149,3 +149,83 @@ impl<T: Torus> Multiplier<T> for Fft {
         (12.0 * levels + rows as f64 + 5.0) * unit * rows as f64 * digit * n / 2.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::torus::Ntt;
+    use crate::torus::conformance::Draw;
+
+    /// The largest error of one product, in units of the torus, beside an exact multiplier.
+    fn largest_error<T: Torus>(n: usize, rows: usize, digits: &[i32], words: &[T]) -> f64 {
+        let product = |multiplier: &dyn Fn(&mut [T])| {
+            let mut out = vec![T::default(); n];
+            multiplier(&mut out);
+            out
+        };
+        let fft = Fft::new(n).expect("a power of two");
+        let found = product(&|out| {
+            let mut scratch = Multiplier::<T>::scratch(&fft, rows, 1);
+            fft.dot_add(out, digits, &fft.prepare(words), &mut scratch);
+        });
+        let ntt = Ntt::<T>::new(n, rows, 1 << 22).expect("enough primes");
+        let exact = product(&|out| {
+            let mut scratch = ntt.scratch(rows, 1);
+            ntt.dot_add(out, digits, &ntt.prepare(words), &mut scratch);
+        });
+        let errors = found.iter().zip(&exact);
+        errors.fold(0.0, |most, (f, &e)| {
+            f64::max(most, f.minus(e).to_torus().abs())
+        })
+    }
+
+    fn check<T: Torus>(n: usize, rows: usize, base_log: u32) {
+        let half = 1i32 << (base_log - 1);
+        let fft = Fft::new(n).expect("a power of two");
+        // A word is rounded once more at the end.
+        let unit = (-f64::from(T::BITS)).exp2();
+        let bound = Multiplier::<T>::error_bound(&fft, rows, f64::from(half)) + unit;
+        let mut draw = Draw::new(n as u64);
+        let digits: Vec<i32> = (0..rows * n).map(|_| draw.digit(half as u32)).collect();
+        let words: Vec<T> = (0..rows * n)
+            .map(|_| T::from_low_bits(draw.next()))
+            .collect();
+        let random = largest_error(n, rows, &digits, &words);
+        let lowest = vec![T::from_low_bits(1 << (T::BITS - 1)); rows * n];
+        let largest = largest_error(n, rows, &vec![-half; rows * n], &lowest);
+        for (what, error) in [("random", random), ("extreme", largest)] {
+            assert!(
+                error <= bound,
+                "N = {n}, {what} operands: {error:e}, bound {bound:e}"
+            );
+        }
+        // Random operands come near: the bound is not some large number.
+        assert!(
+            T::BITS == 32 || random > bound / 1e4,
+            "N = {n}: {random:e}, bound {bound:e}"
+        );
+    }
+
+    #[test]
+    fn products_are_within_the_proven_bound() {
+        for (n, rows, base_log) in [(512, 4, 17), (1024, 3, 20), (2048, 2, 23), (8192, 4, 14)] {
+            check::<u64>(n, rows, base_log);
+        }
+        for (n, rows, base_log) in [(512, 6, 8), (1024, 6, 10)] {
+            check::<u32>(n, rows, base_log);
+        }
+    }
+
+    #[test]
+    fn other_lengths_are_refused() {
+        for n in [0, 256, 1000, 1 << 17] {
+            let error = Fft::new(n).err().expect("refused").to_string();
+            assert!(
+                error.contains(&format!(
+                    "of {n} coefficients, expected a power of two from 512 to 65536"
+                )),
+                "{error}"
+            );
+        }
+    }
+}
