@@ -130,7 +130,9 @@ pub fn batch_row(
 ) -> Row {
     use rayon::prelude::*;
     let samples = samples.div_ceil(count).max(3);
-    let mut row = Row::measure(name, parameters, samples, || (0..count).into_par_iter().for_each(&f));
+    let mut row = Row::measure(name, parameters, samples, || {
+        (0..count).into_par_iter().for_each(&f)
+    });
     row.seconds /= count as f64;
     row.min /= count as f64;
     row

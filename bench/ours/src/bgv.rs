@@ -159,9 +159,7 @@ impl Scheme for Ours {
             self.ciphertexts("bgv encrypt", 1, move || {
                 encrypt_public(params, &keys.public, &self.a_plain, level, &mut rand::rng())
             }),
-            self.ciphertexts("bgv sum", 1, move || {
-                evaluator.add(a, b)
-            }),
+            self.ciphertexts("bgv sum", 1, move || evaluator.add(a, b)),
             self.ciphertexts("bgv plaintext product", 1, move || {
                 let mut product = a.clone();
                 evaluator.mul_plain_assign(&mut product, &self.b_plain)?;

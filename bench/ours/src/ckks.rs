@@ -195,9 +195,7 @@ impl Scheme for Ours {
                     Box::new(Decoded(decoded.expect("all slots")))
                 }),
             },
-            self.ciphertexts("ckks sum", 1, move || {
-                evaluator.add(a, b)
-            }),
+            self.ciphertexts("ckks sum", 1, move || evaluator.add(a, b)),
             self.ciphertexts("ckks plaintext product", 1, move || {
                 let mut product = a.clone();
                 evaluator.mul_plain_assign(&mut product, &plain[1])?;

@@ -20,14 +20,20 @@ fn describe(params: &Params) -> Value {
 fn keys(params: &Params) -> (ClientKey<u64>, ServerKey<u64, Fft>) {
     let fft = || Fft::new(params.n()).expect("a power of two");
     let client = ClientKey::generate(params, &mut rand::rng()).expect("64-bit words");
-    let keys = client.evaluation_keys(&fft(), &mut rand::rng()).expect("their degree");
+    let keys = client
+        .evaluation_keys(&fft(), &mut rand::rng())
+        .expect("their degree");
     (client, ServerKey::new(&keys, fft()).expect("their degree"))
 }
 
 fn gates(params: &Params, [and, mux, many]: [&'static str; 3], samples: usize) -> Vec<Row> {
     let what = describe(params);
     let (client, server) = keys(params);
-    let bit = |i| client.encrypt_bit(i % 3 == 0, &mut rand::rng()).expect("gates");
+    let bit = |i| {
+        client
+            .encrypt_bit(i % 3 == 0, &mut rand::rng())
+            .expect("gates")
+    };
     let bits: Vec<_> = (0..32).map(bit).collect();
     let gate = |x: usize, y: usize| server.gate(Gate::And, &bits[x], &bits[y]).expect("gates");
     check(client.decrypt_bit(&gate(0, 3)).expect("gates"), "1 and 1");
@@ -48,10 +54,17 @@ fn tables(params: &Params, [one, many]: [&'static str; 2], samples: usize) -> Ve
     let (client, server) = keys(params);
     let values = params.messages();
     let table = Table::of(params, |x| (x * x + 1) % values).expect("integers");
-    let input = |i| client.encrypt(i % values, &mut rand::rng()).expect("a message");
+    let input = |i| {
+        client
+            .encrypt(i % values, &mut rand::rng())
+            .expect("a message")
+    };
     let inputs: Vec<_> = (0..8).map(input).collect();
     let apply = |i: usize| server.apply(&inputs[i], &table).expect("a fresh input");
-    check(client.decrypt(&apply(3)).expect("integers") == 10 % values, "the table");
+    check(
+        client.decrypt(&apply(3)).expect("integers") == 10 % values,
+        "the table",
+    );
     let row = Row::measure(one, &what, samples, || {
         std::hint::black_box(apply(3));
     });
@@ -73,7 +86,15 @@ pub fn time(definitions: &Definitions) -> Vec<Row> {
         ["tfhe and 2^-128", "tfhe mux 2^-128", "tfhe and 2^-128, 32"],
         samples,
     ));
-    rows.extend(tables(&sets::integers_2_2_2m128(), ["tfhe table 2_2", "tfhe table 2_2, 8"], samples));
-    rows.extend(tables(&sets::integers_3_3_2m128(), ["tfhe table 3_3", "tfhe table 3_3, 8"], samples));
+    rows.extend(tables(
+        &sets::integers_2_2_2m128(),
+        ["tfhe table 2_2", "tfhe table 2_2, 8"],
+        samples,
+    ));
+    rows.extend(tables(
+        &sets::integers_3_3_2m128(),
+        ["tfhe table 3_3", "tfhe table 3_3, 8"],
+        samples,
+    ));
     rows
 }

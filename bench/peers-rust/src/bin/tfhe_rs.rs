@@ -11,8 +11,13 @@ use tfhe::shortint::parameters::{
     v1_8::V1_8_PARAM_MESSAGE_3_CARRY_3_KS_PBS_TUNIFORM_2M128,
 };
 
-/// A set of parameters, and log2 of the probability of failure that the library states.
-fn gates(parameters: &BooleanParameters, label: &'static [&'static str; 3], what: &Value, samples: usize) -> Vec<Row> {
+/// A gate, a multiplexer and a batch of gates.
+fn gates(
+    parameters: &BooleanParameters,
+    label: &'static [&'static str; 3],
+    what: &Value,
+    samples: usize,
+) -> Vec<Row> {
     let client = tfhe::boolean::client_key::ClientKey::new(parameters);
     let server = tfhe::boolean::server_key::ServerKey::new(&client);
     let bits: Vec<_> = (0..32).map(|i| client.encrypt(i % 3 == 0)).collect();
@@ -30,7 +35,12 @@ fn gates(parameters: &BooleanParameters, label: &'static [&'static str; 3], what
     vec![one, select, batch]
 }
 
-fn tables(parameters: ClassicPBSParameters, label: &'static [&'static str; 2], what: &Value, samples: usize) -> Vec<Row> {
+fn tables(
+    parameters: ClassicPBSParameters,
+    label: &'static [&'static str; 2],
+    what: &Value,
+    samples: usize,
+) -> Vec<Row> {
     let (client, server) = tfhe::shortint::gen_keys(parameters);
     let values = parameters.message_modulus.0;
     let table = server.generate_lookup_table(|x| (x * x + 1) % values);
@@ -38,10 +48,10 @@ fn tables(parameters: ClassicPBSParameters, label: &'static [&'static str; 2], w
     let found = client.decrypt(&server.apply_lookup_table(&inputs[3], &table));
     check(found == 10 % values, "the table");
     let one = Row::measure(label[0], what, samples, || {
-        std::hint::black_box(server.apply_lookup_table(&inputs[3], &table));
+        let _ = std::hint::black_box(server.apply_lookup_table(&inputs[3], &table));
     });
     let batch = batch_row(label[1], what, samples, inputs.len(), |i| {
-        std::hint::black_box(server.apply_lookup_table(&inputs[i], &table));
+        let _ = std::hint::black_box(server.apply_lookup_table(&inputs[i], &table));
     });
     vec![one, batch]
 }
@@ -54,29 +64,56 @@ fn time(definitions: &Definitions) -> Vec<Row> {
     };
     let boolean = |p: &BooleanParameters, log2_failure| {
         let log_n = p.polynomial_size.0.ilog2();
-        let mut what = what(p.lwe_dimension.0, p.glwe_dimension.0, log_n, log2_failure, "samples, after the rotation");
+        let mut what = what(
+            p.lwe_dimension.0,
+            p.glwe_dimension.0,
+            log_n,
+            log2_failure,
+            "samples, after the rotation",
+        );
         what["log_q"] = 32.into();
         what
     };
     let shortint = |p: &ClassicPBSParameters| {
         let log2_failure = p.log2_p_fail.round() as i32;
         let log_n = p.polynomial_size.0.ilog2();
-        what(p.lwe_dimension.0, p.glwe_dimension.0, log_n, log2_failure, "samples, before the rotation")
+        what(
+            p.lwe_dimension.0,
+            p.glwe_dimension.0,
+            log_n,
+            log2_failure,
+            "samples, before the rotation",
+        )
     };
     let (usual, rare) = (DEFAULT_PARAMETERS, PARAMETERS_ERROR_PROB_2_POW_MINUS_165);
     let (two, three) = (
         PARAM_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128,
         V1_8_PARAM_MESSAGE_3_CARRY_3_KS_PBS_TUNIFORM_2M128,
     );
-    let mut rows = gates(&usual, &["tfhe and 2^-64", "tfhe mux 2^-64", "tfhe and 2^-64, 32"], &boolean(&usual, -64), samples);
+    let mut rows = gates(
+        &usual,
+        &["tfhe and 2^-64", "tfhe mux 2^-64", "tfhe and 2^-64, 32"],
+        &boolean(&usual, -64),
+        samples,
+    );
     rows.extend(gates(
         &rare,
         &["tfhe and 2^-128", "tfhe mux 2^-128", "tfhe and 2^-128, 32"],
         &boolean(&rare, -165),
         samples,
     ));
-    rows.extend(tables(two, &["tfhe table 2_2", "tfhe table 2_2, 8"], &shortint(&two), samples));
-    rows.extend(tables(three, &["tfhe table 3_3", "tfhe table 3_3, 8"], &shortint(&three), samples));
+    rows.extend(tables(
+        two,
+        &["tfhe table 2_2", "tfhe table 2_2, 8"],
+        &shortint(&two),
+        samples,
+    ));
+    rows.extend(tables(
+        three,
+        &["tfhe table 3_3", "tfhe table 3_3, 8"],
+        &shortint(&three),
+        samples,
+    ));
     rows
 }
 
