@@ -101,6 +101,9 @@ class Program:
         thread; and ``products``, ``values`` packed or table ``entries`` where it has some.
         """
 
+    def interface(self) -> str | None:
+        """JSON with ``input`` and ``interface`` of the network's file, for clients."""
+
     def to_text(self) -> str:
         """The program in its text form."""
 
@@ -191,8 +194,8 @@ class IntNetwork:
     def from_json(text: str) -> IntNetwork:
         """Read and check a network; ``NetworkError`` names what is wrong."""
 
-    def inputs(self, pixels: bytes) -> bytes:
-        """Integers for the pixels of whole images, in the order channel, row, column."""
+    def to_json(self) -> str:
+        """The network in the format of today, whatever format it was read from."""
 
     def shapes(self) -> list[list[int]]:
         """Channels, height and width of each layer's output."""

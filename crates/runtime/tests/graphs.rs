@@ -108,6 +108,7 @@ fn network() -> IntNetwork {
             mean: vec![],
             std: vec![],
         },
+        interface: None,
         layers: vec![
             layer("stem", vec![(0, conv(2, 3, 1))], 3),
             layer("down", vec![(1, conv(3, 5, 2)), (1, branch(2, 1, 5))], 5),
@@ -285,6 +286,7 @@ fn softmax() -> IntNetwork {
             mean: vec![],
             std: vec![],
         },
+        interface: None,
         layers,
     }
 }

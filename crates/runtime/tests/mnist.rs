@@ -41,8 +41,13 @@ fn images(network: &IntNetwork, count: usize) -> Vec<(Vec<i64>, usize)> {
     let (pixels, labels) = DATA.split_at(32 * PIXELS);
     pixels
         .chunks(PIXELS)
-        .map(|image| network.input.from_pixels(image).unwrap())
-        .map(|image| image.into_iter().map(i64::from).collect())
+        .map(|image| {
+            image
+                .iter()
+                .map(|&pixel| f64::from(pixel) / 255.0)
+                .collect()
+        })
+        .map(|image: Vec<f64>| network.input.integers(&image).unwrap())
         .zip(labels.iter().map(|&label| usize::from(label)))
         .take(count)
         .collect()
