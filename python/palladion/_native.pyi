@@ -146,11 +146,15 @@ class SecretKey:
     def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
         """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
 
-    def decrypt(self, answer: Answer) -> tuple[list[list[int]], float]:
-        """The logits of each image, and the bits of noise margin that were left.
+    def decrypt(self, answer: Answer, query: Query) -> tuple[list[list[int]], float]:
+        """The logits of each image of ``query``, and the bits of noise margin that were left.
 
         Raises
         ------
+        FormatError
+            If ``answer`` is the answer to another query.
+        UsageError
+            If ``answer`` has another number of images than ``query``.
         NoiseError
             If no margin is left, so that the logits may be wrong.
         """

@@ -259,7 +259,7 @@ fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
         let image = vec![program.input_range[1]; program.input.iter().product()];
         let input = client.encrypt(&vec![image; program.batch])?;
         let (output, _) = runtime::Server::new(&prepared, &keys).run(&input, |_| true)?;
-        client.decrypt(&output).map(drop)
+        client.decrypt(&output, &input).map(drop)
     };
     run().map_err(|e| kind_of(&e))
 }

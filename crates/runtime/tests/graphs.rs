@@ -201,7 +201,7 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
         prepared.program().steps.len(),
         second.len()
     );
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     found.end(&decrypted).unwrap();
     println!(
         "run in {:.1} s, {:.1} s in all, margin {:.1} bits",
@@ -316,7 +316,7 @@ fn a_softmax_is_exact_but_for_the_rounding() {
         true
     };
     let (output, report) = Server::new(&prepared, &keys).run(&input, observe).unwrap();
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     found.end(&decrypted).unwrap();
     println!(
         "seed {SEED}: {predicted:.1} s predicted, run in {:.1} s, {:.1} s in all, margin {:.1} bits",

@@ -143,7 +143,7 @@ fn check_loop([count, batch]: [usize; 2], seed: u64) -> Prepared {
         })
         .unwrap();
     println!("run in {:.1} s", report.seconds);
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     println!("margin of the results {:.1} bits", decrypted.margin_bits);
     // What is measured is the largest of N coefficients, the prediction stands for six deviations.
     assert!(decrypted.margin_bits > program.prediction.margin_bits - 1.0);
