@@ -143,6 +143,13 @@ class Program:
 class SecretKey:
     """The client's key, for one program. It never leaves the client."""
 
+    @staticmethod
+    def generate(program: Program) -> SecretKey:
+        """A fresh key, from the operating system's randomness."""
+
+    def evaluation_keys(self) -> EvaluationKeys:
+        """The evaluation keys that the program needs."""
+
     def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
         """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
 
@@ -175,6 +182,12 @@ class EvaluationKeys:
 class Query:
     """Encrypted images, for the server."""
 
+    def hash(self) -> bytes:
+        """SHA-256 of the whole query, by which its answer names it."""
+
+    def images(self) -> int:
+        """Images in it."""
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(program: Program, data: bytes) -> Query: ...
@@ -182,6 +195,9 @@ class Query:
 @final
 class Answer:
     """Encrypted results, for the client."""
+
+    def query_hash(self) -> bytes:
+        """Hash of the query that this is the answer to, as it says."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod

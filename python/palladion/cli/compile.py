@@ -16,12 +16,12 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
-    size,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
+from palladion.text import size
 
 
 @click.command(name="compile")

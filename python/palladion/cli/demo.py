@@ -21,13 +21,13 @@ from palladion.cli.common import (
     phases,
     print_json,
     print_rows,
-    size,
     threads_option,
 )
 from palladion.cli.draw import draw
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.image import load_digit
+from palladion.text import size
 
 
 @dataclass(frozen=True)

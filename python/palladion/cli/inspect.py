@@ -18,14 +18,13 @@ from palladion.cli.common import (
     phase,
     print_json,
     print_rows,
-    size,
     threads_option,
-    times,
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.why import mark, show_why
 from palladion.errors import DataError, UsageError
+from palladion.text import size, times
 
 Report = dict[str, Any]
 

@@ -15,11 +15,11 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
-    size,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
+from palladion.text import size
 
 SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 

@@ -6,9 +6,14 @@ from typing import Any
 
 import click
 
-from palladion.cli.common import json_option, print_json, print_rows, size
+from palladion.cli.common import (
+    json_option,
+    print_json,
+    print_rows,
+)
 from palladion.cli.table import print_table
 from palladion.sets import SECURITY_BITS, NamedSet, named, named_sets, tfhe_sets
+from palladion.text import size
 
 
 @click.command()
