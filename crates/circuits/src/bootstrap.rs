@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, Needs};
 use crate::layout::Layout;
 use crate::pack::sum_copies;
+use crate::residual::Squares;
 use bgv::noise::Noise;
 use bgv::{Ciphertext, Params};
 use rand::CryptoRng;
@@ -224,7 +225,7 @@ impl Bootstrap {
             let parts = parts.expect("dry runs encode nothing");
             self.rows[0].encoder().from_residues(parts[i].clone())
         };
-        let squares = whole.model().uniform_plaintext(n as f64);
+        let squares = Squares::uniform(whole.model(), n as f64, n);
         let mut z =
             whole.mul_plain_sum(&[secret], squares, secret.factor(), |_, _| plaintext(1))?;
         whole.add_plain_assign(&mut z, || plaintext(0));

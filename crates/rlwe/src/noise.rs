@@ -1,4 +1,5 @@
-//! Measuring noise: the exact size of the coefficients of a polynomial, as a secret's owner sees it.
+//! Measuring noise: the exact size of the coefficients of a polynomial, as a secret's owner sees it; and how
+//! probable it is that noise exceeds a bound.
 
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
@@ -54,6 +55,71 @@ impl Size {
         Self {
             log2_rms: mean.sqrt().log2() + scale.log2(),
             log2_max: max.log2(),
+        }
+    }
+}
+
+/// log2 of `P(|x| >= t)` for a normal `x` of deviation 1, `t >= 0`.
+pub fn log2_two_sided_tail(t: f64) -> f64 {
+    use std::f64::consts::{LN_2, PI, SQRT_2};
+    let x = t / SQRT_2;
+    if x < 2.0 {
+        // 1 - erf by its series, whose terms alternate and stay below 10.
+        let (mut term, mut sum) = (x, x);
+        for i in 1..60 {
+            term *= -x * x / f64::from(i);
+            sum += term / f64::from(2 * i + 1);
+        }
+        return (1.0 - 2.0 / PI.sqrt() * sum).max(f64::MIN_POSITIVE).log2();
+    }
+    // erfc(x) = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))), from the inside.
+    let fraction = (1..=80)
+        .rev()
+        .fold(x, |inner, i| x + f64::from(i) / 2.0 / inner);
+    -x * x / LN_2 - (PI.sqrt() * fraction).log2()
+}
+
+/// log2(2^a + 2^b), for probabilities too small for their own size to be a number.
+pub fn log2_sum(a: f64, b: f64) -> f64 {
+    let (high, low) = (a.max(b), a.min(b));
+    if low == f64::NEG_INFINITY {
+        return high;
+    }
+    high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
+}
+
+/// The deviations that a normal value exceeds, on either side, with the probability `2^log2` or less: at most 64.
+pub fn deviations(log2: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 64.0);
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        if log2_two_sided_tail(middle) > log2 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_deviations_of_probabilities() {
+        assert_eq!(log2_sum(-3.0, -3.0), -2.0);
+        assert_eq!(log2_sum(f64::NEG_INFINITY, -9.0), -9.0);
+        assert_eq!(log2_sum(-2000.0, -3000.0), -2000.0);
+        // From tables of the normal distribution: 5 % beyond 1.95996, 2.0e-9 beyond 6 deviations,
+        // 1.24e-15 beyond 8.
+        for (probability, wanted) in [(0.05, 1.959_964), (1.973_175e-9, 6.0), (1.244_192e-15, 8.0)]
+        {
+            let found = deviations(f64::log2(probability));
+            assert!((found - wanted).abs() < 1e-4, "{found}, expected {wanted}");
+        }
+        for log2 in [-40.0, -64.0, -128.0, -1000.0] {
+            assert!((log2_two_sided_tail(deviations(log2)) - log2).abs() < 1e-6);
         }
     }
 }
