@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from palladion.errors import NetworkError
 from palladion.nn.expression import INCREASING, X
 from palladion.nn.graph import Activation, Graph, Input, Softmax
-from palladion.nn.importer import elementwise, layout, linear
+from palladion.nn.importer import arithmetic, elementwise, linear, moves, pooling
 from palladion.nn.importer.constants import fold
 from palladion.nn.importer.context import (
     Array,
@@ -21,15 +21,18 @@ from palladion.nn.importer.context import (
     Constant,
     Handler,
     Op,
+    Tensor,
     Value,
     in_order,
 )
 from palladion.nn.importer.simplify import simplify
 
 HANDLERS: Final[dict[str, Handler]] = {
+    **arithmetic.HANDLERS,
     **elementwise.HANDLERS,
-    **layout.HANDLERS,
     **linear.HANDLERS,
+    **moves.HANDLERS,
+    **pooling.HANDLERS,
 }
 QUANTISERS: Final = {"Quant", "BipolarQuant"}
 """Operators of QONNX, which stand in domains of several names."""
@@ -163,7 +166,7 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
     if proto.domain not in known and proto.op_type not in QUANTISERS | {"Gelu", "BiasGelu"}:
         op.fail(f"is of domain {proto.domain}, supported are ONNX's own and QONNX's Quant")
     try:
-        found: Constant | Value | None = fold(op)
+        found: Tensor | tuple[Tensor, ...] | None = fold(op)
         if found is None:
             handler = HANDLERS.get(proto.op_type)
             if handler is None:
@@ -174,9 +177,11 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
         raise
     except (*FAULTS, onnx.checker.ValidationError) as error:
         op.fail(f"cannot be read: {first_line(error)}")
-    if isinstance(found, Constant) and not finite(found.array):
-        op.fail("gives NaN or infinite values")
-    builder.tensors[proto.output[0]] = found
+    outputs = [name for name in proto.output if name]
+    for name, tensor in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
+        if isinstance(tensor, Constant) and not finite(tensor.array):
+            op.fail("gives NaN or infinite values")
+        builder.tensors[name] = tensor
 
 
 def finish(builder: Builder, output: Value, *, keep_softmax: bool) -> int:
