@@ -14,12 +14,15 @@ import numpy.typing as npt
 
 from palladion.nn.functions import OPERATIONS, ROUNDINGS, TESTS
 
-__all__ = ["INCREASING", "ROUNDINGS", "Expression", "Grid", "X", "apply", "constant"]
+__all__ = ["ROUNDINGS", "Expression", "Grid", "X", "apply", "constant", "quant_range"]
 
 Array = npt.NDArray[Any]
 
-INCREASING: Final = {"sigmoid", "tanh", "softplus", "exp"}
-"""Strictly increasing: they keep the order of logits."""
+
+def quant_range(bits: float, signed: bool, narrow: bool) -> tuple[int, int]:
+    """Smallest and largest integer of QONNX's Quant."""
+    span = 2 ** int(bits)
+    return (-span // 2 + narrow, span // 2 - 1) if signed else (0, span - 1 - narrow)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.graph import Softmax
 from palladion.nn.importer.arithmetic import add, fitted, scaled
 from palladion.nn.importer.arrange import arranged, function_of
-from palladion.nn.importer.constants import quant_range, rounding
+from palladion.nn.importer.constants import range_of, rounding
 from palladion.nn.importer.context import Handler, Op, Value
 from palladion.nn.importer.moves import tensor
 
@@ -101,7 +101,7 @@ def scalar(op: Op, index: int) -> float:
 
 def quant(op: Op, x: Expression) -> Expression:
     """QONNX's Quant on activations."""
-    lo, hi = quant_range(op, scalar(op, 3))
+    lo, hi = range_of(op, scalar(op, 3))
     parameters = (positive(op, 1), scalar(op, 2), float(lo), float(hi))
     return apply(f"quantise_{rounding(op).lower()}", x, parameters=parameters)
 
