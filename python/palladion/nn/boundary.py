@@ -18,7 +18,6 @@ from palladion.nn.linear import Ints
 if TYPE_CHECKING:
     from palladion._native import Program
 
-
 @dataclass(frozen=True)
 class Input:
     """Shape and range of the input, and what its integers mean.

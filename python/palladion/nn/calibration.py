@@ -84,3 +84,4 @@ def read_array(path: Path, name: str = "x") -> Array:
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
         raise DataError(f"{path} holds no array of numbers, expected an .npy file")
     return found
+

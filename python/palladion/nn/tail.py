@@ -88,9 +88,7 @@ class Tail:
             with np.errstate(all="ignore"):
                 for part in parts:
                     given = {INPUT: part.astype(kind)}
-                    for name, value in zip(
-                        self.names, self._evaluator.run(None, given), strict=True
-                    ):
+                    for name, value in zip(self.names, self._evaluator.run(None, given), strict=True):
                         found.setdefault(name, []).append(np.asarray(value))
         except Exception as error:  # whatever ONNX's reference makes of a model
             raise NetworkError(f"the end of the model, from its last linear map on, cannot be "
@@ -153,3 +151,4 @@ class Tail:
         from palladion.nn.tail_operators import OPERATORS
 
         return ReferenceEvaluator(self.proto, new_ops=[*OPERATORS])
+
