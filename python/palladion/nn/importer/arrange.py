@@ -52,6 +52,7 @@ def arranged(op: Op, value: Value, wanted: Iterable[Array]) -> tuple[int, int] |
     for place, labels in enumerate(candidates):
         found = moved(op, value.node, labels)
         if found is not None:
+            op.builder.moved += found.weights.size if isinstance(found, Conv | Dense) else 0
             return place, op.builder.add(found).node
     return None
 
@@ -217,6 +218,7 @@ def matrix(op: Op, value: Value, function: Callable[[Array], Array]) -> Value:
     ordered = scattered(weights, value.labels, whole)
     node = Dense(op.name, (value.node,), (outputs, 1, 1), ordered, least.ravel().astype(np.float64))
     made = op.builder.add(node)
+    op.builder.moved += ordered.size
     return made.seen(made.labels.reshape(least.shape[1:]))
 
 

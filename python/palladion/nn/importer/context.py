@@ -55,12 +55,14 @@ class Value:
 class Builder:
     """The graph under construction, and the tensors that have been seen."""
 
-    batch: int
     opset: int
+    batch: int = 1
     tensors: dict[str, Constant | Value] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     bases: dict[int, tuple[int, Expression]] = field(default_factory=dict)
+    moved: int = 0
+    """Weights of nodes that only move elements, or that stand for what an image would not need."""
 
     def add(self, node: Node) -> Value:
         """Append a node; its value has the node's own order."""
