@@ -88,6 +88,8 @@ def combined(op: Op, operation: str, left: Tensor, right: Tensor) -> Tensor:
 
 def with_constant(op: Op, operation: str, value: Value, given: Constant, *, first: bool) -> Value:
     """One operand is a constant, of any shape that fits; ``first`` if it stands first."""
+    if given.array.dtype.kind not in "fiub":
+        op.fail(f"has a constant of type {given.array.dtype}, supported are numbers")
     array = np.asarray(given.array, dtype=np.float64)
     value, spread = fitted(op, value, array)
     kind = result_kind(op, operation, value.kind, given.array.dtype.kind)
@@ -172,6 +174,10 @@ def by_elements(op: Op, operation: str, value: Value, given: Array, *, first: bo
         return function_of(op, apart, lambda x: apply(operation, x, constant(0)))
     if operation == "and":
         return scaled(op, value, given)
+    if operation == "or":
+        return scaled(op, value, 1 - given, given)
+    if operation == "xor":
+        return scaled(op, value, 1 - 2 * given, given)
     raise op.refusal("its constant differs from element to element, supported is one number for "
                      "all: each table has one function")  # fmt: skip
 

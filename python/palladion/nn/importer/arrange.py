@@ -201,15 +201,15 @@ def matrix(op: Op, value: Value, function: Callable[[Array], Array]) -> Value:
     least = function(np.zeros((1, *shape)))
     outputs, whole = least.size, prod(op.builder.shape(value))
     if size > MAX_ELEMENTS or max(size, whole) * outputs > MAX_WEIGHTS:
-        op.fail(f"would need a matrix of {outputs} x {whole} weights, since its input is not an "
-                f"image in the order (N, C, H, W); the most are {MAX_WEIGHTS}")  # fmt: skip
+        op.fail(f"would need a matrix of {outputs} x {whole} weights, the most are {MAX_WEIGHTS}: "
+                "only on (N, C, L) and (N, C, H, W), in this order, is it cheaper")  # fmt: skip
     weights = np.empty((outputs, size))
     for start in range(0, size, STEP):
         count = min(STEP, size - start)
         basis = np.zeros((count, size))
         basis[np.arange(count), start + np.arange(count)] = 1
         found = function(basis.reshape(count, *shape))
-        for place in (0, count - 1):
+        for place in (0, count - 1) if start in (0, size - count) else ():
             alone = function(basis[place : place + 1].reshape(1, *shape))
             if found.shape != (count, *least.shape[1:]) or not np.allclose(found[place], alone[0]):
                 op.fail("mixes the images of a batch: each must stay by itself")

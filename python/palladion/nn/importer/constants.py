@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -73,6 +73,21 @@ def run(op: Op, given: Mapping[int, Array]) -> list[Array]:
     with np.errstate(all="ignore"):
         found_all: Any = ReferenceEvaluator(model).run(None, arrays)
     return [np.asarray(found) for found in found_all]
+
+
+def by_reference(op: Op, index: int = 0) -> Callable[[Array], Array]:
+    """The operator as a function of one input; image by image where it has a batch written in."""
+
+    def function(x: Array) -> Array:
+        try:
+            found = run(op, {index: x})[0]
+        except (ValueError, RuntimeError, IndexError):
+            found = np.zeros(0)
+        if found.shape[:1] == (len(x),):
+            return found
+        return np.concatenate([run(op, {index: x[i : i + 1]})[0] for i in range(len(x))])
+
+    return function
 
 
 def constant(op: Op) -> Constant:

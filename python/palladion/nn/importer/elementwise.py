@@ -16,7 +16,7 @@ from palladion.nn.graph import Softmax
 from palladion.nn.importer.arithmetic import add, fitted, scaled
 from palladion.nn.importer.arrange import arranged, function_of
 from palladion.nn.importer.constants import range_of, rounding
-from palladion.nn.importer.context import Handler, Op, Value
+from palladion.nn.importer.context import Constant, Handler, Op, Value
 from palladion.nn.importer.moves import tensor
 
 HELD: Final = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16}
@@ -141,8 +141,20 @@ def dequantise_linear(op: Op) -> Value:
     return replace(found, quantised=None)
 
 
-def cast(op: Op) -> Value:
+def like(op: Op, kind: str) -> Constant | Value:
+    """CastLike a value, of which it is known whether it is a float."""
+    found = op.operand(0)
+    if kind != "f":
+        op.fail("casts to the type of a value of integers, supported are floats")
+    if isinstance(found, Constant):
+        return Constant(found.array.astype(np.float32))
+    return replace(found, kind="f")
+
+
+def cast(op: Op) -> Constant | Value:
     """Numbers of another type: the identity where the type holds them, else their rounding."""
+    if op.kind == "CastLike" and isinstance(op.tensor(1), Value):
+        return like(op, op.value(1).kind)
     value = tensor(op)
     if op.kind == "CastLike":
         kind = int(helper.np_dtype_to_tensor_dtype(op.constant(1).array.dtype))

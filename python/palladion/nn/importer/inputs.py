@@ -23,9 +23,10 @@ from palladion.nn.interface import Takes
 
 KINDS: Final = {
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE), "f"),
-    **dict.fromkeys((TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64), "i"),
-    **dict.fromkeys((TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
-                    "u"),
+    **dict.fromkeys((TensorProto.INT8, TensorProto.INT16), "i"),
+    **dict.fromkeys((TensorProto.INT32, TensorProto.INT64), "i"),
+    **dict.fromkeys((TensorProto.UINT8, TensorProto.UINT16), "u"),
+    **dict.fromkeys((TensorProto.UINT32, TensorProto.UINT64), "u"),
     TensorProto.BFLOAT16: "f",
     TensorProto.BOOL: "b",
 }  # fmt: skip
@@ -110,7 +111,7 @@ def source(entries: Sequence[onnx.ValueInfoProto]) -> Source:
         raise NetworkError(f"input {entry.name} is of type {word}, supported are numbers of "
                            "floating point, integers and truth values")  # fmt: skip
     sides = [side.dim_value if side.HasField("dim_value") else 0 for side in tensor.shape.dim]
-    if len(sides) < 2 or min(sides[1:]) < 1 or not tensor.HasField("shape"):
+    if not sides or min(sides[1:], default=1) < 1 or not tensor.HasField("shape"):
         shown = ", ".join(side.dim_param or str(side.dim_value) for side in tensor.shape.dim)
         raise NetworkError(
             f"input {entry.name} has shape ({shown}), supported are shapes with a first axis N "

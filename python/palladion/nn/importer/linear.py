@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -10,14 +11,12 @@ from palladion.nn.geometry import Geometry
 from palladion.nn.graph import Conv, Dense
 from palladion.nn.importer.arithmetic import add, scaled
 from palladion.nn.importer.arrange import arranged, matrix, scattered
-from palladion.nn.importer.constants import run
+from palladion.nn.importer.constants import by_reference, run
 from palladion.nn.importer.context import MAX_VALUES, Array, Constant, Handler, Op, Value
+from palladion.nn.importer.reasons import ATTENTION
 from palladion.nn.importer.sliding import geometry, picture
 
-TWO_VALUES = (
-    "multiplies two values that both depend on the input, as attention does: products of "
-    "encrypted matrices are out of reach, one factor must be a constant of the model"
-)
+TWO_VALUES = f"{ATTENTION}; one factor must be a constant of the model"
 
 
 def by_matrix(op: Op) -> Value:
@@ -25,7 +24,7 @@ def by_matrix(op: Op) -> Value:
     for index in range(1, len(op.proto.input)):
         if op.has(index):
             op.constant(index)
-    return matrix(op, op.value(), lambda x: run(op, {0: x})[0])
+    return matrix(op, op.value(), by_reference(op))
 
 
 def weights_of(op: Op, index: int) -> Array:
@@ -59,6 +58,59 @@ def conv(op: Op) -> Value:
     kernel = over.kernel(weights)
     node = Conv(op.name, (over.node,), output, kernel, bias, sliding, groups, steps)
     return over.as_model(op.builder.add(node))
+
+
+def conv_transpose(op: Op) -> Value:
+    """A convolution where its stride is 1 or its input a single place; else a matrix."""
+    value, weights = op.value(), weights_of(op, 1)
+    places = value.labels.shape[1:]
+    if weights.ndim != value.labels.ndim + 1 or len(places) not in (1, 2):
+        op.fail(f"is over an input of shape {('N', *value.labels.shape)}, supported are (N, C, L) "
+                "and (N, C, H, W)")  # fmt: skip
+    stride = [int(v) for v in op.attributes.get("strides", (1,) * len(places))]
+    given = run(op, {0: np.zeros((1, *value.labels.shape))})[0]  # checks all, and has the shape
+    if any(s > 1 < n for s, n in zip(stride, places, strict=True)):
+        return by_matrix(op)
+    over = picture(op, value)
+    if over is None:
+        return by_matrix(op)
+    groups = int(op.attributes.get("group", 1))
+    channels, per_group = weights.shape[:2]
+    kernel = np.flip(weights, axis=tuple(range(2, weights.ndim)))
+    kernel = kernel.reshape(groups, channels // groups, per_group, *weights.shape[2:])
+    kernel = np.swapaxes(kernel, 1, 2).reshape(-1, channels // groups, *weights.shape[2:])
+    dilation = over.pair([int(v) for v in op.attributes.get("dilations", (1,) * len(places))], 1)
+    sliding = Geometry(over.kernel(kernel).shape[2:], (1, 1), dilation)
+    before = over.pair(begins(op, weights.shape[2:], places, given.shape[2:]), 0)
+    output = over.pair([*given.shape[2:]], 1)
+    pads = [span - 1 - pad for span, pad in zip(sliding.span, before, strict=True)]
+    size = op.builder.nodes[over.node].shape[1:]
+    after = [out + span - 1 - n - pad for out, span, n, pad in
+             zip(output, sliding.span, size, pads, strict=True)]  # fmt: skip
+    sliding = sliding.with_pads((pads[0], pads[1], after[0], after[1]))
+    bias = weights_of(op, 2) if op.has(2) else np.zeros(len(kernel))
+    shape = (len(kernel), output[0], output[1])
+    node = Conv(op.name, (over.node,), shape, over.kernel(kernel), bias, sliding, groups)
+    return over.as_model(op.builder.add(node))
+
+
+def begins(
+    op: Op, kernel: Sequence[int], places: Sequence[int], output: Sequence[int]
+) -> list[int]:
+    """Places that are cut off at the start of each axis."""
+    rank = len(places)
+    mode = op.text("auto_pad", "NOTSET")
+    if mode in ("NOTSET", "") and "output_shape" not in op.attributes:
+        return [int(v) for v in op.attributes.get("pads", (0,) * 2 * rank)][:rank]
+    if mode == "VALID":
+        return [0] * rank
+    stride = [int(v) for v in op.attributes.get("strides", (1,) * rank)]
+    dilation = [int(v) for v in op.attributes.get("dilations", (1,) * rank)]
+    found = []
+    for k, s, d, n, out in zip(kernel, stride, dilation, places, output, strict=True):
+        total = s * (n - 1) + (k - 1) * d + 1 - out
+        found.append(total // 2 if mode == "SAME_UPPER" else total - total // 2)
+    return found
 
 
 def grid(steps: Array | None) -> Array | None:
@@ -104,7 +156,7 @@ def matmul(op: Op) -> Value:
     if given.array.ndim != 2 or labels.ndim < 1 + from_left:
         if from_left and labels.ndim < 2:
             op.fail("multiplies from the left, which mixes the images of a batch")
-        return matrix(op, value, lambda x: run(op, {index: x})[0])
+        return matrix(op, value, by_reference(op, index))
     turned = given if from_left else given.moved(lambda array: array.T)
     seen = value.seen(np.swapaxes(labels, -1, -2)) if from_left else value
     if turned.array.shape[1] != seen.labels.shape[-1]:
@@ -176,7 +228,7 @@ def batch_normalisation(op: Op) -> Value:
 
 HANDLERS: dict[str, Handler] = {
     "Conv": conv,
-    "ConvTranspose": by_matrix,
+    "ConvTranspose": conv_transpose,
     "CumSum": by_matrix,
     "Gemm": gemm,
     "MatMul": matmul,

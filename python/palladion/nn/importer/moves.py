@@ -14,7 +14,7 @@ import numpy as np
 
 from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.importer.arrange import function_of, matrix
-from palladion.nn.importer.constants import run
+from palladion.nn.importer.constants import by_reference, run
 from palladion.nn.importer.context import Array, Handler, Op, Value, in_order
 
 MOVING: Final = (
@@ -125,7 +125,7 @@ def resize(op: Op) -> Value:
         op.constant(index)
     if op.text("mode", "nearest") == "nearest":
         return move(op)[0]
-    return matrix(op, value, lambda x: run(op, {0: x})[0])
+    return matrix(op, value, by_reference(op))
 
 
 def picked_features(op: Op) -> Value:

@@ -11,11 +11,11 @@ import numpy as np
 
 from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Activation, Conv, MaxPool, Node, Window
+from palladion.nn.graph import Activation, Conv, Dense, MaxPool, Node, Window
 from palladion.nn.importer.arithmetic import larger, scaled
-from palladion.nn.importer.arrange import function_of, matrix
-from palladion.nn.importer.constants import run
-from palladion.nn.importer.context import Array, Handler, Op, Value, in_order
+from palladion.nn.importer.arrange import MAX_WEIGHTS, function_of, matrix
+from palladion.nn.importer.constants import by_reference
+from palladion.nn.importer.context import Array, Handler, Op, Value
 from palladion.nn.importer.sliding import (
     counts,
     geometry,
@@ -82,7 +82,7 @@ def averaged(op: Op, value: Value, exponent: float = 0) -> Value:
     """An average, or the sum where an ``exponent`` of LpPool is given."""
     over = picture(op, value)
     if over is None:
-        return matrix(op, value, lambda x: run(op, {0: x})[0])
+        return matrix(op, value, by_reference(op))
     channels, *size = op.builder.nodes[over.node].shape
     explicit = geometry(op, over, kernel_shape(op))
     whole = rounded_up(op, (size[0], size[1]), explicit)
@@ -92,13 +92,23 @@ def averaged(op: Op, value: Value, exponent: float = 0) -> Value:
         taps = np.full(whole.kernel, 1 / divisors[0, 0])
         return over.as_model(op.builder.add(Window(op.name, (over.node,), output, taps, whole)))
 
-    def sums(x: Array) -> Array:
-        image = x.reshape(len(x), channels, *size)
-        found: Array = whole.windows(image).sum(axis=(4, 5)) / divisors
-        return found
+    return over.as_model(by_channel(op, over.node, whole, divisors))
 
-    whole_node = in_order((channels, *size))
-    return over.as_model(matrix(op, Value(over.node, whole_node), sums))
+
+def by_channel(op: Op, index: int, sliding: Geometry, divisors: Array) -> Value:
+    """Sums of windows over divisors that differ from place to place: a matrix for each channel."""
+    channels, *size = op.builder.nodes[index].shape
+    count, outputs = prod(size), divisors.size
+    if count * outputs * channels**2 > MAX_WEIGHTS:
+        op.fail(f"divides by another count at the border, which needs a matrix of "
+                f"{count * outputs * channels**2} weights; the most are {MAX_WEIGHTS}: export it "
+                "with count_include_pad=1, or without pads")  # fmt: skip
+    basis = np.eye(count).reshape(count, 1, *size)
+    sums = (sliding.windows(basis).sum(axis=(4, 5)) / divisors).reshape(count, outputs).T
+    weights = np.kron(np.eye(channels), sums)
+    node = Dense(op.name, (index,), (len(weights), 1, 1), weights, np.zeros(len(weights)))
+    made = op.builder.add(node)
+    return made.seen(made.labels.reshape(channels, *divisors.shape))
 
 
 def lp_pool(op: Op) -> Value:

@@ -28,6 +28,7 @@ from palladion.nn.importer.context import (
 )
 from palladion.nn.importer.ends import QUANTISERS, Ends, split, tail_of
 from palladion.nn.importer.inputs import source
+from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
 from palladion.nn.interface import Gives, Interface, Takes
 
@@ -174,14 +175,14 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
     if missing:
         op.fail(f"reads {missing[0]}, which nothing before it gives")
     if proto.domain not in known and proto.op_type not in QUANTISERS | {"Gelu", "BiasGelu"}:
-        op.fail(f"is of domain {proto.domain}, supported are ONNX's own and QONNX's Quant")
+        op.fail(REASONS.get(op.kind, f"is of domain {proto.domain}, supported are ONNX's own and "
+                            f"QONNX's Quant; {PAGE}"))  # fmt: skip
     try:
         found: Tensor | tuple[Tensor, ...] | None = fold(op)
         if found is None:
             handler = HANDLERS.get(proto.op_type)
             if handler is None:
-                supported = ", ".join(sorted(HANDLERS))
-                op.fail(f"is not supported; supported are {supported}")
+                op.fail(reason(op.kind))
             found = handler(op)
     except NetworkError:
         raise
