@@ -21,7 +21,7 @@ from palladion.nn.graph import Input, Shape
 from palladion.nn.importer.context import Array, Builder, Value, in_order
 from palladion.nn.interface import Takes
 
-KINDS: Final = {
+KINDS: Final[dict[int, str]] = {
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE), "f"),
     **dict.fromkeys((TensorProto.INT8, TensorProto.INT16), "i"),
     **dict.fromkeys((TensorProto.INT32, TensorProto.INT64), "i"),
@@ -65,7 +65,7 @@ class Source:
             return [Arrangement(own, (prod(sides), 1, 1))]
         if rank == 2:
             return [
-                Arrangement(own, (1, *sides)),
+                Arrangement(own, (1, sides[0], sides[1])),
                 Arrangement(own, (sides[0], 1, sides[1])),
                 Arrangement(last, (sides[1], 1, sides[0])),
             ]

@@ -14,7 +14,7 @@ from palladion.nn.importer.arrange import arranged, matrix, scattered
 from palladion.nn.importer.constants import by_reference, run
 from palladion.nn.importer.context import MAX_VALUES, Array, Constant, Handler, Op, Value
 from palladion.nn.importer.reasons import ATTENTION
-from palladion.nn.importer.sliding import geometry, picture
+from palladion.nn.importer.sliding import geometry, picture, placed
 
 TWO_VALUES = f"{ATTENTION}; one factor must be a constant of the model"
 
@@ -50,14 +50,12 @@ def conv(op: Op) -> Value:
     if bias.shape != (kernels,):
         op.fail(f"has a bias of shape {bias.shape}, expected ({kernels},)")
     over = picture(op, value)
-    if over is None:
-        return by_matrix(op)
     sliding = geometry(op, over, list(weights.shape[2:]))
-    output = (kernels, *sliding.output(op.builder.nodes[over.node].shape[1:]))
+    output = (kernels, *sliding.output(over.size))
     steps = grid(op.constant(1).steps)
     kernel = over.kernel(weights)
-    node = Conv(op.name, (over.node,), output, kernel, bias, sliding, groups, steps)
-    return over.as_model(op.builder.add(node))
+    node = Conv(op.name, (), output, kernel, bias, sliding, groups, steps)
+    return placed(op, value, over, node)
 
 
 def conv_transpose(op: Op) -> Value:
@@ -67,31 +65,34 @@ def conv_transpose(op: Op) -> Value:
     if weights.ndim != value.labels.ndim + 1 or len(places) not in (1, 2):
         op.fail(f"is over an input of shape {('N', *value.labels.shape)}, supported are (N, C, L) "
                 "and (N, C, H, W)")  # fmt: skip
-    stride = [int(v) for v in op.attributes.get("strides", (1,) * len(places))]
+    over, rank = picture(op, value), len(places)
     given = run(op, {0: np.zeros((1, *value.labels.shape))})[0]  # checks all, and has the shape
-    if any(s > 1 < n for s, n in zip(stride, places, strict=True)):
-        return by_matrix(op)
-    over = picture(op, value)
-    if over is None:
-        return by_matrix(op)
-    groups = int(op.attributes.get("group", 1))
-    channels, per_group = weights.shape[:2]
+    groups, (channels, per_group) = int(op.attributes.get("group", 1)), weights.shape[:2]
     kernel = np.flip(weights, axis=tuple(range(2, weights.ndim)))
     kernel = kernel.reshape(groups, channels // groups, per_group, *weights.shape[2:])
     kernel = np.swapaxes(kernel, 1, 2).reshape(-1, channels // groups, *weights.shape[2:])
-    dilation = over.pair([int(v) for v in op.attributes.get("dilations", (1,) * len(places))], 1)
-    sliding = Geometry(over.kernel(kernel).shape[2:], (1, 1), dilation)
+    dilation = over.pair([int(v) for v in op.attributes.get("dilations", (1,) * rank)], 1)
+    stride = over.pair([int(v) for v in op.attributes.get("strides", (1,) * rank)], 1)
+    spread = [(n - 1) * s + 1 for n, s in zip(over.size, stride, strict=True)]
+    kernel = over.kernel(kernel)
+    sliding = Geometry((kernel.shape[2], kernel.shape[3]), (1, 1), dilation)
+    output = over.pair(given.shape[2:], 1)
     before = over.pair(begins(op, weights.shape[2:], places, given.shape[2:]), 0)
-    output = over.pair([*given.shape[2:]], 1)
     pads = [span - 1 - pad for span, pad in zip(sliding.span, before, strict=True)]
-    size = op.builder.nodes[over.node].shape[1:]
     after = [out + span - 1 - n - pad for out, span, n, pad in
-             zip(output, sliding.span, size, pads, strict=True)]  # fmt: skip
+             zip(output, sliding.span, spread, pads, strict=True)]  # fmt: skip
     sliding = sliding.with_pads((pads[0], pads[1], after[0], after[1]))
     bias = weights_of(op, 2) if op.has(2) else np.zeros(len(kernel))
-    shape = (len(kernel), output[0], output[1])
-    node = Conv(op.name, (over.node,), shape, over.kernel(kernel), bias, sliding, groups)
-    return over.as_model(op.builder.add(node))
+    node = Conv(op.name, (), (len(kernel), *output), kernel, bias, sliding, groups)
+    if tuple(spread) == over.size:
+        return placed(op, value, over, node)
+
+    def apart(x: Array) -> Array:
+        wide = np.zeros((*x.shape[:2], *spread))
+        wide[:, :, :: stride[0], :: stride[1]] = x
+        return node.evaluate(wide)
+
+    return over.as_model(matrix(op, value.seen(value.labels.reshape(over.shape)), apart))
 
 
 def begins(

@@ -13,14 +13,15 @@ from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.geometry import Geometry
 from palladion.nn.graph import Activation, Conv, Dense, MaxPool, Node, Window
 from palladion.nn.importer.arithmetic import larger, scaled
-from palladion.nn.importer.arrange import MAX_WEIGHTS, function_of, matrix
-from palladion.nn.importer.constants import by_reference
+from palladion.nn.importer.arrange import MAX_WEIGHTS, function_of, matrix, scattered
 from palladion.nn.importer.context import Array, Handler, Op, Value
 from palladion.nn.importer.sliding import (
+    Picture,
     counts,
     geometry,
     kernel_shape,
     picture,
+    placed,
     rounded_up,
     uniform,
 )
@@ -48,11 +49,10 @@ def max_pool(op: Op) -> Value:
         op.fail("gives indices, supported is one output")
     value = op.value()
     over = picture(op, value)
-    if over is None:
-        op.fail(f"is over an input of shape {('N', *value.labels.shape)}, supported are (N, C, L) "
-                "and (N, C, H, W) in this order")  # fmt: skip
-    size = op.builder.nodes[over.node].shape
-    sliding = rounded_up(op, size[1:], geometry(op, over, kernel_shape(op)))
+    if over.node is None:
+        op.fail(f"is over an input of shape {('N', *value.labels.shape)} whose values lie in "
+                "another order, supported are (N, C, L) and (N, C, H, W)")  # fmt: skip
+    sliding = rounded_up(op, over.size, geometry(op, over, kernel_shape(op)))
     return over.as_model(largest(op, over.node, sliding))
 
 
@@ -78,35 +78,33 @@ def average_pool(op: Op) -> Value:
     return averaged(op, op.value())
 
 
-def averaged(op: Op, value: Value, exponent: float = 0) -> Value:
-    """An average, or the sum where an ``exponent`` of LpPool is given."""
+def averaged(op: Op, value: Value, *, sums: bool = False) -> Value:
+    """An average over windows, or their sums."""
     over = picture(op, value)
-    if over is None:
-        return matrix(op, value, by_reference(op))
-    channels, *size = op.builder.nodes[over.node].shape
     explicit = geometry(op, over, kernel_shape(op))
-    whole = rounded_up(op, (size[0], size[1]), explicit)
-    divisors = np.ones((1, 1)) if exponent else counts(op, over, explicit, whole)
-    output = (channels, *whole.output((size[0], size[1])))
+    whole = rounded_up(op, over.size, explicit)
+    divisors = np.ones((1, 1)) if sums else counts(over, explicit, whole, padded=bool(
+        op.attributes.get("count_include_pad", 0)))  # fmt: skip
+    output = (over.shape[0], *whole.output(over.size))
     if uniform(divisors):
         taps = np.full(whole.kernel, 1 / divisors[0, 0])
-        return over.as_model(op.builder.add(Window(op.name, (over.node,), output, taps, whole)))
+        return placed(op, value, over, Window(op.name, (), output, taps, whole))
+    return over.as_model(by_channel(op, value, over, whole, divisors))
 
-    return over.as_model(by_channel(op, over.node, whole, divisors))
 
-
-def by_channel(op: Op, index: int, sliding: Geometry, divisors: Array) -> Value:
+def by_channel(op: Op, value: Value, over: Picture, sliding: Geometry, divisors: Array) -> Value:
     """Sums of windows over divisors that differ from place to place: a matrix for each channel."""
-    channels, *size = op.builder.nodes[index].shape
-    count, outputs = prod(size), divisors.size
+    channels, count, outputs = over.shape[0], prod(over.size), divisors.size
     if count * outputs * channels**2 > MAX_WEIGHTS:
         op.fail(f"divides by another count at the border, which needs a matrix of "
                 f"{count * outputs * channels**2} weights; the most are {MAX_WEIGHTS}: export it "
                 "with count_include_pad=1, or without pads")  # fmt: skip
-    basis = np.eye(count).reshape(count, 1, *size)
+    basis = np.eye(count).reshape(count, 1, *over.size)
     sums = (sliding.windows(basis).sum(axis=(4, 5)) / divisors).reshape(count, outputs).T
-    weights = np.kron(np.eye(channels), sums)
-    node = Dense(op.name, (index,), (len(weights), 1, 1), weights, np.zeros(len(weights)))
+    weights = scattered(
+        np.kron(np.eye(channels), sums), value.labels, prod(op.builder.shape(value))
+    )
+    node = Dense(op.name, (value.node,), (len(weights), 1, 1), weights, np.zeros(len(weights)))
     made = op.builder.add(node)
     return made.seen(made.labels.reshape(channels, *divisors.shape))
 
@@ -116,7 +114,7 @@ def lp_pool(op: Op) -> Value:
     exponent = float(op.attributes.get("p", 2))
     value = function_of(op, op.value(), plain("abs"))
     powers = function_of(op, value, power(exponent)) if exponent != 1 else value
-    sums = averaged(op, powers, exponent)
+    sums = averaged(op, powers, sums=True)
     return function_of(op, sums, power(1 / exponent)) if exponent != 1 else sums
 
 
@@ -166,25 +164,21 @@ def summed(op: Op, value: Value, axes: list[int], *, mean: bool) -> Value:
     factor = 1 / count if mean else 1.0
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     whole = list(range(len(shape)))
-    if axes == whole or len(shape) == 1:
+    if axes == whole or len(shape) not in (2, 3):
         return matrix(op, value, lambda x: factor * x.sum(axis=tuple(a + 1 for a in axes),
                                                           keepdims=True))  # fmt: skip
     over = picture(op, value)
-    if over is None:
-        return matrix(op, value, lambda x: factor * x.sum(axis=tuple(a + 1 for a in axes),
-                                                          keepdims=True))  # fmt: skip
-    channels, rows, columns = op.builder.nodes[over.node].shape
     places = [axis - 1 for axis in axes if axis > 0]
     kernel = over.pair([shape[1 + i] if i in places else 1 for i in range(len(shape) - 1)], 1)
     sliding = Geometry(kernel)
-    size = sliding.output((rows, columns))
+    size = sliding.output(over.size)
     if 0 in axes:
-        weights = np.full((1, channels, *kernel), factor)
-        conv = Conv(op.name, (over.node,), (1, *size), weights, np.zeros(1), sliding)
-        return op.builder.add(conv).seen(np.arange(prod(size)).reshape(kept))
-    taps = np.full(kernel, factor)
-    window = Window(op.name, (over.node,), (channels, *size), taps, sliding)
-    return op.builder.add(window).seen(np.arange(channels * prod(size)).reshape(kept))
+        weights = np.full((1, over.shape[0], *kernel), factor)
+        node: Node = Conv(op.name, (), (1, *size), weights, np.zeros(1), sliding)
+    else:
+        node = Window(op.name, (), (over.shape[0], *size), np.full(kernel, factor), sliding)
+    found = placed(op, value, over, node)
+    return found.seen(found.labels.reshape(kept))
 
 
 def extreme(sign: int) -> Handler:
@@ -207,8 +201,8 @@ def maximum(op: Op, value: Value, axes: list[int]) -> Value:
     """A maximum over an image's rows and columns, or a tree of maxima of two."""
     shape = value.labels.shape
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-    over = picture(op, value) if axes and 0 not in axes and len(shape) > 1 else None
-    if over is not None:
+    over = picture(op, value) if axes and 0 not in axes and len(shape) in (2, 3) else None
+    if over is not None and over.node is not None:
         spans = [shape[1 + i] if i + 1 in axes else 1 for i in range(len(shape) - 1)]
         found = largest(op, over.node, Geometry(over.pair(spans, 1)))
         return found.seen(found.labels.reshape(kept))

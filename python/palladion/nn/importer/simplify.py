@@ -25,7 +25,6 @@ from palladion.nn.graph import (
     Node,
     Window,
 )
-
 from palladion.nn.interface import Interface
 
 Linear = (Conv, Dense, Window, Affine, Add)

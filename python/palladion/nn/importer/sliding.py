@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
 
 from palladion.nn.geometry import Geometry, Pads, Pair
-from palladion.nn.importer.arrange import arranged
+from palladion.nn.graph import Node, Shape
+from palladion.nn.importer.arrange import arranged, matrix
 from palladion.nn.importer.context import Array, Op, Value
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A node that has a value's channels, rows and columns, and the axes that the model has.
+    """A value as (channels, rows, columns), and the node that has it in this order, if any.
 
     ``axes`` are 2 where the value is (N, C, H, W); where it is (N, C, L), 1 if L are the columns
     and 0 if they are the rows.
     """
 
-    node: int
+    node: int | None
+    shape: Shape
     axes: int
 
-    def pair(self, given: list[int], other: int) -> Pair:
+    @property
+    def size(self) -> Pair:
+        """Rows and columns."""
+        return self.shape[1:]
+
+    @property
+    def rank(self) -> int:
+        """How many axes the model has after the channels."""
+        return 2 if self.axes == 2 else 1
+
+    def pair(self, given: Sequence[int], other: int) -> Pair:
         """One number for each of the model's axes as (rows, columns)."""
         if self.axes == 2:
             return given[0], given[1]
@@ -33,9 +46,6 @@ class Picture:
         """Weights (K, C, *kernel) with a kernel of rows and columns."""
         return weights if self.axes == 2 else np.expand_dims(weights, 2 if self.axes == 1 else 3)
 
-    def rank(self) -> int:
-        return 2 if self.axes == 2 else 1
-
     def as_model(self, found: Value) -> Value:
         """A node's value with the axes that the model has."""
         if self.axes == 2:
@@ -43,21 +53,30 @@ class Picture:
         return found.seen(np.squeeze(found.labels, 1 if self.axes == 1 else 2))
 
 
-def picture(op: Op, value: Value) -> Picture | None:
-    """A node to slide a kernel over; nothing for ranks other than 3 and 4, and other orders."""
+def picture(op: Op, value: Value) -> Picture:
+    """What a kernel slides over."""
     labels = value.labels
-    if labels.ndim == 3:
-        found = arranged(op, value, [labels])
-        return None if found is None else Picture(found[1], 2)
-    if labels.ndim != 2:
-        return None
-    found = arranged(op, value, [labels[:, None, :], labels[:, :, None]])
-    return None if found is None else Picture(found[1], 1 - found[0])
+    if labels.ndim not in (2, 3):
+        op.fail(f"is over an input of shape {('N', *labels.shape)}, supported are (N, C, L) and "
+                "(N, C, H, W)")  # fmt: skip
+    wanted = [labels] if labels.ndim == 3 else [labels[:, None, :], labels[:, :, None]]
+    found = arranged(op, value, wanted)
+    place, node = (0, None) if found is None else found
+    channels, rows, columns = wanted[place].shape
+    return Picture(node, (channels, rows, columns), 2 if labels.ndim == 3 else 1 - place)
+
+
+def placed(op: Op, value: Value, over: Picture, node: Node) -> Value:
+    """A linear node over a picture; a matrix where no node has the picture in its own order."""
+    if over.node is not None:
+        return over.as_model(op.builder.add(replace(node, sources=(over.node,))))
+    seen = value.seen(value.labels.reshape(over.shape))
+    return over.as_model(matrix(op, seen, node.evaluate))
 
 
 def geometry(op: Op, over: Picture, kernel: list[int]) -> Geometry:
     """Kernel, stride, dilation and pads from the attributes, auto_pad resolved."""
-    rank = over.rank()
+    rank = over.rank
     given = [int(v) for v in op.attributes.get("kernel_shape", kernel)]
     stride = [int(v) for v in op.attributes.get("strides", (1,) * rank)]
     dilation = [int(v) for v in op.attributes.get("dilations", (1,) * rank)]
@@ -67,17 +86,16 @@ def geometry(op: Op, over: Picture, kernel: list[int]) -> Geometry:
     if min(*given, *stride, *dilation) < 1:
         op.fail("has a kernel, stride or dilation below 1")
     found = Geometry(over.pair(given, 1), over.pair(stride, 1), over.pair(dilation, 1))
-    size = op.builder.nodes[over.node].shape[1:]
-    found = found.with_pads(pads(op, over, found, size))
-    if min(found.output(size)) < 1:
-        op.fail(f"its kernel {tuple(given)} with pads {found.pads} does not fit {size}")
+    found = found.with_pads(pads(op, over, found))
+    if min(found.output(over.size)) < 1:
+        op.fail(f"its kernel {tuple(given)} with pads {found.pads} does not fit {over.size}")
     return found
 
 
-def pads(op: Op, over: Picture, geometry: Geometry, size: Pair) -> Pads:
+def pads(op: Op, over: Picture, geometry: Geometry) -> Pads:
     """Explicit pads, or those of auto_pad."""
     mode = op.text("auto_pad", "NOTSET")
-    rank = over.rank()
+    rank = over.rank
     if mode in ("NOTSET", ""):
         given = [int(v) for v in op.attributes.get("pads", (0,) * 2 * rank)]
         if len(given) != 2 * rank:
@@ -89,7 +107,7 @@ def pads(op: Op, over: Picture, geometry: Geometry, size: Pair) -> Pads:
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
         op.fail(f"has auto_pad {mode}, supported are NOTSET, VALID, SAME_UPPER and SAME_LOWER")
     before, after = [], []
-    for length, stride, span in zip(size, geometry.stride, geometry.span, strict=True):
+    for length, stride, span in zip(over.size, geometry.stride, geometry.span, strict=True):
         total = max((ceil(length / stride) - 1) * stride + span - length, 0)
         less, more = total // 2, total - total // 2
         before.append(less if mode == "SAME_UPPER" else more)
@@ -119,15 +137,15 @@ def kernel_shape(op: Op) -> list[int]:
     return found
 
 
-def counts(op: Op, over: Picture, explicit: Geometry, whole: Geometry) -> Array:
+def counts(over: Picture, explicit: Geometry, whole: Geometry, *, padded: bool) -> Array:
     """How many values an average at each position divides by.
 
-    ``explicit`` has the model's pads, ``whole`` those of ceil_mode too, which never count.
+    ``explicit`` has the model's pads, which count if ``padded``, ``whole`` those of ceil_mode too,
+    which never do.
     """
-    rows, columns = op.builder.nodes[over.node].shape[1:]
-    counted = np.ones((1, 1, rows, columns))
+    counted = np.ones((1, 1, *over.size))
     geometry = whole
-    if op.attributes.get("count_include_pad", 0):
+    if padded:
         top, left, bottom, right = explicit.pads
         counted = np.pad(counted, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=1)
         beyond = np.subtract(whole.pads, explicit.pads)
