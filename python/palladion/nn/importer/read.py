@@ -126,6 +126,9 @@ def built(builder: Builder, takes: Takes, ends: Ends, model: onnx.ModelProto) ->
             Op(helper.make_node("Identity", [ends.cut], [ends.cut]), builder, {}), output
         )
     gives = given(builder, output, ends, model)
+    if ends.tail:
+        kinds = ", ".join(dict.fromkeys(node.op_type for node in ends.tail))
+        builder.notes.append(f"after {ends.cut} the client computes, once decrypted: {kinds}")
     nodes = builder.nodes[: output.node + 1]
     return simplify("", nodes, builder.notes, Interface(takes, gives))
 

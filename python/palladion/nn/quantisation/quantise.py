@@ -10,7 +10,7 @@ import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
-from palladion.nn.graph import Array, Graph, Window, check_inputs
+from palladion.nn.graph import Array, Graph, Window
 from palladion.nn.network import IntNetwork, Layer
 from palladion.nn.quantisation import document, ranges, scales, softmax, units
 from palladion.nn.quantisation.form import Form
@@ -62,7 +62,7 @@ class Calibrated:
 
 
 def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Quantised:
-    """Quantise a float graph on real inputs of shape (N, C, H, W), as the model takes them.
+    """Quantise a float graph on real inputs, as the model takes them.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
         ``settings.strict`` and a layer does not fit.
     """
     settings = settings or Settings()
-    check_inputs(data, graph.input.shape)
+    data = graph.arranged(data)
     layers = plan(graph, data, settings)
     given = graph.input
     real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
