@@ -21,6 +21,9 @@ KINDS: Final = ("node", "simple", "pytorch-converted", "pytorch-operator")
 LARGEST: Final = 1e30
 """Inputs beyond, and NaN, are taken as 0: the float network is evaluated in single precision."""
 
+BFLOAT: Final = 2.0**-8
+"""Precision of models that compute in bfloat16, where the network computes in more."""
+
 Fate = Literal["right", "wrong", "refused"]
 
 
@@ -94,12 +97,14 @@ def stored(place: Path, word: str, entries: Sequence[ValueInfoProto]) -> list[An
 
 
 def array(found: Any) -> Any:
-    """A tensor as an array, numbers of a kind that numpy lacks as floats."""
-    if isinstance(found, TensorProto):
-        found = numpy_helper.to_array(found)
-    if isinstance(found, np.ndarray) and found.dtype.kind == "V":
-        return found.astype(np.float32)
-    return found
+    """A tensor as an array; what is none as it is."""
+    return numpy_helper.to_array(found) if isinstance(found, TensorProto) else found
+
+
+def plain(found: Any) -> Any:
+    """Numbers of a kind that numpy lacks as single precision."""
+    found = np.asarray(found)
+    return found.astype(np.float32) if found.dtype.kind == "V" else found
 
 
 def with_constants(case: Case) -> Case | None:
@@ -130,36 +135,38 @@ def outcome(case: Case) -> Outcome:
         graph = from_model(case.model)
     except NetworkError as error:
         return Outcome(case, "refused", str(error))
+    first = case.model.graph.input[0].type.tensor_type.elem_type
+    step = BFLOAT if first == TensorProto.BFLOAT16 else 0.0
     names = [entry.name for entry in case.model.graph.output]
     for inputs, outputs in case.data:
-        given, expected = np.asarray(inputs[0]), outputs
+        given, expected = plain(inputs[0]), outputs
         if not given.size:
             return Outcome(case, "refused", "no images")
         usual = np.abs(given.astype(np.float64)) < LARGEST
         if not usual.all():
             given = np.where(usual, given, 0).astype(given.dtype)
             feeds = {case.model.graph.input[0].name: given}
-            expected = [array(found) for found in ReferenceEvaluator(case.model).run(None, feeds)]
+            expected = [plain(found) for found in ReferenceEvaluator(case.model).run(None, feeds)]
         found = graph.outputs(given)
         for name, wanted in zip(names, expected, strict=False):
-            difference = apart(found[name], wanted, case)
+            difference = apart(found[name], wanted, (max(case.rtol, step), case.atol))
             if difference:
                 return Outcome(case, "wrong", f"{name}: {difference}")
     return Outcome(case, "right")
 
 
-def apart(found: Any, wanted: Any, case: Case) -> str:
+def apart(found: Any, wanted: Any, tolerance: tuple[float, float]) -> str:
     """How an output differs from the expected one; nothing if it does not.
 
     Where the model's own result is NaN or beyond single precision, there is nothing to compare.
     """
-    found, wanted = np.asarray(found), np.asarray(wanted)
+    found, wanted = np.asarray(found), plain(wanted)
     if found.shape != wanted.shape:
         return f"shape {found.shape}, expected {wanted.shape}"
     if wanted.dtype.kind in "OSU":
         return "" if np.array_equal(found.astype(str), wanted.astype(str)) else "other words"
     given, right = found.astype(np.float64), wanted.astype(np.float64)
     known = np.isfinite(right) & (np.abs(right) < LARGEST)
-    if np.allclose(given[known], right[known], rtol=case.rtol, atol=case.atol):
+    if np.allclose(given[known], right[known], rtol=tolerance[0], atol=tolerance[1]):
         return ""
     return f"differs by {np.max(np.abs(given[known] - right[known])):.3g}"

@@ -88,11 +88,11 @@ def combined(op: Op, operation: str, left: Tensor, right: Tensor) -> Tensor:
 
 def with_constant(op: Op, operation: str, value: Value, given: Constant, *, first: bool) -> Value:
     """One operand is a constant, of any shape that fits; ``first`` if it stands first."""
-    if given.array.dtype.kind not in "fiub":
+    if given.kind not in "fiub":
         op.fail(f"has a constant of type {given.array.dtype}, supported are numbers")
     array = np.asarray(given.array, dtype=np.float64)
     value, spread = fitted(op, value, array)
-    kind = result_kind(op, operation, value.kind, given.array.dtype.kind)
+    kind = result_kind(op, operation, value.kind, given.kind)
     if np.all(array == array.flat[0]):
 
         def function(x: Expression) -> Expression:
@@ -325,7 +325,7 @@ def where(op: Op) -> Tensor:
             arguments.append(part[1])
     if len(arguments) == 2 and (test.labels >= 0).all():
         found = op.builder.elementwise(op.name, test, apply("where", condition, *arguments))
-        kinds = [t.kind if isinstance(t, Value) else t.array.dtype.kind for t in (left, right)]
+        kinds = [t.kind for t in (left, right)]
         return replace(found, kind=kinds[0])
     if isinstance(left, Constant) and isinstance(right, Constant):
         apart: Tensor = Constant(left.array - right.array)

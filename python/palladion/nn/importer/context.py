@@ -27,6 +27,11 @@ class Constant:
     array: Array
     steps: Array | None = None
 
+    @property
+    def kind(self) -> str:
+        """Numpy's letter of the element type, f for types of floating point that it lacks."""
+        return "f" if self.array.dtype.kind == "V" else self.array.dtype.kind
+
     def moved(self, move: Callable[[Array], Array]) -> Constant:
         """Both parts after a move of elements."""
         return Constant(move(self.array), None if self.steps is None else move(self.steps))

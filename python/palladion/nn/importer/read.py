@@ -157,8 +157,6 @@ def array(tensor: TensorProto) -> Array:
         found: Array = numpy_helper.to_array(tensor)
     except (*FAULTS, onnx.checker.ValidationError) as error:
         raise NetworkError(f"tensor {tensor.name} cannot be read: {first_line(error)}") from error
-    if found.dtype.kind == "V" or found.dtype.name in ("bfloat16",):
-        found = found.astype(np.float32)
     if not finite(found):
         raise NetworkError(f"tensor {tensor.name} holds NaN or infinite values")
     return found
@@ -166,6 +164,8 @@ def array(tensor: TensorProto) -> Array:
 
 def finite(values: Array) -> bool:
     """Whether no element is NaN or infinite."""
+    if values.dtype.kind == "V":  # a type of floating point that numpy lacks
+        values = values.astype(np.float32)
     return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
 
