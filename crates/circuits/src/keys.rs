@@ -7,6 +7,7 @@ use bfv::{Ciphertext, Params};
 use rand::CryptoRng;
 use ring::sample::Seed;
 use rlwe::lwe::LweSecret;
+use rlwe::security::Security;
 use rlwe::{DimensionKey, DimensionParams, GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
@@ -56,6 +57,12 @@ impl LoopParams {
     /// LWE dimension.
     pub fn dimension(&self) -> usize {
         self.small.dimension()
+    }
+
+    /// Estimated security: the weaker of the ring's secret and the small one.
+    pub fn security(&self) -> Security {
+        let ring = self.bfv.rlwe().security();
+        ring.weaker(self.small.security())
     }
 
     /// Standard deviation of the noise of LWE samples modulo `t`: rounding adds a variance of

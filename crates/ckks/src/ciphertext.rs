@@ -162,7 +162,7 @@ fn centred(poly: &Poly<Eval>, scale: f64) -> Vec<f64> {
     let values: Option<Vec<f64>> = (0..poly.n()).map(|k| garner.centred(&coeff, k)).collect();
     values.unwrap_or_else(|| {
         let whole = Zeroizing::new(poly.to_coeff());
-        rlwe::noise::centred(&whole)
+        std::mem::take(&mut *rlwe::noise::centred(&whole))
     })
 }
 

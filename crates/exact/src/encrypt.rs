@@ -154,7 +154,7 @@ fn residual(
 /// # Errors
 /// As [`decrypt`].
 pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
-    let residuals = Zeroizing::new(rlwe::noise::centred(&*residual(params, secret, ct)?));
+    let residuals = rlwe::noise::centred(&*residual(params, secret, ct)?);
     let size = Size::of(&residuals);
     let budget = params.rlwe().log_q(ct.level()) - 1.0 - size.log2_max;
     Ok((size, budget))

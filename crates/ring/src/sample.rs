@@ -7,8 +7,10 @@
 use crate::basis::Basis;
 use crate::par::for_each_limb;
 use crate::poly::{Domain, Poly};
-use rand::{CryptoRng, Rng, RngCore, SeedableRng};
+use rand::rngs::OsRng;
+use rand::{CryptoRng, Rng, RngCore, SeedableRng, TryRngCore};
 use rand_chacha::ChaCha20Rng;
+use std::hint::black_box;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Standard deviation of the error distribution, as in the security tables.
@@ -31,6 +33,85 @@ impl Seed {
         rng.fill_bytes(&mut bytes);
         Self(bytes)
     }
+}
+
+/// A ChaCha20 generator for what must stay secret: its key and what it has drawn ahead are overwritten when it is
+/// dropped, and so is the stack that making or dropping it has used.
+///
+/// The state lies in one place of the heap, so that moving the generator copies nothing.
+pub struct SecretRng(Box<ChaCha20Rng>);
+
+impl SecretRng {
+    /// A generator seeded by the operating system.
+    ///
+    /// # Panics
+    /// If the operating system gives no randomness.
+    pub fn from_os() -> Self {
+        let mut seed = Zeroizing::new([0; 32]);
+        OsRng
+            .try_fill_bytes(seed.as_mut())
+            .expect("the operating system gives randomness");
+        Self::from_seed(&seed)
+    }
+
+    /// The generator with this seed, whose owner keeps it secret and overwrites it.
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        let rng = Self::made(seed);
+        clear_stack();
+        rng
+    }
+
+    #[inline(never)]
+    fn made(seed: &[u8; 32]) -> Self {
+        Self(Box::new(ChaCha20Rng::from_seed(*seed)))
+    }
+
+    /// Goes on with stream `stream` of the seed.
+    pub fn set_stream(&mut self, stream: u64) {
+        self.0.set_stream(stream);
+    }
+
+    #[inline(never)]
+    fn clear(&mut self) {
+        *self.0 = ChaCha20Rng::from_seed([0; 32]);
+        black_box(&mut *self.0);
+    }
+}
+
+impl RngCore for SecretRng {
+    fn next_u32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
+    }
+}
+
+impl CryptoRng for SecretRng {}
+
+impl Drop for SecretRng {
+    fn drop(&mut self) {
+        self.clear();
+        clear_stack();
+    }
+}
+
+impl std::fmt::Debug for SecretRng {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretRng(..)")
+    }
+}
+
+/// Overwrites the stack below the caller: what functions that have returned left of a generator's key.
+#[inline(never)]
+fn clear_stack() {
+    let mut below = [0u64; 2048];
+    black_box(&mut below);
 }
 
 /// The uniform polynomial that `seed` and `index` name; residues are uniform in either domain.

@@ -19,9 +19,16 @@ pub struct SecretKey {
 }
 
 impl SecretKey {
-    /// A uniform ternary secret: the distribution of the security table.
+    /// A ternary secret, uniform or of the parameters' weight: what their security is an estimate of.
+    ///
+    /// # Panics
+    /// If the weight exceeds the degree.
     pub fn generate(params: &Params, rng: &mut impl CryptoRng) -> Self {
-        Self::from_coefficients(params, sample::ternary(params.n(), rng))
+        let coefficients = match params.weight() {
+            None => sample::ternary(params.n(), rng),
+            Some(weight) => sample::sparse_ternary(params.n(), weight, rng),
+        };
+        Self::from_coefficients(params, coefficients)
     }
 
     /// The secret with the given coefficients.

@@ -48,7 +48,7 @@ fn uniform(params: &Params, level: usize, rng: &mut ChaCha20Rng) -> Poly<Eval> {
 fn error(secret: &SecretKey, switched: &Ciphertext, d: &Poly<Eval>, from: &Poly<Eval>) -> Vec<f64> {
     let mut difference = secret.phase(switched);
     difference.sub_assign(&d.mul(&from.prefix(d.limbs())).into_coeff());
-    centred(&difference)
+    centred(&difference).to_vec()
 }
 
 /// Variance of the key's part: per digit, `N sigma^2 (D/P)^2 / 12`, as a digit is uniform in `[-D/2, D/2]`.
@@ -290,7 +290,11 @@ fn a_modulus_switch_divides_the_phase_up_to_its_rounding() {
         ct.switch_to(&params, 1).unwrap();
         let after = centred(&secret.phase(&ct));
         let q = params.basis(2).modulus(2).value() as f64;
-        let errors: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b / q).collect();
+        let errors: Vec<f64> = before
+            .iter()
+            .zip(after.iter())
+            .map(|(b, a)| a - b / q)
+            .collect();
         let variance = errors.iter().map(|e| e * e).sum::<f64>() / n as f64;
         let expected = (1.0 + norm as f64) / 12.0;
         // The rounding errors times a fixed secret: a relative deviation of sqrt(4 / N). Six of them.

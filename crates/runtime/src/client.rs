@@ -5,10 +5,8 @@ use crate::prepared::Prepared;
 use crate::server::Output;
 use circuits::{ClientKeys, EvaluationKeys};
 use program::{Op, Tile};
-use rand::rngs::OsRng;
-use rand::{SeedableRng, TryRngCore};
-use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use rand::CryptoRng;
+use ring::sample::{SecretRng, Seed};
 use rlwe::bytes::Fingerprint;
 
 /// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the modulus,
@@ -45,16 +43,12 @@ pub struct Decrypted {
     pub margin_bits: f64,
 }
 
-/// A generator seeded by the operating system.
+/// A generator seeded by the operating system, which is overwritten when dropped.
 ///
 /// # Panics
 /// If the operating system gives no randomness.
-pub fn system_rng() -> ChaCha20Rng {
-    let mut seed = [0; 32];
-    OsRng
-        .try_fill_bytes(&mut seed)
-        .expect("the operating system gives randomness");
-    ChaCha20Rng::from_seed(seed)
+pub fn system_rng() -> SecretRng {
+    SecretRng::from_os()
 }
 
 impl Client {
@@ -64,7 +58,7 @@ impl Client {
     }
 
     /// Secrets from the given generator: for tests that must repeat.
-    pub fn generate_from(prepared: &Prepared, rng: &mut ChaCha20Rng) -> Self {
+    pub fn generate_from(prepared: &Prepared, rng: &mut impl CryptoRng) -> Self {
         Self::from_keys(prepared, ClientKeys::generate(prepared.params(), rng))
     }
 
