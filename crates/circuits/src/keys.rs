@@ -5,7 +5,7 @@ use crate::layout::Layout;
 use crate::pack;
 use bfv::{Ciphertext, Params};
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::{Masks, Seed};
 use rlwe::lwe::LweSecret;
 use rlwe::security::Security;
 use rlwe::{DimensionKey, DimensionParams, GaloisKeys, SecretKey, SwitchKey};
@@ -251,24 +251,22 @@ impl PackingKey {
         (layout, level): (Layout, usize),
         rng: &mut impl CryptoRng,
     ) -> Result<Self> {
-        let (params, seed) = (&keys.params, Seed::random(rng));
+        let (params, mut masks) = (&keys.params, Masks::random(rng));
         let t = params.bfv.t();
         let ciphertexts = pack::key_patterns(layout, params.dimension())
             .into_iter()
-            .enumerate()
-            .map(|(index, pattern)| {
+            .map(|pattern| {
                 let slots: Zeroizing<Vec<u64>> = pattern
                     .into_iter()
                     .map(|j| t.from_i64(keys.lwe.coefficients()[j]))
                     .collect::<Vec<_>>()
                     .into();
                 let message = Zeroizing::new(params.bfv.encoder().slots_to_plaintext(&slots));
-                let mask = (&seed, index as u32);
-                let ct = bfv::encrypt(&params.bfv, &keys.secret, &message, level, mask, rng)?;
-                Ok(ct)
+                let (of, masks) = (&params.bfv, &mut masks);
+                Ok(bfv::encrypt(of, &keys.secret, &message, level, masks, rng)?)
             })
             .collect::<Result<_>>()?;
-        Self::new(params, galois, layout, (seed, ciphertexts))
+        Self::new(params, galois, layout, (*masks.seed(), ciphertexts))
     }
 
     /// A key from its seed and ciphertexts: makes the other rotations.

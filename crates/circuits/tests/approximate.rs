@@ -9,7 +9,7 @@ use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decr
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, SecretKey};
 
 struct Setup {
@@ -36,7 +36,13 @@ impl Setup {
 
     fn encrypt(&mut self, values: &[Complex64], level: usize) -> Ciphertext {
         let message = Plaintext::encode(&self.params, values, level, self.params.scale()).unwrap();
-        encrypt(&self.secret, &message, (&Seed([3; 32]), 0), &mut self.rng).unwrap()
+        encrypt(
+            &self.secret,
+            &message,
+            &mut Masks::random(&mut self.rng),
+            &mut self.rng,
+        )
+        .unwrap()
     }
 
     /// Bits of the largest error.

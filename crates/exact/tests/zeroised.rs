@@ -4,7 +4,7 @@
 
 use exact::{Params, T_FERMAT};
 use rand::RngCore;
-use ring::sample::{self, SecretRng};
+use ring::sample::{self, Masks, SecretRng};
 use ring::{Basis, ntt_primes};
 use rlwe::{ParamsSpec, PublicKey, SecretKey};
 use std::fs::{File, read_to_string};
@@ -140,7 +140,7 @@ fn nothing_of_a_secret_stays() {
         &secret,
         &message,
         level,
-        (&ring::sample::Seed::random(rng), 0),
+        &mut Masks::random(rng),
         rng,
     )
     .unwrap();

@@ -35,6 +35,46 @@ impl Seed {
     }
 }
 
+/// Masks of fresh ciphertexts: the uniform polynomials of a new seed, each handed out once.
+///
+/// Two encryptions under one mask give away the difference of their messages. There is no way to draw a mask again:
+///
+/// ```compile_fail
+/// # let mut rng = ring::sample::SecretRng::from_os();
+/// let masks = ring::sample::Masks::random(&mut rng);
+/// let again = masks.clone();
+/// ```
+#[derive(Debug)]
+pub struct Masks {
+    seed: Seed,
+    next: u32,
+}
+
+impl Masks {
+    /// Those of a fresh seed.
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        Self {
+            seed: Seed::random(rng),
+            next: 0,
+        }
+    }
+
+    /// The seed, which masks are expanded from again where ciphertexts are read: mask `i` is that of index `i`.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The next mask.
+    ///
+    /// # Panics
+    /// After 2^32 of them.
+    pub fn draw<D: Domain>(&mut self, basis: &Basis) -> Poly<D> {
+        let index = self.next;
+        self.next = index.checked_add(1).expect("a seed names 2^32 masks");
+        uniform_from_seed(basis, &self.seed, index)
+    }
+}
+
 /// A ChaCha20 generator for what must stay secret: its key and what it has drawn ahead are overwritten when it is
 /// dropped, and so is the stack that making or dropping it has used.
 ///

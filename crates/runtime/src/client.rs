@@ -6,7 +6,7 @@ use crate::server::Output;
 use circuits::{ClientKeys, EvaluationKeys};
 use program::{Op, Tile};
 use rand::CryptoRng;
-use ring::sample::{SecretRng, Seed};
+use ring::sample::{Masks, SecretRng, Seed};
 use rlwe::bytes::Fingerprint;
 
 /// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the modulus,
@@ -123,13 +123,12 @@ impl Client {
         }
         let (params, level) = (self.prepared.params().bfv(), self.prepared.input_level());
         let mut rng = system_rng();
-        let seed = Seed::random(&mut rng);
+        let mut masks = Masks::random(&mut rng);
         let count = images.len();
         let ciphertexts = program
             .placement
             .iter()
-            .enumerate()
-            .map(|(index, tiles)| {
+            .map(|tiles| {
                 let mut coefficients = vec![0; params.n()];
                 for tile in tiles {
                     if let Some(image) = images.get(tile.image) {
@@ -137,14 +136,14 @@ impl Client {
                     }
                 }
                 let message = params.encoder().coefficients(&coefficients);
-                let (secret, mask) = (self.keys.secret(), (&seed, index as u32));
-                let ct = bfv::encrypt(params, secret, &message, level, mask, &mut rng)?;
+                let (secret, masks) = (self.keys.secret(), &mut masks);
+                let ct = bfv::encrypt(params, secret, &message, level, masks, &mut rng)?;
                 Ok(ct)
             })
             .collect::<Result<_>>()?;
         Ok(Input {
             fingerprint: *self.prepared.fingerprint(),
-            seed,
+            seed: *masks.seed(),
             images: count,
             ciphertexts,
         })
