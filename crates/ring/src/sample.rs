@@ -260,6 +260,52 @@ mod tests {
         ChaCha20Rng::seed_from_u64(seed)
     }
 
+    /// Against the literal of Bossuat et al. 2024, <https://ia.cr/2024/463>, which the limits of moduli are for.
+    #[test]
+    fn errors_have_the_deviation_of_the_security_tables() {
+        assert_eq!(SIGMA, 3.19);
+        const COUNT: usize = 1 << 20;
+        let errors = gaussian(COUNT, &mut rng(11));
+        let variance = errors.iter().map(|&e| (e * e) as f64).sum::<f64>() / COUNT as f64;
+        let tolerance = 6.0 * (2.0 / COUNT as f64).sqrt();
+        assert!(
+            (variance / (3.19 * 3.19) - 1.0).abs() < tolerance,
+            "variance {variance}"
+        );
+        // A Gaussian on the integers: the share of 0 is 1 / (3.19 sqrt(2 pi)), to 2^-80.
+        let zeros = errors.iter().filter(|&&e| e == 0).count() as f64 / COUNT as f64;
+        let expected = 1.0 / (3.19 * (2.0 * std::f64::consts::PI).sqrt());
+        let deviation = (expected / COUNT as f64).sqrt();
+        assert!((zeros - expected).abs() < 6.0 * deviation, "{zeros}");
+        // Cut off where the probability is below 2^-63, beyond ten deviations.
+        assert_eq!(cumulative().len(), 32);
+        assert!(cumulative().is_sorted());
+        assert!(cumulative().iter().all(|&c| c <= 1 << 63));
+    }
+
+    #[test]
+    fn masks_are_each_drawn_once() {
+        let n = 1 << 10;
+        let basis = Basis::new(n, &ntt_primes(30, n, 2).expect("primes")).expect("a basis");
+        let mut masks = Masks::random(&mut rng(12));
+        let drawn: Vec<Poly<Eval>> = (0..3).map(|_| masks.draw(&basis)).collect();
+        assert!(drawn[0] != drawn[1] && drawn[1] != drawn[2] && drawn[0] != drawn[2]);
+        for (index, mask) in (0..).zip(&drawn) {
+            assert_eq!(mask, &uniform_from_seed(&basis, masks.seed(), index));
+        }
+        assert_ne!(masks.seed(), Masks::random(&mut rng(13)).seed());
+    }
+
+    #[test]
+    #[should_panic(expected = "a seed names 2^32 masks")]
+    fn masks_do_not_begin_again() {
+        let n = 1 << 10;
+        let basis = Basis::new(n, &ntt_primes(30, n, 1).expect("primes")).expect("a basis");
+        let mut masks = Masks::random(&mut rng(12));
+        masks.next = u32::MAX;
+        let _: Poly<Eval> = masks.draw(&basis);
+    }
+
     #[test]
     fn gaussian_has_the_variance_of_its_name() {
         const COUNT: usize = 1 << 18;

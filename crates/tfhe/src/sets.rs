@@ -1,7 +1,8 @@
 //! Named parameter sets.
 //!
 //! The sets of use have 132 bits of security, as tfhe-rs's have, a key switch in the ring, and a failure probability of
-//! 2^-40, 2^-64 or 2^-128 for a bootstrapping of the noisiest admitted operand ([`Params::log2_failure`]). Of all ranks, degrees and
+//! 2^-40, 2^-64 or 2^-128 for a bootstrapping of the noisiest admitted operand ([`Params::log2_failure`], an average over
+//! keys). Of all ranks, degrees and
 //! digits, those are the fastest by a count of transforms (a forward and an inverse one for each polynomial, products and
 //! bytes of key read); the small dimension is the least that leaves room for the key switch's noise. A key switch in the ring costs
 //! some transforms whatever its digits, so they are of one or two bits, which is where the dimension comes from: 831 where
