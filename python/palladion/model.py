@@ -32,7 +32,6 @@ from palladion.nn.interface import Pixels
 from palladion.nn.network import IntNetwork
 from palladion.nn.prediction import Prediction
 from palladion.nn.scores import Scores, scores
-from palladion.nn.warned import of_warnings
 from palladion.report import LayersReport
 
 if TYPE_CHECKING:  # imports of a quarter of a second and more, which not every use needs
@@ -42,7 +41,6 @@ if TYPE_CHECKING:  # imports of a quarter of a second and more, which not every 
     from palladion.nn.quantisation import Quantised
 
 Array = npt.NDArray[Any]
-Source = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 CALIBRATION: Final = 512
 """Inputs that scales are chosen on; more hardly change them."""
@@ -128,9 +126,7 @@ class Model:
         try:
             import torch
         except ModuleNotFoundError as error:
-            raise UsageError(
-                f"from_torch needs {error.name}: pip install torch onnxscript"
-            ) from error
+            raise UsageError(f"from_torch needs {error.name}: pip install torch") from error
         data = calibration_of(calibrate)
         example = torch.from_numpy(np.ascontiguousarray(data[:1], dtype=np.float32))
         was_training = module.training
@@ -159,13 +155,9 @@ class Model:
         except ModuleNotFoundError as error:
             raise UsageError(f"from_sklearn needs {error.name}: pip install skl2onnx") from error
         data = np.asarray(calibrate, dtype=np.float32)
-        classifies = hasattr(estimator, "classes_")
+        plain = {id(estimator): {"zipmap": False}} if hasattr(estimator, "classes_") else None
         try:
-            made = to_onnx(
-                estimator,
-                data[:1],
-                options={id(estimator): {"zipmap": False}} if classifies else None,
-            )
+            made = to_onnx(estimator, data[:1], options=plain)
         except Exception as error:
             raise NetworkError(f"skl2onnx could not export the estimator: {error}") from error
         return cls.from_onnx(made, data, **options)
@@ -188,11 +180,9 @@ class Model:
 
         With ``noise`` the rounding noise of an encrypted run is drawn as well.
         """
-        inputs = of_warnings(self.network.inputs, x)
-        sigma = self.network.noise() if noise else None
-        return Prediction.of(
-            self.network.boundary, self.network.evaluate(inputs, sigma, seed).logits
-        )
+        network = self.network
+        found = network.evaluate(network.inputs(x), network.sigmas() if noise else None, seed)
+        return Prediction.of(network.boundary, found.logits)
 
     def evaluate(
         self, x: npt.ArrayLike, y: npt.ArrayLike | None = None, *, seed: int = 0
@@ -253,4 +243,5 @@ def spread(data: Array, count: int) -> Array:
     """At most ``count`` inputs, from all over the data: they may be sorted by class."""
     if len(data) <= count:
         return data
-    return data[np.linspace(0, len(data) - 1, count).astype(int)]
+    chosen: Array = data[np.linspace(0, len(data) - 1, count).astype(int)]
+    return chosen

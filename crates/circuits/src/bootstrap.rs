@@ -27,7 +27,7 @@ use crate::residual::Squares;
 use bgv::noise::Noise;
 use bgv::{Ciphertext, Params};
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{Basis, Eval, Poly};
 use rlwe::{GaloisKeys, SecretKey};
 use zeroize::Zeroizing;
@@ -157,8 +157,8 @@ impl Bootstrap {
         let params = &self.rows[0];
         let level = params.rlwe().max_level();
         let message = Zeroizing::new(params.encoder().coefficients(secret.coefficients()));
-        let seed = Seed::random(rng);
-        let ct = bgv::encrypt(params, secret, &message, level, (&seed, 0), rng)?;
+        let mut masks = Masks::random(rng);
+        let ct = bgv::encrypt(params, secret, &message, level, &mut masks, rng)?;
         let mut galois = GaloisKeys::new();
         for (&element, &level) in needs.galois_elements() {
             galois.insert(element, secret.galois_key(element, level, rng));

@@ -6,9 +6,10 @@ use crate::layout::Layout;
 use crate::pack;
 use bfv::{Ciphertext, Params};
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::{Masks, Seed};
 use rlwe::lwe::LweSecret;
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
+use rlwe::security::Security;
 use rlwe::{DimensionKey, DimensionParams, GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
@@ -85,6 +86,12 @@ impl LoopParams {
     /// LWE dimension.
     pub fn dimension(&self) -> usize {
         self.small.dimension()
+    }
+
+    /// Estimated security: the weaker of the ring's secret and the small one.
+    pub fn security(&self) -> Security {
+        let ring = self.bfv.rlwe().security();
+        ring.weaker(self.small.security())
     }
 
     /// Standard deviation of the noise of LWE samples modulo `t`: rounding adds a variance of
@@ -291,24 +298,22 @@ impl PackingKey {
         (layout, level): (Layout, usize),
         rng: &mut impl CryptoRng,
     ) -> Result<Self> {
-        let (params, seed) = (&keys.params, Seed::random(rng));
+        let (params, mut masks) = (&keys.params, Masks::random(rng));
         let t = params.bfv.t();
         let ciphertexts = pack::key_patterns(layout, params.dimension())
             .into_iter()
-            .enumerate()
-            .map(|(index, pattern)| {
+            .map(|pattern| {
                 let slots: Zeroizing<Vec<u64>> = pattern
                     .into_iter()
                     .map(|j| t.from_i64(keys.lwe.coefficients()[j]))
                     .collect::<Vec<_>>()
                     .into();
                 let message = Zeroizing::new(params.bfv.encoder().slots_to_plaintext(&slots));
-                let mask = (&seed, index as u32);
-                let ct = bfv::encrypt(&params.bfv, &keys.secret, &message, level, mask, rng)?;
-                Ok(ct)
+                let (of, masks) = (&params.bfv, &mut masks);
+                Ok(bfv::encrypt(of, &keys.secret, &message, level, masks, rng)?)
             })
             .collect::<Result<_>>()?;
-        Self::new(params, galois, layout, (seed, ciphertexts))
+        Self::new(params, galois, layout, (*masks.seed(), ciphertexts))
     }
 
     /// A key from its seed and ciphertexts: makes the other rotations.

@@ -62,7 +62,9 @@ impl Program {
         report.set_item("input_shape", program.input.to_vec())?;
         report.set_item("ciphertexts", program.placement.len())?;
         report.set_item("classes", program.classes)?;
-        report.set_item("security_bits", rlwe::security::SECURITY_BITS)?;
+        let security = self.0.params().security();
+        report.set_item("security", crate::security::to_dict(py, &security)?)?;
+        report.set_item("security_bits", crate::security::bits(&security))?;
         report.set_item("log_n", parameters.n.ilog2())?;
         report.set_item("log_q", parameters.log_q(parameters.q.len() - 1))?;
         report.set_item("log_qp", parameters.log_qp())?;

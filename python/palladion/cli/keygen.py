@@ -84,6 +84,6 @@ def keygen(
             f"{output / SECRET}": "keep it: it alone decrypts",
             f"{output / EVALUATION}": f"{size(len(written[EVALUATION]))}, for the server",
             f"{output / PROGRAM}": f"{size(len(written[PROGRAM]))}, for both",
-            "security": f"{report['security_bits']} bits",
+            "security": report["security"]["text"],
         }
     )

@@ -14,7 +14,7 @@ use circuits::lut::Shape;
 use circuits::{ClientKeys, Engine, EvaluationKeys, Layout, LoopParams, Value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{DimensionKey, ParamsSpec};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -92,10 +92,10 @@ impl Setup {
     }
 
     pub fn encrypt(&mut self, message: &Plaintext, level: usize) -> Value {
-        let seed = Seed::random(&mut self.rng);
+        let mut masks = Masks::random(&mut self.rng);
         let secret = self.keys.secret();
         let bfv = self.params.bfv();
-        let ct = encrypt(bfv, secret, message, level, (&seed, 0), &mut self.rng).unwrap();
+        let ct = encrypt(bfv, secret, message, level, &mut masks, &mut self.rng).unwrap();
         Value::encrypted(ct, Engine::dry(bfv).model().fresh())
     }
 
