@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from palladion import _native
+from palladion import _native, memory
 from palladion._native import Inspector
 from palladion.errors import DataError
 from palladion.nn.dataset import Dataset
@@ -133,6 +133,7 @@ def under_encryption(
     """Really encrypted runs, compared with the integer network layer by layer."""
     report = program.report()
     batch, rounding = report["batch"], report["rounding_sigma"]
+    memory.check_peak(report)
     with steps.step("make keys"):
         secret, keys = _native.keygen(program)
     inspector = Inspector(secret, network.to_json())

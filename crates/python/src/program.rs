@@ -79,7 +79,10 @@ impl Program {
         report.set_item("predicted_log2_failure", prediction.log2_failure)?;
         report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
-        report.set_item("predicted_peak_memory_bytes", self.0.peak_memory())?;
+        let memory = self.0.memory();
+        report.set_item("predicted_peak_memory_bytes", memory.peak())?;
+        report.set_item("predicted_keygen_memory_bytes", memory.keygen)?;
+        report.set_item("predicted_run_memory_bytes", memory.run)?;
         let seconds: f64 = program.steps.iter().map(|step| step.seconds).sum();
         report.set_item("predicted_seconds", seconds)?;
         let steps = program.steps.iter();

@@ -86,7 +86,7 @@ def choose(
     for batch in tried:
         try:
             with steps.step("compile" if len(tried) == 1 else f"compile for a batch of {batch}"):
-                program = palladion.compile(network_json, batch)
+                program = palladion.compile_network(network_json, batch)
         except (NetworkError, UsageError):
             if not candidates:
                 raise
