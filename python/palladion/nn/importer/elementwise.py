@@ -200,7 +200,7 @@ def softmax(op: Op) -> Value:
     labels = value.labels.transpose(*over, *others)
     count = int(np.prod([value.labels.shape[i] for i in over]))
     sides = op.builder.shape(value)[1:]
-    wanted = [labels.reshape(count, *sides)] * (count * prod(sides) == labels.size)
+    wanted = [labels.reshape(count, *sides)] if count * prod(sides) == labels.size else []
     wanted += [labels.reshape(count, -1, 1), labels.reshape(count, 1, -1)]
     found = arranged(op, value, wanted)
     if found is None:
