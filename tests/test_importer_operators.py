@@ -389,5 +389,5 @@ def test_every_handler_is_tested() -> None:
     quantisers = {"Quant", "BipolarQuant", "QuantizeLinear", "DequantizeLinear"}
     alone = {"GlobalLpPool", "GatherElements", "GatherND"}
     backend = {"Acos", "Acosh", "Asin", "Atanh", "Not", "ReverseSequence"}
-    learning = {"ArrayFeatureExtractor"}
+    learning = {"ArrayFeatureExtractor", "Binarizer"}
     assert set(HANDLERS) == here | quantisers | alone | backend | learning

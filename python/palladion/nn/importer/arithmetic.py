@@ -188,7 +188,7 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
     kind = result_kind(op, operation, left.kind, right.kind)
     if a == b and np.array_equal(left.labels, right.labels) and operation != "pow":
         if (left.labels < 0).any() and apply(operation, X, X)(np.zeros(())) != 0:
-            op.fail("works on a value with zeros around it; put it before the Pad")
+            return of_values(op, operation, filled(op, left), filled(op, right))
         found = op.builder.elementwise(op.name, left, of_kind(operation, (f, g), kind))
         return replace(found, kind=kind)
     made = {"add": add, "sub": subtract, "mul": product, "max": larger, "min": smaller,
@@ -407,9 +407,20 @@ def pair(operation: str) -> Handler:
     def handle(op: Op) -> Tensor:
         if len(op.proto.input) != 2:
             op.fail(f"has {len(op.proto.input)} inputs, supported are 2")
-        return combined(op, operation, op.operand(0), op.operand(1))
+        return combined(op, operation, op.operand(0), aligned(op))
 
     return handle
+
+
+def aligned(op: Op) -> Tensor:
+    """The second operand; before opset 7 it could name the axis where its own first one is."""
+    left, right = op.operand(0), op.operand(1)
+    if op.builder.opset >= 7 or "axis" not in op.attributes or isinstance(right, Value):
+        return right
+    rank = (left.labels.ndim + 1) if isinstance(left, Value) else left.array.ndim
+    axis = int(op.attributes["axis"]) % rank
+    after = rank - axis - right.array.ndim
+    return Constant(right.array.reshape(*right.array.shape, *[1] * max(after, 0)))
 
 
 HANDLERS: dict[str, Handler] = {
