@@ -141,6 +141,11 @@ def dequantise_linear(op: Op) -> Value:
     return replace(found, quantised=None)
 
 
+def binarizer(op: Op, x: Expression) -> Expression:
+    """Binarizer of ai.onnx.ml: 1 above a threshold."""
+    return apply("greater", x, constant(float(op.attributes.get("threshold", 0.0))))
+
+
 def like(op: Op, kind: str) -> Constant | Value:
     """CastLike a value, of which it is known whether it is a float."""
     found = op.operand(0)
@@ -200,7 +205,7 @@ def softmax(op: Op) -> Value:
     labels = value.labels.transpose(*over, *others)
     count = int(np.prod([value.labels.shape[i] for i in over]))
     sides = op.builder.shape(value)[1:]
-    wanted = [labels.reshape(count, *sides)] * (count * prod(sides) == labels.size)
+    wanted = [labels.reshape(count, *sides)] if count * prod(sides) == labels.size else []
     wanted += [labels.reshape(count, -1, 1), labels.reshape(count, 1, -1)]
     found = arranged(op, value, wanted)
     if found is None:
@@ -230,6 +235,7 @@ HANDLERS: dict[str, Handler] = {
     "Gelu": unary(gelu),
     "Clip": unary(clip),
     "PRelu": prelu,
+    "Binarizer": unary(binarizer),
     "Cast": cast,
     "CastLike": cast,
     "Quant": unary(quant),
