@@ -18,9 +18,8 @@ from palladion.sets import NamedSet, named, named_sets, tfhe_sets
 def params(name: str | None, as_json: bool) -> None:
     """Show parameter sets, or the one called NAME: security, sizes, levels and slots.
 
-    Security is estimated in bits by the cost model MATZOV, where all moduli are known; a set that
-    has not enough is INSECURE. Sets of TFHE have the probability that a bootstrapping fails as well,
-    which is an average over keys.
+    Security is estimated in bits by the cost model MATZOV. Sets below 128 bits are INSECURE. Sets
+    of TFHE have the probability that a bootstrapping fails as well, an average over keys.
     """
     tfhe = tfhe_sets()
     if name is None:
