@@ -110,14 +110,15 @@ fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 2] {
     let mut residual = secret.phase(ct.rlwe());
     residual.scalar_mul_assign(|_| T_FERMAT);
     let (inverse, _) = hat(basis, 0);
-    // Not the first words of a block: the allocator writes there when memory is freed.
+    // Of the last columns worked on, whose memory no others use after them; not the first words, as the allocator
+    // writes there when memory is freed.
     let scaled = |k: usize| basis.modulus(0).mul(residual.limb(0)[k], inverse) ^ MASK;
     let last = LIMBS - 1;
     let (inverse, words) = hat(basis, last);
     let factor = basis.modulus(last).mul(residual.limb(last)[N - 1], inverse);
     let multiple = Zeroizing::new(times(&words, factor));
     [
-        (512..512 + LEN).map(scaled).collect(),
+        (N - 512..N - 512 + LEN).map(scaled).collect(),
         masked(&multiple[2..4]),
     ]
 }
