@@ -12,8 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Noise this many bits above a rounding's is not worth another limb, unless parameters say otherwise.
 pub(crate) const SLACK_BITS: f64 = 1.5;
 
-/// No probability is said to be less.
-const LEAST_LOG2_FAILURE: f64 = -9999.0;
+/// log2 of the least probability that is told: what is less is said to be this.
+pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
 /// An encrypted value, or in a dry run what is known about it without encrypting.
 #[derive(Clone, Debug)]
@@ -443,13 +443,15 @@ impl<'k> Engine<'k> {
         self.add_ciphertexts(a, b)
     }
 
-    /// `a += b`, where `b` is an automorphism of `a`: noise may gather where it is largest.
+    /// `a` plus its automorphism of a Galois element: noise gathers where both are largest.
     ///
     /// # Errors
-    /// As [`Engine::add_assign`].
-    pub fn add_assign_alike(&self, a: &mut Value, b: &Value) -> Result<()> {
-        a.residual = a.residual.plus_alike(b.residual);
-        self.add_ciphertexts(a, b)
+    /// As [`Engine::automorphism`].
+    pub fn add_automorphism(&self, a: &mut Value, element: usize) -> Result<()> {
+        let rotated = self.automorphism(a, element)?;
+        let added = self.switching_noise(a.level);
+        a.residual = a.residual.plus_alike().plus(Residual::even(added));
+        self.add_ciphertexts(a, &rotated)
     }
 
     fn add_ciphertexts(&self, a: &mut Value, b: &Value) -> Result<()> {
@@ -546,8 +548,13 @@ impl<'k> Engine<'k> {
     }
 
     fn rotated(&self, a: &Value) -> Residual {
-        let added = self.model.key_switch(a.level).plus(self.model.rounding());
-        a.residual.plus(Residual::even(added))
+        a.residual
+            .plus(Residual::even(self.switching_noise(a.level)))
+    }
+
+    /// What an automorphism adds.
+    fn switching_noise(&self, level: usize) -> Noise {
+        self.model.key_switch(level).plus(self.model.rounding())
     }
 
     /// Switches down until the noise is about that of one rounding.

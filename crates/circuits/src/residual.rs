@@ -63,13 +63,13 @@ impl Residual {
         }
     }
 
-    /// Sum with a residual that may be this one, with its coefficients in another order: where largest
-    /// ones meet, amplitudes add up, and `(x + y)^2 <= 2 x^2 + 2 y^2`.
+    /// Sum with this residual itself, its coefficients in another order: squares add up over all of
+    /// them, and amplitudes where the largest ones meet.
     #[must_use]
-    pub(crate) fn plus_alike(self, other: Self) -> Self {
+    pub(crate) fn plus_alike(self) -> Self {
         Self {
-            mean: self.mean.plus(other.mean),
-            peak: self.peak.plus(other.peak).times(2.0),
+            mean: self.mean.times(2.0),
+            peak: self.peak.times(4.0),
         }
     }
 

@@ -191,8 +191,9 @@ impl Setup {
         let far = far - (far * far / 2.0 * 4.0 * std::f64::consts::PI).ln() / (2.0 * far);
         let largest = size.log2_max - value.peak().bits() - off - far.log2();
         println!("{step}: largest coefficient {largest:.2} bits off its prediction");
+        // The peak is a bound: noise of the last automorphisms gathers less than it says.
         assert!(
-            largest.abs() < 0.4,
+            (-0.7..0.4).contains(&largest),
             "{step}: the largest coefficient is off by {largest:.2} bits, seed {seed}"
         );
         assert!(
