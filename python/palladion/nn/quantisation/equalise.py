@@ -1,0 +1,162 @@
+"""Channels of very different size: scaled to be alike where the float network stays the same.
+
+Before a function with ``f(s x) = s f(x)`` for all ``s > 0``, channel ``c`` may be multiplied by
+``s_c`` and what reads it divided by ``s_c`` (cross-layer equalisation: Nagel, van Baalen,
+Blankevoort, Welling, "Data-Free Quantization Through Weight Equalization and Bias Correction",
+ICCV 2019). Channels share a table and its grid, so that without it one large channel leaves
+nothing for the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.expression import Expression
+from palladion.nn.graph import Array, Window
+from palladion.nn.quantisation.floats import Seen
+from palladion.nn.quantisation.form import Form, Term, by_channel, with_columns
+from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.units import levels
+
+POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""How far sizes are made alike: 0 leaves them, 1 makes them equal."""
+
+WORTH: Final = 0.8
+"""Sizes are changed where the predicted error falls to this part of it, not for less."""
+
+NEGATIVE: Final = 16
+"""A channel counts as no smaller than this part of its largest value before the function: what
+lies below 0 there takes room in the accumulators only."""
+
+
+def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> list[Planned]:
+    """The layers with channels scaled where that lessens the predicted error of rounding."""
+    groups = tied(layers)
+    scales = [np.ones(len(entry.low)) for entry in seen]
+    error = Error(layers, seen, scales, settings)
+    for group in groups:
+        size = np.max([sizes(seen[k]) for k in group], axis=0)
+        if not size.any():
+            continue
+        size = np.where(size > 0, size, size.max())
+        best, least = np.ones_like(size), error.of(group, np.ones_like(size)) * WORTH
+        for power in POWERS[1:]:
+            candidate = (np.exp(np.log(size).mean()) / size) ** power
+            predicted = error.of(group, candidate)
+            if predicted < least:
+                best, least = candidate, predicted
+        for k in group:
+            scales[k] = best
+    return [scaled(layer, scales[k], scales) for k, layer in enumerate(layers, start=1)]
+
+
+def sizes(entry: Seen) -> Array:
+    found: Array = np.maximum(entry.top, entry.reach / NEGATIVE)
+    return found
+
+
+def scaled(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
+    """A layer whose channels are multiplied by ``rows`` and those of its sources by ``scales``."""
+    if all(np.all(s == 1) for s in (rows, *(scales[t.source] for t in layer.form.terms))):
+        return layer
+    terms = []
+    for term in layer.form.terms:
+        if not isinstance(term.map, Window):  # those have equal factors on both sides
+            term = with_columns(term, 1 / scales[term.source]).scaled(rows)
+        terms.append(term)
+    form = Form(layer.form.shape, tuple(terms), layer.form.bias * rows)
+    return replace(layer, form=form)
+
+
+def tied(layers: list[Planned]) -> list[list[int]]:
+    """Layers, counted from 1, whose channels may be scaled, in groups that share the factors."""
+    parent = list(range(len(layers) + 1))
+    fixed = {0, len(layers)}
+
+    def root(k: int) -> int:
+        return k if parent[k] == k else root(parent[k])
+
+    for k, layer in enumerate(layers, start=1):
+        if layer.product or layer.softmax or not scalable(layer.function):
+            fixed.update((k, *(layer.product or ())))
+        for term in layer.form.terms:
+            if isinstance(term.map, Window):
+                whole = term.map.first == 0 and term.channels == layer.form.shape[0]
+                if whole:
+                    parent[root(term.source)] = root(k)
+                else:
+                    fixed.update((k, term.source))
+            elif term.map.steps is not None:  # the model's own grid of weights stays
+                fixed.add(term.source)
+    still = {root(k) for k in fixed}
+    groups: dict[int, list[int]] = {}
+    for k in range(1, len(layers) + 1):
+        if root(k) not in still:
+            groups.setdefault(root(k), []).append(k)
+    return list(groups.values())
+
+
+def scalable(function: Expression | None) -> bool:
+    """Whether ``f(s x) = s f(x)`` for ``s > 0``, and no grid is given."""
+    if function is None or function.grid() is not None:
+        return False
+    x = np.linspace(-8, 8, 2001)
+    once = function(x)
+    return all(np.allclose(function(s * x), s * once, rtol=1e-9) for s in (0.01, 0.37, 30.0))
+
+
+class Error:
+    """Predicted error of rounding: noise to signal, added up over the channels that it reaches."""
+
+    def __init__(
+        self, layers: list[Planned], seen: list[Seen], scales: list[Array], settings: Settings
+    ) -> None:
+        self.layers, self.seen, self.scales = layers, seen, scales
+        self.settings = settings
+        self.readers: list[list[int]] = [[] for _ in range(len(layers) + 1)]
+        for k, layer in enumerate(layers, start=1):
+            for term in layer.form.terms:
+                self.readers[term.source].append(k)
+
+    def of(self, group: list[int], scale: Array) -> float:
+        """The error of a group's layers and of those that read them, with other factors."""
+        chosen = dict.fromkeys(group, scale)
+        touched = sorted({*group, *(reader for k in group for reader in self.readers[k])})
+        return sum(self.layer(k, chosen) for k in touched)
+
+    def layer(self, k: int, chosen: dict[int, Array]) -> float:
+        """Mean over the channels of one layer."""
+        layer, here = self.layers[k - 1], self.seen[k]
+        rows = self.factors(k, chosen)
+        finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
+        noise = np.zeros(len(rows))
+        for term in layer.form.terms:
+            noise += self.term(term, rows, chosen, finest)
+        counted = here.variance > 0
+        return float(np.mean(noise[counted] / here.variance[counted])) if counted.any() else 0.0
+
+    def term(self, term: Term, rows: Array, chosen: dict[int, Array], finest: float) -> Array:
+        """Variance that rounding of weights and of the source's values adds to each channel."""
+        source, columns = self.seen[term.source], self.factors(term.source, chosen)
+        bits = self.settings.activations if term.source else self.settings.inputs
+        step = (columns * source.top).max() / (2**bits - 1)
+        if isinstance(term.map, Window):
+            power = np.zeros(len(rows))
+            span = slice(term.map.first, term.map.first + term.channels)
+            power[span] = np.square(term.map.taps).sum() / columns**2
+            return power * step**2 / 12
+        squares, largest = by_channel(term, 1 / columns)  # both (K, C)
+        widest = rows * largest.max(axis=1)
+        if not self.settings.per_channel:
+            widest = np.full_like(widest, widest.max())
+        steps = np.maximum(widest / levels(self.settings.weights), finest) / rows
+        powers = (columns**2 * source.power).mean() * term.map.weights[0].size
+        found: Array = squares.sum(axis=1) * step**2 / 12 + steps**2 / 12 * powers
+        return found
+
+    def factors(self, k: int, chosen: dict[int, Array]) -> Array:
+        return chosen.get(k, self.scales[k])
