@@ -15,7 +15,7 @@ program = palladion.compile(network.to_json(), batch=1)
 secret, keys = palladion.keygen(program)
 sample = palladion.mnist_sample()
 image = network.inputs(sample.images[:1])
-query = secret.encrypt(image.tolist()).to_bytes()
+query = secret.encrypt(image.tolist())
 
 
 def serve(program: palladion.Program, keys: bytes, query: bytes) -> bytes:
@@ -25,9 +25,9 @@ def serve(program: palladion.Program, keys: bytes, query: bytes) -> bytes:
     return answer.to_bytes()
 
 
-# Client: decrypts the answer.
-answer = palladion.Answer.from_bytes(program, serve(program, keys.to_bytes(), query))
-(logits,), margin = secret.decrypt(answer)
+# Client: decrypts the answer to the query that it has kept.
+answer = palladion.Answer.from_bytes(program, serve(program, keys.to_bytes(), query.to_bytes()))
+(logits,), margin = secret.decrypt(answer, query)
 predicted = max(range(10), key=logits.__getitem__)
 print(f"predicted {predicted}, label {sample.labels[0]}, {margin:.0f} bits of noise margin left")
 

@@ -70,7 +70,7 @@ def test_a_network_of_ones_own_runs_through_files(
     assert [line.split()[0] for line in ran.stdout.splitlines()[:4]] == [
         "layer", "conv", "last", "all,"
     ]  # fmt: skip
-    found = json.loads(command("decrypt", *client, answer, "--json").stdout)
+    found = json.loads(command("decrypt", *client, "--query", query, answer, "--json").stdout)
     exact = IntNetwork.load(network)
     wanted = exact.evaluate(load_inputs(exact, given))
     assert wanted.logits.shape == (2, 3)

@@ -30,7 +30,8 @@ def test_a_digit_is_classified_through_files(
     ran = command(*run_arguments(halves, answer), "--json")
     assert ran.returncode == 0, ran.stderr
     assert [step["seconds"] >= 0 for step in json.loads(ran.stdout)["steps"]]
-    arguments = ["--program", halves.program, "--secret", halves.secret, answer]
+    arguments = ["--program", halves.program, "--secret", halves.secret]
+    arguments += ["--query", halves.query, answer]
     decrypted = json.loads(command("decrypt", *arguments, "--json").stdout)
     image = palladion.mnist_network().inputs(palladion.mnist_sample().images[:1])
     exact = palladion.mnist_network().evaluate(image)
@@ -146,7 +147,7 @@ def test_keys_of_another_program_are_refused(
     assert not output.exists()
 
 
-def test_an_answer_has_as_many_images_as_the_query(
+def test_an_answer_belongs_to_its_query(
     command: Command, others: Path, picture: Path, tmp_path: Path
 ) -> None:
     query, answer = tmp_path / "query", tmp_path / "answer"
@@ -154,8 +155,15 @@ def test_an_answer_has_as_many_images_as_the_query(
     server = ["--program", others / "program", "--keys", others / "evaluation.key"]
     assert command("encrypt", *client, "--output", query, picture).returncode == 0
     assert command("run", *server, "--output", answer, query).returncode == 0
-    decrypted = json.loads(command("decrypt", *client, answer, "--json").stdout)
+    theirs = [*client, "--query", query, answer]
+    decrypted = json.loads(command("decrypt", *theirs, "--json").stdout)
     assert decrypted["predicted"] == [7]
+    # The same picture, encrypted again, is another query: the answer is not its.
+    again = tmp_path / "again"
+    assert command("encrypt", *client, "--output", again, picture).returncode == 0
+    result = command("decrypt", *client, "--query", again, answer)
+    refused(result, "error:", "this answer belongs to another query")
+    refused(command("decrypt", *client, answer), "--query")
 
 
 def test_a_folder_that_takes_no_more_ends_keygen(command: Command, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ The client encrypts, the server computes blind, the client decrypts::
     secret, keys = palladion.keygen(program)
     query = secret.encrypt(network.inputs(images).tolist())  # pixels of 0 to 255
     answer, report = program.run(keys, query)
-    logits, margin = secret.decrypt(answer)
+    logits, margin = secret.decrypt(answer, query)
 
 The schemes themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and
 :mod:`palladion.tfhe`.

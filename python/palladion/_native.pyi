@@ -101,6 +101,9 @@ class Program:
         thread; and ``products``, ``values`` packed or table ``entries`` where it has some.
         """
 
+    def interface(self) -> str | None:
+        """JSON with ``input`` and ``interface`` of the network's file, for clients."""
+
     def to_text(self) -> str:
         """The program in its text form."""
 
@@ -143,11 +146,15 @@ class SecretKey:
     def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
         """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
 
-    def decrypt(self, answer: Answer) -> tuple[list[list[int]], float]:
-        """The logits of each image, and the bits of noise margin that were left.
+    def decrypt(self, answer: Answer, query: Query) -> tuple[list[list[int]], float]:
+        """The logits of each image of ``query``, and the bits of noise margin that were left.
 
         Raises
         ------
+        FormatError
+            If ``answer`` is the answer to another query.
+        UsageError
+            If ``answer`` has another number of images than ``query``.
         NoiseError
             If no margin is left, so that the logits may be wrong.
         """
@@ -191,8 +198,8 @@ class IntNetwork:
     def from_json(text: str) -> IntNetwork:
         """Read and check a network; ``NetworkError`` names what is wrong."""
 
-    def inputs(self, pixels: bytes) -> bytes:
-        """Integers for the pixels of whole images, in the order channel, row, column."""
+    def to_json(self) -> str:
+        """The network in the format of today, whatever format it was read from."""
 
     def shapes(self) -> list[list[int]]:
         """Channels, height and width of each layer's output."""

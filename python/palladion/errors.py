@@ -53,3 +53,7 @@ class StoppedError(PalladionError):
 
 class InternalError(PalladionError):
     """A fault in this package itself."""
+
+
+class InputWarning(UserWarning):
+    """Inputs were changed before they were used: numbers beyond the calibrated range are clipped."""

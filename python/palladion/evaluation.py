@@ -57,7 +57,7 @@ def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
             f"{given.name}'s images have shape {times(shape)}, the network {network.name} takes "
             f"{times(network.input.shape)}"
         )
-    return network.inputs(given.images)
+    return network.inputs_of_pixels(given.images)
 
 
 def plain_correct(
@@ -74,18 +74,19 @@ def plain_correct(
             f"{model} takes {times(graph.input.shape)}, the network {network.name} "
             f"{times(network.input.shape)}: it was not made from this model"
         )
-    mean, std = (list(part) for part in network.input.normalisation())
-    own_mean, own_std = (part[:, None, None] for part in (graph.input.mean, graph.input.std))
+    pixels = network.boundary.interface.takes.pixels or Pixels()
+    gives = graph.ends
     total, found = len(given.images), 0
     steps.start_run()
     for start in range(0, total, FLOATS_AT_ONCE):
         steps.count("floating point", start, total)
         part = slice(start, start + FLOATS_AT_ONCE)
-        pixels = given.images[part].reshape(-1, *graph.input.shape)
-        # The integer network's mean and deviation have the model's own in them.
-        real = cifar10.normalise(pixels, mean, std) * own_std + own_mean
-        outputs: Array = graph.evaluate(real)
-        found += right(outputs.reshape(len(outputs), -1).argmax(axis=1), given.labels[part])
+        real = pixels.values(given.images[part].reshape(-1, *graph.input.shape))
+        values = graph.evaluate(real).reshape(len(real), -1)
+        classes = gives.classes(gives.gives.outputs(gives.gives.ordered(values)))
+        if classes is None:
+            raise DataError(f"{model} gives no classes that answers could be compared with")
+        found += right(classes, given.labels[part])
     return found
 
 

@@ -425,6 +425,7 @@ fn build(
             .shapes()?
             .last()
             .map_or(0, |shape| shape.iter().product()),
+        interface: Some(network.for_client()),
         prediction: Prediction {
             input_bytes: input_bytes(params, &steps, placement.len()),
             key_bytes: key_bytes(params, &needs),

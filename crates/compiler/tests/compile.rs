@@ -71,6 +71,7 @@ fn network(shape: [usize; 3], layers: Vec<Linear>) -> IntNetwork {
             mean: vec![],
             std: vec![],
         },
+        interface: None,
         layers: layers.collect(),
     }
 }

@@ -226,6 +226,7 @@ fn network(rng: &mut Random, name: String, images: usize) -> (IntNetwork, Vec<Ve
     let mut network = IntNetwork {
         name,
         input,
+        interface: None,
         layers,
     };
     // Tables as narrow as the images allow: short polynomials, which fail beside them. Of one size, so that
@@ -321,6 +322,7 @@ fn plain() -> IntNetwork {
             mean: vec![],
             std: vec![],
         },
+        interface: None,
         layers: vec![
             layer("first", Linear::Conv(conv), 2),
             layer("last", dense(&mut rng, [2, 3, 3], 3), 3),
@@ -484,6 +486,7 @@ fn tensors_of_several_ciphertexts_run_as_they_evaluate() {
             mean: vec![],
             std: vec![],
         },
+        interface: None,
         layers: terms.into_iter().enumerate().map(layer).collect(),
     };
     let image = |_| (0..5 * 90 * 97).map(|_| rng.random_range(-1..=2)).collect();
@@ -549,6 +552,7 @@ fn products_run_as_they_evaluate() {
                 mean: vec![],
                 std: vec![],
             },
+            interface: None,
             layers: vec![
                 layer("value", vec![(0, all(&mut rng, whole))], None, 3),
                 layer(

@@ -6,10 +6,13 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::model::{IntNetwork, Layer, Product, Source};
 use crate::place::{MAX_LEN, MAX_VALUE, Place, Shape, product, words};
+use serde_json::Value;
 
 const MAX_LAYERS: usize = 4096;
 /// With at most 2^26 products of 30 bits in each of 2^6 terms, and one more, accumulators stay far inside `i64`.
 const MAX_TERMS: usize = 64;
+/// Bytes of the interface: labels of a few thousand classes fit.
+const MAX_INTERFACE: usize = 1 << 20;
 
 impl IntNetwork {
     /// Checks shapes, lengths, ranges, sources and tables.
@@ -29,6 +32,7 @@ impl IntNetwork {
         whole.count("the number of layers", self.layers.len(), 1, MAX_LAYERS)?;
         self.check_names()?;
         check_input(&self.input)?;
+        check_interface(self.interface.as_ref())?;
         let mut shapes = vec![self.input.shape];
         let mut values = product(&self.input.shape);
         for layer in &self.layers {
@@ -79,6 +83,13 @@ impl IntNetwork {
     }
 }
 
+/// The interface is passed on as it is, as long as it is small.
+fn check_interface(interface: Option<&Value>) -> Result<()> {
+    let bytes = interface.map_or(0, |value| value.to_string().len());
+    let place = Place("interface".to_owned());
+    place.count("its bytes", bytes, 0, MAX_INTERFACE)
+}
+
 fn check_input(input: &Input) -> Result<()> {
     let place = Place("input".to_owned());
     for side in input.shape {
@@ -94,7 +105,8 @@ fn check_input(input: &Input) -> Result<()> {
         }
     }
     for &std in &input.std {
-        place.positive("a std", std)?;
+        let good = std.is_finite() && std != 0.0;
+        place.real("a std", std, good, "a finite number other than 0")?;
     }
     for &mean in &input.mean {
         place.real("a mean", mean, mean.is_finite(), "a finite number")?;

@@ -1,4 +1,4 @@
-//! What a network takes: integers, and how pixels become integers.
+//! What a network takes: integers, and how real numbers become integers.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +16,10 @@ pub struct Input {
     pub max: i64,
     /// Real value of the integer 1.
     pub scale: f64,
-    /// Mean of each channel, which is subtracted from pixels of 0 to 1; empty: 0.
+    /// What is subtracted from the numbers of each channel; empty: 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mean: Vec<f64>,
-    /// What each channel is then divided by; empty: 1.
+    /// What they are then divided by, not 0; empty: 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub std: Vec<f64>,
 }
@@ -30,34 +30,36 @@ impl Input {
         self.shape.iter().product()
     }
 
-    /// The integer of a real number, halves rounded to even.
+    /// The integer of a real number that is normalised already, halves rounded to even.
     pub fn integer(&self, real: f64) -> i64 {
         let rounded = (real / self.scale).round_ties_even();
         rounded.clamp(self.min as f64, self.max as f64) as i64
     }
 
-    /// The integers of whole images, each of pixels in the order channel, row, column.
+    /// The integers of whole inputs, each of numbers in the order channel, row, column and in the
+    /// model's own unit: a number `x` of channel `c` stands for `(x - mean[c]) / std[c]`.
     ///
     /// # Errors
-    /// [`Error::Length`] if the last image is not whole.
-    pub fn from_pixels(&self, pixels: &[u8]) -> Result<Vec<i16>> {
-        self.check_whole(pixels.len())?;
+    /// [`Error::Length`] if the last input is not whole, [`Error::Real`] for a number that is not
+    /// finite.
+    pub fn integers(&self, numbers: &[f64]) -> Result<Vec<i64>> {
+        self.check_whole(numbers.len())?;
+        if let Some(&found) = numbers.iter().find(|x| !x.is_finite()) {
+            return Err(Error::Real {
+                place: "input".to_owned(),
+                what: "a number",
+                found,
+                expected: "a finite number",
+            });
+        }
         let [channels, height, width] = self.shape;
-        let tables: Vec<[i16; 256]> = (0..channels).map(|c| self.table(c)).collect();
-        let planes = pixels.chunks(height * width).zip(tables.iter().cycle());
-        let integers = planes.flat_map(|(plane, table)| plane.iter().map(|&p| table[p as usize]));
+        let planes = numbers.chunks(height * width).zip((0..channels).cycle());
+        let integers = planes.flat_map(|(plane, channel)| {
+            let mean = self.mean.get(channel).copied().unwrap_or(0.0);
+            let std = self.std.get(channel).copied().unwrap_or(1.0);
+            plane.iter().map(move |&x| self.integer((x - mean) / std))
+        });
         Ok(integers.collect())
-    }
-
-    /// The integer of every pixel of a channel.
-    fn table(&self, channel: usize) -> [i16; 256] {
-        let mean = self.mean.get(channel).copied().unwrap_or(0.0);
-        let std = self.std.get(channel).copied().unwrap_or(1.0);
-        std::array::from_fn(|pixel| {
-            self.integer((pixel as f64 / 255.0 - mean) / std)
-                .try_into()
-                .expect("the range of a checked input lies in 16 bits")
-        })
     }
 
     /// `found` numbers are whole images.

@@ -3,14 +3,18 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::linear::Linear;
 use crate::lut::Lut;
 
-/// Format and version that this crate reads and writes.
-pub const FORMAT: &str = "palladion-int-network/2";
+/// Format and version that this crate writes.
+pub const FORMAT: &str = "palladion-int-network/3";
+
+/// The format before, which is read as well: see [`IntNetwork::from_former`].
+const FORMER: &str = "palladion-int-network/2";
 
 /// A network of exact integers: linear groups, each followed by a table but for the last.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +23,9 @@ pub struct IntNetwork {
     pub name: String,
     /// What source 0 holds.
     pub input: Input,
+    /// How the model's own arrays become the input, and what the logits become. Programs carry it
+    /// to the client, who uses it; nothing here looks into it. `docs/int-network.md` defines it.
+    pub interface: Option<Value>,
     /// The layers, each after those that it reads.
     pub layers: Vec<Layer>,
 }
@@ -109,6 +116,8 @@ struct File<'a> {
     format: Cow<'a, str>,
     name: Cow<'a, str>,
     input: Cow<'a, Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interface: Option<Cow<'a, Value>>,
     layers: Cow<'a, [Layer]>,
 }
 
@@ -126,7 +135,7 @@ impl IntNetwork {
     /// and every error of [`check`](Self::check).
     pub fn from_json(text: &str) -> Result<Self> {
         let header: Header = parse(text)?;
-        if header.format != FORMAT {
+        if header.format != FORMAT && header.format != FORMER {
             return Err(Error::Format {
                 found: header.format,
                 expected: FORMAT,
@@ -136,10 +145,47 @@ impl IntNetwork {
         let network = Self {
             name: file.name.into_owned(),
             input: file.input.into_owned(),
+            interface: file.interface.map(Cow::into_owned),
             layers: file.layers.into_owned(),
         };
         network.check()?;
+        if header.format == FORMER {
+            return network.from_former();
+        }
         Ok(network)
+    }
+
+    /// A network of the former format as one of today's: its mean and deviation were those of
+    /// pixels from 0 to 1, and arrays were taken as what pixels become by them.
+    fn from_former(mut self) -> Result<Self> {
+        let channels = self.input.shape[0];
+        let or = |list: Vec<f64>, other| match list.is_empty() {
+            true => vec![other; channels],
+            false => list,
+        };
+        let mean = or(std::mem::take(&mut self.input.mean), 0.0);
+        let std = or(std::mem::take(&mut self.input.std), 1.0);
+        let shapes = self.shapes()?;
+        let (shape, layer) = (shapes.last(), self.layers.last());
+        self.interface = Some(serde_json::json!({
+            "takes": {
+                "name": "input",
+                "shape": self.input.shape,
+                "pixels": {"mean": mean, "std": std},
+            },
+            "gives": {"name": "logits", "shape": shape, "scale": [layer.map_or(1.0, |l| l.scale)]},
+        }));
+        Ok(self)
+    }
+
+    /// All that a client needs to know of the network: `input` as in the file, and `interface` where
+    /// there is one.
+    pub fn for_client(&self) -> Value {
+        let mut found = serde_json::json!({ "input": self.input });
+        if let Some(interface) = &self.interface {
+            found["interface"] = interface.clone();
+        }
+        found
     }
 
     /// The network as one line of JSON, which [`from_json`](Self::from_json) reads back equal if
@@ -149,6 +195,7 @@ impl IntNetwork {
             format: FORMAT.into(),
             name: Cow::Borrowed(&self.name),
             input: Cow::Borrowed(&self.input),
+            interface: self.interface.as_ref().map(Cow::Borrowed),
             layers: Cow::Borrowed(&self.layers),
         };
         serde_json::to_string(&file).expect("strings, numbers and lists are always JSON")

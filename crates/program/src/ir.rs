@@ -310,6 +310,10 @@ pub struct Program {
     pub input_range: [i64; 2],
     /// Classes.
     pub classes: usize,
+    /// What the model's own arrays are to the integers of its input and output: for the client,
+    /// as the network has it. A run does not look into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<serde_json::Value>,
     /// For each of the client's ciphertexts, what lies in it.
     pub placement: Vec<Vec<Tile>>,
     /// Parameters.

@@ -19,6 +19,8 @@ const MAX_MODULI: usize = 64;
 const MAX_MODULUS: u64 = 1 << 50;
 /// Plaintext modulus: the constants of linear maps are kept in 32 bits.
 const MAX_T: u64 = 1 << 32;
+/// Bytes of what the client's side is told of arrays and outputs.
+const MAX_INTERFACE: usize = 1 << 20;
 const MAX_PIXELS: usize = 1 << 22;
 const MAX_BATCH: usize = 1 << 15;
 const MAX_STEPS: usize = 1 << 16;
@@ -129,6 +131,8 @@ impl Program {
         let p = &self.parameters;
         range("the batch", self.batch, 1, MAX_BATCH)?;
         check(self.classes > 0, "the number of classes", 0, "at least 1")?;
+        let interface = self.interface.as_ref().map_or(0, |i| i.to_string().len());
+        range("the bytes of the interface", interface, 0, MAX_INTERFACE)?;
         let size = self.input.iter().try_fold(1usize, |s, &d| s.checked_mul(d));
         let [channels, ..] = self.input;
         let pixels = match size {

@@ -175,7 +175,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuit, Circuits, Image, NoMargin, OtherInput, Program, Stopped, Tfhe, Unsupported,
+        Bytes, Circuit, Circuits, Image, NoMargin, OtherQuery, Program, Stopped, Tfhe, Unsupported,
     };
     match error {
         Program(error) => of_program(error),
@@ -183,7 +183,7 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         Tfhe(error) => of_tfhe(error),
         Bytes(error) => of_bytes(error),
         Circuit { .. } | Image { .. } => Fault::Usage,
-        Unsupported { .. } | OtherInput { .. } => Fault::File,
+        Unsupported { .. } | OtherQuery { .. } => Fault::File,
         Stopped { .. } => Fault::Stop,
         NoMargin { .. } => Fault::Noise,
         _ => Fault::Internal,

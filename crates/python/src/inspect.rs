@@ -98,7 +98,7 @@ impl Inspector {
                     return Err(error);
                 }
                 let (output, report): (_, Report) = ran?;
-                let decrypted = self.client.decrypt(&output)?;
+                let decrypted = self.client.decrypt(&output, &input)?;
                 found.end(&decrypted)?;
                 Ok((decrypted, report))
             },

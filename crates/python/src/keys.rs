@@ -43,10 +43,10 @@ impl SecretKey {
         })
     }
 
-    /// The logits of each image, and the bits of noise margin that were left.
-    fn decrypt(&self, py: Python<'_>, answer: &Answer) -> PyResult<(Logits, f64)> {
+    /// The logits of each image of the query, and the bits of noise margin that were left.
+    fn decrypt(&self, py: Python<'_>, answer: &Answer, query: &Query) -> PyResult<(Logits, f64)> {
         Program(self.0.prepared().clone()).check(&answer.prepared, "encrypted results")?;
-        let found = guard(py, || self.0.decrypt(&answer.output))?;
+        let found = guard(py, || self.0.decrypt(&answer.output, &query.input))?;
         Ok((found.logits, found.margin_bits))
     }
 

@@ -1,11 +1,11 @@
-//! The integer network: pixels to integers, and exact and noise-simulated evaluation.
+//! The integer network: exact and noise-simulated evaluation.
 
-use ::network::{Batch, Evaluator, Input, LayerStatistics, NoiseModel, Simulation};
+use ::network::{Batch, Evaluator, LayerStatistics, NoiseModel, Simulation};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::StoppedError;
-use crate::guard::{guard, guard_bytes, guard_with};
+use crate::guard::{guard, guard_with};
 
 /// An integer network that is checked and ready to be evaluated.
 #[pyclass(frozen, module = "palladion")]
@@ -35,13 +35,9 @@ impl IntNetwork {
         })
     }
 
-    /// Integers of 16 bits for pixels of whole images.
-    fn inputs<'py>(&self, py: Python<'py>, pixels: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let input: &Input = &self.network.input;
-        guard_bytes(py, || {
-            let values = input.from_pixels(pixels)?;
-            Ok::<_, ::network::Error>(bytes_of(values, i16::to_ne_bytes))
-        })
+    /// The network in the format of today, whatever format it was read from.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        guard(py, || Ok::<_, ::network::Error>(self.network.to_json()))
     }
 
     /// Shape of each layer's output: channels, height, width.

@@ -86,6 +86,12 @@ impl Program {
         Ok(report)
     }
 
+    /// What a client must know of the network's input and output, as JSON; nothing in a program
+    /// that was not compiled from a network.
+    fn interface(&self) -> Option<String> {
+        self.0.program().interface.as_ref().map(ToString::to_string)
+    }
+
     /// The program in its text form.
     fn to_text(&self) -> String {
         self.0.program().to_string()

@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{:.2} s in all", report.seconds);
 
-    let decrypted = client.decrypt(&output)?;
+    let decrypted = client.decrypt(&output, &input)?;
     println!("margin {:.1} bits", decrypted.margin_bits);
     let exact = Evaluator::new(&network)?;
     for (image, logits) in images.iter().zip(&decrypted.logits) {

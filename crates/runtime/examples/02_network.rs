@@ -82,7 +82,7 @@ fn main() {
             true
         })
         .unwrap();
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     found.end(&decrypted).unwrap();
     let mut by_name = std::collections::BTreeMap::<String, (f64, f64, usize)>::new();
     for step in &report.steps {

@@ -146,7 +146,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     let their_server = runtime::Server::new(&stepwise, &their_keys);
     their_server.resume(&their_input, None, |_| true, save)?;
     let p = || prepared.clone();
-    let network = r#"{"format":"palladion-int-network/2","name":"n",
+    let network = r#"{"format":"palladion-int-network/3","name":"n",
         "input":{"shape":[1,4,4],"min":0,"max":3,"scale":0.5},"layers":[
         {"name":"c","terms":[{"source":0,"linear":{"conv":{"kernels":1,"channels":1,"groups":1,"kernel":[2,2],
         "stride":[2,2],"dilation":[1,1],"pads":[0,0,0,0],"weights":[1,-2,3,4]}}},
@@ -259,7 +259,7 @@ fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
         let image = vec![program.input_range[1]; program.input.iter().product()];
         let input = client.encrypt(&vec![image; program.batch])?;
         let (output, _) = runtime::Server::new(&prepared, &keys).run(&input, |_| true)?;
-        client.decrypt(&output).map(drop)
+        client.decrypt(&output, &input).map(drop)
     };
     run().map_err(|e| kind_of(&e))
 }

@@ -6,21 +6,22 @@
 
 use crate::client::Input;
 use crate::error::{Error, Result};
-use crate::files::{input_to_bytes, kind, wrong};
+use crate::files::{kind, read_hash};
 use crate::prepared::Prepared;
 use crate::server::Held;
 use circuits::Value;
 use program::{Op, Program, Type};
-use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
+use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
 use std::collections::BTreeMap;
 
-const CHECKPOINT: Kind = kind(b"CKPT", "a checkpoint");
+const CHECKPOINT: Kind = kind(b"CKPT", "a checkpoint", 1);
 
 /// What a run holds after some of its steps.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     fingerprint: Fingerprint,
-    input: Fingerprint,
+    /// Hash of the query.
+    pub(crate) input: Fingerprint,
     /// Steps done.
     pub(crate) done: usize,
     /// What they made that is read later, and results; by step.
@@ -32,7 +33,7 @@ impl Checkpoint {
     pub(crate) fn start(prepared: &Prepared, input: &Input) -> Self {
         Self {
             fingerprint: *prepared.fingerprint(),
-            input: hash(input),
+            input: input.hash(),
             done: 0,
             held: BTreeMap::new(),
         }
@@ -49,15 +50,12 @@ impl Checkpoint {
             let (found, expected) = (&self.fingerprint, prepared.fingerprint());
             return Err(BytesError::other_program(CHECKPOINT.words, found, expected).into());
         }
-        let expected = hash(input);
+        let expected = input.hash();
         if self.input == expected {
             return Ok(self);
         }
-        let words = |hash: Fingerprint| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
-        Err(Error::OtherInput {
-            found: words(self.input),
-            expected: words(expected),
-        })
+        let what = "this checkpoint";
+        Err(Error::other_query(what, &self.input, &expected))
     }
 
     /// Bytes of a checkpoint.
@@ -97,9 +95,7 @@ impl Checkpoint {
         let mut r = Reader::open(bytes, &CHECKPOINT, prepared.fingerprint())?;
         let (program, params) = (prepared.program(), prepared.params());
         let (rlwe, t) = (params.bfv().rlwe(), params.bfv().t().value());
-        let hash = r.block("the hash of the images")?;
-        let input = Fingerprint::try_from(hash)
-            .map_err(|_| wrong("the length of a hash", hash.len(), "32".into()))?;
+        let input = read_hash(&mut r)?;
         let done = r.bounded(
             "the number of steps done",
             1..=program.steps.len().saturating_sub(1),
@@ -130,11 +126,6 @@ impl Checkpoint {
             held,
         })
     }
-}
-
-/// What binds a checkpoint to its images.
-fn hash(input: &Input) -> Fingerprint {
-    fingerprint(&input_to_bytes(input))
 }
 
 /// The last step that reads each value; results are read after all of them, what nobody reads by its own.

@@ -1,6 +1,7 @@
 //! The client's half: secrets, evaluation keys, encryption, decryption.
 
 use crate::error::{Error, Result};
+use crate::files::input_to_bytes;
 use crate::prepared::Prepared;
 use crate::server::Output;
 use circuits::{ClientKeys, EvaluationKeys};
@@ -9,7 +10,7 @@ use rand::rngs::OsRng;
 use rand::{SeedableRng, TryRngCore};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
-use rlwe::bytes::Fingerprint;
+use rlwe::bytes::{BytesError, Fingerprint, fingerprint};
 
 /// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the modulus,
 /// is uniform modulo `Q`: of `N` coefficients one comes closer to `Q/2` than this, but for a
@@ -34,6 +35,23 @@ pub struct Input {
     pub images: usize,
     /// The ciphertexts.
     pub ciphertexts: Vec<bfv::Ciphertext>,
+}
+
+impl Input {
+    /// Hash of the whole query, by which an answer and a checkpoint name it: SHA-256 of its byte form.
+    pub fn hash(&self) -> Fingerprint {
+        fingerprint(&input_to_bytes(self))
+    }
+
+    /// Refuses images that were encrypted for another program.
+    pub(crate) fn check_program(&self, prepared: &Prepared) -> Result<()> {
+        let expected = prepared.fingerprint();
+        if self.fingerprint == *expected {
+            return Ok(());
+        }
+        let error = BytesError::other_program("encrypted images", &self.fingerprint, expected);
+        Err(error.into())
+    }
 }
 
 /// Decrypted results.
@@ -156,12 +174,25 @@ impl Client {
         })
     }
 
-    /// Decrypts the results of a run.
+    /// Decrypts the answer to `query`, which the client has kept.
     ///
     /// # Errors
-    /// [`Error::Image`] for a wrong number of results, [`Error::NoMargin`] if noise has reached the
-    /// modulus, or the results are under another key.
-    pub fn decrypt(&self, output: &Output) -> Result<Decrypted> {
+    /// [`Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a wrong number of
+    /// images or results, [`Error::Bytes`] for a query of another program, [`Error::NoMargin`] if noise
+    /// has reached the modulus, or the results are under another key.
+    pub fn decrypt(&self, output: &Output, query: &Input) -> Result<Decrypted> {
+        query.check_program(&self.prepared)?;
+        let expected = query.hash();
+        if output.query != expected {
+            return Err(Error::other_query("this answer", &output.query, &expected));
+        }
+        if output.images != query.images {
+            return Err(Error::Image {
+                what: "the number of images of an answer",
+                found: output.images.to_string(),
+                expected: format!("{}, as in the query", query.images),
+            });
+        }
         let (program, params) = (self.prepared.program(), self.prepared.params().bfv());
         let outputs = self.prepared.outputs();
         if output.ciphertexts.len() != outputs.len() {
@@ -187,7 +218,7 @@ impl Client {
         if margin_bits < MIN_MARGIN_BITS {
             return Err(Error::NoMargin { margin_bits });
         }
-        logits.truncate(output.images);
+        logits.truncate(query.images);
         Ok(Decrypted {
             logits,
             margin_bits,

@@ -1,5 +1,6 @@
 //! Errors of the `runtime` layer.
 
+use rlwe::bytes::Fingerprint;
 use thiserror::Error;
 
 /// Result of the `runtime` layer.
@@ -21,14 +22,14 @@ pub enum Error {
     /// A file is wrong.
     #[error(transparent)]
     Bytes(#[from] rlwe::bytes::BytesError),
-    /// A checkpoint is of a run on other images.
-    #[error(
-        "this checkpoint is of a run on other images: their hash is {found}, expected {expected}"
-    )]
-    OtherInput {
+    /// An answer or a checkpoint belongs to another query than the one given with it.
+    #[error("{what} belongs to another query: it names the hash {found}, expected {expected}")]
+    OtherQuery {
+        /// What was given beside the query.
+        what: &'static str,
         /// First bytes of the hash found.
         found: String,
-        /// First bytes of the hash expected.
+        /// First bytes of the hash of the query.
         expected: String,
     },
     /// Images do not fit the program.
@@ -75,6 +76,22 @@ pub enum Error {
         /// Bits of margin.
         margin_bits: f64,
     },
+}
+
+impl Error {
+    /// The error for `what`, which names the query `found`, beside the query `expected`.
+    pub(crate) fn other_query(
+        what: &'static str,
+        found: &Fingerprint,
+        expected: &Fingerprint,
+    ) -> Self {
+        let words = |hash: &Fingerprint| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
+        Self::OtherQuery {
+            what,
+            found: words(found),
+            expected: words(expected),
+        }
+    }
 }
 
 impl From<bfv::Error> for Error {

@@ -17,17 +17,17 @@ use rlwe::{GaloisKeys, SecretKey};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-const PROGRAM: Kind = kind(b"PROG", "a program");
-const SECRET_KEY: Kind = kind(b"SKEY", "a secret key");
-const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys");
-const INPUT: Kind = kind(b"ENCI", "encrypted images");
-const OUTPUT: Kind = kind(b"ENCO", "encrypted results");
+const PROGRAM: Kind = kind(b"PROG", "a program", 1);
+const SECRET_KEY: Kind = kind(b"SKEY", "a secret key", 1);
+const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 1);
+const INPUT: Kind = kind(b"ENCI", "encrypted images", 1);
+const OUTPUT: Kind = kind(b"ENCO", "encrypted results", 2);
 
-pub(crate) const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
+pub(crate) const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
     Kind {
         tag: *tag,
         words,
-        version: 1,
+        version,
     }
 }
 
@@ -183,6 +183,12 @@ pub(crate) fn wrong(what: &'static str, found: usize, expected: String) -> Error
     .into()
 }
 
+/// Reads the hash of a query.
+pub(crate) fn read_hash(r: &mut Reader<'_>) -> Result<Fingerprint> {
+    let hash = r.block("the hash of the query")?;
+    Fingerprint::try_from(hash).map_err(|_| wrong("the length of a hash", hash.len(), "32".into()))
+}
+
 /// Reads a ciphertext whose mask expands from a seed.
 fn seeded(
     r: &mut Reader<'_>,
@@ -237,6 +243,7 @@ pub fn input_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Input> {
 /// Bytes of encrypted results.
 pub fn output_to_bytes(prepared: &Prepared, output: &Output) -> Vec<u8> {
     let mut w = Writer::new();
+    w.block(&output.query);
     w.u64(output.images as u64);
     for ct in &output.ciphertexts {
         w.u64(ct.factor());
@@ -255,6 +262,7 @@ pub fn output_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Output> {
         prepared.params().bfv().rlwe(),
         prepared.params().bfv().t().value() as usize,
     );
+    let query = read_hash(&mut r)?;
     let images = r.bounded("the number of images", 1..=prepared.program().batch)?;
     let ciphertexts = prepared
         .outputs()
@@ -267,6 +275,7 @@ pub fn output_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Output> {
         .collect::<Result<_>>()?;
     r.end()?;
     Ok(Output {
+        query,
         images,
         ciphertexts,
     })

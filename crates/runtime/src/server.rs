@@ -8,7 +8,7 @@ use circuits::coefficients::{Kernel, multiply};
 use circuits::pack::{Sample, pack};
 use circuits::{Engine, EvaluationKeys, Value};
 use program::{Op, Packed, Type};
-use rlwe::bytes::BytesError;
+use rlwe::bytes::Fingerprint;
 use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -48,6 +48,8 @@ pub enum Event<'e> {
 /// Encrypted results.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// Hash of the query that this answers: [`Input::hash`].
+    pub query: Fingerprint,
     /// Images that were in the input, at most a batch.
     pub images: usize,
     /// One ciphertext per `output` step.
@@ -160,6 +162,7 @@ impl<'a> Server<'a> {
             Held::Samples(_) => None,
         });
         let output = Output {
+            query: state.input,
             images: input.images,
             ciphertexts: ciphertexts.collect(),
         };
@@ -174,14 +177,7 @@ impl<'a> Server<'a> {
     /// Keys and input are for this program.
     fn check(&self, input: &Input) -> Result<()> {
         self.check_keys()?;
-        if input.fingerprint != *self.prepared.fingerprint() {
-            return Err(BytesError::other_program(
-                "encrypted images",
-                &input.fingerprint,
-                self.prepared.fingerprint(),
-            )
-            .into());
-        }
+        input.check_program(self.prepared)?;
         let expected = self.prepared.program().placement.len();
         if input.ciphertexts.len() != expected {
             return Err(Error::Image {

@@ -145,7 +145,7 @@ fn a_run_that_was_stopped_gives_the_same_result_bit_for_bit() {
             let ran: usize = report.steps.iter().map(|s| s.count).sum();
             assert_eq!(ran, total - layers);
         }
-        assert!(run.client.decrypt(&output).is_ok());
+        assert!(run.client.decrypt(&output, &run.input).is_ok());
     }
 }
 
@@ -243,9 +243,12 @@ fn checkpoints_of_other_programs_and_inputs_are_refused() {
         .server()
         .resume(&input, Some(checkpoint), |_| true, |_| true);
     let error = resumed.err();
-    assert!(matches!(error, Some(Error::OtherInput { .. })), "{error:?}");
+    assert!(matches!(error, Some(Error::OtherQuery { .. })), "{error:?}");
     let words = error.map(|e| e.to_string()).unwrap_or_default();
-    assert!(words.contains("other images"), "{words}");
+    assert!(
+        words.contains("this checkpoint belongs to another query"),
+        "{words}"
+    );
 
     let error = run.read(&files::input_to_bytes(&run.input)).err();
     assert!(

@@ -108,6 +108,7 @@ fn network() -> IntNetwork {
             mean: vec![],
             std: vec![],
         },
+        interface: None,
         layers: vec![
             layer("stem", vec![(0, conv(2, 3, 1))], 3),
             layer("down", vec![(1, conv(3, 5, 2)), (1, branch(2, 1, 5))], 5),
@@ -200,7 +201,7 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
         prepared.program().steps.len(),
         second.len()
     );
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     found.end(&decrypted).unwrap();
     println!(
         "run in {:.1} s, {:.1} s in all, margin {:.1} bits",
@@ -285,6 +286,7 @@ fn softmax() -> IntNetwork {
             mean: vec![],
             std: vec![],
         },
+        interface: None,
         layers,
     }
 }
@@ -314,7 +316,7 @@ fn a_softmax_is_exact_but_for_the_rounding() {
         true
     };
     let (output, report) = Server::new(&prepared, &keys).run(&input, observe).unwrap();
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     found.end(&decrypted).unwrap();
     println!(
         "seed {SEED}: {predicted:.1} s predicted, run in {:.1} s, {:.1} s in all, margin {:.1} bits",

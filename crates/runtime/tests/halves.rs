@@ -65,7 +65,7 @@ fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>)
             true
         })
         .unwrap();
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     (phases, slots, decrypted.logits[0].clone())
 }
 
@@ -93,7 +93,10 @@ fn everything_survives_its_file_and_the_result_is_exact() {
     let bytes = files::output_to_bytes(&theirs, &output);
     let output = files::output_from_bytes(&prepared, &bytes).unwrap();
     assert_eq!(files::output_to_bytes(&prepared, &output), bytes);
-    assert_eq!(client.decrypt(&output).unwrap().logits[0].len(), CLASSES);
+    assert_eq!(
+        client.decrypt(&output, &input).unwrap().logits[0].len(),
+        CLASSES
+    );
 
     // Slots hold what was packed, and the dense layer is exact on it.
     let (phases, slots, logits) = run(&client, &keys);
@@ -273,12 +276,57 @@ fn wrong_keys_are_refused_or_show_in_the_result() {
     // Another client's keys for the same program: the server cannot tell, the client can.
     let stranger = client_of(&prepared, 6);
     let (output, _) = run(&stranger.evaluation_keys().unwrap()).unwrap();
-    let error = client.decrypt(&output).err();
+    let error = client.decrypt(&output, &input).err();
     assert!(matches!(error, Some(Error::NoMargin { .. })), "{error:?}");
     let (output, _) = run(&client.evaluation_keys().unwrap()).unwrap();
-    assert!(client.decrypt(&output).is_ok());
-    let error = stranger.decrypt(&output).err();
+    assert!(client.decrypt(&output, &input).is_ok());
+    let error = stranger.decrypt(&output, &input).err();
     assert!(matches!(error, Some(Error::NoMargin { .. })), "{error:?}");
+}
+
+#[test]
+fn an_answer_to_another_query_is_refused() {
+    let prepared = Prepared::new(small_program()).unwrap();
+    let client = client_of(&prepared, 11);
+    let keys = client.evaluation_keys().unwrap();
+    // The same image twice: two queries, as their masks differ.
+    let [old, new] = [0, 1].map(|_| client.encrypt(&[image()]).unwrap());
+    let (answer, _) = Server::new(&prepared, &keys).run(&old, |_| true).unwrap();
+    assert!(client.decrypt(&answer, &old).is_ok());
+    let bytes = files::output_to_bytes(&prepared, &answer);
+    for answer in [
+        answer.clone(),
+        files::output_from_bytes(&prepared, &bytes).unwrap(),
+    ] {
+        let error = client.decrypt(&answer, &new).err();
+        assert!(matches!(error, Some(Error::OtherQuery { .. })), "{error:?}");
+        let words = error.map(|e| e.to_string()).unwrap_or_default();
+        assert!(words.contains("this answer belongs to another query"));
+    }
+    // Any other bit of the query makes another one.
+    let mut changed = old.clone();
+    changed.seed.0[31] ^= 1;
+    assert!(client.decrypt(&answer, &changed).is_err());
+
+    // The server says how many images there are; the client knows.
+    for images in [0, 2] {
+        let mut wrong = answer.clone();
+        wrong.images = images;
+        match client.decrypt(&wrong, &old).err() {
+            Some(Error::Image { what, found, .. }) => {
+                assert_eq!(what, "the number of images of an answer");
+                assert_eq!(found, images.to_string());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    // A query of another program.
+    let other = Prepared::new(other_program()).unwrap();
+    let theirs = client_of(&other, 11).encrypt(&[image()]).unwrap();
+    let error = client.decrypt(&answer, &theirs).err();
+    let refused = matches!(error, Some(Error::Bytes(BytesError::Fingerprint { .. })));
+    assert!(refused, "{error:?}");
 }
 
 #[test]

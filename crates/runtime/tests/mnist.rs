@@ -41,8 +41,13 @@ fn images(network: &IntNetwork, count: usize) -> Vec<(Vec<i64>, usize)> {
     let (pixels, labels) = DATA.split_at(32 * PIXELS);
     pixels
         .chunks(PIXELS)
-        .map(|image| network.input.from_pixels(image).unwrap())
-        .map(|image| image.into_iter().map(i64::from).collect())
+        .map(|image| {
+            image
+                .iter()
+                .map(|&pixel| f64::from(pixel) / 255.0)
+                .collect()
+        })
+        .map(|image: Vec<f64>| network.input.integers(&image).unwrap())
         .zip(labels.iter().map(|&label| usize::from(label)))
         .take(count)
         .collect()
@@ -138,7 +143,7 @@ fn check_loop([count, batch]: [usize; 2], seed: u64) -> Prepared {
         })
         .unwrap();
     println!("run in {:.1} s", report.seconds);
-    let decrypted = client.decrypt(&output).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
     println!("margin of the results {:.1} bits", decrypted.margin_bits);
     // What is measured is the largest of N coefficients, the prediction stands for six deviations.
     assert!(decrypted.margin_bits > program.prediction.margin_bits - 1.0);

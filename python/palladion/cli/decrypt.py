@@ -15,13 +15,17 @@ from palladion.cli.common import FILE, json_option, print_json, program_option, 
 @click.command()
 @program_option
 @click.option("--secret", type=FILE, required=True, help="The client's key.")
+@click.option("--query", type=FILE, required=True, help="What encrypt wrote for this answer.")
 @click.argument("answer", type=FILE)
 @threads_option
 @json_option
-def decrypt(program: palladion.Program, secret: Path, answer: Path, as_json: bool) -> None:
-    """Decrypt an answer: the class of each picture, and its logits."""
+def decrypt(
+    program: palladion.Program, secret: Path, query: Path, answer: Path, as_json: bool
+) -> None:
+    """Decrypt the answer to a query: the class of each picture, and its logits."""
     key = palladion.SecretKey.from_bytes(program, files.read(secret))
-    logits, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)))
+    sent = palladion.Query.from_bytes(program, files.read(query))
+    logits, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)), sent)
     predicted = [int(np.argmax(row)) for row in logits]
     if as_json:
         print_json({"predicted": predicted, "logits": logits, "noise_margin_bits": margin})

@@ -110,7 +110,7 @@ def classify(
         found.seconds += report["seconds"]
         began = time.perf_counter()
         with steps.step("decrypt"):
-            logits, margin = secret.decrypt(answer)
+            logits, margin = secret.decrypt(answer, query)
         found.logits += logits
         found.noise_margin_bits = min(found.noise_margin_bits, margin)
         found.ciphertext_bytes += len(query.to_bytes())

@@ -11,6 +11,7 @@ import numpy as np
 from palladion.errors import DataError
 from palladion.nn import cifar10, dataset
 from palladion.nn.graph import Array, Graph
+from palladion.nn.interface import Pixels
 from palladion.nn.network import IntNetwork
 from palladion.nn.quantisation import Quantised, Settings, quantise
 
@@ -48,16 +49,23 @@ def calibrated(
     """
     found = quantise(graph, inputs(data, count, graph, normalisation), settings)
     if data.is_dir():
-        found = replace(found, network=as_pixels(found.network, graph, normalisation))
+        mean, std = normalisation.over(graph.input.shape[0])
+        pixels = Pixels(tuple(mean), tuple(std))
+        found = replace(found, network=of_pictures(found.network, pixels))
     return found
+
+
+def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
+    """The network, told what pictures are to its model."""
+    ends = network.boundary.interface
+    interface = replace(ends, takes=replace(ends.takes, pixels=pixels))
+    return replace(network, interface=interface)
 
 
 def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -> Array:
     """Calibration inputs of shape (N, C, H, W)."""
     if not data.is_dir():
-        found = read_array(data)
-        found = found[:, :, None, None] if found.ndim == 2 else found
-        return found[:count]
+        return graph.arranged(read_array(data)[:count])
     images = dataset.load(data, "train", count).images
     if graph.input.shape == (images[0].size, 1, 1):
         images = images.reshape(len(images), -1, 1, 1)
@@ -77,10 +85,3 @@ def read_array(path: Path, name: str = "x") -> Array:
         raise DataError(f"{path} holds no array of numbers, expected an .npy file")
     return found
 
-
-def as_pixels(network: IntNetwork, graph: Graph, normalisation: Normalisation) -> IntNetwork:
-    """Let the input's mean and deviation take pixels: the user's, then the model's own."""
-    mean, std = (np.array(part) for part in normalisation.over(graph.input.shape[0]))
-    mean, std = mean + std * graph.input.mean, std * graph.input.std
-    given = replace(network.input, mean=tuple(mean.tolist()), std=tuple(std.tolist()))
-    return replace(network, input=given)

@@ -90,8 +90,13 @@ OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     **{f"quantise_{name.lower()}": on_grid(rounding) for name, rounding in ROUNDINGS.items()},
 }
 
-INCREASING: Final = {"sigmoid", "tanh", "softplus", "exp"}
-"""Strictly increasing: they keep the order of logits."""
+
+
+
+def quant_range(bits: float, signed: bool, narrow: bool) -> tuple[int, int]:
+    """Smallest and largest integer of QONNX's Quant."""
+    span = 2 ** int(bits)
+    return (-span // 2 + narrow, span // 2 - 1) if signed else (0, span - 1 - narrow)
 
 
 @dataclass(frozen=True)

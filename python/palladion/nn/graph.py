@@ -15,6 +15,7 @@ import numpy.typing as npt
 from palladion.errors import NetworkError
 from palladion.nn.expression import Expression, Grid
 from palladion.nn.geometry import Geometry, convolve, slide
+from palladion.nn.interface import Gives, Interface, Takes
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, int, int]
@@ -201,12 +202,39 @@ class Graph:
     name: str
     nodes: tuple[Node, ...]
     notes: tuple[str, ...] = ()
+    interface: Interface | None = None
 
     @property
     def input(self) -> Input:
         first = self.nodes[0]
         assert isinstance(first, Input), "node 0 is the input"
         return first
+
+    @property
+    def ends(self) -> Interface:
+        """What the model takes and gives; the graph's own values where nothing else is known."""
+        if self.interface is not None:
+            return self.interface
+        last = self.nodes[-1]
+        return Interface(
+            Takes(self.input.name, self.input.shape), Gives(last.shape, (1.0,), name=last.name)
+        )
+
+    def arranged(self, x: Array) -> Array:
+        """Arrays as the model takes them, as (N, C, H, W).
+
+        Raises
+        ------
+        NetworkError
+            If they have another shape, or are no finite numbers.
+        """
+        return self.ends.takes.arranged(x).reshape(-1, *self.input.shape)
+
+    def outputs(self, x: Array) -> dict[str, Array]:
+        """The model's outputs by name, for arrays as the model takes them; raises as above."""
+        values = self.evaluate(self.arranged(x))
+        gives = self.ends.gives
+        return gives.outputs(gives.ordered(values.reshape(len(values), -1)))
 
     def consumers(self) -> list[list[int]]:
         """For each node, the nodes that read it."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,61 +20,17 @@ import numpy.typing as npt
 
 from palladion import _native
 from palladion.errors import NetworkError
+from palladion.nn.boundary import Boundary, Input
 from palladion.nn.evaluation import Evaluation, LayerStatistics, Progress, Trace
+from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.linear import Conv, Dense, Ints, Linear, Window, linear_from, linear_to
 
-__all__ = ["Conv", "Dense", "Input", "IntNetwork", "Ints", "Layer", "Lut", "Term", "Window"]
+__all__ = ["Boundary", "Conv", "Dense", "Input", "IntNetwork", "Ints", "Layer", "Lut", "Term", "Window"]
 
-FORMAT: Final = "palladion-int-network/2"
+FORMAT: Final = "palladion-int-network/3"
 
 ROUNDING_SIGMA: Final = 8.45
 """Deviation of the noise that an encrypted run adds before each table, by prediction."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """Shape and range of the input, and what its integers mean.
-
-    A pixel ``p`` of 0 to 255 in channel ``c`` is the real number ``(p / 255 - mean[c]) / std[c]``;
-    a real number ``x`` is the integer ``round(x / scale)``, clamped to ``min..max``. Without
-    ``mean`` and ``std`` these are 0 and 1.
-    """
-
-    shape: tuple[int, int, int]
-    min: int
-    max: int
-    scale: float
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
-
-    @property
-    def values(self) -> int:
-        """Numbers in one image."""
-        channels, height, width = self.shape
-        return channels * height * width
-
-    def integers(self, real: npt.NDArray[np.floating[Any]]) -> Ints:
-        """Real numbers of shape (images, ...) as rows of integers.
-
-        Raises
-        ------
-        NetworkError
-            If they have another size, or are not finite.
-        """
-        rows = real.reshape(len(real), -1)
-        if rows.shape[1] != self.values:
-            given, expected = (" x ".join(map(str, s)) for s in (real.shape[1:], self.shape))
-            raise NetworkError(f"inputs of shape {given}, expected {expected}")
-        if not np.isfinite(rows).all():
-            raise NetworkError("inputs with NaN or infinite numbers, expected finite ones")
-        rounded = np.rint(rows.astype(np.float64) / self.scale)
-        found: Ints = np.clip(rounded, self.min, self.max).astype(np.int64)
-        return found
-
-    def normalisation(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Mean and deviation of every channel."""
-        channels = self.shape[0]
-        return self.mean or (0.0,) * channels, self.std or (1.0,) * channels
 
 
 @dataclass(frozen=True)
@@ -122,19 +79,32 @@ class IntNetwork:
     name: str
     input: Input
     layers: tuple[Layer, ...]
+    interface: Interface | None = None
 
-    def inputs(self, images: npt.NDArray[np.uint8]) -> Ints:
-        """Images with pixels of 0 to 255, of shape (images, ...), as rows of the input's integers.
+    @property
+    def boundary(self) -> Boundary:
+        """What the model takes and gives; the network's own values where nothing else is known."""
+        if self.interface is not None:
+            return Boundary(self.input, self.interface)
+        last = self.layers[-1]
+        gives = Gives(self.shapes[-1], (last.scale,), name=last.name)
+        return Boundary(self.input, Interface(Takes("input", self.input.shape), gives))
 
-        The order within an image is channel, row, column.
+    def inputs(self, x: npt.ArrayLike) -> Ints:
+        """As :meth:`Boundary.inputs`."""
+        return self.boundary.inputs(x)
 
-        Raises
-        ------
-        NetworkError
-            If the images have another size.
-        """
-        data = self._core.inputs(np.ascontiguousarray(images, dtype=np.uint8).tobytes())
-        return np.frombuffer(data, dtype=np.int16).reshape(-1, self.input.values).astype(np.int64)
+    def inputs_of_pixels(self, pixels: npt.NDArray[np.uint8]) -> Ints:
+        """As :meth:`Boundary.inputs_of_pixels`."""
+        return self.boundary.inputs_of_pixels(pixels)
+
+    def outputs(self, logits: Ints) -> dict[str, npt.NDArray[Any]]:
+        """As :meth:`Boundary.outputs`."""
+        return self.boundary.outputs(logits)
+
+    def classes(self, logits: Ints) -> npt.NDArray[Any] | None:
+        """As :meth:`Boundary.classes`."""
+        return self.boundary.classes(logits)
 
     def evaluate(
         self,
@@ -157,10 +127,12 @@ class IntNetwork:
             If ``progress``, which hears how many images are done, answered ``False``.
         """
         data = self._bytes(images)
-        logits, predicted, layers = self._core.evaluate(data, sigma, seed, progress)
+        found, largest, layers = self._core.evaluate(data, sigma, seed, progress)
+        logits = np.frombuffer(found, dtype=np.int64).reshape(len(images), -1)
+        classes = self.classes(logits)
         return Evaluation(
-            logits=np.frombuffer(logits, dtype=np.int64).reshape(len(images), -1),
-            predicted=np.frombuffer(predicted, dtype=np.int64),
+            logits=logits,
+            predicted=np.frombuffer(largest, dtype=np.int64) if classes is None else classes,
             layers=tuple(LayerStatistics(**layer) for layer in layers),
         )
 
@@ -212,18 +184,11 @@ class IntNetwork:
 
     def to_json(self) -> str:
         """The network as JSON, which the Rust core reads."""
-        given = self.input
         data = {
             "format": FORMAT,
             "name": self.name,
-            "input": {
-                "shape": list(given.shape),
-                "min": given.min,
-                "max": given.max,
-                "scale": given.scale,
-                "mean": list(given.mean),
-                "std": list(given.std),
-            },
+            "input": self.input.to_data(),
+            **({} if self.interface is None else {"interface": self.interface.to_data()}),
             "layers": [_layer_to(layer) for layer in self.layers],
         }
         return json.dumps(data, separators=(",", ":"))
@@ -239,24 +204,22 @@ class IntNetwork:
         """
         core = _native.IntNetwork.from_json(text)  # checks everything
         data = json.loads(text)
-        given = data["input"]
+        if data["format"] != FORMAT:
+            data = json.loads(core.to_json())
         network = cls(
             name=data["name"],
-            input=Input(
-                shape=tuple(given["shape"]),
-                min=given["min"],
-                max=given["max"],
-                scale=given["scale"],
-                mean=tuple(given.get("mean", ())),
-                std=tuple(given.get("std", ())),
-            ),
+            input=Input.from_data(data["input"]),
             layers=tuple(_layer_from(layer) for layer in data["layers"]),
         )
         vars(network)["_core"] = core
+        if (interface := data.get("interface")) is not None:
+            values, outputs = network.input.values, prod(network.shapes[-1])
+            network = replace(network, interface=Interface.from_data(interface, values, outputs))
+            vars(network)["_core"] = core
         return network
 
     @classmethod
-    def load(cls, path: Path) -> IntNetwork:
+    def load(cls, path: str | Path) -> IntNetwork:
         """Read a network from a file: JSON, or a model that :func:`nn.export.to_onnx` made.
 
         Raises
@@ -264,6 +227,7 @@ class IntNetwork:
         NetworkError
             If it is neither, or cannot be read.
         """
+        path = Path(path)
         if path.suffix.lower() == ".onnx":
             from palladion.nn.export import network_json  # reads this module
 

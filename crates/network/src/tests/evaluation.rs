@@ -99,24 +99,33 @@ fn the_worst_case_is_attained() {
 }
 
 #[test]
-fn pixels_become_integers_by_the_rule() {
+fn real_numbers_become_integers_by_the_rule() {
     let mut input = Input {
         shape: [2, 1, 2],
         min: -3,
         max: 100,
-        scale: 1.0 / 255.0,
-        mean: vec![0.5 / 255.0, 3.0 / 255.0],
-        std: vec![2.0, 0.5],
+        scale: 0.25,
+        mean: vec![0.5, 3.0],
+        std: vec![2.0, -0.5],
     };
-    let expected = [0, 0, -3, 0, 0, 1, -2, 100];
-    let found = input.from_pixels(&[0, 1, 0, 3, 1, 2, 2, 255]);
+    // (x - 0.5) / 2 / 0.25 in the first channel, (x - 3) / -0.5 / 0.25 in the second.
+    let expected = [-1, 1, -3, 0, -1, 5, 2, 100];
+    let found = input.integers(&[0.0, 1.0, 3.4, 3.0, 0.1, 3.0, 2.75, -255.0]);
     assert_eq!(found.unwrap(), expected);
     // Halves to even: 1/2, 3/2, 5/2.
-    (input.mean, input.std, input.scale) = (vec![], vec![], 2.0 / 255.0);
-    assert_eq!(input.from_pixels(&[1, 3, 5, 255]).unwrap(), [0, 2, 2, 100]);
+    (input.mean, input.std, input.scale) = (vec![], vec![], 2.0);
+    let halves = input.integers(&[1.0, 3.0, 5.0, 255.0]).unwrap();
+    assert_eq!(halves, [0, 2, 2, 100]);
     assert_eq!(
-        input.from_pixels(&[0; 9]).unwrap_err().to_string(),
+        input.integers(&[0.0; 9]).unwrap_err().to_string(),
         "input: the last image has 1 entries, expected 4"
+    );
+    assert_eq!(
+        input
+            .integers(&[0.0, f64::NAN, 0.0, 0.0])
+            .unwrap_err()
+            .to_string(),
+        "input: a number is NaN, expected a finite number"
     );
 }
 

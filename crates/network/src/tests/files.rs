@@ -29,7 +29,7 @@ proptest! {
 
 #[test]
 fn a_file_is_as_documented() {
-    let text = r#"{"format":"palladion-int-network/2","name":"n",
+    let text = r#"{"format":"palladion-int-network/3","name":"n",
         "input":{"shape":[1,2,2],"min":0,"max":3,"scale":0.5},
         "layers":[
           {"name":"c","terms":[{"source":0,"linear":{"window":{"kernel":[2,2],"stride":[1,1],
@@ -50,8 +50,33 @@ fn a_file_is_as_documented() {
 }
 
 #[test]
+fn an_interface_is_kept_and_a_former_file_is_read() {
+    let mut network = residual();
+    network.interface = Some(serde_json::json!({"gives": {"scale": [0.25, 0.5]}}));
+    let text = network.to_json();
+    assert_eq!(IntNetwork::from_json(&text).unwrap(), network);
+    let mut given = residual();
+    (given.input.mean, given.input.std) = (vec![0.5, 0.25], vec![2.0, 4.0]);
+    let former = given.to_json().replace("network/3", "network/2");
+    let read = IntNetwork::from_json(&former).unwrap();
+    assert_eq!(read.layers, given.layers);
+    assert_eq!((&read.input.mean, &read.input.std), (&vec![], &vec![]));
+    let interface = read.interface.unwrap();
+    assert_eq!(
+        interface["takes"]["pixels"]["std"],
+        serde_json::json!([2.0, 4.0])
+    );
+    assert_eq!(
+        interface["takes"]["shape"],
+        serde_json::json!(given.input.shape)
+    );
+    let scale = given.layers.last().unwrap().scale;
+    assert_eq!(interface["gives"]["scale"], serde_json::json!([scale]));
+}
+
+#[test]
 fn a_product_is_as_documented() {
-    let text = r#"{"format":"palladion-int-network/2","name":"n",
+    let text = r#"{"format":"palladion-int-network/3","name":"n",
         "input":{"shape":[2,1,2],"min":-5,"max":5,"scale":1},
         "layers":[
           {"name":"a","terms":[{"source":0,"linear":{"window":{"kernel":[1,1],"stride":[1,1],
@@ -87,6 +112,6 @@ fn files_of_other_versions_say_so() {
     let text = r#"{"format":"palladion-int-network/1","name":"n","input":{"shape":[1,4,4]}}"#;
     assert_eq!(
         IntNetwork::from_json(text).unwrap_err().to_string(),
-        "the network's format is \"palladion-int-network/1\", expected \"palladion-int-network/2\""
+        "the network's format is \"palladion-int-network/1\", expected \"palladion-int-network/3\""
     );
 }

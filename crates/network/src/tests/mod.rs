@@ -151,6 +151,7 @@ fn graph(seed: u64) -> IntNetwork {
     IntNetwork {
         name: "graph".into(),
         input: input(shapes[0]),
+        interface: None,
         layers,
     }
 }
@@ -203,6 +204,7 @@ fn residual() -> IntNetwork {
     IntNetwork {
         name: "residual".into(),
         input: input([2, 7, 6]),
+        interface: None,
         layers,
     }
 }

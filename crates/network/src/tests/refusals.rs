@@ -84,7 +84,7 @@ fn wrong_inputs_of_a_network_are_named() {
         ),
         (
             |n| n.input.std[0] = 0.0,
-            "input: a std is 0, expected a positive number",
+            "input: a std is 0, expected a finite number other than 0",
         ),
         (
             |n| n.layers[2].name = "layer0".into(),

@@ -147,6 +147,7 @@ pub fn every_operation() -> Program {
         input: [1, 2, 2],
         input_range: [-3, 15],
         classes: 2,
+        interface: None,
         placement: vec![vec![tile(0, 0, [4, 2]), tile(1, 32, [8, 3])]],
         parameters: Parameters {
             n: 64,

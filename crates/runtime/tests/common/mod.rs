@@ -185,6 +185,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         input: [1, 4, 4],
         input_range: [0, 127],
         classes: CLASSES,
+        interface: None,
         placement: vec![vec![Tile {
             image: 0,
             channels: [0, 1],

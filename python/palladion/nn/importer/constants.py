@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from palladion.nn.expression import ROUNDINGS
+from palladion.nn.expression import ROUNDINGS, quant_range
 from palladion.nn.importer.context import Array, Builder, Constant, Op, Value
 
 FOLDED: Final = {
@@ -106,20 +106,18 @@ def dequantise(op: Op) -> Constant:
     return Constant((array - zero) * steps, steps)
 
 
-def quant_range(op: Op, bits: float) -> tuple[int, int]:
+def range_of(op: Op, bits: float) -> tuple[int, int]:
     """Smallest and largest integer of a QONNX Quant node."""
     if not 1 <= bits <= 32:
         op.fail(f"has {bits:g} bits, supported are 1 to 32")
-    signed = bool(op.attributes.get("signed", 1))
-    narrow = bool(op.attributes.get("narrow", 0))
-    span = 2 ** int(bits)
-    return (-span // 2 + narrow, span // 2 - 1) if signed else (0, span - 1 - narrow)
+    given = op.attributes
+    return quant_range(bits, bool(given.get("signed", 1)), bool(given.get("narrow", 0)))
 
 
 def quant(op: Op) -> Constant:
     """QONNX's Quant on constant weights, scale per tensor or broadcast."""
     array, scale, zero = op.numbers(0), op.numbers(1), op.numbers(2)
-    lo, hi = quant_range(op, float(op.numbers(3).reshape(-1)[0]))
+    lo, hi = range_of(op, float(op.numbers(3).reshape(-1)[0]))
     steps = np.broadcast_to(scale, array.shape)
     rounded = ROUNDINGS[rounding(op)](array / steps)
     return Constant((np.clip(rounded + zero, lo, hi) - zero) * steps, steps)

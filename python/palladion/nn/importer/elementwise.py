@@ -10,7 +10,7 @@ import numpy as np
 from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.geometry import Geometry
 from palladion.nn.graph import Add, Affine, Mul, Shape, Softmax, Window
-from palladion.nn.importer.constants import quant_range, rounding
+from palladion.nn.importer.constants import range_of, rounding
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order
 
 Unary = Callable[[Op, Expression], Expression]
@@ -78,7 +78,7 @@ def scalar(op: Op, index: int) -> float:
 
 def quant(op: Op, x: Expression) -> Expression:
     """QONNX's Quant on activations."""
-    lo, hi = quant_range(op, scalar(op, 3))
+    lo, hi = range_of(op, scalar(op, 3))
     parameters = (positive(op, 1), scalar(op, 2), float(lo), float(hi))
     return apply(f"quantise_{rounding(op).lower()}", x, parameters=parameters)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +12,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import INCREASING, X
-from palladion.nn.graph import Activation, Graph, Input, Softmax
+from palladion.nn.graph import Graph, Input
 from palladion.nn.importer import elementwise, layout, linear
 from palladion.nn.importer.constants import fold
 from palladion.nn.importer.context import (
@@ -24,22 +24,28 @@ from palladion.nn.importer.context import (
     Value,
     in_order,
 )
+from palladion.nn.importer.ends import QUANTISERS, Ends, split, tail_of
 from palladion.nn.importer.simplify import simplify
+from palladion.nn.interface import Gives, Interface, Takes
 
 HANDLERS: Final[dict[str, Handler]] = {
     **elementwise.HANDLERS,
     **layout.HANDLERS,
     **linear.HANDLERS,
 }
-QUANTISERS: Final = {"Quant", "BipolarQuant"}
-"""Operators of QONNX, which stand in domains of several names."""
+"""By operator. QONNX's stand in domains of several names."""
 
 FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
           RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
 
 
-def load(path: Path, *, keep_softmax: bool = False) -> Graph:
-    """Read an ONNX model; ``keep_softmax`` keeps a softmax at its end, which is left out else.
+def load(
+    path: Path, *, keep_softmax: bool = False, outputs: Collection[str] | None = None
+) -> Graph:
+    """Read an ONNX model.
+
+    ``keep_softmax`` has a softmax at its end computed encrypted, which the client computes else.
+    ``outputs`` names those that are wanted, unless it is all.
 
     Raises
     ------
@@ -61,10 +67,16 @@ def load(path: Path, *, keep_softmax: bool = False) -> Graph:
         raise NetworkError(f"{path}: {first_line(error)}") from error
     except FAULTS as error:
         raise NetworkError(f"{path} is no readable ONNX model: {first_line(error)}") from error
-    return from_model(model, path.stem, keep_softmax=keep_softmax)
+    return from_model(model, path.stem, keep_softmax=keep_softmax, outputs=outputs)
 
 
-def from_model(model: onnx.ModelProto, name: str = "", *, keep_softmax: bool = False) -> Graph:
+def from_model(
+    model: onnx.ModelProto,
+    name: str = "",
+    *,
+    keep_softmax: bool = False,
+    outputs: Collection[str] | None = None,
+) -> Graph:
     """The float graph of a model in memory; raises as :func:`load`."""
     check(model)
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
@@ -75,18 +87,22 @@ def from_model(model: onnx.ModelProto, name: str = "", *, keep_softmax: bool = F
     if graph.sparse_initializer:
         raise NetworkError("the model has sparse tensors, supported are dense ones")
     inputs = [entry for entry in graph.input if entry.name not in builder.tensors]
-    if len(inputs) != 1 or len(graph.output) != 1:
-        found = f"{len(inputs)} inputs and {len(graph.output)} outputs"
-        raise NetworkError(f"the model has {found}, supported is one of each")
-    builder.tensors[inputs[0].name] = add_input(builder, inputs[0], graph.node)
-    for proto in graph.node:
+    if len(inputs) != 1:
+        names = ", ".join(entry.name for entry in inputs)
+        raise NetworkError(f"the model has {len(inputs)} inputs ({names}), supported is one: make "
+                           "constants of the others, or join them into one tensor that the model "
+                           "cuts up")  # fmt: skip
+    ends = split(model, outputs, {"Softmax"} if keep_softmax else ())
+    takes = add_input(builder, inputs[0], ends.network)
+    for proto in ends.network:
         translate(builder, proto)
-    output = builder.tensors.get(graph.output[0].name)
+    output = builder.tensors.get(ends.cut)
     if not isinstance(output, Value) or output.quantised is not None:
-        raise NetworkError(f"the output {graph.output[0].name} does not depend on the input as a "
-                           "real number")  # fmt: skip
-    last = finish(builder, output, keep_softmax=keep_softmax)
-    return simplify(name or graph.name or "network", builder.nodes[: last + 1], builder.notes)
+        raise NetworkError(f"the output {ends.cut} does not depend on the input as a real number")
+    gives = given(builder, output, ends, model)
+    nodes = builder.nodes[: output.node + 1]
+    interface = Interface(takes, gives)
+    return simplify(name or graph.name or "network", nodes, builder.notes, interface)
 
 
 def check(model: onnx.ModelProto) -> None:
@@ -125,8 +141,10 @@ def finite(values: Array) -> bool:
     return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
 
-def add_input(builder: Builder, entry: onnx.ValueInfoProto, nodes: list[onnx.NodeProto]) -> Value:
-    """The input node, in order channel, row, column, and the tensor as the model sees it."""
+def add_input(
+    builder: Builder, entry: onnx.ValueInfoProto, nodes: Sequence[onnx.NodeProto]
+) -> Takes:
+    """The input node, in order channel, row, column, and what the model takes."""
     if entry.type.tensor_type.elem_type not in (TensorProto.FLOAT, TensorProto.FLOAT16,
                                                 TensorProto.DOUBLE):  # fmt: skip
         raise NetworkError(f"input {entry.name} is not of floating point, supported is that")
@@ -144,12 +162,12 @@ def add_input(builder: Builder, entry: onnx.ValueInfoProto, nodes: list[onnx.Nod
     last = len(rest) == 3 and orders == {(0, 3, 1, 2)}
     if last and all(node.op_type == "Transpose" for node in readers):
         shape = (rest[2], rest[0], rest[1])
-        builder.notes.append("the input is taken as (N, C, H, W), the model's own is (N, H, W, C)")
-    node = Input(entry.name, (), shape, np.zeros(shape[0]), np.ones(shape[0]))
-    value = builder.add(node)
-    if last and node.shape != tuple(rest):
-        return Value(0, in_order(shape).transpose(1, 2, 0))
-    return Value(0, value.labels.reshape(rest))
+        labels, order = in_order(shape).transpose(1, 2, 0), (2, 0, 1)
+    else:
+        labels, order = in_order(shape).reshape(rest), ()
+    builder.add(Input(entry.name, (), shape, np.zeros(shape[0]), np.ones(shape[0])))
+    builder.tensors[entry.name] = Value(0, labels)
+    return Takes(entry.name, tuple(rest), order)
 
 
 def translate(builder: Builder, proto: onnx.NodeProto) -> None:
@@ -179,37 +197,25 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
     builder.tensors[proto.output[0]] = found
 
 
-def finish(builder: Builder, output: Value, *, keep_softmax: bool) -> int:
-    """The node of the logits: without what keeps their order, which is left to the reader."""
-    index = output.node
-    if not np.array_equal(output.labels.ravel(), in_order(builder.shape(output)).ravel()):
-        raise NetworkError("the output is in another order than its values, or a part of them: "
-                           "end the model before its last Transpose or Slice")  # fmt: skip
-    while (before := ordered_before(builder, index)) is not None:
-        node = builder.nodes[index]
-        if keep_softmax and isinstance(node, Softmax) and not node.log:
-            break
-        name = builder.nodes[index].name
-        builder.notes.append(f"{name} at the end is left out: logits keep their order")
-        index = before
-    return index
+def given(builder: Builder, output: Value, ends: Ends, model: onnx.ModelProto) -> Gives:
+    """What the model gives from a value of the graph on."""
+    labels = output.labels.ravel()
+    whole = np.array_equal(labels, np.arange(int(np.prod(builder.shape(output)))))
 
+    def known(name: str) -> Array:
+        found = builder.tensors.get(name)
+        if isinstance(found, Constant):
+            return found.array
+        raise NetworkError(f"the end of the model reads {name}, which is no constant")
 
-def ordered_before(builder: Builder, index: int) -> int | None:
-    """The node whose values are in the same order, where the last step only keeps that order."""
-    node = builder.nodes[index]
-    if isinstance(node, Softmax):
-        return node.sources[0]
-    if not isinstance(node, Activation):
-        return None
-    function = node.function
-    if function.operation not in INCREASING | {"quantise_round"}:
-        return None
-    (inner,) = function.arguments
-    if inner == X:
-        return node.sources[0]
-    like = Value(index, in_order(node.shape))
-    return builder.elementwise(f"{node.name}.before", like, inner).node
+    shape = output.labels.shape
+    return Gives(
+        shape,
+        (1.0,),
+        labels=() if whole else tuple(labels.tolist()),
+        name=ends.cut,
+        tail=tail_of(ends, model, (builder.batch, *shape), known),
+    )
 
 
 def first_line(error: BaseException) -> str:

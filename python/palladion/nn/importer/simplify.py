@@ -26,12 +26,16 @@ from palladion.nn.graph import (
     Window,
 )
 
+from palladion.nn.interface import Interface
+
 Linear = (Conv, Dense, Window, Affine, Add)
 
 
-def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str]) -> Graph:
+def simplify(
+    name: str, nodes: Sequence[Node], notes: Sequence[str], interface: Interface
+) -> Graph:
     """The same function with fewer nodes; the last node is the output."""
-    graph = pruned(Graph(name, tuple(nodes), tuple(notes)))
+    graph = pruned(Graph(name, tuple(nodes), tuple(notes), interface))
     while (smaller := fold_one(graph)) is not None:
         graph = pruned(smaller)
     return graph

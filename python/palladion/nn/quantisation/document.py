@@ -9,6 +9,7 @@ import numpy as np
 from palladion.nn import graph, network
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array
+from palladion.nn.interface import Interface
 from palladion.nn.linear import Conv, Dense, Ints, Linear, Window
 from palladion.nn.network import Lut, Term
 from palladion.nn.quantisation import form
@@ -21,6 +22,13 @@ def input_of(given: graph.Input, grid: Grid) -> network.Input:
         mean, std = tuple(given.mean.tolist()), tuple(given.std.tolist())
         found = replace(found, mean=mean, std=std)
     return found
+
+
+def interface(found: graph.Graph, scale: float) -> Interface:
+    """What the model takes and gives, with the unit of the last layer's integers."""
+    ends = found.ends
+    takes = replace(ends.takes, own_grid=found.input.grid is not None)
+    return Interface(takes, replace(ends.gives, scale=(scale,)))
 
 
 def term(found: form.Term, map_: form.Linear) -> Term:

@@ -92,7 +92,8 @@ def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Qua
         values[index + 1] = found
         for source in [s for s in values if last_use.get(s, -1) == index]:
             del values[source]
-    network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries))
+    interface = document.interface(graph, entries[-1].scale)
+    network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
     network.check()
     odd = ranges.notes(graph, data)
     return Quantised(network, tuple(reports), tuple(layers), tuple(groups), odd)

@@ -1,0 +1,173 @@
+"""Between a model's arrays and a network's integers: what the client does before and after a run."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import InputWarning, NetworkError
+from palladion.nn.interface import Clipped, Gives, Interface, Pixels, Takes, times
+from palladion.nn.linear import Ints
+
+if TYPE_CHECKING:
+    from palladion._native import Program
+
+@dataclass(frozen=True)
+class Input:
+    """Shape and range of the input, and what its integers mean.
+
+    A number ``x`` of channel ``c``, in the model's own unit, stands for
+    ``(x - mean[c]) / std[c]``; that is the integer ``round(that / scale)``, halves to even, clamped
+    to ``min..max``. Without ``mean`` and ``std`` these are 0 and 1.
+    """
+
+    shape: tuple[int, int, int]
+    min: int
+    max: int
+    scale: float
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+
+    @property
+    def values(self) -> int:
+        """Numbers in one input."""
+        channels, height, width = self.shape
+        return channels * height * width
+
+    def integers(self, numbers: npt.NDArray[Any]) -> tuple[Ints, Clipped]:
+        """Finite numbers of shape (N, values), in order channel, row, column, as integers.
+
+        With them what was clipped on the way.
+        """
+        plane = self.values // self.shape[0]
+        mean, std = (np.repeat(np.array(part), plane) for part in self.normalisation())
+        rounded = np.rint((numbers.astype(np.float64) - mean) / std / self.scale)
+        found: Ints = np.clip(rounded, self.min, self.max).astype(np.int64)
+        beyond = np.abs(rounded - found)
+        count = int(np.count_nonzero(beyond))
+        if not count:
+            return found, Clipped(0, found.size)
+        row, at = np.unravel_index(int(beyond.argmax()), beyond.shape)
+        ends = sorted(float(mean[at] + std[at] * self.scale * end) for end in (self.min, self.max))
+        return found, Clipped(count, found.size, float(numbers[row, at]), (ends[0], ends[1]))
+
+    def normalisation(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Mean and deviation of every channel."""
+        channels = self.shape[0]
+        return self.mean or (0.0,) * channels, self.std or (1.0,) * channels
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "shape": list(self.shape),
+            "min": self.min,
+            "max": self.max,
+            "scale": self.scale,
+            "mean": list(self.mean),
+            "std": list(self.std),
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Input:
+        """Read :meth:`to_data`, which the core has checked."""
+        channels, rows, columns = data["shape"]
+        mean, std = tuple(data.get("mean", ())), tuple(data.get("std", ()))
+        shape = (channels, rows, columns)
+        return cls(shape, data["min"], data["max"], data["scale"], mean, std)
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Turns arrays as the model takes them into integers, and integers into what it gives."""
+
+    input: Input
+    interface: Interface
+
+    @classmethod
+    def of_program(cls, program: Program) -> Boundary:
+        """That of the network a program was compiled from.
+
+        Raises
+        ------
+        NetworkError
+            If the program does not say it, or not in a way that can be read.
+        """
+        report, text = program.report(), program.interface()
+        if text is None:
+            raise NetworkError(f"the program of {report['network']} does not say what its inputs "
+                               "mean: compile the network again")  # fmt: skip
+        data = json.loads(text)
+        found = Input.from_data(data["input"])
+        if (interface := data.get("interface")) is None:
+            takes = Takes("input", found.shape)
+            return cls(found, Interface(takes, Gives((report["classes"],), (1.0,))))
+        return cls(found, Interface.from_data(interface, found.values, report["classes"]))
+
+    def inputs(self, x: npt.ArrayLike) -> Ints:
+        """Arrays as the model takes them, of shape (N, ...), as rows of the input's integers.
+
+        Warns with :class:`~palladion.errors.InputWarning` of numbers beyond the calibrated range,
+        which are clipped.
+
+        Raises
+        ------
+        NetworkError
+            If they have another shape or type, or are not finite; or if they are bytes, and so
+            perhaps pixels, and the model takes pictures in another unit.
+        """
+        given, takes = np.asarray(x), self.interface.takes
+        if given.dtype == np.uint8 and takes.pixels is not None and not takes.pixels.plain:
+            raise NetworkError(
+                "inputs of bytes: this model takes numbers made of pixels by a mean and a "
+                "deviation; give pixels to inputs_of_pixels, and others as floating point"
+            )
+        return self._integers(takes.arranged(given))
+
+    def inputs_of_pixels(self, pixels: npt.NDArray[np.uint8]) -> Ints:
+        """Pictures with pixels of 0 to 255 as rows of the input's integers.
+
+        They have shape (N, channels, rows, columns), or any other with the values in that order.
+
+        Raises
+        ------
+        NetworkError
+            If they have another size, or it is not known what pixels are to the model.
+        """
+        takes, shape = self.interface.takes, self.input.shape
+        if takes.pixels is None:
+            raise NetworkError(
+                "the network was quantised on arrays, so that it is not known what pixels are to "
+                "it: give arrays as the model takes them, or quantise with --mean and --std"
+            )
+        if pixels.dtype != np.uint8 or not len(pixels) or pixels[0].size != self.input.values:
+            raise NetworkError(f"pictures of shape {times(pixels.shape)} and type {pixels.dtype}, "
+                               f"expected {times(('N', *shape))} of bytes")  # fmt: skip
+        found = takes.pixels.values(pixels.reshape(-1, *shape))
+        return self._integers(found.reshape(len(found), -1))
+
+    def _integers(self, numbers: npt.NDArray[Any]) -> Ints:
+        found, clipped = self.input.integers(numbers)
+        if clipped.count and not self.interface.takes.own_grid:
+            warnings.warn(str(clipped), InputWarning, stacklevel=4)
+        return found
+
+    def outputs(self, logits: Ints) -> dict[str, npt.NDArray[Any]]:
+        """The network's integers (N, values) as the model's outputs, by name and in its units.
+
+        Raises
+        ------
+        NetworkError
+            If the functions at the end of the model cannot be computed.
+        """
+        gives = self.interface.gives
+        return gives.outputs(gives.real(logits))
+
+    def classes(self, logits: Ints) -> npt.NDArray[Any] | None:
+        """The class of each input: see :meth:`~palladion.nn.interface.Interface.classes`."""
+        return self.interface.classes(self.outputs(logits))

@@ -1,0 +1,210 @@
+"""Where the network ends and the tail begins: what a client computes by itself.
+
+The tail is all that follows one tensor, the *cut*, if everything that follows is a function that
+:mod:`palladion.nn.tail` allows. The cut lies as early as that, but behind constants that are added
+to a linear map or multiplied with it, which cost nothing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from palladion.errors import NetworkError
+from palladion.nn.importer.context import Array
+from palladion.nn.tail import ALLOWED, INPUT, Tail
+
+QONNX: Final = "qonnx.custom_op.general"
+QUANTISERS: Final = {"Quant", "BipolarQuant"}
+LINEAR: Final = {"Add", "Sub", "Mul", "Div", "Neg", "ReduceMean", "ReduceSum"}
+"""Part of a linear map where the other operand is a constant."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The nodes that a model needs for some outputs, cut in two at the tensor ``cut``."""
+
+    network: tuple[onnx.NodeProto, ...]
+    cut: str
+    tail: tuple[onnx.NodeProto, ...]
+    outputs: tuple[str, ...]
+
+
+def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collection[str]) -> Ends:
+    """Cut the graph of a model with one input; ``outputs`` are all unless given.
+
+    Operators in ``kept`` stay in the network.
+
+    Raises
+    ------
+    NetworkError
+        If there is no such output, or there are several that have nothing in common.
+    """
+    names = chosen(model, outputs)
+    nodes = needed(model.graph.node, names)
+    constant = {tensor.name for tensor in model.graph.initializer}
+    (source,) = [entry.name for entry in model.graph.input if entry.name not in constant]
+    live = living(nodes, source)
+    tensors = [source, *(name for node in nodes for name in node.output if name in live)]
+    cuts = [name for name in tensors if cuts_off(name, nodes, names, live, kept)]
+    if not cuts:
+        if live.isdisjoint(names):
+            raise NetworkError(f"the output {names[0]} does not depend on the input")
+        raise NetworkError(f"the model has the outputs {', '.join(names)}, which have no last "
+                           "tensor in common: choose one of them, --output-name")  # fmt: skip
+    # A model that is nothing but such functions is computed encrypted, as a whole.
+    cut = cuts[0] if cuts[0] != source else cuts[-1]
+    cut = behind_constants(cut, nodes, names, live)
+    behind = reached(cut, nodes)
+    network = tuple(node for node in nodes if id(node) not in behind)
+    tail = tuple(node for node in nodes if id(node) in behind)
+    return Ends(network, cut, tail, names)
+
+
+def chosen(model: onnx.ModelProto, outputs: Collection[str] | None) -> tuple[str, ...]:
+    """Names of the outputs to compute."""
+    known = [entry.name for entry in model.graph.output]
+    if not known:
+        raise NetworkError("the model has no output")
+    strange = [name for name in outputs or () if name not in known]
+    if strange:
+        raise NetworkError(f"the model has no output {strange[0]!r}, its outputs are "
+                           f"{', '.join(known)}")  # fmt: skip
+    return tuple(name for name in known if not outputs or name in outputs)
+
+
+def needed(nodes: Sequence[onnx.NodeProto], names: Iterable[str]) -> list[onnx.NodeProto]:
+    """The nodes that the named tensors depend on, in order."""
+    wanted, found = set(names), []
+    for node in reversed(nodes):
+        if not wanted.isdisjoint(node.output):
+            wanted.update(node.input)
+            found.append(node)
+    return found[::-1]
+
+
+def living(nodes: Sequence[onnx.NodeProto], source: str) -> set[str]:
+    """Tensors whose numbers depend on the input's; a shape does not."""
+    live = {source}
+    for node in nodes:
+        if node.op_type != "Shape" and not live.isdisjoint(node.input):
+            live.update(name for name in node.output if name)
+    return live
+
+
+def reached(name: str, nodes: Sequence[onnx.NodeProto]) -> set[int]:
+    """Identities of the nodes that read a tensor, or what comes of it."""
+    tensors, found = {name}, set()
+    for node in nodes:
+        if not tensors.isdisjoint(node.input):
+            tensors.update(node.output)
+            found.add(id(node))
+    return found
+
+
+def cuts_off(
+    name: str,
+    nodes: Sequence[onnx.NodeProto],
+    outputs: Iterable[str],
+    live: Collection[str],
+    kept: Collection[str],
+) -> bool:
+    """Whether all outputs are allowed functions of one tensor."""
+    behind = reached(name, nodes)
+    made = {name}
+    for node in nodes:
+        if id(node) not in behind:
+            continue
+        if node.op_type not in ALLOWED | {"ZipMap"} or node.op_type in kept:
+            return False
+        if any(part in live and part not in made for part in node.input):
+            return False
+        made.update(node.output)
+    return made.issuperset(outputs)
+
+
+def behind_constants(
+    cut: str, nodes: Sequence[onnx.NodeProto], outputs: Collection[str], live: Collection[str]
+) -> str:
+    """The cut moved over linear operators that follow it alone."""
+    while cut not in outputs:
+        readers = [node for node in nodes if cut in node.input]
+        if len(readers) != 1 or readers[0].op_type not in LINEAR:
+            break
+        if sum(name in live for name in readers[0].input) != 1:
+            break
+        cut = readers[0].output[0]
+    return cut
+
+
+def tail_of(
+    ends: Ends, model: onnx.ModelProto, shape: Sequence[int], known: Callable[[str], Array]
+) -> Tail:
+    """The tail as a model; ``known`` gives the constants that it reads.
+
+    ``shape`` is that of the cut, the batch axis included.
+    """
+    if not ends.tail:
+        return Tail()
+    made = {ends.cut, *(name for node in ends.tail for name in node.output)}
+    wanted = dict.fromkeys(name for node in ends.tail for name in node.input if name)
+    held = [numpy_helper.from_array(known(name), name) for name in wanted if name not in made]
+    nodes = [as_reference(node, ends.cut) for node in ends.tail]
+    if ends.cut in ends.outputs:
+        nodes.append(helper.make_node("Identity", [INPUT], [ends.cut]))
+    outputs = [helper.make_empty_tensor_value_info(name) for name in ends.outputs]
+    given = helper.make_tensor_value_info(INPUT, kind_of(model, ends.cut), None)
+    graph = helper.make_graph(nodes, "tail", [given], outputs, held)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    versions.setdefault(QONNX, 1)
+    imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
+    small = helper.make_model(graph, opset_imports=imports, ir_version=model.ir_version)
+    found = Tail(small.SerializeToString(), batched=False)
+    return Tail(found.model, batched=goes_together(found, shape))
+
+
+def as_reference(node: onnx.NodeProto, cut: str) -> onnx.NodeProto:
+    """A node as the reference implementation evaluates it, with the tail's own input."""
+    found = onnx.NodeProto()
+    found.CopyFrom(node)
+    for place, name in enumerate(found.input):
+        if name == cut:
+            found.input[place] = INPUT
+    if found.op_type in QUANTISERS:
+        found.domain = QONNX
+    if found.op_type == "ZipMap":  # a list of words and numbers: its numbers are enough
+        found.op_type, found.domain = "Identity", ""
+        del found.attribute[:]
+    return found
+
+
+def kind_of(model: onnx.ModelProto, name: str) -> int:
+    """The type of a tensor, as far as ONNX's inference finds it; single precision otherwise."""
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model).graph
+    except Exception:  # it refuses more than it needs to
+        inferred = model.graph
+    for entry in (*inferred.value_info, *inferred.output, *inferred.input):
+        kind = entry.type.tensor_type.elem_type
+        if entry.name == name and kind in (TensorProto.DOUBLE, TensorProto.FLOAT16):
+            return int(kind)
+    return int(TensorProto.FLOAT)
+
+
+def goes_together(tail: Tail, shape: Sequence[int]) -> bool:
+    """Whether several inputs at once give what each gives alone."""
+    real = np.random.default_rng(1).normal(size=(2, *shape[1:]))
+    alone = tail.run(real)
+    try:
+        together = Tail(tail.model, batched=True).run(real)
+    except NetworkError:
+        return False
+    return all(
+        alone[name].shape == together[name].shape and np.array_equal(alone[name], together[name])
+        for name in alone
+    )

@@ -1,0 +1,250 @@
+"""What a model takes and gives, in its own shapes and units: the two ends of an integer network.
+
+A network computes on integers of shape (channels, rows, columns). Its interface says how arrays as
+the *model* takes them become those integers, and what the integers that it gives are in the model's
+own outputs. It travels in the network's file and in programs, so that a client needs nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import NetworkError
+from palladion.nn.tail import Tail
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """Numbers beyond the range that integers have: so many of all, and the farthest, whose channel
+    has the range ``span``."""
+
+    count: int
+    total: int
+    farthest: float = 0.0
+    span: tuple[float, float] = (0.0, 0.0)
+
+    def __str__(self) -> str:
+        low, high = self.span
+        return (f"{self.count} of {self.total} input values lie outside the calibrated range and "
+                f"are clipped to it; the farthest is {self.farthest:.4g}, expected {low:.4g} to "
+                f"{high:.4g}")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """How the model takes pictures: a pixel ``p`` of 0 to 255 is ``(p / 255 - mean) / std``.
+
+    One number per channel, or one for all.
+    """
+
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the model takes pixels as they are, 0 to 255."""
+        return set(self.mean) == {0.0} and all(abs(255 * std - 1) < 1e-9 for std in self.std)
+
+    def values(self, pixels: Array) -> Floats:
+        """Pixels of shape (images, channels, rows, columns) as the model takes them."""
+        mean, std = (np.array(part)[:, None, None] for part in (self.mean, self.std))
+        found: Floats = (pixels / 255 - mean) / std
+        return found
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What the model takes: arrays of shape (N, *shape).
+
+    ``order`` lists the axes of ``shape`` in the order in which the network has them: (2, 0, 1) for
+    a model that takes (rows, columns, channels). ``pixels`` says what pictures are to the model,
+    where that is known. ``own_grid`` is set where the model itself rounds and clips its input.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    order: tuple[int, ...] = ()
+    pixels: Pixels | None = None
+    own_grid: bool = False
+
+    def arranged(self, x: Array) -> Array:
+        """Arrays of the model, checked, in the network's order: shape (N, values).
+
+        Raises
+        ------
+        NetworkError
+            If they have another shape, are no numbers, or one is NaN or infinite.
+        """
+        if x.ndim == len(self.shape) and x.shape == self.shape:
+            raise NetworkError(f"one input of shape {times(x.shape)}, expected an array of "
+                               f"{self.expected}: give x[None] for one input")  # fmt: skip
+        if x.shape[1:] != self.shape or x.ndim == 0 or not len(x):
+            raise NetworkError(f"inputs of shape {times(x.shape)}, expected {self.expected}")
+        if x.dtype.kind not in "fiub":
+            raise NetworkError(f"inputs of type {x.dtype}, expected numbers")
+        if not np.isfinite(x).all():
+            raise NetworkError("inputs with NaN or infinite numbers, expected finite ones")
+        if self.order:
+            x = x.transpose(0, *(axis + 1 for axis in self.order))
+        return x.reshape(len(x), -1)
+
+    @property
+    def expected(self) -> str:
+        """The shape, with N for any number of inputs."""
+        return times(("N", *self.shape))
+
+
+@dataclass(frozen=True)
+class Gives:
+    """What the model gives: real numbers of ``shape`` for each input, and functions of them.
+
+    Output channel ``c`` of the network is the real number ``integer * scale[c] + shift[c]``; one
+    number stands for all channels. Element ``i`` of the model's tensor is the network's value
+    ``labels[i]``, in order where there are none. ``tail`` are the functions; without any, ``name`` is the name of the only output.
+    """
+
+    shape: tuple[int, ...]
+    scale: tuple[float, ...]
+    shift: tuple[float, ...] = (0.0,)
+    labels: tuple[int, ...] = ()
+    tail: Tail = field(default_factory=Tail)
+    name: str = "logits"
+
+    def outputs(self, real: Array) -> dict[str, Array]:
+        """The model's outputs by name, from its numbers (N, *shape)."""
+        return self.tail.run(real) if self.tail.model else {self.name: real}
+
+    def real(self, logits: Ints) -> Floats:
+        """The network's integers (N, values) as the model's numbers, (N, *shape)."""
+        scale, shift = (
+            np.repeat(part, logits.shape[1] // len(part)) for part in (self.scale, self.shift)
+        )
+        return self.ordered(logits * scale + shift)
+
+    def ordered(self, values: Array) -> Array:
+        """The network's values (N, values) in the model's order, (N, *shape)."""
+        chosen = values[:, self.labels] if self.labels else values
+        return chosen.reshape(len(values), *self.shape)
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Both ends of a network."""
+
+    takes: Takes
+    gives: Gives
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON holds it; ``docs/int-network.md`` defines it."""
+        takes, gives = self.takes, self.gives
+        given: dict[str, Any] = {"name": takes.name, "shape": list(takes.shape)}
+        if takes.order:
+            given["order"] = list(takes.order)
+        if takes.pixels is not None:
+            given["pixels"] = {"mean": [*takes.pixels.mean], "std": [*takes.pixels.std]}
+        if takes.own_grid:
+            given["own_grid"] = True
+        found: dict[str, Any] = {"name": gives.name, "shape": list(gives.shape)}
+        found["scale"] = list(gives.scale)
+        if any(gives.shift):
+            found["shift"] = list(gives.shift)
+        if gives.labels:
+            found["labels"] = list(gives.labels)
+        if gives.tail.model:
+            found["tail"] = base64.b64encode(gives.tail.model).decode()
+            found["batched"] = gives.tail.batched
+        return {"takes": given, "gives": found}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], values: int, outputs: int) -> Interface:
+        """Read :meth:`to_data`, for a network with so many values in its input and output.
+
+        Raises
+        ------
+        NetworkError
+            If it is something else.
+        """
+        try:
+            given, found = data["takes"], data["gives"]
+            pixels = given.get("pixels")
+            takes = Takes(
+                str(given["name"]),
+                tuple(int(side) for side in given["shape"]),
+                tuple(int(axis) for axis in given.get("order", ())),
+                None if pixels is None else Pixels(numbers(pixels["mean"]), numbers(pixels["std"])),
+                bool(given.get("own_grid", False)),
+            )
+            model = base64.b64decode(found.get("tail", ""), validate=True)
+            gives = Gives(
+                tuple(int(side) for side in found["shape"]),
+                numbers(found["scale"]),
+                numbers(found.get("shift", (0.0,))),
+                tuple(int(label) for label in found.get("labels", ())),
+                Tail(model, bool(found.get("batched", False))),
+                str(found["name"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise NetworkError(f"the interface of the network cannot be read: {error}") from error
+        check(takes, gives, values, outputs)
+        return cls(takes, gives)
+
+    def classes(self, outputs: Mapping[str, Array]) -> Array | None:
+        """The class of each input, where the model is a classifier; else nothing.
+
+        That is the model's own label where it gives one: integers or words, one per input. Else it
+        is the first of the largest numbers of its first output of shape (N, classes). One number
+        alone is a class of 0 or 1: above 1/2 if the model ends in a Sigmoid, else above 0.
+        """
+        for found in outputs.values():
+            flat = found.reshape(len(found), -1)
+            if found.dtype.kind not in "f" and flat.shape[1] == 1:
+                return np.asarray(flat[:, 0])
+        for found in outputs.values():
+            flat = found.reshape(len(found), -1)
+            if found.dtype.kind != "f" or (found.ndim > 2 and max(found.shape[2:]) > 1):
+                continue
+            if flat.shape[1] > 1:
+                return np.asarray(flat.argmax(axis=1))
+            return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.probability else 0)).astype(int)
+        return None
+
+
+def check(takes: Takes, gives: Gives, values: int, outputs: int) -> None:
+    """Refuse an interface that does not fit its network."""
+    if min(takes.shape, default=1) < 1 or prod(takes.shape) != values:
+        raise NetworkError(f"the interface takes shape {times(takes.shape)}, the network "
+                           f"{values} values")  # fmt: skip
+    if takes.order and sorted(takes.order) != list(range(len(takes.shape))):
+        raise NetworkError(f"the interface has axes in order {takes.order}, expected each of "
+                           f"{len(takes.shape)} once")  # fmt: skip
+    count = prod(gives.shape)
+    labels = gives.labels or range(outputs)
+    if min(gives.shape, default=1) < 1 or len(labels) != count or not all(
+        0 <= label < outputs for label in labels
+    ):  # fmt: skip
+        raise NetworkError(f"the interface gives shape {times(gives.shape)} of {len(labels)} "
+                           f"values, the network has {outputs}")  # fmt: skip
+    for name, part in (("scale", gives.scale), ("shift", gives.shift)):
+        if not part or not np.isfinite(part).all() or outputs % len(part):
+            raise NetworkError(f"the interface has a {name} of {len(part)} numbers, expected one "
+                               "or one for each channel, finite")  # fmt: skip
+
+
+def numbers(found: Any) -> tuple[float, ...]:
+    return tuple(float(part) for part in found)
+
+
+def times(shape: tuple[int | str, ...]) -> str:
+    """A shape as people write it."""
+    return " x ".join(map(str, shape)) or "()"

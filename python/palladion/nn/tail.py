@@ -1,0 +1,154 @@
+"""The tail of a model: what stands behind its last linear map, which the client computes.
+
+A softmax, the name of a class, an output's other shape: none of it needs a server. The tail is a
+small ONNX model of one input, the real numbers that the network gives, and of the model's outputs.
+ONNX's reference implementation evaluates it, after decryption.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import NetworkError
+
+if TYPE_CHECKING:  # a tail is rare in a client's life, and these take a quarter of a second
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+Array = npt.NDArray[Any]
+
+INPUT: Final = "palladion.logits"
+"""Name of the tail's input."""
+
+MAX_BYTES: Final = 1 << 20
+
+FUNCTIONS: Final = {
+    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BipolarQuant", "Cast", "CastLike",
+    "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid",
+    "HardSwish", "Hardmax", "IsInf", "IsNaN", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not",
+    "PRelu", "Quant", "QuantizeLinear", "DequantizeLinear", "Reciprocal", "Relu", "Round", "Selu",
+    "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Swish",
+    "Tan", "Tanh", "ThresholdedRelu",
+}  # fmt: skip
+"""Functions of each number, or of those along an axis."""
+
+ARITHMETIC: Final = {
+    "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
+    "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
+}  # fmt: skip
+"""Functions of several numbers, at the same place of each."""
+
+MOVES: Final = {
+    "Concat", "Dropout", "Flatten", "Gather", "GatherElements", "Identity", "Reshape", "Shape",
+    "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
+}  # fmt: skip
+
+REDUCTIONS: Final = {
+    "ArgMax", "ArgMin", "LpNormalization", "ReduceL1", "ReduceL2", "ReduceLogSum",
+    "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
+    "ReduceSumSquare", "TopK",
+}  # fmt: skip
+
+LEARNING: Final = {"ArrayFeatureExtractor", "Binarizer", "LabelEncoder", "Normalizer"}
+"""Of the domain ai.onnx.ml."""
+
+ALLOWED: Final = {
+    *FUNCTIONS, *ARITHMETIC, *MOVES, *REDUCTIONS, *LEARNING, "Constant", "ConstantOfShape",
+}  # fmt: skip
+"""What a tail may contain: nothing that loops, or that makes much of little."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The functions of a model's last real numbers; without a model, those numbers themselves.
+
+    ``batched`` says that several inputs may go through at once; else they do one by one.
+    """
+
+    model: bytes = b""
+    batched: bool = True
+
+    def run(self, real: Array) -> dict[str, Array]:
+        """The model's outputs by name, for real numbers of shape (N, ...).
+
+        Raises
+        ------
+        NetworkError
+            If the functions cannot be computed.
+        """
+        kind = self.input_type
+        parts = [real] if self.batched else [real[i : i + 1] for i in range(len(real))]
+        found: dict[str, list[Array]] = {}
+        try:
+            with np.errstate(all="ignore"):
+                for part in parts:
+                    given = {INPUT: part.astype(kind)}
+                    for name, value in zip(self.names, self._evaluator.run(None, given), strict=True):
+                        found.setdefault(name, []).append(np.asarray(value))
+        except Exception as error:  # whatever ONNX's reference makes of a model
+            raise NetworkError(f"the end of the model, from its last linear map on, cannot be "
+                               f"computed: {type(error).__name__}: {error}") from error  # fmt: skip
+        return {name: np.concatenate(values) for name, values in found.items()}
+
+    @cached_property
+    def proto(self) -> onnx.ModelProto:
+        """The model, checked.
+
+        Raises
+        ------
+        NetworkError
+            If it is no model, or does what no tail may.
+        """
+        import onnx
+
+        if len(self.model) > MAX_BYTES:
+            raise NetworkError(f"the end of the model has {len(self.model)} bytes, expected at most "
+                               f"{MAX_BYTES}")  # fmt: skip
+        try:
+            model = onnx.load_from_string(self.model)
+            inputs = [entry.name for entry in model.graph.input]
+        except Exception as error:
+            raise NetworkError(f"the end of the model is no ONNX model: {error}") from error
+        strange = {node.op_type for node in model.graph.node} - ALLOWED
+        if strange or inputs != [INPUT] or model.functions:
+            raise NetworkError(f"the end of the model has operators {sorted(strange)} and inputs "
+                               f"{inputs}, expected functions of {INPUT}")  # fmt: skip
+        return model
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the model's outputs."""
+        return tuple(entry.name for entry in self.proto.graph.output)
+
+    @property
+    def input_type(self) -> np.dtype[Any]:
+        """The type that the model has its real numbers in."""
+        import onnx
+
+        found = self.proto.graph.input[0].type.tensor_type.elem_type
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(found))
+
+    @cached_property
+    def probability(self) -> bool:
+        """Whether the first output is what a Sigmoid gives, perhaps in another shape."""
+        if not self.model:
+            return False
+        makers = {name: node for node in self.proto.graph.node for name in node.output}
+        name = self.names[0]
+        while name in makers and makers[name].op_type in MOVES:
+            name = makers[name].input[0]
+        return name in makers and makers[name].op_type in {"Sigmoid", "HardSigmoid"}
+
+    @cached_property
+    def _evaluator(self) -> ReferenceEvaluator:
+        from onnx.reference import ReferenceEvaluator
+
+        from palladion.nn.tail_operators import OPERATORS
+
+        return ReferenceEvaluator(self.proto, new_ops=[*OPERATORS])
+
