@@ -195,7 +195,9 @@ def test_grids_of_qdq_models_are_kept(rng: np.random.Generator) -> None:
     first = found.network.layers[0]
     assert found.network.input.scale == pytest.approx(0.03)
     assert first.scale == pytest.approx(0.04)
-    np.testing.assert_array_equal(first.terms[0].linear.weights, tensors["w"])
+    factor = first.terms[0].linear.weights[0, 0, 0, 0]
+    np.testing.assert_array_equal(first.terms[0].linear.weights, tensors["w"] * factor)
+    assert (found.layers[0].differing, found.layers[0].why) == (0.0, None)
 
 
 def test_strict_names_the_layer_and_the_ways_out(rng: np.random.Generator) -> None:

@@ -48,10 +48,13 @@ def elu(x: Array, alpha: float) -> Array:
 
 
 def on_grid(rounding: Callable[[Array], Array]) -> Callable[..., Array]:
-    """Quantise and dequantise: ``lo..hi`` are the integers, ``zero`` the one that means 0."""
+    """Quantise and dequantise: ``lo..hi`` are the integers, ``zero`` the one that means 0.
+
+    As QONNX has it: zero is added before rounding, so that an odd one turns where halves go.
+    """
 
     def quantise(x: Array, scale: float, zero: float, lo: float, hi: float) -> Array:
-        return (np.clip(rounding(x / scale) + zero, lo, hi) - zero) * scale
+        return (np.clip(rounding(x / scale + zero), lo, hi) - zero) * scale
 
     return quantise
 
@@ -61,7 +64,13 @@ ROUNDINGS: Final[dict[str, Callable[[Array], Array]]] = {
     "FLOOR": np.floor,
     "CEIL": np.ceil,
     "ROUND_TO_ZERO": np.trunc,
+    "HALF_EVEN": np.rint,
+    "HALF_UP": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
+    "HALF_DOWN": lambda x: np.sign(x) * np.ceil(np.abs(x) - 0.5),
+    "UP": lambda x: np.sign(x) * np.ceil(np.abs(x)),
+    "DOWN": np.trunc,
 }
+"""Rounding modes of QONNX's Quant."""
 
 OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "add": np.add,

@@ -119,8 +119,10 @@ def quant(op: Op) -> Constant:
     array, scale, zero = op.numbers(0), op.numbers(1), op.numbers(2)
     lo, hi = range_of(op, float(op.numbers(3).reshape(-1)[0]))
     steps = np.broadcast_to(scale, array.shape)
-    rounded = ROUNDINGS[rounding(op)](array / steps)
-    return Constant((np.clip(rounded + zero, lo, hi) - zero) * steps, steps)
+    ratio = (array.astype(np.float32) / steps.astype(np.float32)).astype(np.float64) + zero
+    if (lo, hi) == (-1, 0):  # one signed bit is a sign
+        return Constant((np.where(ratio >= 0, 1.0, -1.0) - zero) * steps, steps)
+    return Constant((np.clip(ROUNDINGS[rounding(op)](ratio), lo, hi) - zero) * steps, steps)
 
 
 def rounding(op: Op) -> str:

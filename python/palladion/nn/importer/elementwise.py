@@ -78,8 +78,13 @@ def scalar(op: Op, index: int) -> float:
 
 def quant(op: Op, x: Expression) -> Expression:
     """QONNX's Quant on activations."""
-    lo, hi = range_of(op, scalar(op, 3))
-    parameters = (positive(op, 1), scalar(op, 2), float(lo), float(hi))
+    bits, zero = scalar(op, 3), scalar(op, 2)
+    if bits == 1 and op.attributes.get("signed", 1) and zero == 0:
+        return apply("bipolar", x, parameters=(positive(op, 1),))
+    lo, hi = range_of(op, bits)
+    if not zero.is_integer():
+        op.fail(f"has zero point {zero:g}, supported are integers")
+    parameters = (positive(op, 1), zero, float(lo), float(hi))
     return apply(f"quantise_{rounding(op).lower()}", x, parameters=parameters)
 
 
@@ -103,7 +108,7 @@ def quantise_linear(op: Op) -> Value:
     zero = int(scalar(op, 2)) if op.has(2) else 0
     scale, info = positive(op, 1), np.iinfo(kind)
     _, inner = op.builder.expression(value)
-    parameters = (scale, float(zero), float(info.min), float(info.max))
+    parameters = (scale, 0.0, float(info.min - zero), float(info.max - zero))
     rounded = apply("quantise_round", inner, parameters=parameters)
     return replace(op.builder.elementwise(op.name, value, rounded), quantised=(scale, zero))
 

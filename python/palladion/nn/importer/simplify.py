@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from palladion.nn.expression import Grid, X, apply, constant
+from palladion.nn.expression import Expression, Grid, X, apply, constant
 from palladion.nn.geometry import add_pads
 from palladion.nn.graph import (
     Activation,
@@ -36,7 +36,7 @@ def simplify(
 ) -> Graph:
     """The same function with fewer nodes; the last node is the output."""
     graph = pruned(Graph(name, tuple(nodes), tuple(notes), interface))
-    while (smaller := fold_one(graph)) is not None:
+    while (smaller := input_on_grid(graph) or fold_one(graph)) is not None:
         graph = pruned(smaller)
     return graph
 
@@ -80,9 +80,51 @@ def into_input(graph: Graph, source: int, node: Node) -> Node | None:
     if isinstance(node, Affine) and np.all(node.scale != 0):
         mean = before.mean - node.shift * before.std / node.scale
         return replace(before, mean=mean, std=before.std / node.scale)
-    if isinstance(node, Activation) and node.function.rounds_only():
-        return replace(before, grid=node.function.grid())
     return None
+
+
+def input_on_grid(graph: Graph) -> Graph | None:
+    """The model's own rounding of its input becomes the input's grid, if nothing else reads it.
+
+    An input is rounded to the nearest integer, halves to even. Other roundings are that of a moved
+    value, and an affine map after it.
+    """
+    before, readers = graph.input, graph.consumers()[0]
+    if before.grid is not None or len(readers) != 1:
+        return None
+    node = graph.nodes[readers[0]]
+    inner = node.function.arguments[0].affine() if isinstance(node, Activation) and node.function.arguments else None
+    if not isinstance(node, Activation) or inner is None or not inner[0]:
+        return None
+    found = moved_rounding(node.function)
+    if found is None:
+        return None
+    (a, b), (move, grid, scale, shift) = inner, found
+    std = before.std / a
+    mean = before.mean - (b + move) * std
+    count = before.shape[0]
+    affine = Affine(node.name, (0,), node.shape, np.full(count, scale), np.full(count, shift))
+    nodes = [replace(before, mean=mean, std=std, grid=grid), *graph.nodes[1:]]
+    nodes[readers[0]] = affine
+    return replace(graph, nodes=tuple(nodes))
+
+
+def moved_rounding(function: Expression) -> tuple[float, Grid, float, float] | None:
+    """A rounding as ``scale * nearest(x + move) + shift`` on a grid, if it is one."""
+    if function.operation == "bipolar":
+        (size,) = function.parameters
+        return 1.5, Grid(1.0, 1, 2), 2 * size, -3 * size  # 1.5 and more are rounded to 2
+    if not function.operation.startswith("quantise_"):
+        return None
+    step, zero, lo, hi = function.parameters
+    most = max(abs(lo), abs(hi), 1.0)
+    half = (0.5 - most * 2.0**-24) * step  # as near to a half as single precision tells
+    moves = {"quantise_round": 0.0, "quantise_floor": -half, "quantise_ceil": half}
+    if function.operation not in moves or not zero.is_integer():
+        return None
+    odd = zero % 2 if function.operation == "quantise_round" else 0.0  # turns where halves go
+    move = moves[function.operation] + odd * step
+    return move, Grid(step, int(lo - zero + odd), int(hi - zero + odd)), 1.0, -odd * step
 
 
 def affine_after(graph: Graph, source: int, node: Node) -> Node | None:

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from palladion.nn.expression import Expression
-from palladion.nn.graph import Array, Window
+from palladion.nn.graph import Array, Conv, Window
 from palladion.nn.quantisation.floats import Seen
-from palladion.nn.quantisation.form import Form, Term, by_channel, with_columns
+from palladion.nn.quantisation.form import Form, by_channel, with_columns
 from palladion.nn.quantisation.plan import Planned
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.units import levels
@@ -28,7 +28,7 @@ POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 WORTH: Final = 0.8
 """Sizes are changed where the predicted error falls to this part of it, not for less."""
 
-NEGATIVE: Final = 16
+NEGATIVE: Final = 2
 """A channel counts as no smaller than this part of its largest value before the function: what
 lies below 0 there takes room in the accumulators only."""
 
@@ -55,7 +55,8 @@ def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> lis
 
 
 def sizes(entry: Seen) -> Array:
-    found: Array = np.maximum(entry.top, entry.reach / NEGATIVE)
+    """How large channels are; 0 for constant ones, whose size does not count."""
+    found: Array = np.maximum(entry.top, entry.reach / NEGATIVE) * (entry.variance > 0)
     return found
 
 
@@ -110,7 +111,7 @@ def scalable(function: Expression | None) -> bool:
 
 
 class Error:
-    """Predicted error of rounding: noise to signal, added up over the channels that it reaches."""
+    """Predicted error of rounding: noise to signal before the functions of the layers it reaches."""
 
     def __init__(
         self, layers: list[Planned], seen: list[Seen], scales: list[Array], settings: Settings
@@ -119,44 +120,66 @@ class Error:
         self.settings = settings
         self.readers: list[list[int]] = [[] for _ in range(len(layers) + 1)]
         for k, layer in enumerate(layers, start=1):
-            for term in layer.form.terms:
-                self.readers[term.source].append(k)
+            for source in {term.source for term in layer.form.terms}:
+                self.readers[source].append(k)
 
     def of(self, group: list[int], scale: Array) -> float:
-        """The error of a group's layers and of those that read them, with other factors."""
-        chosen = dict.fromkeys(group, scale)
-        touched = sorted({*group, *(reader for k in group for reader in self.readers[k])})
-        return sum(self.layer(k, chosen) for k in touched)
+        """The error that a group of layers makes, with other factors.
 
-    def layer(self, k: int, chosen: dict[int, Array]) -> float:
-        """Mean over the channels of one layer."""
-        layer, here = self.layers[k - 1], self.seen[k]
-        rows = self.factors(k, chosen)
+        That is what rounding of its weights and values adds to the layers that read it, and what
+        rounding of their weights adds there.
+        """
+        chosen = dict.fromkeys(group, scale)
+        readers = sorted({reader for k in group for reader in self.readers[k]})
+        noise = {k: self.values(k, chosen) for k in group}
+        return sum(self.before(k, noise, chosen) for k in readers)
+
+    def values(self, k: int, chosen: dict[int, Array]) -> Array:
+        """Variance that rounding adds to each channel's values."""
+        here, rows = self.seen[k], self.factors(k, chosen)
+        bits = self.settings.activations
+        step = (rows * here.top).max() / (2**bits - 1) / rows
+        found: Array = step**2 / 12 + self.weights(k, chosen) * here.active
+        return found
+
+    def weights(self, k: int, chosen: dict[int, Array]) -> Array:
+        """Variance that rounding of weights adds to each channel before the function."""
+        layer, here, rows = self.layers[k - 1], self.seen[k], self.factors(k, chosen)
         finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
         noise = np.zeros(len(rows))
         for term in layer.form.terms:
-            noise += self.term(term, rows, chosen, finest)
-        counted = here.variance > 0
-        return float(np.mean(noise[counted] / here.variance[counted])) if counted.any() else 0.0
+            if isinstance(term.map, Window):
+                continue
+            columns = self.factors(term.source, chosen)
+            widest = rows * by_channel(term, 1 / columns)[1].max(axis=1)
+            if not self.settings.per_channel:
+                widest = np.full_like(widest, widest.max())
+            asked = widest / levels(self.settings.weights)
+            # Steps are whole units, of which the limit allows none finer.
+            steps = np.maximum(np.ceil(asked / (finest or 1.0)), 1) * finest / rows
+            power = (columns**2 * self.seen[term.source].power).mean() * term.map.weights[0].size
+            noise += steps**2 / 12 * power
+        return noise
 
-    def term(self, term: Term, rows: Array, chosen: dict[int, Array], finest: float) -> Array:
-        """Variance that rounding of weights and of the source's values adds to each channel."""
-        source, columns = self.seen[term.source], self.factors(term.source, chosen)
-        bits = self.settings.activations if term.source else self.settings.inputs
-        step = (columns * source.top).max() / (2**bits - 1)
-        if isinstance(term.map, Window):
-            power = np.zeros(len(rows))
-            span = slice(term.map.first, term.map.first + term.channels)
-            power[span] = np.square(term.map.taps).sum() / columns**2
-            return power * step**2 / 12
-        squares, largest = by_channel(term, 1 / columns)  # both (K, C)
-        widest = rows * largest.max(axis=1)
-        if not self.settings.per_channel:
-            widest = np.full_like(widest, widest.max())
-        steps = np.maximum(widest / levels(self.settings.weights), finest) / rows
-        powers = (columns**2 * source.power).mean() * term.map.weights[0].size
-        found: Array = squares.sum(axis=1) * step**2 / 12 + steps**2 / 12 * powers
-        return found
+    def before(self, k: int, noise: dict[int, Array], chosen: dict[int, Array]) -> float:
+        """Mean over the channels of a layer, before its function."""
+        layer, here = self.layers[k - 1], self.seen[k]
+        total = np.zeros(len(here.low)) if k in chosen else self.weights(k, chosen)
+        for term in layer.form.terms:
+            added = noise.get(term.source)
+            if added is None:
+                continue
+            if isinstance(term.map, Window):
+                span = slice(term.map.first, term.map.first + term.channels)
+                total[span] += np.square(term.map.taps).sum() * added
+            else:
+                one = np.ones(len(added))
+                squares = by_channel(term, one)[0]
+                groups = term.map.groups if isinstance(term.map, Conv) else 1
+                each = added.reshape(groups, -1).repeat(len(squares) // groups, axis=0)
+                total += (squares * each).sum(axis=1)
+        counted = here.variance > 0
+        return float(np.mean(total[counted] / here.variance[counted])) if counted.any() else 0.0
 
     def factors(self, k: int, chosen: dict[int, Array]) -> Array:
         return chosen.get(k, self.scales[k])

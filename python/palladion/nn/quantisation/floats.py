@@ -20,7 +20,8 @@ class Seen:
     """Channels of one layer, each array of shape (C,).
 
     ``low`` and ``high``: least and largest value before the function; ``variance`` of those values;
-    ``least``, ``most`` and ``power``: the same after the function, and the mean square.
+    ``least``, ``most`` and ``power``: the same after the function, and the mean square; ``active``:
+    the share of values there that are not 0.
     """
 
     low: Array
@@ -29,6 +30,7 @@ class Seen:
     least: Array
     most: Array
     power: Array
+    active: Array
 
     @property
     def top(self) -> Array:
@@ -59,6 +61,7 @@ def of(before: Array, after: Array) -> Seen:
         least=after.min(axis=axes).astype(np.float64),
         most=after.max(axis=axes).astype(np.float64),
         power=np.square(after, dtype=np.float64).mean(axis=axes),
+        active=np.mean(after != 0, axis=axes),
     )
 
 

@@ -122,8 +122,8 @@ class Planner:
             self.layers.append(self.multiplied(node.sources[0], node.name, node.function))
             self.values[index] = len(self.layers)
         elif isinstance(node, Activation):
-            form, function = of_sign(self.form(node.sources[0]), node.function)
-            self.values[index] = self.emit(node.name, form, function)
+            form = self.form(node.sources[0])
+            self.values[index] = self.emit(node.name, form, node.function)
         elif isinstance(node, Affine):
             self.forms[index] = self.operand(node.sources[0]).scaled(node.scale, node.shift)
         elif isinstance(node, Add):

@@ -134,7 +134,8 @@ def place(
 ) -> Placed | None:
     """Factors, offsets and a table, exact if some are found; nothing where sums pass the limit.
 
-    Steps lie half of ``resolution`` from every sum, where the limit allows it.
+    Factors are ``resolution`` or more, so that steps lie half of that from every sum, where the
+    limit and the channels' scales allow it.
     """
     if sums.span > 2 * limit:
         return None
@@ -142,10 +143,10 @@ def place(
     moving = np.flatnonzero(~found.constant)
     if not len(moving):
         return finished(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
-    wanted = resolution // 2
+    wanted = resolution * int(sums.stride[moving].min()) // 2
     best: Placed | None = None
     tried = 0
-    for unit in units(sums, found, moving, resolution):
+    for unit in units(sums, moving, resolution):
         factors = factors_for(sums, found, moving, unit, limit, wanted)
         solution = centred(found.of(moving), factors[moving], wanted)
         if solution is not None:
@@ -158,10 +159,10 @@ def place(
     return best or apart(sums, found, moving, limit) or nearest(sums, found, function, grid, limit)
 
 
-def units(sums: Sums, found: Stairs, moving: Array, resolution: int) -> Iterator[float]:
+def units(sums: Sums, moving: Array, resolution: int) -> Iterator[float]:
     """Real values of an accumulator's unit to try, from fine to coarse."""
-    steps = (sums.scale * sums.stride)[moving]
-    yield from np.geomspace(steps.min() / resolution, steps.max() * 1.01, UNITS)
+    ends = sums.scale[moving].min() / resolution, (sums.scale * sums.stride)[moving].max() * 1.01
+    yield from np.geomspace(*ends, UNITS)
 
 
 def factors_for(
