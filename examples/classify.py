@@ -14,7 +14,7 @@ program = palladion.compile(network.to_json(), batch=1)
 # Client: makes the keys and encrypts an image of the MNIST test set.
 secret, keys = palladion.keygen(program)
 sample = palladion.mnist_sample()
-image = network.inputs(sample.images[:1])
+image = network.inputs_of_pixels(sample.images[:1])
 query = secret.encrypt(image.tolist())
 
 

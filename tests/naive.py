@@ -10,8 +10,9 @@ from palladion.nn.network import Conv, Dense, IntNetwork, Ints, Layer, Window
 
 
 def encode(network: IntNetwork, x: npt.NDArray[Any]) -> Ints:
-    """Integers for inputs of shape (N, C, H, W) that mean and deviation are of."""
+    """Integers for inputs (N, C, H, W), or (N, features), as the model takes them."""
     given = network.input
+    x = x.reshape(len(x), *given.shape)
     mean, std = (np.reshape(part, (1, -1, 1, 1)) for part in (given.mean or 0, given.std or 1))
     rounded = np.clip(np.rint((x - mean) / std / given.scale), given.min, given.max)
     found: Ints = rounded.reshape(len(x), -1).astype(np.int64)

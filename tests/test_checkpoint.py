@@ -119,7 +119,7 @@ def test_damaged_checkpoints_are_refused(halves: Halves, answer: bytes, stopped:
 def test_a_checkpoint_of_another_query_is_refused(halves: Halves, stopped: bytes) -> None:
     program, keys, _query = loaded(halves)
     secret = palladion.SecretKey.from_bytes(program, halves.secret.read_bytes())
-    image = palladion.mnist_network().inputs(palladion.mnist_sample().images[:1])
+    image = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:1])
     query = secret.encrypt(image.reshape(1, -1).tolist())
     with pytest.raises(palladion.FormatError, match="a run on other images"):
         program.run(keys, query, None, stopped)

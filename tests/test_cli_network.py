@@ -15,6 +15,8 @@ from palladion.cli.inspect import layers_of
 from palladion.cli.table import short
 from palladion.errors import DataError
 from palladion.image import load_picture
+from palladion.nn.calibration import of_pictures
+from palladion.nn.interface import Pixels
 from palladion.nn.network import Conv, Dense, Input, Layer, Term
 from palladion.nn.quantise import relu_table
 from PIL import Image
@@ -32,7 +34,8 @@ def colours(rng: np.random.Generator) -> IntNetwork:
         Layer("conv", (Term(0, conv),), rng.integers(-9, 10, 4), 500, relu_table(500, 0.03, 15), 1),
         Layer("last", (Term(1, last),), rng.integers(-9, 10, 3), 900, None, 1.0),
     )
-    return IntNetwork("colours", Input((3, 6, 5), -15, 15, 1 / 8, mean, std), layers)
+    network = IntNetwork("colours", Input((3, 6, 5), -15, 15, 1 / 6), layers)
+    return of_pictures(network, Pixels(mean, std))
 
 
 @pytest.fixture(scope="module")
@@ -60,29 +63,26 @@ def test_a_network_of_ones_own_runs_through_files(
     assert command("keygen", "--program", program, "--output", keys).returncode == 0
     pixels = rng.integers(0, 256, (6, 5, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "picture.png")
-    np.save(tmp_path / "real.npy", rng.normal(size=(3, 6, 5)))
+    np.save(tmp_path / "real.npy", rng.uniform(-2, 2, (3, 6, 5)))
     given = (tmp_path / "picture.png", tmp_path / "real.npy")
     client = ["--program", program, "--secret", keys / "secret.key"]
-    sent = command("encrypt", *client, "--network", network, "--output", query, *given, "--json")
+    sent = command("encrypt", *client, "--output", query, *given, "--json")
     assert json.loads(sent.stdout)["images"] == 2, sent.stderr
     server = ["--program", program, "--keys", keys / "evaluation.key"]
     ran = command("run", *server, "--output", answer, query)
     assert [line.split()[0] for line in ran.stdout.splitlines()[:4]] == [
         "layer", "conv", "last", "all,"
     ]  # fmt: skip
-    found = json.loads(command("decrypt", *client, "--query", query, answer, "--json").stdout)
+    line = ("decrypt", *client, "--query", query, answer, "--json", "--integers")
+    found = json.loads(command(*line).stdout)
     exact = IntNetwork.load(network)
-    wanted = exact.evaluate(load_inputs(exact, given))
+    wanted = exact.evaluate(load_inputs(exact.boundary, given, digits=False))
     assert wanted.logits.shape == (2, 3)
     # Noise of deviation 10.7 moves an activation by a step or so, times weights of up to 3.
     assert np.abs(np.array(found["logits"]) - wanted.logits).max() < 300
 
 
-def test_the_network_of_another_program_is_refused(
-    command: Command, program: Path, picture: Path, tmp_path: Path
-) -> None:
-    line = ["encrypt", "--program", program, "--secret", program, "--output", tmp_path / "q"]
-    refused(command(*line, picture), "colours, images of 3x6x5", "mnist, images of 1x28x28")
+def test_a_program_has_its_own_batch(command: Command, program: Path, tmp_path: Path) -> None:
     both = ["keygen", "--program", program, "--batch", 2, "--output", tmp_path]
     refused(command(*both), "--program", "--batch")
 
@@ -162,18 +162,25 @@ def test_a_model_is_quantised_first(
     refused(command("compile", saved, "--output", output, "--save-network", saved), "already")
 
 
-def test_arrays_are_real_numbers_or_pixels(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_arrays_are_as_the_model_takes_them(tmp_path: Path, rng: np.random.Generator) -> None:
     network, path = colours(rng), tmp_path / "x.npy"
     pixels = rng.integers(0, 256, (2, 3, 6, 5), dtype=np.uint8)
+    takes = network.boundary.interface.takes
+    assert takes.pixels is not None
+    real = takes.pixels.values(pixels)
+    np.save(path, real)
+    found = load_inputs(network.boundary, (path,), digits=False)
+    assert (found == network.inputs_of_pixels(pixels)).all()
+    np.savez(tmp_path / "x.npz", x=real[0])
+    found = load_inputs(network.boundary, (tmp_path / "x.npz",), digits=False)
+    assert (found == network.inputs_of_pixels(pixels[:1])).all()
     np.save(path, pixels)
-    assert (load_inputs(network, (path,)) == network.inputs(pixels)).all()
-    mean, std = (np.array(part)[:, None, None] for part in network.input.normalisation())
-    np.save(path, ((pixels / 255 - mean) / std)[0])
-    assert (load_inputs(network, (path,)) == network.inputs(pixels[:1])).all()
+    with pytest.raises(DataError, match=r"x.npy: inputs of bytes.*inputs_of_pixels"):
+        load_inputs(network.boundary, (path,), digits=False)
     for shape in ((3, 5, 6), (0, 3, 6, 5), (6, 5)):
         np.save(path, np.zeros(shape))
-        with pytest.raises(DataError, match="expected 3 x 6 x 5 or N x 3 x 6 x 5"):
-            load_inputs(network, (path,))
+        with pytest.raises(DataError, match="expected N x 3 x 6 x 5"):
+            load_inputs(network.boundary, (path,), digits=False)
 
 
 def test_pictures_are_resized_to_the_network(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_import(command: Command, given: tuple[Path, Path]) -> None:
     result = command("import", given[0])
     assert result.returncode == 0, result.stderr
     assert "Conv" in result.stdout
-    assert "note: y_node at the end is left out" in result.stdout
+    assert "note: after d the client computes, once decrypted: Softmax" in result.stdout
     found = json.loads(command("import", given[0], "--json").stdout)
     assert [row["node"] for row in found["nodes"]] == ["Input", "Conv", "Activation", "Dense"]
     assert found["nodes"][3]["shape"] == [3, 1, 1]
@@ -67,6 +67,10 @@ def test_refusals(command: Command, given: tuple[Path, Path], tmp_path: Path) ->
     refused(command("quantize", path, "--data", tmp_path, "--output", output), "--data takes")
     np.save(tmp_path / "bad.npy", np.zeros((3, 1, 5, 5)))
     bad = tmp_path / "bad.npy"
-    refused(command("quantize", path, "--data", bad, "--output", output), "3x1x5x5", "Nx2x5x5")
+    refused(
+        command("quantize", path, "--data", bad, "--output", output),
+        "3 x 1 x 5 x 5",
+        "N x 2 x 5 x 5",
+    )
     refused(command("quantize", path, "--data", data, "--output", output, "--weights", 9), "9")
     assert not output.exists()

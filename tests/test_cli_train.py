@@ -67,13 +67,13 @@ def test_refusals(given: tuple[Path, Path], tmp_path: Path) -> None:
     for name, wrong, words in (
         ("y", arrays["y"][:-1], "classes y of shape (639,)"),
         ("y", arrays["y"] + 1, "labels 1 to 4, the network has the classes 0 to 3"),
-        ("x", arrays["x"][:, :3], "Nx4x1x1"),
+        ("x", arrays["x"][:, :3], "N x 4"),
     ):
         bad = tmp_path / "bad.npz"
         np.savez(bad, **{**arrays, name: wrong})
         fails(bad, words)
     np.savez(tmp_path / "bad.npz", x=arrays["x"])
-    fails(tmp_path / "bad.npz", "y is not a file")
+    fails(tmp_path / "bad.npz", "holds x, expected an array named y")
     tensors: dict[str, Any] = {"w": np.ones((4, 4), np.float32), "one": np.float32(1)}
     nodes = [node("MatMul", ["x", "w"], "a"), node("BipolarQuant", ["a", "one"], "s", domain=QONNX),
              node("MatMul", ["s", "w"], "y")]  # fmt: skip

@@ -43,7 +43,7 @@ def test_the_model_gives_the_integers_of_the_network(seed: int) -> None:
 
 def test_the_packaged_network_gives_its_integers() -> None:
     network = palladion.mnist_network()
-    inputs = network.inputs(palladion.mnist_sample().images[:10])
+    inputs = network.inputs_of_pixels(palladion.mnist_sample().images[:10])
     found = logits(to_onnx(network), network, inputs)
     assert found.tolist() == network.evaluate(inputs).logits.tolist()
 

@@ -32,8 +32,8 @@ def test_a_digit_is_classified_through_files(
     assert [step["seconds"] >= 0 for step in json.loads(ran.stdout)["steps"]]
     arguments = ["--program", halves.program, "--secret", halves.secret]
     arguments += ["--query", halves.query, answer]
-    decrypted = json.loads(command("decrypt", *arguments, "--json").stdout)
-    image = palladion.mnist_network().inputs(palladion.mnist_sample().images[:1])
+    decrypted = json.loads(command("decrypt", *arguments, "--json", "--integers").stdout)
+    image = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:1])
     exact = palladion.mnist_network().evaluate(image)
     assert decrypted["predicted"] == exact.predicted.tolist() == [7]
     assert decrypted["noise_margin_bits"] > 0

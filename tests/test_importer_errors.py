@@ -72,7 +72,7 @@ def test_operators(kind: str, given: dict[str, Any], words: list[str]) -> None:
 def test_several_inputs_and_outputs() -> None:
     made = model(IMAGE, [node("Relu", ["x"], "y")])
     made.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["N", 3]))
-    refused(made, "2 inputs and 1 outputs", "one of each")
+    refused(made, "2 inputs (x, z)", "one")
 
 
 @pytest.mark.parametrize("shape", [["N"], ["N", 3, 4, 5, 6], ["N", 3, "H", "W"]], ids=str)

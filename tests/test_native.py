@@ -26,7 +26,7 @@ def pair(program: palladion.Program) -> tuple[palladion.SecretKey, palladion.Eva
 @pytest.fixture(scope="module")
 def images() -> list[list[int]]:
     inputs: list[list[int]] = (
-        palladion.mnist_network().inputs(palladion.mnist_sample().images[:1]).tolist()
+        palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:1]).tolist()
     )
     return inputs
 
@@ -103,7 +103,7 @@ def test_every_layer_is_exact_but_for_rounding_noise(pair: Pair) -> None:
     secret, keys = pair
     network = palladion.mnist_network()
     inspector = _native.Inspector(secret, network.to_json())
-    inputs = palladion.mnist_network().inputs(palladion.mnist_sample().images[:2])
+    inputs = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:2])
     for image in inputs.tolist():
         inspector.run(keys, [image])
     layers = inspector.layers()

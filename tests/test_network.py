@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import palladion
 import pytest
-from palladion import IntNetwork, NetworkError, StoppedError
-from palladion.nn.network import Conv, Dense, Input, Layer, Lut, Term, Window
+from palladion import InputWarning, IntNetwork, NetworkError, StoppedError
+from palladion.nn.calibration import of_pictures
+from palladion.nn.interface import Pixels
+from palladion.nn.network import FORMAT, Conv, Dense, Input, Layer, Lut, Term, Window
 from palladion.nn.quantise import relu_table
 
 from tests import naive
@@ -76,32 +78,66 @@ def test_a_batch_counts_what_its_images_do(rng: np.random.Generator) -> None:
 
 def test_the_core_agrees_with_the_definition_on_mnist() -> None:
     network = palladion.mnist_network()
-    inputs = network.inputs(palladion.mnist_sample().images[:5])
+    inputs = network.inputs_of_pixels(palladion.mnist_sample().images[:5])
     expected, _ = naive.evaluate(network, inputs)
     for index, image in enumerate(inputs):
         found = network.trace(image).accumulators
         assert [a.tolist() for a in found] == [a[index].tolist() for a in expected]
 
 
-def test_pixels_become_integers_by_the_rule(rng: np.random.Generator) -> None:
-    given = small(rng).input
-    pixels = rng.integers(0, 256, (3, *given.shape)).astype(np.uint8)
+def test_numbers_become_integers_by_the_rule(rng: np.random.Generator) -> None:
+    network = small(rng)
+    given = network.input
     mean, std = (np.array(values)[:, None, None] for values in (given.mean, given.std))
-    real = (pixels / 255 - mean) / std
-    expected = np.clip(np.rint(real / given.scale), given.min, given.max).reshape(3, -1)
-    assert small(rng).inputs(pixels).tolist() == expected.astype(int).tolist()
+    wanted = rng.integers(given.min, given.max + 1, (3, *given.shape))
+    x = wanted * given.scale * std + mean + rng.uniform(-0.49, 0.49, wanted.shape) * std / 15
+    assert network.inputs(x).tolist() == wanted.reshape(3, -1).tolist()
+    with pytest.raises(NetworkError, match=r"2 x 7 x 6, expected.*N x 2 x 7 x 6.*None"):
+        network.inputs(np.zeros((2, 7, 6)))
+    with pytest.raises(NetworkError, match="finite"):
+        network.inputs(np.full((1, 2, 7, 6), np.nan))
+    with pytest.raises(NetworkError, match="type <U1, expected numbers"):
+        network.inputs(np.full((1, 2, 7, 6), "a"))
 
 
-def test_real_numbers_become_integers_by_the_rule(rng: np.random.Generator) -> None:
+def test_numbers_beyond_the_range_are_clipped_and_counted(rng: np.random.Generator) -> None:
+    network = small(rng)
+    x = np.zeros((2, 2, 7, 6))
+    x[1, 1, 0, :3] = 0.9, -4.0, 1e9  # the channel's range is -1/30 to 0.7
+    with pytest.warns(
+        InputWarning, match=r"3 of 168 .*farthest is 1e\+09, expected -0.03333 to 0.7"
+    ):
+        found = network.inputs(x)
+    assert found[1, 42:45].tolist() == [15, -7, 15]
+
+
+def test_pixels_are_what_the_model_is_told(rng: np.random.Generator) -> None:
     network = small(rng)
     pixels = rng.integers(0, 256, (3, *network.input.shape)).astype(np.uint8)
+    with pytest.raises(NetworkError, match="not known what pixels are"):
+        network.inputs_of_pixels(pixels)
+    told = of_pictures(network, Pixels((0.5, 0.25), (2.0, 1.5)))
+    mean, std = np.array([0.5, 0.25])[:, None, None], np.array([2.0, 1.5])[:, None, None]
+    real = (pixels / 255 - mean) / std
+    with pytest.warns(InputWarning):
+        assert told.inputs_of_pixels(pixels).tolist() == network.inputs(real).tolist()
+    with pytest.raises(NetworkError, match="bytes"):
+        told.inputs(pixels)
+    with pytest.raises(NetworkError, match=r"3 x 83.*expected N x 2 x 7 x 6"):
+        told.inputs_of_pixels(np.zeros((3, 83), np.uint8))
+
+
+def test_a_former_file_is_read_with_its_own_meaning(rng: np.random.Generator) -> None:
+    network = small(rng)
+    text = network.to_json().replace(FORMAT, "palladion-int-network/2")
+    former = IntNetwork.from_json(text)
+    pixels = rng.integers(0, 256, (3, *network.input.shape)).astype(np.uint8)
     mean, std = (np.array(part)[:, None, None] for part in network.input.normalisation())
-    found = network.input.integers((pixels / 255 - mean) / std)
-    assert found.tolist() == network.inputs(pixels).tolist()
-    with pytest.raises(NetworkError, match="7 x 6, expected 2 x 7 x 6"):
-        network.input.integers(np.zeros((2, 7, 6)))
-    with pytest.raises(NetworkError, match="finite"):
-        network.input.integers(np.full((1, 2, 7, 6), np.nan))
+    real = (pixels / 255 - mean) / std
+    expected = np.clip(np.rint(real * 15), -7, 15).reshape(3, -1)
+    with pytest.warns(InputWarning):
+        assert former.inputs_of_pixels(pixels).tolist() == expected.tolist()
+    assert former.layers[0].bias.tolist() == network.layers[0].bias.tolist()
 
 
 def test_shapes_of_layers(rng: np.random.Generator) -> None:
@@ -110,7 +146,7 @@ def test_shapes_of_layers(rng: np.random.Generator) -> None:
 
 def test_the_packaged_network_halves_pixels() -> None:
     pixels = np.resize(np.arange(256, dtype=np.uint8), (1, 28, 28))
-    assert (palladion.mnist_network().inputs(pixels) == pixels.reshape(1, -1) >> 1).all()
+    assert (palladion.mnist_network().inputs_of_pixels(pixels) == pixels.reshape(1, -1) >> 1).all()
 
 
 def test_a_table_is_relu_and_requantisation() -> None:
@@ -120,7 +156,7 @@ def test_a_table_is_relu_and_requantisation() -> None:
 
 def test_noise_is_seeded_and_changes_outputs() -> None:
     network = palladion.mnist_network()
-    inputs = network.inputs(palladion.mnist_sample().images)
+    inputs = network.inputs_of_pixels(palladion.mnist_sample().images)
     exact = network.evaluate(inputs)
     noisy = network.evaluate(inputs, 10.7, seed=5)
     again = network.evaluate(inputs, 10.7, seed=5)
@@ -185,7 +221,7 @@ Change = Callable[[dict[str, Any]], object]
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: d.update(format="palladion-int-network/1"), "network/1.*expected.*network/2"),
+        (lambda d: d.update(format="palladion-int-network/1"), "network/1.*expected.*network/3"),
         (lambda d: d["layers"][1]["lut"]["values"].pop(), "layer block.*2 entries, expected 3"),
         (lambda d: d["layers"][1]["terms"][1].update(source=2), "block, term 2.*is 2.*0 to 1"),
         (lambda d: d["layers"].pop(), "layer block: the last layer has a table"),
@@ -209,8 +245,6 @@ def test_wrong_images_are_refused(rng: np.random.Generator) -> None:
         network.evaluate(np.full((1, 84), 16))
     with pytest.raises(NetworkError, match="-7 to 15"):
         network.trace(np.full(84, 70_000))
-    with pytest.raises(NetworkError, match="expected 84"):
-        network.inputs(np.zeros((1, 83), np.uint8))
     with pytest.raises(NetworkError, match="sigma"):
         network.evaluate(images(rng, 1), -1.0)
 
@@ -226,7 +260,7 @@ def test_the_packaged_networks_are_right_on_the_sample() -> None:
     """The first 100 test images: at these accuracies one or two may be wrong."""
     sample = palladion.mnist_sample()
     network = palladion.mnist_network()
-    integer = network.evaluate(network.inputs(sample.images)).predicted
+    integer = network.evaluate(network.inputs_of_pixels(sample.images)).predicted
     plain = palladion.mnist_plain().predict(sample.images)
     assert np.count_nonzero(integer == sample.labels) >= 98
     assert np.count_nonzero(plain == sample.labels) >= 98

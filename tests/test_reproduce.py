@@ -144,7 +144,7 @@ def test_accuracy_of_the_models_that_are_there(data: Path, tmp_path: Path) -> No
 def test_accumulators_and_changes_of_layers() -> None:
     found = json.loads(run("fig4", "--images", 3, "--json").stdout)
     network, images = palladion.mnist_network(), palladion.mnist_sample().images[:3]
-    traces = [network.trace(image) for image in network.inputs(images)]
+    traces = [network.trace(image) for image in network.inputs_of_pixels(images)]
     # With noise: accumulators of the layers behind the first are not the exact ones.
     first = max(int(np.abs(trace.accumulators[0]).max()) for trace in traces)
     row, *_, last = found["rows"]

@@ -7,7 +7,7 @@ The client encrypts, the server computes blind, the client decrypts::
     network = palladion.mnist_network()
     program = palladion.compile(network.to_json(), batch=1)
     secret, keys = palladion.keygen(program)
-    query = secret.encrypt(network.inputs(images).tolist())  # pixels of 0 to 255
+    query = secret.encrypt(network.inputs_of_pixels(images).tolist())
     answer, report = program.run(keys, query)
     logits, margin = secret.decrypt(answer, query)
 
@@ -37,6 +37,7 @@ from palladion.errors import (
     DataError,
     FormatError,
     ImageError,
+    InputWarning,
     InternalError,
     LevelError,
     MissingKeyError,
@@ -58,6 +59,7 @@ __all__ = [
     "EvaluationKeys",
     "FormatError",
     "ImageError",
+    "InputWarning",
     "IntNetwork",
     "InternalError",
     "LevelError",

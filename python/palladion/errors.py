@@ -56,4 +56,4 @@ class InternalError(PalladionError):
 
 
 class InputWarning(UserWarning):
-    """Inputs were changed before they were used: numbers beyond the calibrated range are clipped."""
+    """Inputs were changed on their way in: numbers beyond the calibrated range are clipped."""

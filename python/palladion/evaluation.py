@@ -13,10 +13,9 @@ import numpy.typing as npt
 from palladion import _native
 from palladion._native import Inspector
 from palladion.errors import DataError
-from palladion.nn import cifar10
 from palladion.nn.dataset import Dataset
-from palladion.nn.graph import Array
 from palladion.nn.importer import load
+from palladion.nn.interface import Pixels
 from palladion.nn.network import IntNetwork, Ints
 from palladion.packaged import is_packaged, mnist_plain
 
@@ -50,7 +49,9 @@ def times(shape: Iterable[int]) -> str:
 
 
 def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
-    """The network's integers for the images of a set."""
+    """The network's integers for the inputs of a set."""
+    if not given.pictures:
+        return network.inputs(given.images)
     shape = given.images.shape[1:]
     if network.input.shape not in (shape, (given.images[0].size, 1, 1)):
         raise DataError(
@@ -75,15 +76,17 @@ def plain_correct(
             f"{times(network.input.shape)}: it was not made from this model"
         )
     pixels = network.boundary.interface.takes.pixels or Pixels()
-    gives = graph.ends
     total, found = len(given.images), 0
     steps.start_run()
     for start in range(0, total, FLOATS_AT_ONCE):
         steps.count("floating point", start, total)
         part = slice(start, start + FLOATS_AT_ONCE)
-        real = pixels.values(given.images[part].reshape(-1, *graph.input.shape))
-        values = graph.evaluate(real).reshape(len(real), -1)
-        classes = gives.classes(gives.gives.outputs(gives.gives.ordered(values)))
+        if given.pictures:
+            values = pixels.values(given.images[part])
+            real = graph.ends.takes.restored(values.reshape(len(values), -1))
+        else:
+            real = given.images[part]
+        classes = graph.ends.classes(graph.outputs(real))
         if classes is None:
             raise DataError(f"{model} gives no classes that answers could be compared with")
         found += right(classes, given.labels[part])

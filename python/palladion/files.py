@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from palladion.errors import DataError
 
@@ -43,6 +49,13 @@ def write(path: Path, data: bytes, *, secret: bool = False) -> None:
     except BaseException:  # Ctrl-C too leaves nothing behind
         os.unlink(name)
         raise
+
+
+def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write arrays as an ``.npz`` file; raises as :func:`write`."""
+    data = io.BytesIO()
+    np.savez(data, allow_pickle=False, **arrays)
+    write(path, data.getvalue())
 
 
 def remove(path: Path) -> None:

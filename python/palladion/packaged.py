@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from palladion._native import Program
+from palladion.nn.boundary import Boundary
 from palladion.nn.network import IntNetwork
 from palladion.nn.plain import PlainNetwork
 
@@ -33,6 +35,14 @@ def is_packaged(network: IntNetwork) -> bool:
     if (network.name, network.input) != (packaged.name, packaged.input):
         return False
     return network.to_json() == packaged.to_json()
+
+
+def takes_digits(program: Program) -> bool:
+    """Whether a program is of the packaged network, and so takes pictures of digits."""
+    packaged = mnist_network()
+    if program.report()["network"] != packaged.name:
+        return False
+    return Boundary.of_program(program) == packaged.boundary
 
 
 def mnist_plain() -> PlainNetwork:

@@ -13,7 +13,7 @@ use crate::lut::Lut;
 /// Format and version that this crate writes.
 pub const FORMAT: &str = "palladion-int-network/3";
 
-/// The format before, which is read as well: see [`IntNetwork::from_former`].
+/// The format before, which is read as well: see [`IntNetwork::modernised`].
 const FORMER: &str = "palladion-int-network/2";
 
 /// A network of exact integers: linear groups, each followed by a table but for the last.
@@ -150,14 +150,14 @@ impl IntNetwork {
         };
         network.check()?;
         if header.format == FORMER {
-            return network.from_former();
+            return network.modernised();
         }
         Ok(network)
     }
 
     /// A network of the former format as one of today's: its mean and deviation were those of
     /// pixels from 0 to 1, and arrays were taken as what pixels become by them.
-    fn from_former(mut self) -> Result<Self> {
+    fn modernised(mut self) -> Result<Self> {
         let channels = self.input.shape[0];
         let or = |list: Vec<f64>, other| match list.is_empty() {
             true => vec![other; channels],

@@ -55,7 +55,7 @@ def loop(samples: int, hear: Callable[[Row], None]) -> None:
     program = palladion.compile(network.to_json(), batch=1)
     report = program.report()
     secret, keys = palladion.keygen(program)
-    image = network.inputs(palladion.mnist_sample().images[:1]).tolist()
+    image = network.inputs_of_pixels(palladion.mnist_sample().images[:1]).tolist()
     seconds: dict[str, list[float]] = defaultdict(list)
     for _ in range(samples + 1):
         query = secret.encrypt(image)

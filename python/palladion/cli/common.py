@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,10 +15,12 @@ import click
 
 import palladion
 from palladion import IntNetwork, files
+from palladion.errors import InputWarning
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+PATH = click.Path(path_type=Path, exists=True)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -71,6 +75,19 @@ def program_option(command: Command) -> Command:
         callback=read,
         help="Program file, as keygen wrote it.",
     )(command)
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """What warnings about inputs the body gives rise to; they go to standard error as well."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", InputWarning)
+        yield found
+    for entry in heard:
+        if issubclass(entry.category, InputWarning):
+            found.append(str(entry.message))
+            click.echo(f"warning: {entry.message}", err=True)
 
 
 def batch_option(command: Command) -> Command:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -10,26 +11,61 @@ import numpy as np
 import palladion
 from palladion import files
 from palladion.cli.common import FILE, json_option, print_json, program_option, threads_option
+from palladion.nn.boundary import Boundary
+
+SHOWN = 16  # numbers of an output in a line
 
 
 @click.command()
 @program_option
 @click.option("--secret", type=FILE, required=True, help="The client's key.")
 @click.option("--query", type=FILE, required=True, help="What encrypt wrote for this answer.")
+@click.option("--integers", is_flag=True, help="Give the network's integers too.")
+@click.option("--output", type=FILE, help="Where to write the outputs, as an .npz file.")
 @click.argument("answer", type=FILE)
 @threads_option
 @json_option
 def decrypt(
-    program: palladion.Program, secret: Path, query: Path, answer: Path, as_json: bool
+    program: palladion.Program,
+    secret: Path,
+    query: Path,
+    integers: bool,
+    output: Path | None,
+    answer: Path,
+    as_json: bool,
 ) -> None:
-    """Decrypt the answer to a query: the class of each picture, and its logits."""
+    """Decrypt the answer to a query: what the model gives for each input, in its own units."""
     key = palladion.SecretKey.from_bytes(program, files.read(secret))
     sent = palladion.Query.from_bytes(program, files.read(query))
-    logits, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)), sent)
-    predicted = [int(np.argmax(row)) for row in logits]
+    found, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)), sent)
+    boundary = Boundary.of_program(program)
+    logits = np.array(found, dtype=np.int64)
+    outputs = boundary.outputs(logits)
+    classes = boundary.interface.classes(outputs)
+    predicted = None if classes is None else classes.tolist()
+    if output is not None:
+        files.write_arrays(output, outputs)
     if as_json:
-        print_json({"predicted": predicted, "logits": logits, "noise_margin_bits": margin})
+        print_json({
+            "predicted": predicted,
+            "outputs": {name: values.tolist() for name, values in outputs.items()},
+            **({"logits": found} if integers else {}),
+            "noise_margin_bits": margin,
+        })  # fmt: skip
         return
-    for index, (digit, row) in enumerate(zip(predicted, logits, strict=True)):
-        click.echo(f"image {index}: {digit}   logits {' '.join(map(str, row))}")
+    for index in range(len(found)):
+        of_class = "" if predicted is None else f" {predicted[index]}"
+        click.echo(f"input {index}:{of_class}")
+        for name, values in outputs.items():
+            click.echo(f"  {name}: {row(values[index])}")
+        if integers:
+            click.echo(f"  integers: {row(logits[index])}")
     click.echo(f"noise margin left: {margin:.1f} bits")
+
+
+def row(values: Any) -> str:
+    """The first numbers of one output."""
+    flat = np.ravel(values)
+    words = [f"{v:.4g}" if flat.dtype.kind == "f" else str(v) for v in flat[:SHOWN]]
+    more = f" and {flat.size - SHOWN} more" if flat.size > SHOWN else ""
+    return " ".join(words) + more

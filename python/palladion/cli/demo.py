@@ -69,7 +69,7 @@ def demo(pictures: tuple[Path, ...], sample: int, count: int, batch: int, as_jso
         for image in digits.images:
             click.echo(draw(image, unicode=unicode) + "\n")
     network = palladion.mnist_network()
-    inputs = network.inputs(digits.images)
+    inputs = network.inputs_of_pixels(digits.images)
     with Steps(quiet=as_json) as steps:
         with steps.step("compile"):
             program = palladion.compile(network.to_json(), batch)

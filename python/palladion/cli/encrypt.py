@@ -11,21 +11,20 @@ from palladion import files
 from palladion.cli.common import (
     FILE,
     json_option,
-    network_option,
     print_json,
     program_option,
     size,
     threads_option,
-    times,
+    warned,
 )
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
-from palladion.errors import UsageError
+from palladion.nn.boundary import Boundary
+from palladion.packaged import takes_digits
 
 
 @click.command()
 @program_option
-@network_option
 @click.option("--secret", type=FILE, required=True, help="The client's key.")
 @click.option("--output", type=FILE, required=True, help="Where to write the ciphertexts.")
 @click.argument("images", type=FILE, nargs=-1, required=True)
@@ -33,18 +32,18 @@ from palladion.errors import UsageError
 @json_option
 def encrypt(
     program: palladion.Program,
-    network: palladion.IntNetwork,
     secret: Path,
     output: Path,
     images: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Encrypt pictures (PNG, JPEG), or .npy files of real inputs, or of pixels if they are bytes.
+    """Encrypt pictures (PNG, JPEG), or arrays as the model takes them (.npy, or x of an .npz file).
 
-    An .npy file has shape (C, H, W), or (N, C, H, W) for N images.
+    An array has the model's own shape and unit, for one input or for N of them.
     """
-    check(program, network)
-    inputs = load_inputs(network, images)
+    boundary = Boundary.of_program(program)
+    with warned() as warnings:
+        inputs = load_inputs(boundary, images, digits=takes_digits(program))
     with Steps(quiet=as_json) as steps:
         key = palladion.SecretKey.from_bytes(program, files.read(secret))
         with steps.step("encrypt"):
@@ -52,18 +51,7 @@ def encrypt(
         data = query.to_bytes()
         files.write(output, data)
     if as_json:
-        print_json({"images": len(inputs), "ciphertext_bytes": len(data), "output": str(output)})
+        print_json({"images": len(inputs), "ciphertext_bytes": len(data), "output": str(output),
+                    "warnings": warnings})  # fmt: skip
     else:
         click.echo(f"{output}: {len(inputs)} encrypted, {size(len(data))}")
-
-
-def check(program: palladion.Program, network: palladion.IntNetwork) -> None:
-    """Refuse a network that a program was not compiled from, as far as the program tells."""
-    report = program.report()
-    wanted = f"{report['network']}, images of {times(report['input_shape'])}"
-    found = f"{network.name}, images of {times(network.input.shape)}"
-    if found != wanted:
-        raise UsageError(
-            f"the program is of the network {wanted}, not of {found}: give --network the file that "
-            "it was compiled from"
-        )

@@ -13,11 +13,12 @@ from palladion.cli.batching import Candidate, batch_options, choose, show_candid
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
-    FOLDER,
+    PATH,
     json_option,
     network_option,
     print_json,
     threads_option,
+    warned,
 )
 from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
@@ -29,7 +30,12 @@ from palladion.nn.network import ROUNDING_SIGMA
 @click.command()
 @network_option
 @click.option("--model", type=FILE, help="ONNX model the network was made from: counted in floats.")
-@click.option("--data", type=FOLDER, required=True, help="Folder of MNIST's or CIFAR-10's files.")
+@click.option(
+    "--data",
+    type=PATH,
+    required=True,
+    help="Folder of MNIST's or CIFAR-10's files, or .npz with inputs x and labels y.",
+)
 @click.option("--count", type=click.IntRange(min=1), default=10_000, help="Test images to use.")
 @click.option(
     "--noise",
@@ -57,14 +63,15 @@ def evaluate(
     budget: Budget,
     as_json: bool,
 ) -> None:
-    """Count right answers on MNIST's or CIFAR-10's test images.
+    """Count right answers on test data: MNIST's, CIFAR-10's, or your own.
 
     In floating point, in integers, with simulated noise, and encrypted. Encrypted images
     are counted apart, and compared with the integer network layer by layer. A budget is for one
     encrypted run.
     """
-    given = dataset.load(data, "test", count)
-    inputs = inputs_of(network, given)
+    given = dataset.read(data, "test", count)
+    with warned() as warnings:
+        inputs = inputs_of(network, given)
     with Steps(quiet=as_json) as steps:
         program: palladion.Program | None = None
         candidates: list[Candidate] = []
@@ -75,6 +82,7 @@ def evaluate(
             "network": network.name,
             "dataset": given.name,
             "note": given.note,
+            "warnings": warnings,
             "images": len(given.labels),
             "plain_correct": plain_correct(network, model, given, steps),
             **in_the_clear(network, inputs, given.labels, (noise, seed), steps),

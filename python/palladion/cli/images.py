@@ -6,42 +6,41 @@ from pathlib import Path
 
 import numpy as np
 
-from palladion.errors import DataError
+from palladion.errors import DataError, NetworkError
 from palladion.image import load_digit, load_picture
-from palladion.nn.calibration import read_array
-from palladion.nn.graph import Array
-from palladion.nn.network import IntNetwork, Ints
-from palladion.packaged import is_packaged
+from palladion.nn.boundary import Boundary
+from palladion.nn.dataset import read_array
+from palladion.nn.linear import Ints
+
+ARRAYS = {".npy", ".npz"}
 
 
-def load_inputs(network: IntNetwork, paths: tuple[Path, ...]) -> Ints:
-    """Integers of shape (images, inputs) from pictures and ``.npy`` files, in their order.
+def load_inputs(boundary: Boundary, paths: tuple[Path, ...], *, digits: bool) -> Ints:
+    """Integers of shape (N, values) from pictures, ``.npy`` and ``.npz`` files, in their order.
+
+    ``digits`` has pictures made as MNIST's are.
 
     Raises
     ------
     ImageError, DataError
         If a file cannot be read, or does not fit the network.
     """
-    digits = is_packaged(network)
     parts = []
     for path in paths:
-        if path.suffix == ".npy":
-            parts.append(of_array(network, path))
+        if path.suffix.lower() in ARRAYS:
+            parts.append(of_array(boundary, path))
         else:
-            picture = load_digit(path) if digits else load_picture(path, network.input.shape)
-            parts.append(network.inputs(picture[None]))
+            shape = boundary.input.shape
+            picture = load_digit(path) if digits else load_picture(path, shape)
+            parts.append(boundary.inputs_of_pixels(picture[None]))
     return np.concatenate(parts)
 
 
-def of_array(network: IntNetwork, path: Path) -> Ints:
-    """Integers for one image of shape (C, H, W), or N of them: bytes are pixels, others real."""
-    found: Array = read_array(path)
-    shape = network.input.shape
-    images = found[None] if found.ndim == 3 else found
-    if images.shape[1:] != shape or not len(images):
-        words = " x ".join(map(str, found.shape))
-        expected = " x ".join(map(str, shape))
-        raise DataError(f"{path} has shape {words}, expected {expected} or N x {expected}")
-    if images.dtype == np.uint8:
-        return network.inputs(images)
-    return network.input.integers(images.astype(np.float64))
+def of_array(boundary: Boundary, path: Path) -> Ints:
+    """Integers for arrays as the model takes them: one, or N of them."""
+    found = read_array(path)
+    single = found.shape == boundary.interface.takes.shape
+    try:
+        return boundary.inputs(found[None] if single else found)
+    except NetworkError as error:
+        raise DataError(f"{path}: {error}") from error

@@ -16,8 +16,8 @@ from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
 from palladion.evaluation import in_the_clear
 from palladion.nn import dataset
-from palladion.nn.calibration import read_array
-from palladion.nn.graph import Array, Graph, check_inputs
+from palladion.nn.dataset import read_array
+from palladion.nn.graph import Graph
 from palladion.nn.network import ROUNDING_SIGMA, Ints
 
 HELD_OUT = 1_000
@@ -114,29 +114,20 @@ def examples(data: Path, count: int | None, graph: Graph, network: IntNetwork) -
     """Inputs in the network's integers, with classes."""
     if data.is_dir():
         given = dataset.load(data, "train", count)
-        parts = [network.inputs(given.images[i : i + 1000]).astype(np.int16)
+        parts = [network.inputs_of_pixels(given.images[i : i + 1000]).astype(np.int16)
                  for i in range(0, len(given.images), 1000)]  # fmt: skip
-        empty = network.inputs(np.zeros_like(given.images[:1]))
+        empty = network.inputs_of_pixels(np.zeros_like(given.images[:1]))
         return Examples(
             np.concatenate(parts), given.labels.astype(np.int64), per_channel(network, empty)
         )
     x, labels = read_array(data, "x"), read_array(data, "y")
-    x = x[:, :, None, None] if x.ndim == 2 else x
-    check_inputs(x, graph.input.shape)
     if labels.shape != x.shape[:1] or labels.dtype.kind not in "iu":
         raise DataError(
             f"{data}: classes y of shape {labels.shape} and type {labels.dtype}, expected "
             f"{len(x)} integers"
         )
-    found, empty = (integers(part[:count], graph, network) for part in (x, np.zeros_like(x[:1])))
+    found, empty = (network.inputs(part[:count]) for part in (x, np.zeros_like(x[:1])))
     return Examples(found, labels[:count].astype(np.int64), per_channel(network, empty))
-
-
-def integers(x: Array, graph: Graph, network: IntNetwork) -> Ints:
-    """Inputs as the model takes them, in the network's integers."""
-    given = graph.input
-    real = (x - given.mean[:, None, None]) / given.std[:, None, None]
-    return network.input.integers(real)
 
 
 def per_channel(network: IntNetwork, row: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""Between a model's arrays and a network's integers: what the client does before and after a run."""
+"""Between a model's arrays and a network's integers: a client's work before and after a run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import InputWarning, NetworkError
-from palladion.nn.interface import Clipped, Gives, Interface, Pixels, Takes, times
+from palladion.nn.interface import Clipped, Gives, Interface, Takes, times
 from palladion.nn.linear import Ints
 
 if TYPE_CHECKING:
     from palladion._native import Program
+
 
 @dataclass(frozen=True)
 class Input:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from palladion.errors import DataError
-from palladion.nn import cifar10, dataset
+from palladion.nn import dataset
 from palladion.nn.graph import Array, Graph
-from palladion.nn.interface import Pixels
+from palladion.nn.interface import Pixels, times
 from palladion.nn.network import IntNetwork
 from palladion.nn.quantisation import Quantised, Settings, quantise
 
@@ -49,8 +48,7 @@ def calibrated(
     """
     found = quantise(graph, inputs(data, count, graph, normalisation), settings)
     if data.is_dir():
-        mean, std = normalisation.over(graph.input.shape[0])
-        pixels = Pixels(tuple(mean), tuple(std))
+        pixels = Pixels(normalisation.mean, normalisation.std)
         found = replace(found, network=of_pictures(found.network, pixels))
     return found
 
@@ -63,25 +61,14 @@ def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
 
 
 def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -> Array:
-    """Calibration inputs of shape (N, C, H, W)."""
+    """Calibration inputs as the model takes them."""
     if not data.is_dir():
-        return graph.arranged(read_array(data)[:count])
+        return dataset.read_array(data)[:count]
     images = dataset.load(data, "train", count).images
-    if graph.input.shape == (images[0].size, 1, 1):
-        images = images.reshape(len(images), -1, 1, 1)
-    return cifar10.normalise(images, *normalisation.over(images.shape[1]))
-
-
-def read_array(path: Path, name: str = "x") -> Array:
-    """Numbers in an ``.npy`` file, or under ``name`` in an ``.npz`` file."""
-    try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.lib.npyio.NpzFile):
-            with found:
-                found = found[name]
-    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
-        raise DataError(f"{path} holds no array of numbers, expected an .npy file")
-    return found
-
+    shape = graph.input.shape
+    if images[0].size != np.prod(shape):
+        raise DataError(f"{data}: pictures of shape {times(images.shape[1:])}, the model takes "
+                        f"{graph.ends.takes.expected}")  # fmt: skip
+    mean, std = normalisation.over(shape[0] if shape[0] == images.shape[1] else 1)
+    pixels = Pixels(tuple(mean), tuple(std)).values(images)
+    return graph.ends.takes.restored(pixels.reshape(len(images), -1))

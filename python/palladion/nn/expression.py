@@ -100,8 +100,6 @@ OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
 }
 
 
-
-
 def quant_range(bits: float, signed: bool, narrow: bool) -> tuple[int, int]:
     """Smallest and largest integer of QONNX's Quant."""
     span = 2 ** int(bits)

@@ -99,6 +99,12 @@ class Takes:
             x = x.transpose(0, *(axis + 1 for axis in self.order))
         return x.reshape(len(x), -1)
 
+    def restored(self, values: Array) -> Array:
+        """Values in the network's order, (N, values), as arrays of the model."""
+        order = self.order or tuple(range(len(self.shape)))
+        permuted = values.reshape(len(values), *(self.shape[axis] for axis in order))
+        return permuted.transpose(0, *(order.index(axis) + 1 for axis in range(len(order))))
+
     @property
     def expected(self) -> str:
         """The shape, with N for any number of inputs."""
@@ -111,7 +117,8 @@ class Gives:
 
     Output channel ``c`` of the network is the real number ``integer * scale[c] + shift[c]``; one
     number stands for all channels. Element ``i`` of the model's tensor is the network's value
-    ``labels[i]``, in order where there are none. ``tail`` are the functions; without any, ``name`` is the name of the only output.
+    ``labels[i]``, in order where there are none. ``tail`` are the functions. Without a tail there
+    is one output, called ``name``.
     """
 
     shape: tuple[int, ...]
@@ -191,7 +198,7 @@ class Interface:
                 numbers(found["scale"]),
                 numbers(found.get("shift", (0.0,))),
                 tuple(int(label) for label in found.get("labels", ())),
-                Tail(model, bool(found.get("batched", False))),
+                Tail(model, bool(found.get("batched", True))),
                 str(found["name"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:

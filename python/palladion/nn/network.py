@@ -25,7 +25,18 @@ from palladion.nn.evaluation import Evaluation, LayerStatistics, Progress, Trace
 from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.linear import Conv, Dense, Ints, Linear, Window, linear_from, linear_to
 
-__all__ = ["Boundary", "Conv", "Dense", "Input", "IntNetwork", "Ints", "Layer", "Lut", "Term", "Window"]
+__all__ = [
+    "Boundary",
+    "Conv",
+    "Dense",
+    "Input",
+    "IntNetwork",
+    "Ints",
+    "Layer",
+    "Lut",
+    "Term",
+    "Window",
+]
 
 FORMAT: Final = "palladion-int-network/3"
 

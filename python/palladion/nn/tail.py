@@ -30,10 +30,10 @@ MAX_BYTES: Final = 1 << 20
 FUNCTIONS: Final = {
     "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BipolarQuant", "Cast", "CastLike",
     "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid",
-    "HardSwish", "Hardmax", "IsInf", "IsNaN", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not",
-    "PRelu", "Quant", "QuantizeLinear", "DequantizeLinear", "Reciprocal", "Relu", "Round", "Selu",
-    "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Swish",
-    "Tan", "Tanh", "ThresholdedRelu",
+    "HardSwish", "Hardmax", "IsInf", "IsNaN", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg",
+    "Not", "PRelu", "Quant", "QuantizeLinear", "DequantizeLinear", "Reciprocal", "Relu", "Round",
+    "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt",
+    "Swish", "Tan", "Tanh", "ThresholdedRelu",
 }  # fmt: skip
 """Functions of each number, or of those along an axis."""
 
@@ -88,7 +88,9 @@ class Tail:
             with np.errstate(all="ignore"):
                 for part in parts:
                     given = {INPUT: part.astype(kind)}
-                    for name, value in zip(self.names, self._evaluator.run(None, given), strict=True):
+                    for name, value in zip(
+                        self.names, self._evaluator.run(None, given), strict=True
+                    ):
                         found.setdefault(name, []).append(np.asarray(value))
         except Exception as error:  # whatever ONNX's reference makes of a model
             raise NetworkError(f"the end of the model, from its last linear map on, cannot be "
@@ -107,8 +109,8 @@ class Tail:
         import onnx
 
         if len(self.model) > MAX_BYTES:
-            raise NetworkError(f"the end of the model has {len(self.model)} bytes, expected at most "
-                               f"{MAX_BYTES}")  # fmt: skip
+            raise NetworkError(f"the end of the model has {len(self.model)} bytes, expected at "
+                               f"most {MAX_BYTES}")  # fmt: skip
         try:
             model = onnx.load_from_string(self.model)
             inputs = [entry.name for entry in model.graph.input]
@@ -151,4 +153,3 @@ class Tail:
         from palladion.nn.tail_operators import OPERATORS
 
         return ReferenceEvaluator(self.proto, new_ops=[*OPERATORS])
-

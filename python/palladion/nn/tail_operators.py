@@ -10,7 +10,7 @@ from onnx.reference.op_run import OpRun
 from palladion.nn.expression import ROUNDINGS, quant_range
 
 
-class Quant(OpRun):  # type: ignore[misc]
+class Quant(OpRun):
     """Quantise and dequantise."""
 
     op_domain = "qonnx.custom_op.general"
@@ -22,7 +22,7 @@ class Quant(OpRun):  # type: ignore[misc]
         return (((np.clip(rounding(x / scale) + zero, lo, hi) - zero) * scale).astype(x.dtype),)
 
 
-class BipolarQuant(OpRun):  # type: ignore[misc]
+class BipolarQuant(OpRun):
     """The sign, times a scale."""
 
     op_domain = "qonnx.custom_op.general"

@@ -100,6 +100,9 @@ def from_model(
     if not isinstance(output, Value) or output.quantised is not None:
         raise NetworkError(f"the output {ends.cut} does not depend on the input as a real number")
     gives = given(builder, output, ends, model)
+    if ends.tail:
+        kinds = ", ".join(dict.fromkeys(node.op_type for node in ends.tail))
+        builder.notes.append(f"after {ends.cut} the client computes, once decrypted: {kinds}")
     nodes = builder.nodes[: output.node + 1]
     interface = Interface(takes, gives)
     return simplify(name or graph.name or "network", nodes, builder.notes, interface)
@@ -160,11 +163,12 @@ def add_input(
     readers = [node for node in nodes if entry.name in node.input]
     orders = {tuple(a.ints) for node in readers for a in node.attribute if a.name == "perm"}
     last = len(rest) == 3 and orders == {(0, 3, 1, 2)}
+    order: tuple[int, ...] = ()
     if last and all(node.op_type == "Transpose" for node in readers):
         shape = (rest[2], rest[0], rest[1])
         labels, order = in_order(shape).transpose(1, 2, 0), (2, 0, 1)
     else:
-        labels, order = in_order(shape).reshape(rest), ()
+        labels = in_order(shape).reshape(rest)
     builder.add(Input(entry.name, (), shape, np.zeros(shape[0]), np.ones(shape[0])))
     builder.tensors[entry.name] = Value(0, labels)
     return Takes(entry.name, tuple(rest), order)

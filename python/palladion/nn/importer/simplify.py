@@ -25,15 +25,12 @@ from palladion.nn.graph import (
     Node,
     Window,
 )
-
 from palladion.nn.interface import Interface
 
 Linear = (Conv, Dense, Window, Affine, Add)
 
 
-def simplify(
-    name: str, nodes: Sequence[Node], notes: Sequence[str], interface: Interface
-) -> Graph:
+def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str], interface: Interface) -> Graph:
     """The same function with fewer nodes; the last node is the output."""
     graph = pruned(Graph(name, tuple(nodes), tuple(notes), interface))
     while (smaller := input_on_grid(graph) or fold_one(graph)) is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
-from palladion.nn.graph import Array, Graph, check_inputs
+from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
 from palladion.nn.quantisation import dead, document, equalise, floats, ranges, scales, softmax
 from palladion.nn.quantisation.grids import on_grids
@@ -54,7 +54,7 @@ class Quantised:
 def quantise(
     graph: Graph, data: Array | None = None, settings: Settings | None = None
 ) -> Quantised:
-    """Quantise a float graph on real inputs of shape (N, C, H, W), as the model takes them.
+    """Quantise a float graph on real inputs, as the model takes them.
 
     A model that has a grid of its own for its input and after each layer needs no data.
 
@@ -67,7 +67,7 @@ def quantise(
     settings = settings or Settings()
     given, real_data = graph.input, data is not None
     if data is not None:
-        check_inputs(data, given.shape)
+        data = graph.arranged(data)
         real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
     elif given.grid is not None:
         real = made_up(given.shape, given.grid)
