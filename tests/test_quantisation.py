@@ -295,5 +295,7 @@ def test_binary_networks_are_exact(rng: np.random.Generator) -> None:
     logits = naive.logits(found.network, x)
     np.testing.assert_allclose(logits, graph.evaluate(x).reshape(8, -1), atol=1e-6)
     # Channels whose scales differ by 10,000 are exact, and noise of 50 units changes no sign.
-    every, _ = naive.evaluate(found.network, naive.encode(found.network, x))
-    assert min(int(np.abs(acc).min()) for acc in every[:-1]) > 50
+    assert len(found.layers) == 2  # the sign of the input is its grid
+    assert found.layers[0].differing == 0
+    assert found.layers[0].distance is not None
+    assert found.layers[0].distance > 50

@@ -33,6 +33,10 @@ MORE: Final = 24
 """Coarser units that are still tried after one that is exact but near its steps."""
 
 
+SHARES: Final = (1.0, 0.93, 0.86, 0.8, 0.7)
+"""Parts of the limit that one channel's sums may take, for offsets differ from channel to channel."""
+
+
 @dataclass(frozen=True)
 class Sums:
     """Integer sums of each channel: ``low, low + stride, ... high``; arrays of shape (C,)."""
@@ -130,12 +134,11 @@ def on(grid: Grid, function: Expression, real: Array) -> Array:
 
 
 def place(
-    sums: Sums, function: Expression, grid: Grid, limit: int, resolution: int
+    sums: Sums, function: Expression, grid: Grid, limit: int, room: int
 ) -> Placed | None:
     """Factors, offsets and a table, exact if some are found; nothing where sums pass the limit.
 
-    Factors are ``resolution`` or more, so that steps lie half of that from every sum, where the
-    limit and the channels' scales allow it.
+    Steps lie ``room`` units from every sum, where the limit and the channels' scales allow it.
     """
     if sums.span > 2 * limit:
         return None
@@ -143,26 +146,38 @@ def place(
     moving = np.flatnonzero(~found.constant)
     if not len(moving):
         return finished(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
-    wanted = resolution * int(sums.stride[moving].min()) // 2
     best: Placed | None = None
     tried = 0
-    for unit in units(sums, moving, resolution):
-        factors = factors_for(sums, found, moving, unit, limit, wanted)
-        solution = centred(found.of(moving), factors[moving], wanted)
-        if solution is not None:
-            now = finished(sums, found, factors, [Part(moving, *solution)], limit)
-            if now is not None and (best is None or now.distance > best.distance):
-                best = now
+    for unit in units(sums, moving, room):
+        now = with_unit(sums, found, moving, unit, (limit, room))
+        if now is not None and (best is None or now.distance > best.distance):
+            best = now
         tried += best is not None
-        if best is not None and (best.distance > wanted or tried > MORE):
+        if best is not None and (best.distance > room or tried > MORE):
             return best
     return best or apart(sums, found, moving, limit) or nearest(sums, found, function, grid, limit)
 
 
-def units(sums: Sums, moving: Array, resolution: int) -> Iterator[float]:
+def with_unit(
+    sums: Sums, found: Stairs, moving: Array, unit: float, wanted: tuple[int, int]
+) -> Placed | None:
+    """The table with factors near the channels' scales in a unit, smaller ones if they pass."""
+    limit, room = wanted
+    for share in SHARES:
+        factors = factors_for(sums, found, moving, unit, int(limit * share), room)
+        solution = centred(found.of(moving), factors[moving], room)
+        if solution is None:
+            return None
+        placed = finished(sums, found, factors, [Part(moving, *solution)], limit)
+        if placed is not None:
+            return placed
+    return None
+
+
+def units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
     """Real values of an accumulator's unit to try, from fine to coarse."""
-    ends = sums.scale[moving].min() / resolution, (sums.scale * sums.stride)[moving].max() * 1.01
-    yield from np.geomspace(*ends, UNITS)
+    steps = (sums.scale * sums.stride)[moving]
+    yield from np.geomspace(steps.min() / (2 * room + 2), steps.max() * 1.01, UNITS)
 
 
 def factors_for(
