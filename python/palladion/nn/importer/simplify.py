@@ -27,8 +27,6 @@ from palladion.nn.graph import (
 )
 from palladion.nn.interface import Interface
 
-Linear = (Conv, Dense, Window, Affine, Add)
-
 
 def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str], interface: Interface) -> Graph:
     """The same function with fewer nodes; the last node is the output."""
@@ -90,19 +88,21 @@ def input_on_grid(graph: Graph) -> Graph | None:
     if before.grid is not None or len(readers) != 1:
         return None
     node = graph.nodes[readers[0]]
-    inner = node.function.arguments[0].affine() if isinstance(node, Activation) and node.function.arguments else None
-    if not isinstance(node, Activation) or inner is None or not inner[0]:
+    found = moved_rounding(node.function) if isinstance(node, Activation) else None
+    if found is None or not isinstance(node, Activation):
         return None
-    found = moved_rounding(node.function)
-    if found is None:
+    inner, (move, grid, scale, shift) = node.function.arguments[0].affine(), found
+    if inner is None or not inner[0]:
         return None
-    (a, b), (move, grid, scale, shift) = inner, found
+    a, b = inner
     std = before.std / a
     mean = before.mean - (b + move) * std
-    count = before.shape[0]
-    affine = Affine(node.name, (0,), node.shape, np.full(count, scale), np.full(count, shift))
-    nodes = [replace(before, mean=mean, std=std, grid=grid), *graph.nodes[1:]]
-    nodes[readers[0]] = affine
+    rounded = replace(before, mean=mean, std=std, grid=grid)
+    nodes = [rounded, *graph.nodes[1:]]
+    nodes[readers[0]] = rounded
+    if (scale, shift) != (1, 0):
+        parts = (np.full(before.shape[0], part) for part in (scale, shift))
+        nodes[readers[0]] = Affine(node.name, (0,), node.shape, *parts)
     return replace(graph, nodes=tuple(nodes))
 
 
@@ -185,19 +185,6 @@ def pads_before(graph: Graph, source: int, node: Node) -> Node | None:
     return replace(node, sources=before.sources, geometry=geometry)
 
 
-def rounding_before_sum(graph: Graph, source: int, node: Node) -> Node | None:
-    """A rounding between a linear map and a sum is left out: both are one exact accumulation."""
-    before = graph.nodes[source]
-    if not (isinstance(node, Add) and isinstance(before, Activation)):
-        return None
-    behind = before.sources[0]
-    alone = len(graph.consumers()[behind]) == 1
-    if not (before.function.rounds_only() and alone and isinstance(graph.nodes[behind], Linear)):
-        return None
-    sources = tuple(behind if s == source else s for s in node.sources)
-    return replace(node, sources=sources)
-
-
 def rounding_again(graph: Graph, source: int, node: Node) -> Node | None:
     """A rounding to a grid that the values lie on already."""
     before = graph.nodes[source]
@@ -229,7 +216,6 @@ RULES: tuple[Rule, ...] = (
     affine_after,
     affine_before,
     pads_before,
-    rounding_before_sum,
     rounding_again,
 )
 

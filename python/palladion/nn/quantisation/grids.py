@@ -11,7 +11,7 @@ from palladion.nn.graph import Array, Window
 from palladion.nn.quantisation import steps, units
 from palladion.nn.quantisation.floats import sum_of
 from palladion.nn.quantisation.form import Form, Linear, Term, as_conv
-from palladion.nn.quantisation.lattice import Integers, Lattice, lattice
+from palladion.nn.quantisation.lattice import Integers, Lattice, common_steps, lattice
 from palladion.nn.quantisation.plan import Planned
 from palladion.nn.quantisation.report import too_large
 from palladion.nn.quantisation.settings import Settings
@@ -90,9 +90,15 @@ def grid_of(function: Expression, found: Lattice, bias: Array) -> Grid | None:
         return given
     scale = float(found.scale[0])
     alike = np.allclose(found.scale, scale, rtol=units.TINY, atol=0)
-    if function not in (X, apply("relu", X)) or not alike or not units.multiples(bias, scale):
+    if function not in (X, apply("relu", X)) or not alike:
         return None
-    ends = np.concatenate([found.low, found.high]) + np.rint(np.tile(bias / scale, 2))
+    for shift in np.unique(np.abs(bias)):
+        common = common_steps(np.array([scale]), np.array([shift]))
+        if common is None:
+            return None
+        scale = float(common[0])
+    ends = np.rint(np.concatenate([found.low, found.high]) * (found.scale[0] / scale))
+    ends += np.rint(np.tile(bias / scale, 2))
     low = 0 if function != X else int(ends.min())
     return Grid(scale, low, max(int(ends.max()), low)) if np.abs(ends).max() < 1 << 15 else None
 

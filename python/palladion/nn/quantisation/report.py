@@ -24,8 +24,8 @@ TENTH: Final = 0.1
 QUIET: Final = 8
 """A bound of fewer deviations of the rounding noise leaves no room for values."""
 
-OFTEN: Final = 0.25
-"""Share of outputs that noise changes by more than one step, from which on it is told."""
+RARELY: Final = 0.01
+"""Share of outputs that noise may change in a layer of a small bound without a warning."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
     if report.lost:
         yield (f"{layer}: {report.lost} channels are constant, which they are not in the float "
                "network: they are much smaller than others beside them")  # fmt: skip
-    if not last and report.bound < QUIET * ROUNDING_SIGMA:
+    if not last and report.bound < QUIET * ROUNDING_SIGMA and report.changed > RARELY:
         yield (f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
                f"rounding noise ({ROUNDING_SIGMA}): give weights more bits, or --resolution more")
     if report.beyond:
