@@ -64,11 +64,9 @@ ROUNDINGS: Final[dict[str, Callable[[Array], Array]]] = {
     "FLOOR": np.floor,
     "CEIL": np.ceil,
     "ROUND_TO_ZERO": np.trunc,
-    "HALF_EVEN": np.rint,
     "HALF_UP": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
     "HALF_DOWN": lambda x: np.sign(x) * np.ceil(np.abs(x) - 0.5),
     "UP": lambda x: np.sign(x) * np.ceil(np.abs(x)),
-    "DOWN": np.trunc,
 }
 """Rounding modes of QONNX's Quant."""
 

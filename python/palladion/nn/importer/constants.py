@@ -18,6 +18,8 @@ FOLDED: Final = {
 }  # fmt: skip
 MOVES: Final = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
 """Operators that move elements and compute nothing, so that a grid moves with them."""
+SAME: Final = {"HALF_EVEN": "ROUND", "DOWN": "ROUND_TO_ZERO"}
+"""Other names of QONNX's rounding modes."""
 HELD: Final = {"value", "value_float", "value_floats", "value_int", "value_ints"}
 
 
@@ -127,6 +129,7 @@ def quant(op: Op) -> Constant:
 
 def rounding(op: Op) -> str:
     mode = op.text("rounding_mode", "ROUND").upper()
+    mode = SAME.get(mode, mode)
     if mode not in ROUNDINGS:
-        op.fail(f"has rounding_mode {mode}, supported are {', '.join(ROUNDINGS)}")
+        op.fail(f"has rounding_mode {mode}, supported are {', '.join([*ROUNDINGS, *SAME])}")
     return mode

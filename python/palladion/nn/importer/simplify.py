@@ -14,7 +14,6 @@ from palladion.nn.expression import Expression, Grid, X, apply, constant
 from palladion.nn.geometry import add_pads
 from palladion.nn.graph import (
     Activation,
-    Add,
     Affine,
     Array,
     Conv,
@@ -110,12 +109,13 @@ def moved_rounding(function: Expression) -> tuple[float, Grid, float, float] | N
     """A rounding as ``scale * nearest(x + move) + shift`` on a grid, if it is one."""
     if function.operation == "bipolar":
         (size,) = function.parameters
-        return 1.5, Grid(1.0, 1, 2), 2 * size, -3 * size  # 1.5 and more are rounded to 2
+        tiny = 2.0**-20  # so that nothing near 0 is lost beside 1.5, which is rounded to 2
+        return 1.5 * tiny, Grid(tiny, 1, 2), 2 * size / tiny, -3 * size
     if not function.operation.startswith("quantise_"):
         return None
     step, zero, lo, hi = function.parameters
     most = max(abs(lo), abs(hi), 1.0)
-    half = (0.5 - most * 2.0**-24) * step  # as near to a half as single precision tells
+    half = (0.5 - most * 2.0**-22) * step  # as near to a half as single precision tells
     moves = {"quantise_round": 0.0, "quantise_floor": -half, "quantise_ceil": half}
     if function.operation not in moves or not zero.is_integer():
         return None

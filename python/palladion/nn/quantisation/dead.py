@@ -14,7 +14,7 @@ import numpy as np
 from palladion.nn.expression import Expression
 from palladion.nn.graph import Array, Conv, Window
 from palladion.nn.quantisation.floats import Seen
-from palladion.nn.quantisation.form import Form, Term, spread
+from palladion.nn.quantisation.form import Form, emptied, spread
 from palladion.nn.quantisation.plan import Planned
 
 Range = tuple[float, float]
@@ -141,10 +141,3 @@ def without(layer: Planned, source: int, constants: Array) -> Planned:
             term = emptied(term, gone)
         terms.append(term)
     return replace(layer, form=replace(layer.form, terms=tuple(terms), bias=bias))
-
-
-def emptied(term: Term, gone: Array) -> Term:
-    """A term that does not read some channels."""
-    assert not isinstance(term.map, Window), "the caller has checked it"
-    weights = term.map.weights * spread(term, 1.0 - gone)
-    return replace(term, map=replace(term.map, weights=weights))

@@ -24,9 +24,7 @@ def input_of(given: graph.Input, grid: Grid) -> network.Input:
     return found
 
 
-def interface(
-    found: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]
-) -> Interface:
+def interface(found: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]) -> Interface:
     """What the model takes and gives, with what the last layer's integers mean."""
     ends = found.ends
     takes = replace(ends.takes, own_grid=found.input.grid is not None)

@@ -17,7 +17,7 @@ import numpy as np
 from palladion.nn.expression import Expression
 from palladion.nn.graph import Array, Conv, Window
 from palladion.nn.quantisation.floats import Seen
-from palladion.nn.quantisation.form import Form, by_channel, with_columns
+from palladion.nn.quantisation.form import Form, Term, by_channel, emptied, with_columns
 from palladion.nn.quantisation.plan import Planned
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.units import levels
@@ -111,7 +111,7 @@ def scalable(function: Expression | None) -> bool:
 
 
 class Error:
-    """Predicted error of rounding: noise to signal before the functions of the layers it reaches."""
+    """Predicted error of rounding: noise to signal before the functions of layers it reaches."""
 
     def __init__(
         self, layers: list[Planned], seen: list[Seen], scales: list[Array], settings: Settings
@@ -139,7 +139,7 @@ class Error:
         here, rows = self.seen[k], self.factors(k, chosen)
         bits = self.settings.activations
         step = (rows * here.top).max() / (2**bits - 1) / rows
-        found: Array = step**2 / 12 + self.weights(k, chosen) * here.active
+        found: Array = step**2 / 12 * here.varies + self.weights(k, chosen) * here.active
         return found
 
     def weights(self, k: int, chosen: dict[int, Array]) -> Array:
@@ -151,7 +151,7 @@ class Error:
             if isinstance(term.map, Window):
                 continue
             columns = self.factors(term.source, chosen)
-            widest = rows * by_channel(term, 1 / columns)[1].max(axis=1)
+            widest = rows * self.largest(term, 1 / columns)
             if not self.settings.per_channel:
                 widest = np.full_like(widest, widest.max())
             asked = widest / levels(self.settings.weights)
@@ -160,6 +160,12 @@ class Error:
             power = (columns**2 * self.seen[term.source].power).mean() * term.map.weights[0].size
             noise += steps**2 / 12 * power
         return noise
+
+    def largest(self, term: Term, factor: Array) -> Array:
+        """Each output channel's largest weight on channels that are not constant."""
+        counted = emptied(term, ~self.seen[term.source].varies)
+        found: Array = by_channel(counted, factor)[1].max(axis=1)
+        return found
 
     def before(self, k: int, noise: dict[int, Array], chosen: dict[int, Array]) -> float:
         """Mean over the channels of a layer, before its function."""

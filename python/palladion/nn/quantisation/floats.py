@@ -33,6 +33,12 @@ class Seen:
     active: Array
 
     @property
+    def varies(self) -> Array:
+        """Channels that are not constant after the function."""
+        found: Array = self.most > self.least
+        return found
+
+    @property
     def top(self) -> Array:
         """Largest absolute value after the function."""
         found: Array = np.maximum(np.abs(self.least), np.abs(self.most))

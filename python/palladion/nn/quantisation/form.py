@@ -146,7 +146,9 @@ def with_columns(term: Term, factor: Array) -> Term:
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
     uniform = bool(np.all(factor == factor[0]))
     steps = map_.steps * abs(factor[0]) if uniform and map_.steps is not None else None
-    return replace(term, map=replace(map_, weights=map_.weights * spread(term, factor), steps=steps))
+    return replace(
+        term, map=replace(map_, weights=map_.weights * spread(term, factor), steps=steps)
+    )
 
 
 def spread(term: Term, channels: Array) -> Array:
@@ -170,3 +172,10 @@ def by_channel(term: Term, factor: Array) -> tuple[Array, Array]:
     count = map_.weights.shape[1] if isinstance(map_, Conv) else term.channels
     weights = weights.reshape(len(weights), count, -1)
     return np.square(weights).sum(axis=2), weights.max(axis=2)
+
+
+def emptied(term: Term, gone: Array) -> Term:
+    """A term, no window, that does not read some channels."""
+    map_ = term.map
+    assert not isinstance(map_, Window), "a window has one kernel for all channels"
+    return replace(term, map=replace(map_, weights=map_.weights * spread(term, 1.0 - gone)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.steps import Placed, Sums
 from palladion.nn.quantisation.values import Group, Made, Value, look_up
 
-EXACT: int = 1 << 24
+EXACT: Final = 1 << 24
 """Integers below this are exact in single precision."""
 
 Sources = dict[int, Value]
@@ -26,7 +27,7 @@ Sources = dict[int, Value]
 
 @dataclass(frozen=True)
 class Added:
-    """A lattice with its sums on the data: of the network's integers, and of the float network's."""
+    """A lattice with its sums on the data: of the network's integers, and of those wanted."""
 
     lattice: Lattice
     sums: Array
@@ -116,8 +117,9 @@ def fitted(
     if needed > settings.limit and real:
         sums = occurring(sums, added.sums, settings)
         warnings = (
-            f"layer {planned.name}: its sums could reach {needed} on other data, beyond the limit of {settings.limit}; "
-            f"the bounds are those of the calibration data, which need {(sums.span + 1) // 2}",
+            f"layer {planned.name}: its sums could need a bound of {needed} on other data, beyond "
+            f"the limit of {settings.limit}; bounds are those of the calibration data, which need "
+            f"{(sums.span + 1) // 2}",
         )
     if sums.span > 2 * settings.limit:
         if not real:
@@ -151,7 +153,11 @@ def made(
     wanted = steps.on(grid, planned.function, added.real(added.wanted))
     reach = reached(planned.function, added, grid)
     value = Value(outputs, wanted * grid.scale, grid.scale, reach, given=True)
-    unit = float(np.median((found.scale / np.maximum(factors, 1))[factors > 0])) if factors.any() else 1.0
+    unit = (
+        float(np.median((found.scale / np.maximum(factors, 1))[factors > 0]))
+        if factors.any()
+        else 1.0
+    )
     group = group_of(found, factors, placed.offsets, unit)
     why = None
     if placed.wrong:

@@ -17,7 +17,7 @@ PARTS: Final = 64
 
 @dataclass(frozen=True)
 class Integers:
-    """What the integers of a value can be: per channel from ``low`` to ``high`` in equal strides."""
+    """What the integers of a value can be: in each channel ``low`` to ``high`` in equal strides."""
 
     low: Array
     high: Array
@@ -42,9 +42,7 @@ class Lattice:
     stride: Array
 
 
-def lattice(
-    form: Form, scales: dict[int, float], values: dict[int, Integers]
-) -> Lattice | str:
+def lattice(form: Form, scales: dict[int, float], values: dict[int, Integers]) -> Lattice | str:
     """The integer form, or why there is none; ``scales`` and ``values`` are those of sources."""
     steps = []
     for term in form.terms:
@@ -159,7 +157,7 @@ def divided(term: Term, divisor: Array) -> Term:
 def sums_of(
     terms: tuple[Term, ...], channels: int, values: dict[int, Integers]
 ) -> tuple[Array, Array, Array]:
-    """Least and greatest sum of each channel, and the stride between sums, by interval arithmetic."""
+    """Least and greatest sum of each channel and the stride between, by interval arithmetic."""
     low, high = np.zeros(channels), np.zeros(channels)
     stride = np.zeros(channels, np.int64)
     for term in terms:

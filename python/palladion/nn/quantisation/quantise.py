@@ -124,7 +124,10 @@ def prepared(
     sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
     seen = floats.seen(layers, sample, settings)
     ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
-    ends[0] = (float(first.reach.low.min() * first.scale), float(first.reach.high.max() * first.scale))
+    ends[0] = (
+        float(first.reach.low.min() * first.scale),
+        float(first.reach.high.max() * first.scale),
+    )
     layers, gone = dead.fold(layers, seen, ends, measured=real)
     if gone:
         seen = floats.seen(layers, sample, settings)

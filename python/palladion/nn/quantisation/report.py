@@ -135,20 +135,23 @@ def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
         why = ""
         if report.weights_error > 1.5 * report.weights_error_free:
             why = (f"; rounding of weights alone makes {report.weights_error:.1%} of its sums' "
-                   f"size, {report.weights_error_free:.1%} with steps for each channel and "
-                   "without the limit: try --per-channel, fewer bits, or a larger --limit")  # fmt: skip
+                   f"size, {report.weights_error_free:.1%} with steps for each channel and without "
+                   "the limit: try --per-channel, fewer bits, or a larger --limit")  # fmt: skip
         yield f"{layer}: its error is {report.deviation:.1%} of its range{why}"
     if report.lost:
         yield (f"{layer}: {report.lost} channels are constant, which they are not in the float "
                "network: they are much smaller than others beside them")  # fmt: skip
     if not last and report.bound < QUIET * ROUNDING_SIGMA and report.changed > RARELY:
-        yield (f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
-               f"rounding noise ({ROUNDING_SIGMA}): give weights more bits, or --resolution more")
+        yield (
+            f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
+            f"rounding noise ({ROUNDING_SIGMA}): give weights more bits, or --resolution more"
+        )
     if report.beyond:
         yield (f"{layer}: {report.beyond:.2%} of its accumulators on the data lie beyond the bound "
                f"of {report.bound}: more --headroom, or fewer bits")  # fmt: skip
     if report.differing and report.why is not None:
-        yield f"{layer}: {report.differing:.2%} of its outputs differ from the model's: {report.why}"
+        share = f"{report.differing:.2%} of its outputs differ from the model's"
+        yield f"{layer}: {share}: {report.why}"
 
 
 def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:

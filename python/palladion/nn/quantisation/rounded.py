@@ -13,7 +13,7 @@ from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Window
 from palladion.nn.quantisation import lattice, scales, units
 from palladion.nn.quantisation.floats import sum_of
-from palladion.nn.quantisation.form import Form
+from palladion.nn.quantisation.form import Form, emptied
 from palladion.nn.quantisation.lattice import Integers
 from palladion.nn.quantisation.plan import Planned, of_sign
 from palladion.nn.quantisation.report import refuse, too_large
@@ -76,7 +76,9 @@ LOOKED_AT: Final = 64
 """Inputs on which the cost of a coarser unit is measured."""
 
 
-def costs(planned: Planned, group: Group, sources: Sources, settings: Settings) -> tuple[float, float]:
+def costs(
+    planned: Planned, group: Group, sources: Sources, settings: Settings
+) -> tuple[float, float]:
     """Relative error that rounding the weights makes: as it is, and without the table's limit and
     with steps for each channel. Root mean squares over that of the layer's values."""
     form = planned.form
@@ -96,8 +98,23 @@ def costs(planned: Planned, group: Group, sources: Sources, settings: Settings) 
     if group.unit.coarsened <= 1 and settings.per_channel:
         return now, now
     free = replace(settings, per_channel=True, limit=LIMIT)
-    unit = units.choose(form, steps, 0.0, free)
-    return now, error(unit, [units.integers(t, steps[t.source], unit, free) for t in form.terms])
+    counted = varying(form, sources)
+    unit = units.choose(form, counted, steps, 0.0, free)
+    pairs = zip(form.terms, counted.terms, strict=True)
+    return now, error(unit, [units.integers(t, steps[t.source], unit, free, c) for t, c in pairs])
+
+
+def varying(form: Form, sources: Sources) -> Form:
+    """The form without what it reads of channels that are constant on the data.
+
+    Such a channel's weights act through the bias, and need not set the unit of the others.
+    """
+    terms = []
+    for term in form.terms:
+        varies = sources[term.source].varies
+        keep = isinstance(term.map, Window) or varies.all() or not varies.any()
+        terms.append(term if keep else emptied(term, ~varies))
+    return replace(form, terms=tuple(terms))
 
 
 def accumulated(
@@ -138,7 +155,8 @@ def units_of(
     """The finest unit with which accumulators keep the limit, and the one to begin with."""
     finest = float(np.abs(reference).max()) * settings.headroom / settings.limit
     scales_of = {s: v.scale for s, v in sources.items()}
-    unit = units.choose(planned.form, scales_of, finest, settings)
+    counted = varying(planned.form, sources)
+    unit = units.choose(planned.form, counted, scales_of, finest, settings)
     if settings.strict and unit.coarsened > 1:
         raise refuse(planned.name, settings.limit * unit.coarsened, settings)
     return finest, unit
@@ -170,8 +188,12 @@ def fit(
     With them the accumulators on the calibration data.
     """
     form, steps = planned.form, {s: v.scale for s, v in sources.items()}
+    counted = varying(form, sources)
     while True:
-        maps = tuple(units.integers(t, steps[t.source], unit, settings) for t in form.terms)
+        maps = tuple(
+            units.integers(t, steps[t.source], unit, settings, c)
+            for t, c in zip(form.terms, counted.terms, strict=True)
+        )
         whole = replace(form, terms=tuple(
             replace(t, map=m.map) for t, m in zip(form.terms, maps, strict=True)))  # fmt: skip
         sums = sum_of(whole, {s: v.integers for s, v in sources.items()}, np.zeros(form.shape[0]))

@@ -34,7 +34,7 @@ MORE: Final = 24
 
 
 SHARES: Final = (1.0, 0.93, 0.86, 0.8, 0.7)
-"""Parts of the limit that one channel's sums may take, for offsets differ from channel to channel."""
+"""Parts of the limit that one channel's sums may take, for channels have different offsets."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,7 @@ class Stairs:
     @property
     def constant(self) -> Array:
         """Channels that stay in one piece."""
-        found: Array = ~(self.has_below & self.has_above).any(axis=1)
-        return found
+        return np.asarray(~(self.has_below & self.has_above).any(axis=1))
 
     def of(self, channels: Array) -> Stairs:
         """The same for some of the channels, without changes that none of them meets."""
@@ -133,9 +132,7 @@ def on(grid: Grid, function: Expression, real: Array) -> Array:
     return found
 
 
-def place(
-    sums: Sums, function: Expression, grid: Grid, limit: int, room: int
-) -> Placed | None:
+def place(sums: Sums, function: Expression, grid: Grid, limit: int, room: int) -> Placed | None:
     """Factors, offsets and a table, exact if some are found; nothing where sums pass the limit.
 
     Steps lie ``room`` units from every sum, where the limit and the channels' scales allow it.

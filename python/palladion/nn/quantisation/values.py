@@ -1,4 +1,4 @@
-"""What passes between the steps of quantisation: values of layers, and linear groups in integers."""
+"""What passes between the steps of quantisation: values of layers, linear groups in integers."""
 
 from __future__ import annotations
 
@@ -45,6 +45,13 @@ class Value:
     def real(self) -> Array:
         """The real values of the integers."""
         return self.integers * self.scale
+
+    @property
+    def varies(self) -> Array:
+        """Channels that are not constant on the data."""
+        axes = (0, 2, 3)
+        found: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
+        return found
 
     def wanted(self) -> Array:
         """The integers of the reference, of a value on the model's own grid."""
