@@ -44,7 +44,7 @@ def main() -> None:
 
     # Client: makes the keys and encrypts two numbers, the lowest bit first.
     params = tfhe.Params.gates(options.log2_failure)
-    print(f"{params.name}: about {params.security_bits:.0f} bits of security")
+    print(f"{params.name}: security {params.security}")
     client = tfhe.keygen(params)
     x, y = random.getrandbits(bits), random.getrandbits(bits)
     query = [client.encrypt_bits([n >> i & 1 for i in range(bits)]).to_bytes() for n in (x, y)]

@@ -18,7 +18,7 @@ def main() -> None:
 
     # Two bits in each digit, and two above them for carries.
     params = tfhe.Params.integers(2, 2, options.log2_failure)
-    print(f"{params.name}: about {params.security_bits:.0f} bits of security")
+    print(f"{params.name}: security {params.security}")
     client = tfhe.keygen(params)
     server = client.server_key()
     left, right = (

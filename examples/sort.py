@@ -48,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
 
     params = tfhe.Params.integers(2, 2, options.log2_failure)
-    print(f"{params.name}: about {params.security_bits:.0f} bits of security")
+    print(f"{params.name}: security {params.security}")
     client = tfhe.keygen(params)
     numbers = [random.getrandbits(options.bits) for _ in range(max(2, options.count))]
     encrypted = client.encrypt_radix(numbers, options.bits).with_keys(client.server_key())

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import palladion
@@ -45,7 +50,9 @@ def numbers(rng: np.random.Generator, count: int) -> NDArray[np.complex128]:
 
 def test_the_example_of_the_module() -> None:
     params = ckks.Params.for_depth(log_n=14, depth=4, scale_bits=40)
-    assert params.security_bits == 128
+    assert str(params.security) == "128.3 bits (MATZOV)"
+    assert params.security.bits == params.security_bits == 128.3
+    assert "128.3 bits (MATZOV)" in repr(params)
     assert params.max_level == 4
     secret = ckks.keygen(params)
     keys = secret.evaluation_keys(rotations=[1])
@@ -138,7 +145,7 @@ def test_short_arrays_are_padded(secret: ckks.SecretKey) -> None:
 def test_everything_is_stored_and_read(
     params: ckks.Params, secret: ckks.SecretKey, keys: ckks.EvaluationKeys
 ) -> None:
-    read = ckks.Params.from_bytes(params.to_bytes())
+    read = ckks.Params.from_bytes(params.to_bytes(), insecure=True)
     assert read == params
     again = ckks.SecretKey.from_bytes(read, secret.to_bytes())
     public = ckks.PublicKey.from_bytes(read, secret.public_key().to_bytes())
@@ -176,7 +183,7 @@ def test_damaged_bytes_are_refused(
     params: ckks.Params, secret: ckks.SecretKey, rng: np.random.Generator
 ) -> None:
     reads = [
-        (params.to_bytes(), ckks.Params.from_bytes),
+        (params.to_bytes(), partial(ckks.Params.from_bytes, insecure=True)),
         (secret.to_bytes(), lambda data: ckks.SecretKey.from_bytes(params, data)),
         (secret.encrypt([1]).to_bytes(), lambda data: ckks.Ciphertext.from_bytes(params, data)),
     ]
@@ -286,7 +293,7 @@ def test_operands_of_other_parameters_are_refused(
             operation()
     exact = palladion.bfv.Params(RING_INSECURE, [40, 40], [40], insecure=True)
     with pytest.raises(palladion.UsageError, match="parameters of bfv, expected ckks"):
-        ckks.Params.from_bytes(exact.to_bytes())
+        ckks.Params.from_bytes(exact.to_bytes(), insecure=True)
 
 
 def test_bad_parameters_are_refused() -> None:
@@ -298,10 +305,13 @@ def test_bad_parameters_are_refused() -> None:
     cases: list[tuple[tuple[int, list[int | list[int]], list[int], float], str]] = [
         ((3, [40], [40], 2**30), "log_n is 3, expected 4 to 17"),
         ((10, [40, []], [40], 2**30), "level 1 has no moduli"),
-        ((10, [], [40], 2**30), "1 moduli, special ones counted, expected 2 to 256"),
-        ((10, [40], [], 2**30), "1 moduli, special ones counted, expected 2 to 256"),
+        ((10, [], [40], 2**30), "1 moduli, special ones counted, expected 2 to 256 at N = 1024"),
+        ((10, [40], [], 2**30), "1 moduli, special ones counted, expected 2 to 256 at N = 1024"),
         ((10, [40, 40], [], 2**30), "the basis is empty"),
-        ((10, [40] * 300, [40], 2**30), "301 moduli, special ones counted, expected 2 to 256"),
+        (
+            (10, [40] * 300, [40], 2**30),
+            "301 moduli, special ones counted, expected 2 to 256",
+        ),
         ((10, [61], [40], 2**30), "61"),
         ((10, [40], [40], 0.5), "the scale is 0.5"),
         ((10, [40], [40], float("nan")), "the scale is nan"),
@@ -312,10 +322,90 @@ def test_bad_parameters_are_refused() -> None:
             ckks.Params(log_n, levels, special, scale, insecure=True)
 
 
-def test_insecure_parameters_stay_so_when_read(params: ckks.Params) -> None:
+def test_insecure_parameters_are_read_only_where_the_caller_says_so(params: ckks.Params) -> None:
     assert params.security_bits is None
-    assert ckks.Params.from_bytes(params.to_bytes()).security_bits is None
+    assert "INSECURE: no estimate reaches 128 bits" in repr(params)
+    with pytest.raises(palladion.SecurityError, match="or insecure=True with it"):
+        ckks.Params.from_bytes(params.to_bytes())
+    again = ckks.Params.from_bytes(params.to_bytes(), insecure=True)
+    assert again == params
+    assert "INSECURE" in repr(again)
     assert isinstance(params, SchemeParams)
+    for scheme in (palladion.bfv, palladion.bgv):
+        exact = scheme.Params(RING_INSECURE, [40, 40], [40], insecure=True)
+        with pytest.raises(palladion.SecurityError, match="or insecure=True with it"):
+            scheme.Params.from_bytes(exact.to_bytes())
+        assert scheme.Params.from_bytes(exact.to_bytes(), insecure=True) == exact
+
+
+def resealed(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """The bytes with another payload, and the checksum and fingerprint that it would have."""
+    head, payload = data[:16], change(data[56:-32])
+
+    def sealed(fingerprint: bytes) -> bytes:
+        content = head + fingerprint + len(payload).to_bytes(8, "little") + payload
+        return content + hashlib.sha256(content).digest()
+
+    return sealed(hashlib.sha256(sealed(bytes(32))).digest())
+
+
+def test_no_bytes_make_an_insecure_set(params: ckks.Params) -> None:
+    """Whether the mark in the file says so or not."""
+    data = params.to_bytes()
+    assert resealed(data, lambda payload: payload) == data
+    mark = 8 + len("ckks")
+    assert data[56:][mark] == 1
+
+    def marked(value: int) -> Callable[[bytes], bytes]:
+        return lambda payload: payload[:mark] + bytes([value]) + payload[mark + 1 :]
+
+    for value in (0, 1):
+        with pytest.raises(palladion.SecurityError, match="insecure=True"):
+            ckks.Params.from_bytes(resealed(data, marked(value)))
+    with pytest.raises(palladion.FormatError, match="fingerprint"):
+        ckks.Params.from_bytes(resealed(data, marked(0)), insecure=True)
+    # A secure set that is called insecure is what it is.
+    called = ckks.Params(13, [45, 35], [45], 2**35, insecure=True)
+    assert called == ckks.Params(13, [45, 35], [45], 2**35)
+    assert "INSECURE" not in repr(called)
+    assert ckks.Params.from_bytes(called.to_bytes()) == called
+
+
+MANY_MODULI = """
+import resource, sys
+import palladion
+from palladion import ckks
+data = sys.stdin.buffer.read()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for insecure in (False, True):
+    try:
+        ckks.Params.from_bytes(data, insecure=insecure)
+    except palladion.UsageError as error:
+        print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+
+
+def test_a_file_that_names_many_moduli_takes_no_memory(params: ckks.Params) -> None:
+    """256 moduli at N = 2^17, which tables of a gigabyte would be made for."""
+    candidates = range((1 << 42) + 1, 1 << 43, 1 << 18)
+    primes = list(islice((q for q in candidates if pow(3, q - 1, q) == 1), 256))
+    words = [1 << 17, 1, int(np.float64(30).view(np.int64)), 128]
+    for level in range(128):
+        words += [2, *primes[2 * level : 2 * level + 2]]
+    words[-3:] = [1, primes[-2], 1, primes[-1]]
+    content = b"".join(word.to_bytes(8, "little") for word in words)
+
+    def many(payload: bytes) -> bytes:
+        return payload[: 8 + len("ckks") + 8] + content
+
+    data = resealed(params.to_bytes(), many)
+    line = [sys.executable, "-c", MANY_MODULI]
+    done = subprocess.run(line, input=data, capture_output=True, check=True)
+    *errors, megabytes = done.stdout.decode().splitlines()
+    expected = "256 moduli, special ones counted, expected 2 to 96 at N = 131072"
+    assert errors == [expected] * 2
+    assert int(megabytes) < 64
 
 
 def test_other_threads_run_meanwhile(params: ckks.Params) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 from click.testing import CliRunner
@@ -30,7 +31,7 @@ def test_all_sets_are_listed_with_their_security() -> None:
     assert sets["f1"]["secure"] is False
     table = output().splitlines()
     assert table.index("") == len(sets) + 1
-    assert "below 128" in next(line for line in table if line.startswith("f1 "))
+    assert "INSECURE, below 128" in next(line for line in table if line.startswith("f1 "))
 
 
 def test_known_figures() -> None:
@@ -41,7 +42,10 @@ def test_known_figures() -> None:
     assert (found["slots"], found["levels"], found["limit_128"]) == (2**15, 50, 1747)
     one = output("ckks-14")
     assert "50 40 40 40 40 40 40 40" in one
-    assert "128 bits" in one
+    # log2(QP) = 430 at N = 2^14 has 128.3 bits by MATZOV; less QP has no fewer.
+    assert "128.3 bits (MATZOV)" in one
+    assert "lattice estimator 27a581b, n = 16384, log2(q) = 430" in one
+    assert (found["secure"], found["security"]["bits"]) == (False, None)
 
 
 @pytest.mark.parametrize("name", ["ckks-12", "ckks-13", "ckks-14"])
@@ -65,7 +69,9 @@ def check(name: str, core: dict[str, object]) -> None:
     found = named(name)
     assert core["digits"] == found.digits
     assert core["slots"] == found.slots
-    assert core["security_bits"] == 128
+    assert found.security is not None
+    assert core["security"] == asdict(found.security)
+    assert core["security_bits"] == found.security.bits
     # Primes are below the power of two of their size, by far less than a bit.
     assert core["log_qp"] == pytest.approx(found.log_qp, abs=0.1)
 
@@ -81,12 +87,28 @@ def test_sets_of_tfhe_say_how_often_they_fail() -> None:
     assert list(sets) == tfhe.Params.names()
     for name, entry in sets.items():
         assert entry["secure"] != name.endswith("insecure")
-        assert not entry["secure"] or entry["security_bits"] > 127.99
+        assert not entry["secure"] or entry["security_bits"] >= 132
+        assert entry["security"]["text"].startswith("INSECURE: ") == name.endswith("insecure")
         assert entry["log2_failure"] < (-40 if entry["secure"] else 0)
         one = output(name)
         assert "estimator" in one
         assert f"2^{entry['log2_failure']:.1f}" in one
-    assert "below 128" in output("tfhe-paper-2-insecure")
+        assert "average over keys" in one
+    # By the lattice estimator; the fits alone said 113 and 117.
+    for number, bits in ((1, "110.1"), (2, "115.0")):
+        name = f"tfhe-paper-{number}-insecure"
+        assert f"INSECURE: {bits} bits (MATZOV)" in output(name)
+        line = next(line for line in output().splitlines() if line.startswith(name))
+        assert f"INSECURE, {bits} bits" in line
+
+
+def test_sets_of_bootstrapping_state_their_sparse_secret() -> None:
+    for name, bits in (("ckks-bootstrap", 172), ("ckks-bootstrap-precise", 165)):
+        found = json.loads(output(name, "--json"))
+        assert found["sparse_security"]["bits"] == bits
+        assert found["security"]["bits"] == 128.2
+        assert f"{bits}.0 bits (MATZOV)" in output(name)
+    assert json.loads(output("ckks-14", "--json"))["sparse_security"] is None
 
 
 def test_unknown_names_are_refused() -> None:

@@ -151,7 +151,7 @@ def test_softmax_at_the_end_is_kept_on_request_only(rng: np.random.Generator) ->
 def test_what_cannot_be_multiplied(rng: np.random.Generator) -> None:
     tensors: dict[str, Any] = {"w": floats(rng, 3, 3, 2, 1), "v": floats(rng, 3, 3, 1, 1)}
     nodes = [node("Conv", ["x", "w"], "c"), node("Mul", ["x", "c"], "y")]
-    with pytest.raises(NetworkError, match=r"y_node \(Mul\): multiplies values of shapes"):
+    with pytest.raises(NetworkError, match=r"y_node \(Mul\): its inputs have shapes"):
         from_model(model(IMAGE, nodes, tensors))
     nodes = [node("Conv", ["x", "v"], "c"), node("LogSoftmax", ["c"], "l", axis=1),
              node("Conv", ["l", "v"], "y")]  # fmt: skip

@@ -49,7 +49,7 @@ def test_the_table_fits_a_terminal_and_says_what_is_insecure() -> None:
         assert given.security in text
         assert "simulated time" in text
         assert max(map(len, text.splitlines())) <= 98
-    assert all("insecure" in given.security for given in SETS.values())
+    assert all("INSECURE" in given.security for given in SETS.values())
 
 
 def test_a_machine_of_ones_own(tmp_path: Path) -> None:

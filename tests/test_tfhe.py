@@ -34,7 +34,8 @@ def integers() -> Keys:
 def test_sets_are_picked_by_what_they_can_do() -> None:
     for params in (tfhe.Params.gates(), tfhe.Params.integers(2, 2), tfhe.Params.integers(1, 1)):
         assert params.log2_failure <= -64
-        assert params.security_bits > 127.99
+        assert params.security_bits is not None
+        assert params.security_bits >= 132
         assert params.name is not None
         assert tfhe.Params.named(params.name) == params
         assert tfhe.Params.from_bytes(params.to_bytes()) == params
@@ -55,12 +56,21 @@ def test_sets_are_picked_by_what_they_can_do() -> None:
 
 def test_sets_of_papers_are_asked_for_as_insecure() -> None:
     name = "tfhe-paper-2-insecure"
-    with pytest.raises(palladion.SecurityError, match="117 bits of security, expected 128"):
+    with pytest.raises(palladion.SecurityError, match=r"INSECURE: 115.0 bits .*expected 128"):
         tfhe.Params.named(name)
     params = tfhe.Params.named(name, insecure=True)
-    assert params.security_bits < 120
-    with pytest.raises(palladion.SecurityError, match="bits of security, expected 128: sigma"):
+    assert params.security_bits == params.security.bits == 115.0
+    assert "INSECURE: 115.0 bits" in repr(params)
+    with pytest.raises(palladion.SecurityError, match=r"expected 128 bits: sigma .* insecure=True"):
         tfhe.Params.from_bytes(params.to_bytes())
+    for number in (1, 2):
+        params = tfhe.Params.named(f"tfhe-paper-{number}-insecure", insecure=True)
+        again = tfhe.Params.from_bytes(params.to_bytes(), insecure=True)
+        assert again == params
+        assert "INSECURE" in repr(again)
+    secure = tfhe.Params.gates()
+    assert "INSECURE" not in repr(secure)
+    assert "a partial secret taken as one of its own dimension" in secure.security.basis
 
 
 def test_gates_on_all_inputs(gates: Keys) -> None:

@@ -143,6 +143,13 @@ class Program:
 class SecretKey:
     """The client's key, for one program. It never leaves the client."""
 
+    @staticmethod
+    def generate(program: Program) -> SecretKey:
+        """A fresh key, from the operating system's randomness."""
+
+    def evaluation_keys(self) -> EvaluationKeys:
+        """The evaluation keys that the program needs."""
+
     def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
         """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
 
@@ -175,6 +182,12 @@ class EvaluationKeys:
 class Query:
     """Encrypted images, for the server."""
 
+    def hash(self) -> bytes:
+        """SHA-256 of the whole query, by which its answer names it."""
+
+    def images(self) -> int:
+        """Images in it."""
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(program: Program, data: bytes) -> Query: ...
@@ -182,6 +195,9 @@ class Query:
 @final
 class Answer:
     """Encrypted results, for the client."""
+
+    def query_hash(self) -> bytes:
+        """Hash of the query that this is the answer to, as it says."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -243,8 +259,14 @@ class Inspector:
     def noise(self) -> list[dict[str, Any]]:
         """Per ciphertext of the first run: predicted and measured noise, in bits."""
 
-def security_limit(log_n: int) -> int | None:
-    """Largest log2(QP) at 128-bit security with a ternary secret; ``None`` outside the table."""
+def security_of(
+    log_n: int, log_qp: float | None = None, weight: int | None = None
+) -> tuple[int, int | None, dict[str, Any] | None]:
+    """Bits asked for, the largest log2(QP) that has them, and the estimate for ``log_qp``.
+
+    The limit is that of uniform ternary secrets, ``None`` outside the table; the estimate has the
+    fields of ``palladion.schemes.security.Security``, of a sparse secret where a weight is given.
+    """
 
 # The schemes: what palladion.ckks, palladion.bfv and palladion.bgv put operators on. Complex
 # doubles and 64-bit integers cross as bytes in this machine's order.
@@ -281,7 +303,7 @@ class SchemeParams:
     def fingerprint(self) -> str: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(data: bytes) -> SchemeParams: ...
+    def from_bytes(data: bytes, insecure: bool) -> SchemeParams: ...
 
 @final
 class SchemeSecret:
@@ -380,6 +402,9 @@ class CkksBootstrapper:
     """Tables of bootstrapping of CKKS ciphertexts."""
 
     def __new__(cls, params: SchemeParams, slots: int | None = None) -> CkksBootstrapper: ...
+    def security(self) -> dict[str, Any]:
+        """The fields of ``palladion.schemes.security.Security``."""
+
     def output_level(self) -> int: ...
     def keys(self, secret: SchemeSecret) -> SchemeKeys: ...
     def keys_from_bytes(self, data: bytes) -> SchemeKeys: ...
@@ -398,7 +423,7 @@ class TfheParams:
     def named(name: str, insecure: bool) -> TfheParams: ...
     @staticmethod
     def fastest(message_bits: int, carry_bits: int, log2_failure: float) -> TfheParams:
-        """The fastest named set of 128 bits; of gates where ``message_bits`` is 0."""
+        """The fastest named set that is secure; of gates where ``message_bits`` is 0."""
 
     def describe(self) -> dict[str, Any]:
         """Sizes, security, failures: the fields of ``palladion params NAME --json``."""
@@ -407,7 +432,7 @@ class TfheParams:
     def fingerprint(self) -> str: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(data: bytes) -> TfheParams: ...
+    def from_bytes(data: bytes, insecure: bool) -> TfheParams: ...
 
 @final
 class TfheClient:

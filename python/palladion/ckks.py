@@ -36,6 +36,7 @@ from palladion.schemes.keys import (
     evaluation_keys,
     keys_of,
 )
+from palladion.security import Security
 from palladion.sets import of_scheme
 
 __all__ = [
@@ -108,7 +109,7 @@ class Params(SchemeParams):
 
     @classmethod
     def for_depth(cls, log_n: int, depth: int, scale_bits: int = 40) -> Params:
-        """A 128-bit set for ``depth`` products in a row, or a ``SecurityError``."""
+        """A secure set for ``depth`` products in a row, or a ``SecurityError``."""
         sizes = {"log_n": log_n, "depth": depth, "scale_bits": scale_bits}
         checked = {name: natural(name, value) for name, value in sizes.items()}
         return cls._of(_native.SchemeParams.ckks_for_depth(**checked))
@@ -123,7 +124,7 @@ class Params(SchemeParams):
 
     @classmethod
     def for_bootstrapping(cls, precise: bool = False) -> Params:
-        """A 128-bit set with ``log_n=16`` for :class:`Bootstrapper`.
+        """A secure set with ``log_n=16`` for :class:`Bootstrapper`.
 
         ``ckks-bootstrap`` leaves 9 levels of 40 bits and 23 bits of precision,
         ``ckks-bootstrap-precise`` leaves 6 of 44 and 28.
@@ -358,6 +359,11 @@ class Bootstrapper:
     def __init__(self, params: Params, slots: int | None = None) -> None:
         slots = None if slots is None else natural("slots", slots)
         self.native = _native.CkksBootstrapper(params.native, slots)
+
+    @property
+    def security(self) -> Security:
+        """The weaker of the parameters' security and that of the sparse secret used inside."""
+        return Security(**self.native.security())
 
     @property
     def output_level(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from palladion.nn.importer import load
 from palladion.nn.interface import Pixels
 from palladion.nn.network import IntNetwork, Ints
 from palladion.packaged import is_packaged, mnist_plain
+from palladion.text import times
 
 Labels = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
@@ -41,11 +42,6 @@ class Steps(Protocol):
 
     def count(self, name: str, done: float, total: float) -> None:
         """``done`` of ``total`` units of other work are finished."""
-
-
-def times(shape: Iterable[int]) -> str:
-    """A shape as people write it."""
-    return "x".join(map(str, shape))
 
 
 def inputs_of(network: IntNetwork, given: Dataset) -> Ints:

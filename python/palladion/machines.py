@@ -78,12 +78,12 @@ class BootstrapSet:
 
 
 SETS: Final = {
-    "I": BootstrapSet("I", 586, 2, 512, 8, 2, "insecure: 128 bits by the paper, fits say 113"),
+    "I": BootstrapSet("I", 586, 2, 512, 8, 2, "INSECURE: 110.1 bits (128 by the paper)"),
     "II": BootstrapSet(
-        "II", 500, 1, 1024, 10, 3, "insecure: 110 bits by the paper, 80 by its code, fits say 117"
+        "II", 500, 1, 1024, 10, 3, "INSECURE: 115.0 bits (110 by the paper, 80 by its code)"
     ),
 }
-"""Table I of ATHENA; the fits are those of ``crates/tfhe``. Set II has 3 digits in the paper's code
+"""Table I of ATHENA; security is that of ``crates/tfhe``. Set II has 3 digits in the paper's code
 and text, and so it has here; the table says 2."""
 
 SET_II_AS_PRINTED: Final = BootstrapSet("II, l = 2", 500, 1, 1024, 10, 2, SETS["II"].security)

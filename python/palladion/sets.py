@@ -6,14 +6,16 @@ The data is ``sets.json``; sets of TFHE are the core's.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
-from palladion._native import TfheParams, security_limit
+from palladion._native import TfheParams
 from palladion.errors import UsageError
+from palladion.security import Security, largest_log_qp
 
-SECURITY_BITS = 128
+SPARSE_WEIGHT = 32
+"""Nonzero coefficients of the secret that CKKS bootstrapping raises a modulus under."""
 SEED = 32
 """Bytes of a seed."""
 
@@ -54,18 +56,32 @@ class NamedSet:
 
     @property
     def limit(self) -> int | None:
-        """Largest log2(QP) at 128-bit security for the degree."""
-        return security_limit(self.log_n)
+        """Largest log2(QP) of a secure set of the degree."""
+        return largest_log_qp(self.log_n)
 
     @property
     def secure(self) -> bool | None:
-        """Whether it has 128-bit security; ``None`` if the moduli that are known do not say."""
-        known = self.log_qp or self.log_q
-        if known is None:
+        """Whether it is secure; ``None`` if the moduli that are known do not say."""
+        return None if self.security is None else self.security.enough
+
+    @property
+    def security(self) -> Security | None:
+        """Estimated security; ``None`` if the moduli that are known do not say."""
+        if self.log_qp is not None:
+            return Security.uniform(self.log_n, self.log_qp)
+        if self.log_q is None:
             return None
-        if self.limit is None or known > self.limit:
-            return False
-        return True if self.log_qp else None
+        # Special moduli come to these.
+        at_most = Security.uniform(self.log_n, self.log_q)
+        return None if at_most.enough else at_most
+
+    @property
+    def sparse_security(self) -> Security | None:
+        """That of the sparse secret of bootstrapping, for the sets made for it."""
+        if self.sizes is None or not self.name.startswith("ckks-bootstrap"):
+            return None
+        bits = sum(self.sizes.levels[0]) + self.sizes.special[0]
+        return Security.sparse(self.log_n, bits, SPARSE_WEIGHT)
 
     @property
     def ciphertext_bytes(self) -> int | None:
@@ -98,6 +114,8 @@ class NamedSet:
             "log_qp": self.log_qp,
             "limit_128": self.limit,
             "secure": self.secure,
+            "security": self.security and asdict(self.security),
+            "sparse_security": self.sparse_security and asdict(self.sparse_security),
             "digits": self.digits,
             "ciphertext_bytes": self.ciphertext_bytes,
             "fresh_bytes": self.fresh_bytes,

@@ -4,7 +4,7 @@
 use bfv::{Ciphertext, Evaluator, Params, decrypt, encrypt};
 use common::BfvDefinition;
 use common::bfv::Operation;
-use ring::{Eval, Poly, ntt_primes, sample::Seed};
+use ring::{Eval, Poly, ntt_primes, sample::Masks};
 use rlwe::{GaloisKeys, ParamsSpec, SecretKey, SwitchKey};
 use serde_json::{Value, json};
 
@@ -48,8 +48,8 @@ impl common::bfv::Bfv for Ours {
             galois.insert(element, secret.galois_key(element, level, &mut rng));
         }
         let [a_plain, b_plain] = [a, b].map(|slots| encoder.slots_to_plaintext(slots));
-        let seed = Seed::random(&mut rng);
-        let a = encrypt(&params, &secret, &a_plain, level, (&seed, 0), &mut rng)
+        let mut masks = Masks::random(&mut rng);
+        let a = encrypt(&params, &secret, &a_plain, level, &mut masks, &mut rng)
             .expect("a key of the parameters");
         let b = encrypt(&params, &secret, &b_plain, level, (&seed, 1), &mut rng)
             .expect("a key of the parameters");

@@ -3,7 +3,7 @@
 use ::ckks::{Complex64, Evaluator, Params, Plaintext, decrypt, encrypt};
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use common::{Definitions, Row};
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::SecretKey;
 use serde_json::json;
 use std::time::Instant;
@@ -30,7 +30,7 @@ fn refresh(name: &'static str, params: &Params, samples: usize) -> Row {
     let keygen_seconds = start.elapsed().as_secs_f64();
     let slots = crate::ckks::complexes(1, params.slots());
     let message = Plaintext::encode(params, &slots, 0, params.scale()).expect("values in range");
-    let input = encrypt(&secret, &message, (&Seed::random(&mut rng), 0), &mut rng)
+    let input = encrypt(&secret, &message, &mut Masks::random(&mut rng), &mut rng)
         .expect("a key of the parameters");
     let rlwe = params.rlwe();
     let log_q = rlwe.log_q(rlwe.max_level());

@@ -6,7 +6,7 @@ use circuits::pack::{Sample, pack};
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
 use circuits::{ClientKeys, Engine, Layout, LoopParams, Value};
 use common::{Definitions, Row, words};
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::lwe::LweBatch;
 use rlwe::{DimensionKey, ParamsSpec};
@@ -85,7 +85,7 @@ pub fn time(definitions: &Definitions) -> Vec<Row> {
         .map(|values| {
             let coefficients: Vec<i64> = values.iter().map(|&v| (v * gap) as i64).collect();
             let message = bfv.encoder().coefficients(&coefficients);
-            let mask = (&Seed::random(&mut rng), 0);
+            let mask = &mut Masks::random(&mut rng);
             encrypt(bfv, keys.secret(), &message, 0, mask, &mut rng)
                 .expect("a key of the parameters")
         })

@@ -13,7 +13,7 @@ fn describe(params: &Params) -> Value {
         "lwe_dimension": params.lwe_dimension(),
         "log2_failure": params.log2_failure().round(),
         "key_switching": "in the ring, before the rotation",
-        "security": params.security().round(),
+        "security": params.security().bits().unwrap_or(0.0).round(),
     })
 }
 

@@ -6,7 +6,7 @@
 use bfv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{Poly, Scaler, ntt_primes, ntt_primes_avoiding, tensor, tensor_coeff};
 use rlwe::{Decomposed, GaloisKeys, ParamsSpec, SecretKey, switch_coeff};
 use std::hint::black_box;
@@ -62,8 +62,8 @@ fn run() {
     let mut fresh = || -> Ciphertext {
         let slots: Vec<u64> = (0..N).map(|_| rng.random_range(0..T_FERMAT)).collect();
         let message = params.encoder().slots_to_plaintext(&slots);
-        let seed = Seed::random(&mut rng);
-        encrypt(&params, &secret, &message, level, (&seed, 0), &mut rng)
+        let mut masks = Masks::random(&mut rng);
+        encrypt(&params, &secret, &message, level, &mut masks, &mut rng)
             .expect("a key of the parameters")
     };
     let (a, b) = (fresh(), fresh());

@@ -9,7 +9,7 @@ use bfv::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
 
 const N: usize = 64;
@@ -48,17 +48,9 @@ impl Setup {
 
     fn encrypt(&mut self, slots: &[u64], level: usize) -> Ciphertext {
         let message = self.params.encoder().slots_to_plaintext(slots);
-        let seed = Seed::random(&mut self.rng);
+        let masks = &mut Masks::random(&mut self.rng);
         let secret = &self.secret;
-        encrypt(
-            &self.params,
-            secret,
-            &message,
-            level,
-            (&seed, 0),
-            &mut self.rng,
-        )
-        .unwrap()
+        encrypt(&self.params, secret, &message, level, masks, &mut self.rng).unwrap()
     }
 
     fn decrypt(&self, ct: &Ciphertext) -> Vec<u64> {

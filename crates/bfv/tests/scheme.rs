@@ -10,7 +10,7 @@ use bfv::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
 
 /// The full ring, twelve limbs: log2(QP) = 12 * 33 + 3 * 49 = 543.
@@ -52,13 +52,13 @@ impl Setup {
 
     fn encrypt(&mut self, slots: &[u64], level: usize) -> Ciphertext {
         let message = self.params.encoder().slots_to_plaintext(slots);
-        let seed = Seed::random(&mut self.rng);
+        let masks = &mut Masks::random(&mut self.rng);
         encrypt(
             &self.params,
             &self.secret,
             &message,
             level,
-            (&seed, 0),
+            masks,
             &mut self.rng,
         )
         .unwrap()
@@ -312,9 +312,9 @@ fn rotations_move_slots_and_hoisting_changes_nothing() {
 fn keys_and_ciphertexts_of_other_parameters_are_refused() {
     let (mut s, other) = (setup(7), setup(8));
     let message = s.params.encoder().slots_to_plaintext(&[1, 2, 3]);
-    let mask = (&Seed([0; 32]), 0);
+    let masks = &mut Masks::random(&mut s.rng);
     let level = s.params.rlwe().max_level();
-    let ct = encrypt(&s.params, &s.secret, &message, level, mask, &mut s.rng).unwrap();
+    let ct = encrypt(&s.params, &s.secret, &message, level, masks, &mut s.rng).unwrap();
     let refused = |result: Result<(), Error>| {
         let error = result.unwrap_err();
         assert!(matches!(error, Error::OtherParameters { .. }), "{error}");
@@ -327,8 +327,8 @@ fn keys_and_ciphertexts_of_other_parameters_are_refused() {
     refused(measure(&less, &other.secret, &ct).map(drop));
     let secret = SecretKey::generate(less.rlwe(), &mut s.rng);
     refused(decrypt(&less, &secret, &ct).map(drop));
-    refused(encrypt(&s.params, &secret, &message, 0, mask, &mut s.rng).map(drop));
-    let too_high = encrypt(&s.params, &s.secret, &message, level + 1, mask, &mut s.rng);
+    refused(encrypt(&s.params, &secret, &message, 0, masks, &mut s.rng).map(drop));
+    let too_high = encrypt(&s.params, &s.secret, &message, level + 1, masks, &mut s.rng);
     assert!(matches!(too_high, Err(Error::Rlwe(_))));
 }
 

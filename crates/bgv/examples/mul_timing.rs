@@ -9,7 +9,7 @@ use bgv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt, measure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
 use std::hint::black_box;
 use std::time::Instant;
@@ -62,7 +62,7 @@ fn run(digit_limbs: usize) {
     let mut fresh = || -> Ciphertext {
         let slots: Vec<u64> = (0..N).map(|_| rng.random_range(0..T_FERMAT)).collect();
         let message = encoder.encode_slots(&slots).expect("residues modulo t");
-        let seed = (&Seed::random(&mut rng), 0);
+        let seed = &mut Masks::random(&mut rng);
         encrypt(&params, &secret, &message, level, seed, &mut rng).expect("the highest level")
     };
     let (a, b) = (fresh(), fresh());

@@ -3,7 +3,7 @@
 use crate::ciphertext::Ciphertext;
 use exact::{Error, Params, Plaintext, Result};
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::noise::Size;
 use rlwe::{PublicKey, SecretKey};
 use zeroize::Zeroizing;
@@ -28,7 +28,7 @@ pub fn encrypt_public(
     Ok(low_end(params, ct))
 }
 
-/// Encrypts at `level` under the secret key; the mask expands from `seed` at `index`.
+/// Encrypts at `level` under the secret key, with the next mask.
 ///
 /// # Errors
 /// If there is no such level, the message is no plaintext of `params`, or the key is of others.
@@ -37,11 +37,11 @@ pub fn encrypt(
     secret: &SecretKey,
     message: &Plaintext,
     level: usize,
-    seed: (&Seed, u32),
+    masks: &mut Masks,
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
     let scaled = high_end(params, message, level)?;
-    let ct = exact::encrypt(params, secret, &scaled, level, seed, rng)?;
+    let ct = exact::encrypt(params, secret, &scaled, level, masks, rng)?;
     Ok(low_end(params, ct))
 }
 

@@ -333,9 +333,9 @@ fn bfv_and_bgv_read_one_ciphertext() {
         let (a, b) = (s.slots(), s.slots());
         // BFV's fresh ciphertext has the message in its high bits: [t phase / Q] = m.
         let message = s.params.encoder().encode_slots(&a).unwrap();
-        let seed = ring::sample::Seed::random(&mut s.rng);
+        let mut masks = ring::sample::Masks::random(&mut s.rng);
         let fresh =
-            bfv::encrypt(&s.params, &s.secret, &message, 3, (&seed, 0), &mut s.rng).unwrap();
+            bfv::encrypt(&s.params, &s.secret, &message, 3, &mut masks, &mut s.rng).unwrap();
         assert_eq!(fresh.factor(), 1);
         let x = Ciphertext::from_exact(&s.params, fresh).unwrap();
         s.check(&x, &a, "from BFV");

@@ -7,7 +7,7 @@ mod common;
 use bgv::{Ciphertext, Error, Params, PublicKey, decrypt, encrypt, encrypt_public, measure};
 use common::Setup;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec};
 
 const N: usize = 32;
@@ -38,8 +38,8 @@ fn exhausted_levels() {
     assert_eq!(s.eval.drop_to(&mut x, 2).unwrap_err(), too_low(2, 0));
     let message = s.params.encoder().encode_slots(&a).unwrap();
     assert_eq!(s.eval.lift(&message, 3).unwrap_err(), too_low(3, 2));
-    let seed = Seed::random(&mut s.rng);
-    let high = encrypt(&s.params, &s.secret, &message, 3, (&seed, 0), &mut s.rng);
+    let mut masks = Masks::random(&mut s.rng);
+    let high = encrypt(&s.params, &s.secret, &message, 3, &mut masks, &mut s.rng);
     assert_eq!(high.unwrap_err(), too_low(3, 2));
     let key = s.secret.relinearization_key(1, &mut s.rng);
     let x = s.encrypt(&a, 2);
@@ -122,8 +122,8 @@ fn messages_outside_the_plaintext_space() {
     // A plaintext of another modulus, and one of another degree.
     let other = setup_insecure(N, 1_032_193);
     let message = other.params.encoder().encode_slots(&[70_000; N]).unwrap();
-    let seed = Seed::random(&mut s.rng);
-    let ct = encrypt(&s.params, &s.secret, &message, 1, (&seed, 0), &mut s.rng);
+    let mut masks = Masks::random(&mut s.rng);
+    let ct = encrypt(&s.params, &s.secret, &message, 1, &mut masks, &mut s.rng);
     assert!(matches!(
         ct.unwrap_err(),
         Error::Message { found: 70_000, .. }

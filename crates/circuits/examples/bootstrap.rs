@@ -6,7 +6,7 @@ use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use ckks::{Complex64, Evaluator, Plaintext, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::SecretKey;
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         .map(|_| Complex64::new(part(), part()))
         .collect();
     let message = Plaintext::encode(&params, &x, 0, params.scale())?;
-    let ct = encrypt(&secret, &message, (&Seed::random(&mut rng), 0), &mut rng)?;
+    let ct = encrypt(&secret, &message, &mut Masks::random(&mut rng), &mut rng)?;
     for _ in 0..3 {
         let start = Instant::now();
         let y = bootstrapper.bootstrap(&ct, &keys)?;

@@ -23,10 +23,11 @@ use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, Needs};
 use crate::layout::Layout;
 use crate::pack::sum_copies;
+use crate::residual::Squares;
 use bgv::noise::Noise;
 use bgv::{Ciphertext, Params};
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{Basis, Eval, Poly};
 use rlwe::{GaloisKeys, SecretKey};
 use zeroize::Zeroizing;
@@ -156,8 +157,8 @@ impl Bootstrap {
         let params = &self.rows[0];
         let level = params.rlwe().max_level();
         let message = Zeroizing::new(params.encoder().coefficients(secret.coefficients()));
-        let seed = Seed::random(rng);
-        let ct = bgv::encrypt(params, secret, &message, level, (&seed, 0), rng)?;
+        let mut masks = Masks::random(rng);
+        let ct = bgv::encrypt(params, secret, &message, level, &mut masks, rng)?;
         let mut galois = GaloisKeys::new();
         for (&element, &level) in needs.galois_elements() {
             galois.insert(element, secret.galois_key(element, level, rng));
@@ -224,7 +225,7 @@ impl Bootstrap {
             let parts = parts.expect("dry runs encode nothing");
             self.rows[0].encoder().from_residues(parts[i].clone())
         };
-        let squares = whole.model().uniform_plaintext(n as f64);
+        let squares = Squares::uniform(whole.model(), n as f64, n);
         let mut z =
             whole.mul_plain_sum(&[secret], squares, secret.factor(), |_, _| plaintext(1))?;
         whole.add_plain_assign(&mut z, || plaintext(0));

@@ -10,6 +10,7 @@
 
 use crate::engine::{Engine, Value};
 use crate::error::Result;
+use crate::residual::Squares;
 
 /// A sparse polynomial of small integers: each weight with its exponent below `2N`.
 #[derive(Clone, Copy, Debug)]
@@ -50,12 +51,14 @@ pub fn multiply(engine: &Engine<'_>, terms: &[(&Value, Kernel<'_>)]) -> Result<V
     let mut sum: Option<Value> = None;
     for (value, kernel) in terms {
         let polynomial = kernel.polynomial(n);
-        let squares: f64 = polynomial.iter().map(|&w| (w as f64).powi(2)).sum();
-        let product =
-            engine.mul_plain_sum_at(level, &[value], squares.max(1.0), 1, |_, unit| {
-                let residues = polynomial.iter().map(|&w| t.mul(unit, t.from_i64(w)));
-                encoder.from_residues(residues.collect())
-            })?;
+        let mut squares = Squares::of(polynomial.iter().copied(), n);
+        // A kernel of zeros makes a constant, whose noise must be a number.
+        squares.sum = squares.sum.max(1.0);
+        squares.peak = squares.peak.max(1.0);
+        let product = engine.mul_plain_sum_at(level, &[value], squares, 1, |_, unit| {
+            let residues = polynomial.iter().map(|&w| t.mul(unit, t.from_i64(w)));
+            encoder.from_residues(residues.collect())
+        })?;
         match &mut sum {
             None => sum = Some(product),
             Some(sum) => engine.add_assign(sum, &product)?,

@@ -14,6 +14,7 @@
 use crate::engine::{Engine, Value};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
+use crate::residual::Squares;
 use bfv::{Encoder, Plaintext};
 
 /// A dense layer made ready: the plaintext that takes slots to the outputs' coefficients.
@@ -98,7 +99,7 @@ fn product(
     // unless `k mod h` is an output's.
     let h = layout.copies() / 2;
     let nonzero = layout.slots() * outputs.min(h) / h;
-    let squares = engine.model().uniform_plaintext(nonzero as f64);
+    let squares = Squares::uniform(engine.model(), nonzero as f64, layout.slots());
     // Samples are extracted from the result as it is, so its factor must be 1.
     engine.mul_plain_sum(&[y], squares, 1, |_, unit| plaintext(unit))
 }

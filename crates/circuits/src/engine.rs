@@ -3,12 +3,17 @@
 use crate::counts::Counts;
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, Needs};
+use crate::residual::{Residual, Squares};
 use bfv::noise::{Model, Noise};
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
+use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A noise this many bits above a rounding's is not worth another limb.
-const SLACK_BITS: f64 = 1.5;
+/// Noise this many bits above a rounding's is not worth another limb, unless parameters say otherwise.
+pub(crate) const SLACK_BITS: f64 = 1.5;
+
+/// No probability is said to be less.
+const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
 /// An encrypted value, or in a dry run what is known about it without encrypting.
 #[derive(Clone, Debug)]
@@ -16,7 +21,7 @@ pub struct Value {
     ct: Option<Ciphertext>,
     level: usize,
     factor: u64,
-    noise: Noise,
+    residual: Residual,
 }
 
 impl Value {
@@ -26,7 +31,7 @@ impl Value {
             level: ct.level(),
             factor: ct.factor(),
             ct: Some(ct),
-            noise,
+            residual: Residual::even(noise),
         }
     }
 
@@ -36,8 +41,13 @@ impl Value {
             ct: None,
             level,
             factor: 1,
-            noise,
+            residual: Residual::even(noise),
         }
+    }
+
+    /// This value with the factor 1, in a dry run.
+    pub(crate) fn of_factor_1(self) -> Self {
+        Self { factor: 1, ..self }
     }
 
     /// This value without its ciphertext.
@@ -61,9 +71,18 @@ impl Value {
         self.level
     }
 
-    /// Predicted noise.
+    /// Predicted noise, over all coefficients.
     pub fn noise(&self) -> Noise {
-        self.noise
+        self.residual.mean
+    }
+
+    /// Predicted noise of the largest coefficients, where sums of copies have gathered it.
+    pub fn peak(&self) -> Noise {
+        self.residual.peak
+    }
+
+    pub(crate) fn residual(&self) -> Residual {
+        self.residual
     }
 }
 
@@ -73,7 +92,7 @@ pub struct Product {
     pub(crate) ct: Option<Ciphertext>,
     pub(crate) level: usize,
     pub(crate) factor: u64,
-    pub(crate) noise: Noise,
+    pub(crate) residual: Residual,
 }
 
 /// Runs circuits: on ciphertexts if it has keys, dry if not.
@@ -81,7 +100,27 @@ pub struct Engine<'k> {
     eval: Evaluator,
     model: Model,
     keys: Option<&'k EvaluationKeys>,
-    log: Mutex<(Counts, Needs)>,
+    slack_bits: f64,
+    log: Mutex<Log>,
+}
+
+/// What an engine has noted of the operations run so far.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) counts: Counts,
+    pub(crate) needs: Needs,
+    /// log2 of the probability that a decision went wrong since it was last asked for.
+    failure: f64,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            counts: Counts::default(),
+            needs: Needs::default(),
+            failure: f64::NEG_INFINITY,
+        }
+    }
 }
 
 impl<'k> Engine<'k> {
@@ -100,8 +139,23 @@ impl<'k> Engine<'k> {
             eval: Evaluator::new(params),
             model: Model::new(params),
             keys,
+            slack_bits: SLACK_BITS,
             log: Mutex::default(),
         }
+    }
+
+    /// This engine with another slack: noise up to `bits` bits above a rounding's is carried on.
+    #[must_use]
+    pub fn with_slack(self, bits: f64) -> Self {
+        Self {
+            slack_bits: bits,
+            ..self
+        }
+    }
+
+    /// A dry engine of the same parameters and slack.
+    pub(crate) fn to_dry(&self) -> Engine<'static> {
+        Engine::dry(self.params()).with_slack(self.slack_bits)
     }
 
     /// Parameters.
@@ -131,16 +185,41 @@ impl<'k> Engine<'k> {
 
     /// Operations run so far.
     pub fn counts(&self) -> Counts {
-        self.log().0
+        self.log().counts
     }
 
     /// Keys used so far, with the highest level of each.
     pub fn needs(&self) -> Needs {
-        self.log().1.clone()
+        self.log().needs.clone()
     }
 
-    pub(crate) fn log(&self) -> MutexGuard<'_, (Counts, Needs)> {
+    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// log2 of a bound on the probability that one of the operations since the last call left a wrong
+    /// value: the sum over all values made, and over what [`note_failure`](Self::note_failure) was told.
+    pub fn take_failure(&self) -> f64 {
+        std::mem::replace(&mut self.log().failure, f64::NEG_INFINITY)
+    }
+
+    /// Adds the probability `2^log2` of a wrong value.
+    pub fn note_failure(&self, log2: f64) {
+        let failure = &mut self.log().failure;
+        *failure = log2_sum(*failure, log2);
+    }
+
+    /// A value made by an operation, with the probability that its residual has reached half of the
+    /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation.
+    fn made(&self, value: Value) -> Value {
+        self.note_residual(value.level, value.residual);
+        value
+    }
+
+    fn note_residual(&self, level: usize, residual: Residual) {
+        let rlwe = self.params().rlwe();
+        let deviations = (rlwe.log_q(level) - 1.0 - residual.peak.bits()).exp2();
+        self.note_failure((rlwe.n() as f64).log2() + log2_two_sided_tail(deviations));
     }
 
     /// Digits of a key switch at `level`, and the special moduli.
@@ -162,7 +241,7 @@ impl<'k> Engine<'k> {
     /// # Errors
     /// [`Error::OutOfLevels`] if that would leave none.
     fn settling_drop(&self, circuit: &'static str, level: usize, noise: Noise) -> Result<usize> {
-        let floor = self.model.rounding().bits() + SLACK_BITS;
+        let floor = self.model.rounding().bits() + self.slack_bits;
         let (mut dropped, mut bits) = (0, noise.bits());
         while bits > floor {
             if dropped == level {
@@ -175,12 +254,12 @@ impl<'k> Engine<'k> {
         Ok(dropped)
     }
 
-    fn after_drop(&self, noise: Noise, level: usize, dropped: usize) -> Noise {
+    fn after_drop(&self, residual: Residual, level: usize, dropped: usize) -> Residual {
         if dropped == 0 {
-            return noise;
+            return residual;
         }
         let bits = (level + 1 - dropped..=level).map(|i| self.bits_of(i)).sum();
-        self.model.switched(noise, bits)
+        residual.switched(&self.model, bits)
     }
 
     /// `sum_k a_k b_k`, not relinearised. Operands may be at different levels.
@@ -189,10 +268,11 @@ impl<'k> Engine<'k> {
     /// From the scheme, if factors do not fit.
     pub fn tensor_sum(&self, a: &[&Value], b: &[&Value]) -> Result<Product> {
         let level = a.iter().chain(b).map(|v| v.level).min().unwrap_or(0);
-        let noise = a.iter().zip(b).fold(Noise::ZERO, |sum, (x, y)| {
-            sum.plus(self.model.tensor(x.noise, y.noise, std::ptr::eq(*x, *y)))
+        let residual = a.iter().zip(b).fold(Residual::ZERO, |sum, (x, y)| {
+            let same = std::ptr::eq(*x, *y);
+            sum.plus(Residual::tensor(&self.model, x.residual, y.residual, same))
         });
-        self.log().0.tensors(level + 1, a.len());
+        self.log().counts.tensors(level + 1, a.len());
         let ct = match (ciphertexts(a), ciphertexts(b)) {
             (Some(a), Some(b)) => Some(self.eval.tensor_sum(&a, &b)?),
             _ => None,
@@ -205,7 +285,7 @@ impl<'k> Engine<'k> {
             ct,
             level,
             factor,
-            noise,
+            residual,
         })
     }
 
@@ -215,14 +295,16 @@ impl<'k> Engine<'k> {
     /// [`Error::OutOfLevels`], and a missing key.
     pub fn relinearize(&self, circuit: &'static str, product: &Product) -> Result<Value> {
         let level = product.level;
-        let noise = product.noise.plus(self.model.key_switch(level));
-        let dropped = self.settling_drop(circuit, level, noise)?;
-        let noise = match dropped {
-            0 => noise.plus(self.model.rounding()),
-            _ => self.after_drop(noise, level, dropped),
+        let switched = Residual::even(self.model.key_switch(level));
+        let residual = product.residual.plus(switched);
+        self.note_residual(level, residual);
+        let dropped = self.settling_drop(circuit, level, residual.mean)?;
+        let residual = match dropped {
+            0 => residual.plus(Residual::even(self.model.rounding())),
+            _ => self.after_drop(residual, level, dropped),
         };
         {
-            let (counts, needs) = &mut *self.log();
+            let Log { counts, needs, .. } = &mut *self.log();
             counts.relinearizations += 1;
             let (digits, special) = self.digits(level);
             counts.key_switch(level + 1, digits, special, dropped);
@@ -236,12 +318,12 @@ impl<'k> Engine<'k> {
             )?),
             _ => None,
         };
-        Ok(Value {
+        Ok(self.made(Value {
             ct,
             level: level - dropped,
             factor: product.factor,
-            noise,
-        })
+            residual,
+        }))
     }
 
     /// Factor of a value when dropped to `level`.
@@ -267,8 +349,8 @@ impl<'k> Engine<'k> {
         self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?)
     }
 
-    /// `sum_k p_k v_k` with plaintexts whose coefficients have the given sum of squares, at the
-    /// lowest level of the values, not switched down. The result carries the factor `factor`.
+    /// `sum_k p_k v_k` with plaintexts whose coefficients have the given squares, at the lowest
+    /// level of the values, not switched down. The result carries the factor `factor`.
     ///
     /// `plaintext(k, unit)` gives plaintext `k` multiplied by `unit`, which is how values of
     /// different factors are brought to one.
@@ -278,12 +360,12 @@ impl<'k> Engine<'k> {
     pub fn mul_plain_sum(
         &self,
         values: &[&Value],
-        sum_of_squares: f64,
+        squares: Squares,
         factor: u64,
         plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
     ) -> Result<Value> {
         let level = values.iter().map(|v| v.level).min().unwrap_or(0);
-        self.mul_plain_sum_at(level, values, sum_of_squares, factor, plaintext)
+        self.mul_plain_sum_at(level, values, squares, factor, plaintext)
     }
 
     /// As [`Engine::mul_plain_sum`], at a level no higher than any of the values'.
@@ -294,20 +376,20 @@ impl<'k> Engine<'k> {
         &self,
         level: usize,
         values: &[&Value],
-        sum_of_squares: f64,
+        squares: Squares,
         factor: u64,
         plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
     ) -> Result<Value> {
-        let noise = values.iter().fold(Noise::ZERO, |sum, v| {
-            sum.plus(self.model.mul_plain(v.noise, sum_of_squares))
+        let residual = values.iter().fold(Residual::ZERO, |sum, v| {
+            sum.plus(v.residual.mul_plain(&self.model, squares))
         });
-        let sum = Value {
+        let sum = self.made(Value {
             ct: None,
             level,
             factor,
-            noise,
-        };
-        self.log().0.plaintexts(level + 1, values.len());
+            residual,
+        });
+        self.log().counts.plaintexts(level + 1, values.len());
         match ciphertexts(values) {
             Some(cts) => self.combine(&cts, sum, plaintext),
             None => Ok(sum),
@@ -357,7 +439,21 @@ impl<'k> Engine<'k> {
     /// # Errors
     /// If levels or factors differ.
     pub fn add_assign(&self, a: &mut Value, b: &Value) -> Result<()> {
-        a.noise = a.noise.plus(b.noise);
+        a.residual = a.residual.plus(b.residual);
+        self.add_ciphertexts(a, b)
+    }
+
+    /// `a += b`, where `b` is an automorphism of `a`: noise may gather where it is largest.
+    ///
+    /// # Errors
+    /// As [`Engine::add_assign`].
+    pub fn add_assign_alike(&self, a: &mut Value, b: &Value) -> Result<()> {
+        a.residual = a.residual.plus_alike(b.residual);
+        self.add_ciphertexts(a, b)
+    }
+
+    fn add_ciphertexts(&self, a: &mut Value, b: &Value) -> Result<()> {
+        self.note_residual(a.level, a.residual);
         if let (Some(x), Some(y)) = (&mut a.ct, &b.ct) {
             self.eval.add_assign(x, y)?;
         }
@@ -369,7 +465,8 @@ impl<'k> Engine<'k> {
     /// # Errors
     /// As [`Engine::add_assign`].
     pub fn sub_assign(&self, a: &mut Value, b: &Value) -> Result<()> {
-        a.noise = a.noise.plus(b.noise);
+        a.residual = a.residual.plus(b.residual);
+        self.note_residual(a.level, a.residual);
         if let (Some(x), Some(y)) = (&mut a.ct, &b.ct) {
             self.eval.sub_assign(x, y)?;
         }
@@ -389,12 +486,12 @@ impl<'k> Engine<'k> {
     /// If the key is missing.
     pub fn automorphism(&self, a: &Value, element: usize) -> Result<Value> {
         self.note_rotation(element, a.level);
-        let noise = self.rotated_noise(a);
+        let residual = self.rotated(a);
         let ct = match (&a.ct, self.keys) {
             (Some(ct), Some(keys)) => Some(self.eval.automorphism(ct, element, keys.galois())?),
             _ => None,
         };
-        Ok(Value { ct, noise, ..*a })
+        Ok(self.made(Value { ct, residual, ..*a }))
     }
 
     /// The automorphisms of several Galois elements, with one decomposition.
@@ -421,15 +518,15 @@ impl<'k> Engine<'k> {
                         ),
                         _ => None,
                     };
-                let noise = self.rotated_noise(a);
-                Ok(Value { ct, noise, ..*a })
+                let residual = self.rotated(a);
+                Ok(self.made(Value { ct, residual, ..*a }))
             })
             .collect()
     }
 
     /// Counts a switch of a value at `level` to LWE samples, by `digits` digits.
     pub fn count_samples(&self, level: usize, digits: usize) {
-        let (counts, _) = &mut *self.log();
+        let counts = &mut self.log().counts;
         // The way down to one limb, that limb's digits, and back to coefficients.
         counts.transforms += 2 * level + 5 + digits;
         counts.limb_products += 2 * digits;
@@ -437,20 +534,20 @@ impl<'k> Engine<'k> {
 
     /// Counts a sum with a plaintext at `level`.
     pub fn count_sum(&self, level: usize) {
-        self.log().0.transforms += level + 2;
+        self.log().counts.transforms += level + 2;
     }
 
     fn note_rotation(&self, element: usize, level: usize) {
-        let (counts, needs) = &mut *self.log();
+        let Log { counts, needs, .. } = &mut *self.log();
         counts.rotations += 1;
         let (digits, special) = self.digits(level);
         counts.key_switch(level + 1, digits, special, 0);
         needs.galois(element, level);
     }
 
-    fn rotated_noise(&self, a: &Value) -> Noise {
+    fn rotated(&self, a: &Value) -> Residual {
         let added = self.model.key_switch(a.level).plus(self.model.rounding());
-        a.noise.plus(added)
+        a.residual.plus(Residual::even(added))
     }
 
     /// Switches down until the noise is about that of one rounding.
@@ -458,7 +555,7 @@ impl<'k> Engine<'k> {
     /// # Errors
     /// [`Error::OutOfLevels`].
     pub fn settle(&self, circuit: &'static str, a: Value) -> Result<Value> {
-        let dropped = self.settling_drop(circuit, a.level, a.noise)?;
+        let dropped = self.settling_drop(circuit, a.level, a.residual.mean)?;
         let level = a.level - dropped;
         self.switch_to(a, level)
     }
@@ -472,7 +569,7 @@ impl<'k> Engine<'k> {
             need: level,
             have: a.level,
         })?;
-        let noise = self.after_drop(a.noise, a.level, dropped);
+        let residual = self.after_drop(a.residual, a.level, dropped);
         let ct = match a.ct {
             Some(mut ct) => {
                 self.eval.switch_to(&mut ct, level)?;
@@ -480,12 +577,12 @@ impl<'k> Engine<'k> {
             }
             None => None,
         };
-        Ok(Value {
+        Ok(self.made(Value {
             ct,
             level,
             factor: a.factor,
-            noise,
-        })
+            residual,
+        }))
     }
 
     /// Level drop to `level`: the noise stays, the modulus shrinks.
@@ -505,13 +602,21 @@ impl<'k> Engine<'k> {
             self.eval.drop_to(ct, level)?;
         }
         a.level = level;
-        Ok(a)
+        Ok(self.made(a))
     }
 
-    /// Bits by which the predicted noise, six deviations of it, is below what decryption bears.
+    /// Bits by which six deviations of the largest coefficients' predicted noise are below what
+    /// decryption bears.
     pub fn margin_bits(&self, a: &Value) -> f64 {
-        self.params().rlwe().log_q(a.level) - 1.0 - a.noise.bits() - 6.0f64.log2()
+        self.params().rlwe().log_q(a.level) - 1.0 - a.residual.peak.bits() - 6.0f64.log2()
     }
+}
+
+/// log2 of the sum of the probabilities that steps are wrong, from those of each: as low as -9999, for a number to
+/// print.
+pub fn total_failure(steps: &[f64]) -> f64 {
+    let total = steps.iter().copied().fold(f64::NEG_INFINITY, log2_sum);
+    total.max(LEAST_LOG2_FAILURE)
 }
 
 /// The ciphertexts of values; `None` in a dry run.

@@ -1,12 +1,15 @@
 //! The keys of the loop: what the client keeps, and what the server gets.
 
+use crate::engine::{Engine, SLACK_BITS};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::pack;
 use bfv::{Ciphertext, Params};
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::{Masks, Seed};
 use rlwe::lwe::LweSecret;
+use rlwe::noise::{log2_sum, log2_two_sided_tail};
+use rlwe::security::Security;
 use rlwe::{DimensionKey, DimensionParams, GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
@@ -16,6 +19,7 @@ use zeroize::Zeroizing;
 pub struct LoopParams {
     bfv: Params,
     small: DimensionParams,
+    slack_bits: f64,
 }
 
 impl LoopParams {
@@ -28,6 +32,7 @@ impl LoopParams {
         Ok(Self {
             bfv: bfv.clone(),
             small: DimensionParams::new(bfv.n(), q, dimension, digit_bits)?,
+            slack_bits: SLACK_BITS,
         })
     }
 
@@ -40,7 +45,32 @@ impl LoopParams {
         Ok(Self {
             bfv: bfv.clone(),
             small: DimensionParams::new_insecure(bfv.n(), q, dimension, digit_bits)?,
+            slack_bits: SLACK_BITS,
         })
+    }
+
+    /// These parameters for engines that keep noise up to `bits` bits above a rounding's.
+    #[must_use]
+    pub fn with_slack(self, bits: f64) -> Self {
+        Self {
+            slack_bits: bits,
+            ..self
+        }
+    }
+
+    /// Noise so many bits above a rounding's is not worth dropping another limb.
+    pub fn slack_bits(&self) -> f64 {
+        self.slack_bits
+    }
+
+    /// An engine on ciphertexts.
+    pub fn engine<'k>(&self, keys: &'k EvaluationKeys) -> Engine<'k> {
+        Engine::new(&self.bfv, keys).with_slack(self.slack_bits)
+    }
+
+    /// An engine that only predicts.
+    pub fn dry_engine(&self) -> Engine<'static> {
+        Engine::dry(&self.bfv).with_slack(self.slack_bits)
     }
 
     /// Parameters of the scheme.
@@ -58,12 +88,36 @@ impl LoopParams {
         self.small.dimension()
     }
 
+    /// Estimated security: the weaker of the ring's secret and the small one.
+    pub fn security(&self) -> Security {
+        let ring = self.bfv.rlwe().security();
+        ring.weaker(self.small.security())
+    }
+
     /// Standard deviation of the noise of LWE samples modulo `t`: rounding adds a variance of
     /// `(1 + |z|^2) / 12`, the dimension switch before it its own, scaled down.
     pub fn rounding_sigma(&self) -> f64 {
         let rounding = (1.0 + 2.0 * self.dimension() as f64 / 3.0) / 12.0;
         let scale = self.bfv.t().value() as f64 / self.small.log_q().exp2();
         (rounding + self.small.noise_variance() * scale * scale).sqrt()
+    }
+
+    /// log2 of a bound on the probability that noise takes any of some values `room` or more beyond
+    /// where it stood: of each value, the number of samples it is a sum of.
+    ///
+    /// It is an average over keys, as the deviation is.
+    pub fn log2_beyond(&self, room: i64, values: impl Iterator<Item = usize>) -> f64 {
+        let mut counts = BTreeMap::new();
+        for samples in values {
+            *counts.entry(samples).or_insert(0usize) += 1;
+        }
+        // The noise is an integer: more than `room` is nearer to the Gaussian's `room + 1/2`.
+        let reach = (room as f64 + 0.5) / self.rounding_sigma();
+        let tail = |samples: usize| log2_two_sided_tail(reach / (samples as f64).sqrt());
+        let noisy = counts.into_iter().filter(|&(samples, _)| samples > 0);
+        noisy
+            .map(|(samples, count)| (count as f64).log2() + tail(samples))
+            .fold(f64::NEG_INFINITY, log2_sum)
     }
 }
 
@@ -244,24 +298,22 @@ impl PackingKey {
         (layout, level): (Layout, usize),
         rng: &mut impl CryptoRng,
     ) -> Result<Self> {
-        let (params, seed) = (&keys.params, Seed::random(rng));
+        let (params, mut masks) = (&keys.params, Masks::random(rng));
         let t = params.bfv.t();
         let ciphertexts = pack::key_patterns(layout, params.dimension())
             .into_iter()
-            .enumerate()
-            .map(|(index, pattern)| {
+            .map(|pattern| {
                 let slots: Zeroizing<Vec<u64>> = pattern
                     .into_iter()
                     .map(|j| t.from_i64(keys.lwe.coefficients()[j]))
                     .collect::<Vec<_>>()
                     .into();
                 let message = Zeroizing::new(params.bfv.encoder().slots_to_plaintext(&slots));
-                let mask = (&seed, index as u32);
-                let ct = bfv::encrypt(&params.bfv, &keys.secret, &message, level, mask, rng)?;
-                Ok(ct)
+                let (of, masks) = (&params.bfv, &mut masks);
+                Ok(bfv::encrypt(of, &keys.secret, &message, level, masks, rng)?)
             })
             .collect::<Result<_>>()?;
-        Self::new(params, galois, layout, (seed, ciphertexts))
+        Self::new(params, galois, layout, (*masks.seed(), ciphertexts))
     }
 
     /// A key from its seed and ciphertexts: makes the other rotations.

@@ -31,10 +31,12 @@ mod keys;
 mod layout;
 pub mod lut;
 pub mod pack;
+mod residual;
 pub mod transform;
 
 pub use counts::Counts;
-pub use engine::{Engine, Product, Value};
+pub use engine::{Engine, Product, Value, total_failure};
 pub use error::{Error, Result};
 pub use keys::{ClientKeys, EvaluationKeys, LoopParams, Needs, PackingKey};
 pub use layout::Layout;
+pub use residual::Squares;

@@ -130,7 +130,7 @@ pub fn pack(
     let width = dimension / copies;
     let baby = rotations_len(layout, dimension);
     {
-        let (_, needs) = &mut *engine.log();
+        let needs = &mut engine.log().needs;
         needs.packing(layout.values(), level);
         if baby > 1 {
             needs.galois(rotation(params.bfv()), level);
@@ -161,7 +161,7 @@ pub fn pack(
     let mut sum: Option<Value> = None;
     for giant in (0..width / baby).rev() {
         let offset = giant * baby;
-        engine.log().0.plaintexts(level + 1, baby);
+        engine.log().counts.plaintexts(level + 1, baby);
         let products = Value::dry(level, noise);
         let plaintext = |step: usize, unit: u64| {
             // Rotating left by `offset` later brings the value of the slot `offset` to the right.
@@ -211,9 +211,8 @@ pub fn pack(
 /// copies, every slot gets the sum.
 ///
 /// The sum is a trace to a subring: noise is multiplied by `count` in one of `count` coefficients and
-/// cancels in the others. The predicted root mean square over all coefficients holds, but until
-/// the next rounding outweighs this noise, its largest coefficients are `log2(count) / 2` bits nearer to
-/// failure than a root mean square says.
+/// cancels in the others. The predicted root mean square over all coefficients holds. The largest
+/// coefficients are `log2(count) / 2` bits nearer to failure, which the value's peak says.
 ///
 /// # Errors
 /// What rotations may lack.
@@ -232,7 +231,7 @@ pub fn sum_copies(
     elements.push(encoder.swap_element());
     for &element in elements.iter().take(count.ilog2() as usize) {
         let rotated = engine.automorphism(&value, element)?;
-        engine.add_assign(&mut value, &rotated)?;
+        engine.add_assign_alike(&mut value, &rotated)?;
     }
     Ok(value)
 }

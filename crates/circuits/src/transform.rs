@@ -15,6 +15,7 @@ mod slots_to_coeffs;
 
 use crate::engine::{Engine, Value};
 use crate::error::Result;
+use crate::residual::Squares;
 use bfv::{Encoder, Plaintext};
 use ring::Modulus;
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,8 +159,8 @@ struct Term {
     baby: usize,
     /// Coefficients in `[0, t)`, which 32 bits hold for every `t` below them.
     coefficients: Vec<u32>,
-    /// Sum of squares of the centred coefficients.
-    squares: f64,
+    /// Squares of the centred coefficients.
+    squares: Squares,
 }
 
 /// A linear map made ready for ciphertexts.
@@ -278,9 +279,13 @@ impl LinearTransform {
             // sums of squares those of the plaintexts as they are. Other units make them uniform.
             let squares = |term: &Term| match factor == rotated[0].factor() {
                 true => term.squares,
-                false => engine.model().uniform_plaintext(term.nonzero()),
+                false => Squares::uniform(engine.model(), term.nonzero(), engine.params().n()),
             };
-            let squares = terms.iter().map(squares).sum::<f64>() / terms.len() as f64;
+            let squares: Vec<Squares> = terms.iter().map(squares).collect();
+            let squares = Squares {
+                sum: squares.iter().map(|s| s.sum).sum::<f64>() / terms.len() as f64,
+                peak: squares.iter().map(|s| s.peak).sum::<f64>() / terms.len() as f64,
+            };
             let inner = engine.mul_plain_sum(&factors, squares, factor, |k, unit| {
                 terms[k].plaintext(encoder, |c| t.mul(unit, c))
             })?;
@@ -297,10 +302,10 @@ impl Term {
     fn new(encoder: &Encoder, baby: usize, slots: &[u64]) -> Self {
         let plaintext = encoder.slots_to_plaintext(slots);
         let t = encoder.modulus();
-        let square = |&c: &u64| (t.center(c) as f64).powi(2);
+        let centred = plaintext.coefficients().iter().map(|&c| t.center(c));
         Self {
             baby,
-            squares: plaintext.coefficients().iter().map(square).sum(),
+            squares: Squares::of(centred, encoder.slots()),
             coefficients: plaintext
                 .coefficients()
                 .iter()

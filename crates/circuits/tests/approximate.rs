@@ -9,7 +9,7 @@ use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decr
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, SecretKey};
 
 struct Setup {
@@ -36,7 +36,13 @@ impl Setup {
 
     fn encrypt(&mut self, values: &[Complex64], level: usize) -> Ciphertext {
         let message = Plaintext::encode(&self.params, values, level, self.params.scale()).unwrap();
-        encrypt(&self.secret, &message, (&Seed([3; 32]), 0), &mut self.rng).unwrap()
+        encrypt(
+            &self.secret,
+            &message,
+            &mut Masks::random(&mut self.rng),
+            &mut self.rng,
+        )
+        .unwrap()
     }
 
     /// Bits of the largest error.
@@ -279,4 +285,43 @@ fn messages_that_repeat_are_bootstrapped_by_fewer_matrices_insecure() {
             )
         );
     }
+}
+
+/// What the secret of weight 32 protects is bounded, whatever the other keys' security is.
+#[test]
+fn a_sparse_secret_over_many_bits_is_refused() {
+    let n = 1 << 15;
+    let params = |q0: &[u32], special: u32| {
+        let levels: Vec<u32> = [q0, &[35; 17], &[special]].concat();
+        let mut primes = ring::ntt_primes_of_sizes(&levels, n).unwrap();
+        let special = vec![primes.pop().unwrap()];
+        let upper = primes.split_off(q0.len());
+        let levels = [vec![primes], upper.into_iter().map(|q| vec![q]).collect()].concat();
+        let spec = ParamsSpec {
+            n,
+            levels,
+            special,
+            digit_limbs: 1,
+            log_scale: 35.0,
+        };
+        Params::new(&spec).unwrap()
+    };
+    let spec = BootstrapSpec::default();
+    // 220 bits, which primal attacks alone break in 2^125 operations.
+    let error = Bootstrapper::new(&params(&[54, 54, 54], 58), &spec)
+        .err()
+        .unwrap();
+    let refused = rlwe::Error::InsecureSparse {
+        weight: 32,
+        least: 32,
+        log_q: 220,
+        limit: 150,
+        n,
+    };
+    assert_eq!(error, ckks::Error::from(refused).into());
+    let found = Bootstrapper::new(&params(&[50], 50), &spec).unwrap();
+    assert_eq!(found.sparse().weight(), Some(32));
+    // The table's own secret is the weaker one; the sparse one has 148 bits by MATZOV.
+    assert_eq!(found.sparse().security().bits(), Some(148.0));
+    assert_eq!(found.security().bits(), Some(128.3));
 }

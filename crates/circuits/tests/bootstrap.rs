@@ -7,7 +7,7 @@ use circuits::bootstrap::{Bootstrap, P};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes_avoiding;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{Params, ParamsSpec, SecretKey};
 
 const BITS: u32 = 36;
@@ -46,9 +46,9 @@ impl Setup {
             .collect();
         all[0] = message;
         let all = params.encoder().from_residues(all);
-        let seed = Seed::random(&mut self.rng);
+        let mut masks = Masks::random(&mut self.rng);
         let (secret, rng) = (&self.secret, &mut self.rng);
-        encrypt(params, secret, &all, level, (&seed, 0), rng).unwrap()
+        encrypt(params, secret, &all, level, &mut masks, rng).unwrap()
     }
 
     fn decrypt(&self, ct: &Ciphertext) -> Vec<u64> {

@@ -8,7 +8,7 @@ use circuits::dense::Layer;
 use circuits::lut::{Lut, Shape, interpolate};
 use circuits::pack::{Sample, pack};
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
-use circuits::{Engine, Layout, LoopParams, Value};
+use circuits::{Engine, Layout, LoopParams, Squares, Value};
 use common::conv::ConvShape;
 use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use rand::Rng;
@@ -32,7 +32,7 @@ fn relu(x: i64) -> i64 {
 
 /// Product with a plaintext of the given coefficients, not switched down.
 fn mul_coefficients(engine: &Engine<'_>, x: &Value, weights: &[i64]) -> Value {
-    let squares = weights.iter().map(|&w| (w as f64).powi(2)).sum();
+    let squares = Squares::of(weights.iter().copied(), engine.params().n());
     let (t, encoder) = (engine.params().t(), engine.params().encoder());
     engine
         .mul_plain_sum(&[x], squares, x.factor(), |_, unit| {

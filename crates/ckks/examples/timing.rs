@@ -6,7 +6,7 @@ use ckks::{Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, SecretKey};
 use std::error::Error;
 use std::hint::black_box;
@@ -63,15 +63,15 @@ fn run() -> Result<(), Box<dyn Error + Send + Sync>> {
     }
     let values: Vec<Complex64> = (0..n / 2).map(|j| Complex64::cis(j as f64)).collect();
     let message = Plaintext::encode(&params, &values, level, params.scale())?;
-    let seed = Seed::random(&mut rng);
-    let ct = encrypt(&secret, &message, (&seed, 0), &mut rng)?;
+    let mut masks = Masks::random(&mut rng);
+    let ct = encrypt(&secret, &message, &mut masks, &mut rng)?;
     let e = Evaluator::new(&params);
     let product = e.mul(&ct, &ct)?;
     time("encode", || {
         Plaintext::encode(&params, &values, level, params.scale())
     });
     time("encrypt", || {
-        encrypt(&secret, &message, (&seed, 1), &mut rng)
+        encrypt(&secret, &message, &mut masks, &mut rng)
     });
     time("decrypt", || decrypt(&secret, &ct));
     let plain = decrypt(&secret, &ct)?;

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::params::Params;
 use num_complex::Complex64;
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{Basis, Coeff, Eval, Modulus, Poly};
 use rlwe::{PublicKey, SecretKey};
 use zeroize::{Zeroize, Zeroizing};
@@ -162,7 +162,7 @@ fn centred(poly: &Poly<Eval>, scale: f64) -> Vec<f64> {
     let values: Option<Vec<f64>> = (0..poly.n()).map(|k| garner.centred(&coeff, k)).collect();
     values.unwrap_or_else(|| {
         let whole = Zeroizing::new(poly.to_coeff());
-        rlwe::noise::centred(&whole)
+        std::mem::take(&mut *rlwe::noise::centred(&whole))
     })
 }
 
@@ -260,19 +260,19 @@ impl Ciphertext {
     }
 }
 
-/// Encrypts under the secret key; the mask expands from `seed` at `index`.
+/// Encrypts under the secret key, with the next mask.
 ///
 /// # Errors
 /// [`Error::OtherKey`] if the message is not over moduli of the key.
 pub fn encrypt(
     secret: &SecretKey,
     message: &Plaintext,
-    (seed, index): (&Seed, u32),
+    masks: &mut Masks,
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
     check_secret(secret, message.poly.basis())?;
     let level = message.poly.limbs() - 1;
-    let mut ct = secret.encrypt_zero(level, seed, index, rng);
+    let mut ct = secret.encrypt_zero(level, masks, rng);
     ct.components_mut()[0].add_assign(&message.poly);
     Ok(Ciphertext::new(ct, message.scale))
 }

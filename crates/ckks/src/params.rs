@@ -3,7 +3,7 @@
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use ring::{Eval, Poly, ntt_primes_of_sizes};
-use rlwe::security::{SECURITY_BITS, max_log_qp};
+use rlwe::security::{TARGET_BITS, max_log_qp};
 use std::sync::{Arc, OnceLock};
 
 /// What a caller writes down. Any value may stand here; [`Params::new`] decides.
@@ -40,7 +40,7 @@ impl ParamsSpec {
             return Err(rlwe::Error::Insecure {
                 log_qp: (bits + f64::from(first)) as u32,
                 limit,
-                lambda: SECURITY_BITS,
+                lambda: TARGET_BITS,
                 n,
             }
             .into());
@@ -243,6 +243,11 @@ impl PartialEq for Params {
 
 impl std::fmt::Debug for Params {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("ckks::Params").field(&self.0.spec).finish()
+        let mut tuple = f.debug_tuple("ckks::Params");
+        tuple.field(&self.0.spec);
+        if !self.rlwe().is_secure() {
+            tuple.field(&format_args!("INSECURE"));
+        }
+        tuple.finish()
     }
 }

@@ -6,7 +6,7 @@ mod common;
 
 use ckks::{Ciphertext, Error, ParamsSpec, Plaintext, encrypt};
 use common::{Setup, insecure_params, insecure_params_of_pairs};
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::security::max_log_qp;
 
 #[test]
@@ -35,7 +35,13 @@ fn sums_of_all_depths_are_aligned() {
         .relinearization_key(params.rlwe().max_level(), &mut s.rng);
     let a = s.message(params.slots());
     let message = Plaintext::encode(&params, &a, 4, params.scale_at(4)).unwrap();
-    let x = encrypt(&s.secret, &message, (&Seed([9; 32]), 0), &mut s.rng).unwrap();
+    let x = encrypt(
+        &s.secret,
+        &message,
+        &mut Masks::random(&mut s.rng),
+        &mut s.rng,
+    )
+    .unwrap();
     let square = e.mul_and_rescale(&x, &x, &key).unwrap();
     let fourth = e.mul_and_rescale(&square, &square, &key).unwrap();
     let sum = |a: &Ciphertext, b: &Ciphertext| {

@@ -7,7 +7,7 @@ mod common;
 use ckks::noise::Noise;
 use ckks::{Complex64, Error, Params, Plaintext, decrypt, encrypt, encrypt_public};
 use common::{SQUARE, Setup, insecure_params, insecure_params_by_digits, insecure_params_of_pairs};
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, PublicKey};
 
 fn products(a: &[Complex64], b: &[Complex64]) -> Vec<Complex64> {
@@ -241,8 +241,8 @@ fn wrong_operands_are_refused() {
     ));
     let refused = decrypt(&s.secret, &other).map(drop).unwrap_err();
     assert!(matches!(refused, Error::OtherKey { .. }), "{refused}");
-    let mask = (&Seed([0; 32]), 0);
-    let refused = encrypt(&s.secret, &message, mask, &mut s.rng).map(drop);
+    let masks = &mut Masks::random(&mut s.rng);
+    let refused = encrypt(&s.secret, &message, masks, &mut s.rng).map(drop);
     assert!(matches!(refused, Err(Error::OtherKey { .. })));
     assert!(matches!(
         e.mul_const_assign(&mut x, 1e40, 1e40),

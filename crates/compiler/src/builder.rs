@@ -4,7 +4,9 @@ use crate::error::Result;
 use circuits::coefficients::{Kernel, multiply};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Layout, LoopParams, Value};
-use program::{Constant, ConstantId, Form, Op, Packed, Row, Shape, Step, Term, Type, ValueId};
+use program::{
+    Constant, ConstantId, Form, Indices, Op, Packed, Row, Shape, Step, Term, Type, ValueId,
+};
 use std::collections::HashMap;
 
 /// A program under construction.
@@ -19,6 +21,8 @@ pub(crate) struct Builder<'p> {
     steps: Vec<Step>,
     /// The dry value of each step; `None` for samples.
     values: Vec<Option<(Value, Form)>>,
+    /// log2 of the probability that each step is wrong.
+    failure: Vec<f64>,
 }
 
 /// A coefficient of a value that holds samples.
@@ -41,19 +45,22 @@ pub(crate) struct Built {
     pub(crate) steps: Vec<Step>,
     pub(crate) needs: circuits::Needs,
     pub(crate) margin_bits: f64,
+    /// log2 of the probability that each step is wrong.
+    pub(crate) failure: Vec<f64>,
 }
 
 impl<'p> Builder<'p> {
     pub(crate) fn new(params: &'p LoopParams) -> Self {
         Self {
             params,
-            engine: Engine::dry(params.bfv()),
+            engine: params.dry_engine(),
             counted: Counts::default(),
             layer: String::new(),
             constants: Vec::new(),
             known: HashMap::new(),
             steps: Vec::new(),
             values: Vec::new(),
+            failure: Vec::new(),
         }
     }
 
@@ -69,6 +76,7 @@ impl<'p> Builder<'p> {
             needs: self.engine.needs(),
             constants: self.constants,
             steps: self.steps,
+            failure: self.failure,
         }
     }
 
@@ -108,6 +116,7 @@ impl<'p> Builder<'p> {
             seconds,
         });
         self.values.push(value);
+        self.failure.push(self.engine.take_failure());
         self.steps.len() - 1
     }
 
@@ -190,7 +199,7 @@ impl<'p> Builder<'p> {
         &mut self,
         value: ValueId,
         layout: Layout,
-        polynomial: ConstantId,
+        (polynomial, indices): (ConstantId, Indices),
         shape: circuits::lut::Shape,
     ) -> Result<ValueId> {
         let coefficients = self.constants[polynomial]
@@ -200,9 +209,16 @@ impl<'p> Builder<'p> {
             .collect();
         let lut = circuits::lut::Lut::new(coefficients, shape)?;
         let result = lut.apply(&self.engine, layout, self.value(value))?;
+        if let Op::Pack { values, .. } = &self.steps[value].op {
+            let samples = values.iter().map(|packed| packed.3.len());
+            let room = indices.border - indices.bound;
+            self.engine
+                .note_failure(self.params.log2_beyond(room, samples));
+        }
         let op = Op::Table {
             value,
             polynomial,
+            indices,
             shape: Shape {
                 segments: shape.segments,
                 digits: shape.digits,

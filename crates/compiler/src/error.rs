@@ -1,5 +1,6 @@
 //! Errors of the `compiler` layer.
 
+use program::MAX_LOG2_FAILURE;
 use thiserror::Error;
 
 /// Result of the `compiler` layer.
@@ -40,6 +41,31 @@ pub enum Error {
         batch: usize,
         /// Largest batch.
         most: usize,
+    },
+    /// Runs may not be wrong that often.
+    #[error(
+        "a probability of 2^{found} that a run is wrong, expected at most 2^{MAX_LOG2_FAILURE}"
+    )]
+    Target {
+        /// log2 of the probability asked for.
+        found: f64,
+    },
+    /// Runs would be wrong more often than asked for.
+    #[error(
+        "a run would be wrong with a probability of 2^{found:.1}, expected at most 2^{expected}; \
+         of its steps, {operation} of layer {layer} is wrong most often, with 2^{worst:.1}"
+    )]
+    Failure {
+        /// log2 of the probability.
+        found: f64,
+        /// log2 of the largest one allowed.
+        expected: f64,
+        /// The layer of the worst step.
+        layer: String,
+        /// That step's operation.
+        operation: &'static str,
+        /// log2 of that step's probability.
+        worst: f64,
     },
     /// No parameters within 128-bit security evaluate the network.
     #[error("no parameters of 128-bit security hold this network: {last}")]

@@ -1,5 +1,6 @@
 //! The steps of a network: linear groups and tables by turns.
 
+use crate::Options;
 use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
 use crate::forms::{Form, Forms, Placing};
@@ -9,17 +10,14 @@ use circuits::lut::{self, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Layout, LoopParams};
 use network::{IntNetwork, Layer, Linear, Shape as Sides, Source, partners};
-use program::{Row, ValueId};
+use program::{Indices, Row, ValueId};
+use rlwe::noise::deviations;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Level at which the client encrypts, and at which a dense layer ends: one limb above the one whose
 /// modulus the LWE samples are rounded from.
 const LINEAR_LEVEL: usize = 1;
-
-/// Deviations of the rounding noise that a table bears beyond the accumulator's bound: a Gaussian leaves
-/// 8 of them less than once in 2^49 draws.
-const NOISE_DEVIATIONS: f64 = 8.0;
 
 /// How one table and the packing before it are done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,13 +38,15 @@ pub(crate) type Plans = HashMap<Table, TablePlan>;
 pub(crate) struct Fixed {
     /// Polynomials of the tables, by layer.
     pub(crate) tables: Vec<Vec<i64>>,
+    /// Indices that each is for.
+    pub(crate) indices: Vec<Indices>,
     transform: OnceLock<SlotsToCoeffs>,
     trial: LoopParams,
 }
 
 impl Fixed {
     /// Interpolates the tables with the plaintext modulus of `trial`.
-    pub(crate) fn new(network: &IntNetwork, trial: &LoopParams) -> Result<Self> {
+    pub(crate) fn new(network: &IntNetwork, options: Options, trial: &LoopParams) -> Result<Self> {
         if let [only] = network.layers.as_slice() {
             return Err(Error::Layer {
                 layer: only.name.clone(),
@@ -55,10 +55,17 @@ impl Fixed {
                 expected: "at least 2: a linear layer alone needs no table".into(),
             });
         }
+        let borders = Borders::new(network, options)?;
+        let indices: Vec<Indices> = network
+            .layers
+            .iter()
+            .map(|layer| borders.indices(layer, trial))
+            .collect::<Result<_>>()?;
         let tables = ring::par_map(network.layers.len(), |i| {
-            table_of(&network.layers[i], trial)
+            table_of(&network.layers[i], indices[i], trial)
         });
         Ok(Self {
+            indices,
             tables: tables.into_iter().collect::<Result<_>>()?,
             transform: OnceLock::new(),
             trial: trial.clone(),
@@ -74,20 +81,73 @@ impl Fixed {
     }
 }
 
-/// A layer's table as a polynomial: right on the accumulators' range and as far beyond as noise reaches. Terms that
-/// are added up as samples bring noise each.
-fn table_of(layer: &Layer, params: &LoopParams) -> Result<Vec<i64>> {
+/// How far beyond a layer's bound its table must be right.
+struct Borders {
+    /// Deviations of the rounding noise that every value bears.
+    deviations: f64,
+    log2_failure: f64,
+}
+
+impl Borders {
+    /// Half of the probability allowed is for the tables, and each of the values that enter one has
+    /// the same share. A layer that is a factor of products is packed once more for each of them.
+    fn new(network: &IntNetwork, options: Options) -> Result<Self> {
+        let shapes = network.shapes()?;
+        let factor = |index: usize| {
+            let products = network.layers.iter().filter_map(|layer| layer.product);
+            let sources = products.flat_map(<[Source; 2]>::from);
+            sources.filter(|&s| s == Source::Layer(index)).count()
+        };
+        let values = shapes.iter().enumerate().map(|(index, shape)| {
+            let times = 1 + factor(index);
+            times * shape.iter().product::<usize>()
+        });
+        let values = (values.sum::<usize>() * options.batch) as f64;
+        Ok(Self {
+            deviations: deviations(options.log2_failure - 1.0 - values.log2()),
+            log2_failure: options.log2_failure,
+        })
+    }
+
+    /// The indices of a layer's table: its accumulators, and as far beyond as noise reaches. Terms that are added up
+    /// as samples bring noise each. Near `t / 2` there is less room; whether it is enough for the whole run shows
+    /// when the program is there, but a single value must have it.
+    fn indices(&self, layer: &Layer, params: &LoopParams) -> Result<Indices> {
+        let half = (params.bfv().t().value() as i64 - 1) / 2;
+        let samples = layer.most_samples();
+        let sigma = params.rounding_sigma() * (samples as f64).sqrt();
+        let wanted = (self.deviations * sigma).ceil() as i64;
+        // The last residue is left out: 65,536 coefficients can be cut into powers of two.
+        let room = wanted.min(half - 1 - layer.bound);
+        let failure = params.log2_beyond(room, std::iter::once(samples));
+        if layer.lut.is_some() && (room < 1 || failure > self.log2_failure) {
+            let most = half - 1 - wanted;
+            return Err(Error::Layer {
+                layer: layer.name.clone(),
+                what: "the bound of its accumulators",
+                found: layer.bound.to_string(),
+                expected: format!(
+                    "at most {most}, which leaves the {wanted} that noise needs below t / 2 for a \
+                     failure of 2^{} (noise leads such a value astray with 2^{failure:.1}): \
+                     quantise with a lower limit or a smaller resolution",
+                    self.log2_failure
+                ),
+            });
+        }
+        Ok(Indices {
+            bound: layer.bound,
+            border: layer.bound + room,
+        })
+    }
+}
+
+/// A layer's table as a polynomial, right up to the border of its indices.
+fn table_of(layer: &Layer, indices: Indices, params: &LoopParams) -> Result<Vec<i64>> {
     let Some(lut) = &layer.lut else {
         return Ok(Vec::new());
     };
     let t = params.bfv().t();
-    let half = (t.value() as i64 - 1) / 2;
-    let added = layer.terms.len() + usize::from(layer.product.is_some());
-    let sigma = params.rounding_sigma() * (added as f64).sqrt();
-    let margin = (NOISE_DEVIATIONS * sigma).ceil() as i64;
-    // The last residue is left out: 65,536 coefficients can be cut into powers of two.
-    let bound = (layer.bound + margin).min(half - 1);
-    let coefficients = lut::interpolate(t, bound, |x| lut.apply(x))?;
+    let coefficients = lut::interpolate(t, indices.border, |x| lut.apply(x))?;
     Ok(coefficients.into_iter().map(|c| c as i64).collect())
 }
 
@@ -361,7 +421,8 @@ impl Writer<'_, '_> {
         let plan = self.plans[&(index, layout, next)];
         let polynomial = self.b.constant("table", self.fixed.tables[index].clone());
         let packed = self.b.pack(slots, layout, plan.start_level)?;
-        self.b.table(packed, layout, polynomial, plan.shape)
+        let table = (polynomial, self.fixed.indices[index]);
+        self.b.table(packed, layout, table, plan.shape)
     }
 
     /// Positions that hold no value hold the table's value of 0: brought to 0 where it is not.

@@ -24,18 +24,61 @@ pub use choices::{Candidate, Choices, Cost, Cut, FormCost, FormOption, LayerChoi
 pub use error::{Error, Result};
 
 use network::IntNetwork;
-use program::Program;
+use program::{MAX_LOG2_FAILURE, Program};
 
 /// What a caller may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Images in one run, in the same ciphertexts.
     pub batch: usize,
+    /// log2 of the largest probability that any slot of a run is wrong, at most
+    /// [`MAX_LOG2_FAILURE`].
+    pub log2_failure: f64,
+    /// Sizes of moduli.
+    pub moduli: Moduli,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { batch: 1 }
+        Self {
+            batch: 1,
+            log2_failure: MAX_LOG2_FAILURE,
+            moduli: Moduli::default(),
+        }
+    }
+}
+
+impl Options {
+    /// The defaults, for `batch` images in one run.
+    pub fn of_batch(batch: usize) -> Self {
+        Self {
+            batch,
+            ..Self::default()
+        }
+    }
+}
+
+/// Sizes of moduli, and what they are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moduli {
+    /// Bits of a limb of the chain, but of the last one.
+    pub limb_bits: u32,
+    /// Bits of a special modulus.
+    pub special_bits: u32,
+    /// Noise so many bits above a rounding's is carried on: dropping another limb is not worth it.
+    pub slack_bits: f64,
+}
+
+impl Default for Moduli {
+    /// A product of two residuals of rounding size, squares of one ciphertext included, is 33 bits above
+    /// rounding size: a limb of that size is dropped after each. Special moduli are as large as the fast
+    /// path of the kernels allows at its best.
+    fn default() -> Self {
+        Self {
+            limb_bits: 33,
+            special_bits: 49,
+            slack_bits: 1.5,
+        }
     }
 }
 
@@ -63,6 +106,11 @@ pub fn compile_with_choices(network: &IntNetwork, options: Options) -> Result<(P
         return Err(Error::Batch {
             batch: options.batch,
             most: MAX_BATCH,
+        });
+    }
+    if !options.log2_failure.is_finite() || options.log2_failure > MAX_LOG2_FAILURE {
+        return Err(Error::Target {
+            found: options.log2_failure,
         });
     }
     parameters::choose(network, options)

@@ -5,17 +5,17 @@
 //! layer wants it. Then the ways to cut key switching into digits that stay within 128-bit security
 //! are compared by the predicted time of the whole program.
 
-use crate::Options;
 use crate::builder::{Builder, Built};
 use crate::choices::{Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost};
 use crate::error::{Error, Result};
 use crate::forms::{Forms, Placing};
 use crate::layers::{Fixed, Plans, Table, TablePlan, Writer};
 use crate::products::Next;
+use crate::{Moduli, Options};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, Engine, Layout, LoopParams, Value, pack};
+use circuits::{Counts, Layout, LoopParams, Value, pack};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
 use ring::{ntt_primes, ntt_primes_avoiding};
@@ -30,11 +30,6 @@ const N: usize = 1 << 15;
 const LWE_DIMENSION: usize = 1024;
 const Q0_BITS: u32 = 26;
 const LWE_DIGIT_BITS: u32 = 3;
-/// A product of two residuals of rounding size, squares of one ciphertext included, is 33 bits above
-/// rounding size: a limb of that size is dropped after each.
-const LIMB_BITS: u32 = 33;
-/// Special moduli are as large as the fast path of the kernels allows at its best.
-const SPECIAL_BITS: u32 = 49;
 /// Level at which the result of a table meets the next linear layer.
 const END_LEVEL: usize = 1;
 /// Levels that a table is started higher at most, if it ends too noisy.
@@ -49,8 +44,12 @@ const MAX_LIMBS: usize = 24;
 /// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
 /// dense layer from slots, and not for coefficients, which drop a limb on their way.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let trial = loop_params(&spec(MAX_LIMBS, 4, 5)?, true)?;
-    let fixed = &Fixed::new(network, &trial)?;
+    let trial = loop_params(
+        &spec(options.moduli, MAX_LIMBS, (4, 5))?,
+        options.moduli,
+        true,
+    )?;
+    let fixed = &Fixed::new(network, options, &trial)?;
     match choose_for(network, options, (fixed, &trial), true) {
         Err(Error::NoParameters { .. }) => choose_for(network, options, (fixed, &trial), false),
         found => found,
@@ -90,10 +89,12 @@ fn choose_for(
     // shorter chains are compared with them. Keys of LeNet-5 are a fifth smaller so, and its tables a twentieth faster.
     let shortest = limbs.saturating_sub(SHORTER_LIMBS).max(2);
     let lengths = (shortest..=limbs).rev();
-    for (limbs, (special_limbs, digit_limbs)) in
-        lengths.flat_map(|limbs| cuts(limbs).into_iter().map(move |cut| (limbs, cut)))
-    {
-        let spec = spec(limbs, special_limbs, digit_limbs)?;
+    for (limbs, (special_limbs, digit_limbs)) in lengths.flat_map(|limbs| {
+        cuts(options.moduli, limbs)
+            .into_iter()
+            .map(move |cut| (limbs, cut))
+    }) {
+        let spec = spec(options.moduli, limbs, (special_limbs, digit_limbs))?;
         let moduli = spec.q.iter().chain(&spec.p);
         let cut = Cut {
             limbs,
@@ -101,7 +102,7 @@ fn choose_for(
             digit_limbs,
             log_qp: moduli.map(|&q| (q as f64).log2()).sum(),
         };
-        let attempt = loop_params(&spec, false).and_then(|params| {
+        let attempt = loop_params(&spec, options.moduli, false).and_then(|params| {
             let planned = Planner::new(network, fixed, &params).plan_all(forms)?;
             let tables = forms.tables(network, N, options.batch)?;
             let seconds = tables
@@ -174,28 +175,31 @@ fn layer_choices(
 }
 
 /// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
-fn cuts(limbs: usize) -> Vec<(usize, usize)> {
+fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
     for digit_limbs in 2..=limbs {
         let digits = limbs.div_ceil(digit_limbs);
         if limbs.div_ceil(digit_limbs - 1) == digits && digit_limbs > 2 {
             continue; // as many digits as with shorter ones
         }
-        let bits = digit_limbs as u32 * LIMB_BITS;
+        let bits = digit_limbs as u32 * moduli.limb_bits;
         // As large as a digit, or up to twenty bits smaller: products bear that noise.
-        for special in
-            bits.saturating_sub(20).div_ceil(SPECIAL_BITS).max(1)..=bits.div_ceil(SPECIAL_BITS)
-        {
+        let special = |bits: u32| bits.div_ceil(moduli.special_bits).max(1);
+        for special in special(bits.saturating_sub(20))..=special(bits) {
             cuts.push((special as usize, digit_limbs));
         }
     }
     cuts
 }
 
-fn spec(limbs: usize, special: usize, digit_limbs: usize) -> Result<ParamsSpec> {
+fn spec(
+    moduli: Moduli,
+    limbs: usize,
+    (special, digit_limbs): (usize, usize),
+) -> Result<ParamsSpec> {
     let mut q = ntt_primes(Q0_BITS, N, 1)?;
-    q.extend(ntt_primes(LIMB_BITS, N, limbs - 1)?);
-    let p = ntt_primes_avoiding(SPECIAL_BITS, N, special, &q)?;
+    q.extend(ntt_primes(moduli.limb_bits, N, limbs - 1)?);
+    let p = ntt_primes_avoiding(moduli.special_bits, N, special, &q)?;
     Ok(ParamsSpec {
         n: N,
         q,
@@ -204,14 +208,15 @@ fn spec(limbs: usize, special: usize, digit_limbs: usize) -> Result<ParamsSpec> 
     })
 }
 
-fn loop_params(spec: &ParamsSpec, trial: bool) -> Result<LoopParams> {
+fn loop_params(spec: &ParamsSpec, moduli: Moduli, trial: bool) -> Result<LoopParams> {
     // A trial only measures how many limbs are consumed; nothing is ever encrypted with it.
     let params = if trial {
         Params::new_insecure(spec, T_FERMAT)?
     } else {
         Params::new(spec, T_FERMAT)?
     };
-    Ok(LoopParams::new(&params, LWE_DIMENSION, LWE_DIGIT_BITS)?)
+    let params = LoopParams::new(&params, LWE_DIMENSION, LWE_DIGIT_BITS)?;
+    Ok(params.with_slack(moduli.slack_bits))
 }
 
 /// Plans tables for one set of parameters.
@@ -316,7 +321,7 @@ impl Task<'_> {
         lut: &Lut,
         start_level: usize,
     ) -> Result<(Value, Counts)> {
-        let engine = Engine::dry(params.bfv());
+        let engine = params.dry_engine();
         let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
         let mut result = lut.apply(&engine, self.layout, &packed)?;
         if self.product {
@@ -332,7 +337,7 @@ impl Task<'_> {
     /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
     /// plaintext as large as `t`, whatever its weights: for that the level is enough.
     fn goes_on(&self, params: &LoopParams, end: &Value) -> bool {
-        let margin = Engine::dry(params.bfv()).margin_bits(end);
+        let margin = params.dry_engine().margin_bits(end);
         end.level() >= END_LEVEL && (self.transform.is_none() || margin >= self.reach_bits)
     }
 
@@ -411,7 +416,9 @@ fn build(
         steps,
         mut needs,
         margin_bits,
+        failure,
     } = builder.finish();
+    let log2_failure = check_failure(&steps, &failure, options.log2_failure)?;
     needs.switch();
     let placement = placement(&forms.input, options.batch);
     let spec = params.bfv().rlwe().spec();
@@ -430,6 +437,7 @@ fn build(
             input_bytes: input_bytes(params, &steps, placement.len()),
             key_bytes: key_bytes(params, &needs),
             margin_bits,
+            log2_failure,
         },
         placement,
         parameters: Parameters {
@@ -440,6 +448,7 @@ fn build(
             digit_limbs: spec.digit_limbs,
             lwe_dimension: params.dimension(),
             lwe_digit_bits: params.small().digit_bits(),
+            slack_bits: params.slack_bits(),
         },
         keys: KeyNeeds {
             relinearization: needs.relinearization(),
@@ -454,6 +463,22 @@ fn build(
         steps,
     };
     Ok(program.new()?)
+}
+
+/// log2 of the probability that a run is wrong, from those of its steps.
+fn check_failure(steps: &[Step], failure: &[f64], expected: f64) -> Result<f64> {
+    let found = circuits::total_failure(failure);
+    let most = failure.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match failure.iter().position(|&log2| log2 == most) {
+        Some(worst) if found > expected => Err(Error::Failure {
+            found,
+            expected,
+            layer: steps[worst].layer.clone(),
+            operation: steps[worst].op.name(),
+            worst: most,
+        }),
+        _ => Ok(found),
+    }
 }
 
 /// Where the images lie that the client encrypts.

@@ -91,7 +91,7 @@ fn check(program: &Program, choices: &Choices) {
 fn the_program_is_made_of_the_cheapest_candidates() {
     // In slots and as coefficients, in one ciphertext and in several.
     for batch in [1, 160] {
-        let options = Options { batch };
+        let options = Options::of_batch(batch);
         let (program, choices) = compile_with_choices(&mnist(), options).unwrap();
         let with_tables = mnist()
             .layers

@@ -82,7 +82,7 @@ fn classes(network: &IntNetwork) -> usize {
 }
 
 fn compiled(network: &IntNetwork, batch: usize) -> Program {
-    let program = compile(network, Options { batch }).unwrap();
+    let program = compile(network, Options::of_batch(batch)).unwrap();
     let p = &program.parameters;
     let log_lwe = (p.q[0] as f64).log2();
     let ops = |name: &str| program.steps.iter().filter(|s| s.op.name() == name).count();
@@ -218,14 +218,14 @@ fn batches_beyond_the_slots_take_several_ciphertexts() {
 #[test]
 fn batches_that_no_program_has_are_refused_before_anything_is_built() {
     for batch in [32_769, 1 << 20, usize::MAX / 2, usize::MAX] {
-        match compile(&mnist(), Options { batch }) {
+        match compile(&mnist(), Options::of_batch(batch)) {
             Err(Error::Batch { batch: found, most }) => {
                 assert_eq!((found, most), (batch, 1 << 15));
             }
             other => panic!("{batch}: {:?}", other.map(|p| p.name)),
         }
     }
-    let none = compile(&mnist(), Options { batch: 0 });
+    let none = compile(&mnist(), Options::of_batch(0));
     assert!(matches!(none, Err(Error::EmptyBatch)));
 }
 

@@ -252,7 +252,7 @@ fn exact(network: &IntNetwork, images: &[Vec<i64>]) -> Vec<Trace> {
 /// Compiles, runs in the clear, and counts the operations.
 fn check(network: &IntNetwork, images: &[Vec<i64>]) -> BTreeMap<&'static str, usize> {
     let batch = images.len();
-    let program = match compile(network, Options { batch }) {
+    let program = match compile(network, Options::of_batch(batch)) {
         Ok(program) => program,
         Err(error) => panic!("{error}: {}", network.to_json()),
     };

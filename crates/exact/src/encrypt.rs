@@ -4,7 +4,7 @@ use crate::encoder::Plaintext;
 use crate::error::{Error, Result};
 use crate::params::Params;
 use rand::CryptoRng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{Coeff, Eval, Poly};
 use rlwe::noise::Size;
 use rlwe::{PublicKey, SecretKey};
@@ -79,7 +79,7 @@ pub fn encrypt_public(
     Ok(Ciphertext::new(ct, 1))
 }
 
-/// Encrypts at `level` under the secret key; the mask expands from `seed` at `index`.
+/// Encrypts at `level` under the secret key, with the next mask.
 ///
 /// # Errors
 /// [`Error::OtherParameters`] if the key is of others, and if there is no such level.
@@ -88,7 +88,7 @@ pub fn encrypt(
     secret: &SecretKey,
     message: &Plaintext,
     level: usize,
-    (seed, index): (&Seed, u32),
+    masks: &mut Masks,
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
     check_secret(params, secret)?;
@@ -96,7 +96,7 @@ pub fn encrypt(
     if level > have {
         return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
     }
-    let mut ct = secret.encrypt_zero(level, seed, index, rng);
+    let mut ct = secret.encrypt_zero(level, masks, rng);
     ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
     Ok(Ciphertext::new(ct, 1))
 }
@@ -154,7 +154,7 @@ fn residual(
 /// # Errors
 /// As [`decrypt`].
 pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
-    let residuals = Zeroizing::new(rlwe::noise::centred(&*residual(params, secret, ct)?));
+    let residuals = rlwe::noise::centred(&*residual(params, secret, ct)?);
     let size = Size::of(&residuals);
     let budget = params.rlwe().log_q(ct.level()) - 1.0 - size.log2_max;
     Ok((size, budget))

@@ -3,22 +3,25 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use exact::{Params, T_FERMAT};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-use ring::ntt_primes;
-use ring::sample::{self, Seed};
+use rand::RngCore;
+use ring::sample::{self, Masks, SecretRng};
+use ring::{Basis, ntt_primes};
 use rlwe::{ParamsSpec, PublicKey, SecretKey};
 use std::fs::{File, read_to_string};
 use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, PoisonError};
+use zeroize::Zeroizing;
 
 const N: usize = 1 << 12;
+/// Limbs of the chain.
+const LIMBS: usize = 6;
 const LEN: usize = 8;
 const PAGE: usize = 4096;
 /// What is searched for is kept masked, so that it is not found in the searcher.
 const MASK: u64 = 0x5a5a_1234_5a5a_8765;
 
 /// Places in this process' writable memory of a run of words.
-fn places(masked: &[u64; LEN]) -> usize {
+fn places(masked: &[u64]) -> usize {
     let memory = File::open("/proc/self/mem").expect("this process' memory");
     let maps = read_to_string("/proc/self/maps").expect("this process' mappings");
     let mut page = [0u8; PAGE + 8 * LEN];
@@ -38,21 +41,84 @@ fn places(masked: &[u64; LEN]) -> usize {
                 .chunks_exact(8)
                 .map(|b| u64::from_le_bytes(b.try_into().unwrap()) ^ MASK)
                 .collect();
-            let starts = words.windows(LEN).take(PAGE / 8);
-            found += starts.filter(|w| w == masked).count();
+            let starts = words.windows(masked.len()).take(PAGE / 8);
+            found += starts.filter(|w| *w == masked).count();
         }
     }
     page.fill(0);
     found
 }
 
-fn masked(words: &[u64]) -> [u64; LEN] {
-    std::array::from_fn(|i| words[i] ^ MASK)
+fn masked(words: &[u64]) -> Vec<u64> {
+    words.iter().map(|w| w ^ MASK).collect()
 }
+
+/// The key of the generator that everything secret is drawn with, masked.
+const KEY: [u64; 4] = [
+    0x0123_4567_89ab_cdef,
+    0x1133_5577_99bb_ddff,
+    0xfedc_ba98_7654_3210,
+    0x0f1e_2d3c_4b5a_6978,
+];
+
+/// Never inlined, and cleared: what is left of the key is then the generator's.
+#[inline(never)]
+fn generator() -> SecretRng {
+    let mut key = Zeroizing::new([0; 32]);
+    for (bytes, word) in key.chunks_exact_mut(8).zip(KEY) {
+        bytes.copy_from_slice(&std::hint::black_box(word ^ MASK).to_le_bytes());
+    }
+    SecretRng::from_seed(&key)
+}
+
+/// `(Q / q_i)^{-1} mod q_i`, and the words of `Q / q_i`.
+fn hat(basis: &Basis, i: usize) -> (u64, Vec<u64>) {
+    let q = basis.modulus(i);
+    let (mut residue, mut words) = (1, vec![1]);
+    for other in basis.moduli().filter(|&other| other != q) {
+        residue = q.mul(residue, q.reduce(other.value()));
+        words = times(&words, other.value());
+    }
+    (q.inv(residue).unwrap(), words)
+}
+
+fn times(words: &[u64], factor: u64) -> Vec<u64> {
+    let mut carry = 0;
+    let mut out = Vec::with_capacity(words.len() + 1);
+    for &word in words {
+        carry += u128::from(word) * u128::from(factor);
+        out.push(carry as u64);
+        carry >>= 64;
+    }
+    out.push(carry as u64);
+    out
+}
+
+/// What decryption and measuring compute on the way from the residual, masked: scaled limbs, and a multiple of `Q / q_i`.
+fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 2] {
+    let basis = ct.rlwe().components()[0].basis();
+    let mut residual = secret.phase(ct.rlwe());
+    residual.scalar_mul_assign(|_| T_FERMAT);
+    let (inverse, _) = hat(basis, 0);
+    // Not the first words of a block: the allocator writes there when memory is freed.
+    let scaled = |k: usize| basis.modulus(0).mul(residual.limb(0)[k], inverse) ^ MASK;
+    let last = LIMBS - 1;
+    let (inverse, words) = hat(basis, last);
+    let factor = basis.modulus(last).mul(residual.limb(last)[N - 1], inverse);
+    let multiple = Zeroizing::new(times(&words, factor));
+    [
+        (512..512 + LEN).map(scaled).collect(),
+        masked(&multiple[2..4]),
+    ]
+}
+
+/// One test at a time: each would find what the other holds.
+static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn nothing_of_a_secret_stays() {
-    let mut q = ntt_primes(33, N, 3).unwrap();
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut q = ntt_primes(33, N, LIMBS + 1).unwrap();
     let p = vec![q.pop().unwrap()];
     let spec = ParamsSpec {
         n: N,
@@ -61,26 +127,41 @@ fn nothing_of_a_secret_stays() {
         digit_limbs: 1,
     };
     let params = Params::new_insecure(&spec, T_FERMAT).unwrap();
-    let rng = &mut ChaCha20Rng::seed_from_u64(1);
+    let mut rng = generator();
+    assert_eq!(places(&KEY), 1, "the generator is found where it is");
+    let rng = &mut rng;
     let secret = SecretKey::generate(params.rlwe(), rng);
+    let level = LIMBS - 1;
     // The secret's values modulo q_0, and its values times the public mask of an encryption.
-    let seed = Seed::random(rng);
-    let values = masked(secret.at_level(1).limb(0));
+    let values = masked(&secret.at_level(level).limb(0)[..LEN]);
+    let message = params.encoder().coefficients(&[1, 2, 3]);
+    let ct = exact::encrypt(
+        &params,
+        &secret,
+        &message,
+        level,
+        &mut Masks::random(rng),
+        rng,
+    )
+    .unwrap();
     let product = {
-        let mask = sample::uniform_from_seed(params.rlwe().basis(1), &seed, 0);
-        masked(zeroize::Zeroizing::new(secret.at_level(1).mul(&mask)).limb(0))
+        let mask = &ct.rlwe().components()[1];
+        masked(&zeroize::Zeroizing::new(secret.at_level(level).mul(mask)).limb(0)[..LEN])
     };
-    let copy = secret.at_level(1);
+    let copy = secret.at_level(level);
     assert!(
         places(&values) >= 2,
         "the search finds the secret and its copy"
     );
     drop(copy);
 
-    // At each step only the secret itself is there; the pool of buffers would soon hide a copy.
-    let alone = |step| assert_eq!([values, product].map(|v| places(&v)), [1, 0], "{step}");
-    let message = params.encoder().coefficients(&[1, 2, 3]);
-    let ct = exact::encrypt(&params, &secret, &message, 1, (&seed, 0), rng).unwrap();
+    // At each step only the secret and the generator are there; the pool of buffers would soon hide a copy.
+    let [scaled, multiple] = traces(&secret, &ct);
+    let alone = |step| {
+        let found = [&values, &product, &scaled, &multiple].map(|v| places(v));
+        assert_eq!(found, [1, 0, 0, 0], "{step}");
+        assert_eq!(places(&KEY), 1, "{step}");
+    };
     alone("encryption");
     assert_eq!(exact::decrypt(&params, &secret, &ct).unwrap(), message);
     alone("decryption");
@@ -94,4 +175,17 @@ fn nothing_of_a_secret_stays() {
     alone("Galois key");
     drop(secret);
     assert_eq!(places(&values), 0);
+}
+
+/// A generator that is gone leaves neither its key nor what it has drawn ahead, however it was used.
+#[test]
+fn nothing_of_a_generator_stays() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut rng = generator();
+    let drawn = [rng.next_u64() ^ MASK, rng.next_u64() ^ MASK];
+    sample::gaussian(1000, &mut rng);
+    let moved = Box::new(rng);
+    assert_eq!(places(&KEY), 1);
+    drop(moved);
+    assert_eq!([&KEY[..], &drawn[..]].map(places), [0, 0]);
 }

@@ -230,3 +230,31 @@ fn other_lengths_have_no_table() {
         assert!(FftTable::new(n).is_none(), "{n}");
     }
 }
+
+/// Lengths whose product wraps are refused, in release builds too, by every backend: they would be read out of bounds.
+#[test]
+fn row_lengths_that_wrap_are_refused() {
+    let table = FftTable::new(512).expect("a degree of the transform");
+    let (values, column) = (vec![0.0; 3 * 512], vec![0.0; 512]);
+    for kernels in torus_available() {
+        for row_len in [1 << 63, usize::MAX - 511, usize::MAX / 2] {
+            let product = Product {
+                digits: &values,
+                column: &column,
+                row_len,
+                ahead: &[],
+            };
+            let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let (mut words, mut scratch) = (vec![0u64; 512], vec![0.0; 512]);
+                kernels.products_add_64(&table, &mut words, product, &mut scratch);
+            }));
+            let words = refused.expect_err("a product of lengths that wraps");
+            assert_eq!(
+                words.downcast_ref::<&str>().copied(),
+                Some("a second factor for each row"),
+                "{}, {row_len}",
+                kernels.name()
+            );
+        }
+    }
+}

@@ -209,6 +209,13 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
 }
 
 impl Layer {
+    /// Samples that an accumulator of this layer is a sum of at most, in an encrypted run: each term
+    /// brings one, and so does a product. Terms that add up in one ciphertext share theirs, so the
+    /// compiled program may have fewer. Noise grows with the square root.
+    pub fn most_samples(&self) -> usize {
+        self.terms.len() + usize::from(self.product.is_some())
+    }
+
     /// Everything that the layer reads: of each term, then of the product.
     pub fn sources(&self) -> impl Iterator<Item = Source> + '_ {
         let factors = self.product.into_iter().flat_map(<[Source; 2]>::from);

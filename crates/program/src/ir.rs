@@ -4,7 +4,10 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Format written, and the only one read.
-pub(crate) const FORMAT: &str = "palladion-program/3";
+pub(crate) const FORMAT: &str = "palladion-program/4";
+
+/// log2 of the largest probability that any slot of a run is wrong.
+pub const MAX_LOG2_FAILURE: f64 = -40.0;
 
 /// A value: the number of the step that makes it.
 pub type ValueId = usize;
@@ -13,7 +16,7 @@ pub type ValueId = usize;
 pub type ConstantId = usize;
 
 /// Parameters the program was planned for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
     /// Ring degree `N`.
@@ -30,6 +33,8 @@ pub struct Parameters {
     pub lwe_dimension: usize,
     /// Bits of a digit of the dimension switch.
     pub lwe_digit_bits: u32,
+    /// Noise so many bits above a rounding's is not worth dropping another limb.
+    pub slack_bits: f64,
 }
 
 impl Parameters {
@@ -86,6 +91,16 @@ pub struct Shape {
     pub segments: usize,
     /// Digits of the exponent within a segment.
     pub digits: [usize; 3],
+}
+
+/// The indices that a table is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Indices {
+    /// Largest magnitude of a layer's accumulators, without noise.
+    pub bound: i64,
+    /// Largest magnitude at which the polynomial is the table: noise beyond it gives a wrong value.
+    pub border: i64,
 }
 
 /// One output of a dense layer: which image's, and which neuron.
@@ -175,6 +190,8 @@ pub enum Op {
         polynomial: ConstantId,
         /// How they are evaluated.
         shape: Shape,
+        /// Indices at which they are right.
+        indices: Indices,
     },
     /// Product of two values in slots, slot by slot.
     Product {
@@ -292,6 +309,9 @@ pub struct Prediction {
     /// Smallest margin over all ciphertexts, in bits: by how much six deviations of the predicted
     /// noise stay below what decryption bears.
     pub margin_bits: f64,
+    /// log2 of a bound on the probability that any slot of a run is wrong: at most
+    /// [`MAX_LOG2_FAILURE`].
+    pub log2_failure: f64,
 }
 
 /// A program over ciphertexts.

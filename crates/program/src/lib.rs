@@ -20,6 +20,6 @@ mod verify;
 
 pub use error::{Error, Result};
 pub use ir::{
-    Constant, ConstantId, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape,
-    Step, Term, Tile, Type, ValueId,
+    Constant, ConstantId, Form, Indices, KeyNeeds, MAX_LOG2_FAILURE, Op, Packed, Parameters,
+    Prediction, Program, Row, Shape, Step, Term, Tile, Type, ValueId,
 };

@@ -91,9 +91,10 @@ impl Display for Op {
                 start_level,
                 ..
             } => write!(f, ", {} values, from level {start_level}", values.len()),
-            Self::Table { shape, .. } => {
-                let [a, b, c] = shape.digits;
-                write!(f, ", {} segments of {a} x {b} x {c}", shape.segments)
+            Self::Table { shape, indices, .. } => {
+                let ([a, b, c], border) = (shape.digits, indices.border);
+                write!(f, ", {} segments of {a} x {b} x {c}", shape.segments)?;
+                write!(f, ", up to {} and {border} with noise", indices.bound)
             }
             Self::Dense { rows, inputs, .. } => {
                 write!(f, ", {} outputs of {inputs} inputs", rows.len())

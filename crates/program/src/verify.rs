@@ -7,7 +7,7 @@
 mod steps;
 
 use crate::error::{Error, Result};
-use crate::ir::{FORMAT, Op, Program, Tile};
+use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Op, Program, Tile};
 use std::fmt::Display;
 
 /// Ring degrees, and moduli of chain and special ones together: bounds on the transform tables a file can
@@ -21,6 +21,8 @@ const MAX_MODULUS: u64 = 1 << 50;
 const MAX_T: u64 = 1 << 32;
 /// Bytes of what the client's side is told of arrays and outputs.
 const MAX_INTERFACE: usize = 1 << 20;
+/// Noise above a rounding's that is carried on, in bits.
+const MAX_SLACK: f64 = 64.0;
 const MAX_PIXELS: usize = 1 << 22;
 const MAX_BATCH: usize = 1 << 15;
 const MAX_STEPS: usize = 1 << 16;
@@ -39,8 +41,8 @@ impl Program {
     }
 
     /// Checks parameters, placement, keys, constants and every step: operands exist and have the right
-    /// form and level, constants fit, every result is given once, and the predicted noise, six deviations
-    /// of it, decrypts.
+    /// form and level, constants fit, every result is given once, and no ciphertext's predicted noise makes
+    /// a run fail more often than [`MAX_LOG2_FAILURE`].
     ///
     /// # Errors
     /// [`Error::Format`], [`Error::Parameters`], [`Error::Constant`] and [`Error::Step`].
@@ -118,12 +120,25 @@ impl Program {
             p.lwe_digit_bits,
             "1 to 30",
         )?;
+        check(
+            (0.0..=MAX_SLACK).contains(&p.slack_bits),
+            "the slack",
+            p.slack_bits,
+            &format!("0 to {MAX_SLACK} bits"),
+        )?;
         let margin = self.prediction.margin_bits;
         check(
             margin.is_finite(),
             "the predicted margin",
             margin,
             "a number",
+        )?;
+        let failure = self.prediction.log2_failure;
+        check(
+            failure.is_finite() && failure <= MAX_LOG2_FAILURE,
+            "the probability that a run is wrong",
+            format!("2^{failure:.1}"),
+            &format!("at most 2^{MAX_LOG2_FAILURE}"),
         )
     }
 

@@ -91,6 +91,18 @@ fn wrong_parameters_placements_and_keys_are_named() {
             "the predicted margin",
             "NaN",
         ),
+        (
+            |p| p.prediction.log2_failure = -39.9,
+            "the probability that a run is wrong",
+            "2^-39.9",
+        ),
+        (
+            |p| p.prediction.log2_failure = f64::NAN,
+            "the probability that a run is wrong",
+            "2^NaN",
+        ),
+        (|p| p.parameters.slack_bits = -1.0, "the slack", "-1"),
+        (|p| p.parameters.slack_bits = 65.0, "the slack", "65"),
         (|p| p.batch = 0, "the batch", "0"),
         (
             |p| p.batch = usize::MAX,

@@ -47,6 +47,26 @@ fn wrong_shapes_of_a_table_are_named() {
 }
 
 #[test]
+fn a_table_has_its_bound_and_a_border_beyond_it() {
+    // t = 257
+    for (bound, border, about, value) in [
+        (1, 1, "", ""),
+        (128, 128, "", ""),
+        (0, 90, "the bound of a table", "0"),
+        (-1, 90, "the bound of a table", "-1"),
+        (129, 129, "the bound of a table", "129"),
+        (40, 39, "the border of a table", "39"),
+        (40, 129, "the border of a table", "129"),
+    ] {
+        let mut program = every_operation();
+        if let Op::Table { indices, .. } = &mut program.steps[5].op {
+            (indices.bound, indices.border) = (bound, border);
+        }
+        expect_step(&program, 5, about, value);
+    }
+}
+
+#[test]
 fn wrong_rows_are_named() {
     for (step, image, output, about, value) in [
         (6, 2, 0, "an image", "2"),

@@ -90,6 +90,31 @@ fn wrong_steps_are_named() {
                 "2^56.0",
             ),
         ),
+        // Level 1 has 2^59. Six deviations below half of it, one of 64 coefficients is wrong with 2^-22.9.
+        (
+            0,
+            (
+                |p| ty(p, 0, |_, _, noise| *noise = 58.0 - 6f64.log2()),
+                "the noise",
+                "2^55.4",
+            ),
+        ),
+        (
+            0,
+            (
+                |p| ty(p, 0, |_, _, noise| *noise = 58.0 - 7.9f64.log2()),
+                "the noise",
+                "2^55.0",
+            ),
+        ),
+        (
+            0,
+            (
+                |p| ty(p, 0, |_, _, noise| *noise = 58.0 - 8.1f64.log2()),
+                "",
+                "",
+            ),
+        ),
         (
             0,
             (

@@ -27,7 +27,7 @@ first:
   %2 = add_coefficients %1, @1 .. @6 : coefficients, level 1, noise 2^14.2
   %3 = to_samples %2 : samples
   %4 = pack %3, 2 values, from level 3 : slots of 4, level 2, noise 2^12.0
-  %5 = table %4, @2, 2 segments of 2 x 2 x 1 : slots of 4, level 1, noise 2^13.0
+  %5 = table %4, @2, 2 segments of 2 x 2 x 1, up to 40 and 90 with noise : slots of 4, level 1, noise 2^13.0
 last:
   %6 = dense %5, @3, 2 outputs of 2 inputs : coefficients, level 1, noise 2^30.0
   %7 = add_coefficients %6, @4 .. @7 : coefficients, level 1, noise 2^30.0
@@ -63,15 +63,15 @@ fn json_gives_the_program_back_to_the_last_bit() {
 #[test]
 fn text_that_is_no_program_is_an_error() {
     let json = every_operation().to_json();
-    let version = json.replace("palladion-program/3", "palladion-program/4");
+    let version = json.replace("palladion-program/4", "palladion-program/5");
     let unknown = json.replacen("\"batch\"", "\"extra\":0,\"batch\"", 1);
     for wrong in ["", "{}", "null", &json[..json.len() - 1], &unknown] {
         let error = Program::from_json(wrong).unwrap_err();
         assert!(matches!(error, Error::Json(_)), "{error}");
     }
     let expected = Error::Format {
-        found: "palladion-program/4".into(),
-        expected: "palladion-program/3".into(),
+        found: "palladion-program/5".into(),
+        expected: "palladion-program/4".into(),
     };
     assert_eq!(Program::from_json(&version), Err(expected));
 }

@@ -289,12 +289,12 @@ fn of_tfhe(error: &::tfhe::Error) -> Fault {
 
 fn of_rlwe(error: &rlwe::Error) -> Fault {
     use rlwe::Error::{
-        Bytes, Components, DigitBits, DigitLimbs, Index, Insecure, KeyLevel, LevelMismatch,
-        LevelTooLow, LweDimension, MissingGaloisKey, Ring,
+        Bytes, Components, DigitBits, DigitLimbs, Index, Insecure, InsecureSparse, KeyLevel,
+        LevelMismatch, LevelTooLow, LweDimension, MissingGaloisKey, Ring,
     };
     match error {
         Ring(error) => of_ring(error),
-        Insecure { .. } => Fault::Security,
+        Insecure { .. } | InsecureSparse { .. } => Fault::Security,
         MissingGaloisKey { .. } => Fault::Key,
         DigitBits { .. }
         | DigitLimbs { .. }

@@ -36,6 +36,21 @@ type Logits = Vec<Vec<i64>>;
 
 #[pymethods]
 impl SecretKey {
+    /// A fresh key, from the operating system's randomness.
+    #[staticmethod]
+    fn generate(py: Python<'_>, program: &Program) -> PyResult<Self> {
+        guard(py, || {
+            Ok::<_, runtime::Error>(Self(Client::generate(&program.0)))
+        })
+    }
+
+    /// The evaluation keys that the program needs.
+    fn evaluation_keys(&self, py: Python<'_>) -> PyResult<EvaluationKeys> {
+        let keys = guard(py, || self.0.evaluation_keys())?;
+        let prepared = self.0.prepared().clone();
+        Ok(EvaluationKeys { prepared, keys })
+    }
+
     fn encrypt(&self, py: Python<'_>, images: Vec<Vec<i64>>) -> PyResult<Query> {
         Ok(Query {
             prepared: self.0.prepared().clone(),

@@ -14,6 +14,7 @@ mod messages;
 mod network;
 mod program;
 mod schemes;
+mod security;
 mod simulate;
 mod tfhe;
 

@@ -23,6 +23,16 @@ pub(crate) struct Answer {
 
 #[pymethods]
 impl Query {
+    /// SHA-256 of the whole query, by which its answer names it.
+    fn hash<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        guard_bytes(py, || Ok::<_, PyErr>(self.input.hash().to_vec()))
+    }
+
+    /// Images in it.
+    fn images(&self) -> usize {
+        self.input.images
+    }
+
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || Ok::<_, PyErr>(files::input_to_bytes(&self.input)))
     }
@@ -38,6 +48,11 @@ impl Query {
 
 #[pymethods]
 impl Answer {
+    /// [`Query::hash`] of the query that this is the answer to, as it says.
+    fn query_hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.output.query)
+    }
+
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || {
             Ok::<_, PyErr>(files::output_to_bytes(&self.prepared, &self.output))

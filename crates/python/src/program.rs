@@ -43,7 +43,7 @@ fn compiled(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<(Progr
         return Err(UsageError::new_err(words));
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
-    let options = Options { batch };
+    let options = Options::of_batch(batch);
     let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;
     let prepared = guard(py, || Prepared::new(program))?;
     Ok((Program(prepared), choices))
@@ -62,7 +62,9 @@ impl Program {
         report.set_item("input_shape", program.input.to_vec())?;
         report.set_item("ciphertexts", program.placement.len())?;
         report.set_item("classes", program.classes)?;
-        report.set_item("security_bits", rlwe::security::SECURITY_BITS)?;
+        let security = self.0.params().security();
+        report.set_item("security", crate::security::to_dict(py, &security)?)?;
+        report.set_item("security_bits", crate::security::bits(&security))?;
         report.set_item("log_n", parameters.n.ilog2())?;
         report.set_item("log_q", parameters.log_q(parameters.q.len() - 1))?;
         report.set_item("log_qp", parameters.log_qp())?;
@@ -74,6 +76,7 @@ impl Program {
         report.set_item("lwe_log_qp", small.log_q())?;
         report.set_item("rounding_sigma", self.0.params().rounding_sigma())?;
         report.set_item("predicted_margin_bits", prediction.margin_bits)?;
+        report.set_item("predicted_log2_failure", prediction.log2_failure)?;
         report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
         report.set_item("predicted_peak_memory_bytes", self.0.peak_memory())?;

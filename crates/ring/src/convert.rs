@@ -8,8 +8,9 @@ use crate::basis::Basis;
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Poly};
 use crate::pool;
-use kernels::{Modulus, kernels};
+use kernels::{Kernels, Modulus, Scalar, kernels};
 use std::ops::Range;
+use zeroize::Zeroizing;
 
 /// Columns worked on at a time: a block of 25 limbs is 200 KB and stays in the L2 cache.
 const BLOCK: usize = 1 << 10;
@@ -232,11 +233,35 @@ impl ToModulus {
         Self { converter }
     }
 
-    /// The centred representative of `x` modulo `Q`, reduced modulo `t`: `N` words in `[0, t)`.
+    /// The centred representative of `x` modulo `Q`, reduced modulo `t`: `N` words in `[0, t)`. Nothing computed from `x`
+    /// stays in memory but the result.
     ///
     /// # Panics
     /// If `x` is not over the basis converted from.
     pub fn exact(&self, x: &Poly<Coeff>) -> Vec<u64> {
-        self.converter.exact(x).into_words()
+        let converter = &self.converter;
+        assert_eq!(
+            x.basis(),
+            &converter.from,
+            "input over the basis converted from"
+        );
+        let mut out = vec![0; x.n()];
+        let blocks = out.chunks_mut(BLOCK).collect();
+        // Scaled limbs are as secret as a phase: they stay in memory that is overwritten, and meet the one backend whose
+        // products copy nothing to buffers of its own.
+        for_each_item(blocks, |index, out: &mut [u64]| {
+            let (start, width, limbs) = (index * BLOCK, out.len(), x.limbs());
+            let mut scratch = Zeroizing::new(vec![0u64; (limbs + 1) * width]);
+            let (scaled, quotients) = scratch.split_at_mut(limbs * width);
+            let mut y: Vec<&mut [u64]> = scaled.chunks_exact_mut(width).collect();
+            for (i, y) in y.iter_mut().enumerate() {
+                y.copy_from_slice(&x.limb(i)[start..start + width]);
+            }
+            converter.scale(&mut y, quotients);
+            let rows: Vec<&[u64]> = scratch.chunks_exact(width).collect();
+            let (moduli, matrix) = (&converter.moduli, &converter.matrix);
+            Scalar.mat_mul_into(moduli, matrix, (&rows, converter.from_bits), &mut [out]);
+        });
+        out
     }
 }

@@ -7,8 +7,10 @@
 use crate::basis::Basis;
 use crate::par::for_each_limb;
 use crate::poly::{Domain, Poly};
-use rand::{CryptoRng, Rng, RngCore, SeedableRng};
+use rand::rngs::OsRng;
+use rand::{CryptoRng, Rng, RngCore, SeedableRng, TryRngCore};
 use rand_chacha::ChaCha20Rng;
+use std::hint::black_box;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Standard deviation of the error distribution, as in the security tables.
@@ -31,6 +33,125 @@ impl Seed {
         rng.fill_bytes(&mut bytes);
         Self(bytes)
     }
+}
+
+/// Masks of fresh ciphertexts: the uniform polynomials of a new seed, each handed out once.
+///
+/// Two encryptions under one mask give away the difference of their messages. There is no way to draw a mask again:
+///
+/// ```compile_fail
+/// # let mut rng = ring::sample::SecretRng::from_os();
+/// let masks = ring::sample::Masks::random(&mut rng);
+/// let again = masks.clone();
+/// ```
+#[derive(Debug)]
+pub struct Masks {
+    seed: Seed,
+    next: u32,
+}
+
+impl Masks {
+    /// Those of a fresh seed.
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        Self {
+            seed: Seed::random(rng),
+            next: 0,
+        }
+    }
+
+    /// The seed, which masks are expanded from again where ciphertexts are read: mask `i` is that of index `i`.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The next mask.
+    ///
+    /// # Panics
+    /// After 2^32 of them.
+    pub fn draw<D: Domain>(&mut self, basis: &Basis) -> Poly<D> {
+        let index = self.next;
+        self.next = index.checked_add(1).expect("a seed names 2^32 masks");
+        uniform_from_seed(basis, &self.seed, index)
+    }
+}
+
+/// A ChaCha20 generator for what must stay secret: its key and what it has drawn ahead are overwritten when it is
+/// dropped, and so is the stack that making or dropping it has used.
+///
+/// The state lies in one place of the heap, so that moving the generator copies nothing.
+pub struct SecretRng(Box<ChaCha20Rng>);
+
+impl SecretRng {
+    /// A generator seeded by the operating system.
+    ///
+    /// # Panics
+    /// If the operating system gives no randomness.
+    pub fn from_os() -> Self {
+        let mut seed = Zeroizing::new([0; 32]);
+        OsRng
+            .try_fill_bytes(seed.as_mut())
+            .expect("the operating system gives randomness");
+        Self::from_seed(&seed)
+    }
+
+    /// The generator with this seed, whose owner keeps it secret and overwrites it.
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        let rng = Self::made(seed);
+        clear_stack();
+        rng
+    }
+
+    #[inline(never)]
+    fn made(seed: &[u8; 32]) -> Self {
+        Self(Box::new(ChaCha20Rng::from_seed(*seed)))
+    }
+
+    /// Goes on with stream `stream` of the seed.
+    pub fn set_stream(&mut self, stream: u64) {
+        self.0.set_stream(stream);
+    }
+
+    #[inline(never)]
+    fn clear(&mut self) {
+        *self.0 = ChaCha20Rng::from_seed([0; 32]);
+        black_box(&mut *self.0);
+    }
+}
+
+impl RngCore for SecretRng {
+    fn next_u32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
+    }
+}
+
+impl CryptoRng for SecretRng {}
+
+impl Drop for SecretRng {
+    fn drop(&mut self) {
+        self.clear();
+        clear_stack();
+    }
+}
+
+impl std::fmt::Debug for SecretRng {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretRng(..)")
+    }
+}
+
+/// Overwrites the stack below the caller: what functions that have returned left of a generator's key.
+#[inline(never)]
+fn clear_stack() {
+    let mut below = [0u64; 2048];
+    black_box(&mut below);
 }
 
 /// The uniform polynomial that `seed` and `index` name; residues are uniform in either domain.
@@ -137,6 +258,52 @@ mod tests {
 
     fn rng(seed: u64) -> ChaCha20Rng {
         ChaCha20Rng::seed_from_u64(seed)
+    }
+
+    /// Against the literal of Bossuat et al. 2024, <https://ia.cr/2024/463>, which the limits of moduli are for.
+    #[test]
+    fn errors_have_the_deviation_of_the_security_tables() {
+        assert_eq!(SIGMA, 3.19);
+        const COUNT: usize = 1 << 20;
+        let errors = gaussian(COUNT, &mut rng(11));
+        let variance = errors.iter().map(|&e| (e * e) as f64).sum::<f64>() / COUNT as f64;
+        let tolerance = 6.0 * (2.0 / COUNT as f64).sqrt();
+        assert!(
+            (variance / (3.19 * 3.19) - 1.0).abs() < tolerance,
+            "variance {variance}"
+        );
+        // A Gaussian on the integers: the share of 0 is 1 / (3.19 sqrt(2 pi)), to 2^-80.
+        let zeros = errors.iter().filter(|&&e| e == 0).count() as f64 / COUNT as f64;
+        let expected = 1.0 / (3.19 * (2.0 * std::f64::consts::PI).sqrt());
+        let deviation = (expected / COUNT as f64).sqrt();
+        assert!((zeros - expected).abs() < 6.0 * deviation, "{zeros}");
+        // Cut off where the probability is below 2^-63, beyond ten deviations.
+        assert_eq!(cumulative().len(), 32);
+        assert!(cumulative().is_sorted());
+        assert!(cumulative().iter().all(|&c| c <= 1 << 63));
+    }
+
+    #[test]
+    fn masks_are_each_drawn_once() {
+        let n = 1 << 10;
+        let basis = Basis::new(n, &ntt_primes(30, n, 2).expect("primes")).expect("a basis");
+        let mut masks = Masks::random(&mut rng(12));
+        let drawn: Vec<Poly<Eval>> = (0..3).map(|_| masks.draw(&basis)).collect();
+        assert!(drawn[0] != drawn[1] && drawn[1] != drawn[2] && drawn[0] != drawn[2]);
+        for (index, mask) in (0..).zip(&drawn) {
+            assert_eq!(mask, &uniform_from_seed(&basis, masks.seed(), index));
+        }
+        assert_ne!(masks.seed(), Masks::random(&mut rng(13)).seed());
+    }
+
+    #[test]
+    #[should_panic(expected = "a seed names 2^32 masks")]
+    fn masks_do_not_begin_again() {
+        let n = 1 << 10;
+        let basis = Basis::new(n, &ntt_primes(30, n, 1).expect("primes")).expect("a basis");
+        let mut masks = Masks::random(&mut rng(12));
+        masks.next = u32::MAX;
+        let _: Poly<Eval> = masks.draw(&basis);
     }
 
     #[test]

@@ -16,7 +16,7 @@
 use crate::error::{Error, Result};
 use crate::keys::SecretKey;
 use crate::lwe::LweSecret;
-use crate::security::{SECURITY_BITS, max_log_qp};
+use crate::security::{self, Security, TARGET_BITS};
 use rand::CryptoRng;
 use ring::sample::{self, SIGMA, Seed};
 use ring::{Basis, Coeff, Eval, Poly, dot_pairs, par_map};
@@ -43,13 +43,11 @@ impl DimensionParams {
     /// 128 bits, and those of the modulus.
     pub fn new(n: usize, q: u64, dimension: usize, digit_bits: u32) -> Result<Self> {
         let params = Self::new_insecure(n, q, dimension, digit_bits)?;
-        let log_qp = params.log_q().ceil() as u32;
-        let limit = max_log_qp(dimension).unwrap_or(0);
-        if log_qp > limit {
+        if !params.security().is_enough() {
             return Err(Error::Insecure {
-                log_qp,
-                limit,
-                lambda: SECURITY_BITS,
+                log_qp: params.log_q().ceil() as u32,
+                limit: security::max_log_qp(dimension).unwrap_or(0),
+                lambda: TARGET_BITS,
                 n: dimension,
             });
         }
@@ -95,6 +93,11 @@ impl DimensionParams {
     /// log2 of the modulus.
     pub fn log_q(&self) -> f64 {
         self.basis.log2()
+    }
+
+    /// Estimated security of the small secret.
+    pub fn security(&self) -> Security {
+        security::uniform(self.dimension, self.log_q())
     }
 
     fn q(&self) -> u64 {

@@ -24,6 +24,23 @@ pub enum Error {
         /// Ring degree.
         n: usize,
     },
+    /// A sparse secret that is not known to be as hard to find as every checked set's.
+    #[error(
+        "a secret of weight {weight} over {log_q} bits of moduli at N = {n}, \
+         expected a weight of {least} or more over at most {limit} bits"
+    )]
+    InsecureSparse {
+        /// Nonzero coefficients found.
+        weight: usize,
+        /// Least number of nonzero coefficients.
+        least: usize,
+        /// log2 of all moduli over it, rounded up.
+        log_q: u32,
+        /// Largest log2 of the moduli; 0 where nothing is known for N.
+        limit: u32,
+        /// Ring degree.
+        n: usize,
+    },
     /// Key switching needs at least one limb per digit.
     #[error("a digit has {found} limbs, expected 1 to {limbs}")]
     DigitLimbs {

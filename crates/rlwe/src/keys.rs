@@ -4,7 +4,7 @@ use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
 use crate::params::Params;
 use rand::CryptoRng;
-use ring::sample::{self, Seed};
+use ring::sample::{self, Masks, Seed};
 use ring::{Basis, Coeff, Eval, Poly};
 use std::collections::BTreeMap;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
@@ -19,9 +19,16 @@ pub struct SecretKey {
 }
 
 impl SecretKey {
-    /// A uniform ternary secret: the distribution of the security table.
+    /// A ternary secret, uniform or of the parameters' weight: what their security is an estimate of.
+    ///
+    /// # Panics
+    /// If the weight exceeds the degree.
     pub fn generate(params: &Params, rng: &mut impl CryptoRng) -> Self {
-        Self::from_coefficients(params, sample::ternary(params.n(), rng))
+        let coefficients = match params.weight() {
+            None => sample::ternary(params.n(), rng),
+            Some(weight) => sample::sparse_ternary(params.n(), weight, rng),
+        };
+        Self::from_coefficients(params, coefficients)
     }
 
     /// The secret with the given coefficients.
@@ -57,16 +64,15 @@ impl SecretKey {
         self.eval.prefix(level + 1).into()
     }
 
-    /// Encrypts zero at `level`: `(-a s + e, a)` with `a` expanded from `seed` at `index`.
+    /// Encrypts zero at `level`: `(-a s + e, a)` with `a` the next mask.
     pub fn encrypt_zero(
         &self,
         level: usize,
-        seed: &Seed,
-        index: u32,
+        masks: &mut Masks,
         rng: &mut impl CryptoRng,
     ) -> Ciphertext {
         let basis = self.params.basis(level);
-        let a: Poly<Eval> = sample::uniform_from_seed(basis, seed, index);
+        let a: Poly<Eval> = masks.draw(basis);
         let errors = sample::gaussian(self.params.n(), rng);
         let mut b = Poly::from_signed(basis, &errors).into_eval();
         b.sub_assign(&Zeroizing::new(a.mul(&self.at_level(level))));

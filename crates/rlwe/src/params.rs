@@ -1,7 +1,7 @@
 //! Parameters: an unchecked spec, and the checked value.
 
 use crate::error::{Error, Result};
-use crate::security::{SECURITY_BITS, max_log_qp};
+use crate::security::{self, Security, TARGET_BITS};
 use crate::switch::SwitchTables;
 use ring::{Basis, Cache, Divider};
 use std::ops::Range;
@@ -21,13 +21,26 @@ pub struct ParamsSpec {
     pub digit_limbs: usize,
 }
 
+impl ParamsSpec {
+    /// log2(QP), special moduli counted.
+    fn log_qp(&self) -> f64 {
+        self.q
+            .iter()
+            .chain(&self.p)
+            .map(|&q| (q as f64).log2())
+            .sum()
+    }
+}
+
 /// Checked parameters: holding one means every test of [`Params::new`] has passed. Cheap to clone.
 #[derive(Clone)]
 pub struct Params(Arc<Inner>);
 
 struct Inner {
     spec: ParamsSpec,
-    secure: bool,
+    /// Nonzero coefficients of the secrets, if they are sparse.
+    weight: Option<usize>,
+    security: Security,
     levels: Vec<Basis>,
     special: Basis,
     digits: Vec<Range<usize>>,
@@ -36,24 +49,23 @@ struct Inner {
 }
 
 impl Params {
-    /// Checks `spec` and builds the parameters.
+    /// Checks `spec` and builds the parameters, for uniform ternary secrets.
     ///
     /// # Errors
     /// [`Error::Ring`] for a spec that names no RNS ring, [`Error::DigitLimbs`], and
-    /// [`Error::Insecure`] for one below 128-bit security.
+    /// [`Error::Insecure`] for one below [`TARGET_BITS`]; the last before memory is taken for tables.
     pub fn new(spec: &ParamsSpec) -> Result<Self> {
-        let params = Self::build(spec, true)?;
-        let log_qp = params.log_qp().ceil() as u32;
-        let limit = max_log_qp(spec.n).unwrap_or(0);
-        if log_qp > limit {
+        let log_qp = spec.log_qp();
+        let security = security::uniform(spec.n, log_qp);
+        if !security.is_enough() {
             return Err(Error::Insecure {
-                log_qp,
-                limit,
-                lambda: SECURITY_BITS,
+                log_qp: log_qp.ceil() as u32,
+                limit: security::max_log_qp(spec.n).unwrap_or(0),
+                lambda: TARGET_BITS,
                 n: spec.n,
             });
         }
-        Ok(params)
+        Self::build(spec, None, security)
     }
 
     /// As [`Params::new`], without the security check. For unit tests and for attacks.
@@ -61,7 +73,35 @@ impl Params {
     /// # Errors
     /// As [`Params::new`], except [`Error::Insecure`].
     pub fn new_insecure(spec: &ParamsSpec) -> Result<Self> {
-        Self::build(spec, false)
+        Self::build(spec, None, security::uniform(spec.n, spec.log_qp()))
+    }
+
+    /// As [`Params::new`], for ternary secrets of which only `weight` coefficients are not 0.
+    ///
+    /// # Errors
+    /// As [`Params::new`], with [`Error::InsecureSparse`] for [`Error::Insecure`].
+    pub fn sparse(spec: &ParamsSpec, weight: usize) -> Result<Self> {
+        let log_q = spec.log_qp();
+        let security = security::sparse(spec.n, weight, log_q);
+        if !security.is_enough() {
+            return Err(Error::InsecureSparse {
+                weight,
+                least: security::SPARSE_WEIGHT,
+                log_q: log_q.ceil() as u32,
+                limit: security::max_log_q_sparse(spec.n).unwrap_or(0),
+                n: spec.n,
+            });
+        }
+        Self::build(spec, Some(weight), security)
+    }
+
+    /// As [`Params::sparse`], without the security check.
+    ///
+    /// # Errors
+    /// As [`Params::sparse`], except [`Error::InsecureSparse`].
+    pub fn sparse_insecure(spec: &ParamsSpec, weight: usize) -> Result<Self> {
+        let security = security::sparse(spec.n, weight, spec.log_qp());
+        Self::build(spec, Some(weight), security)
     }
 
     /// The same parameters with digits that end before they have more bits than the special moduli: `digit_limbs` is
@@ -72,7 +112,8 @@ impl Params {
         let q = self.basis(self.max_level());
         Self(Arc::new(Inner {
             spec: inner.spec.clone(),
-            secure: inner.secure,
+            weight: inner.weight,
+            security: inner.security,
             levels: inner.levels.clone(),
             special: inner.special.clone(),
             digits: digits(q, inner.special.log2(), inner.spec.digit_limbs),
@@ -81,7 +122,7 @@ impl Params {
         }))
     }
 
-    fn build(spec: &ParamsSpec, secure: bool) -> Result<Self> {
+    fn build(spec: &ParamsSpec, weight: Option<usize>, security: Security) -> Result<Self> {
         let all: Vec<u64> = spec.q.iter().chain(&spec.p).copied().collect();
         let whole = Basis::new(spec.n, &all)?;
         if spec.q.is_empty() || spec.p.is_empty() {
@@ -97,7 +138,8 @@ impl Params {
         let special = whole.slice(limbs..all.len());
         Ok(Self(Arc::new(Inner {
             spec: spec.clone(),
-            secure,
+            weight,
+            security,
             digits: digits(&whole.prefix(limbs), f64::INFINITY, spec.digit_limbs),
             levels: (1..=limbs).map(|len| whole.prefix(len)).collect(),
             special,
@@ -111,9 +153,19 @@ impl Params {
         &self.0.spec
     }
 
-    /// Whether the security check was passed; false for [`Params::new_insecure`].
+    /// Nonzero coefficients of the secrets, if they are sparse.
+    pub fn weight(&self) -> Option<usize> {
+        self.0.weight
+    }
+
+    /// Estimated security of the secrets these parameters are for.
+    pub fn security(&self) -> Security {
+        self.0.security
+    }
+
+    /// Whether the [security](Self::security) is enough.
     pub fn is_secure(&self) -> bool {
-        self.0.secure
+        self.0.security.is_enough()
     }
 
     /// Ring degree `N`.
@@ -210,7 +262,9 @@ fn digits(q: &Basis, bits: f64, longest: usize) -> Vec<Range<usize>> {
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || (self.0.spec == other.0.spec && self.0.digits == other.0.digits)
+            || (self.0.spec == other.0.spec
+                && self.0.weight == other.0.weight
+                && self.0.digits == other.0.digits)
     }
 }
 
@@ -218,6 +272,11 @@ impl Eq for Params {}
 
 impl std::fmt::Debug for Params {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Params").field(&self.0.spec).finish()
+        let mut tuple = f.debug_tuple("Params");
+        tuple.field(&self.0.spec);
+        if !self.is_secure() {
+            tuple.field(&format_args!("INSECURE"));
+        }
+        tuple.finish()
     }
 }

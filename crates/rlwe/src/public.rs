@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::keys::SecretKey;
 use crate::params::Params;
 use rand::CryptoRng;
-use ring::sample::{self, Seed};
+use ring::sample::{self, Masks, Seed};
 use ring::{Basis, Eval, Poly};
 use zeroize::Zeroizing;
 
@@ -20,11 +20,11 @@ pub struct PublicKey {
 impl PublicKey {
     /// A public key of `secret`.
     pub fn generate(secret: &SecretKey, rng: &mut impl CryptoRng) -> Self {
-        let seed = Seed::random(rng);
+        let mut masks = Masks::random(rng);
         let level = secret.params().max_level();
         Self {
-            zero: secret.encrypt_zero(level, &seed, 0, rng),
-            seed,
+            zero: secret.encrypt_zero(level, &mut masks, rng),
+            seed: *masks.seed(),
         }
     }
 

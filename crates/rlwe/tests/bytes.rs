@@ -4,7 +4,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::{Masks, Seed};
 use ring::{Basis, Coeff, Poly, ntt_primes};
 use rlwe::bytes::{BytesError, Kind, Reader, Writer, fingerprint};
 use rlwe::{Ciphertext, Params, ParamsSpec, SecretKey, SwitchKey};
@@ -53,7 +53,9 @@ fn setup() -> Setup {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let params = params_insecure();
     let secret = SecretKey::generate(&params, &mut rng);
-    let seed = Seed::random(&mut rng);
+    let mut masks = Masks::random(&mut rng);
+    let ciphertext = secret.encrypt_zero(1, &mut masks, &mut rng);
+    let seed = *masks.seed();
     Setup {
         key: secret.relinearization_key(1, &mut rng),
         sample: Sample {
@@ -63,7 +65,7 @@ fn setup() -> Setup {
             seed,
             small: vec![-1, 0, 1, 1, -1],
             poly: ring::sample::uniform_from_seed(params.basis(1), &seed, 7),
-            ciphertext: secret.encrypt_zero(1, &seed, 8, &mut rng),
+            ciphertext,
         },
         params,
     }

@@ -4,7 +4,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{Poly, ntt_primes, ntt_primes_avoiding};
 use rlwe::bytes::{BytesError, Kind, Reader, Writer};
 use rlwe::lwe::{LweBatch, LweSecret};
@@ -52,8 +52,8 @@ impl Setup {
     /// Encrypts `q/t m`, rounded.
     fn encrypt(&mut self, message: &[u64]) -> Ciphertext {
         let q = self.params.basis(0).modulus(0).value();
-        let seed = Seed::random(&mut self.rng);
-        let mut ct = self.secret.encrypt_zero(0, &seed, 0, &mut self.rng);
+        let masks = &mut Masks::random(&mut self.rng);
+        let mut ct = self.secret.encrypt_zero(0, masks, &mut self.rng);
         let scaled: Vec<i64> = message
             .iter()
             .map(|&m| {

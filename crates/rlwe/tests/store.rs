@@ -5,7 +5,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::bytes::{BytesError, fingerprint};
 use rlwe::store::*;
 use rlwe::{Error, GaloisKeys, Params, ParamsSpec, PublicKey, SecretKey};
@@ -47,10 +47,10 @@ fn what_is_stored_is_read() {
     assert_eq!(key_again, key);
     assert!(galois_again.iter().eq(galois.iter()));
 
-    let seed = Seed::random(&mut rng);
-    let fresh = secret.encrypt_zero(1, &seed, 0, &mut rng);
+    let mut masks = Masks::random(&mut rng);
+    let fresh = secret.encrypt_zero(1, &mut masks, &mut rng);
     let whole = public.encrypt_zero(&params, 0, &mut rng).unwrap();
-    for (ct, seed) in [(&fresh, Some(&seed)), (&whole, None)] {
+    for (ct, seed) in [(&fresh, Some(masks.seed())), (&whole, None)] {
         let bytes = ciphertext_to_bytes(ct, seed, 7, &made_for).unwrap();
         let stored = ciphertext_from_bytes(&params, &made_for, &bytes).unwrap();
         assert_eq!(

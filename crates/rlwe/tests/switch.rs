@@ -4,7 +4,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::{SIGMA, Seed};
+use ring::sample::{Masks, SIGMA, Seed};
 use ring::{Coeff, Eval, Poly, eval_automorphism_index, ntt_primes, ntt_primes_avoiding};
 use rlwe::noise::{Size, centred};
 use rlwe::{
@@ -48,7 +48,7 @@ fn uniform(params: &Params, level: usize, rng: &mut ChaCha20Rng) -> Poly<Eval> {
 fn error(secret: &SecretKey, switched: &Ciphertext, d: &Poly<Eval>, from: &Poly<Eval>) -> Vec<f64> {
     let mut difference = secret.phase(switched);
     difference.sub_assign(&d.mul(&from.prefix(d.limbs())).into_coeff());
-    centred(&difference)
+    centred(&difference).to_vec()
 }
 
 /// Variance of the key's part: per digit, `N sigma^2 (D/P)^2 / 12`, as a digit is uniform in `[-D/2, D/2]`.
@@ -190,8 +190,8 @@ fn galois_keys_map_phases_at_every_level_up_to_theirs() {
     for (g, level) in [(5, 5), (2 * n - 1, 3), (25, 0)] {
         keys.insert(g, secret.galois_key(g, level, &mut rng));
         for level in 0..=level {
-            let seed = Seed::random(&mut rng);
-            let ct = secret.encrypt_zero(level, &seed, 0, &mut rng);
+            let masks = &mut Masks::random(&mut rng);
+            let ct = secret.encrypt_zero(level, masks, &mut rng);
             let (key, index) = keys.get(g).unwrap();
             let mut switched = switch_poly(&ct.components()[1], key, None, 0).unwrap();
             switched.components_mut()[0].add_assign(&ct.components()[0]);
@@ -279,7 +279,7 @@ fn a_modulus_switch_divides_the_phase_up_to_its_rounding() {
         let params = mixed_insecure(n, &sizes, &[45], 1);
         let secret = SecretKey::generate(&params, &mut rng);
         let norm: i64 = secret.coefficients().iter().map(|s| s * s).sum();
-        let mut ct = secret.encrypt_zero(2, &Seed::random(&mut rng), 0, &mut rng);
+        let mut ct = secret.encrypt_zero(2, &mut Masks::random(&mut rng), &mut rng);
         // A phase of the size of the modulus below, so that the quotient has something to keep.
         let message: Vec<i64> = (0..n)
             .map(|_| rng.random_range(-(1 << message_bits)..1 << message_bits))
@@ -290,7 +290,11 @@ fn a_modulus_switch_divides_the_phase_up_to_its_rounding() {
         ct.switch_to(&params, 1).unwrap();
         let after = centred(&secret.phase(&ct));
         let q = params.basis(2).modulus(2).value() as f64;
-        let errors: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b / q).collect();
+        let errors: Vec<f64> = before
+            .iter()
+            .zip(after.iter())
+            .map(|(b, a)| a - b / q)
+            .collect();
         let variance = errors.iter().map(|e| e * e).sum::<f64>() / n as f64;
         let expected = (1.0 + norm as f64) / 12.0;
         // The rounding errors times a fixed secret: a relative deviation of sqrt(4 / N). Six of them.

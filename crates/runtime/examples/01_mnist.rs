@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
     let network = IntNetwork::from_json(&std::fs::read_to_string(path)?)?;
 
-    let program = compile(&network, Options { batch })?;
+    let program = compile(&network, Options::of_batch(batch))?;
     println!("{program}");
     println!("predicted: {:?}", program.prediction);
     let prepared = Prepared::new(program)?;

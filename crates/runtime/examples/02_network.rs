@@ -47,7 +47,7 @@ fn main() {
     let batch = arguments.get(1).map_or(1, |b| b.parse().unwrap());
     let network = IntNetwork::from_json(&text).unwrap();
     let begin = Instant::now();
-    let program = compiler::compile(&network, compiler::Options { batch }).unwrap();
+    let program = compiler::compile(&network, compiler::Options::of_batch(batch)).unwrap();
     if std::env::var_os("SHOW").is_some() {
         println!("{program}");
     }

@@ -111,7 +111,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     let mnist = std::fs::read_to_string(path)?;
     let whole = Prepared::new(compile(
         &IntNetwork::from_json(&mnist)?,
-        Options { batch: 1 },
+        Options::of_batch(1),
     )?)?;
     let prepared = Prepared::new(common::small_program())?;
     let client = Client::generate(&prepared);

@@ -6,10 +6,8 @@ use crate::prepared::Prepared;
 use crate::server::Output;
 use circuits::{ClientKeys, EvaluationKeys};
 use program::{Op, Tile};
-use rand::rngs::OsRng;
-use rand::{SeedableRng, TryRngCore};
-use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use rand::CryptoRng;
+use ring::sample::{Masks, SecretRng, Seed};
 use rlwe::bytes::{BytesError, Fingerprint, fingerprint};
 
 /// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the modulus,
@@ -63,16 +61,12 @@ pub struct Decrypted {
     pub margin_bits: f64,
 }
 
-/// A generator seeded by the operating system.
+/// A generator seeded by the operating system, which is overwritten when dropped.
 ///
 /// # Panics
 /// If the operating system gives no randomness.
-pub fn system_rng() -> ChaCha20Rng {
-    let mut seed = [0; 32];
-    OsRng
-        .try_fill_bytes(&mut seed)
-        .expect("the operating system gives randomness");
-    ChaCha20Rng::from_seed(seed)
+pub fn system_rng() -> SecretRng {
+    SecretRng::from_os()
 }
 
 impl Client {
@@ -82,7 +76,7 @@ impl Client {
     }
 
     /// Secrets from the given generator: for tests that must repeat.
-    pub fn generate_from(prepared: &Prepared, rng: &mut ChaCha20Rng) -> Self {
+    pub fn generate_from(prepared: &Prepared, rng: &mut impl CryptoRng) -> Self {
         Self::from_keys(prepared, ClientKeys::generate(prepared.params(), rng))
     }
 
@@ -147,13 +141,12 @@ impl Client {
         }
         let (params, level) = (self.prepared.params().bfv(), self.prepared.input_level());
         let mut rng = system_rng();
-        let seed = Seed::random(&mut rng);
+        let mut masks = Masks::random(&mut rng);
         let count = images.len();
         let ciphertexts = program
             .placement
             .iter()
-            .enumerate()
-            .map(|(index, tiles)| {
+            .map(|tiles| {
                 let mut coefficients = vec![0; params.n()];
                 for tile in tiles {
                     if let Some(image) = images.get(tile.image) {
@@ -161,14 +154,14 @@ impl Client {
                     }
                 }
                 let message = params.encoder().coefficients(&coefficients);
-                let (secret, mask) = (self.keys.secret(), (&seed, index as u32));
-                let ct = bfv::encrypt(params, secret, &message, level, mask, &mut rng)?;
+                let (secret, masks) = (self.keys.secret(), &mut masks);
+                let ct = bfv::encrypt(params, secret, &message, level, masks, &mut rng)?;
                 Ok(ct)
             })
             .collect::<Result<_>>()?;
         Ok(Input {
             fingerprint: *self.prepared.fingerprint(),
-            seed,
+            seed: *masks.seed(),
             images: count,
             ciphertexts,
         })

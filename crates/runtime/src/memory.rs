@@ -38,7 +38,7 @@ pub(crate) fn peak(
             (Op::Table { value, .. }, Action::Table(lut)) => {
                 let value = values[*value].as_ref();
                 let value = value.expect("a verified table reads a ciphertext");
-                lut.live_limbs(params.bfv(), value)? * limb
+                lut.live_limbs(params, value)? * limb
             }
             (Op::Pack { start_level, .. }, _) => {
                 PLAINTEXTS * limb / 2 + 6 * (start_level + 1) * limb

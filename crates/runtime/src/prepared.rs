@@ -23,6 +23,8 @@ struct Inner {
     actions: Vec<Action>,
     /// For each step, the level and noise of the ciphertext it makes.
     rehearsed: Vec<Option<Value>>,
+    /// log2 of the probability that each step is wrong.
+    failure: Vec<f64>,
     peak_memory: u64,
 }
 
@@ -56,13 +58,14 @@ impl Prepared {
         };
         let bfv = bfv::Params::new(&spec, p.t)?;
         let params = LoopParams::new(&bfv, p.lwe_dimension, p.lwe_digit_bits)?;
+        let params = params.with_slack(p.slack_bits);
         let transform = OnceLock::new();
         let actions: Vec<Action> = program
             .steps
             .iter()
             .map(|step| action(&program, &params, step, &transform))
             .collect::<Result<_>>()?;
-        let rehearsed = rehearse(&program, &params, &actions)?;
+        let (rehearsed, failure) = rehearse(&program, &params, &actions)?;
         let peak_memory = peak(&program, &params, &needs_of(&program), &actions, &rehearsed)?;
         let fingerprint = fingerprint(program.to_json().as_bytes());
         Ok(Self(Arc::new(Inner {
@@ -71,6 +74,7 @@ impl Prepared {
             fingerprint,
             actions,
             rehearsed,
+            failure,
             peak_memory,
         })))
     }
@@ -102,6 +106,39 @@ impl Prepared {
     /// The keys the program uses.
     pub fn needs(&self) -> Needs {
         needs_of(self.program())
+    }
+
+    /// log2 of a bound on the probability that each step of a run makes a wrong value; minus infinity
+    /// where none can be.
+    ///
+    /// Sums over all coefficients and values, and over everything that a step computes on its way. The
+    /// probabilities are averages over keys.
+    pub fn failure(&self) -> &[f64] {
+        &self.0.failure
+    }
+
+    /// Standard deviation of the rounding noise of each layer's accumulators, in the order of the
+    /// layers that have a table: samples that are added up bring noise each.
+    pub fn sigmas(&self) -> Vec<(String, f64)> {
+        let mut layers: Vec<(String, usize, usize)> = Vec::new();
+        for step in &self.program().steps {
+            let Op::Pack { values, .. } = &step.op else {
+                continue;
+            };
+            if layers.last().is_none_or(|(name, ..)| *name != step.layer) {
+                layers.push((step.layer.clone(), 0, 0));
+            }
+            if let Some((_, samples, count)) = layers.last_mut() {
+                *samples += values.iter().map(|packed| packed.3.len()).sum::<usize>();
+                *count += values.len();
+            }
+        }
+        let sigma = self.params().rounding_sigma();
+        let layers = layers.into_iter().map(|(name, samples, count)| {
+            let mean = samples as f64 / count.max(1) as f64;
+            (name, sigma * mean.sqrt())
+        });
+        layers.collect()
     }
 
     /// Predicted largest resident memory, in bytes, of a process that makes the keys and runs the program;

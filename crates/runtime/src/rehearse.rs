@@ -8,31 +8,49 @@ use crate::error::Result;
 use crate::prepared::{Action, kernel, layout_of};
 use circuits::coefficients::{Kernel, multiply};
 use circuits::pack::pack;
-use circuits::{Engine, LoopParams, Needs, Value, dense};
+use circuits::{Engine, LoopParams, Needs, Value, dense, total_failure};
 use program::{Error, Op, Program, Type};
 use std::fmt::Debug;
 
 /// Noise in bits may differ by this much between machines, whose logarithms round differently.
 const ROUNDING_BITS: f64 = 0.01;
 
-/// Runs `program` dry, and gives for each step what is known of its ciphertext, or `None` of samples.
+/// A predicted failure may differ by this part of its logarithm, which is a square of deviations.
+const FAILURE_PART: f64 = 0.02;
+
+/// What is known of each step's ciphertext, `None` of samples, and log2 of the probability that it is wrong.
+type Rehearsed = (Vec<Option<Value>>, Vec<f64>);
+
+/// Runs `program` dry.
 ///
 /// # Errors
 /// [`Error::Step`] for a level or a noise other than the step's own, [`Error::Parameters`] for other
-/// keys than the steps use, and what the circuits lack.
+/// keys than the steps use or a lesser probability of failure than theirs, and what the circuits lack.
 pub(crate) fn rehearse(
     program: &Program,
     params: &LoopParams,
     actions: &[Action],
-) -> Result<Vec<Option<Value>>> {
-    let engine = Engine::dry(params.bfv());
+) -> Result<Rehearsed> {
+    let engine = params.dry_engine();
     let mut values: Vec<Option<Value>> = Vec::with_capacity(actions.len());
+    let mut failure = Vec::with_capacity(actions.len());
     for (index, action) in actions.iter().enumerate() {
         let value = step(&engine, program, params, action, (index, &values))?;
         if let Some(value) = &value {
             compare(program, index, value)?;
         }
         values.push(value);
+        failure.push(engine.take_failure());
+    }
+    let found = program.prediction.log2_failure;
+    let expected = total_failure(&failure);
+    if found < expected - FAILURE_PART * expected.abs() {
+        return Err(Error::Parameters {
+            what: "the probability that a run is wrong",
+            found: format!("2^{found:.1}"),
+            expected: format!("2^{expected:.1}, which the steps have"),
+        }
+        .into());
     }
     let (used, listed) = (engine.needs(), &program.keys);
     let listed = Needs::new(listed.relinearization, &listed.galois, &listed.packing);
@@ -51,7 +69,7 @@ pub(crate) fn rehearse(
         listed.packings(),
         used.packings(),
     )?;
-    Ok(values)
+    Ok((values, failure))
 }
 
 fn step(
@@ -83,7 +101,12 @@ fn step(
             let layout = layout_of(program, params, index)?;
             pack(engine, params, layout, &[], *start_level)?
         }
-        (Op::Table { value, .. }, Action::Table(lut)) => {
+        (Op::Table { value, indices, .. }, Action::Table(lut)) => {
+            if let Op::Pack { values, .. } = &program.steps[*value].op {
+                let samples = values.iter().map(|packed| packed.3.len());
+                let room = indices.border - indices.bound;
+                engine.note_failure(params.log2_beyond(room, samples));
+            }
             lut.apply(engine, layout_of(program, params, *value)?, of(*value))?
         }
         (Op::Product { left, right }, _) => engine.mul("product", of(*left), of(*right))?,

@@ -119,7 +119,7 @@ impl<'a> Server<'a> {
             Some(checkpoint) => checkpoint.of_run(self.prepared, input)?,
             None => Checkpoint::start(self.prepared, input),
         };
-        let engine = Engine::new(self.prepared.params().bfv(), self.keys);
+        let engine = self.prepared.params().engine(self.keys);
         let total = program.steps.len();
         let begin = Instant::now();
         let last_use = last_uses(program);

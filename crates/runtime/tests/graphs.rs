@@ -138,7 +138,7 @@ fn network() -> IntNetwork {
 fn a_residual_network_is_exact_but_for_the_rounding() {
     let network = network();
     let begin = Instant::now();
-    let program = compile(&network, Options { batch: BATCH }).unwrap();
+    let program = compile(&network, Options::of_batch(BATCH)).unwrap();
     let predicted: f64 = program.steps.iter().map(|s| s.seconds).sum();
     println!(
         "seed {SEED}: {} steps, {predicted:.1} s predicted, compiled in {:.1} s",
@@ -296,7 +296,7 @@ fn a_softmax_is_exact_but_for_the_rounding() {
     const BATCH: usize = 12;
     let network = softmax();
     let begin = Instant::now();
-    let program = compile(&network, Options { batch: BATCH }).unwrap();
+    let program = compile(&network, Options::of_batch(BATCH)).unwrap();
     let count = |name: &str| program.steps.iter().filter(|s| s.op.name() == name).count();
     // One table of exponentials serves the map and the products.
     assert_eq!((count("table"), count("product")), (3, 2));

@@ -436,6 +436,25 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
             other => panic!("{about}: {other:?}"),
         }
     }
+    // A lesser probability of failure than its steps have: a border too near to the bound.
+    let with_border = |border: i64, claimed: f64| {
+        let mut program = table_program(1);
+        program.prediction.log2_failure = claimed;
+        if let Op::Table { indices, .. } = &mut program.steps[5].op {
+            indices.border = indices.bound + border;
+        }
+        Prepared::new(program)
+    };
+    // 16 values beyond 70 with a deviation of about 8: 2^-55. Beyond 26, about three deviations: 2^-5.
+    assert!(with_border(70, -48.0).is_ok());
+    for (border, claimed) in [(70, -70.0), (26, -40.0), (26, -9999.0)] {
+        match with_border(border, claimed).err() {
+            Some(Error::Program(program::Error::Parameters { what, .. })) => {
+                assert_eq!(what, "the probability that a run is wrong");
+            }
+            other => panic!("{border}: {other:?}"),
+        }
+    }
     // Moduli that are no primes, or too large for the ring.
     assert!(matches!(
         refused(&|p| p.parameters.q[1] = (1 << 33) + 1),

@@ -114,7 +114,7 @@ impl Noise {
 fn check_loop([count, batch]: [usize; 2], seed: u64) -> Prepared {
     let network = mnist();
     let exact = Evaluator::new(&network).unwrap();
-    let program = compile(&network, Options { batch }).unwrap();
+    let program = compile(&network, Options::of_batch(batch)).unwrap();
     let prepared = Prepared::new(program).unwrap();
     let program = prepared.program();
     println!(

@@ -17,7 +17,7 @@ fn main() {
             continue;
         }
         println!(
-            "{name}: {:.0} bits, failures 2^{:.1}",
+            "{name}: {}, failures 2^{:.1}",
             params.security(),
             params.log2_failure()
         );

@@ -120,7 +120,7 @@ fn keys<T: Torus>(trial: &Trial, rng: &mut ChaCha20Rng) -> Outcome<Keys<T>> {
     let keys = client.evaluation_keys(&Fft::new(params.n())?, rng)?;
     let server = ServerKey::new(&keys, Fft::new(params.n())?)?;
     println!(
-        "{}: about {:.0} bits of security; keys in {:.1?}, {} threads",
+        "{}: security {}; keys in {:.1?}, {} threads",
         trial.name,
         params.security(),
         start.elapsed(),

@@ -2,6 +2,7 @@
 
 use crate::params::Layout;
 use rlwe::bytes::{BytesError, Fingerprint};
+use rlwe::security::{Security, TARGET_BITS};
 use thiserror::Error;
 
 /// Result of the scheme.
@@ -28,17 +29,13 @@ pub enum Error {
         expected: String,
     },
     /// Below the security level that every checked set has.
-    #[error(
-        "{secret} has about {found:.0} bits of security, expected {expected}: sigma at least {sigma:.3e}"
-    )]
+    #[error("{secret} has {security}, expected {TARGET_BITS} bits: sigma at least {sigma:.3e}")]
     Insecure {
         /// Which secret.
         secret: &'static str,
-        /// Estimated level.
-        found: f64,
-        /// Level asked for.
-        expected: u32,
-        /// Smallest noise with that level.
+        /// Estimated security.
+        security: Security,
+        /// Smallest noise that is enough.
         sigma: f64,
     },
     /// Words of another size than the parameters'.

@@ -12,6 +12,8 @@ use crate::params::KeySwitch;
 use rand::{Rng, RngCore};
 use ring::torus::{Decomposition, Multiplier, Naive, Torus};
 
+pub use rlwe::noise::log2_two_sided_tail;
+
 /// Variance of the rounding of one product of digits and rows, for each coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounding {
@@ -139,26 +141,6 @@ impl Model {
     pub fn log2_failure(&self, squared_norm: f64, margin: f64, drop: u32) -> f64 {
         log2_two_sided_tail(margin / self.index(squared_norm, drop).sqrt())
     }
-}
-
-/// log2 of `P(|x| >= t)` for a normal `x` of deviation 1, `t >= 0`.
-pub fn log2_two_sided_tail(t: f64) -> f64 {
-    use std::f64::consts::{LN_2, PI, SQRT_2};
-    let x = t / SQRT_2;
-    if x < 2.0 {
-        // 1 - erf by its series, whose terms alternate and stay below 10.
-        let (mut term, mut sum) = (x, x);
-        for i in 1..60 {
-            term *= -x * x / f64::from(i);
-            sum += term / f64::from(2 * i + 1);
-        }
-        return (1.0 - 2.0 / PI.sqrt() * sum).max(f64::MIN_POSITIVE).log2();
-    }
-    // erfc(x) = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))), from the inside.
-    let fraction = (1..=80)
-        .rev()
-        .fold(x, |inner, i| x + f64::from(i) / 2.0 / inner);
-    -x * x / LN_2 - (PI.sqrt() * fraction).log2()
 }
 
 /// Measured variance of the rounding of a multiplier, for one product of `rows` uniform digits of `base_log` bits with

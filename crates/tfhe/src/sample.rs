@@ -3,7 +3,7 @@
 use rand::{CryptoRng, Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::StandardNormal;
-use ring::sample::Seed;
+use ring::sample::{SecretRng, Seed};
 use ring::torus::Torus;
 use zeroize::Zeroizing;
 
@@ -21,17 +21,21 @@ pub(crate) fn mask_into<T: Torus>(out: &mut [T], seed: &Seed, stream: u64) {
 }
 
 /// Generators of secret noise, one for each row of a key, from one seed that is overwritten when dropped.
-pub(crate) struct NoiseSource(Zeroizing<[u8; 32]>);
+pub(crate) struct NoiseSource {
+    /// On the heap, so that moving it copies nothing.
+    seed: Zeroizing<Vec<u8>>,
+}
 
 impl NoiseSource {
     pub(crate) fn new(rng: &mut impl CryptoRng) -> Self {
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut());
-        Self(seed)
+        let mut seed = Zeroizing::new(vec![0; 32]);
+        rng.fill_bytes(&mut seed);
+        Self { seed }
     }
 
-    pub(crate) fn row(&self, row: usize) -> ChaCha20Rng {
-        let mut rng = ChaCha20Rng::from_seed(*self.0);
+    pub(crate) fn row(&self, row: usize) -> SecretRng {
+        let seed = self.seed.as_slice().try_into().expect("32 bytes");
+        let mut rng = SecretRng::from_seed(seed);
         rng.set_stream(row as u64);
         rng
     }

@@ -13,10 +13,14 @@
 //!   some bits too high above 132, and is a rough number below 128.
 //!
 //! They hold from dimension 450 on (higher levels from more), and whatever the dimension `sigma` is at least 4 units of
-//! `q`. No estimator was run here.
+//! `q`.
+//!
+//! *Runs of the estimator.* malb/lattice-estimator, commit 27a581b, by the cost model MATZOV, unlimited samples: the
+//! least of uSVP and dual hybrid. At ten dimensions of the named sets it finds 132.0 to 132.6 where the fit says 132,
+//! which confirms the fits of 128 and 132 bits; at the published sets 110.1 and 115.0 where the fits say 113 and 117, so
+//! that those below 128 are [corrected](level).
 
-/// Bits of security a checked parameter set has at least.
-pub const SECURITY_BITS: u32 = 128;
+use rlwe::security::{Basis, Security, TARGET_BITS};
 
 /// Smallest dimension that the fits are made for.
 pub const MIN_DIMENSION: usize = 450;
@@ -58,9 +62,60 @@ fn sigma_of((_, slope, intercept): (f64, f64, f64), dimension: usize, word_bits:
     curve.max((2.0 - f64::from(word_bits)).exp2())
 }
 
-/// Estimated level in bits of a binary secret of a dimension with noise of standard deviation `sigma`, a fraction of
-/// the torus: between the fits linearly in log2 of sigma, 256 above the last. Below 80 it goes on along the last
+/// Bits of a word, dimension, sigma (none: that of [`sigma_132`]), bits by MATZOV and by ADPS16.
+type Estimate = (u32, usize, Option<f64>, f64, Option<f64>);
+
+/// The least attack that the estimator found.
+const ESTIMATES: [Estimate; 16] = [
+    (64, 608, None, 132.0, Some(107.0)),
+    (64, 624, None, 132.5, Some(107.0)),
+    (64, 654, None, 132.1, None),
+    (64, 699, None, 132.1, None),
+    (32, 739, None, 132.1, None),
+    (64, 780, None, 132.1, None),
+    (64, 831, None, 132.0, Some(107.0)),
+    (64, 974, None, 132.1, None),
+    (64, 1077, None, 132.1, None),
+    (64, 1536, None, 132.8, None),
+    (64, 2048, None, 133.1, None),
+    (64, 8192, None, 479.0, None),
+    // Wu, Arafin, sets I and II: the small secret and the ring's.
+    (32, 586, Some(1.0 / 32768.0), 110.1, None),
+    (32, 1024, Some(1.0 / 33_554_432.0), 122.2, None),
+    (32, 500, Some(5e-4), 121.7, None),
+    (32, 1024, Some(9e-9), 115.0, None),
+];
+
+/// Estimated security of a binary secret of a dimension with noise of standard deviation `sigma`, a fraction of the
+/// torus, in words of `word_bits`: a run of the estimator where there is one, else the [fits](level).
+pub fn estimate(dimension: usize, sigma: f64, word_bits: u32) -> Security {
+    // Sigmas are written with few digits.
+    let least = (2.0 - f64::from(word_bits)).exp2() * (1.0 - 1e-6);
+    if dimension < MIN_DIMENSION || sigma.is_nan() || sigma < least {
+        return Security::UNKNOWN;
+    }
+    let is_this = |&&(bits, n, noise, ..): &&Estimate| {
+        let noise = noise.unwrap_or_else(|| sigma_132(n, bits));
+        (bits, n) == (word_bits, dimension) && (sigma / noise).ln().abs() < 1e-3
+    };
+    match ESTIMATES.iter().find(is_this) {
+        Some(&(log_q, dimension, _, bits, adps16)) => {
+            Security::matzov(bits, adps16, Basis::Estimator { dimension, log_q })
+        }
+        None => {
+            // As exact as the fits are, and as sigmas that are written down at their least.
+            let bits = (level(dimension, sigma) * 10.0).round() / 10.0;
+            Security::matzov(bits, None, Basis::LinearFit)
+        }
+    }
+}
+
+/// Level in bits of a binary secret of a dimension with noise of standard deviation `sigma`, a fraction of
+/// the torus, by the fits: between them linearly in log2 of sigma, 256 above the last. Below 80 it goes on along the last
 /// difference, down to 0.
+///
+/// Below 128 bits the fits are of an older estimator and too high, by 3 bits at 113 and 2 at 117: three bits of sixteen
+/// are taken away from what is missing to 128, at most three.
 pub fn level(dimension: usize, sigma: f64) -> f64 {
     let needed = |i: usize| FITS[i].1 * dimension as f64 + FITS[i].2;
     let have = sigma.log2();
@@ -74,7 +129,9 @@ pub fn level(dimension: usize, sigma: f64) -> f64 {
     let above = (1..last).find(|&i| have < needed(i)).unwrap_or(last);
     let (low, high) = (needed(above - 1), needed(above));
     let share = (have - low) / (high - low);
-    (FITS[above - 1].0 + share * (FITS[above].0 - FITS[above - 1].0)).max(0.0)
+    let fitted = FITS[above - 1].0 + share * (FITS[above].0 - FITS[above - 1].0);
+    let missing = (f64::from(TARGET_BITS) - fitted).clamp(0.0, 16.0);
+    (fitted - missing * 3.0 / 16.0).max(0.0)
 }
 
 #[cfg(test)]
@@ -98,10 +155,31 @@ mod tests {
 
     #[test]
     fn levels_of_published_sets_are_near_what_their_authors_say() {
-        // tfhe-rs says 132 of its sigma at n = 805, and about 120 of the sets of the TFHE library (n = 630, 2^-15).
+        // tfhe-rs says 132 of its sigma at n = 805, and about 120 of the sets of the TFHE library (n = 630, 2^-15), by
+        // the older estimator: less by a bit or two here.
         assert!((level(805, 5.861_589_664_267_133_6e-6) - 132.0).abs() < 0.1);
         assert!((level(630, 2f64.powi(-15)) - 120.0).abs() < 2.0);
         assert!((level(2048, min_sigma(2048, 64)) - 128.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn fits_agree_with_every_run_of_the_estimator() {
+        for (word_bits, n, sigma, bits, _) in ESTIMATES {
+            let noise = sigma.unwrap_or_else(|| sigma_132(n, word_bits));
+            let found = level(n, noise);
+            // The largest is bounded by 4 units of q, and levels end at 256.
+            let tolerance = match (n, sigma) {
+                (8192, _) => continue,
+                // Rings of the papers' sets, whose estimates do not lie on one line with the small secrets'.
+                (1024, Some(_)) => 1.5,
+                (1536.., None) => 1.2,
+                _ => 0.7,
+            };
+            assert!(
+                (found - bits).abs() < tolerance,
+                "n = {n}: {found}, estimated {bits}"
+            );
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::gates::Bit;
 use crate::glwe::GlweList;
 use crate::integer::Integer;
 use crate::lwe::{Lwe, LweList};
-use crate::params::{KeySwitch, Params, from_numbers, numbers};
+use crate::params::{KeySwitch, Params, ParamsSpec, from_numbers, numbers};
 use crate::secret::{GlweSecret, LweSecret};
 use crate::switch::SwitchKey;
 use ring::sample::Seed;
@@ -119,13 +119,25 @@ impl Params {
     /// # Errors
     /// [`Error::Bytes`](crate::Error::Bytes), and those of [`Params::new`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::read(bytes, Self::new)
+    }
+
+    /// As [`Params::from_bytes`], without the security check: for the sets of papers.
+    ///
+    /// # Errors
+    /// [`Error::Bytes`](crate::Error::Bytes), and those of [`Params::new_insecure`].
+    pub fn from_bytes_insecure(bytes: &[u8]) -> Result<Self> {
+        Self::read(bytes, Self::new_insecure)
+    }
+
+    fn read(bytes: &[u8], check: impl Fn(&ParamsSpec) -> Result<Self>) -> Result<Self> {
         let (mut r, found) = Reader::open_any(bytes, &PARAMS)?;
         let mut all = [0; 13];
         for number in &mut all {
             *number = r.u64("a parameter")?;
         }
         r.end()?;
-        let params = Self::new(&from_numbers(all)?)?;
+        let params = check(&from_numbers(all)?)?;
         crate::error::same("parameters", &found, params.fingerprint())?;
         Ok(params)
     }

@@ -5,6 +5,8 @@
 mod common;
 
 use common::{integers_insecure, rng};
+use rand::{CryptoRng, RngCore};
+use rand_chacha::ChaCha20Rng;
 use ring::torus::{Multiplier, Naive};
 use std::fs::{File, read_to_string};
 use std::os::unix::fs::FileExt;
@@ -16,7 +18,7 @@ const PAGE: usize = 4096;
 const MASK: u64 = 0x5a5a_1234_5a5a_8765;
 
 /// Places in this process' writable memory of a run of words.
-fn places(masked: &[u64; LEN]) -> usize {
+fn places(masked: &[u64]) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let maps = read_to_string("/proc/self/maps").unwrap();
     let mut page = [0u8; PAGE + 8 * LEN];
@@ -34,15 +36,44 @@ fn places(masked: &[u64; LEN]) -> usize {
             let read = memory.read_at(&mut page, at).unwrap_or(0);
             // Compared in place: a buffer of unmasked words would be found itself, where what is masked was read.
             let word = |i: usize| u64::from_le_bytes(page[8 * i..][..8].try_into().unwrap());
-            let starts = 0..(read / 8 + 1).saturating_sub(LEN).min(PAGE / 8);
+            let len = masked.len();
+            let starts = 0..(read / 8 + 1).saturating_sub(len).min(PAGE / 8);
             found += starts
-                .filter(|s| (0..LEN).all(|i| word(s + i) ^ MASK == masked[i]))
+                .filter(|s| (0..len).all(|i| word(s + i) ^ MASK == masked[i]))
                 .count();
         }
     }
     page.fill(0);
     found
 }
+
+/// A generator that notes the seeds drawn from it, masked: for masks and for secret noise in turn.
+struct Notes {
+    rng: ChaCha20Rng,
+    seeds: Vec<[u64; 4]>,
+}
+
+impl RngCore for Notes {
+    fn next_u32(&mut self) -> u32 {
+        self.rng.next_u32()
+    }
+    fn next_u64(&mut self) -> u64 {
+        self.rng.next_u64()
+    }
+    fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        self.rng.fill_bytes(bytes);
+        if bytes.len() == 32 {
+            let word = |i: usize| u64::from_le_bytes(bytes[8 * i..][..8].try_into().unwrap());
+            self.seeds.push(std::array::from_fn(|i| word(i) ^ MASK));
+            // It keeps what it has drawn until it has drawn a block more.
+            for _ in 0..64 {
+                self.rng.next_u32();
+            }
+        }
+    }
+}
+
+impl CryptoRng for Notes {}
 
 /// A multiplier whose scratch keeps the digits of the last product, as a fast one keeps their transform.
 struct Keeps(Naive);
@@ -80,7 +111,10 @@ fn nothing_of_a_secret_stays_insecure() {
         let mut spec = integers_insecure(1, 1, ring).spec().clone();
         spec.lwe_dimension = 96; // long enough to be told from what else is there
         let params = tfhe::Params::new_insecure(&spec).unwrap();
-        let rng = &mut rng(1);
+        let rng = &mut Notes {
+            rng: rng(1),
+            seeds: Vec::new(),
+        };
         let client = ClientKey::<u64>::generate(&params, rng).unwrap();
         let stored = client.to_bytes();
         // Bits are a byte each after 56 of header; the big secret's, then the small one's. Not the first of either: the
@@ -100,9 +134,23 @@ fn nothing_of_a_secret_stays_insecure() {
             .evaluation_keys(&Keeps(Naive::new(params.n())), rng)
             .unwrap();
         alone("evaluation keys");
+        // The bootstrapping key and that of the key switch: a seed of masks, which stays, and one of noise each.
+        let [masks, noise, more_masks, more_noise] = rng.seeds[..] else {
+            panic!("{} seeds, expected 4", rng.seeds.len());
+        };
+        for (masks, noise) in [(masks, noise), (more_masks, more_noise)] {
+            assert!(places(&masks) >= 1, "the search finds a seed, ring {ring}");
+            assert_eq!(places(&noise), 0, "the generator of noise, ring {ring}");
+        }
         let server = ServerKey::new(&keys, Naive::new(params.n())).unwrap();
         let x = client.encrypt(1, rng).unwrap();
         alone("encryption");
+        let noise = rng.seeds.last().expect("a seed of noise");
+        assert_eq!(
+            places(noise),
+            0,
+            "the generator of fresh noise, ring {ring}"
+        );
         assert_eq!(client.decrypt(&server.message(&x).unwrap()).unwrap(), 1);
         alone("decryption");
         let bytes = client.to_bytes();

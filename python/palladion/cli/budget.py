@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 import click
 
 import palladion
-from palladion.cli.common import size
 from palladion.errors import BudgetError
+from palladion.text import size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -135,21 +135,6 @@ def phases(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return seconds
 
 
-def size(count: int) -> str:
-    """Bytes as people read them, in powers of 1000."""
-    amount = float(count)
-    for unit in ("bytes", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.2f} GB"
-
-
-def times(shape: Iterable[int]) -> str:
-    """A shape as people write it."""
-    return "x".join(map(str, shape))
-
-
 def peak_memory() -> int:
     """Largest resident memory of this process so far, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

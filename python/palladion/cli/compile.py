@@ -16,12 +16,12 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
-    size,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
+from palladion.text import size
 
 
 @click.command(name="compile")
@@ -78,7 +78,7 @@ def compile_(
         {
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
-            "security": f"{report['security_bits']} bits",
+            "security": report["security"]["text"],
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_peak_memory_bytes'])} of memory",
         }

@@ -21,13 +21,13 @@ from palladion.cli.common import (
     phases,
     print_json,
     print_rows,
-    size,
     threads_option,
 )
 from palladion.cli.draw import draw
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.image import load_digit
+from palladion.text import size
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,7 @@ def summary(
         "seconds": outcome.seconds,
         "steps": [{"name": name, "seconds": taken} for name, taken in outcome.steps.items()],
         "threads": palladion.info().get("threads", os.cpu_count()),
+        "security": report["security"],
         "security_bits": report["security_bits"],
         "log_n": report["log_n"],
         "log_qp": report["log_qp"],
@@ -172,8 +173,8 @@ def show(result: dict[str, Any]) -> None:
     print_rows(
         {
             "inference": f"{result['seconds']:.2f} s on {result['threads']} threads",
-            "security": f"{result['security_bits']} bits, N = {degree}, log2(QP) = "
-            f"{result['log_qp']:.0f}, t = {modulus}",
+            "security": result["security"]["text"],
+            "parameters": f"N = {degree}, log2(QP) = {result['log_qp']:.0f}, t = {modulus}",
             "noise margin left": f"{result['noise_margin_bits']:.1f} bits",
             "ciphertexts": size(result["ciphertext_bytes"]),
             "evaluation keys": size(result["evaluation_key_bytes"]),

@@ -11,11 +11,16 @@ from pathlib import Path
 import click
 
 from palladion import files
-from palladion.cli.common import FOLDER, json_option, print_json, size
+from palladion.cli.common import (
+    FOLDER,
+    json_option,
+    print_json,
+)
 from palladion.cli.progress import Steps
 from palladion.errors import DataError
 from palladion.fetch import fetch
 from palladion.nn import cifar10, mnist
+from palladion.text import size
 
 Fetch = Callable[[str, tuple[str, ...], int, str], bytes]
 

@@ -13,7 +13,6 @@ from palladion.cli.common import (
     json_option,
     print_json,
     program_option,
-    size,
     threads_option,
     warned,
 )
@@ -21,6 +20,7 @@ from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.nn.boundary import Boundary
 from palladion.packaged import takes_digits
+from palladion.text import size
 
 
 @click.command()

@@ -7,9 +7,15 @@ from pathlib import Path
 import click
 
 from palladion import IntNetwork, files
-from palladion.cli.common import FILE, json_option, print_json, print_rows, size
+from palladion.cli.common import (
+    FILE,
+    json_option,
+    print_json,
+    print_rows,
+)
 from palladion.errors import UsageError
 from palladion.nn.export import to_onnx
+from palladion.text import size
 
 
 @click.command()

@@ -18,14 +18,13 @@ from palladion.cli.common import (
     phase,
     print_json,
     print_rows,
-    size,
     threads_option,
-    times,
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.why import mark, show_why
 from palladion.errors import DataError, UsageError
+from palladion.text import size, times
 
 Report = dict[str, Any]
 
@@ -131,8 +130,10 @@ def show(report: Report) -> None:
     click.echo(f"{report['network']}, {report['batch']} images of {times(report['input_shape'])}")
     print_rows(
         {
-            "security": f"{report['security_bits']} bits, N = {1 << report['log_n']}, log2(QP) = "
-            f"{report['log_qp']:.0f}, t = {report['plaintext_modulus']}",
+            "security": report["security"]["text"],
+            "estimated by": report["security"]["basis"],
+            "parameters": f"N = {1 << report['log_n']}, log2(QP) = {report['log_qp']:.0f}, "
+            f"t = {report['plaintext_modulus']}",
             "moduli": f"{report['limbs']} limbs, {report['special_limbs']} special ones, "
             f"{report['digit_limbs']} limbs per digit",
             "LWE samples": f"dimension {report['lwe_dimension']}, rounding noise of deviation "

@@ -15,11 +15,11 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
-    size,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
+from palladion.text import size
 
 SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 
@@ -84,6 +84,6 @@ def keygen(
             f"{output / SECRET}": "keep it: it alone decrypts",
             f"{output / EVALUATION}": f"{size(len(written[EVALUATION]))}, for the server",
             f"{output / PROGRAM}": f"{size(len(written[PROGRAM]))}, for both",
-            "security": f"{report['security_bits']} bits",
+            "security": report["security"]["text"],
         }
     )

@@ -6,9 +6,15 @@ from typing import Any
 
 import click
 
-from palladion.cli.common import json_option, print_json, print_rows, size
+from palladion.cli.common import (
+    json_option,
+    print_json,
+    print_rows,
+)
 from palladion.cli.table import print_table
-from palladion.sets import SECURITY_BITS, NamedSet, named, named_sets, tfhe_sets
+from palladion.security import TARGET_BITS
+from palladion.sets import NamedSet, named, named_sets, tfhe_sets
+from palladion.text import size
 
 
 @click.command()
@@ -17,8 +23,9 @@ from palladion.sets import SECURITY_BITS, NamedSet, named, named_sets, tfhe_sets
 def params(name: str | None, as_json: bool) -> None:
     """Show parameter sets, or the one called NAME: security, sizes, levels and slots.
 
-    Ours have 128-bit security. Published ones are held to the same table. Sets of TFHE have an
-    estimate of their security, and the probability that a bootstrapping fails.
+    Security is estimated in bits by the cost model MATZOV, where all moduli are known; a set that
+    has not enough is INSECURE. Sets of TFHE also have the probability that a bootstrapping fails,
+    which is an average over keys.
     """
     tfhe = tfhe_sets()
     if name is None:
@@ -61,6 +68,12 @@ def print_one(found: NamedSet) -> None:
     """Everything of one set."""
     rows = {key: value for key, value in row(found).items() if key not in ("ciphertext", "key")}
     rows["largest log2(QP)"] = found.limit
+    if found.security is not None:
+        rows["security"] = str(found.security)
+        rows["estimated by"] = found.security.basis
+    if found.sparse_security is not None:
+        rows["sparse secret"] = str(found.sparse_security)
+        rows["its estimate"] = found.sparse_security.basis
     rows["limbs"] = found.limbs
     rows["digits"] = "-" if found.digits is None else found.digits
     rows["ciphertext"] = octets(found.ciphertext_bytes)
@@ -74,10 +87,12 @@ def print_one(found: NamedSet) -> None:
 
 
 def security(found: NamedSet) -> str:
-    """What the table says."""
-    if found.secure is None:
+    """The estimate in a word."""
+    if found.security is None:
         return "unknown"
-    return f"{SECURITY_BITS} bits" if found.secure else f"below {SECURITY_BITS}"
+    if not found.security.enough:
+        return f"INSECURE, below {TARGET_BITS}"
+    return f"{found.security.bits:.1f} bits"
 
 
 def octets(count: int | None) -> str:
@@ -113,9 +128,9 @@ def tfhe_rows(found: dict[str, Any]) -> dict[str, object]:
         "ring secret": f"{found['rank']} x 2^{found['log_n']}, sigma {found['ring_sigma']:.3e}",
         "bootstrapping": f"digits: {digits['bootstrap']}",
         "key switch": f"{found['key_switch']}, digits: {digits['key_switch']}",
-        "security": tfhe_security(found),
-        "estimated by": found["security_source"],
-        "fails": f"{tfhe_failure(found)} of a bootstrapping, predicted",
+        "security": found["security"]["text"],
+        "estimated by": found["security"]["basis"],
+        "fails": f"{tfhe_failure(found)} of a bootstrapping, predicted average over keys",
         "ciphertext": size(found["ciphertext_bytes"]),
         "as encrypted": f"{found['fresh_bytes']} bytes each, and a seed",
         "keys": f"{size(found['key_bytes'])} seeded, {size(found['key_memory_bytes'])} in memory",
@@ -132,10 +147,10 @@ def tfhe_bits(found: dict[str, Any]) -> str:
 
 def tfhe_security(found: dict[str, Any]) -> str:
     """The estimate, and whether it is below what ours have."""
-    below = "" if found["secure"] else f", below {SECURITY_BITS}"
-    return f"{found['security_bits']:.0f} bits{below}"
+    insecure = "" if found["secure"] else "INSECURE, "
+    return f"{insecure}{found['security_bits']:.1f} bits"
 
 
 def tfhe_failure(found: dict[str, Any]) -> str:
-    """The probability that a bootstrapping fails, at most."""
+    """The probability that a bootstrapping fails, at most: an average over keys."""
     return f"2^{found['log2_failure']:.1f}"

@@ -19,11 +19,11 @@ from palladion.cli.common import (
     phases,
     print_json,
     program_option,
-    size,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.text import size
 
 
 @click.command()

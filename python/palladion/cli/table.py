@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import click
 
-NAME = 18
-"""Characters of a name at most: names of ONNX nodes are paths."""
+from palladion.text import short, table
 
-
-NUMBER = re.compile(r"[-+.\de]+%?|nan|inf")
+__all__ = ["print_table", "short"]
 
 
 def print_table(rows: Sequence[Mapping[str, object]]) -> None:
-    """Objects of the same fields, one per line, in columns: words to the left, numbers right."""
-    header = list(rows[0])
-    columns = []
-    for name in header:
-        cells = [cell(row[name]) for row in rows]
-        if name in ("name", "layer"):
-            cells = [short(text) for text in cells]
-        width = max(len(name), *map(len, cells))
-        number = all(NUMBER.fullmatch(text) for text in cells)
-        columns.append([f"{text:{'>' if number else '<'}{width}}" for text in (name, *cells)])
-    for line in zip(*columns, strict=True):
-        click.echo("  ".join(line).rstrip())
-
-
-def cell(value: object) -> str:
-    """A value in a few characters."""
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def short(name: str, most: int = NAME) -> str:
-    """A name whose middle gives way where it is too long: its end tells nodes apart."""
-    if len(name) <= most:
-        return name
-    start = most // 3
-    return f"{name[:start]}..{name[len(name) - (most - start - 2) :]}"
+    """Print objects of the same fields, one per line, in columns."""
+    for line in table(rows):
+        click.echo(line)

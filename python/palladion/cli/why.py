@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from palladion.cli.common import times
 from palladion.cli.table import print_table, short
+from palladion.text import times
 
 Candidate = dict[str, Any]
 

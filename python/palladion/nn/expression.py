@@ -6,96 +6,17 @@ composition such as ``x * sigmoid(x)`` is therefore one function and costs one t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from palladion.nn.functions import OPERATIONS, ROUNDINGS, TESTS
+
+__all__ = ["ROUNDINGS", "Expression", "Grid", "X", "apply", "constant", "quant_range"]
+
 Array = npt.NDArray[Any]
-
-_erf = np.frompyfunc(math.erf, 1, 1)
-
-
-def erf(x: Array) -> Array:
-    """The error function, in double precision."""
-    return np.asarray(_erf(np.asarray(x, dtype=np.float64)), dtype=np.float64)
-
-
-def sigmoid(x: Array) -> Array:
-    """``1 / (1 + exp(-x))``, written so that nothing overflows."""
-    return 0.5 * (1 + np.tanh(0.5 * x))
-
-
-def hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
-    return np.clip(alpha * x + beta, 0, 1)
-
-
-def gelu(x: Array) -> Array:
-    found: Array = 0.5 * x * (1 + erf(x / math.sqrt(2)))
-    return found
-
-
-def gelu_tanh(x: Array) -> Array:
-    found: Array = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-    return found
-
-
-def elu(x: Array, alpha: float) -> Array:
-    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
-
-
-def on_grid(rounding: Callable[[Array], Array]) -> Callable[..., Array]:
-    """Quantise and dequantise: ``lo..hi`` are the integers, ``zero`` the one that means 0.
-
-    As QONNX has it: zero is added before rounding, so that an odd one turns where halves go.
-    """
-
-    def quantise(x: Array, scale: float, zero: float, lo: float, hi: float) -> Array:
-        return (np.clip(rounding(x / scale + zero), lo, hi) - zero) * scale
-
-    return quantise
-
-
-ROUNDINGS: Final[dict[str, Callable[[Array], Array]]] = {
-    "ROUND": np.rint,  # halves to even
-    "FLOOR": np.floor,
-    "CEIL": np.ceil,
-    "ROUND_TO_ZERO": np.trunc,
-    "HALF_UP": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
-    "HALF_DOWN": lambda x: np.sign(x) * np.ceil(np.abs(x) - 0.5),
-    "UP": lambda x: np.sign(x) * np.ceil(np.abs(x)),
-}
-"""Rounding modes of QONNX's Quant."""
-
-OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "max": np.maximum,
-    "min": np.minimum,
-    "neg": np.negative,
-    "abs": np.abs,
-    "exp": np.exp,
-    "tanh": np.tanh,
-    "erf": erf,
-    "sigmoid": sigmoid,
-    "softplus": lambda x: np.logaddexp(0, x),
-    "relu": lambda x: np.maximum(x, 0),
-    "leaky_relu": lambda x, alpha: np.where(x >= 0, x, alpha * x),
-    "elu": elu,
-    "clip": np.clip,
-    "hard_sigmoid": hard_sigmoid,
-    "hard_swish": lambda x: x * hard_sigmoid(x, 1 / 6, 0.5),
-    "gelu": gelu,
-    "gelu_tanh": gelu_tanh,
-    "power": lambda x, exponent: np.power(x, exponent),
-    "bipolar": lambda x, scale: np.where(x >= 0, scale, -scale),
-    **{f"quantise_{name.lower()}": on_grid(rounding) for name, rounding in ROUNDINGS.items()},
-}
 
 
 def quant_range(bits: float, signed: bool, narrow: bool) -> tuple[int, int]:
@@ -128,7 +49,8 @@ class Expression:
         if self.operation == "constant":
             return np.full((), self.parameters[0])
         operation = OPERATIONS[self.operation]
-        return operation(*(argument(x) for argument in self.arguments), *self.parameters)
+        found = operation(*(argument(x) for argument in self.arguments), *self.parameters)
+        return np.asarray(found, dtype=np.float64) if self.operation in TESTS else found
 
     def __str__(self) -> str:
         if self.operation == "constant":

@@ -273,7 +273,7 @@ def check_inputs(x: Array, shape: Shape) -> None:
     if x.ndim != 4 or x.shape[1:] != shape or not len(x):
         expected = "x".join(["N", *map(str, shape)])
         raise NetworkError(f"inputs of shape {'x'.join(map(str, x.shape))}, expected {expected}")
-    if x.dtype.kind not in "fiu" or not np.isfinite(x).all():
+    if x.dtype.kind not in "fiub" or not np.isfinite(x).all():
         raise NetworkError(f"inputs of type {x.dtype}: expected numbers, none NaN or infinite")
 
 

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, TypeVar
 from palladion import _native
 from palladion.errors import MissingKeyError, UsageError
 from palladion.schemes.arrays import rotation
+from palladion.security import Security
 
 P = TypeVar("P", bound="SchemeParams")
 S = TypeVar("S", bound="Stored")
 
 
 class SchemeParams:
-    """Checked parameters of a scheme, at 128-bit security unless made with ``insecure``."""
+    """Checked parameters, secure unless made with ``insecure``: see :attr:`security`."""
 
     schemes: tuple[str, ...] = ("ckks", "bfv", "bgv")
 
@@ -60,9 +61,14 @@ class SchemeParams:
         return float(self._found["log_qp"])
 
     @property
-    def security_bits(self) -> int | None:
-        """128, or ``None`` if the parameters are below that."""
-        bits: int | None = self._found["security_bits"]
+    def security(self) -> Security:
+        """Estimated security: bits, the cost model they are of, and what they rest on."""
+        return Security(**self._found["security"])
+
+    @property
+    def security_bits(self) -> float | None:
+        """Bits of :attr:`security`, or ``None`` if they are not enough to rely on."""
+        bits: float | None = self._found["security_bits"]
         return bits
 
     @property
@@ -75,8 +81,10 @@ class SchemeParams:
         return self.native.to_bytes()
 
     @classmethod
-    def from_bytes(cls: type[P], data: bytes) -> P:
+    def from_bytes(cls: type[P], data: bytes, *, insecure: bool = False) -> P:
         """Read what :meth:`to_bytes` wrote.
+
+        ``insecure`` lets parameters pass that are not secure, as it does where they are made.
 
         Raises
         ------
@@ -85,10 +93,10 @@ class SchemeParams:
         UsageError
             If it holds parameters of another scheme.
         SecurityError
-            If it says of insecure parameters that they are secure.
+            If the parameters are not secure, whatever the bytes say, and ``insecure`` is not given.
         """
         found = cls.__new__(cls)
-        SchemeParams.__init__(found, _native.SchemeParams.from_bytes(data))
+        SchemeParams.__init__(found, _native.SchemeParams.from_bytes(data, insecure))
         scheme = found._found["scheme"]
         if scheme not in cls.schemes:
             raise UsageError(f"parameters of {scheme}, expected {' or '.join(cls.schemes)}")

@@ -10,7 +10,7 @@
 use bgv::{Ciphertext, Evaluator, Params, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, SecretKey};
 
 pub struct Setup {
@@ -47,9 +47,9 @@ impl Setup {
 
     pub fn encrypt(&mut self, slots: &[u64], level: usize) -> Ciphertext {
         let message = self.params.encoder().encode_slots(slots).unwrap();
-        let seed = Seed::random(&mut self.rng);
+        let mut masks = Masks::random(&mut self.rng);
         let (params, secret) = (&self.params, &self.secret);
-        encrypt(params, secret, &message, level, (&seed, 0), &mut self.rng).unwrap()
+        encrypt(params, secret, &message, level, &mut masks, &mut self.rng).unwrap()
     }
 
     pub fn decrypt(&self, ct: &Ciphertext) -> Vec<u64> {

@@ -22,8 +22,8 @@ mod segments;
 
 use crate::engine::{Engine, Value};
 use crate::error::{Error, Result};
+use crate::keys::LoopParams;
 use crate::layout::Layout;
-use bfv::Params;
 
 pub use interpolate::interpolate;
 
@@ -113,8 +113,8 @@ impl Lut {
     ///
     /// # Errors
     /// [`Error::OutOfLevels`].
-    pub fn live_limbs(&self, params: &Params, x: &Value) -> Result<usize> {
-        let engine = &Engine::dry(params);
+    pub fn live_limbs(&self, params: &LoopParams, x: &Value) -> Result<usize> {
+        let engine = &params.dry_engine();
         let [k0, k1, k2] = self.shape.digits;
         let low = powers(engine, &x.to_dry(), k0)?;
         let (middle, high, sums) = match self.shape.segments {
@@ -157,11 +157,11 @@ impl Lut {
         let t = engine.params().t();
         if engine.is_dry() {
             let result = run(engine, x, 1)?;
-            return Ok(Value::dry(result.level(), result.noise()));
+            return Ok(result.of_factor_1());
         }
         // The factor of the result is linear in the unit that the coefficients carry, and
         // depends on levels alone: a dry run finds what to start with.
-        let factor = run(&Engine::dry(engine.params()), &x.to_dry(), 1)?.factor();
+        let factor = run(&engine.to_dry(), &x.to_dry(), 1)?.factor();
         run(engine, x, t.inv(factor).expect("factors are units"))
     }
 }

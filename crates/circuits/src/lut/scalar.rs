@@ -4,8 +4,8 @@
 use super::{CIRCUIT, Lut, powers};
 use crate::engine::{Engine, Product, Value};
 use crate::error::Result;
+use crate::residual::Residual;
 use bfv::Ciphertext;
-use bfv::noise::Noise;
 
 /// `f(x)`, its factor multiplied by `unit`.
 pub(super) fn apply(lut: &Lut, engine: &Engine<'_>, x: &Value, unit: u64) -> Result<Value> {
@@ -58,10 +58,10 @@ fn combine(
     units: &[u64],
 ) -> Result<Vec<Value>> {
     let (t, q) = (engine.params().t(), engine.params().q_mod_t(level));
-    let noise = group_noise(engine, low, middle);
+    let residual = group_residual(engine, low, middle);
     let factor = |unit: u64| t.neg(t.mul(q, unit));
     {
-        let (counts, _) = &mut *engine.log();
+        let counts = &mut engine.log().counts;
         let sums = middle.len() * units.len();
         counts.tensors(level + 1, sums);
         counts.scalar_products += low.len() * sums;
@@ -71,7 +71,7 @@ fn combine(
         ct: None,
         level,
         factor: factor(unit),
-        noise,
+        residual,
     };
     let cts: Option<(Vec<&Ciphertext>, Vec<&Ciphertext>)> = low
         .iter()
@@ -114,12 +114,13 @@ fn combine(
 }
 
 /// Noise of one group: coefficients are uniform in `[0, t)`.
-fn group_noise(engine: &Engine<'_>, low: &[&Value], middle: &[&Value]) -> Noise {
+fn group_residual(engine: &Engine<'_>, low: &[&Value], middle: &[&Value]) -> Residual {
     let t = engine.params().t().value() as f64;
-    let sum = low.iter().fold(Noise::ZERO, |sum, v| {
-        sum.plus(engine.model().mul_plain(v.noise(), t * t / 3.0))
+    let sum = low.iter().fold(Residual::ZERO, |sum, v| {
+        sum.plus(v.residual().times(t * t / 3.0))
     });
-    middle.iter().fold(Noise::ZERO, |total, v| {
-        total.plus(engine.model().tensor(sum, v.noise(), false))
+    middle.iter().fold(Residual::ZERO, |total, v| {
+        let product = Residual::tensor(engine.model(), sum, v.residual(), false);
+        total.plus(product)
     })
 }

@@ -12,6 +12,7 @@ use crate::engine::{Engine, Value};
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::pack::sum_copies;
+use crate::residual::Squares;
 
 /// `f(x)` in all copies, its factor multiplied by `unit`.
 pub(super) fn apply(
@@ -43,7 +44,7 @@ fn segment_polynomials(
     let k0 = low.len();
     let high = powers(engine, &low[k0 - 1], k1 - 1)?;
     let level = high.iter().chain(low).map(Value::level).min().unwrap_or(0);
-    let squares = engine.model().uniform_plaintext(layout.slots() as f64);
+    let squares = uniform(engine, layout);
     let (segments, len) = (lut.shape().segments, lut.shape().segment_len());
     let plaintext = |index: usize, unit: u64| {
         let by_segment: Vec<u64> = (0..segments)
@@ -80,7 +81,7 @@ fn segment_powers(
     len: usize,
 ) -> Result<Value> {
     let (bits, width) = (segments.ilog2(), (low.len() + 1).ilog2());
-    let squares = engine.model().uniform_plaintext(layout.slots() as f64);
+    let squares = uniform(engine, layout);
     let encoder = engine.params().encoder();
     let mut result: Option<Value> = None;
     for digit in (0..bits.div_ceil(width)).rev() {
@@ -106,6 +107,12 @@ fn segment_powers(
     }
     let power = result.expect("there is at least one digit");
     square(engine, power, len.ilog2())
+}
+
+/// Squares of a plaintext with values in all slots.
+fn uniform(engine: &Engine<'_>, layout: Layout) -> Squares {
+    let n = layout.slots();
+    Squares::uniform(engine.model(), n as f64, n)
 }
 
 /// `v^(2^times)`.

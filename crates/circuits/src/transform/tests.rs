@@ -6,7 +6,7 @@ use bfv::noise::Noise;
 use bfv::{Params, T_FERMAT, decrypt, encrypt, measure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::ParamsSpec;
 use rlwe::lwe::LweSecret;
@@ -103,10 +103,10 @@ fn small_insecure(limbs: usize, seed: u64) -> Small {
 impl Small {
     fn encrypt(&mut self, slots: &[u64]) -> Value {
         let message = self.params.encoder().slots_to_plaintext(slots);
-        let seed = (&Seed([7; 32]), 0);
+        let masks = &mut Masks::random(&mut self.rng);
         let level = self.params.rlwe().max_level();
         let secret = self.keys.secret();
-        let ct = encrypt(&self.params, secret, &message, level, seed, &mut self.rng).unwrap();
+        let ct = encrypt(&self.params, secret, &message, level, masks, &mut self.rng).unwrap();
         Value::encrypted(ct, Engine::dry(&self.params).model().fresh())
     }
 

@@ -14,7 +14,7 @@ use circuits::lut::Shape;
 use circuits::{ClientKeys, Engine, EvaluationKeys, Layout, LoopParams, Value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{DimensionKey, ParamsSpec};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -92,10 +92,10 @@ impl Setup {
     }
 
     pub fn encrypt(&mut self, message: &Plaintext, level: usize) -> Value {
-        let seed = Seed::random(&mut self.rng);
+        let mut masks = Masks::random(&mut self.rng);
         let secret = self.keys.secret();
         let bfv = self.params.bfv();
-        let ct = encrypt(bfv, secret, message, level, (&seed, 0), &mut self.rng).unwrap();
+        let ct = encrypt(bfv, secret, message, level, &mut masks, &mut self.rng).unwrap();
         Value::encrypted(ct, Engine::dry(bfv).model().fresh())
     }
 
@@ -185,6 +185,16 @@ impl Setup {
             wrong.max(-999.0)
         );
         let (off, seed) = (size.log2_rms - predicted, self.seed);
+        // The largest of so many normal values is near `sqrt(2 ln(2 samples))` deviations, of which the
+        // second term of its expansion is taken off.
+        let far = (2.0 * (2.0 * samples as f64).ln()).sqrt();
+        let far = far - (far * far / 2.0 * 4.0 * std::f64::consts::PI).ln() / (2.0 * far);
+        let largest = size.log2_max - value.peak().bits() - off - far.log2();
+        println!("{step}: largest coefficient {largest:.2} bits off its prediction");
+        assert!(
+            largest.abs() < 0.4,
+            "{step}: the largest coefficient is off by {largest:.2} bits, seed {seed}"
+        );
         assert!(
             (off - carried).abs() <= tolerance,
             "{step}: off by {off:.3} bits, seed {seed}"

@@ -4,7 +4,7 @@ use ckks::{Ciphertext, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encryp
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, SecretKey};
 
 /// Bits after the binary point that results of some hundred terms below 1 keep at scale 2^45: rounding of
@@ -50,7 +50,13 @@ impl Setup {
     pub(crate) fn encrypt(&mut self, values: &[f64]) -> Ciphertext {
         let scale = self.params.scale();
         let message = Plaintext::encode_real(&self.params, values, 2, scale).unwrap();
-        encrypt(&self.secret, &message, (&Seed([3; 32]), 0), &mut self.rng).unwrap()
+        encrypt(
+            &self.secret,
+            &message,
+            &mut Masks::random(&mut self.rng),
+            &mut self.rng,
+        )
+        .unwrap()
     }
 
     pub(crate) fn keys(&mut self, rotations: impl IntoIterator<Item = isize>) -> GaloisKeys {

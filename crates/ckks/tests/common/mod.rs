@@ -11,7 +11,7 @@ use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decr
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::SecretKey;
 
 pub struct Setup {
@@ -20,7 +20,6 @@ pub struct Setup {
     pub model: Model,
     pub secret: SecretKey,
     pub rng: ChaCha20Rng,
-    index: u32,
 }
 
 impl Setup {
@@ -33,7 +32,6 @@ impl Setup {
             params,
             secret,
             rng,
-            index: 0,
         }
     }
 
@@ -45,14 +43,8 @@ impl Setup {
 
     pub fn encrypt(&mut self, values: &[Complex64], level: usize) -> Ciphertext {
         let message = Plaintext::encode(&self.params, values, level, self.params.scale()).unwrap();
-        self.index += 1;
-        encrypt(
-            &self.secret,
-            &message,
-            (&Seed([7; 32]), self.index),
-            &mut self.rng,
-        )
-        .unwrap()
+        let masks = &mut Masks::random(&mut self.rng);
+        encrypt(&self.secret, &message, masks, &mut self.rng).unwrap()
     }
 
     pub fn decrypt(&self, ct: &Ciphertext, slots: usize) -> Vec<Complex64> {

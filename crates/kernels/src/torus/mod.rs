@@ -88,9 +88,11 @@ fn check_product(table: &FftTable, product: &Product<'_>) {
         digits >= n && digits.is_multiple_of(n),
         "{digits} values of digits are no rows of {n}"
     );
-    let column = (digits / n - 1) * product.row_len + n;
+    // Checked in release builds as well: what wraps here would be read out of bounds.
+    let last = (digits / n - 1).checked_mul(product.row_len);
     assert!(
-        product.column.len() >= column,
+        last.and_then(|last| last.checked_add(n))
+            .is_some_and(|end| end <= product.column.len()),
         "a second factor for each row"
     );
 }
@@ -98,7 +100,7 @@ fn check_product(table: &FftTable, product: &Product<'_>) {
 #[track_caller]
 fn check_digits(out: usize, words: usize, bits: u32, (base_log, levels): (u32, u32)) {
     assert!(
-        (1..=30).contains(&base_log) && base_log * levels <= bits,
+        (1..=30).contains(&base_log) && levels <= bits / base_log,
         "{levels} digits of {base_log} bits"
     );
     assert_eq!(

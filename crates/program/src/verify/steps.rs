@@ -1,7 +1,9 @@
 //! Checks of single steps.
 
 use crate::error::{Error, Result};
-use crate::ir::{Form, Op, Packed, Program, Row, Shape, Step, Term, Type, ValueId};
+use crate::ir::{
+    Form, Indices, MAX_LOG2_FAILURE, Op, Packed, Program, Row, Shape, Step, Term, Type, ValueId,
+};
 
 /// Largest digit of a table's exponent: each power up to it is a ciphertext held during the table.
 const MAX_DIGIT: usize = 1 << 7;
@@ -70,7 +72,8 @@ impl Program {
         if let Some(problem) = below("the level", level, self.parameters.q.len()) {
             return Some(problem);
         }
-        let bears = self.parameters.log_q(level) - 1.0 - 6f64.log2();
+        let deviations = deviations(self.parameters.n);
+        let bears = self.parameters.log_q(level) - 1.0 - deviations.log2();
         if !noise_bits.is_finite() || noise_bits > bears {
             let (found, expected) = (
                 format!("2^{noise_bits:.1}"),
@@ -143,6 +146,7 @@ impl Program {
                 value,
                 polynomial,
                 shape,
+                indices,
             } => from(*value, "slots")
                 .or_else(|| to("slots"))
                 .or_else(|| {
@@ -153,7 +157,8 @@ impl Program {
                     )
                 })
                 .or_else(|| may_fall(*value))
-                .or_else(|| shape_problem(shape, self.constant_len(*polynomial), n / values(out))),
+                .or_else(|| shape_problem(shape, self.constant_len(*polynomial), n / values(out)))
+                .or_else(|| self.indices_problem(indices)),
             Op::Product { left, right } => from(*left, "slots")
                 .or_else(|| from(*right, "slots"))
                 .or_else(|| to("slots"))
@@ -187,6 +192,17 @@ impl Program {
                 .or_else(|| all_below("a class", rows.iter().map(|r| r.output), self.classes))
                 .or_else(|| all_below("an image", rows.iter().map(|r| r.image), self.batch)),
         }
+    }
+
+    fn indices_problem(&self, indices: &Indices) -> Option<Problem> {
+        let half = (self.parameters.t / 2) as i64;
+        let &Indices { bound, border } = indices;
+        let outside = |what, found: i64, min: i64, max: i64| {
+            let expected = format!("{min} to {max}");
+            (!(min..=max).contains(&found)).then(|| (what, found.to_string(), expected))
+        };
+        outside("the bound of a table", bound, 1, half)
+            .or_else(|| outside("the border of a table", border, bound, half))
     }
 
     fn term_problem(&self, term: &Term, out: Kind) -> Option<Problem> {
@@ -294,6 +310,18 @@ fn shape_problem(shape: &Shape, len: usize, copies: usize) -> Option<Problem> {
             within("the coefficients of the shape", room, 4, MAX_ROOM)
                 .or_else(|| within("the coefficients of the polynomial", len, 1, room))
         })
+}
+
+/// Deviations of noise that each of `n` coefficients of a ciphertext must bear, so that one of them alone does not
+/// make a run fail too often: `P(|x| > d) < sqrt(2 / pi) exp(-d^2 / 2) / d` of a normal `x`.
+fn deviations(n: usize) -> f64 {
+    let log2_failure = |d: f64| {
+        let density = std::f64::consts::FRAC_2_PI.log2() / 2.0 - d.log2();
+        (n as f64).log2() + density - d * d / 2.0 * std::f64::consts::LOG2_E
+    };
+    let steps = (100..).map(|step| f64::from(step) / 100.0);
+    let mut enough = steps.skip_while(|&d| log2_failure(d) > MAX_LOG2_FAILURE);
+    enough.next().expect("the probability falls")
 }
 
 fn expect(found: Kind, expected: &'static str, what: &'static str) -> Option<Problem> {

@@ -3,8 +3,8 @@
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
 use program::{
-    Constant, Error, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape, Step,
-    Term, Tile, Type,
+    Constant, Error, Form, Indices, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row,
+    Shape, Step, Term, Tile, Type,
 };
 
 fn ciphertext(form: Form, level: usize, noise_bits: f64) -> Type {
@@ -80,6 +80,10 @@ pub fn every_operation() -> Program {
                 shape: Shape {
                     segments: 2,
                     digits: [2, 2, 1],
+                },
+                indices: Indices {
+                    bound: 40,
+                    border: 90,
                 },
             },
             slots(1, 13.0),
@@ -157,6 +161,7 @@ pub fn every_operation() -> Program {
             digit_limbs: 1,
             lwe_dimension: 16,
             lwe_digit_bits: 3,
+            slack_bits: 1.5,
         },
         keys: KeyNeeds {
             relinearization: Some(3),
@@ -167,6 +172,7 @@ pub fn every_operation() -> Program {
             input_bytes: 1000,
             key_bytes: 2000,
             margin_bits: 25.5,
+            log2_failure: -100.5,
         },
         constants: vec![
             constant("first.weight", &[1, -2, 3]),

@@ -2,6 +2,7 @@
 
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use runtime::system_rng;
 
 use super::InScheme;
@@ -10,6 +11,7 @@ use super::keys::{Held, SchemeKeys, SchemeSecret};
 use super::params::SchemeParams;
 use crate::error::MissingKeyError;
 use crate::guard::guard;
+use crate::security;
 
 /// Tables of bootstrapping.
 #[pyclass(frozen, module = "palladion._native")]
@@ -29,6 +31,11 @@ impl CkksBootstrapper {
             let tables = Bootstrapper::new(params.ckks()?.params(), &spec).or_raise()?;
             Ok::<_, PyErr>(Self { params, tables })
         })
+    }
+
+    /// Estimated security, of the sparse secret as well.
+    fn security<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        security::to_dict(py, &self.tables.security())
     }
 
     fn output_level(&self) -> usize {

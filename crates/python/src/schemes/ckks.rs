@@ -3,7 +3,7 @@
 use ckks::{Ciphertext, Complex64, Plaintext};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use ring::sample::Seed;
+use ring::sample::{Masks, Seed};
 use rlwe::bytes::BytesError;
 use rlwe::store;
 use runtime::system_rng;
@@ -96,11 +96,11 @@ impl CkksCiphertext {
         guard(py, || {
             let mut rng = system_rng();
             let message = encode(&secret.params, &values, level, scale)?;
-            let seed = Seed::random(&mut rng);
+            let mut masks = Masks::random(&mut rng);
             Ok::<_, PyErr>(Self {
                 params: secret.params.clone(),
-                ct: ckks::encrypt(&secret.key, &message, (&seed, 0), &mut rng).or_raise()?,
-                seed: Some(seed),
+                ct: ckks::encrypt(&secret.key, &message, &mut masks, &mut rng).or_raise()?,
+                seed: Some(*masks.seed()),
             })
         })
     }

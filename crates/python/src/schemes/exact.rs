@@ -3,7 +3,7 @@
 use ::exact::{Ciphertext, Evaluator, Plaintext};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use ring::sample::Seed;
+use ring::sample::{Masks, Seed};
 use rlwe::bytes::BytesError;
 use rlwe::store;
 use runtime::system_rng;
@@ -95,9 +95,9 @@ impl ExactCiphertext {
             let (params, mut rng) = (&secret.params, system_rng());
             let message = encode(params, values, coefficients)?;
             let level = params.level(level)?;
-            let seed = Seed::random(&mut rng);
+            let mut masks = Masks::random(&mut rng);
             let exact = params.exact()?;
-            let (p, at) = (exact.params(), (&seed, 0));
+            let (p, at) = (exact.params(), &mut masks);
             let ct = match params.scheme() {
                 Scheme::Bgv(_) => bgv::encrypt(p, &secret.key, &message, level, at, &mut rng)
                     .or_raise()?
@@ -107,7 +107,7 @@ impl ExactCiphertext {
             Ok::<_, PyErr>(Self {
                 params: params.clone(),
                 ct,
-                seed: Some(seed),
+                seed: Some(*masks.seed()),
             })
         })
     }

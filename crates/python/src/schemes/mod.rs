@@ -6,7 +6,7 @@ mod bootstrap;
 mod ckks;
 mod exact;
 mod keys;
-mod params;
+pub(crate) mod params;
 
 use crate::error::ToPython;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ckks::CkksCiphertext>()?;
     module.add_class::<exact::ExactCiphertext>()?;
     module.add_class::<bootstrap::CkksBootstrapper>()?;
-    module.add_function(wrap_pyfunction!(params::security_limit, module)?)
+    module.add_function(wrap_pyfunction!(crate::security::security_of, module)?)
 }
 
 /// An error of a scheme, whose operands the caller chose, as an exception.

@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ring::ntt_primes_of_sizes;
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
-use rlwe::security::{SECURITY_BITS, max_log_qp};
 
 use super::InScheme;
-use crate::error::UsageError;
+use crate::error::{SecurityError, UsageError};
 use crate::guard::guard;
+use crate::security;
 
 const PARAMETERS: Kind = Kind {
     tag: *b"RPAR",
@@ -26,10 +26,19 @@ pub(crate) enum Scheme {
     Bgv(bgv::Evaluator),
 }
 
+impl Scheme {
+    fn rlwe(&self) -> &rlwe::Params {
+        match self {
+            Self::Ckks(e) => e.params().rlwe(),
+            Self::Bfv(e) => e.params().rlwe(),
+            Self::Bgv(e) => e.params().rlwe(),
+        }
+    }
+}
+
 /// Parameters as they are written down.
 struct Spec {
     scheme: &'static str,
-    insecure: bool,
     n: usize,
     levels: Vec<Vec<u64>>,
     special: Vec<u64>,
@@ -38,8 +47,10 @@ struct Spec {
     number: u64,
 }
 
-/// Moduli at most: tables are made for each. Sets at 128 bits have fewer than a hundred.
+/// Moduli at most. Sets that are secure have fewer than a hundred.
 const MOST_MODULI: usize = 256;
+/// Words of one polynomial over all moduli, at most: 96 moduli at the largest degree. Tables take about four times as many.
+const MOST_WORDS: usize = 96 << 17;
 
 const SCHEMES: [&str; 3] = ["ckks", "bfv", "bgv"];
 
@@ -50,13 +61,13 @@ impl Spec {
         log_n: u32,
         (levels, special): (&[Vec<u32>], &[u32]),
         digit_limbs: Option<usize>,
-        insecure: bool,
     ) -> PyResult<Self> {
         if !(4..=17).contains(&log_n) {
             let words = format!("log_n is {log_n}, expected 4 to 17");
             return Err(UsageError::new_err(words));
         }
-        check_moduli(levels.iter().map(Vec::len).sum::<usize>() + special.len())?;
+        let moduli = levels.iter().map(Vec::len).sum::<usize>() + special.len();
+        check_moduli(1 << log_n, moduli)?;
         let sizes: Vec<u32> = levels.iter().flatten().chain(special).copied().collect();
         let mut primes = ntt_primes_of_sizes(&sizes, 1 << log_n)
             .map_err(rlwe::Error::from)
@@ -65,7 +76,6 @@ impl Spec {
         let mut take = |count| primes.by_ref().take(count).collect::<Vec<u64>>();
         Ok(Self {
             scheme: name(scheme)?,
-            insecure,
             n: 1 << log_n,
             levels: levels.iter().map(|level| take(level.len())).collect(),
             special: take(special.len()),
@@ -77,7 +87,6 @@ impl Spec {
     fn of_ckks(spec: &::ckks::ParamsSpec) -> Self {
         Self {
             scheme: "ckks",
-            insecure: false,
             n: spec.n,
             levels: spec.levels.clone(),
             special: spec.special.clone(),
@@ -86,9 +95,11 @@ impl Spec {
         }
     }
 
-    fn build(&self) -> PyResult<Scheme> {
+    /// The parameters, below [`rlwe::security::TARGET_BITS`] only where `insecure` says so: the caller's word, never a
+    /// file's.
+    fn build(&self, insecure: bool) -> PyResult<Scheme> {
         let limbs: usize = self.levels.iter().map(Vec::len).sum();
-        check_moduli(limbs + self.special.len())?;
+        check_moduli(self.n, limbs + self.special.len())?;
         let digit_limbs = self.digit_limbs.min(limbs.max(1));
         if self.scheme == "ckks" {
             let spec = ::ckks::ParamsSpec {
@@ -98,7 +109,7 @@ impl Spec {
                 digit_limbs,
                 log_scale: f64::from_bits(self.number),
             };
-            let params = if self.insecure {
+            let params = if insecure {
                 ::ckks::Params::new_insecure(&spec)
             } else {
                 ::ckks::Params::new(&spec)
@@ -111,7 +122,7 @@ impl Spec {
             p: self.special.clone(),
             digit_limbs,
         };
-        let params = if self.insecure {
+        let params = if insecure {
             ::exact::Params::new_insecure(&spec, self.number)
         } else {
             ::exact::Params::new(&spec, self.number)
@@ -124,10 +135,10 @@ impl Spec {
         })
     }
 
-    fn write(&self) -> Writer {
+    fn write(&self, insecure: bool) -> Writer {
         let mut w = Writer::new();
         w.block(self.scheme.as_bytes());
-        w.u64(u64::from(self.insecure));
+        w.u64(u64::from(insecure));
         w.u64(self.n as u64);
         w.u64(self.digit_limbs as u64);
         w.u64(self.number);
@@ -146,7 +157,8 @@ impl Spec {
             found: format!("the scheme {:?}", String::from_utf8_lossy(scheme)),
             expected: SCHEMES.join(", "),
         })?;
-        let insecure = r.bounded("the mark of insecurity", 0..=1)? == 1;
+        // What is built decides, and the fingerprint says whether the mark was right.
+        r.bounded("the mark of insecurity", 0..=1)?;
         let n = r.bounded("the ring degree", 16..=1 << 17)?;
         let digit_limbs = r.bounded("the limbs of a digit", 1..=r.left())?;
         let number = r.u64("the scale or plaintext modulus")?;
@@ -157,7 +169,6 @@ impl Spec {
         };
         Ok(Self {
             scheme,
-            insecure,
             n,
             levels: (0..count).map(|_| moduli()).collect::<Result<_, _>>()?,
             special: moduli()?,
@@ -167,11 +178,13 @@ impl Spec {
     }
 }
 
-fn check_moduli(found: usize) -> PyResult<()> {
-    if (2..=MOST_MODULI).contains(&found) {
+/// Bounds the memory that tables will take.
+fn check_moduli(n: usize, found: usize) -> PyResult<()> {
+    let most = MOST_MODULI.min(MOST_WORDS / n.max(1));
+    if (2..=most).contains(&found) {
         return Ok(());
     }
-    let words = format!("{found} moduli, special ones counted, expected 2 to {MOST_MODULI}");
+    let words = format!("{found} moduli, special ones counted, expected 2 to {most} at N = {n}");
     Err(UsageError::new_err(words))
 }
 
@@ -194,11 +207,12 @@ struct Inner {
 pub(crate) struct SchemeParams(Arc<Inner>);
 
 impl SchemeParams {
-    fn new(spec: Spec) -> PyResult<Self> {
-        let scheme = spec.build()?;
+    fn new(spec: Spec, insecure: bool) -> PyResult<Self> {
+        let scheme = spec.build(insecure)?;
+        let insecure = !scheme.rlwe().is_secure();
         // Of the bytes without their own fingerprint.
-        let fingerprint = fingerprint(&spec.write().seal(&PARAMETERS, &[0; 32]));
-        let bytes = spec.write().seal(&PARAMETERS, &fingerprint);
+        let fingerprint = fingerprint(&spec.write(insecure).seal(&PARAMETERS, &[0; 32]));
+        let bytes = spec.write(insecure).seal(&PARAMETERS, &fingerprint);
         Ok(Self(Arc::new(Inner {
             scheme,
             spec,
@@ -216,11 +230,7 @@ impl SchemeParams {
     }
 
     pub(crate) fn rlwe(&self) -> &rlwe::Params {
-        match &self.0.scheme {
-            Scheme::Ckks(e) => e.params().rlwe(),
-            Scheme::Bfv(e) => e.params().rlwe(),
-            Scheme::Bgv(e) => e.params().rlwe(),
-        }
+        self.0.scheme.rlwe()
     }
 
     pub(crate) fn ckks(&self) -> PyResult<&::ckks::Evaluator> {
@@ -280,7 +290,7 @@ impl Display for SchemeParams {
             Scheme::Ckks(_) => write!(f, "scale 2^{}", f64::from_bits(spec.number))?,
             _ => write!(f, "t = {}", spec.number)?,
         }
-        write!(f, " ({})", self.fingerprint())
+        write!(f, ", {} ({})", rlwe.security(), self.fingerprint())
     }
 }
 
@@ -300,7 +310,8 @@ impl SchemeParams {
         guard(py, || {
             let kind = ("ckks", log_scale.to_bits());
             let sizes = (levels.as_slice(), special.as_slice());
-            Self::new(Spec::of_sizes(kind, log_n, sizes, digit_limbs, insecure)?)
+            let spec = Spec::of_sizes(kind, log_n, sizes, digit_limbs)?;
+            Self::new(spec, insecure)
         })
     }
 
@@ -312,7 +323,7 @@ impl SchemeParams {
                 return Err(UsageError::new_err(words));
             }
             let spec = ::ckks::ParamsSpec::for_depth(1 << log_n, depth, scale_bits);
-            Self::new(Spec::of_ckks(&spec.or_raise()?))
+            Self::new(Spec::of_ckks(&spec.or_raise()?), false)
         })
     }
 
@@ -335,13 +346,8 @@ impl SchemeParams {
         guard(py, || {
             let levels: Vec<Vec<u32>> = levels.into_iter().map(|bits| vec![bits]).collect();
             let sizes = (levels.as_slice(), special.as_slice());
-            Self::new(Spec::of_sizes(
-                (scheme, t),
-                log_n,
-                sizes,
-                digit_limbs,
-                insecure,
-            )?)
+            let spec = Spec::of_sizes((scheme, t), log_n, sizes, digit_limbs)?;
+            Self::new(spec, insecure)
         })
     }
 
@@ -357,9 +363,8 @@ impl SchemeParams {
         found.set_item("log_q", rlwe.log_q(rlwe.max_level()))?;
         found.set_item("log_qp", rlwe.log_qp())?;
         found.set_item("digits", rlwe.digits(rlwe.max_level()).count())?;
-        let limit = f64::from(max_log_qp(rlwe.n()).unwrap_or(0));
-        let secure = rlwe.log_qp().ceil() <= limit;
-        found.set_item("security_bits", secure.then_some(SECURITY_BITS))?;
+        found.set_item("security", security::to_dict(py, &rlwe.security())?)?;
+        found.set_item("security_bits", security::bits(&rlwe.security()))?;
         match &self.0.scheme {
             Scheme::Ckks(e) => found.set_item("scale", e.params().scale())?,
             _ => found.set_item("t", spec.number)?,
@@ -391,7 +396,7 @@ impl SchemeParams {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+    fn from_bytes(py: Python<'_>, data: &[u8], insecure: bool) -> PyResult<Self> {
         guard(py, || {
             let (mut reader, found) = Reader::open_any(data, &PARAMETERS)
                 .map_err(rlwe::Error::from)
@@ -400,7 +405,7 @@ impl SchemeParams {
                 .map_err(rlwe::Error::from)
                 .or_raise()?;
             reader.end().map_err(rlwe::Error::from).or_raise()?;
-            let params = Self::new(spec)?;
+            let params = Self::new(spec, insecure).map_err(asked_for)?;
             if found != *params.made_for() {
                 let expected = params.made_for();
                 let error = BytesError::other_program(PARAMETERS.words, &found, expected);
@@ -411,8 +416,13 @@ impl SchemeParams {
     }
 }
 
-/// Largest log2(QP) at 128-bit security for a degree; `None` where the table has no entry.
-#[pyfunction]
-pub(crate) fn security_limit(log_n: u32) -> Option<u32> {
-    1usize.checked_shl(log_n).and_then(max_log_qp)
+/// The way out, where a file holds parameters that are not secure.
+pub(crate) fn asked_for(error: PyErr) -> PyErr {
+    Python::attach(|py| {
+        if error.is_instance_of::<SecurityError>(py) {
+            let words = format!("{}, or insecure=True with it", error.value(py));
+            return SecurityError::new_err(words);
+        }
+        error
+    })
 }

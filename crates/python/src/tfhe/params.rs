@@ -7,13 +7,13 @@ use ::tfhe::{KeySwitch, Layout, Params, sets};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ring::torus::Fft;
+use rlwe::security::TARGET_BITS;
 
 use super::InScheme;
 use crate::error::{SecurityError, UsageError};
 use crate::guard::guard;
-
-/// Where the estimates of security come from.
-const SOURCE: &str = "fits that Zama publishes of runs of the lattice estimator (docs of palladion_tfhe::security); no estimator was run";
+use crate::schemes::params::asked_for;
+use crate::security;
 
 /// Checked parameters of TFHE.
 #[pyclass(frozen, module = "palladion._native")]
@@ -55,7 +55,7 @@ impl TfheParams {
 impl Display for TfheParams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.name().unwrap_or("tfhe, a set without a name"))?;
-        write!(f, " ({})", self.fingerprint())
+        write!(f, ", {} ({})", self.get().security(), self.fingerprint())
     }
 }
 
@@ -76,10 +76,10 @@ impl TfheParams {
             let words = format!("no set {name:?}, expected one of {}", known.join(", "));
             return Err(UsageError::new_err(words));
         };
-        if !insecure && Params::new(params.spec()).is_err() {
-            let level = params.security();
+        let security = params.security();
+        if !insecure && !security.is_enough() {
             return Err(SecurityError::new_err(format!(
-                "{name} has about {level:.0} bits of security, expected 128, or insecure=True with it"
+                "{name} has {security}, expected {TARGET_BITS} bits, or insecure=True with it"
             )));
         }
         Self::new(params.clone())
@@ -140,9 +140,10 @@ impl TfheParams {
         found.set_item("key_switch", kind)?;
         found.set_item("key_switch_digits", pair(digits))?;
         found.set_item("max_noise", params.max_noise())?;
-        found.set_item("security_bits", params.security())?;
-        found.set_item("secure", Params::new(spec).is_ok())?;
-        found.set_item("security_source", SOURCE)?;
+        let security = params.security();
+        found.set_item("security", security::to_dict(py, &security)?)?;
+        found.set_item("security_bits", security.bits())?;
+        found.set_item("secure", security.is_enough())?;
         let failure = params.log2_failure();
         found.set_item("log2_failure", failure)?;
         found.set_item("ciphertext_bytes", (k * n + 1) * word)?;
@@ -182,7 +183,14 @@ impl TfheParams {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        guard(py, || Self::new(Params::from_bytes(data).or_raise()?))
+    fn from_bytes(py: Python<'_>, data: &[u8], insecure: bool) -> PyResult<Self> {
+        guard(py, || {
+            let params = if insecure {
+                Params::from_bytes_insecure(data)
+            } else {
+                Params::from_bytes(data)
+            };
+            Self::new(params.or_raise().map_err(asked_for)?)
+        })
     }
 }

@@ -5,7 +5,7 @@ use ckks::{Ciphertext, Complex64, Params, Plaintext, decrypt, encrypt};
 use program::circuit::Circuit;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::SecretKey;
 use runtime::circuit::{Argument, Keys, Runner, Slots, predict, run_clear};
 use std::collections::BTreeMap;
@@ -24,8 +24,7 @@ pub(crate) struct Image<'a> {
 /// The client: secret, and a source of masks.
 struct Client {
     secret: SecretKey,
-    seed: Seed,
-    count: u32,
+    masks: Masks,
     rng: ChaCha20Rng,
 }
 
@@ -34,16 +33,14 @@ impl Client {
         let mut rng = ChaCha20Rng::from_os_rng();
         Self {
             secret: SecretKey::generate(params.rlwe(), &mut rng),
-            seed: Seed::random(&mut rng),
-            count: 0,
+            masks: Masks::random(&mut rng),
             rng,
         }
     }
 
     fn encrypt(&mut self, message: &Plaintext) -> ckks::Result<Ciphertext> {
-        self.count += 1;
-        let mask = (&self.seed, self.count);
-        encrypt(&self.secret, message, mask, &mut self.rng)
+        let masks = &mut self.masks;
+        encrypt(&self.secret, message, masks, &mut self.rng)
     }
 
     /// Inputs of the circuit, encrypted.

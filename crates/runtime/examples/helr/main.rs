@@ -22,7 +22,7 @@ use plain::{Data, exact, momenta, polynomial};
 use program::circuit::Circuit;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::SecretKey;
 use runtime::circuit::{Slots, run_clear};
 use std::path::Path;
@@ -45,8 +45,7 @@ struct Client {
     params: Params,
     layout: Samples,
     secret: SecretKey,
-    seed: Seed,
-    count: u32,
+    masks: Masks,
     rng: ChaCha20Rng,
 }
 
@@ -55,9 +54,8 @@ impl Client {
         let slots = self.layout.pack(rows)?;
         let scale = self.params.scale();
         let message = Plaintext::encode_real(&self.params, &slots, level, scale)?;
-        self.count += 1;
-        let mask = (&self.seed, self.count);
-        Ok(encrypt(&self.secret, &message, mask, &mut self.rng)?)
+        let masks = &mut self.masks;
+        Ok(encrypt(&self.secret, &message, masks, &mut self.rng)?)
     }
 
     /// Largest difference of a weight, in any slot.
@@ -101,10 +99,9 @@ fn run() -> Result<()> {
     let mut rng = ChaCha20Rng::from_os_rng();
     let mut client = Client {
         secret: SecretKey::generate(params.rlwe(), &mut rng),
-        seed: Seed::random(&mut rng),
+        masks: Masks::random(&mut rng),
         params: params.clone(),
         layout,
-        count: 0,
         rng,
     };
     let trainer = timed("tables and keys", || {

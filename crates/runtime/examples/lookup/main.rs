@@ -15,7 +15,7 @@ use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
 use common::{Images, Result, number, option, timed};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
 use runtime::circuit::{
@@ -86,11 +86,11 @@ fn run() -> Result<()> {
             .zip(key.iter().map(|&w| vec![w]))
             .collect();
         let clear = timed("in the clear", || Ok(run_clear(&circuit, &words)?))?;
-        let seed = Seed::random(&mut rng);
+        let mut masks = Masks::random(&mut rng);
         let mut query = BTreeMap::new();
-        for (i, (name, word)) in (0..).zip(&words) {
+        for (name, word) in &words {
             let (message, top) = (runner.encode(name, word)?, params.rlwe().max_level());
-            let ct = encrypt(&params, &secret, &message, top, (&seed, i), &mut rng)?;
+            let ct = encrypt(&params, &secret, &message, top, &mut masks, &mut rng)?;
             query.insert(name.as_str(), ct);
         }
         // The server, which has no secret.

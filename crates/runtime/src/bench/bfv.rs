@@ -6,7 +6,7 @@ use ::bfv::{Ciphertext, Evaluator, Params, T_FERMAT, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
 
 /// Operations on ciphertexts: 15 moduli of 48 bits, 3 special ones of 49, digits of 3.
@@ -30,14 +30,13 @@ pub fn bfv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     let step = params.encoder().rotation_element(1);
     let mut galois = GaloisKeys::new();
     galois.insert(step, secret.galois_key(step, level, &mut rng));
-    let mut fresh = |index: u32| -> Result<Ciphertext> {
+    let mut fresh = || -> Result<Ciphertext> {
         let slots: Vec<u64> = (0..N).map(|_| rng.random_range(0..T_FERMAT)).collect();
         let message = params.encoder().slots_to_plaintext(&slots);
-        let seed = Seed([index as u8; 32]);
-        let mask = (&seed, index);
-        Ok(encrypt(&params, &secret, &message, level, mask, &mut rng)?)
+        let masks = &mut Masks::random(&mut rng);
+        Ok(encrypt(&params, &secret, &message, level, masks, &mut rng)?)
     };
-    let (a, b) = (fresh(0)?, fresh(1)?);
+    let (a, b) = (fresh()?, fresh()?);
     let message = params.encoder().slots_to_plaintext(&[1, 2, 3]);
     let plain = eval.lift(&message, level);
     let sizes = [
@@ -50,8 +49,8 @@ pub fn bfv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     let copy = || a.clone();
     meter.row("bfv encrypt", &sizes, none, |()| {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
-        let seed = (&Seed([2; 32]), 0);
-        Ok::<_, Error>(encrypt(&params, &secret, &message, level, seed, &mut rng)?)
+        let masks = &mut Masks::random(&mut rng);
+        Ok::<_, Error>(encrypt(&params, &secret, &message, level, masks, &mut rng)?)
     })?;
     meter.row("bfv decrypt", &sizes, none, |()| {
         Ok::<_, Error>(decrypt(&params, &secret, &a)?)

@@ -6,7 +6,7 @@ use ::bgv::{Ciphertext, Evaluator, Params, T_FERMAT, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
 
 /// Rotations of one ciphertext that share a decomposition.
@@ -41,18 +41,11 @@ pub fn bgv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     }
     let slots: Vec<u64> = (0..N).map(|_| rng.random_range(0..T_FERMAT)).collect();
     let message = params.encoder().slots_to_plaintext(&slots);
-    let mut fresh = |index: u8| -> Result<Ciphertext> {
-        let seed = Seed([index; 32]);
-        Ok(encrypt(
-            &params,
-            &secret,
-            &message,
-            level,
-            (&seed, 0),
-            &mut rng,
-        )?)
+    let mut fresh = || -> Result<Ciphertext> {
+        let masks = &mut Masks::random(&mut rng);
+        Ok(encrypt(&params, &secret, &message, level, masks, &mut rng)?)
     };
-    let (a, b) = (fresh(0)?, fresh(1)?);
+    let (a, b) = (fresh()?, fresh()?);
     let plain = eval.lift(&message, level)?;
     let sizes = [
         ("log_n", N.ilog2().into()),
@@ -73,7 +66,7 @@ pub fn bgv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
             &secret,
             &message,
             level,
-            (&Seed([2; 32]), 0),
+            &mut Masks::random(&mut rng),
             &mut rng,
         )
     })?;

@@ -7,7 +7,7 @@ use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::{GaloisKeys, SecretKey};
 
 const N: usize = 1 << 16;
@@ -78,7 +78,7 @@ fn cross(meter: &mut Meter<'_>) -> Result<()> {
     galois.insert(element, secret.galois_key(element, top, &mut rng));
     let values = message(&params, &mut rng);
     let plain = Plaintext::encode(&params, &values, params.max_level(), params.scale())?;
-    let a = encrypt(&secret, &plain, (&Seed([0; 32]), 0), &mut rng)?;
+    let a = encrypt(&secret, &plain, &mut Masks::random(&mut rng), &mut rng)?;
     let (eval, sizes) = (Evaluator::new(&params), sizes(&params));
     meter.row(
         "insecure_cross6_mul_relin",
@@ -114,15 +114,20 @@ fn operations(meter: &mut Meter<'_>, params: &Params) -> Result<()> {
     let values = message(params, &mut rng);
     let encode = || Plaintext::encode(params, &values, level, scale);
     let plain = encode()?;
-    let mut fresh = |index: u8| encrypt(&secret, &plain, (&Seed([index; 32]), 0), &mut rng);
-    let (a, b) = (fresh(0)?, fresh(1)?);
+    let mut fresh = || encrypt(&secret, &plain, &mut Masks::random(&mut rng), &mut rng);
+    let (a, b) = (fresh()?, fresh()?);
     let eval = Evaluator::new(params);
     let none = || ();
     let copy = || a.clone();
     meter.row("encode", &sizes, none, |()| encode())?;
     meter.row("encrypt", &sizes, none, |()| {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
-        Ok::<_, Error>(encrypt(&secret, &plain, (&Seed([2; 32]), 0), &mut rng)?)
+        Ok::<_, Error>(encrypt(
+            &secret,
+            &plain,
+            &mut Masks::random(&mut rng),
+            &mut rng,
+        )?)
     })?;
     meter.row("decrypt_decode", &sizes, none, |()| {
         decrypt(&secret, &a)?.decode(params, params.slots())
@@ -178,7 +183,7 @@ fn refresh(meter: &mut Meter<'_>, name: &str, params: &Params, spec: &BootstrapS
     let mut values = message(params, &mut rng);
     values.truncate(spec.slots.unwrap_or(params.slots()));
     let plain = Plaintext::encode(params, &values, 0, params.scale())?;
-    let ct = encrypt(&secret, &plain, (&Seed([0; 32]), 0), &mut rng)?;
+    let ct = encrypt(&secret, &plain, &mut Masks::random(&mut rng), &mut rng)?;
     let [log_n, limbs, log_q, log_qp] = sizes(params);
     let sizes = [
         log_n,

@@ -7,7 +7,7 @@ use circuits::lut::{Lut, Shape, interpolate};
 use circuits::{ClientKeys, Engine, Layout, LoopParams, Value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::ParamsSpec;
 
@@ -103,8 +103,8 @@ fn one_table(meter: &mut Meter<'_>, table: &Table) -> Result<()> {
     let slots: Vec<u64> = (0..N).map(|slot| x[layout.value_of(slot)]).collect();
     let message = bfv.encoder().slots_to_plaintext(&slots);
     let top = bfv.rlwe().max_level();
-    let seed = Seed([1; 32]);
-    let ct = encrypt(bfv, keys.secret(), &message, top, (&seed, 0), &mut rng)?;
+    let masks = &mut Masks::random(&mut rng);
+    let ct = encrypt(bfv, keys.secret(), &message, top, masks, &mut rng)?;
     let dry = Engine::dry(bfv);
     lut.apply(&dry, layout, &Value::dry(top, dry.model().fresh()))?;
     let evaluation = keys.evaluation_keys(&dry.needs(), &mut rng)?;

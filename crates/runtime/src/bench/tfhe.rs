@@ -22,7 +22,10 @@ fn sizes(params: &Params) -> Result<Vec<(&'static str, u64)>> {
         ("rank", spec.rank as u64),
         ("log_n", spec.log_n.into()),
         ("word_bits", spec.word_bits.into()),
-        ("security_bits", params.security().round() as u64),
+        (
+            "security_bits",
+            params.security().bits().unwrap_or(0.0).round() as u64,
+        ),
         (
             "minus_log2_failure",
             (-params.log2_failure()).floor() as u64,

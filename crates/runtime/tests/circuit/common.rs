@@ -5,7 +5,7 @@ use program::circuit::{Circuit, CircuitBuilder, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use rlwe::SecretKey;
 use runtime::circuit::{Argument, Keys, Runner, Slots, arithmetic, predict, run_clear};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub(crate) struct Setup {
     pub(crate) params: Params,
     pub(crate) secret: SecretKey,
     pub(crate) rng: ChaCha20Rng,
-    count: u32,
+    masks: Masks,
 }
 
 impl Setup {
@@ -75,8 +75,8 @@ impl Setup {
         Self {
             params,
             secret,
+            masks: Masks::random(&mut rng),
             rng,
-            count: 0,
         }
     }
 
@@ -94,9 +94,8 @@ impl Setup {
         let mut out = BTreeMap::new();
         for (name, _) in circuit.inputs().filter(|(_, ty)| ty.encrypted) {
             let message = runner.encode(name, &inputs[name]).unwrap();
-            self.count += 1;
-            let mask = (&Seed([7; 32]), self.count);
-            let ct = encrypt(&self.secret, &message, mask, &mut self.rng).unwrap();
+            let masks = &mut self.masks;
+            let ct = encrypt(&self.secret, &message, masks, &mut self.rng).unwrap();
             out.insert(name.to_owned(), ct);
         }
         out

@@ -4,7 +4,7 @@ use bgv::{Ciphertext, Params, decrypt, encrypt, measure};
 use program::circuit::{Circuit, CircuitBuilder, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
+use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
 use runtime::circuit::{Argument, Keys, Runner, Slots, arithmetic, predict_noise, run_clear};
@@ -52,7 +52,7 @@ pub(crate) struct Setup {
     pub(crate) params: Params,
     pub(crate) secret: SecretKey,
     pub(crate) rng: ChaCha20Rng,
-    count: u32,
+    masks: Masks,
 }
 
 impl Setup {
@@ -62,8 +62,8 @@ impl Setup {
         Self {
             params,
             secret,
+            masks: Masks::random(&mut rng),
             rng,
-            count: 0,
         }
     }
 
@@ -92,9 +92,8 @@ impl Setup {
         let mut out = BTreeMap::new();
         for (name, ty) in circuit.inputs().filter(|(_, ty)| ty.encrypted) {
             let message = runner.encode(name, &inputs[name]).unwrap();
-            self.count += 1;
-            let (seed, rng) = ((&Seed([7; 32]), self.count), &mut self.rng);
-            let ct = encrypt(&self.params, &self.secret, &message, ty.level, seed, rng).unwrap();
+            let (masks, rng) = (&mut self.masks, &mut self.rng);
+            let ct = encrypt(&self.params, &self.secret, &message, ty.level, masks, rng).unwrap();
             out.insert(name.to_owned(), ct);
         }
         out

@@ -13,8 +13,8 @@ use circuits::lut::Lut;
 use circuits::pack::pack;
 use circuits::{Engine, Layout, LoopParams, Value, dense};
 use program::{
-    Constant, Form, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape, Step, Term,
-    Tile, Type, ValueId,
+    Constant, Form, Indices, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape,
+    Step, Term, Tile, Type, ValueId,
 };
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::ParamsSpec;
@@ -79,6 +79,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
     let low = engine.drop_to(activated.clone(), 1).unwrap();
     let results = dense::apply_dry(&engine, layout, CLASSES, &low).unwrap();
     let margin_bits = engine.margin_bits(&results);
+    let log2_failure = circuits::total_failure(&[engine.take_failure()]);
     let needs = engine.needs();
 
     let ciphertext = |value: &Value, form: Form| Type::Ciphertext {
@@ -140,6 +141,11 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             value: 4,
             polynomial: 4,
             shape,
+            // A polynomial is right everywhere.
+            indices: Indices {
+                bound: 1000,
+                border: 32_768,
+            },
         };
         steps.push(step(
             op,
@@ -200,6 +206,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             digit_limbs,
             lwe_dimension,
             lwe_digit_bits,
+            slack_bits: params.slack_bits(),
         },
         keys: KeyNeeds {
             relinearization: needs.relinearization(),
@@ -214,6 +221,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             input_bytes: 0,
             key_bytes: 0,
             margin_bits,
+            log2_failure,
         },
         constants: vec![
             constant("first.weight", FACTOR.to_vec()),

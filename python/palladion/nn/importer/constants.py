@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -11,64 +12,91 @@ from onnx.reference import ReferenceEvaluator
 from palladion.nn.expression import ROUNDINGS, quant_range
 from palladion.nn.importer.context import Array, Builder, Constant, Op, Value
 
-FOLDED: Final = {
-    "Add", "Cast", "Ceil", "Concat", "Constant", "Div", "Equal", "Exp", "Floor", "Gather", "Gemm",
-    "MatMul", "Mul", "Neg", "Not", "Pow", "QuantizeLinear", "Reciprocal", "Reshape", "Round",
-    "Slice", "Sqrt", "Sub", "Where", "Abs", "Max", "Min", "ReduceProd", "CastLike",
+RANDOM: Final = {
+    "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+    "RandomUniformLike",
 }  # fmt: skip
 MOVES: Final = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
 """Operators that move elements and compute nothing, so that a grid moves with them."""
 SAME: Final = {"HALF_EVEN": "ROUND", "DOWN": "ROUND_TO_ZERO"}
 """Other names of QONNX's rounding modes."""
 HELD: Final = {"value", "value_float", "value_floats", "value_int", "value_ints"}
+OWN: Final = ("", "ai.onnx")
+"""Names of ONNX's own domain."""
 
 
-def fold(op: Op) -> Constant | None:
-    """The output of a node whose inputs are all constants; nothing for any other node."""
+def fold(op: Op) -> tuple[Constant, ...] | None:
+    """The outputs of a node whose inputs are all constants; nothing for any other node."""
     inputs = [op.builder.tensors[name] for name in op.proto.input if name]
-    kind = op.proto.op_type
+    kind = op.kind
     if kind == "Shape":
-        return shape_of(op)
+        return (shape_of(op),)
+    if kind == "Size":
+        return (Constant(np.array(np.prod(shape_with_batch(op.builder, op.tensor(0))))),)
     if kind == "Constant":
-        return constant(op)
+        return (constant(op),)
     constants = [tensor for tensor in inputs if isinstance(tensor, Constant)]
     if not inputs or len(constants) != len(inputs):
         return None
     if kind == "DequantizeLinear":
-        return dequantise(op)
+        return (dequantise(op),)
     if kind == "Quant":
-        return quant(op)
+        return (quant(op),)
     if kind == "BipolarQuant":
         scale = np.broadcast_to(op.numbers(1), op.numbers(0).shape)
-        return Constant(np.where(op.numbers(0) >= 0, scale, -scale), scale)
+        return (Constant(np.where(op.numbers(0) >= 0, scale, -scale), scale),)
     if kind in MOVES:
-        return op.constant(0).moved(lambda array: run(op, array))
-    if kind in FOLDED:
-        return Constant(run(op, constants[0].array))
+        return (op.constant(0).moved(lambda array: run(op, {0: array})[0]),)
+    if op.proto.domain in OWN and kind not in RANDOM and not op.has_graph():
+        return tuple(Constant(found) for found in run(op, {}))
     return None
 
 
-def run(op: Op, first: Array | None) -> Array:
-    """The node's only output, by ONNX's reference implementation, with another first input."""
-    names = [name for name in dict.fromkeys(op.proto.input) if name]
-    feeds = {name: op.builder.tensors[name] for name in names}
-    arrays = {name: t.array for name, t in feeds.items() if isinstance(t, Constant)}
-    if first is not None:
-        arrays[str(op.proto.input[0])] = first
+def run(op: Op, given: Mapping[int, Array]) -> list[Array]:
+    """The node's outputs, by ONNX's reference implementation, with some inputs given.
+
+    The others are constants. Outputs without a name are left out.
+    """
+    node = type(op.proto)()
+    node.CopyFrom(op.proto)
+    arrays: dict[str, Array] = {}
+    for index, name in enumerate(op.proto.input):
+        if not name and index not in given:
+            continue
+        node.input[index] = f"input{index}"
+        found = given[index] if index in given else op.constant(index).array
+        arrays[node.input[index]] = found
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), None)
              for n, a in arrays.items()]  # fmt: skip
-    out = [helper.make_empty_tensor_value_info(op.proto.output[0])]
-    graph = helper.make_graph([op.proto], "constant", infos, out)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", op.builder.opset)])
-    found: Any = ReferenceEvaluator(model).run(None, arrays)
-    return np.asarray(found[0])
+    out = [helper.make_empty_tensor_value_info(name) for name in op.proto.output if name]
+    graph = helper.make_graph([node], "one node", infos, out)
+    opsets = [helper.make_opsetid(op.proto.domain, op.builder.opset)]
+    model = helper.make_model(graph, opset_imports=opsets)
+    with np.errstate(all="ignore"):
+        found_all: Any = ReferenceEvaluator(model).run(None, arrays)
+    return [np.asarray(found) for found in found_all]
+
+
+def by_reference(op: Op, index: int = 0) -> Callable[[Array], Array]:
+    """The operator as a function of one input; image by image where it has a batch written in."""
+
+    def function(x: Array) -> Array:
+        try:
+            found = run(op, {index: x})[0]
+        except (ValueError, RuntimeError, IndexError):
+            found = np.zeros(0)
+        if found.shape[:1] == (len(x),):
+            return found
+        return np.concatenate([run(op, {index: x[i : i + 1]})[0] for i in range(len(x))])
+
+    return function
 
 
 def constant(op: Op) -> Constant:
     """A node that holds its tensor; only dense numeric ones."""
     if not HELD & op.attributes.keys():
         op.fail("holds no dense numbers")
-    return Constant(run(op, None))
+    return Constant(run(op, {})[0])
 
 
 def shape_of(op: Op) -> Constant:

@@ -27,6 +27,11 @@ class Constant:
     array: Array
     steps: Array | None = None
 
+    @property
+    def kind(self) -> str:
+        """Numpy's letter of the element type, f for types of floating point that it lacks."""
+        return "f" if self.array.dtype.kind == "V" else self.array.dtype.kind
+
     def moved(self, move: Callable[[Array], Array]) -> Constant:
         """Both parts after a move of elements."""
         return Constant(move(self.array), None if self.steps is None else move(self.steps))
@@ -36,24 +41,33 @@ class Constant:
 class Value:
     """A tensor without its batch axis: element ``i`` is element ``labels[i]`` of ``node``.
 
-    ``quantised`` is set between QuantizeLinear and DequantizeLinear: scale and zero point.
+    An element with label -1 is 0. ``quantised`` is set between QuantizeLinear and
+    DequantizeLinear: scale and zero point. ``kind`` is numpy's letter of the element type that the
+    model has: f for floating point, i and u for integers, b for truth values.
     """
 
     node: int
     labels: Array
     quantised: tuple[float, int] | None = None
+    kind: str = "f"
+
+    def seen(self, labels: Array) -> Value:
+        """The same values through other labels."""
+        return replace(self, labels=labels)
 
 
 @dataclass
 class Builder:
     """The graph under construction, and the tensors that have been seen."""
 
-    batch: int
     opset: int
+    batch: int = 1
     tensors: dict[str, Constant | Value] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     bases: dict[int, tuple[int, Expression]] = field(default_factory=dict)
+    moved: int = 0
+    """Weights of nodes that only move elements, or that stand for what an image would not need."""
 
     def add(self, node: Node) -> Value:
         """Append a node; its value has the node's own order."""
@@ -67,16 +81,15 @@ class Builder:
         """Shape of the node behind a value."""
         return self.nodes[value.node].shape
 
-    def is_image(self, value: Value) -> bool:
-        """Whether the value is all of its node, as (channels, rows, columns)."""
-        return np.array_equal(value.labels, in_order(self.shape(value)))
-
     def expression(self, value: Value) -> tuple[int, Expression]:
         """The node that a value is an elementwise function of, and the function."""
         return self.bases.get(value.node, (value.node, X))
 
     def elementwise(self, name: str, like: Value, function: Expression) -> Value:
-        """``function`` of the node behind ``like``, composed with what already stands there."""
+        """``function`` of the node behind ``like``, composed with what already stands there.
+
+        Elements that are 0 by their label stay 0: the caller has seen to it that they may.
+        """
         base, _ = self.expression(like)
         shape = self.nodes[base].shape
         affine = function.affine()
@@ -86,7 +99,7 @@ class Builder:
             node = Affine(name, (base,), shape, scale, shift)
         else:
             node = Activation(name, (base,), shape, function)
-        value = replace(self.add(node), labels=like.labels)
+        value = replace(self.add(node), labels=like.labels, kind=like.kind)
         self.bases[value.node] = (base, function)
         return value
 
@@ -100,12 +113,21 @@ class Op:
     attributes: Mapping[str, Any]
 
     @property
+    def kind(self) -> str:
+        """The operator."""
+        return str(self.proto.op_type)
+
+    @property
     def name(self) -> str:
         """The node's own name, or that of its first output."""
         return self.proto.name or next(iter(self.proto.output), "") or self.proto.op_type
 
+    def refusal(self, reason: str) -> NetworkError:
+        """An error that names the node."""
+        return NetworkError(f"node {self.name} ({self.kind}): {reason}")
+
     def fail(self, reason: str) -> NoReturn:
-        raise NetworkError(f"node {self.name} ({self.proto.op_type}): {reason}")
+        raise self.refusal(reason)
 
     def has(self, index: int) -> bool:
         """Whether the input is given."""
@@ -126,17 +148,10 @@ class Op:
                       "DequantizeLinear before each operator (QDQ)")  # fmt: skip
         return found
 
-    def image(self, index: int = 0) -> Value:
-        """An input of shape (N, channels, rows, columns)."""
-        found = self.value(index)
-        if found.labels.ndim != 3:
-            self.fail(
-                f"input has rank {found.labels.ndim + 1}, supported is rank 4, as (N, C, H, W)"
-            )
-        if not self.builder.is_image(found):
-            self.fail("input has its axes moved by Transpose or Reshape before it, supported are "
-                      "images in order (N, C, H, W)")  # fmt: skip
-        return found
+    def operand(self, index: int) -> Constant | Value:
+        """An input of either kind."""
+        found = self.tensor(index)
+        return found if isinstance(found, Constant) else self.value(index)
 
     def constant(self, index: int) -> Constant:
         """An input that is known at import."""
@@ -156,12 +171,18 @@ class Op:
         given = self.attributes.get(attribute)
         return None if given is None else [int(v) for v in np.atleast_1d(given)]
 
+    def has_graph(self) -> bool:
+        """Whether the node runs graphs of its own, as If and Loop do."""
+        return any(isinstance(value, onnx.GraphProto) for value in self.attributes.values())
+
     def text(self, attribute: str, default: str) -> str:
         given = self.attributes.get(attribute, default)
         return given.decode(errors="replace") if isinstance(given, bytes) else str(given)
 
 
-Handler = Callable[[Op], Constant | Value]
+Tensor = Constant | Value
+Handler = Callable[[Op], Tensor | tuple[Tensor, ...]]
+"""Gives the node's only output, or its outputs in order."""
 
 
 def in_order(shape: tuple[int, ...]) -> Array:

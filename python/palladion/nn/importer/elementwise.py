@@ -4,14 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import Final
 
 import numpy as np
+from onnx import TensorProto, helper
 
-from palladion.nn.expression import Expression, X, apply, constant
-from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Add, Affine, Mul, Shape, Softmax, Window
+from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.graph import Softmax
+from palladion.nn.importer.arithmetic import add, fitted, scaled
+from palladion.nn.importer.arrange import arranged, function_of
 from palladion.nn.importer.constants import range_of, rounding
-from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order
+from palladion.nn.importer.context import Constant, Handler, Op, Value
+from palladion.nn.importer.moves import tensor
+
+HELD: Final = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16}
+"""Types that hold what a network computes, float16 to 2^-11: far finer than its tables."""
+KINDS: Final[dict[int, str]] = {
+    **dict.fromkeys(HELD, "f"),
+    TensorProto.BFLOAT16: "f",
+    TensorProto.BOOL: "b",
+    **{getattr(TensorProto, name): letter for name, letter in {
+        "INT8": "i", "INT16": "i", "INT32": "i", "INT64": "i", "INT4": "i", "INT2": "i",
+        "UINT8": "u", "UINT16": "u", "UINT32": "u", "UINT64": "u", "UINT4": "u", "UINT2": "u",
+        "FLOAT8E4M3FN": "f", "FLOAT8E4M3FNUZ": "f", "FLOAT8E5M2": "f", "FLOAT8E5M2FNUZ": "f",
+        "FLOAT8E8M0": "f", "FLOAT4E2M1": "f",
+    }.items() if hasattr(TensorProto, name)},
+}  # fmt: skip
+"""Types that values may be cast to, those of newer versions of ONNX only where they are there."""
+SELU: Final = (1.67326319217681884765625, 1.05070102214813232421875)
+"""Alpha and gamma that ONNX's definition gives."""
+WHOLE: Final = {"Abs", "Neg", "Relu", "Clip", "Sign", "Ceil", "Floor", "Round"}
+"""Functions that give integers of integers."""
 
 Unary = Callable[[Op, Expression], Expression]
 
@@ -20,11 +45,20 @@ def unary(function: Unary) -> Handler:
     """A handler from the function that extends an expression."""
 
     def handle(op: Op) -> Value:
-        value = op.value()
-        _, inner = op.builder.expression(value)
-        return op.builder.elementwise(op.name, value, function(op, inner))
+        for index in range(1, len(op.proto.input)):
+            if op.has(index):
+                op.constant(index)
+        kind = kind_of(op, op.value().kind)
+        return function_of(op, op.value(), partial(function, op), kind)
 
     return handle
+
+
+def kind_of(op: Op, kind: str) -> str:
+    """The kind of the result: functions of integers that give integers are few."""
+    if kind in "iu" and op.kind not in WHOLE:
+        op.fail("works on integers; put a Cast to float before it")
+    return kind
 
 
 def plain(operation: str) -> Unary:
@@ -53,17 +87,6 @@ def gelu(op: Op, x: Expression) -> Expression:
     return apply("gelu_tanh" if op.text("approximate", "none") == "tanh" else "gelu", x)
 
 
-def power(op: Op, x: Expression) -> Expression:
-    exponent = scalar(op, 1)
-    if exponent not in (2.0, 3.0):
-        op.fail(f"raises to {exponent:g}, supported are 2 and 3")
-    return apply("power", x, parameters=(exponent,))
-
-
-def prelu(op: Op, x: Expression) -> Expression:
-    return apply("leaky_relu", x, parameters=(scalar(op, 1),))
-
-
 def swish(op: Op, x: Expression) -> Expression:
     scaled = apply("mul", x, constant(float(op.attributes.get("alpha", 1.0))))
     return apply("mul", x, apply("sigmoid", scaled))
@@ -76,16 +99,34 @@ def scalar(op: Op, index: int) -> float:
     return float(found.flat[0])
 
 
-def quant(op: Op, x: Expression) -> Expression:
-    """QONNX's Quant on activations."""
+def quant(op: Op) -> Value:
+    """QONNX's Quant on activations, with one scale or one for each element of an axis."""
     bits, zero = scalar(op, 3), scalar(op, 2)
     if bits == 1 and op.attributes.get("signed", 1) and zero == 0:
-        return apply("bipolar", x, parameters=(positive(op, 1),))
+        return bipolar(op)
     lo, hi = range_of(op, bits)
     if not zero.is_integer():
         op.fail(f"has zero point {zero:g}, supported are integers")
-    parameters = (positive(op, 1), zero, float(lo), float(hi))
-    return apply(f"quantise_{rounding(op).lower()}", x, parameters=parameters)
+    kind = f"quantise_{rounding(op).lower()}"
+    ends = (zero, float(lo), float(hi))
+    return in_steps(op, lambda x, step: apply(kind, x, parameters=(step, *ends)))
+
+
+def bipolar(op: Op) -> Value:
+    return in_steps(op, lambda x, step: apply("bipolar", x, parameters=(step,)))
+
+
+def in_steps(op: Op, rounded: Callable[[Expression, float], Expression]) -> Value:
+    """A rounding to multiples of a step, input 1; of one step for each channel in units of it."""
+    steps = op.numbers(1)
+    if steps.size == 0 or steps.min() <= 0:
+        op.fail("has a scale that is not above 0, expected positive numbers")
+    if np.all(steps == steps.flat[0]):
+        step = float(steps.flat[0])
+        return function_of(op, op.value(), lambda x: rounded(x, step))
+    value, spread = fitted(op, op.value(), steps)
+    whole = function_of(op, scaled(op, value, 1 / spread), lambda x: rounded(x, 1.0))
+    return scaled(op, whole, spread)
 
 
 def positive(op: Op, index: int) -> float:
@@ -93,10 +134,6 @@ def positive(op: Op, index: int) -> float:
     if scale <= 0:
         op.fail(f"has scale {scale:g}, expected a positive number")
     return scale
-
-
-def bipolar(op: Op, x: Expression) -> Expression:
-    return apply("bipolar", x, parameters=(positive(op, 1),))
 
 
 def quantise_linear(op: Op) -> Value:
@@ -107,10 +144,9 @@ def quantise_linear(op: Op) -> Value:
         op.fail(f"quantises to {kind}, supported are integers")
     zero = int(scalar(op, 2)) if op.has(2) else 0
     scale, info = positive(op, 1), np.iinfo(kind)
-    _, inner = op.builder.expression(value)
     parameters = (scale, 0.0, float(info.min - zero), float(info.max - zero))
-    rounded = apply("quantise_round", inner, parameters=parameters)
-    return replace(op.builder.elementwise(op.name, value, rounded), quantised=(scale, zero))
+    rounded = function_of(op, value, lambda x: apply("quantise_round", x, parameters=parameters))
+    return replace(rounded, quantised=(scale, zero))
 
 
 def dequantise_linear(op: Op) -> Value:
@@ -124,176 +160,101 @@ def dequantise_linear(op: Op) -> Value:
     return replace(found, quantised=None)
 
 
-def binary(operation: str) -> Handler:
-    """Arithmetic on two tensors, at least one of which depends on the input."""
-
-    def handle(op: Op) -> Value:
-        if len(op.proto.input) != 2:
-            op.fail(f"has {len(op.proto.input)} inputs, supported are 2")
-        left, right = op.tensor(0), op.tensor(1)
-        if isinstance(left, Constant) or isinstance(right, Constant):
-            return with_constant(op, operation)
-        return of_values(op, operation, op.value(0), op.value(1))
-
-    return handle
+def like(op: Op, kind: str) -> Constant | Value:
+    """CastLike a value, of which it is known whether it is a float."""
+    found = op.operand(0)
+    if kind != "f":
+        op.fail("casts to the type of a value of integers, supported are floats")
+    if isinstance(found, Constant):
+        return Constant(found.array.astype(np.float32))
+    return replace(found, kind="f")
 
 
-def with_constant(op: Op, operation: str) -> Value:
-    """One operand is a constant: the same for all, or one per channel."""
-    index = 0 if isinstance(op.tensor(1), Constant) else 1
-    value, given = op.value(index), op.numbers(1 - index)
-    size = value.labels.size
-    try:
-        spread = np.broadcast_to(given, (1, *value.labels.shape))[0]
-    except ValueError:
-        op.fail(f"constant of shape {given.shape} does not fit {('N', *value.labels.shape)}")
-    if np.all(given == given.flat[0]):
-        _, x = op.builder.expression(value)
-        pair = (x, constant(float(given.flat[0])))
-        return op.builder.elementwise(op.name, value, apply(operation, *pair[:: 1 - 2 * index]))
-    if operation in {"max", "min"} or (operation == "div" and index == 1):
-        op.fail("its constant differs from channel to channel, supported is one for all")
-    shape = op.builder.shape(value)
-    ordered: Array = np.empty(size)
-    if size != int(np.prod(shape)):
-        op.fail("its constant meets a part of a value, supported are whole values")
-    ordered[value.labels.ravel()] = spread.ravel()
-    ordered = ordered.reshape(shape[0], -1)
-    if np.any(ordered != ordered[:, :1]):
-        op.fail("its constant differs from position to position, supported is one per channel")
-    scale, shift = affine(operation, ordered[:, 0], constant_first=index == 1)
-    node = Affine(op.name, (value.node,), shape, scale, shift)
-    return replace(op.builder.add(node), labels=value.labels)
-
-
-def affine(operation: str, given: Array, *, constant_first: bool) -> tuple[Array, Array]:
-    """Scale and shift of ``x operation given``."""
-    one, zero = np.ones_like(given), np.zeros_like(given)
-    if operation == "add":
-        return one, given
-    if operation == "sub":
-        return (-one, given) if constant_first else (one, -given)
-    return (given if operation == "mul" else 1 / given), zero
-
-
-def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
-    """Two values: functions of the same one compose; sums are linear, products have layers."""
-    builder = op.builder
-    (a, f), (b, g) = builder.expression(left), builder.expression(right)
-    if operation == "mul" and not (a == b and np.array_equal(left.labels, right.labels)):
-        return product(op, left, right)
-    if not np.array_equal(left.labels, right.labels):
-        op.fail(f"inputs of shapes {('N', *left.labels.shape)} and {('N', *right.labels.shape)} "
-                "or in another order, supported are equal shapes")  # fmt: skip
-    if a == b:
-        return builder.elementwise(op.name, left, apply(operation, f, g))
-    if builder.shape(left) != builder.shape(right):
-        op.fail("inputs come from values of different shapes, supported are equal shapes")
-    if operation in {"max", "min"}:
-        return larger(op, left, right, sign=1 if operation == "max" else -1)
-    if operation not in {"add", "sub"}:
-        op.fail("divides two values that depend on the input, supported are functions of one "
-                "value, such as x / (1 + abs(x))")  # fmt: skip
-    signs = (1, 1 if operation == "add" else -1)
-    node = Add(op.name, (left.node, right.node), builder.shape(left), signs)
-    return replace(builder.add(node), labels=left.labels)
-
-
-def product(op: Op, left: Value, right: Value) -> Value:
-    """Two whole values in one order; sides of 1 of one of them stand for all."""
-    builder = op.builder
-    if not fits(builder.shape(left), builder.shape(right)):
-        left, right = right, left
-    shapes = [builder.shape(value) for value in (left, right)]
-    if shapes[0] == shapes[1]:
-        alike = np.array_equal(left.labels, right.labels)
+def cast(op: Op) -> Constant | Value:
+    """Numbers of another type: the identity where the type holds them, else their rounding."""
+    if op.kind == "CastLike" and isinstance(op.tensor(1), Value):
+        return like(op, op.value(1).kind)
+    value = tensor(op)
+    if op.kind == "CastLike":
+        kind = int(helper.np_dtype_to_tensor_dtype(op.constant(1).array.dtype))
     else:
-        whole = all(in_its_order(*pair) for pair in zip((left, right), shapes, strict=True))
-        alike = whole and left.labels.ndim == right.labels.ndim and fits(*shapes)
-    if not alike:
-        op.fail(f"multiplies values of shapes {('N', *left.labels.shape)} and "
-                f"{('N', *right.labels.shape)} or in another order, supported are equal shapes, "
-                "or 1 in place of sides of one of them")  # fmt: skip
-    node = Mul(op.name, (left.node, right.node), builder.shape(left))
-    return replace(builder.add(node), labels=left.labels)
+        kind = int(op.attributes["to"])
+    if kind == TensorProto.STRING:
+        op.fail("makes strings, which have no place before the end of the model")
+    letter = KINDS.get(kind)
+    if letter is None:
+        op.fail(f"casts to type {kind}, supported are real numbers, integers and truth values")
+    if kind in HELD or (letter in "iu" and value.kind == "b"):
+        return replace(value, kind=letter)
+    saturate = float(op.attributes.get("saturate", 1))
+    parameters = (float(kind), saturate)
+    return function_of(op, value, lambda x: apply("cast", x, parameters=parameters), letter)
 
 
-def fits(left: Shape, right: Shape) -> bool:
-    """Whether a factor has the sides of another one, or 1 in place of them."""
-    return all(r in (size, 1) for size, r in zip(left, right, strict=True))
-
-
-def in_its_order(value: Value, shape: Shape) -> bool:
-    """Whether a value is all of its node, a vector without the sides of 1."""
-    return value.labels.shape in (shape, shape[:1]) and np.array_equal(
-        value.labels.ravel(), in_order(shape).ravel()
-    )
-
-
-def larger(op: Op, left: Value, right: Value, sign: int) -> Value:
-    """``max(a, b) = relu(a - b) + b``; the minimum with signs turned."""
-    shape = op.builder.shape(left)
-    first = op.builder.add(Add(op.name, (left.node, right.node), shape, (sign, -sign)))
-    above = op.builder.elementwise(f"{op.name}.relu", first, apply("relu", X))
-    node = Add(f"{op.name}.sum", (above.node, right.node), shape, (sign, 1))
-    return replace(op.builder.add(node), labels=left.labels)
+def prelu(op: Op) -> Value:
+    """One slope for all, or one for each channel: ``slope x + (1 - slope) relu(x)``."""
+    value, slope = op.value(), op.numbers(1)
+    value, spread = fitted(op, value, slope)
+    if np.all(slope == slope.flat[0]):
+        parameters = (float(slope.flat[0]),)
+        return function_of(op, value, lambda x: apply("leaky_relu", x, parameters=parameters))
+    rectified = function_of(op, value, lambda x: apply("relu", x))
+    return add(op, scaled(op, value, spread), scaled(op, rectified, 1 - spread))
 
 
 def softmax(op: Op) -> Value:
+    """Over one axis, or before opset 13 over all from one axis on."""
     value = op.value()
     rank = value.labels.ndim
     axis = int(op.attributes.get("axis", 1 if op.builder.opset < 13 else -1))
-    over_channels = (axis - 1 if axis > 0 else rank + axis) == 0
-    vector = op.builder.shape(value)[1:] == (1, 1)
-    whole = np.array_equal(value.labels.ravel(), np.arange(value.labels.size))
-    if not (over_channels and whole and (vector or rank == 3)):
-        op.fail(f"is over axis {axis} of rank {rank + 1}, supported is over the channels")
-    log = op.proto.op_type == "LogSoftmax"
-    node = Softmax(op.name, (value.node,), op.builder.shape(value), log)
-    return replace(op.builder.add(node), labels=value.labels)
-
-
-def concat(op: Op) -> Value:
-    """Channels of several images one after another: a sum of them, each put in its place."""
-    images = [op.image(index) for index in range(len(op.proto.input))]
-    shapes = [op.builder.shape(image) for image in images]
-    if int(op.attributes["axis"]) not in (1, -3) or len({shape[1:] for shape in shapes}) != 1:
-        op.fail("joins along another axis than the channels, supported is axis 1 of rank 4")
-    shape = (sum(found[0] for found in shapes), *shapes[0][1:])
-    placed: list[int] = []
-    first = 0
-    for image, found in zip(images, shapes, strict=True):
-        name = f"{op.name}.{len(placed)}"
-        node = Window(name, (image.node,), shape, np.ones((1, 1)), Geometry(), first)
-        placed.append(op.builder.add(node).node)
-        first += found[0]
-    return op.builder.add(Add(op.name, tuple(placed), shape, (1,) * len(placed)))
+    axis += rank + 1 if axis < 0 else 0
+    if axis == 0:
+        op.fail("is over the batch axis: each image must stay by itself")
+    last = rank if op.builder.opset < 13 else axis
+    if last != axis and last > 1 and op.builder.opset < 13:
+        over = list(range(axis - 1, last))
+    else:
+        over = [axis - 1]
+    others = [i for i in range(rank) if i not in over]
+    labels = value.labels.transpose(*over, *others)
+    count = int(np.prod([value.labels.shape[i] for i in over]))
+    sides = op.builder.shape(value)[1:]
+    wanted = [labels.reshape(count, *sides)] * (count * prod(sides) == labels.size)
+    wanted += [labels.reshape(count, -1, 1), labels.reshape(count, 1, -1)]
+    found = arranged(op, value, wanted)
+    if found is None:
+        op.fail(f"is over axis {axis} of {('N', *value.labels.shape)}, whose values lie in another "
+                "order than channels, rows and columns, and cannot be moved")  # fmt: skip
+    shape = op.builder.nodes[found[1]].shape
+    made = op.builder.add(Softmax(op.name, (found[1],), shape, op.kind == "LogSoftmax"))
+    back = np.argsort([*over, *others])
+    return made.seen(made.labels.reshape(labels.shape).transpose(*back))
 
 
 HANDLERS: dict[str, Handler] = {
-    "Relu": unary(plain("relu")),
-    "LeakyRelu": unary(with_attributes("leaky_relu", alpha=0.01)),
-    "PRelu": unary(prelu),
-    "Elu": unary(with_attributes("elu", alpha=1.0)),
-    "Clip": unary(clip),
-    "Sigmoid": unary(plain("sigmoid")),
-    "HardSigmoid": unary(with_attributes("hard_sigmoid", alpha=0.2, beta=0.5)),
+    **{kind: unary(plain(kind.lower())) for kind in (
+        "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Log", "Softplus", "Softsign", "Abs", "Neg",
+        "Sign", "Floor", "Ceil", "Round", "Sqrt", "Reciprocal", "Mish", "Sin", "Cos", "Tan",
+        "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh",
+    )},
     "HardSwish": unary(plain("hard_swish")),
+    "LeakyRelu": unary(with_attributes("leaky_relu", alpha=0.01)),
+    "ThresholdedRelu": unary(with_attributes("thresholded_relu", alpha=1.0)),
+    "Elu": unary(with_attributes("elu", alpha=1.0)),
+    "Selu": unary(with_attributes("selu", alpha=SELU[0], gamma=SELU[1])),
+    "Celu": unary(with_attributes("celu", alpha=1.0)),
+    "Shrink": unary(with_attributes("shrink", bias=0.0, lambd=0.5)),
+    "HardSigmoid": unary(with_attributes("hard_sigmoid", alpha=0.2, beta=0.5)),
     "Swish": unary(swish),
-    "Tanh": unary(plain("tanh")),
-    "Erf": unary(plain("erf")),
-    "Exp": unary(plain("exp")),
-    "Softplus": unary(plain("softplus")),
-    "Abs": unary(plain("abs")),
-    "Neg": unary(plain("neg")),
     "Gelu": unary(gelu),
-    "Pow": unary(power),
-    "Quant": unary(quant),
-    "BipolarQuant": unary(bipolar),
+    "Clip": unary(clip),
+    "PRelu": prelu,
+    "Cast": cast,
+    "CastLike": cast,
+    "Quant": quant,
+    "BipolarQuant": bipolar,
     "QuantizeLinear": quantise_linear,
     "DequantizeLinear": dequantise_linear,
-    **{kind: binary(kind.lower()) for kind in ("Add", "Sub", "Mul", "Div", "Max", "Min")},
     "Softmax": softmax,
     "LogSoftmax": softmax,
-    "Concat": concat,
-}
+}  # fmt: skip

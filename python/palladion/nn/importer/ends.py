@@ -52,9 +52,10 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
     live = living(nodes, source)
     tensors = [source, *(name for node in nodes for name in node.output if name in live)]
     cuts = [name for name in tensors if cuts_off(name, nodes, names, live, kept)]
+    fixed = [name for name in names if name not in live]
+    if fixed:
+        raise NetworkError(f"the output {fixed[0]} does not depend on the input's numbers")
     if not cuts:
-        if live.isdisjoint(names):
-            raise NetworkError(f"the output {names[0]} does not depend on the input")
         raise NetworkError(f"the model has the outputs {', '.join(names)}, which have no last "
                            "tensor in common: choose one of them, --output-name")  # fmt: skip
     # A model that is nothing but such functions is computed encrypted, as a whole.
@@ -199,7 +200,15 @@ def kind_of(model: onnx.ModelProto, name: str) -> int:
 def goes_together(tail: Tail, shape: Sequence[int]) -> bool:
     """Whether several inputs at once give what each gives alone."""
     real = np.random.default_rng(1).normal(size=(2, *shape[1:]))
-    alone = tail.run(real)
+    try:
+        alone = tail.run(real)
+    except ValueError as error:
+        raise NetworkError("an output of the model is one number for all images of a batch, "
+                           "expected a first axis for the images") from error  # fmt: skip
+    for name, array in alone.items():
+        if len(array) != len(real):
+            raise NetworkError(f"the output {name} has {len(array)} rows for {len(real)} images: "
+                               "the model mixes the images of a batch")  # fmt: skip
     try:
         together = Tail(tail.model, batched=True).run(real)
     except NetworkError:

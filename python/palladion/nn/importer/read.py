@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +13,9 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
-from palladion.nn.graph import Graph, Input
-from palladion.nn.importer import elementwise, layout, linear
+from palladion.nn.graph import Graph
+from palladion.nn.importer import arithmetic, elementwise, linear, moves, pooling
+from palladion.nn.importer.arrange import filled
 from palladion.nn.importer.constants import fold
 from palladion.nn.importer.context import (
     Array,
@@ -21,17 +23,21 @@ from palladion.nn.importer.context import (
     Constant,
     Handler,
     Op,
+    Tensor,
     Value,
-    in_order,
 )
 from palladion.nn.importer.ends import QUANTISERS, Ends, split, tail_of
+from palladion.nn.importer.inputs import source
+from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
 from palladion.nn.interface import Gives, Interface, Takes
 
 HANDLERS: Final[dict[str, Handler]] = {
+    **arithmetic.HANDLERS,
     **elementwise.HANDLERS,
-    **layout.HANDLERS,
     **linear.HANDLERS,
+    **moves.HANDLERS,
+    **pooling.HANDLERS,
 }
 """By operator. QONNX's stand in domains of several names."""
 
@@ -79,33 +85,52 @@ def from_model(
 ) -> Graph:
     """The float graph of a model in memory; raises as :func:`load`."""
     check(model)
-    opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
-    graph = model.graph
-    builder = Builder(batch=1, opset=opset)
-    for tensor in graph.initializer:
-        builder.tensors[tensor.name] = Constant(array(tensor))
-    if graph.sparse_initializer:
+    constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}
+    if model.graph.sparse_initializer:
         raise NetworkError("the model has sparse tensors, supported are dense ones")
-    inputs = [entry for entry in graph.input if entry.name not in builder.tensors]
-    if len(inputs) != 1:
-        names = ", ".join(entry.name for entry in inputs)
-        raise NetworkError(f"the model has {len(inputs)} inputs ({names}), supported is one: make "
-                           "constants of the others, or join them into one tensor that the model "
-                           "cuts up")  # fmt: skip
+    origin = source([entry for entry in model.graph.input if entry.name not in constants])
     ends = split(model, outputs, {"Softmax"} if keep_softmax else ())
-    takes = add_input(builder, inputs[0], ends.network)
+    found: list[tuple[int, Graph]] = []
+    failed: list[NetworkError] = []
+    for arrangement in origin.arrangements():
+        builder = Builder(opset=version(model), tensors=dict(constants))
+        try:
+            takes = origin.add(builder, arrangement)
+            graph = built(builder, takes, ends, model)
+        except NetworkError as error:
+            failed.append(error)
+            continue
+        found.append((builder.moved, replace(graph, name=name or model.graph.name or "network")))
+        if not builder.moved:
+            break
+    if not found:
+        raise failed[0]
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def version(model: onnx.ModelProto) -> int:
+    """Of ONNX's own operators."""
+    own = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    return max(own, default=1)
+
+
+def built(builder: Builder, takes: Takes, ends: Ends, model: onnx.ModelProto) -> Graph:
+    """The graph of a model whose input and constants stand in the builder."""
     for proto in ends.network:
         translate(builder, proto)
     output = builder.tensors.get(ends.cut)
     if not isinstance(output, Value) or output.quantised is not None:
         raise NetworkError(f"the output {ends.cut} does not depend on the input as a real number")
+    if output.labels.min() < 0:
+        output = filled(
+            Op(helper.make_node("Identity", [ends.cut], [ends.cut]), builder, {}), output
+        )
     gives = given(builder, output, ends, model)
     if ends.tail:
         kinds = ", ".join(dict.fromkeys(node.op_type for node in ends.tail))
         builder.notes.append(f"after {ends.cut} the client computes, once decrypted: {kinds}")
     nodes = builder.nodes[: output.node + 1]
-    interface = Interface(takes, gives)
-    return simplify(name or graph.name or "network", nodes, builder.notes, interface)
+    return simplify("", nodes, builder.notes, Interface(takes, gives))
 
 
 def check(model: onnx.ModelProto) -> None:
@@ -132,8 +157,6 @@ def array(tensor: TensorProto) -> Array:
         found: Array = numpy_helper.to_array(tensor)
     except (*FAULTS, onnx.checker.ValidationError) as error:
         raise NetworkError(f"tensor {tensor.name} cannot be read: {first_line(error)}") from error
-    if found.dtype.kind == "V" or found.dtype.name in ("bfloat16",):
-        found = found.astype(np.float32)
     if not finite(found):
         raise NetworkError(f"tensor {tensor.name} holds NaN or infinite values")
     return found
@@ -141,37 +164,9 @@ def array(tensor: TensorProto) -> Array:
 
 def finite(values: Array) -> bool:
     """Whether no element is NaN or infinite."""
+    if values.dtype.kind == "V":  # a type of floating point that numpy lacks
+        values = values.astype(np.float32)
     return values.dtype.kind != "f" or bool(np.isfinite(values).all())
-
-
-def add_input(
-    builder: Builder, entry: onnx.ValueInfoProto, nodes: Sequence[onnx.NodeProto]
-) -> Takes:
-    """The input node, in order channel, row, column, and what the model takes."""
-    if entry.type.tensor_type.elem_type not in (TensorProto.FLOAT, TensorProto.FLOAT16,
-                                                TensorProto.DOUBLE):  # fmt: skip
-        raise NetworkError(f"input {entry.name} is not of floating point, supported is that")
-    sizes = [d.dim_value if d.HasField("dim_value") else 0
-             for d in entry.type.tensor_type.shape.dim]  # fmt: skip
-    if len(sizes) not in (2, 3, 4) or min(sizes[1:]) < 1:
-        raise NetworkError(f"input {entry.name} has shape {sizes} (0 for an open one), supported "
-                           "are (N, C, H, W), (N, H, W) and (N, features), N open")  # fmt: skip
-    builder.batch = max(sizes[0], 1)
-    rest = sizes[1:]
-    padded = [1, *rest] if len(rest) == 2 else [*rest, 1, 1]
-    shape = (padded[0], padded[1], padded[2])
-    readers = [node for node in nodes if entry.name in node.input]
-    orders = {tuple(a.ints) for node in readers for a in node.attribute if a.name == "perm"}
-    last = len(rest) == 3 and orders == {(0, 3, 1, 2)}
-    order: tuple[int, ...] = ()
-    if last and all(node.op_type == "Transpose" for node in readers):
-        shape = (rest[2], rest[0], rest[1])
-        labels, order = in_order(shape).transpose(1, 2, 0), (2, 0, 1)
-    else:
-        labels = in_order(shape).reshape(rest)
-    builder.add(Input(entry.name, (), shape, np.zeros(shape[0]), np.ones(shape[0])))
-    builder.tensors[entry.name] = Value(0, labels)
-    return Takes(entry.name, tuple(rest), order)
 
 
 def translate(builder: Builder, proto: onnx.NodeProto) -> None:
@@ -183,22 +178,24 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
     if missing:
         op.fail(f"reads {missing[0]}, which nothing before it gives")
     if proto.domain not in known and proto.op_type not in QUANTISERS | {"Gelu", "BiasGelu"}:
-        op.fail(f"is of domain {proto.domain}, supported are ONNX's own and QONNX's Quant")
+        op.fail(REASONS.get(op.kind, f"is of domain {proto.domain}, supported are ONNX's own and "
+                            f"QONNX's Quant; {PAGE}"))  # fmt: skip
     try:
-        found: Constant | Value | None = fold(op)
+        found: Tensor | tuple[Tensor, ...] | None = fold(op)
         if found is None:
             handler = HANDLERS.get(proto.op_type)
             if handler is None:
-                supported = ", ".join(sorted(HANDLERS))
-                op.fail(f"is not supported; supported are {supported}")
+                op.fail(reason(op.kind))
             found = handler(op)
     except NetworkError:
         raise
     except (*FAULTS, onnx.checker.ValidationError) as error:
         op.fail(f"cannot be read: {first_line(error)}")
-    if isinstance(found, Constant) and not finite(found.array):
-        op.fail("gives NaN or infinite values")
-    builder.tensors[proto.output[0]] = found
+    outputs = [name for name in proto.output if name]
+    for name, tensor in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
+        if isinstance(tensor, Constant) and not finite(tensor.array):
+            op.fail("gives NaN or infinite values")
+        builder.tensors[name] = tensor
 
 
 def given(builder: Builder, output: Value, ends: Ends, model: onnx.ModelProto) -> Gives:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from palladion import _native
 from palladion.errors import MissingKeyError
 from palladion.schemes.arrays import between
+from palladion.security import Security
 
 P = TypeVar("P", bound="Params")
 
@@ -14,7 +15,7 @@ P = TypeVar("P", bound="Params")
 class Params:
     """Checked parameters of TFHE, of :meth:`gates`, :meth:`integers` or :meth:`named`.
 
-    They are at 128-bit security unless named with ``insecure``.
+    They are secure unless named with ``insecure``: see :attr:`security`.
     """
 
     def __init__(self, native: _native.TfheParams) -> None:
@@ -24,6 +25,8 @@ class Params:
     @classmethod
     def gates(cls, log2_failure: float = -64.0) -> Params:
         """The fastest set for bits whose gates fail with a probability of 2^``log2_failure``.
+
+        The probability is an average over keys, as :attr:`log2_failure`.
 
         Raises
         ------
@@ -38,7 +41,8 @@ class Params:
     ) -> Params:
         """The fastest set for integers of ``message_bits`` with ``carry_bits`` above them.
 
-        A table's entry is wrong with a probability of at most 2^``log2_failure``.
+        A table's entry is wrong with a probability of at most 2^``log2_failure``, an average over
+        keys.
 
         Raises
         ------
@@ -57,7 +61,7 @@ class Params:
         UsageError
             If there is none of the name.
         SecurityError
-            If it is below 128-bit security, and not said to be by ``insecure``: papers' sets.
+            If it is not secure, and not said to be by ``insecure``: papers' sets.
         """
         return cls(_native.TfheParams.named(name, insecure))
 
@@ -98,13 +102,23 @@ class Params:
         return 1 << (self.message_bits + self.carry_bits)
 
     @property
-    def security_bits(self) -> float:
-        """Estimated security, in bits."""
-        return float(self._found["security_bits"])
+    def security(self) -> Security:
+        """Estimated security: bits, the cost model they are of, and what they rest on."""
+        return Security(**self._found["security"])
+
+    @property
+    def security_bits(self) -> float | None:
+        """Bits of :attr:`security`; ``None`` where nothing is known."""
+        bits: float | None = self._found["security_bits"]
+        return bits
 
     @property
     def log2_failure(self) -> float:
-        """log2 of the predicted probability that one bootstrapping fails, at most."""
+        """log2 of the predicted probability that one bootstrapping fails, at most.
+
+        An average over keys: half of the noise of short digits is the same for all that one key
+        computes.
+        """
         return float(self._found["log2_failure"])
 
     def log2_failure_of(self, tables: int) -> float:
@@ -125,17 +139,19 @@ class Params:
         return self.native.to_bytes()
 
     @classmethod
-    def from_bytes(cls: type[P], data: bytes) -> P:
+    def from_bytes(cls: type[P], data: bytes, *, insecure: bool = False) -> P:
         """Read what :meth:`to_bytes` wrote.
+
+        ``insecure`` lets sets pass that are not secure, as :meth:`named` does.
 
         Raises
         ------
         FormatError
             If it is damaged, or something else.
         SecurityError
-            If the set is below 128-bit security: these are had by their names alone.
+            If the set is not secure, and ``insecure`` is not given.
         """
-        return cls(_native.TfheParams.from_bytes(data))
+        return cls(_native.TfheParams.from_bytes(data, insecure))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Params):

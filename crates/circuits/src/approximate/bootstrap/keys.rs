@@ -2,9 +2,9 @@
 
 use super::Bootstrapper;
 use rand::CryptoRng;
-use ring::sample;
 use rlwe::bytes::Fingerprint;
 use rlwe::{GaloisKeys, SecretKey, SwitchKey, store};
+use zeroize::Zeroizing;
 
 /// Evaluation keys of bootstrapping.
 pub struct BootstrapKeys {
@@ -45,8 +45,8 @@ impl Bootstrapper {
     pub fn generate_keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> BootstrapKeys {
         let params = self.evaluator.params();
         let (encoder, top) = (params.encoder(), params.rlwe().max_level());
-        let small = sample::sparse_ternary(params.n(), self.spec.weight, rng);
-        let below = SecretKey::from_coefficients(&self.sparse, small.clone());
+        let below = SecretKey::generate(&self.sparse, rng);
+        let small = Zeroizing::new(below.coefficients().to_vec());
         let above = SecretKey::from_coefficients(params.rlwe(), small);
         let mut galois = GaloisKeys::new();
         let rotations = self.rotations();

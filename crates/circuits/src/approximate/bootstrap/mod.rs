@@ -31,6 +31,7 @@ use crate::approximate::{
 use crate::error::{Error, Result};
 use ckks::{Ciphertext, Evaluator, Params};
 use ring::{BasisConverter, Eval, Poly};
+use rlwe::security::{SPARSE_WEIGHT, Security};
 use rlwe::{SwitchKey, switch_poly};
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
@@ -69,6 +70,7 @@ impl Bootstrapper {
                 expected: format!("a power of two up to {}", params.slots()),
             });
         }
+        let sparse = sparse_params(params).map_err(ckks::Error::from)?;
         let mut matrices = Transforms::new(params.encoder(), slots);
         if slots < params.slots() {
             matrices = matrices.by_parts();
@@ -125,24 +127,11 @@ impl Bootstrapper {
         let q0 = params.rlwe().basis(params.ring_level(0));
         let rest = params.rlwe().basis(params.ring_level(start));
         let rest = rest.slice(q0.len()..rest.len());
-        let sparse = rlwe::ParamsSpec {
-            n: params.n(),
-            q: q0.values(),
-            p: params.spec().special[..1].to_vec(),
-            digit_limbs: 1,
-        };
-        // The table of this check is for uniform secrets: what the sparse one rests on is in SECURITY.md.
-        let secure = params.rlwe().is_secure();
-        let sparse = if secure {
-            rlwe::Params::new(&sparse)
-        } else {
-            rlwe::Params::new_insecure(&sparse)
-        };
         Ok(Self {
             evaluator: Evaluator::new(params),
             spec: spec.clone(),
             slots,
-            sparse: sparse.map_err(ckks::Error::from)?,
+            sparse,
             start,
             factor,
             raise: BasisConverter::new(q0, &rest),
@@ -150,6 +139,17 @@ impl Bootstrapper {
             reduction,
             to_slots,
         })
+    }
+
+    /// Estimated security: the weaker of the parameters' secret and the sparse one that a ciphertext is raised under.
+    pub fn security(&self) -> Security {
+        let all = self.evaluator.params().rlwe().security();
+        all.weaker(self.sparse.security())
+    }
+
+    /// Parameters of the sparse secret.
+    pub fn sparse(&self) -> &rlwe::Params {
+        &self.sparse
     }
 
     /// Level of the results.
@@ -278,6 +278,21 @@ impl Bootstrapper {
             evaluator.rescale(&mut y)?;
         }
         Ok(y)
+    }
+}
+
+/// Parameters of the secret that ciphertexts are raised under: it protects `q_0` and one special modulus.
+fn sparse_params(params: &Params) -> rlwe::Result<rlwe::Params> {
+    let spec = rlwe::ParamsSpec {
+        n: params.n(),
+        q: params.rlwe().basis(params.ring_level(0)).values(),
+        p: params.spec().special[..1].to_vec(),
+        digit_limbs: 1,
+    };
+    if params.rlwe().is_secure() {
+        rlwe::Params::sparse(&spec, SPARSE_WEIGHT)
+    } else {
+        rlwe::Params::sparse_insecure(&spec, SPARSE_WEIGHT)
     }
 }
 

@@ -12,8 +12,6 @@ pub struct BootstrapSpec {
     pub doublings: usize,
     /// log2 of `q_0` over the largest coefficient of the message times its scale.
     pub log_ratio: f64,
-    /// Nonzero coefficients of the sparse secret.
-    pub weight: usize,
     /// Slots of the messages, which repeat after as many: all unless given. Fewer take less work.
     pub slots: Option<usize>,
     /// Baby steps of the linear transforms: fewer need fewer keys and more time.
@@ -26,7 +24,6 @@ impl Default for BootstrapSpec {
             range: 15,
             doublings: 3,
             log_ratio: 8.0,
-            weight: 32,
             slots: None,
             babies: 8,
         }

@@ -1,0 +1,121 @@
+//! The predicted residual of a value: of all its coefficients, and of its largest ones.
+
+use bfv::noise::{Model, Noise};
+
+/// Mean square of a residual's coefficients, over all of them and over those where it is largest.
+///
+/// Sums of a value with its own automorphisms gather noise in few coefficients: the mean square over
+/// all stays that of a sum of independent terms, but a decryption fails where the noise is largest.
+/// `peak` bounds the mean square of every single coefficient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Residual {
+    pub(crate) mean: Noise,
+    pub(crate) peak: Noise,
+}
+
+/// Squares of a plaintext's centred coefficients, by which a product multiplies noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Squares {
+    /// Their sum.
+    pub sum: f64,
+    /// The largest, times the ring degree.
+    pub peak: f64,
+}
+
+impl Squares {
+    /// Of given coefficients, of a ring of degree `n`.
+    pub fn of(coefficients: impl Iterator<Item = i64>, n: usize) -> Self {
+        let (sum, largest) = coefficients
+            .map(|c| (c as f64).powi(2))
+            .fold((0.0, 0.0f64), |(sum, most), c| (sum + c, most.max(c)));
+        Self {
+            sum,
+            peak: largest * n as f64,
+        }
+    }
+
+    /// Of `nonzero` coefficients of `n` that are uniform modulo `t`.
+    pub fn uniform(model: &Model, nonzero: f64, n: usize) -> Self {
+        Self {
+            sum: model.uniform_plaintext(nonzero),
+            peak: model.uniform_plaintext(n as f64),
+        }
+    }
+}
+
+impl Residual {
+    pub(crate) const ZERO: Self = Self::even(Noise::ZERO);
+
+    /// The same everywhere.
+    pub(crate) const fn even(noise: Noise) -> Self {
+        Self {
+            mean: noise,
+            peak: noise,
+        }
+    }
+
+    /// Sum of two independent residuals.
+    #[must_use]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            mean: self.mean.plus(other.mean),
+            peak: self.peak.plus(other.peak),
+        }
+    }
+
+    /// Sum with a residual that may be this one, with its coefficients in another order: where largest
+    /// ones meet, amplitudes add up, and `(x + y)^2 <= 2 x^2 + 2 y^2`.
+    #[must_use]
+    pub(crate) fn plus_alike(self, other: Self) -> Self {
+        Self {
+            mean: self.mean.plus(other.mean),
+            peak: self.peak.plus(other.peak).times(2.0),
+        }
+    }
+
+    /// Sum of `count` independent ones.
+    #[must_use]
+    pub(crate) fn times(self, count: f64) -> Self {
+        Self {
+            mean: self.mean.times(count),
+            peak: self.peak.times(count),
+        }
+    }
+
+    /// After dividing by `bits` bits of modulus.
+    #[must_use]
+    pub(crate) fn switched(self, model: &Model, bits: f64) -> Self {
+        Self {
+            mean: model.switched(self.mean, bits),
+            peak: model.switched(self.peak, bits),
+        }
+    }
+
+    /// After a product with a plaintext: a coefficient of it is a sum over all coefficients, of which
+    /// either factor's largest square bounds each term.
+    #[must_use]
+    pub(crate) fn mul_plain(self, model: &Model, squares: Squares) -> Self {
+        Self {
+            mean: model.mul_plain(self.mean, squares.sum),
+            peak: lesser(
+                model.mul_plain(self.peak, squares.sum),
+                model.mul_plain(self.mean, squares.peak),
+            ),
+        }
+    }
+
+    /// Of the product of two residuals; `same` if both are one.
+    pub(crate) fn tensor(model: &Model, a: Self, b: Self, same: bool) -> Self {
+        Self {
+            mean: model.tensor(a.mean, b.mean, same),
+            peak: lesser(
+                model.tensor(a.peak, b.mean, same),
+                model.tensor(a.mean, b.peak, same),
+            ),
+        }
+    }
+}
+
+fn lesser(a: Noise, b: Noise) -> Noise {
+    if b.bits() < a.bits() { b } else { a }
+}

@@ -1,0 +1,177 @@
+"""The two halves of a deployment: a compiled model, which is public, and a client with a secret."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion import _native, files, memory
+from palladion.errors import UsageError
+from palladion.nn.boundary import Boundary
+from palladion.nn.prediction import Prediction
+from palladion.report import ProgramReport
+
+REMEMBERED: Final = 64
+"""Queries whose answers a client can decrypt without being given them again."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Encrypted results, for the client, and how the run went."""
+
+    native: _native.Answer
+    seconds: float
+    steps: tuple[dict[str, Any], ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """What a server sends."""
+        return self.native.to_bytes()
+
+
+class CompiledModel:
+    """A program over ciphertexts. Public: server and clients have the same."""
+
+    def __init__(self, program: _native.Program) -> None:
+        self.program = program
+        """The program itself: steps, parameters, text."""
+        self.boundary = Boundary.of_program(program)
+
+    def report(self) -> ProgramReport:
+        """Seconds, memory, keys, security and failure, as predicted; printable."""
+        return ProgramReport(self.program.report())
+
+    def client(self) -> Client:
+        """A client with a fresh secret, from the operating system's randomness."""
+        return Client(self, _native.SecretKey.generate(self.program))
+
+    def run(
+        self,
+        keys: _native.EvaluationKeys,
+        query: _native.Query,
+        progress: _native.Progress | None = None,
+    ) -> Answer:
+        """Compute blind: the server's half.
+
+        ``progress`` is called with the step at work, the work done and all of it.
+
+        Raises
+        ------
+        BudgetError
+            If the run needs more memory than is left.
+        UsageError
+            If keys or query were made for another program.
+        """
+        memory.check_run(self.program.report(), keys_are_loaded=True)
+        answer, ran = self.program.run(keys, query, progress)
+        return Answer(answer, ran["seconds"], tuple(ran["steps"]))
+
+    def keys(self, data: bytes) -> _native.EvaluationKeys:
+        """A client's evaluation keys, from their bytes."""
+        return _native.EvaluationKeys.from_bytes(self.program, data)
+
+    def query(self, data: bytes) -> _native.Query:
+        """A client's encrypted inputs, from their bytes."""
+        return _native.Query.from_bytes(self.program, data)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program, for servers and clients."""
+        files.write(Path(path), self.program.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CompiledModel:
+        """Read what :meth:`save`, or ``palladion compile``, wrote."""
+        return cls(_native.Program.from_bytes(files.read(Path(path))))
+
+
+class Client:
+    """The half with the secret: makes keys, encrypts inputs, decrypts answers."""
+
+    def __init__(self, model: CompiledModel, secret: _native.SecretKey) -> None:
+        self.model = model
+        self._secret = secret
+        self._sent: OrderedDict[bytes, _native.Query] = OrderedDict()
+
+    def keys(self) -> _native.EvaluationKeys:
+        """The evaluation keys, for the server. They are public, and the same client may make more.
+
+        Raises
+        ------
+        BudgetError
+            If making them needs more memory than is left.
+        """
+        memory.check_keys(self.model.program.report())
+        return self._secret.evaluation_keys()
+
+    def encrypt(self, x: npt.ArrayLike) -> _native.Query:
+        """Encrypt inputs as the model takes them, of shape (N, ...), N at most the batch.
+
+        Warns with :class:`~palladion.errors.InputWarning` of values beyond the calibrated range.
+
+        Raises
+        ------
+        NetworkError
+            If they do not fit the model.
+        UsageError
+            If there are more than a batch.
+        """
+        return self._send(self.model.boundary.inputs(x))
+
+    def encrypt_pixels(self, pixels: npt.NDArray[np.uint8]) -> _native.Query:
+        """Encrypt pictures of shape (N, channels, rows, columns) with pixels of 0 to 255."""
+        return self._send(self.model.boundary.inputs_of_pixels(pixels))
+
+    def _send(self, inputs: npt.NDArray[np.int64]) -> _native.Query:
+        batch = int(self.model.program.report()["batch"])
+        if len(inputs) > batch:
+            raise UsageError(f"{len(inputs)} inputs, expected at most {batch} in one run: compile "
+                             f"with batch={len(inputs)}, or encrypt them in parts")  # fmt: skip
+        query = self._secret.encrypt(inputs.tolist())
+        self._sent[query.hash()] = query
+        while len(self._sent) > REMEMBERED:
+            self._sent.popitem(last=False)
+        return query
+
+    def decrypt(
+        self, answer: Answer | _native.Answer | bytes, query: _native.Query | None = None
+    ) -> Prediction:
+        """What the model gives for the inputs of a query, in its own units.
+
+        ``query`` is the one that the answer is to. It may be left out for the last 64 that this
+        client encrypted.
+
+        Raises
+        ------
+        UsageError
+            If the query is not known.
+        FormatError
+            If the answer is to another query.
+        NoiseError
+            If no noise margin is left, so that the answer may be wrong.
+        """
+        if isinstance(answer, bytes):
+            answer = _native.Answer.from_bytes(self.model.program, answer)
+        native = answer.native if isinstance(answer, Answer) else answer
+        sent = query or self._sent.get(native.query_hash())
+        if sent is None:
+            raise UsageError(
+                "the answer is to a query that this client has not encrypted lately: give the "
+                "query, decrypt(answer, query)"
+            )
+        logits, margin = self._secret.decrypt(native, sent)
+        return Prediction.of(self.model.boundary, np.array(logits, dtype=np.int64), margin)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the secret key, readable by its owner alone."""
+        files.write(Path(path), self._secret.to_bytes(), secret=True)
+
+    @classmethod
+    def load(cls, model: CompiledModel, path: str | os.PathLike[str]) -> Client:
+        """Read what :meth:`save` wrote for the same program."""
+        data = files.read(Path(path))
+        return cls(model, _native.SecretKey.from_bytes(model.program, data))

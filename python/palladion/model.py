@@ -1,0 +1,247 @@
+"""A model of one's own, from a file or a framework to encrypted answers::
+
+    model = palladion.Model.from_onnx("model.onnx", calibrate=x_train)
+    print(model.report())                        # what quantisation did to each layer
+    print(model.evaluate(x_test, y_test))        # float, integer, with simulated noise
+    program = model.compile(batch=8)
+    print(program.report())                      # seconds, memory, keys, failure
+    client = program.client()
+    keys = client.keys()                         # public: for the server
+    y = client.decrypt(program.run(keys, client.encrypt(x_test[:8])))
+    y.classes
+
+Names are scikit-learn's and ONNX's where these have one: ``predict``, ``classes``, outputs by their
+names in the model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion import _native, files
+from palladion.deployment import CompiledModel
+from palladion.errors import DataError, NetworkError, UsageError
+from palladion.nn.interface import Pixels
+from palladion.nn.network import IntNetwork
+from palladion.nn.prediction import Prediction
+from palladion.nn.scores import Scores, scores
+from palladion.report import LayersReport
+
+if TYPE_CHECKING:  # imports of a quarter of a second and more, which not every use needs
+    import onnx
+
+    from palladion.nn.graph import Graph
+    from palladion.nn.quantisation import Quantised
+
+Array = npt.NDArray[Any]
+
+CALIBRATION: Final = 512
+"""Inputs that scales are chosen on; more hardly change them."""
+
+
+class Model:
+    """A quantised model: exact integers, which an encrypted run computes.
+
+    Made by :meth:`from_onnx`, :meth:`from_torch`, :meth:`from_sklearn` or :meth:`load`.
+    """
+
+    def __init__(
+        self, network: IntNetwork, graph: Graph | None = None, quantised: Quantised | None = None
+    ) -> None:
+        self.network = network
+        """The integer network: every layer, weight and table."""
+        self._graph, self._quantised = graph, quantised
+
+    @classmethod
+    def from_onnx(
+        cls,
+        model: str | os.PathLike[str] | bytes | onnx.ModelProto,
+        calibrate: npt.ArrayLike | None = None,
+        *,
+        outputs: str | Collection[str] | None = None,
+        pixels: tuple[Sequence[float], Sequence[float]] | None = None,
+        **settings: Any,
+    ) -> Model:
+        """Quantise an ONNX model: a file, its bytes, or a ``ModelProto``.
+
+        Parameters
+        ----------
+        calibrate
+            Inputs as the model takes them, of shape (N, ...): some hundred real ones, of which 512
+            are used. A model that brings its own quantisation (QONNX, QDQ) needs none.
+        outputs
+            Names of the outputs that are wanted, unless it is all.
+        pixels
+            Mean and deviation, by channel, if the model takes pictures: a pixel ``p`` of 0 to 255
+            is ``(p / 255 - mean) / std`` to it. Then pictures can be encrypted as they are.
+        settings
+            Fields of :class:`palladion.nn.quantisation.Settings`, such as ``weights=6``.
+
+        Raises
+        ------
+        NetworkError
+            If the model has something that is not supported; the message names it.
+        DataError
+            If the inputs do not fit the model.
+        """
+        from palladion.nn.importer import from_model, load
+        from palladion.nn.quantisation import Settings, quantise
+
+        wanted = [outputs] if isinstance(outputs, str) else outputs
+        if isinstance(model, str | os.PathLike):
+            graph = load(Path(model), outputs=wanted)
+        else:
+            graph = from_model(as_proto(model), outputs=wanted)
+        try:
+            chosen = Settings(**settings)
+        except TypeError as error:
+            raise UsageError(f"settings of quantisation: {error}") from error
+        data = None if calibrate is None else spread(calibration_of(calibrate), CALIBRATION)
+        found = quantise(graph, data, chosen)
+        if pixels is not None:
+            told = Pixels(*(tuple(map(float, part)) for part in pixels))
+            ends = found.network.boundary.interface
+            interface = replace(ends, takes=replace(ends.takes, pixels=told))
+            found = replace(found, network=replace(found.network, interface=interface))
+        return cls(found.network, graph, found)
+
+    @classmethod
+    def from_torch(
+        cls, module: Any, calibrate: npt.ArrayLike, *, opset: int = 18, **options: Any
+    ) -> Model:
+        """Quantise a ``torch.nn.Module`` (extra ``torch``); ``options`` as :meth:`from_onnx`.
+
+        It is exported by ``torch.onnx.export`` in evaluation mode, with the first calibration
+        inputs as its example and the first axis open.
+        """
+        import io
+
+        try:
+            import torch
+        except ModuleNotFoundError as error:
+            raise UsageError(f"from_torch needs {error.name}: pip install torch") from error
+        data = calibration_of(calibrate)
+        example = torch.from_numpy(np.ascontiguousarray(data[:1], dtype=np.float32))
+        was_training = module.training
+        target = io.BytesIO()
+        try:
+            module.eval()
+            torch.onnx.export(
+                module, (example,), target, opset_version=opset, dynamo=False,
+                input_names=["input"], output_names=["output"], dynamic_axes={"input": {0: "N"}},
+            )  # fmt: skip
+        except Exception as error:
+            raise NetworkError(f"torch could not export the module: {error}") from error
+        finally:
+            module.train(was_training)
+        return cls.from_onnx(target.getvalue(), data, **options)
+
+    @classmethod
+    def from_sklearn(cls, estimator: Any, calibrate: npt.ArrayLike, **options: Any) -> Model:
+        """Quantise a fitted estimator or pipeline of scikit-learn (extra ``sklearn``).
+
+        Multilayer perceptrons, logistic and linear models, with scalers before them. Options as
+        :meth:`from_onnx`. Its outputs are scikit-learn's: labels and probabilities.
+        """
+        try:
+            from skl2onnx import to_onnx
+        except ModuleNotFoundError as error:
+            raise UsageError(f"from_sklearn needs {error.name}: pip install skl2onnx") from error
+        data = np.asarray(calibrate, dtype=np.float32)
+        plain = {id(estimator): {"zipmap": False}} if hasattr(estimator, "classes_") else None
+        try:
+            made = to_onnx(estimator, data[:1], options=plain)
+        except Exception as error:
+            raise NetworkError(f"skl2onnx could not export the estimator: {error}") from error
+        return cls.from_onnx(made, data, **options)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Model:
+        """Read what :meth:`save` wrote."""
+        return cls(IntNetwork.load(Path(path)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the integer network, as JSON. The model in floats is not in it."""
+        files.write(Path(path), self.network.to_json().encode())
+
+    def report(self) -> LayersReport:
+        """What quantisation did to each layer, and its warnings; printable."""
+        return LayersReport.of(self.network, self._quantised)
+
+    def predict(self, x: npt.ArrayLike, *, noise: bool = False, seed: int = 0) -> Prediction:
+        """What an encrypted run gives for inputs as the model takes them, computed in the clear.
+
+        With ``noise`` the rounding noise of an encrypted run is drawn as well.
+        """
+        network = self.network
+        found = network.evaluate(network.inputs(x), network.sigmas() if noise else None, seed)
+        return Prediction.of(network.boundary, found.logits)
+
+    def evaluate(
+        self, x: npt.ArrayLike, y: npt.ArrayLike | None = None, *, seed: int = 0
+    ) -> Scores:
+        """Compare the float model, the integers, and the integers with simulated noise.
+
+        ``y`` are classes, as the model gives them, or real numbers. Without it the table says how
+        far the integers are from the float model.
+        """
+        floats = None
+        if self._graph is not None:
+            floats = Prediction.of_outputs(self._graph.ends, self._graph.outputs(np.asarray(x)))
+        elif y is None:
+            raise DataError("a model that was loaded has no floats to compare with: give labels y")
+        rows = {
+            "float": floats,
+            "integer": self.predict(x),
+            "with noise": self.predict(x, noise=True, seed=seed),
+        }
+        given = None if y is None else np.asarray(y)
+        return scores({name: found for name, found in rows.items() if found is not None}, given)
+
+    def compile(self, batch: int = 1) -> CompiledModel:
+        """Compile to a program over ciphertexts for ``batch`` inputs in one run.
+
+        Raises
+        ------
+        NetworkError
+            If the network cannot be evaluated under encryption.
+        UsageError
+            If so many inputs do not fit.
+        """
+        return CompiledModel(_native.compile(self.network.to_json(), batch))
+
+
+def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:
+    """A model from bytes, or as it is."""
+    if not isinstance(model, bytes | bytearray):
+        return model
+    import onnx
+
+    try:
+        return onnx.load_from_string(bytes(model))
+    except Exception as error:
+        raise NetworkError(f"{len(model)} bytes are no ONNX model: {error}") from error
+
+
+def calibration_of(given: npt.ArrayLike) -> Array:
+    """Calibration data as an array of numbers."""
+    data = np.asarray(given)
+    if data.dtype.kind not in "fiub" or data.ndim < 2 or not len(data):
+        raise DataError(f"calibration data of type {data.dtype} and shape {data.shape}, expected "
+                        "numbers of shape (N, ...), as the model takes them")  # fmt: skip
+    return data
+
+
+def spread(data: Array, count: int) -> Array:
+    """At most ``count`` inputs, from all over the data: they may be sorted by class."""
+    if len(data) <= count:
+        return data
+    chosen: Array = data[np.linspace(0, len(data) - 1, count).astype(int)]
+    return chosen

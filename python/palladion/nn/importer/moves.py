@@ -1,0 +1,146 @@
+"""Operators that move elements: they change labels and compute nothing.
+
+ONNX's reference implementation moves the labels as it would move values, those of a whole batch,
+so that each image is seen to keep its own. Labels are counted from 1 in that, since what it adds
+around values or leaves out of them is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.importer.arrange import function_of, matrix
+from palladion.nn.importer.constants import by_reference, run
+from palladion.nn.importer.context import Array, Handler, Op, Value, in_order
+
+MOVING: Final = (
+    "CenterCropPad", "Compress", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements",
+    "GatherND", "Identity", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split",
+    "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze",
+)  # fmt: skip
+"""With one value, their first input, and constants beside it."""
+
+
+def tensor(op: Op) -> Value:
+    """The first input, which may be between QuantizeLinear and DequantizeLinear."""
+    found = op.tensor(0)
+    return found if isinstance(found, Value) else op.value(0)
+
+
+def move(op: Op) -> tuple[Value, ...]:
+    """The outputs of an operator that only moves elements."""
+    value = tensor(op)
+    for index in range(1, len(op.proto.input)):
+        if op.has(index):
+            op.constant(index)
+    # A batch of two shows that images stay apart; some models have a batch of one written in.
+    failed: Exception | None = None
+    for batch in dict.fromkeys((max(op.builder.batch, 2), op.builder.batch)):
+        try:
+            given = batched(value.labels.shape, batch)
+            found = [unbatched(array, batch, value.labels) for array in run(op, {0: given})]
+        except (ValueError, TypeError, IndexError, RuntimeError, AttributeError) as error:
+            failed = error
+            continue
+        labels = [part for part in found if part is not None]
+        if len(labels) == len(found):
+            if any(part.size == 0 for part in labels):
+                op.fail("leaves nothing")
+            return tuple(value.seen(part) for part in labels)
+    if failed is not None:
+        reason = (str(failed).strip().splitlines() or [""])[0]
+        op.fail(f"does not work on shape {('N', *value.labels.shape)}: {reason}")
+    raise op.refusal("moves or mixes the batch axis: each image must stay by itself; keep the "
+                     "first axis as it is")  # fmt: skip
+
+
+def batched(shape: tuple[int, ...], batch: int) -> Array:
+    """Numbers from 1 for the elements of several images, image after image."""
+    return in_order((batch, *shape)) + 1
+
+
+def unbatched(found: Array, batch: int, labels: Array) -> Array | None:
+    """One image's labels, if every image has moved alike and by itself."""
+    if found.ndim < 1 or found.shape[0] != batch:
+        return None
+    first = found[0].astype(np.int64)
+    if first.size and (first.max() > labels.size or first.min() < 0):
+        return None
+    shift = np.arange(batch).reshape(-1, *[1] * first.ndim) * labels.size
+    if not np.array_equal(found, np.where(first[None] == 0, 0, first[None] + shift)):
+        return None
+    return np.where(first == 0, -1, labels.ravel()[first - 1])
+
+
+def identity(op: Op) -> Value:
+    return tensor(op)
+
+
+def dropout(op: Op) -> Value:
+    """Inference: nothing is dropped."""
+    if len([name for name in op.proto.output if name]) > 1:
+        op.fail("gives its mask, which says nothing in inference; leave the output away")
+    training = op.has(2) and bool(np.any(op.constant(2).array))
+    if training and not (op.has(1) and float(op.numbers(1).reshape(-1)[0]) == 0):
+        op.fail("is in training mode; export the model in eval mode")
+    return tensor(op)
+
+
+def pad(op: Op) -> Value:
+    """Around values: zeros, another constant, or elements of the value itself."""
+    value = op.value()
+    filling = 0.0
+    if op.has(2):
+        filling = float(op.numbers(2).reshape(-1)[0])
+    elif "value" in op.attributes:
+        filling = float(op.attributes["value"])
+    if op.text("mode", "constant") != "constant" or filling == 0:
+        return move(op)[0]
+
+    def less(x: Expression) -> Expression:
+        return apply("sub", x, constant(filling))
+
+    def more(x: Expression) -> Expression:
+        return apply("add", x, constant(filling))
+
+    names = [f"{op.name}.less", *op.proto.input[1:2], "", *op.proto.input[3:]]
+    proto = type(op.proto)()
+    proto.CopyFrom(op.proto)
+    del proto.input[:], proto.attribute[:]
+    proto.input.extend(names)
+    proto.attribute.extend(a for a in op.proto.attribute if a.name != "value")
+    op.builder.tensors[names[0]] = function_of(op, value, less)
+    return function_of(op, move(replace(op, proto=proto))[0], more)
+
+
+def resize(op: Op) -> Value:
+    """Nearest neighbours are a move of elements; linear and cubic interpolation a matrix."""
+    value = op.value()
+    others = [index for index in range(1, len(op.proto.input)) if op.has(index)]
+    for index in others:
+        op.constant(index)
+    if op.text("mode", "nearest") == "nearest":
+        return move(op)[0]
+    return matrix(op, value, by_reference(op))
+
+
+def picked_features(op: Op) -> Value:
+    """ArrayFeatureExtractor of ai.onnx.ml: some of the last axis."""
+    value = op.value()
+    chosen = op.constant(1).array.ravel().astype(np.int64)
+    return value.seen(value.labels[..., chosen])
+
+
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(MOVING, move),
+    "Identity": identity,
+    "Dropout": dropout,
+    "Pad": pad,
+    "Resize": resize,
+    "Upsample": resize,
+    "ArrayFeatureExtractor": picked_features,
+}

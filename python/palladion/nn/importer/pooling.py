@@ -1,0 +1,256 @@
+"""Pooling and reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.geometry import Geometry
+from palladion.nn.graph import Activation, Conv, Dense, MaxPool, Node, Window
+from palladion.nn.importer.arithmetic import larger, scaled
+from palladion.nn.importer.arrange import MAX_WEIGHTS, function_of, matrix, scattered
+from palladion.nn.importer.context import Array, Handler, Op, Value
+from palladion.nn.importer.sliding import (
+    Picture,
+    counts,
+    geometry,
+    kernel_shape,
+    picture,
+    placed,
+    rounded_up,
+    uniform,
+)
+
+SAMPLES: Final = np.concatenate([np.linspace(-8, 8, 4001), np.linspace(-1000, 1000, 4001)])
+"""Where a function is looked at for its least value."""
+LOWEST: Final = -100
+"""Functions that go below are taken for ones without a least value."""
+MAX_REDUCED: Final = 1 << 10
+"""Values that a maximum over any axes takes together."""
+
+Function = Callable[[Expression], Expression]
+
+
+def power(exponent: float) -> Function:
+    return lambda x: apply("power", x, parameters=(exponent,))
+
+
+def plain(operation: str) -> Function:
+    return lambda x: apply(operation, x)
+
+
+def max_pool(op: Op) -> Value:
+    if len([name for name in op.proto.output if name]) > 1:
+        op.fail("gives indices, supported is one output")
+    value = op.value()
+    over = picture(op, value)
+    if over.node is None:
+        op.fail(f"is over an input of shape {('N', *value.labels.shape)} whose values lie in "
+                "another order, supported are (N, C, L) and (N, C, H, W)")  # fmt: skip
+    sliding = rounded_up(op, over.size, geometry(op, over, kernel_shape(op)))
+    return over.as_model(largest(op, over.node, sliding))
+
+
+def largest(op: Op, index: int, sliding: Geometry) -> Value:
+    """The node of a maximum. Padding is 0, so that values with a least one are raised to 0 on."""
+    node: Node = op.builder.nodes[index]
+    output = (node.shape[0], *sliding.output(node.shape[1:]))
+    whole = MaxPool(op.name, (index,), output, sliding)
+    if not (sliding.padded and isinstance(node, Activation)):
+        return op.builder.add(whole)
+    least = float(np.min(node.function(SAMPLES)))
+    if not LOWEST < least < 0:
+        return op.builder.add(whole)
+    more = 1.0001 * -least
+    raised = apply("add", node.function, constant(more))
+    above = op.builder.add(Activation(f"{node.name}.raised", node.sources, node.shape, raised))
+    found = op.builder.add(MaxPool(op.name, (above.node,), output, sliding))
+    return scaled(op, found, np.ones(output), np.full(output, -more))
+
+
+def average_pool(op: Op) -> Value:
+    """A sum and a factor; where the factor differs at the border, a matrix."""
+    return averaged(op, op.value())
+
+
+def averaged(op: Op, value: Value, *, sums: bool = False) -> Value:
+    """An average over windows, or their sums."""
+    over = picture(op, value)
+    explicit = geometry(op, over, kernel_shape(op))
+    whole = rounded_up(op, over.size, explicit)
+    divisors = np.ones((1, 1)) if sums else counts(over, explicit, whole, padded=bool(
+        op.attributes.get("count_include_pad", 0)))  # fmt: skip
+    output = (over.shape[0], *whole.output(over.size))
+    if uniform(divisors):
+        taps = np.full(whole.kernel, 1 / divisors[0, 0])
+        return placed(op, value, over, Window(op.name, (), output, taps, whole))
+    return over.as_model(by_channel(op, value, over, whole, divisors))
+
+
+def by_channel(op: Op, value: Value, over: Picture, sliding: Geometry, divisors: Array) -> Value:
+    """Sums of windows over divisors that differ from place to place: a matrix for each channel."""
+    channels, count, outputs = over.shape[0], prod(over.size), divisors.size
+    if count * outputs * channels**2 > MAX_WEIGHTS:
+        op.fail(f"divides by another count at the border, which needs a matrix of "
+                f"{count * outputs * channels**2} weights; the most are {MAX_WEIGHTS}: export it "
+                "with count_include_pad=1, or without pads")  # fmt: skip
+    basis = np.eye(count).reshape(count, 1, *over.size)
+    sums = (sliding.windows(basis).sum(axis=(4, 5)) / divisors).reshape(count, outputs).T
+    weights = scattered(
+        np.kron(np.eye(channels), sums), value.labels, prod(op.builder.shape(value))
+    )
+    node = Dense(op.name, (value.node,), (len(weights), 1, 1), weights, np.zeros(len(weights)))
+    made = op.builder.add(node)
+    return made.seen(made.labels.reshape(channels, *divisors.shape))
+
+
+def lp_pool(op: Op) -> Value:
+    """The root of a sum of powers."""
+    exponent = float(op.attributes.get("p", 2))
+    value = function_of(op, op.value(), plain("abs"))
+    powers = function_of(op, value, power(exponent)) if exponent != 1 else value
+    sums = averaged(op, powers, sums=True)
+    return function_of(op, sums, power(1 / exponent)) if exponent != 1 else sums
+
+
+def axes_of(op: Op, value: Value) -> list[int]:
+    """The axes of a reduction, of the value without its batch."""
+    given = op.integers(1, "axes")
+    rank = value.labels.ndim + 1
+    if not given:
+        if op.attributes.get("noop_with_empty_axes", 0):
+            return []
+        given = list(range(rank))
+    axes = sorted({axis % rank for axis in given})
+    if 0 in axes:
+        op.fail("is over the batch axis: each image must stay by itself; give the axes after it")
+    return [axis - 1 for axis in axes]
+
+
+def reduction(before: Function | None, mean: bool, after: Function | None) -> Handler:
+    """A function of each value, the sum or mean over axes, a function of that."""
+
+    def handle(op: Op) -> Value:
+        value = op.value()
+        axes = axes_of(op, value)
+        if before is not None:
+            value = function_of(op, value, before)
+        if value.kind in "iu" and mean:
+            op.fail("is a mean of integers; put a Cast to float before it")
+        found = summed(op, value, axes, mean=mean) if axes else value
+        if after is not None:
+            found = function_of(op, found, after)
+        return replace(without(op, found, axes), kind=value.kind)
+
+    return handle
+
+
+def without(op: Op, found: Value, axes: list[int]) -> Value:
+    """Reduced axes dropped where the model does not keep them."""
+    if op.attributes.get("keepdims", 1):
+        return found
+    return found.seen(np.squeeze(found.labels, tuple(axes)))
+
+
+def summed(op: Op, value: Value, axes: list[int], *, mean: bool) -> Value:
+    """The sum over axes, which stay with size 1."""
+    shape = value.labels.shape
+    count = prod(shape[axis] for axis in axes)
+    factor = 1 / count if mean else 1.0
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    whole = list(range(len(shape)))
+    if axes == whole or len(shape) not in (2, 3):
+        return matrix(op, value, lambda x: factor * x.sum(axis=tuple(a + 1 for a in axes),
+                                                          keepdims=True))  # fmt: skip
+    over = picture(op, value)
+    places = [axis - 1 for axis in axes if axis > 0]
+    kernel = over.pair([shape[1 + i] if i in places else 1 for i in range(len(shape) - 1)], 1)
+    sliding = Geometry(kernel)
+    size = sliding.output(over.size)
+    if 0 in axes:
+        weights = np.full((1, over.shape[0], *kernel), factor)
+        node: Node = Conv(op.name, (), (1, *size), weights, np.zeros(1), sliding)
+    else:
+        node = Window(op.name, (), (over.shape[0], *size), np.full(kernel, factor), sliding)
+    found = placed(op, value, over, node)
+    return found.seen(found.labels.reshape(kept))
+
+
+def extreme(sign: int) -> Handler:
+    """The largest (smallest) value over axes."""
+
+    def handle(op: Op) -> Value:
+        value = op.value()
+        axes = axes_of(op, value)
+        if sign < 0:
+            value = function_of(op, value, plain("neg"))
+        found = maximum(op, value, axes)
+        if sign < 0:
+            found = function_of(op, found, plain("neg"))
+        return replace(without(op, found, axes), kind=value.kind)
+
+    return handle
+
+
+def maximum(op: Op, value: Value, axes: list[int]) -> Value:
+    """A maximum over an image's rows and columns, or a tree of maxima of two."""
+    shape = value.labels.shape
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    over = picture(op, value) if axes and 0 not in axes and len(shape) in (2, 3) else None
+    if over is not None and over.node is not None:
+        spans = [shape[1 + i] if i + 1 in axes else 1 for i in range(len(shape) - 1)]
+        found = largest(op, over.node, Geometry(over.pair(spans, 1)))
+        return found.seen(found.labels.reshape(kept))
+    if prod(shape[axis] for axis in axes) > MAX_REDUCED:
+        op.fail(f"takes the largest of {prod(shape[axis] for axis in axes)} values, supported are "
+                f"{MAX_REDUCED}")  # fmt: skip
+    for axis in axes:
+        while (size := value.labels.shape[axis]) > 1:
+            half = (size + 1) // 2
+            first = value.seen(value.labels.take(range(half), axis))
+            last = value.seen(value.labels.take(range(size - half, size), axis))
+            value = larger(op, first, last)
+    return value
+
+
+def over_places(handler: Callable[[Op, Value, list[int]], Value]) -> Handler:
+    """A global pool: over all axes after the channels."""
+
+    def handle(op: Op) -> Value:
+        value = op.value()
+        if value.labels.ndim < 2:
+            op.fail(f"is over an input of shape {('N', *value.labels.shape)}, which has no axes "
+                    "after the channels")  # fmt: skip
+        return handler(op, value, list(range(1, value.labels.ndim)))
+
+    return handle
+
+
+def global_lp(op: Op, value: Value, axes: list[int]) -> Value:
+    exponent = float(op.attributes.get("p", 2))
+    powers = function_of(op, function_of(op, value, plain("abs")), power(exponent))
+    return function_of(op, summed(op, powers, axes, mean=False), power(1 / exponent))
+
+
+HANDLERS: dict[str, Handler] = {
+    "MaxPool": max_pool,
+    "AveragePool": average_pool,
+    "LpPool": lp_pool,
+    "GlobalMaxPool": over_places(maximum),
+    "GlobalAveragePool": over_places(lambda op, value, axes: summed(op, value, axes, mean=True)),
+    "GlobalLpPool": over_places(global_lp),
+    "ReduceMean": reduction(None, True, None),
+    "ReduceSum": reduction(None, False, None),
+    "ReduceL1": reduction(plain("abs"), False, None),
+    "ReduceL2": reduction(power(2), False, plain("sqrt")),
+    "ReduceSumSquare": reduction(power(2), False, None),
+    "ReduceLogSum": reduction(None, False, plain("log")),
+    "ReduceLogSumExp": reduction(plain("exp"), False, plain("log")),
+    "ReduceMax": extreme(1),
+    "ReduceMin": extreme(-1),
+}

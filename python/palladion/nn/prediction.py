@@ -1,0 +1,74 @@
+"""What a model answers: its outputs in its own units, the class of each input, the integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import NetworkError
+from palladion.nn.boundary import Boundary
+from palladion.nn.interface import Interface
+from palladion.nn.linear import Ints
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answers to N inputs. As an array it is the first output.
+
+    ``outputs`` are the model's, by name. ``classes`` are the class of each input, where the model
+    is a classifier. ``integers`` are what the network itself gives, of shape (N, values).
+    """
+
+    outputs: Mapping[str, Array]
+    classes: Array | None
+    integers: Ints | None = None
+    margin_bits: float | None = None
+    """Noise margin that was left, in bits, if the answers were encrypted."""
+
+    @classmethod
+    def of(cls, boundary: Boundary, integers: Ints, margin: float | None = None) -> Prediction:
+        """From what the network gives."""
+        outputs = boundary.outputs(integers)
+        return cls(outputs, boundary.interface.classes(outputs), integers, margin)
+
+    @classmethod
+    def of_outputs(cls, ends: Interface, outputs: Mapping[str, Array]) -> Prediction:
+        """From what the model itself gives, in floating point."""
+        return cls(outputs, ends.classes(outputs))
+
+    @property
+    def values(self) -> Array:
+        """The first output of real numbers."""
+        for found in self.outputs.values():
+            if found.dtype.kind == "f":
+                return found
+        raise NetworkError(f"the model gives {', '.join(self.outputs)}, and none is of real "
+                           "numbers")  # fmt: skip
+
+    def __getitem__(self, name: str) -> Array:
+        """One output, by its name."""
+        if name not in self.outputs:
+            raise KeyError(f"no output {name!r}, there are {', '.join(self.outputs)}")
+        return self.outputs[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.outputs.values())))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        found = next(iter(self.outputs.values()))
+        return np.array(found, dtype=dtype) if copy or dtype is not None else found
+
+    def __str__(self) -> str:
+        lines = [f"{len(self)} inputs"]
+        if self.classes is not None:
+            lines.append(f"classes {np.array2string(self.classes, threshold=16)}")
+        for name, values in self.outputs.items():
+            lines.append(f"{name}, {' x '.join(map(str, values.shape))}:")
+            lines.append(np.array2string(values, threshold=64, precision=4))
+        return "\n".join(lines)

@@ -1,0 +1,58 @@
+"""Figures, shapes and tables as people read them in a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+NAME: Final = 18
+"""Characters of a name at most: names of ONNX nodes are paths."""
+
+NUMBER: Final = re.compile(r"[-+.\de]+%?|nan|inf")
+
+
+def size(count: int) -> str:
+    """Bytes in powers of 1000."""
+    amount = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.2f} GB"
+
+
+def times(shape: Iterable[int]) -> str:
+    """A shape."""
+    return "x".join(map(str, shape))
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """Objects of the same fields, one per line, in columns: words to the left, numbers right."""
+    header = list(rows[0])
+    columns = []
+    for name in header:
+        cells = [cell(row[name]) for row in rows]
+        if name in ("name", "layer"):
+            cells = [short(text) for text in cells]
+        width = max(len(name), *map(len, cells))
+        number = all(NUMBER.fullmatch(text) for text in cells)
+        columns.append([f"{text:{'>' if number else '<'}{width}}" for text in (name, *cells)])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
+def cell(value: object) -> str:
+    """A value in a few characters."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def short(name: str, most: int = NAME) -> str:
+    """A name whose middle gives way where it is too long: its end tells nodes apart."""
+    if len(name) <= most:
+        return name
+    start = most // 3
+    return f"{name[:start]}..{name[len(name) - (most - start - 2) :]}"
