@@ -62,10 +62,11 @@ def compile_(
         raise UsageError(f"--save-network: {network} is an integer network already")
     with Steps(quiet=as_json) as steps:
         notes: tuple[str, ...] = ()
+        warnings: tuple[str, ...] = ()
         if is_model:
             with steps.step("quantise"):
                 graph, found = calibrate(network, **options)
-            given, notes = found.network, graph.notes
+            given, notes, warnings = found.network, graph.notes, found.warnings
         else:
             given = IntNetwork.load(network)
         program, candidates = choose(given.to_json(), batches, budget, steps, failure)
@@ -77,7 +78,7 @@ def compile_(
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
-                    "notes": list(notes)})  # fmt: skip
+                    "notes": list(notes), "warnings": list(warnings)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
@@ -92,3 +93,5 @@ def compile_(
     )
     for note in notes:
         click.echo(f"note: {note}")
+    for warning in warnings:
+        click.echo(f"warning: {warning}")
