@@ -123,8 +123,8 @@ class IntNetwork:
     def sigmas(self, sample: float = ROUNDING_SIGMA) -> tuple[float, ...]:
         """Deviation of the noise that an encrypted run adds before each table, first to last.
 
-        ``sample`` is that of one sample. Every term of a layer, and its product, brings one, and the
-        deviation grows with the square root of their number. Terms that the compiler adds up
+        ``sample`` is that of one sample. Every term of a layer brings one, and so does its product.
+        The deviation grows with the square root of their number. Terms that the compiler adds up
         before they become samples share one: ``Program.sigmas`` has what a compiled program does.
         """
         return tuple(self._core.sigmas(sample))
