@@ -104,7 +104,7 @@ def classifier(w: Writer) -> None:
                      "scores as labels, or one for two")  # fmt: skip
     scores = product(w, weights, bias)
     label, *probabilities = w.node.output
-    named = {"axis": 1} if transform == "SOFTMAX" else {}
+    named: dict[str, Any] = {"axis": 1} if transform == "SOFTMAX" else {}
     found = w.add(TRANSFORMS[transform], [scores], *probabilities[:1], **named)
     if label:
         place = w.add("ArgMax", [found], axis=1, keepdims=0)
