@@ -73,7 +73,7 @@ def test_a_normalisation_in_the_model_is_applied_once(rng: np.random.Generator) 
     found = network.outputs(network.evaluate(network.inputs(x)).logits)["y"]
     step = np.abs(wanted).max() / 100
     np.testing.assert_allclose(found, wanted, atol=3 * step)
-    program = palladion.compile(network.to_json(), batch=1)
+    program = palladion.compile_network(network.to_json(), batch=1)
     assert Boundary.of_program(program) == network.boundary
 
 

@@ -31,7 +31,8 @@ def numbers(_context: click.Context, option: click.Parameter, text: str) -> tupl
 OPTIONS = [
     click.option("--data", type=ANY,
                  help="Calibration: folder of MNIST's or CIFAR-10's files, or an .npy file, or "
-                 "`x` of an .npz file: inputs of shape (N, C, H, W) as the model takes them."),
+                 "`x` of an .npz file: inputs of shape (N, C, H, W) as the model takes them. A "
+                 "model with grids of its own, QONNX or QDQ, needs none where its sums fit."),
     click.option("--count", type=click.IntRange(min=1), default=512,
                  help="Inputs to calibrate on."),
     click.option("--mean", callback=numbers, default="0",
@@ -53,8 +54,11 @@ OPTIONS = [
                  help="Units in a step of the output, where weights are exact."),
     click.option("--keep-softmax", is_flag=True,
                  help="Give probabilities: keep a softmax at the end, which is left out else."),
+    click.option("--exact/--no-exact", default=True,
+                 help="Keep the grids of a model that brings its own exactly, where integers fit; "
+                 "without, roundings before sums are left out, for fewer tables."),
     click.option("--strict", is_flag=True,
-                 help="Fail where weights would be coarsened for the limit."),
+                 help="Fail where there would be a warning, or coarser weights for the limit."),
 ]  # fmt: skip
 
 
@@ -76,9 +80,9 @@ def calibrate(
     **settings: Any,
 ) -> tuple[Graph, Quantised]:
     """Quantise an ONNX model, calibrated on real inputs."""
-    if data is None:
+    graph = load(model, keep_softmax=keep_softmax)
+    if data is None and graph.input.grid is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
-    graph = load(model, keep_softmax=keep_softmax)
     found = calibrated(graph, data, count, Normalisation(mean, std), Settings(**settings))
     return replace(graph, notes=(*graph.notes, *found.notes)), found

@@ -48,7 +48,9 @@ class Input:
         """
         plane = self.values // self.shape[0]
         mean, std = (np.repeat(np.array(part), plane) for part in self.normalisation())
-        rounded = np.rint((numbers.astype(np.float64) - mean) / std / self.scale)
+        # In single precision, in which models round their input, ties lie where they have them.
+        real = (numbers.astype(np.float64) - mean) / std / self.scale
+        rounded = np.rint(real.astype(np.float32)).astype(np.float64)
         found: Ints = np.clip(rounded, self.min, self.max).astype(np.int64)
         beyond = np.abs(rounded - found)
         count = int(np.count_nonzero(beyond))

@@ -34,18 +34,20 @@ class Normalisation:
 
 
 def calibrated(
-    graph: Graph, data: Path, count: int, normalisation: Normalisation, settings: Settings
+    graph: Graph, data: Path | None, count: int, normalisation: Normalisation, settings: Settings
 ) -> Quantised:
     """Quantise a model, calibrated on ``count`` real inputs.
 
     ``data`` is a folder of MNIST's or CIFAR-10's files, whose training images are used, or an
-    ``.npy`` file of inputs.
+    ``.npy`` file of inputs. A model with grids of its own needs none.
 
     Raises
     ------
     DataError
         If the data cannot be read or do not fit the model.
     """
+    if data is None:
+        return quantise(graph, None, settings)
     found = quantise(graph, inputs(data, count, graph, normalisation), settings)
     if data.is_dir():
         pixels = Pixels(normalisation.mean, normalisation.std)

@@ -107,10 +107,13 @@ def choose(test: Array, x: Array, y: Array) -> Array:
 
 
 def on_grid(rounding: Callable[[Array], Array]) -> Callable[..., Array]:
-    """Quantise and dequantise: ``lo..hi`` are the integers, ``zero`` the one that means 0."""
+    """Quantise and dequantise: ``lo..hi`` are the integers, ``zero`` the one that means 0.
+
+    As QONNX has it: zero is added before rounding, so that an odd one turns where halves go.
+    """
 
     def quantise(x: Array, scale: float, zero: float, lo: float, hi: float) -> Array:
-        return (np.clip(rounding(x / scale) + zero, lo, hi) - zero) * scale
+        return (np.clip(rounding(x / scale + zero), lo, hi) - zero) * scale
 
     return quantise
 
@@ -130,7 +133,11 @@ ROUNDINGS: Final[dict[str, Callable[[Array], Array]]] = {
     "FLOOR": np.floor,
     "CEIL": np.ceil,
     "ROUND_TO_ZERO": np.trunc,
+    "HALF_UP": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
+    "HALF_DOWN": lambda x: np.sign(x) * np.ceil(np.abs(x) - 0.5),
+    "UP": lambda x: np.sign(x) * np.ceil(np.abs(x)),
 }
+"""Rounding modes of QONNX's Quant."""
 
 BELOW_ONE: Final = 1 - 2.0**-24
 """The largest number of float32 below 1."""

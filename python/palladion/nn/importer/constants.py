@@ -18,6 +18,8 @@ RANDOM: Final = {
 }  # fmt: skip
 MOVES: Final = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
 """Operators that move elements and compute nothing, so that a grid moves with them."""
+SAME: Final = {"HALF_EVEN": "ROUND", "DOWN": "ROUND_TO_ZERO"}
+"""Other names of QONNX's rounding modes."""
 HELD: Final = {"value", "value_float", "value_floats", "value_int", "value_ints"}
 OWN: Final = ("", "ai.onnx")
 """Names of ONNX's own domain."""
@@ -153,12 +155,15 @@ def quant(op: Op) -> Constant:
     array, scale, zero = op.numbers(0), op.numbers(1), op.numbers(2)
     lo, hi = range_of(op, float(op.numbers(3).reshape(-1)[0]))
     steps = np.broadcast_to(scale, array.shape)
-    rounded = ROUNDINGS[rounding(op)](array / steps)
-    return Constant((np.clip(rounded + zero, lo, hi) - zero) * steps, steps)
+    ratio = (array.astype(np.float32) / steps.astype(np.float32)).astype(np.float64) + zero
+    if (lo, hi) == (-1, 0):  # one signed bit is a sign
+        return Constant((np.where(ratio >= 0, 1.0, -1.0) - zero) * steps, steps)
+    return Constant((np.clip(ROUNDINGS[rounding(op)](ratio), lo, hi) - zero) * steps, steps)
 
 
 def rounding(op: Op) -> str:
     mode = op.text("rounding_mode", "ROUND").upper()
+    mode = SAME.get(mode, mode)
     if mode not in ROUNDINGS:
-        op.fail(f"has rounding_mode {mode}, supported are {', '.join(ROUNDINGS)}")
+        op.fail(f"has rounding_mode {mode}, supported are {', '.join([*ROUNDINGS, *SAME])}")
     return mode

@@ -107,11 +107,34 @@ def scalar(op: Op, index: int) -> float:
     return float(found.flat[0])
 
 
-def quant(op: Op, x: Expression) -> Expression:
-    """QONNX's Quant on activations."""
-    lo, hi = range_of(op, scalar(op, 3))
-    parameters = (positive(op, 1), scalar(op, 2), float(lo), float(hi))
-    return apply(f"quantise_{rounding(op).lower()}", x, parameters=parameters)
+def quant(op: Op) -> Value:
+    """QONNX's Quant on activations, with one scale or one for each element of an axis."""
+    bits, zero = scalar(op, 3), scalar(op, 2)
+    if bits == 1 and op.attributes.get("signed", 1) and zero == 0:
+        return bipolar(op)
+    lo, hi = range_of(op, bits)
+    if not zero.is_integer():
+        op.fail(f"has zero point {zero:g}, supported are integers")
+    kind = f"quantise_{rounding(op).lower()}"
+    ends = (zero, float(lo), float(hi))
+    return in_steps(op, lambda x, step: apply(kind, x, parameters=(step, *ends)))
+
+
+def bipolar(op: Op) -> Value:
+    return in_steps(op, lambda x, step: apply("bipolar", x, parameters=(step,)))
+
+
+def in_steps(op: Op, rounded: Callable[[Expression, float], Expression]) -> Value:
+    """A rounding to multiples of a step, input 1; of one step for each channel in units of it."""
+    steps = op.numbers(1)
+    if steps.size == 0 or steps.min() <= 0:
+        op.fail("has a scale that is not above 0, expected positive numbers")
+    if np.all(steps == steps.flat[0]):
+        step = float(steps.flat[0])
+        return function_of(op, op.value(), lambda x: rounded(x, step))
+    value, spread = fitted(op, op.value(), steps)
+    whole = function_of(op, scaled(op, value, 1 / spread), lambda x: rounded(x, 1.0))
+    return scaled(op, whole, spread)
 
 
 def positive(op: Op, index: int) -> float:
@@ -119,10 +142,6 @@ def positive(op: Op, index: int) -> float:
     if scale <= 0:
         op.fail(f"has scale {scale:g}, expected a positive number")
     return scale
-
-
-def bipolar(op: Op, x: Expression) -> Expression:
-    return apply("bipolar", x, parameters=(positive(op, 1),))
 
 
 def quantise_linear(op: Op) -> Value:
@@ -133,7 +152,7 @@ def quantise_linear(op: Op) -> Value:
         op.fail(f"quantises to {kind}, supported are integers")
     zero = int(scalar(op, 2)) if op.has(2) else 0
     scale, info = positive(op, 1), np.iinfo(kind)
-    parameters = (scale, float(zero), float(info.min), float(info.max))
+    parameters = (scale, 0.0, float(info.min - zero), float(info.max - zero))
     rounded = function_of(op, value, lambda x: apply("quantise_round", x, parameters=parameters))
     return replace(rounded, quantised=(scale, zero))
 
@@ -246,8 +265,8 @@ HANDLERS: dict[str, Handler] = {
     "Binarizer": unary(binarizer),
     "Cast": cast,
     "CastLike": cast,
-    "Quant": unary(quant),
-    "BipolarQuant": unary(bipolar),
+    "Quant": quant,
+    "BipolarQuant": bipolar,
     "QuantizeLinear": quantise_linear,
     "DequantizeLinear": dequantise_linear,
     "Softmax": softmax,

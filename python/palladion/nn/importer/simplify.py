@@ -10,11 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from palladion.nn.expression import Grid, X, apply, constant
+from palladion.nn.expression import Expression, Grid, X, apply, constant
 from palladion.nn.geometry import add_pads
 from palladion.nn.graph import (
     Activation,
-    Add,
     Affine,
     Array,
     Conv,
@@ -27,13 +26,11 @@ from palladion.nn.graph import (
 )
 from palladion.nn.interface import Interface
 
-Linear = (Conv, Dense, Window, Affine, Add)
-
 
 def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str], interface: Interface) -> Graph:
     """The same function with fewer nodes; the last node is the output."""
     graph = pruned(Graph(name, tuple(nodes), tuple(notes), interface))
-    while (smaller := fold_one(graph)) is not None:
+    while (smaller := input_on_grid(graph) or fold_one(graph)) is not None:
         graph = pruned(smaller)
     return graph
 
@@ -77,9 +74,54 @@ def into_input(graph: Graph, source: int, node: Node) -> Node | None:
     if isinstance(node, Affine) and np.all(node.scale != 0):
         mean = before.mean - node.shift * before.std / node.scale
         return replace(before, mean=mean, std=before.std / node.scale)
-    if isinstance(node, Activation) and node.function.rounds_only():
-        return replace(before, grid=node.function.grid())
     return None
+
+
+def input_on_grid(graph: Graph) -> Graph | None:
+    """The model's own rounding of its input becomes the input's grid, if nothing else reads it.
+
+    An input is rounded to the nearest integer, halves to even. Other roundings are that of a moved
+    value, and an affine map after it.
+    """
+    before, readers = graph.input, graph.consumers()[0]
+    if before.grid is not None or len(readers) != 1:
+        return None
+    node = graph.nodes[readers[0]]
+    found = moved_rounding(node.function) if isinstance(node, Activation) else None
+    if found is None or not isinstance(node, Activation):
+        return None
+    inner, (move, grid, scale, shift) = node.function.arguments[0].affine(), found
+    if inner is None or not inner[0]:
+        return None
+    a, b = inner
+    std = before.std / a
+    mean = before.mean - (b + move) * std
+    rounded = replace(before, mean=mean, std=std, grid=grid)
+    nodes = [rounded, *graph.nodes[1:]]
+    nodes[readers[0]] = rounded
+    if (scale, shift) != (1, 0):
+        parts = (np.full(before.shape[0], part) for part in (scale, shift))
+        nodes[readers[0]] = Affine(node.name, (0,), node.shape, *parts)
+    return replace(graph, nodes=tuple(nodes))
+
+
+def moved_rounding(function: Expression) -> tuple[float, Grid, float, float] | None:
+    """A rounding as ``scale * nearest(x + move) + shift`` on a grid, if it is one."""
+    if function.operation == "bipolar":
+        (size,) = function.parameters
+        tiny = 2.0**-20  # so that nothing near 0 is lost beside 1.5, which is rounded to 2
+        return 1.5 * tiny, Grid(tiny, 1, 2), 2 * size / tiny, -3 * size
+    if not function.operation.startswith("quantise_"):
+        return None
+    step, zero, lo, hi = function.parameters
+    most = max(abs(lo), abs(hi), 1.0)
+    half = (0.5 - most * 2.0**-22) * step  # as near to a half as single precision tells
+    moves = {"quantise_round": 0.0, "quantise_floor": -half, "quantise_ceil": half}
+    if function.operation not in moves or not zero.is_integer():
+        return None
+    odd = zero % 2 if function.operation == "quantise_round" else 0.0  # turns where halves go
+    move = moves[function.operation] + odd * step
+    return move, Grid(step, int(lo - zero + odd), int(hi - zero + odd)), 1.0, -odd * step
 
 
 def affine_after(graph: Graph, source: int, node: Node) -> Node | None:
@@ -143,19 +185,6 @@ def pads_before(graph: Graph, source: int, node: Node) -> Node | None:
     return replace(node, sources=before.sources, geometry=geometry)
 
 
-def rounding_before_sum(graph: Graph, source: int, node: Node) -> Node | None:
-    """A rounding between a linear map and a sum is left out: both are one exact accumulation."""
-    before = graph.nodes[source]
-    if not (isinstance(node, Add) and isinstance(before, Activation)):
-        return None
-    behind = before.sources[0]
-    alone = len(graph.consumers()[behind]) == 1
-    if not (before.function.rounds_only() and alone and isinstance(graph.nodes[behind], Linear)):
-        return None
-    sources = tuple(behind if s == source else s for s in node.sources)
-    return replace(node, sources=sources)
-
-
 def rounding_again(graph: Graph, source: int, node: Node) -> Node | None:
     """A rounding to a grid that the values lie on already."""
     before = graph.nodes[source]
@@ -187,7 +216,6 @@ RULES: tuple[Rule, ...] = (
     affine_after,
     affine_before,
     pads_before,
-    rounding_before_sum,
     rounding_again,
 )
 

@@ -5,8 +5,9 @@ through the groups in order on calibration data and chooses units, integers, bou
 ``document`` makes the layers of docs/int-network.md of them.
 """
 
-from palladion.nn.quantisation.quantise import Group, Quantised, quantise
+from palladion.nn.quantisation.quantise import Quantised, quantise
 from palladion.nn.quantisation.report import LayerReport
 from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.values import Group
 
 __all__ = ["Group", "LayerReport", "Quantised", "Settings", "quantise"]

@@ -24,11 +24,11 @@ def input_of(given: graph.Input, grid: Grid) -> network.Input:
     return found
 
 
-def interface(found: graph.Graph, scale: float) -> Interface:
-    """What the model takes and gives, with the unit of the last layer's integers."""
+def interface(found: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]) -> Interface:
+    """What the model takes and gives, with what the last layer's integers mean."""
     ends = found.ends
     takes = replace(ends.takes, own_grid=found.input.grid is not None)
-    return Interface(takes, replace(ends.gives, scale=(scale,)))
+    return Interface(takes, replace(ends.gives, scale=scale, shift=shift))
 
 
 def term(found: form.Term, map_: form.Linear) -> Term:

@@ -138,3 +138,44 @@ def part(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
         return replace(node, weights=node.weights[:, chosen] * factor, steps=steps)
     weights = node.weights.reshape(len(node.weights), *shape)[:, chosen] * factor
     return replace(node, weights=weights.reshape(len(weights), -1), steps=steps)
+
+
+def with_columns(term: Term, factor: Array) -> Term:
+    """The term, no window, reading channels that are multiplied by ``factor``."""
+    map_ = term.map
+    assert not isinstance(map_, Window), "a window has one kernel for all channels"
+    uniform = bool(np.all(factor == factor[0]))
+    steps = map_.steps * abs(factor[0]) if uniform and map_.steps is not None else None
+    return replace(
+        term, map=replace(map_, weights=map_.weights * spread(term, factor), steps=steps)
+    )
+
+
+def spread(term: Term, channels: Array) -> Array:
+    """Numbers of a source's channels, as they meet the term's weights."""
+    map_ = term.map
+    if isinstance(map_, Dense):
+        return np.repeat(channels, map_.weights.shape[1] // term.channels)
+    assert isinstance(map_, Conv), "a window has one kernel for all channels"
+    each = map_.weights.shape[0] // map_.groups
+    return channels.reshape(map_.groups, -1).repeat(each, axis=0)[:, :, None, None]
+
+
+def by_channel(term: Term, factor: Array) -> tuple[Array, Array]:
+    """Sum of squares and largest absolute value of the weights, with columns multiplied.
+
+    Both of shape (K, channels that an output reads).
+    """
+    map_ = term.map
+    assert not isinstance(map_, Window), "a window has one kernel for all channels"
+    weights = np.abs(map_.weights * spread(term, factor))
+    count = map_.weights.shape[1] if isinstance(map_, Conv) else term.channels
+    weights = weights.reshape(len(weights), count, -1)
+    return np.square(weights).sum(axis=2), weights.max(axis=2)
+
+
+def emptied(term: Term, gone: Array) -> Term:
+    """A term, no window, that does not read some channels."""
+    map_ = term.map
+    assert not isinstance(map_, Window), "a window has one kernel for all channels"
+    return replace(term, map=replace(map_, weights=map_.weights * spread(term, 1.0 - gone)))

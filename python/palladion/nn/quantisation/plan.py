@@ -24,6 +24,7 @@ from palladion.nn.graph import (
     Window,
 )
 from palladion.nn.quantisation.form import Form, identity, single, total
+from palladion.nn.quantisation.lattice import steps_of
 from palladion.nn.quantisation.maximum import maximum
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.softmax import below_largest, differs, mixed
@@ -118,12 +119,14 @@ class Planner:
 
     def visit(self, index: int) -> None:
         node = self.graph.nodes[index]
-        if isinstance(node, Activation) and self.alone(node.sources[0]):
+        if isinstance(node, Activation) and self.merges(index, node):
+            self.forms[index] = self.form(node.sources[0])
+        elif isinstance(node, Activation) and self.alone(node.sources[0]):
             self.layers.append(self.multiplied(node.sources[0], node.name, node.function))
             self.values[index] = len(self.layers)
         elif isinstance(node, Activation):
-            form, function = of_sign(self.form(node.sources[0]), node.function)
-            self.values[index] = self.emit(node.name, form, function)
+            form = self.form(node.sources[0])
+            self.values[index] = self.emit(node.name, form, node.function)
         elif isinstance(node, Affine):
             self.forms[index] = self.operand(node.sources[0]).scaled(node.scale, node.shift)
         elif isinstance(node, Add):
@@ -138,6 +141,34 @@ class Planner:
         else:
             assert isinstance(node, Softmax), "every node is handled"
             self.products[index] = self.softmax(node)
+
+    def merges(self, index: int, node: Activation) -> bool:
+        """Whether a rounding between a linear map and a sum is left out: both are one accumulation.
+
+        It stays where it can be exact: where the map's sums keep the limit on every input.
+        """
+        (source,), readers = node.sources, self.readers[index]
+        between = len(readers) == 1 and isinstance(self.graph.nodes[readers[0]], Add)
+        if not (between and node.function.rounds_only() and len(self.readers[source]) == 1):
+            return False
+        form = self.forms.get(source)
+        return form is not None and not (self.settings.exact and self.fits(form))
+
+    def fits(self, form: Form) -> bool:
+        """Whether a form of values on grids has integer sums within the limit."""
+        total = np.zeros(form.shape[0])
+        for term in form.terms:
+            before = self.layers[term.source - 1].function if term.source else None
+            grid = before.grid() if before else self.graph.input.grid if not term.source else None
+            steps = steps_of(term.map, form.shape[0])
+            if grid is None or steps is None:
+                return False
+            if isinstance(term.map, Window):
+                sums = np.abs(term.map.taps).sum() * np.ones_like(steps)
+            else:
+                sums = np.abs(term.map.weights).reshape(len(steps), -1).sum(axis=1)
+            total += sums / np.where(steps > 0, steps, 1) * max(abs(grid.lo), abs(grid.hi))
+        return bool(total.max() <= self.settings.limit)
 
     def softmax(self, node: Softmax) -> tuple[int, int]:
         """The layers of exponentials and of the inverse of their sum."""

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import Final
 
 import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
-from palladion.nn.graph import Array, Graph, Window
+from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import document, ranges, scales, softmax, units
-from palladion.nn.quantisation.form import Form
+from palladion.nn.quantisation import dead, document, equalise, floats, ranges, scales, softmax
+from palladion.nn.quantisation.grids import on_grids
+from palladion.nn.quantisation.lattice import Integers
 from palladion.nn.quantisation.plan import Planned, plan
-from palladion.nn.quantisation.report import LayerReport, refuse
+from palladion.nn.quantisation.report import LayerReport, layer_report, warnings
+from palladion.nn.quantisation.rounded import rounded
 from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.values import Group, Made, Value
 
 FACTOR_BITS: Final = 7
 """Bits of a product's factors, whatever is asked: their product fits the limit, and is large beside
 the rounding noise of a run, since no weight can make it larger."""
 
+MADE_UP: Final = 256
+"""Inputs that stand for calibration data where a model has a grid for everything."""
 
-@dataclass(frozen=True)
-class Group:
-    """A linear group in integers: the unit they count, and each term's map and grid."""
-
-    unit: units.Unit
-    maps: tuple[units.Rounded, ...]
-    bias: Array
-
-    @property
-    def bits(self) -> float:
-        """Bits of kernels' weights; of windows' taps where there is nothing else."""
-        kernels = [m.bits for m in self.maps if not isinstance(m.map, Window)]
-        return max(kernels or [m.bits for m in self.maps], default=0.0)
+SAMPLE: Final = 256
+"""Inputs on which channels are compared."""
 
 
 @dataclass(frozen=True)
@@ -50,61 +43,143 @@ class Quantised:
     """How each layer's integers count."""
     notes: tuple[str, ...] = ()
     """What is odd about the calibration data."""
+    warnings: tuple[str, ...] = ()
+    """What a user should know before trusting the network, each with the layer and a number."""
+    output_scale: tuple[float, ...] = (1.0,)
+    """Real value of the integer 1 in each channel of the output, or in all."""
+    output_shift: tuple[float, ...] = (0.0,)
+    """What is to be added to it."""
 
 
-@dataclass(frozen=True)
-class Calibrated:
-    """A value on the calibration data: the integers, and what the float network has there."""
-
-    integers: Array
-    reference: Array
-    scale: float
-
-
-def quantise(graph: Graph, data: Array, settings: Settings | None = None) -> Quantised:
+def quantise(
+    graph: Graph, data: Array | None = None, settings: Settings | None = None
+) -> Quantised:
     """Quantise a float graph on real inputs, as the model takes them.
+
+    A model that has a grid of its own for its input and after each layer needs no data.
 
     Raises
     ------
     NetworkError
-        If the graph has a part that no integer network can hold, the data have another shape, or
-        ``settings.strict`` and a layer does not fit.
+        If the graph has a part that no integer network can hold, the data have another shape or
+        are needed, or ``settings.strict`` and there is a warning.
     """
     settings = settings or Settings()
-    data = graph.arranged(data)
-    layers = plan(graph, data, settings)
-    given = graph.input
-    real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
+    given, real_data = graph.input, data is not None
+    if data is not None:
+        data = graph.arranged(data)
+        real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
+    elif given.grid is not None:
+        real = made_up(given.shape, given.grid)
+        data = real * given.std[:, None, None] + given.mean[:, None, None]
+    else:
+        raise NetworkError(f"the input {given.name} has no grid of the model's own: give "
+                           "calibration data, --data")  # fmt: skip
     grid = given.grid or input_grid(real, settings)
-    values = {0: Calibrated(to_integers(real, grid), real, grid.scale)}
+    first = input_value(real, grid, own=given.grid is not None)
+    layers = plan(graph, data, settings)
+    layers, warned = prepared(layers, first, settings, real=real_data)
+    found = every_layer(layers, first, settings, real=real_data)
+    reports = [layer_report(p, m) for p, m in zip(layers, found, strict=True)]
+    for report, made in zip(reports, found, strict=True):
+        warned += [*made.warnings, *warnings(report, last=made.table is None)]
+    if settings.strict and warned:
+        raise NetworkError("; ".join(warned))
+    entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
+    last = found[-1]
+    interface = document.interface(graph, last.output_scale, last.output_shift)
+    network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
+    network.check()
+    return Quantised(
+        network,
+        tuple(reports),
+        tuple(layers),
+        tuple(made.group for made in found),
+        () if not real_data else ranges.notes(graph, data),
+        tuple(warned),
+        last.output_scale,
+        last.output_shift,
+    )
+
+
+def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
+    """Inputs drawn evenly from the integers of a grid."""
+    rng = np.random.default_rng(1)
+    found: Array = rng.integers(grid.lo, grid.hi, (MADE_UP, *shape), endpoint=True) * grid.scale
+    return found.astype(np.float32)
+
+
+def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
+    """The input on its grid; a model with a grid of its own rounds to it by itself."""
+    integers = to_integers(real, grid)
+    reference = integers.astype(np.float64) * grid.scale if own else real
+    reach = Integers.alike(real.shape[1], int(grid.lo), int(grid.hi))
+    return Value(integers, reference, grid.scale, reach, own)
+
+
+def prepared(
+    layers: list[Planned], first: Value, settings: Settings, *, real: bool
+) -> tuple[list[Planned], list[str]]:
+    """The layers without dead channels and with channels of like size, and warnings."""
+    sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
+    seen = floats.seen(layers, sample, settings)
+    ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
+    ends[0] = (
+        float(first.reach.low.min() * first.scale),
+        float(first.reach.high.max() * first.scale),
+    )
+    layers, gone = dead.fold(layers, seen, ends, measured=real)
+    if gone:
+        seen = floats.seen(layers, sample, settings)
+    warned = [warning for entry in gone if (warning := entry.warning())]
+    return equalise.equalise(layers, seen, settings), warned
+
+
+def every_layer(
+    layers: list[Planned], first: Value, settings: Settings, *, real: bool
+) -> list[Made]:
+    """Each layer in integers, on the values that the integers before it give."""
+    values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     factors = {s for planned in layers for s in planned.product or ()}
-    entries, reports, groups = [], [], []
+    found: list[Made] = []
     for index, planned in enumerate(layers):
         if planned.softmax is not None:
             planned = calibrated(planned, values, settings)
         elif index + 1 in factors:
             planned = replace(planned, bits=FACTOR_BITS)
-        entry, found, report, group = layer(planned, values, settings)
-        entries.append(entry)
-        reports.append(report)
-        groups.append(group)
-        values[index + 1] = found
+        made = one_layer(planned, values, settings, real=real)
+        found.append(made)
+        values[index + 1] = made.value
         for source in [s for s in values if last_use.get(s, -1) == index]:
             del values[source]
-    interface = document.interface(graph, entries[-1].scale)
-    network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
-    network.check()
-    odd = ranges.notes(graph, data)
-    return Quantised(network, tuple(reports), tuple(layers), tuple(groups), odd)
+    return found
 
 
-def calibrated(planned: Planned, values: dict[int, Calibrated], settings: Settings) -> Planned:
+def one_layer(
+    planned: Planned, values: dict[int, Value], settings: Settings, *, real: bool
+) -> Made:
+    """A layer exactly, where the model's own grids allow it, or else with rounded weights."""
+    sources = {source: values[source] for source in planned.sources}
+    exact = on_grids(planned, sources, settings, real=real)
+    if isinstance(exact, Made):
+        return exact
+    needs_data = planned.function is not None and planned.function.grid() is None
+    if not real and (needs_data or planned.softmax):
+        raise NetworkError(f"layer {planned.name}: has no grid of the model's own, give "
+                           "calibration data, --data")  # fmt: skip
+    made = rounded(planned, sources, settings, real=real)
+    on_own = settings.exact and any(value.given for value in sources.values())
+    return replace(made, why=exact) if on_own else made
+
+
+def calibrated(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
     """A step of a softmax with its function."""
     form = planned.form
     if planned.softmax == "exponential":
         references = {s: values[s].reference for s in planned.sources}
-        function, grid = softmax.exponential(sum_of(form, references, form.bias), settings)
+        before = floats.sum_of(form, references, form.bias)
+        function, grid = softmax.exponential(before, settings)
     else:
         (source,) = planned.sources
         function, grid = softmax.inverse(values[source].scale, settings)
@@ -125,168 +200,10 @@ def to_integers(real: Array, grid: Grid) -> Array:
     return found
 
 
-def layer(
-    planned: Planned, values: dict[int, Calibrated], settings: Settings
-) -> tuple[Layer, Calibrated, LayerReport, Group]:
-    """Quantise one layer: the layer, its values, its report, its linear group."""
-    sources = {source: values[source] for source in planned.sources}
-    make = accumulated if planned.product is None else multiplied
-    group, accumulators, reference = make(planned, sources, settings)
-    largest = int(np.abs(accumulators).max())
-    bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
-    real = group.unit.value * np.clip(accumulators, -bound, bound)
-    function = planned.function
-    if function is None:
-        table, outputs, scale, wanted = None, accumulators, group.unit.value, reference
-    else:
-        after = function(real)
-        grid = output_grid(planned, group.unit, after, settings)
-        every = np.arange(-bound, bound + 1, dtype=np.float64) * group.unit.value
-        table = np.clip(np.rint(function(every) / grid.scale), grid.lo, grid.hi)
-        places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
-        outputs, scale = table[places].astype(np.float32), grid.scale
-        wanted = function(reference).astype(np.float32)
-    signal = float(np.mean(np.square(wanted, dtype=np.float64))) or 1.0
-    report = LayerReport(
-        name=planned.name,
-        shape=planned.form.shape,
-        bound=bound,
-        largest=largest,
-        weight_bits=group.bits,
-        coarsened=group.unit.coarsened,
-        beyond=float(np.mean(np.abs(accumulators) > bound)),
-        error=float(np.mean(np.square(outputs * scale - wanted, dtype=np.float64))) / signal,
-    )
-    pairs = zip(planned.form.terms, group.maps, strict=True)
+def entry(planned: Planned, made: Made) -> Layer:
+    """The layer as the integer network has it."""
+    pairs = zip(planned.form.terms, made.group.maps, strict=True)
     terms = tuple(document.term(t, m.map) for t, m in pairs)
-    bias, lut = document.whole(group.bias), document.table(table)
-    found = Layer(planned.name, terms, bias, bound, lut, float(scale), planned.product)
-    return found, Calibrated(outputs, wanted, scale), report, group
-
-
-def accumulated(
-    planned: Planned, sources: dict[int, Calibrated], settings: Settings
-) -> tuple[Group, Array, Array]:
-    """The integers of a linear group, its accumulators, and what the float network has there."""
-    form = planned.form
-    reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
-    finest, unit = units_of(planned, sources, settings)
-    if planned.softmax == "exponential" and not unit.exact:
-        unit = replace(unit, value=finest, wanted=finest)  # noise counts in the exponent
-    group, accumulators = fit(planned, sources, reference, unit, settings)
-    parts = resolving(planned, group.unit, accumulators, finest, settings)
-    if parts > 1:
-        group, accumulators = fit(planned, sources, reference, unit.divided(parts), settings)
-    return group, accumulators, reference
-
-
-def multiplied(
-    planned: Planned, sources: dict[int, Calibrated], settings: Settings
-) -> tuple[Group, Array, Array]:
-    """The same of a product, whose unit is that of its factors."""
-    assert planned.product is not None, "the caller has checked it"
-    left, right = (sources[source] for source in planned.product)
-    accumulators = left.integers * right.integers  # below 2^24 where they keep the limit
-    largest = float(np.abs(accumulators).max())
-    if largest > settings.limit:
-        raise NetworkError(f"layer {planned.name}: its products reach {largest:.0f}, the limit is "
-                           f"{settings.limit}; give activations fewer bits")  # fmt: skip
-    unit = units.Unit(left.scale * right.scale, left.scale * right.scale)
-    bias = np.zeros(planned.form.shape[0])
-    return Group(unit, (), bias), accumulators, left.reference * right.reference
-
-
-def units_of(
-    planned: Planned, sources: dict[int, Calibrated], settings: Settings
-) -> tuple[float, units.Unit]:
-    """The finest unit with which accumulators keep the limit, and the one to begin with."""
-    form = planned.form
-    real = sum_of(form, {s: v.integers * v.scale for s, v in sources.items()}, form.bias)
-    finest = float(np.abs(real).max()) * settings.headroom / settings.limit
-    unit = units.choose(form, {s: v.scale for s, v in sources.items()}, finest, settings)
-    if settings.strict and unit.coarsened > 1:
-        raise refuse(planned.name, settings.limit * unit.coarsened, settings)
-    return finest, unit
-
-
-def resolving(
-    planned: Planned, unit: units.Unit, accumulators: Array, finest: float, settings: Settings
-) -> int:
-    """Parts to divide an exact unit into, so that noise does not move outputs."""
-    if planned.function is None or not unit.exact:
-        return 1
-    step = unit.step if planned.threshold else None
-    if step is None:
-        after = planned.function(unit.value * accumulators)
-        step = output_grid(planned, unit, after, settings).scale
-    wanted = ceil(settings.resolution * unit.value / step)
-    return max(1, min(wanted, int(unit.value / finest) if finest else wanted))
-
-
-def fit(
-    planned: Planned,
-    sources: dict[int, Calibrated],
-    reference: Array,
-    unit: units.Unit,
-    settings: Settings,
-) -> tuple[Group, Array]:
-    """Integers in a unit, or in the next coarser one with which accumulators keep the limit.
-
-    With them the accumulators on the calibration data.
-    """
-    form, steps = planned.form, {s: v.scale for s, v in sources.items()}
-    while True:
-        maps = tuple(units.integers(t, steps[t.source], unit, settings) for t in form.terms)
-        whole = replace(form, terms=tuple(
-            replace(t, map=m.map) for t, m in zip(form.terms, maps, strict=True)))  # fmt: skip
-        sums = sum_of(whole, {s: v.integers for s, v in sources.items()}, np.zeros(form.shape[0]))
-        bias = form.bias / unit.value
-        if settings.correct_bias and not unit.exact:
-            bias = (reference / unit.value - sums).mean(axis=(0, 2, 3), dtype=np.float64)
-        bias = np.rint(bias)
-        if planned.threshold and unit.step is not None:
-            bias = between(form.bias, unit)
-        accumulators = sums + bias.astype(np.float32)[:, None, None]
-        largest = float(np.abs(accumulators).max())
-        if largest <= settings.limit:
-            return Group(unit, maps, bias), accumulators
-        if unit.exact or unit.coarsened > 1e4:
-            raise refuse(planned.name, largest, settings)
-        unit = replace(unit, value=unit.value * 1.05)
-
-
-def between(bias: Array, unit: units.Unit) -> Array:
-    """Biases of a sign, with 0 halfway between the sums it divides, as far as sums are steps."""
-    assert unit.step is not None, "the caller has checked it"
-    parts = round(unit.step / unit.value)
-    found: Array = np.floor(bias / unit.step + units.TINY) * parts + parts // 2
-    return found
-
-
-def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Settings) -> Grid:
-    """The model's own grid, the accumulator's unit where that is exact, or a calibrated one."""
-    assert planned.function is not None, "the last layer has no table"
-    given = planned.grid or planned.function.grid()
-    if given is not None:
-        return given
-    if unit.step is not None:
-        whole = after / unit.step
-        lo, hi = min(float(whole.min()), 0.0), float(whole.max())
-        spare = 2**settings.activations - 1 - int(np.rint(hi - lo))
-        if planned.exact:
-            spare = max(spare, 2 * int(np.rint(hi - lo)))
-        if spare >= 0 and np.allclose(whole, np.rint(whole), rtol=0, atol=1e-3):
-            low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
-            return Grid(unit.step, low, low + int(np.rint(hi - lo)) + spare)
-    return scales.grid(after, planned.bits or settings.activations, settings)
-
-
-def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
-    """Accumulators, in single precision, or in double where integers could pass 2^24."""
-    total = np.zeros((len(next(iter(inputs.values()))), *form.shape), dtype=np.float32)
-    for term in form.terms:
-        map_ = term.map
-        if not isinstance(map_, Window):
-            map_ = replace(map_, bias=np.zeros(form.shape[0]))
-        total += map_.evaluate(inputs[term.source])
-    return total + bias.astype(np.float32)[:, None, None]
+    bias, lut = document.whole(made.group.bias), document.table(made.table)
+    scale = float(made.value.scale)
+    return Layer(planned.name, terms, bias, made.bound, lut, scale, planned.product)

@@ -1,13 +1,31 @@
-"""What quantisation did to each layer."""
+"""What quantisation did to each layer, and what of it a user should know."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from math import erfc, sqrt
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.graph import Shape
+from palladion.nn.graph import Array, Shape
+from palladion.nn.network import ROUNDING_SIGMA
 from palladion.nn.quantisation.settings import Settings
+
+if TYPE_CHECKING:
+    from palladion.nn.quantisation.plan import Planned
+    from palladion.nn.quantisation.values import Made
+
+TENTH: Final = 0.1
+"""Of a layer's range: a larger error is worth a warning."""
+
+QUIET: Final = 8
+"""A bound of fewer deviations of the rounding noise leaves no room for values."""
+
+RARELY: Final = 0.01
+"""Share of outputs that noise may change in a layer of a small bound without a warning."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +45,113 @@ class LayerReport:
     """Share of accumulators beyond the bound."""
     error: float
     """Noise to signal: squared error of the layer's real values against the float network's."""
+    deviation: float = 0.0
+    """Root of the mean squared error, as a part of the layer's range in the float network."""
+    weights_error: float = 0.0
+    """Relative error of the sums, by rounding of the weights."""
+    weights_error_free: float = 0.0
+    """The same with a step for each channel and without a limit: what these options cost."""
+    lost: int = 0
+    """Channels that are constant here and not in the float network."""
+    changed: float = 0.0
+    """Share of outputs that the rounding noise of an encrypted run changes, mostly by one step."""
+    differing: float | None = None
+    """For a model with grids of its own: share of outputs that differ from the model's."""
+    distance: float | None = None
+    """There, if all sums are exact: the least distance of one to a step of the table, in units."""
+    why: str | None = None
+    """There, what keeps the layer from being exact."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {**asdict(self), "shape": list(self.shape)}
+
+
+def layer_report(planned: Planned, made: Made) -> LayerReport:
+    """Compare a layer with the float network."""
+    value = made.value
+    if made.table is None:
+        scale, shift = (np.array(p)[:, None, None] for p in (made.output_scale, made.output_shift))
+        found = value.integers * scale + shift
+    else:
+        found = value.real
+    apart = np.square(found - value.reference, dtype=np.float64)
+    signal = float(np.mean(np.square(value.reference, dtype=np.float64))) or 1.0
+    low, high = (end(value.reference, axis=(0, 2, 3)) for end in (np.min, np.max))
+    moves = value.integers.max(axis=(0, 2, 3)) > value.integers.min(axis=(0, 2, 3))
+    span = float(high.max() - low.min())
+    differing = None
+    if value.given:
+        differing = float(np.mean(value.integers != value.wanted()))
+    elif made.table is None and made.distance is not None:
+        differing = float(np.mean(apart > np.square(1e-6 * span)))
+    return LayerReport(
+        name=planned.name,
+        shape=planned.form.shape,
+        bound=made.bound,
+        largest=int(np.abs(made.accumulators).max()),
+        weight_bits=made.group.bits,
+        coarsened=made.group.unit.coarsened,
+        beyond=float(np.mean(np.abs(made.accumulators) > made.bound)),
+        error=float(np.mean(apart)) / signal,
+        deviation=float(np.sqrt(np.mean(apart))) / (span or 1.0),
+        weights_error=made.costs[0],
+        weights_error_free=made.costs[1],
+        lost=int(((high - low > TENTH * span) & ~moves).sum()),
+        changed=changed_by_noise(made),
+        differing=differing,
+        distance=made.distance,
+        why=made.why,
+    )
+
+
+def changed_by_noise(made: Made) -> float:
+    """Share of a table's outputs that a Gaussian of the rounding noise's deviation changes."""
+    if made.table is None:
+        return 0.0
+    bound = made.bound
+    edges = np.flatnonzero(np.diff(made.table)) + 0.5 - bound
+    if not len(edges):
+        return 0.0
+    places = np.arange(-bound, bound + 1)
+    index = np.searchsorted(edges, places)
+    ends = np.concatenate(([-np.inf], edges, [np.inf]))
+    table = np.array([0.5 * erfc(d / 8 / sqrt(2) / ROUNDING_SIGMA) for d in range(8 * 128)])
+
+    def beyond(distance: Array) -> Array:
+        near = np.minimum(distance * 8, len(table) - 1).astype(np.int64)
+        return np.where(distance * 8 < len(table) - 1, table[near], 0.0)
+
+    share = beyond(places - ends[index]) + beyond(ends[index + 1] - places)
+    clipped = np.clip(made.accumulators, -bound, bound).astype(np.int64) + bound
+    counts = np.bincount(clipped.ravel(), minlength=2 * bound + 1)
+    return float((share * counts).sum() / counts.sum())
+
+
+def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
+    """What of a layer a user should know, each with a way out."""
+    layer = f"layer {report.name}"
+    if report.deviation > TENTH:
+        why = ""
+        if report.weights_error > 1.5 * report.weights_error_free:
+            why = (f"; rounding of weights alone makes {report.weights_error:.1%} of its sums' "
+                   f"size, {report.weights_error_free:.1%} with steps for each channel and without "
+                   "the limit: try --per-channel, fewer bits, or a larger --limit")  # fmt: skip
+        yield f"{layer}: its error is {report.deviation:.1%} of its range{why}"
+    if report.lost:
+        yield (f"{layer}: {report.lost} channels are constant, which they are not in the float "
+               "network: they are much smaller than others beside them")  # fmt: skip
+    if not last and report.bound < QUIET * ROUNDING_SIGMA and report.changed > RARELY:
+        yield (
+            f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
+            f"rounding noise ({ROUNDING_SIGMA}): give weights more bits, or --resolution more"
+        )
+    if report.beyond:
+        yield (f"{layer}: {report.beyond:.2%} of its accumulators on the data lie beyond the bound "
+               f"of {report.bound}: more --headroom, or fewer bits")  # fmt: skip
+    if report.differing and report.why is not None:
+        share = f"{report.differing:.2%} of its outputs differ from the model's"
+        yield f"{layer}: {share}: {report.why}"
 
 
 def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
@@ -43,4 +164,13 @@ def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
         f"the limit is {settings.limit}. Ways out: (1) fewer bits of weights, --weights; (2) fewer "
         "bits of activations, --activations; (3) another calibration, --per-channel or --method, "
         "accumulators limited in training, as `palladion train` does, or the layer split in two"
+    )
+
+
+def too_large(name: str, needed: int, settings: Settings) -> NetworkError:
+    """The error of a layer whose sums need calibration data to be bounded."""
+    return NetworkError(
+        f"layer {name}: its sums of integers need a bound of {needed} for every input, the limit "
+        f"is {settings.limit}. Ways out: (1) calibration data, --data, so that bounds are those of "
+        "what occurs; (2) fewer bits of weights or activations, or fewer inputs of this layer"
     )

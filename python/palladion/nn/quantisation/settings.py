@@ -39,7 +39,9 @@ class Settings:
     correct_bias: bool = True
     """Shift biases so that means over the calibration data are those of the float network."""
     strict: bool = False
-    """Refuse to coarsen weights whose accumulators would exceed the limit."""
+    """Refuse whatever there would be a warning of, and weights that the limit makes coarser."""
+    exact: bool = True
+    """Keep the grids of a model that brings its own exactly, wherever integers fit."""
 
     def __post_init__(self) -> None:
         for name in ("weights", "activations", "inputs"):

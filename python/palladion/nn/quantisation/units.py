@@ -48,8 +48,11 @@ class Unit:
         return self.value / self.wanted
 
 
-def choose(form: Form, scales: Scales, finest: float, settings: Settings) -> Unit:
-    """The unit for a form; ``finest`` is the smallest with which accumulators keep the limit."""
+def choose(form: Form, counted: Form, scales: Scales, finest: float, settings: Settings) -> Unit:
+    """The unit for a form; ``finest`` is the smallest with which accumulators keep the limit.
+
+    ``counted`` is the form with the weights that are to have the asked width.
+    """
     found = common_step(form, scales)
     if found is not None and found[0] >= finest:
         step, most = found
@@ -58,9 +61,10 @@ def choose(form: Form, scales: Scales, finest: float, settings: Settings) -> Uni
             parts = min(levels(settings.weights) // most, step / max(finest, TINY * step))
             return Unit(step, step, step).divided(max(1, int(parts)))
         return Unit(step, step, step)
-    wanted = max(asked(term, scales[term.source], settings) for term in form.terms)
+    wanted = max(asked(term, scales[term.source], settings) for term in counted.terms)
     if settings.per_channel:
-        channels = np.concatenate([rows(t.map, scales[t.source], settings) for t in form.terms])
+        every = [rows(term.map, scales[term.source], settings) for term in counted.terms]
+        channels = np.concatenate(every)
         mattering = channels[channels > channels.max(initial=0) / WEAKEST]
         wanted = min([wanted, *mattering.tolist()])
     wanted = wanted or 1.0
@@ -128,37 +132,50 @@ class Rounded:
     """That the weights have, in steps, the sign counted."""
 
 
-def integers(term: Term, scale: float, unit: Unit, settings: Settings) -> Rounded:
-    """The map with integer weights."""
+def integers(term: Term, scale: float, unit: Unit, settings: Settings, counted: Term) -> Rounded:
+    """The map with integer weights; those that are 0 in ``counted`` may be cut off at the width."""
     map_, factor = term.map, scale / unit.value
     if isinstance(map_, Window):
         taps = np.rint(map_.taps * factor)
         most = int(np.abs(taps).max())
         return Rounded(replace(map_, taps=taps), np.ones(map_.shape[0]), most, width(taps))
     flat = map_.weights.reshape(len(map_.weights), -1) * factor
-    if unit.exact or not (settings.per_channel or map_.steps is not None):
+    if unit.exact:
         found, steps = np.rint(flat), np.ones((len(flat), 1))
+    elif not settings.per_channel and map_.steps is None:
+        largest = int(np.abs(np.rint(of(counted) * factor)).max())
+        end = max(levels(settings.weights), largest)
+        found, steps = np.clip(np.rint(flat), -end, end), np.ones((len(flat), 1))
     else:
-        found, steps = on_channel_grids(flat, rows(map_, factor, settings), map_.steps, settings)
+        wanted = rows(counted.map, factor, settings)
+        found, steps = on_channel_grids(flat, wanted, of(counted) != 0, (map_.steps, settings))
     most = max(int(np.abs(found / steps).max()), 0 if unit.exact else levels(settings.weights))
     whole = replace(map_, weights=found.reshape(map_.weights.shape))
     return Rounded(whole, steps[:, 0], most, width(found / steps))
 
 
+def of(term: Term) -> Array:
+    """Weights, a row for each output channel."""
+    found = values(term.map)
+    return found.reshape(len(found), -1)
+
+
 def on_channel_grids(
-    flat: Array, wanted: Array, given: Array | None, settings: Settings
+    flat: Array, wanted: Array, counted: Array, widths: tuple[Array | None, Settings]
 ) -> tuple[Array, Array]:
     """Weights ``m q`` with ``q`` of the asked width and one integer ``m`` for each channel.
 
-    Of the two integers beside the wanted step, each channel takes the one with less error.
+    Of the two integers beside the wanted step, each channel takes the one with less error in the
+    weights that are counted.
     """
+    given, settings = widths
     most = levels(settings.weights if given is None else 8)
     best, steps = np.zeros_like(flat), np.ones((len(flat), 1))
     least = np.full((len(flat), 1), np.inf)
     for rounding in (np.floor, np.ceil):
         m = np.maximum(rounding(wanted - 1e-9), 1)[:, None]
         found = np.clip(np.rint(flat / m), -most, most) * m
-        error = ((found - flat) ** 2).sum(axis=1, keepdims=True)
+        error = ((found - flat) ** 2 * counted).sum(axis=1, keepdims=True)
         best = np.where(error < least, found, best)
         steps = np.where(error < least, m, steps)
         least = np.minimum(error, least)

@@ -1,0 +1,143 @@
+"""Channels that are constant: what they add is put into the biases that follow.
+
+A channel is left out where its function gives one value on all that it can meet. That is *proven*
+by interval arithmetic over what the integers of its sources can be, or *measured*: the calibration
+data would have to leave their range by the whole width of it before the value changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palladion.nn.expression import Expression
+from palladion.nn.graph import Array, Conv, Window
+from palladion.nn.quantisation.floats import Seen
+from palladion.nn.quantisation.form import Form, emptied, spread
+from palladion.nn.quantisation.plan import Planned
+
+Range = tuple[float, float]
+
+SAMPLES = 513
+"""Points of an interval at which a function is looked at."""
+
+
+@dataclass(frozen=True)
+class Dead:
+    """Channels of a layer that were left out.
+
+    ``distance``: for those that were only measured, how many widths of a channel's calibrated range
+    its values lie away from where the function changes; at least 1.
+    """
+
+    layer: str
+    proven: int
+    measured: int
+    distance: float
+
+    def warning(self) -> str | None:
+        """A sentence on what is not proven."""
+        if not self.measured:
+            return None
+        return (
+            f"layer {self.layer}: {self.measured} channels gave one value on all calibration data "
+            f"and are taken for constant; to change, values would have to leave their range by "
+            f"{self.distance:.1f} times its width. Calibrate on data that reach them if they count"
+        )
+
+
+def fold(
+    layers: list[Planned], seen: list[Seen], ranges: list[Range], *, measured: bool
+) -> tuple[list[Planned], list[Dead]]:
+    """The layers without constant channels, and which these were.
+
+    ``ranges`` are least and greatest real value of the integers of each source, the input first.
+    """
+    layers, found = list(layers), []
+    for k, layer in enumerate(layers, start=1):
+        if layer.function is None or layer.product or layer.softmax or layer.exact:
+            continue
+        if any(isinstance(t.map, Window) for t in layer.form.terms):
+            continue
+        entry, (low, high) = seen[k], interval(layer.form, ranges)
+        proven = constant_on(layer.function, low, high)
+        width = entry.high - entry.low
+        by_data = constant_on(layer.function, entry.low - width, entry.high + width) & ~proven
+        dead = proven | (by_data & measured)
+        if not dead.any():
+            continue
+        value = layer.function(np.where(proven, (low + high) / 2, entry.high))
+        layers[k - 1] = silent(layer, dead, np.where(proven, (low + high) / 2, entry.high), entry)
+        for j in range(k, len(layers)):
+            layers[j] = without(layers[j], k, np.where(dead, value, np.nan))
+        only = by_data & measured
+        away = distance(layer.function, entry, only)
+        found.append(Dead(layer.name, int(proven.sum()), int(only.sum()), away))
+    return layers, found
+
+
+def interval(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
+    """Least and greatest value of each channel."""
+    low, high = form.bias.copy(), form.bias.copy()
+    for term in form.terms:
+        assert not isinstance(term.map, Window), "the caller has checked it"
+        flat = term.map.weights.reshape(len(low), -1)
+        ends = sorted(ranges[term.source])
+        above, below = np.maximum(flat, 0).sum(axis=1), np.minimum(flat, 0).sum(axis=1)
+        low = low + above * ends[0] + below * ends[1]
+        high = high + above * ends[1] + below * ends[0]
+    return low, high
+
+
+def constant_on(function: Expression, low: Array, high: Array) -> Array:
+    """For each channel, whether the function has one value from low to high."""
+    shares = np.linspace(0, 1, SAMPLES)[:, None]
+    values = function(low + shares * (high - low))
+    found: Array = (values == values[0]).all(axis=0)
+    return found
+
+
+def distance(function: Expression, entry: Seen, channels: Array) -> float:
+    """Widths of the calibrated range by which some channel may leave it; up to 100."""
+    low, high = entry.low[channels], entry.high[channels]
+    width = high - low
+    reached = 1.0
+    for times in np.geomspace(1, 100, 41):
+        if not constant_on(function, low - times * width, high + times * width).all():
+            break
+        reached = float(times)
+    return reached
+
+
+def silent(layer: Planned, dead: Array, at: Array, entry: Seen) -> Planned:
+    """A layer whose dead channels have no weights, and a bias where the function is constant.
+
+    No larger a bias than other channels' values, if the function is the same there.
+    """
+    assert layer.function is not None, "the caller has checked it"
+    limit = entry.reach[~dead].max(initial=0)
+    near = np.clip(at, -limit, limit)
+    at = np.where(layer.function(near) == layer.function(at), near, at)
+    terms = []
+    for term in layer.form.terms:
+        assert not isinstance(term.map, Window), "the caller has checked it"
+        keep = ~dead.reshape(-1, *[1] * (term.map.weights.ndim - 1))
+        terms.append(replace(term, map=replace(term.map, weights=term.map.weights * keep)))
+    bias = np.where(dead, at, layer.form.bias)
+    return replace(layer, form=replace(layer.form, terms=tuple(terms), bias=bias))
+
+
+def without(layer: Planned, source: int, constants: Array) -> Planned:
+    """A layer that has the constants of a source in its bias; ``constants`` are NaN elsewhere."""
+    dead, values = ~np.isnan(constants), np.nan_to_num(constants)
+    terms, bias = [], layer.form.bias
+    for term in layer.form.terms:
+        if term.source == source and not isinstance(term.map, Window):
+            padded = isinstance(term.map, Conv) and term.map.geometry.padded
+            gone = dead & (values == 0) if padded else dead
+            flat = (term.map.weights * spread(term, values * gone)).reshape(len(bias), -1)
+            bias = bias + flat.sum(axis=1)
+            term = emptied(term, gone)
+        terms.append(term)
+    return replace(layer, form=replace(layer.form, terms=tuple(terms), bias=bias))

@@ -1,0 +1,191 @@
+"""Channels of very different size: scaled to be alike where the float network stays the same.
+
+Before a function with ``f(s x) = s f(x)`` for all ``s > 0``, channel ``c`` may be multiplied by
+``s_c`` and what reads it divided by ``s_c`` (cross-layer equalisation: Nagel, van Baalen,
+Blankevoort, Welling, "Data-Free Quantization Through Weight Equalization and Bias Correction",
+ICCV 2019). Channels share a table and its grid, so that without it one large channel leaves
+nothing for the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.expression import Expression
+from palladion.nn.graph import Array, Conv, Window
+from palladion.nn.quantisation.floats import Seen
+from palladion.nn.quantisation.form import Form, Term, by_channel, emptied, with_columns
+from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.units import levels
+
+POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""How far sizes are made alike: 0 leaves them, 1 makes them equal."""
+
+WORTH: Final = 0.8
+"""Sizes are changed where the predicted error falls to this part of it, not for less."""
+
+NEGATIVE: Final = 2
+"""A channel counts as no smaller than this part of its largest value before the function: what
+lies below 0 there takes room in the accumulators only."""
+
+
+def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> list[Planned]:
+    """The layers with channels scaled where that lessens the predicted error of rounding."""
+    groups = tied(layers)
+    scales = [np.ones(len(entry.low)) for entry in seen]
+    error = Error(layers, seen, scales, settings)
+    for group in groups:
+        size = np.max([sizes(seen[k]) for k in group], axis=0)
+        if not size.any():
+            continue
+        size = np.where(size > 0, size, size.max())
+        best, least = np.ones_like(size), error.of(group, np.ones_like(size)) * WORTH
+        for power in POWERS[1:]:
+            candidate = (np.exp(np.log(size).mean()) / size) ** power
+            predicted = error.of(group, candidate)
+            if predicted < least:
+                best, least = candidate, predicted
+        for k in group:
+            scales[k] = best
+    return [scaled(layer, scales[k], scales) for k, layer in enumerate(layers, start=1)]
+
+
+def sizes(entry: Seen) -> Array:
+    """How large channels are; 0 for constant ones, whose size does not count."""
+    found: Array = np.maximum(entry.top, entry.reach / NEGATIVE) * (entry.variance > 0)
+    return found
+
+
+def scaled(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
+    """A layer whose channels are multiplied by ``rows`` and those of its sources by ``scales``."""
+    if all(np.all(s == 1) for s in (rows, *(scales[t.source] for t in layer.form.terms))):
+        return layer
+    terms = []
+    for term in layer.form.terms:
+        if not isinstance(term.map, Window):  # those have equal factors on both sides
+            term = with_columns(term, 1 / scales[term.source]).scaled(rows)
+        terms.append(term)
+    form = Form(layer.form.shape, tuple(terms), layer.form.bias * rows)
+    return replace(layer, form=form)
+
+
+def tied(layers: list[Planned]) -> list[list[int]]:
+    """Layers, counted from 1, whose channels may be scaled, in groups that share the factors."""
+    parent = list(range(len(layers) + 1))
+    fixed = {0, len(layers)}
+
+    def root(k: int) -> int:
+        return k if parent[k] == k else root(parent[k])
+
+    for k, layer in enumerate(layers, start=1):
+        if layer.product or layer.softmax or not scalable(layer.function):
+            fixed.update((k, *(layer.product or ())))
+        for term in layer.form.terms:
+            if isinstance(term.map, Window):
+                whole = term.map.first == 0 and term.channels == layer.form.shape[0]
+                if whole:
+                    parent[root(term.source)] = root(k)
+                else:
+                    fixed.update((k, term.source))
+            elif term.map.steps is not None:  # the model's own grid of weights stays
+                fixed.add(term.source)
+    still = {root(k) for k in fixed}
+    groups: dict[int, list[int]] = {}
+    for k in range(1, len(layers) + 1):
+        if root(k) not in still:
+            groups.setdefault(root(k), []).append(k)
+    return list(groups.values())
+
+
+def scalable(function: Expression | None) -> bool:
+    """Whether ``f(s x) = s f(x)`` for ``s > 0``, and no grid is given."""
+    if function is None or function.grid() is not None:
+        return False
+    x = np.linspace(-8, 8, 2001)
+    once = function(x)
+    return all(np.allclose(function(s * x), s * once, rtol=1e-9) for s in (0.01, 0.37, 30.0))
+
+
+class Error:
+    """Predicted error of rounding: noise to signal before the functions of layers it reaches."""
+
+    def __init__(
+        self, layers: list[Planned], seen: list[Seen], scales: list[Array], settings: Settings
+    ) -> None:
+        self.layers, self.seen, self.scales = layers, seen, scales
+        self.settings = settings
+        self.readers: list[list[int]] = [[] for _ in range(len(layers) + 1)]
+        for k, layer in enumerate(layers, start=1):
+            for source in {term.source for term in layer.form.terms}:
+                self.readers[source].append(k)
+
+    def of(self, group: list[int], scale: Array) -> float:
+        """The error that a group of layers makes, with other factors.
+
+        That is what rounding of its weights and values adds to the layers that read it, and what
+        rounding of their weights adds there.
+        """
+        chosen = dict.fromkeys(group, scale)
+        readers = sorted({reader for k in group for reader in self.readers[k]})
+        noise = {k: self.values(k, chosen) for k in group}
+        return sum(self.before(k, noise, chosen) for k in readers)
+
+    def values(self, k: int, chosen: dict[int, Array]) -> Array:
+        """Variance that rounding adds to each channel's values."""
+        here, rows = self.seen[k], self.factors(k, chosen)
+        bits = self.settings.activations
+        step = (rows * here.top).max() / (2**bits - 1) / rows
+        found: Array = step**2 / 12 * here.varies + self.weights(k, chosen) * here.active
+        return found
+
+    def weights(self, k: int, chosen: dict[int, Array]) -> Array:
+        """Variance that rounding of weights adds to each channel before the function."""
+        layer, here, rows = self.layers[k - 1], self.seen[k], self.factors(k, chosen)
+        finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
+        noise = np.zeros(len(rows))
+        for term in layer.form.terms:
+            if isinstance(term.map, Window):
+                continue
+            columns = self.factors(term.source, chosen)
+            widest = rows * self.largest(term, 1 / columns)
+            if not self.settings.per_channel:
+                widest = np.full_like(widest, widest.max())
+            asked = widest / levels(self.settings.weights)
+            # Steps are whole units, of which the limit allows none finer.
+            steps = np.maximum(np.ceil(asked / (finest or 1.0)), 1) * finest / rows
+            power = (columns**2 * self.seen[term.source].power).mean() * term.map.weights[0].size
+            noise += steps**2 / 12 * power
+        return noise
+
+    def largest(self, term: Term, factor: Array) -> Array:
+        """Each output channel's largest weight on channels that are not constant."""
+        counted = emptied(term, ~self.seen[term.source].varies)
+        found: Array = by_channel(counted, factor)[1].max(axis=1)
+        return found
+
+    def before(self, k: int, noise: dict[int, Array], chosen: dict[int, Array]) -> float:
+        """Mean over the channels of a layer, before its function."""
+        layer, here = self.layers[k - 1], self.seen[k]
+        total = np.zeros(len(here.low)) if k in chosen else self.weights(k, chosen)
+        for term in layer.form.terms:
+            added = noise.get(term.source)
+            if added is None:
+                continue
+            if isinstance(term.map, Window):
+                span = slice(term.map.first, term.map.first + term.channels)
+                total[span] += np.square(term.map.taps).sum() * added
+            else:
+                one = np.ones(len(added))
+                squares = by_channel(term, one)[0]
+                groups = term.map.groups if isinstance(term.map, Conv) else 1
+                each = added.reshape(groups, -1).repeat(len(squares) // groups, axis=0)
+                total += (squares * each).sum(axis=1)
+        counted = here.variance > 0
+        return float(np.mean(total[counted] / here.variance[counted])) if counted.any() else 0.0
+
+    def factors(self, k: int, chosen: dict[int, Array]) -> Array:
+        return chosen.get(k, self.scales[k])

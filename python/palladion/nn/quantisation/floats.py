@@ -1,0 +1,113 @@
+"""The planned layers in real numbers: what each channel is on calibration data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.graph import Array, Window
+from palladion.nn.quantisation import softmax
+from palladion.nn.quantisation.form import Form
+from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.settings import Settings
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Channels of one layer, each array of shape (C,).
+
+    ``low`` and ``high``: least and largest value before the function; ``variance`` of those values;
+    ``least``, ``most`` and ``power``: the same after the function, and the mean square; ``active``:
+    the share of values there that are not 0.
+    """
+
+    low: Array
+    high: Array
+    variance: Array
+    least: Array
+    most: Array
+    power: Array
+    active: Array
+
+    @property
+    def varies(self) -> Array:
+        """Channels that are not constant after the function."""
+        found: Array = self.most > self.least
+        return found
+
+    @property
+    def top(self) -> Array:
+        """Largest absolute value after the function."""
+        found: Array = np.maximum(np.abs(self.least), np.abs(self.most))
+        return found
+
+    @property
+    def reach(self) -> Array:
+        """Largest absolute value before the function."""
+        found: Array = np.maximum(np.abs(self.low), np.abs(self.high))
+        return found
+
+
+def seen(layers: list[Planned], real: Array, settings: Settings) -> list[Seen]:
+    """Each layer on real inputs of shape (N, C, H, W), and the input itself before them."""
+    found = [of(real, real)]
+    found += [of(before, after) for before, after in forward(layers, real, settings)]
+    return found
+
+
+def of(before: Array, after: Array) -> Seen:
+    axes = (0, 2, 3)
+    return Seen(
+        low=before.min(axis=axes).astype(np.float64),
+        high=before.max(axis=axes).astype(np.float64),
+        variance=before.var(axis=axes, dtype=np.float64),
+        least=after.min(axis=axes).astype(np.float64),
+        most=after.max(axis=axes).astype(np.float64),
+        power=np.square(after, dtype=np.float64).mean(axis=axes),
+        active=np.mean(after != 0, axis=axes),
+    )
+
+
+def forward(
+    layers: list[Planned], real: Array, settings: Settings
+) -> Iterator[tuple[Array, Array]]:
+    """Values before and after the function of each layer in turn."""
+    values = {0: real}
+    last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
+    for index, planned in enumerate(layers):
+        if planned.product is not None:
+            left, right = planned.product
+            before = values[left] * values[right]
+        else:
+            before = sum_of(planned.form, values, planned.form.bias)
+        function = in_floats(planned, before, settings)
+        after = before if function is None else function(before).astype(before.dtype)
+        yield before, after
+        values[index + 1] = after
+        for source in [s for s in values if last_use.get(s, -1) == index]:
+            del values[source]
+
+
+def in_floats(planned: Planned, before: Array, settings: Settings) -> Expression | None:
+    """The function of a layer; a softmax's exponential from the values it is of."""
+    if planned.softmax == "exponential":
+        return softmax.exponential(before, settings)[0]
+    if planned.softmax == "inverse":
+        return apply("div", constant(1), apply("max", Expression("x"), constant(1e-9)))
+    return planned.function
+
+
+def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
+    """A linear group of values of its sources, in the precision that these have."""
+    first = inputs[form.terms[0].source]
+    total = np.zeros((len(first), *form.shape), dtype=first.dtype)
+    for term in form.terms:
+        map_ = term.map
+        if not isinstance(map_, Window):
+            map_ = replace(map_, bias=np.zeros(form.shape[0]))
+        total += map_.evaluate(inputs[term.source])
+    total += bias.astype(first.dtype)[:, None, None]
+    return total

@@ -1,0 +1,242 @@
+"""Layers of a model that brings its own grids: integer sums, and a table that is exact for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.expression import Expression, Grid, X, apply
+from palladion.nn.graph import Array, Window
+from palladion.nn.quantisation import steps, units
+from palladion.nn.quantisation.floats import sum_of
+from palladion.nn.quantisation.form import Form, Linear, Term, as_conv
+from palladion.nn.quantisation.lattice import Integers, Lattice, common_steps, lattice
+from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.report import too_large
+from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.steps import Placed, Sums
+from palladion.nn.quantisation.values import Group, Made, Value, look_up
+
+EXACT: Final = 1 << 24
+"""Integers below this are exact in single precision."""
+
+Sources = dict[int, Value]
+
+
+@dataclass(frozen=True)
+class Added:
+    """A lattice with its sums on the data: of the network's integers, and of those wanted."""
+
+    lattice: Lattice
+    sums: Array
+    wanted: Array
+    bias: Array
+
+    def real(self, sums: Array) -> Array:
+        """Real values of sums, in double precision."""
+        scale, bias = self.lattice.scale[:, None, None], self.bias[:, None, None]
+        found: Array = scale * sums.astype(np.float64) + bias
+        return found
+
+
+def on_grids(planned: Planned, sources: Sources, settings: Settings, *, real: bool) -> Made | str:
+    """The layer in integers, exactly where that is possible, or why it is none of sums on grids.
+
+    ``real`` says whether the data are the user's, so that bounds may be taken from them.
+
+    Raises
+    ------
+    NetworkError
+        If sums pass the limit and there are no data to take bounds from.
+    """
+    if not settings.exact or planned.softmax or planned.product:
+        return "its function is no table of sums"
+    if not all(value.given for value in sources.values()):
+        return "its sources have no grids of the model's own"
+    scales = {s: v.scale for s, v in sources.items()}
+    found = lattice(planned.form, scales, {s: v.reach for s, v in sources.items()})
+    if isinstance(found, str):
+        return found
+    added = added_up(planned.form, found, sources)
+    if planned.function is None:
+        return last(planned, added, settings)
+    grid = grid_of(planned.function, found, planned.form.bias)
+    if grid is None:
+        return "its function ends in no grid of the model's own"
+    sums = Sums(found.scale, planned.form.bias, found.low, found.high, found.stride)
+    placed, warnings = fitted(planned, sums, added, grid, settings, real=real)
+    if isinstance(placed, str):
+        return placed
+    return made(planned, added, grid, placed, warnings)
+
+
+def added_up(form: Form, found: Lattice, sources: Sources) -> Added:
+    """The sums of a lattice on the data."""
+    whole = Form(form.shape, found.terms, np.zeros(form.shape[0]))
+    most = max(np.abs(found.low).max(), np.abs(found.high).max())
+    kind = np.float32 if most < EXACT else np.float64
+    integers = {s: v.integers.astype(kind) for s, v in sources.items()}
+    wanted = {s: v.wanted().astype(kind) for s, v in sources.items()}
+    sums = sum_of(whole, integers, whole.bias)
+    same = all(np.array_equal(integers[s], wanted[s]) for s in sources)
+    return Added(found, sums, sums if same else sum_of(whole, wanted, whole.bias), form.bias)
+
+
+def grid_of(function: Expression, found: Lattice, bias: Array) -> Grid | None:
+    """The grid a function ends in; the sums' own where it keeps them."""
+    given = function.grid()
+    if given is not None:
+        return given
+    scale = float(found.scale[0])
+    alike = np.allclose(found.scale, scale, rtol=units.TINY, atol=0)
+    if function not in (X, apply("relu", X)) or not alike:
+        return None
+    for shift in np.unique(np.abs(bias)):
+        common = common_steps(np.array([scale]), np.array([shift]))
+        if common is None:
+            return None
+        scale = float(common[0])
+    ends = np.rint(np.concatenate([found.low, found.high]) * (found.scale[0] / scale))
+    ends += np.rint(np.tile(bias / scale, 2))
+    low = 0 if function != X else int(ends.min())
+    return Grid(scale, low, max(int(ends.max()), low)) if np.abs(ends).max() < 1 << 15 else None
+
+
+def fitted(
+    planned: Planned, sums: Sums, added: Added, grid: Grid, settings: Settings, *, real: bool
+) -> tuple[Placed | str, tuple[str, ...]]:
+    """Factors, offsets and the table; for sums of any data, or for those of the calibration data.
+
+    With them warnings about what is not proven.
+    """
+    assert planned.function is not None, "the last layer has no table"
+    needed = (sums.span + 1) // 2
+    warnings: tuple[str, ...] = ()
+    if needed > settings.limit and real:
+        sums = occurring(sums, added.sums, settings)
+        warnings = (
+            f"layer {planned.name}: its sums could need a bound of {needed} on other data, beyond "
+            f"the limit of {settings.limit}; bounds are those of the calibration data, which need "
+            f"{(sums.span + 1) // 2}",
+        )
+    if sums.span > 2 * settings.limit:
+        if not real:
+            raise too_large(planned.name, needed, settings)
+        return f"its sums need a bound of {(sums.span + 1) // 2}, the limit is {settings.limit}", ()
+    placed = steps.place(sums, planned.function, grid, settings.limit, settings.resolution)
+    if placed is None:
+        return f"its sums, scaled to be exact, pass the limit of {settings.limit}", ()
+    return placed, warnings
+
+
+def occurring(sums: Sums, seen: Array, settings: Settings) -> Sums:
+    """Ranges of the sums on the data with headroom, no wider than they can be."""
+    low, high = (np.asarray(end(seen, axis=(0, 2, 3)), np.float64) for end in (np.min, np.max))
+    more = (high - low) * (settings.headroom - 1) / 2 + sums.stride
+    low = sums.low + np.maximum((low - more - sums.low) // sums.stride, 0) * sums.stride
+    high = sums.high - np.maximum((sums.high - high - more) // sums.stride, 0) * sums.stride
+    return replace(sums, low=low.astype(np.int64), high=high.astype(np.int64))
+
+
+def made(
+    planned: Planned, added: Added, grid: Grid, placed: Placed, warnings: tuple[str, ...]
+) -> Made:
+    """The layer with its values on the data."""
+    assert planned.function is not None, "the last layer has no table"
+    factors, found = placed.factors, added.lattice
+    moved = (part[:, None, None] for part in (factors, placed.offsets))
+    m, o = moved
+    accumulators = (added.sums * m + o).astype(np.float32)
+    outputs = look_up(placed.table, placed.bound, accumulators)
+    wanted = steps.on(grid, planned.function, added.real(added.wanted))
+    reach = reached(planned.function, added, grid)
+    value = Value(outputs, wanted * grid.scale, grid.scale, reach, given=True)
+    unit = (
+        float(np.median((found.scale / np.maximum(factors, 1))[factors > 0]))
+        if factors.any()
+        else 1.0
+    )
+    group = group_of(found, factors, placed.offsets, unit)
+    why = None
+    if placed.wrong:
+        why = (f"no integer factors put the scales of its channels into one table: "
+               f"{placed.wrong} of {placed.sums} sums lie on a wrong side of a step")  # fmt: skip
+    return Made(
+        group, accumulators, placed.table, placed.bound, value, added.real(added.wanted),
+        why=why, distance=placed.distance, warnings=warnings,
+    )  # fmt: skip
+
+
+def reached(function: Expression, added: Added, grid: Grid) -> Integers:
+    """What the outputs of each channel can be."""
+    found = added.lattice
+    sums = Sums(found.scale, added.bias, found.low, found.high, found.stride)
+    low, high = np.zeros(len(found.low), np.int64), np.zeros(len(found.low), np.int64)
+    stride = 0
+    for c in range(len(low)):
+        every = sums.every(c) if found.high[c] - found.low[c] < EXACT else found.low[c : c + 1]
+        real = sums.scale[c] * every + sums.shift[c]
+        values = np.unique(steps.on(grid, function, real))
+        if len(every) == 1 and found.high[c] > found.low[c]:
+            values = np.array([grid.lo, grid.hi])
+        low[c], high[c] = values[0], values[-1]
+        stride = int(np.gcd.reduce([stride, *np.diff(values)]))
+    stride = int(np.gcd.reduce([stride, *np.diff(low)]))
+    return Integers(low, high, max(stride, 1))
+
+
+def group_of(found: Lattice, factors: Array, offsets: Array, unit: float) -> Group:
+    """The linear group in integers."""
+    maps = []
+    for term in found.terms:
+        scaled = multiplied(term, factors)
+        plain = units.values(term.map)
+        most = int(np.abs(plain).max(initial=1))
+        maps.append(units.Rounded(scaled, np.maximum(factors, 1), most, units.width(plain)))
+    return Group(units.Unit(unit, unit, unit), tuple(maps), offsets.astype(np.float64))
+
+
+def multiplied(term: Term, factors: Array) -> Linear:
+    """The map with its output channels multiplied by integers."""
+    map_ = term.map
+    if isinstance(map_, Window):
+        if np.all(factors == factors[0]):
+            return replace(map_, taps=map_.taps * factors[0])
+        return as_conv(map_, factors.astype(np.float64), term.channels)
+    return replace(map_, weights=map_.weights * factors.reshape(-1, *[1] * (map_.weights.ndim - 1)))
+
+
+def last(planned: Planned, added: Added, settings: Settings) -> Made | str:
+    """The last layer, which has no table: each channel has a scale and a shift of its own."""
+    found = added.lattice
+    largest = np.maximum(np.abs(found.low), np.abs(found.high)).max()
+    parts = settings.resolution if not units.multiples(added.bias, float(found.scale.min())) else 1
+    unit = float(found.scale.min()) / parts
+    while True:
+        factors = np.maximum(np.rint(found.scale / unit), 1).astype(np.int64)
+        scale = found.scale / factors
+        offsets = np.rint(added.bias / scale)
+        ends = np.abs(np.stack([found.low, found.high]) * factors + offsets)
+        if ends.max() <= settings.limit:
+            break
+        if factors.max() == 1:
+            seen = float(np.abs(added.sums + offsets[:, None, None]).max())
+            if seen * settings.headroom > settings.limit:
+                return f"its sums need a bound of {int(largest)}, the limit is {settings.limit}"
+            break
+        unit *= 2
+    shift = added.bias - offsets * scale
+    accumulators = (added.sums * factors[:, None, None] + offsets[:, None, None]).astype(np.float32)
+    bound = max(1, min(int(ends.max()), settings.limit))
+    before = added.real(added.wanted)
+    alike = np.allclose(scale, scale[0], rtol=units.TINY, atol=0)
+    near = bool(np.all(np.abs(shift) < units.TINY * scale))
+    value = Value(accumulators, before, float(scale[0]), Integers.alike(len(scale), -bound, bound))
+    return Made(
+        group_of(found, factors, offsets, float(scale[0])), accumulators, None, bound, value,
+        before,
+        output_scale=(float(scale[0]),) if alike else tuple(scale.tolist()),
+        output_shift=(0.0,) if near else tuple(shift.tolist()),
+    )  # fmt: skip

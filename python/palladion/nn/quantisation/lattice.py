@@ -1,0 +1,199 @@
+"""Linear groups whose weights lie on grids: integer maps, and what their sums can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.graph import Array, Conv, Dense, Window
+from palladion.nn.quantisation.form import Form, Linear, Term, as_conv
+from palladion.nn.quantisation.units import TINY
+
+PARTS: Final = 64
+"""Two steps are taken for multiples of one that is at most this part of the smaller one."""
+
+
+@dataclass(frozen=True)
+class Integers:
+    """What the integers of a value can be: in each channel ``low`` to ``high`` in equal strides."""
+
+    low: Array
+    high: Array
+    stride: int = 1
+
+    @classmethod
+    def alike(cls, channels: int, low: int, high: int) -> Integers:
+        return cls(np.full(channels, low, np.int64), np.full(channels, high, np.int64))
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A form in integers: channel ``c`` is ``scale_c * sum + bias_c``, exactly.
+
+    ``low``, ``high``, ``stride``: what the sums can be, whatever the input is.
+    """
+
+    terms: tuple[Term, ...]
+    scale: Array
+    low: Array
+    high: Array
+    stride: Array
+
+
+def lattice(form: Form, scales: dict[int, float], values: dict[int, Integers]) -> Lattice | str:
+    """The integer form, or why there is none; ``scales`` and ``values`` are those of sources."""
+    steps = []
+    for term in form.terms:
+        found = steps_of(term.map, form.shape[0])
+        if found is None:
+            return "its weights lie on no grid"
+        if isinstance(term.map, Window):
+            reach = np.zeros(form.shape[0])
+            reach[term.map.first : term.map.first + term.channels] = 1
+            found = found * reach
+        steps.append(found * scales[term.source])
+    scale = steps[0]
+    for other in steps[1:]:
+        common = common_steps(scale, other)
+        if common is None:
+            return "it adds values whose scales have no common step"
+        scale = common
+    scale = np.where(scale > 0, scale, 1.0)
+    terms = [whole(t, scale / scales[t.source], form.shape[0]) for t in form.terms]
+    divisor = np.gcd.reduce([row_divisors(t, form.shape[0]) for t in terms])
+    divisor = np.maximum(divisor, 1)
+    if np.any(divisor > 1):
+        terms = [divided(t, divisor) for t in terms]
+        scale = scale * divisor
+    low, high, stride = sums_of(tuple(terms), form.shape[0], values)
+    return Lattice(tuple(terms), scale, low, high, stride)
+
+
+def steps_of(map_: Linear, channels: int) -> Array | None:
+    """What the weights of each output channel are multiples of; 0 where all are 0."""
+    if isinstance(map_, Window):
+        step = common_divisor(np.abs(map_.taps).ravel())
+        return None if step is None else np.full(channels, step)
+    flat = np.abs(map_.weights).reshape(channels, -1)
+    if map_.steps is not None:
+        parts = flat / map_.steps[:, None]
+        if np.allclose(parts, np.rint(parts), rtol=TINY, atol=TINY):
+            return np.where(flat.any(axis=1), map_.steps, 0.0)
+    found = [common_divisor(row) for row in flat]
+    return None if any(step is None for step in found) else np.array(found, dtype=np.float64)
+
+
+def common_divisor(values: Array) -> float | None:
+    """The largest number that all values are multiples of, if it is not tiny beside them."""
+    positive = np.unique(values[values > 0])
+    if not len(positive):
+        return 0.0
+    if positive[-1] >= 2**15 * positive[0]:
+        return None
+    for parts in range(1, 9):
+        step = float(positive[0]) / parts
+        if np.allclose(positive / step, np.rint(positive / step), rtol=TINY, atol=0):
+            return step
+    return None
+
+
+def common_steps(left: Array, right: Array) -> Array | None:
+    """For each channel a step of both, which may be 0 for nothing."""
+    found = np.zeros(len(left))
+    for c, (a, b) in enumerate(zip(left, right, strict=True)):
+        if not a or not b:
+            found[c] = a or b
+            continue
+        small, large = sorted((a, b))
+        for parts in range(1, PARTS + 1):
+            ratio = large * parts / small
+            if abs(ratio - np.rint(ratio)) < TINY * ratio:
+                found[c] = small / parts
+                break
+        else:
+            return None
+    return found
+
+
+def whole(term: Term, step: Array, channels: int) -> Term:
+    """The term in integers, in steps of each output channel."""
+    map_ = term.map
+    if isinstance(map_, Window):
+        if np.all(step == step[0]):
+            return replace(term, map=replace(map_, taps=np.rint(map_.taps / step[0])))
+        map_ = as_conv(map_, 1 / step, term.channels)
+        return replace(term, map=replace(map_, weights=np.rint(map_.weights)))
+    factor = step.reshape(-1, *[1] * (map_.weights.ndim - 1))
+    return replace(term, map=replace(map_, weights=np.rint(map_.weights / factor), steps=None))
+
+
+def row_divisors(term: Term, channels: int) -> Array:
+    """Greatest common divisor of each output channel's weights, 0 where all are 0."""
+    map_ = term.map
+    if isinstance(map_, Window):
+        found = np.zeros(channels, np.int64)
+        taps = np.gcd.reduce(map_.taps.astype(np.int64).ravel())
+        found[map_.first : map_.first + term.channels] = taps
+        return found
+    flat = map_.weights.astype(np.int64).reshape(channels, -1)
+    divisors: Array = np.gcd.reduce(flat, axis=1)
+    return divisors
+
+
+def divided(term: Term, divisor: Array) -> Term:
+    """The term with its output channels divided."""
+    map_ = term.map
+    if isinstance(map_, Window):
+        if np.all(divisor == divisor[0]):
+            return replace(term, map=replace(map_, taps=map_.taps / divisor[0]))
+        map_ = as_conv(map_, 1 / divisor, term.channels)
+        return replace(term, map=replace(map_, weights=np.rint(map_.weights)))
+    factor = divisor.reshape(-1, *[1] * (map_.weights.ndim - 1))
+    return replace(term, map=replace(map_, weights=map_.weights / factor))
+
+
+def sums_of(
+    terms: tuple[Term, ...], channels: int, values: dict[int, Integers]
+) -> tuple[Array, Array, Array]:
+    """Least and greatest sum of each channel and the stride between, by interval arithmetic."""
+    low, high = np.zeros(channels), np.zeros(channels)
+    stride = np.zeros(channels, np.int64)
+    for term in terms:
+        given, map_ = values[term.source], term.map
+        least, most, each = given.low, given.high, given.stride
+        padded = not isinstance(map_, Dense) and map_.geometry.padded
+        if padded:  # zeros stand beside the values
+            each = int(np.gcd.reduce([each, *np.unique(np.abs(least))]))
+            least, most = np.minimum(least, 0), np.maximum(most, 0)
+        below, above = ends(term, channels, least, most)
+        low, high = low + below, high + above
+        stride = np.gcd(stride, row_divisors(term, channels) * each)
+    return low.astype(np.int64), high.astype(np.int64), np.maximum(stride, 1)
+
+
+def ends(term: Term, channels: int, least: Array, most: Array) -> tuple[Array, Array]:
+    """Least and greatest sum of one term."""
+    map_ = term.map
+    if isinstance(map_, Window):
+        below, above = np.zeros(channels), np.zeros(channels)
+        up, down = np.maximum(map_.taps, 0).sum(), np.minimum(map_.taps, 0).sum()
+        span = slice(map_.first, map_.first + term.channels)
+        below[span], above[span] = up * least + down * most, up * most + down * least
+        return below, above
+    if isinstance(map_, Dense):
+        each = map_.weights.shape[1] // term.channels
+        left, right = np.repeat(least, each), np.repeat(most, each)
+        flat = map_.weights
+    else:
+        assert isinstance(map_, Conv), "the three kinds of maps"
+        count = map_.weights.shape[0] // map_.groups
+        taps = map_.geometry.kernel[0] * map_.geometry.kernel[1]
+        left, right = (
+            side.reshape(map_.groups, -1).repeat(taps, axis=1).repeat(count, axis=0)
+            for side in (least, most)
+        )
+        flat = map_.weights.reshape(channels, -1)
+    up, down = np.maximum(flat, 0), np.minimum(flat, 0)
+    return (up * left + down * right).sum(axis=1), (up * right + down * left).sum(axis=1)

@@ -1,0 +1,238 @@
+"""Layers whose weights are rounded: the unit, the integers, the bound and the table, on data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+from typing import Final
+
+import numpy as np
+
+from palladion.errors import NetworkError
+from palladion.nn.expression import Grid
+from palladion.nn.graph import Array, Window
+from palladion.nn.quantisation import lattice, scales, units
+from palladion.nn.quantisation.floats import sum_of
+from palladion.nn.quantisation.form import Form, emptied
+from palladion.nn.quantisation.lattice import Integers
+from palladion.nn.quantisation.plan import Planned, of_sign
+from palladion.nn.quantisation.report import refuse, too_large
+from palladion.nn.quantisation.settings import LIMIT, Settings
+from palladion.nn.quantisation.values import Group, Made, Value, look_up
+
+Sources = dict[int, Value]
+
+
+def rounded(planned: Planned, sources: Sources, settings: Settings, *, real: bool) -> Made:
+    """The layer with rounded weights; bounds hold for the data, or for all inputs without any.
+
+    Raises
+    ------
+    NetworkError
+        If the accumulators cannot keep the limit.
+    """
+    if planned.function is not None and planned.product is None:
+        form, function = of_sign(planned.form, planned.function)
+        planned = replace(planned, form=form, function=function)
+    make = accumulated if planned.product is None else multiplied
+    group, accumulators, before = make(planned, sources, settings)
+    if real or planned.product is not None:
+        largest = int(np.abs(accumulators).max())
+        bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
+    else:
+        bound = worst(planned, group, sources, settings)
+    channels = planned.form.shape[0]
+    lost = (0.0, 0.0) if planned.product else costs(planned, group, sources, settings)
+    if planned.function is None:
+        scale = group.unit.value
+        value = Value(accumulators, before, scale, Integers.alike(channels, -bound, bound))
+        return Made(group, accumulators, None, bound, value, before,
+                    output_scale=(scale,), costs=lost)  # fmt: skip
+    after = planned.function(group.unit.value * np.clip(accumulators, -bound, bound))
+    grid = output_grid(planned, group.unit, after, settings)
+    every = np.arange(-bound, bound + 1, dtype=np.float64) * group.unit.value
+    table = np.clip(np.rint(planned.function(every) / grid.scale), grid.lo, grid.hi)
+    outputs = look_up(table, bound, accumulators)
+    wanted = planned.function(before).astype(np.float32)
+    reach = Integers.alike(channels, int(table.min()), int(table.max()))
+    given = planned.function.grid() is not None
+    value = Value(outputs, wanted, grid.scale, reach, given)
+    return Made(group, accumulators, table, bound, value, before, costs=lost)
+
+
+def worst(planned: Planned, group: Group, sources: Sources, settings: Settings) -> int:
+    """The largest accumulator on any input."""
+    pairs = zip(planned.form.terms, group.maps, strict=True)
+    terms = tuple(replace(t, map=m.map) for t, m in pairs)
+    reach = {s: v.reach for s, v in sources.items()}
+    low, high, _ = lattice.sums_of(terms, planned.form.shape[0], reach)
+    needed = int(np.abs(np.stack([low, high]) + group.bias).max())
+    if needed > settings.limit:
+        raise too_large(planned.name, needed, settings)
+    return max(needed, 1)
+
+
+LOOKED_AT: Final = 64
+"""Inputs on which the cost of a coarser unit is measured."""
+
+
+def costs(
+    planned: Planned, group: Group, sources: Sources, settings: Settings
+) -> tuple[float, float]:
+    """Relative error that rounding the weights makes: as it is, and without the table's limit and
+    with steps for each channel. Root mean squares over that of the layer's values."""
+    form = planned.form
+    few = {s: v.integers[:LOOKED_AT] for s, v in sources.items()}
+    steps = {s: v.scale for s, v in sources.items()}
+    exact = sum_of(form, {s: x * steps[s] for s, x in few.items()}, form.bias)
+    signal = float(np.sqrt(np.mean(np.square(exact, dtype=np.float64)))) or 1.0
+
+    def error(unit: units.Unit, maps: list[units.Rounded]) -> float:
+        terms = (replace(t, map=m.map) for t, m in zip(form.terms, maps, strict=True))
+        whole = Form(form.shape, tuple(terms), form.bias / unit.value)
+        apart = (sum_of(whole, few, whole.bias) * unit.value - exact).astype(np.float64)
+        apart -= apart.mean(axis=(0, 2, 3), keepdims=True)  # biases take it up
+        return float(np.sqrt(np.mean(np.square(apart)))) / signal
+
+    now = error(group.unit, list(group.maps))
+    if group.unit.coarsened <= 1 and settings.per_channel:
+        return now, now
+    free = replace(settings, per_channel=True, limit=LIMIT)
+    counted = varying(form, sources)
+    unit = units.choose(form, counted, steps, 0.0, free)
+    pairs = zip(form.terms, counted.terms, strict=True)
+    return now, error(unit, [units.integers(t, steps[t.source], unit, free, c) for t, c in pairs])
+
+
+def varying(form: Form, sources: Sources) -> Form:
+    """The form without what it reads of channels that are constant on the data.
+
+    Such a channel's weights act through the bias, and need not set the unit of the others.
+    """
+    terms = []
+    for term in form.terms:
+        varies = sources[term.source].varies
+        keep = isinstance(term.map, Window) or varies.all() or not varies.any()
+        terms.append(term if keep else emptied(term, ~varies))
+    return replace(form, terms=tuple(terms))
+
+
+def accumulated(
+    planned: Planned, sources: Sources, settings: Settings
+) -> tuple[Group, Array, Array]:
+    """The integers of a linear group, its accumulators, and what the float network has there."""
+    form = planned.form
+    reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
+    finest, unit = units_of(planned, sources, reference, settings)
+    if planned.softmax == "exponential" and not unit.exact:
+        unit = replace(unit, value=finest, wanted=finest)  # noise counts in the exponent
+    group, accumulators = fit(planned, sources, reference, unit, settings)
+    parts = resolving(planned, group.unit, accumulators, finest, settings)
+    if parts > 1:
+        group, accumulators = fit(planned, sources, reference, unit.divided(parts), settings)
+    return group, accumulators, reference
+
+
+def multiplied(
+    planned: Planned, sources: Sources, settings: Settings
+) -> tuple[Group, Array, Array]:
+    """The same of a product, whose unit is that of its factors."""
+    assert planned.product is not None, "the caller has checked it"
+    left, right = (sources[source] for source in planned.product)
+    accumulators = left.integers * right.integers  # below 2^24 where they keep the limit
+    largest = float(np.abs(accumulators).max())
+    if largest > settings.limit:
+        raise NetworkError(f"layer {planned.name}: its products reach {largest:.0f}, the limit is "
+                           f"{settings.limit}; give activations fewer bits")  # fmt: skip
+    unit = units.Unit(left.scale * right.scale, left.scale * right.scale)
+    bias = np.zeros(planned.form.shape[0])
+    return Group(unit, (), bias), accumulators, left.reference * right.reference
+
+
+def units_of(
+    planned: Planned, sources: Sources, reference: Array, settings: Settings
+) -> tuple[float, units.Unit]:
+    """The finest unit with which accumulators keep the limit, and the one to begin with."""
+    finest = float(np.abs(reference).max()) * settings.headroom / settings.limit
+    scales_of = {s: v.scale for s, v in sources.items()}
+    counted = varying(planned.form, sources)
+    unit = units.choose(planned.form, counted, scales_of, finest, settings)
+    if settings.strict and unit.coarsened > 1:
+        raise refuse(planned.name, settings.limit * unit.coarsened, settings)
+    return finest, unit
+
+
+def resolving(
+    planned: Planned, unit: units.Unit, accumulators: Array, finest: float, settings: Settings
+) -> int:
+    """Parts to divide an exact unit into, so that noise does not move outputs."""
+    if planned.function is None or not unit.exact:
+        return 1
+    step = unit.step if planned.threshold else None
+    if step is None:
+        after = planned.function(unit.value * accumulators)
+        step = output_grid(planned, unit, after, settings).scale
+    wanted = ceil(settings.resolution * unit.value / step)
+    return max(1, min(wanted, int(unit.value / finest) if finest else wanted))
+
+
+def fit(
+    planned: Planned,
+    sources: Sources,
+    reference: Array,
+    unit: units.Unit,
+    settings: Settings,
+) -> tuple[Group, Array]:
+    """Integers in a unit, or in the next coarser one with which accumulators keep the limit.
+
+    With them the accumulators on the calibration data.
+    """
+    form, steps = planned.form, {s: v.scale for s, v in sources.items()}
+    counted = varying(form, sources)
+    while True:
+        maps = tuple(
+            units.integers(t, steps[t.source], unit, settings, c)
+            for t, c in zip(form.terms, counted.terms, strict=True)
+        )
+        whole = replace(form, terms=tuple(
+            replace(t, map=m.map) for t, m in zip(form.terms, maps, strict=True)))  # fmt: skip
+        sums = sum_of(whole, {s: v.integers for s, v in sources.items()}, np.zeros(form.shape[0]))
+        bias = form.bias / unit.value
+        if settings.correct_bias and not unit.exact:
+            bias = (reference / unit.value - sums).mean(axis=(0, 2, 3), dtype=np.float64)
+        bias = np.rint(bias)
+        if planned.threshold and unit.step is not None:
+            bias = between(form.bias, unit)
+        accumulators = sums + bias.astype(np.float32)[:, None, None]
+        largest = float(np.abs(accumulators).max())
+        if largest <= settings.limit:
+            return Group(unit, maps, bias), accumulators
+        if unit.exact or unit.coarsened > 1e4:
+            raise refuse(planned.name, largest, settings)
+        unit = replace(unit, value=unit.value * 1.05)
+
+
+def between(bias: Array, unit: units.Unit) -> Array:
+    """Biases of a sign, with 0 halfway between the sums it divides, as far as sums are steps."""
+    assert unit.step is not None, "the caller has checked it"
+    parts = round(unit.step / unit.value)
+    found: Array = np.floor(bias / unit.step + units.TINY) * parts + parts // 2
+    return found
+
+
+def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Settings) -> Grid:
+    """The model's own grid, the accumulator's unit where that is exact, or a calibrated one."""
+    assert planned.function is not None, "the last layer has no table"
+    given = planned.grid or planned.function.grid()
+    if given is not None:
+        return given
+    if unit.step is not None:
+        whole = after / unit.step
+        lo, hi = min(float(whole.min()), 0.0), float(whole.max())
+        spare = 2**settings.activations - 1 - int(np.rint(hi - lo))
+        if planned.exact:
+            spare = max(spare, 2 * int(np.rint(hi - lo)))
+        if spare >= 0 and np.allclose(whole, np.rint(whole), rtol=0, atol=1e-3):
+            low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
+            return Grid(unit.step, low, low + int(np.rint(hi - lo)) + spare)
+    return scales.grid(after, planned.bits or settings.activations, settings)

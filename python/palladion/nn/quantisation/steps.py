@@ -1,0 +1,382 @@
+"""One table for channels of different scales: integer factors and offsets that keep it exact.
+
+Channel ``c`` has sums ``A`` of integers and stands for ``scale_c A + shift_c``, of which a function
+gives one of the integers of a grid: a staircase. A layer has one table for all its channels. So the
+network adds up ``m_c A + o_c``, with integers chosen so that every sum that can occur lies between
+the same two steps of the table as its real value does between those of the function.
+
+For given factors ``m_c`` this is a system of difference constraints in the offsets ``o_c`` and in
+the steps ``T_j``, which the algorithm of Bellman and Ford solves or refutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.expression import Expression, Grid
+from palladion.nn.graph import Array
+
+FAR: Final = 1 << 40
+"""Beyond every accumulator."""
+
+GUARD: Final = 76
+"""Units between parts of a table that belong to different channels: nine deviations of noise."""
+
+UNITS: Final = 160
+"""How many units are tried, from the finest to the coarsest."""
+
+MORE: Final = 24
+"""Coarser units that are still tried after one that is exact but near its steps."""
+
+
+SHARES: Final = (1.0, 0.93, 0.86, 0.8, 0.7)
+"""Parts of the limit that one channel's sums may take, for channels have different offsets."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Integer sums of each channel: ``low, low + stride, ... high``; arrays of shape (C,)."""
+
+    scale: Array
+    shift: Array
+    low: Array
+    high: Array
+    stride: Array
+
+    @property
+    def span(self) -> int:
+        """Largest distance between two sums of one channel."""
+        return int((self.high - self.low).max())
+
+    def every(self, channel: int) -> Array:
+        """All sums of a channel."""
+        return np.arange(self.low[channel], self.high[channel] + 1, self.stride[channel])
+
+
+@dataclass(frozen=True)
+class Stairs:
+    """Where the function changes: ``J`` changes between ``J + 1`` pieces, in order of real values.
+
+    ``below`` and ``above``, of shape (C, J): each channel's last sum before a change, and its first
+    one after it; where there is none, ``has_below`` or ``has_above`` is false.
+    """
+
+    values: Array
+    places: Array
+    below: Array
+    above: Array
+    has_below: Array
+    has_above: Array
+
+    @property
+    def constant(self) -> Array:
+        """Channels that stay in one piece."""
+        return np.asarray(~(self.has_below & self.has_above).any(axis=1))
+
+    def of(self, channels: Array) -> Stairs:
+        """The same for some of the channels, without changes that none of them meets."""
+        rows = [a[channels] for a in (self.below, self.above, self.has_below, self.has_above)]
+        return Stairs(self.values, self.places, *rows)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Factor and offset of each channel, and the table for accumulators in ``-bound..bound``.
+
+    ``wrong``: sums that the table gives another value than the function, and ``sums``, how many
+    there are. ``distance``: the least distance of a sum to a step of the table, in units.
+    """
+
+    factors: Array
+    offsets: Array
+    table: Array
+    bound: int
+    distance: float
+    wrong: int = 0
+    sums: int = 0
+
+
+def stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
+    """The changes of a function over all sums of all channels."""
+    every = [sums.every(c) for c in range(len(sums.scale))]
+    counts = np.array([len(found) for found in every])
+    channel = np.repeat(np.arange(len(counts)), counts)
+    flat = np.concatenate(every)
+    real = sums.scale[channel] * flat + sums.shift[channel]
+    whole = on(grid, function, real)
+    order = np.argsort(real, kind="stable")
+    changed = np.flatnonzero(np.diff(whole[order])) + 1
+    values = whole[order][np.concatenate(([0], changed))]
+    places = (real[order[changed - 1]] + real[order[changed]]) / 2
+    piece = np.empty(len(flat), np.int64)
+    piece[order] = np.searchsorted(changed, np.arange(len(flat)), side="right")
+    shape = len(counts), len(changed)
+    above, below = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    has_above, has_below = np.zeros(shape, bool), np.zeros(shape, bool)
+    first = np.concatenate(([0], np.cumsum(counts)))
+    for c, found in enumerate(every):
+        index = np.searchsorted(piece[first[c] : first[c + 1]], np.arange(1, shape[1] + 1))
+        has_below[c], has_above[c] = index > 0, index < len(found)
+        below[c] = found[np.maximum(index - 1, 0)]
+        above[c] = found[np.minimum(index, len(found) - 1)]
+    return Stairs(values, places, below, above, has_below, has_above)
+
+
+def on(grid: Grid, function: Expression, real: Array) -> Array:
+    """The integers that a function gives."""
+    found: Array = np.clip(np.rint(function(real) / grid.scale), grid.lo, grid.hi).astype(np.int64)
+    return found
+
+
+def place(sums: Sums, function: Expression, grid: Grid, limit: int, room: int) -> Placed | None:
+    """Factors, offsets and a table, exact if some are found; nothing where sums pass the limit.
+
+    Steps lie ``room`` units from every sum, where the limit and the channels' scales allow it.
+    """
+    if sums.span > 2 * limit:
+        return None
+    found = stairs(sums, function, grid)
+    moving = np.flatnonzero(~found.constant)
+    if not len(moving):
+        return finished(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
+    best: Placed | None = None
+    tried = 0
+    for unit in units(sums, moving, room):
+        now = with_unit(sums, found, moving, unit, (limit, room))
+        if now is not None and (best is None or now.distance > best.distance):
+            best = now
+        tried += best is not None
+        if best is not None and (best.distance > room or tried > MORE):
+            return best
+    return best or apart(sums, found, moving, limit) or nearest(sums, found, function, grid, limit)
+
+
+def with_unit(
+    sums: Sums, found: Stairs, moving: Array, unit: float, wanted: tuple[int, int]
+) -> Placed | None:
+    """The table with factors near the channels' scales in a unit, smaller ones if they pass."""
+    limit, room = wanted
+    for share in SHARES:
+        factors = factors_for(sums, found, moving, unit, int(limit * share), room)
+        solution = centred(found.of(moving), factors[moving], room)
+        if solution is None:
+            return None
+        placed = finished(sums, found, factors, [Part(moving, *solution)], limit)
+        if placed is not None:
+            return placed
+    return None
+
+
+def units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
+    """Real values of an accumulator's unit to try, from fine to coarse."""
+    steps = (sums.scale * sums.stride)[moving]
+    yield from np.geomspace(steps.min() / (2 * room + 2), steps.max() * 1.01, UNITS)
+
+
+def factors_for(
+    sums: Sums, found: Stairs, moving: Array, unit: float, limit: int, wanted: int
+) -> Array:
+    """For each channel the factor with the most room for its steps, up to what is wanted.
+
+    Steps are where the unit puts them; the smallest of equally good factors.
+    """
+    factors = np.zeros(len(sums.scale), np.int64)
+    places = found.places / unit
+    for c in moving:
+        most = max(1, min(2 * limit // max(int(sums.high[c] - sums.low[c]), 1), 2 * limit))
+        ideal = sums.scale[c] / unit
+        near = np.rint(ideal) + np.arange(-1, 2)
+        tried = np.concatenate([np.geomspace(1, max(ideal, 1), 24).round(), near])
+        tried = np.unique(np.clip(tried, 1, most)).astype(np.int64)
+        lower, upper = found.has_below[c], found.has_above[c]
+        high = (places[lower] - tried[:, None] * found.below[c, lower]).min(axis=1)
+        low = (places[upper] - tried[:, None] * found.above[c, upper]).max(axis=1)
+        room = np.minimum((high - low) / 2, wanted + 1)
+        factors[c] = tried[int(np.argmax(room))]
+    return factors
+
+
+def centred(found: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] | None:
+    """Offsets and steps with the most room on both sides of each, up to what is wanted."""
+    best = solved(found, factors, 0)
+    if best is None:
+        return None
+    low, high = 0, wanted
+    while low < high:
+        room = (low + high + 1) // 2
+        now = solved(found, factors, room)
+        if now is None:
+            high = room - 1
+        else:
+            best, low = now, room
+    below, above = reached(found, factors, best[0])
+    steps = between(below.max(axis=0), above.min(axis=0) - 1, wanted)
+    zero = np.zeros(len(factors), np.int64)
+    below, above = reached(found, factors, zero)
+    offsets = ((steps - below).min(axis=1) + (steps + 1 - above).max(axis=1)) // 2
+    return offsets, steps
+
+
+def between(least: Array, most: Array, wanted: int) -> Array:
+    """Steps halfway between what lies below and above each; ``wanted`` from it where only one does.
+
+    Both are in order; those without anything below come first, those without anything above last.
+    """
+    first, last = np.searchsorted(least, -FAR + 1), np.searchsorted(most, FAR - 1)
+    steps = (least + most) // 2
+    steps[:first] = most[:first] - wanted
+    steps[last:] = least[last:] + wanted
+    steps[:first] = np.minimum(steps[:first], steps[first : first + 1].min(initial=FAR))
+    steps[last:] = np.maximum(steps[last:], steps[:last].max(initial=-FAR))
+    return steps
+
+
+def reached(found: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array]:
+    """Accumulators beside each change: -FAR and FAR where a channel has none."""
+    m, o = factors[:, None], offsets[:, None]
+    below = np.where(found.has_below, m * found.below + o, -FAR)
+    above = np.where(found.has_above, m * found.above + o, FAR)
+    return below, above
+
+
+def solved(found: Stairs, factors: Array, room: int) -> tuple[Array, Array] | None:
+    """Offsets and steps with ``below + room <= T < above - room``; nothing if there are none."""
+    zero = np.zeros(len(factors), np.int64)
+    below, above = reached(found, factors, zero)
+    if (above - below <= 2 * room).any():
+        return None
+    offsets, steps = zero, np.zeros(below.shape[1], np.int64)
+    size = max(np.abs(side[np.abs(side) < FAR]).max(initial=1) for side in (below, above))
+    for _ in range(sum(below.shape) + 2):
+        moved = np.minimum(offsets, (steps - below).min(axis=1) - room)
+        now = np.minimum(steps, (above + moved[:, None]).min(axis=0) - 1 - room)
+        now = np.minimum.accumulate(now[::-1])[::-1]
+        if np.array_equal(moved, offsets) and np.array_equal(now, steps):
+            return offsets, steps
+        offsets, steps = moved, now
+        if min(offsets.min(), steps.min()) < -8 * size - 8 * room:  # a cycle, lower and lower
+            return None
+    return None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Channels that share a part of the table, their offsets, and the steps there."""
+
+    channels: Array
+    offsets: Array
+    steps: Array
+
+
+def finished(
+    sums: Sums, found: Stairs, factors: Array, parts: list[Part], limit: int
+) -> Placed | None:
+    """Parts side by side in one table; nothing if they do not fit."""
+    offsets = np.zeros(len(factors), np.int64)
+    pieces, starts, start, distance = [], [], 0, np.inf
+    for part in parts:
+        m = factors[part.channels]
+        low = int((m * sums.low[part.channels] + part.offsets).min())
+        width = int((m * sums.high[part.channels] + part.offsets).max()) - low + 1
+        offsets[part.channels] = part.offsets - low + start
+        pieces.append(np.searchsorted(part.steps - low, np.arange(width)))
+        starts.append(start)
+        start += width + GUARD
+        below, above = reached(found.of(part.channels), m, part.offsets)
+        gaps = [part.steps - below, above - 1 - part.steps]
+        distance = min(distance, *(float(gap.min()) + 0.5 for gap in gaps))
+    constant = np.flatnonzero(found.constant)
+    lies_in = (~found.has_below[constant]).sum(axis=1)
+    for piece in sorted(set(lies_in.tolist()) - set(np.concatenate([[-1], *pieces]).tolist())):
+        pieces.append(np.full(GUARD, piece))
+        starts.append(start)
+        start += 2 * GUARD
+    whole = joined(pieces)
+    if len(whole) > 2 * limit + 1:
+        return None
+    for c, piece in zip(constant, lies_in, strict=True):
+        offsets[c] = middle(whole == piece)
+    bound = len(whole) // 2
+    table = found.values[np.concatenate([whole, whole[-1:]])[: 2 * bound + 1]]
+    return Placed(factors, offsets - bound, table, max(bound, 1), float(distance))
+
+
+def joined(pieces: list[Array]) -> Array:
+    """Parts with a guard between each two, half of which goes on with each."""
+    half = GUARD // 2
+    every = []
+    for index, part in enumerate(pieces):
+        before = np.full(half if index else 0, part[0])
+        after = np.full(half if index + 1 < len(pieces) else 0, part[-1])
+        every += [before, part, after]
+    return np.concatenate(every)
+
+
+def middle(mask: Array) -> int:
+    """The place in the middle of the longest run of a mask."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
+    starts, ends = edges[::2], edges[1::2]
+    longest = int(np.argmax(ends - starts))
+    return int(starts[longest] + ends[longest] - 1) // 2
+
+
+def apart(sums: Sums, found: Stairs, moving: Array, limit: int) -> Placed | None:
+    """Channels of scales that fit together in parts of the table of their own."""
+    order = moving[np.argsort(sums.scale[moving], kind="stable")]
+    for unit in np.geomspace((sums.scale * sums.stride)[moving].min() / 8, sums.scale.max(), 12):
+        factors = factors_for(sums, found, moving, float(unit), limit, GUARD)
+        if int((factors * (sums.high - sums.low))[moving].max()) > 2 * limit:
+            continue
+        parts: list[Part] = []
+        group: list[int] = []
+        for c in order:
+            if solved(found.of(np.array([*group, c])), factors[[*group, c]], 0) is None:
+                parts.append(part_of(found, factors, group))
+                group = []
+            group.append(int(c))
+        placed = finished(sums, found, factors, [*parts, part_of(found, factors, group)], limit)
+        if placed is not None:
+            return placed
+    return None
+
+
+def part_of(found: Stairs, factors: Array, group: list[int]) -> Part:
+    channels = np.array(group)
+    solution = centred(found.of(channels), factors[channels], GUARD)
+    assert solution is not None, "the group has been tried"
+    return Part(channels, *solution)
+
+
+def nearest(
+    sums: Sums, found: Stairs, function: Expression, grid: Grid, limit: int
+) -> Placed | None:
+    """Factors and offsets nearest to the real ones, and how many sums are on a wrong side."""
+    moving = np.flatnonzero(~found.constant)
+    unit = float((sums.scale * (sums.high - sums.low)).max()) / (2 * limit - 2)
+    for _ in range(200):
+        factors = np.where(found.constant, 0, np.maximum(np.rint(sums.scale / unit), 1))
+        factors = factors.astype(np.int64)
+        steps = np.floor(found.places / unit).astype(np.int64)
+        below, above = reached(found, factors, np.zeros_like(factors))
+        own = ((steps - below).min(axis=1) + (steps + 1 - above).max(axis=1)) // 2
+        placed = finished(sums, found, factors, [Part(moving, own[moving], steps)], limit)
+        if placed is not None:
+            return counted(sums, function, grid, placed)
+        unit *= 1.03
+    return None
+
+
+def counted(sums: Sums, function: Expression, grid: Grid, placed: Placed) -> Placed:
+    """With the number of sums on a wrong side."""
+    wrong = total = 0
+    for c in range(len(sums.scale)):
+        every = sums.every(c)
+        real = on(grid, function, sums.scale[c] * every + sums.shift[c])
+        places = placed.factors[c] * every + placed.offsets[c] + placed.bound
+        wrong += int((placed.table[places] != real).sum())
+        total += len(every)
+    return replace(placed, wrong=wrong, sums=total, distance=0.0)

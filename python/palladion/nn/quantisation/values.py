@@ -1,0 +1,93 @@
+"""What passes between the steps of quantisation: values of layers, linear groups in integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palladion.nn.graph import Array, Window
+from palladion.nn.quantisation import units
+from palladion.nn.quantisation.lattice import Integers
+
+
+@dataclass(frozen=True)
+class Group:
+    """A linear group in integers: the unit they count, and each term's map and grid."""
+
+    unit: units.Unit
+    maps: tuple[units.Rounded, ...]
+    bias: Array
+
+    @property
+    def bits(self) -> float:
+        """Bits of kernels' weights; of windows' taps where there is nothing else."""
+        kernels = [m.bits for m in self.maps if not isinstance(m.map, Window)]
+        return max(kernels or [m.bits for m in self.maps], default=0.0)
+
+
+@dataclass(frozen=True)
+class Value:
+    """The input or a layer's output on the data.
+
+    ``integers`` are the network's and ``reference`` what the float network has there, both of shape
+    (N, C, H, W). ``reach`` is what the integers can be on any data. ``given`` is set where the grid
+    is the model's own, so that ``reference`` are multiples of ``scale`` as well.
+    """
+
+    integers: Array
+    reference: Array
+    scale: float
+    reach: Integers
+    given: bool = False
+
+    @property
+    def real(self) -> Array:
+        """The real values of the integers."""
+        return self.integers * self.scale
+
+    @property
+    def varies(self) -> Array:
+        """Channels that are not constant on the data."""
+        axes = (0, 2, 3)
+        found: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
+        return found
+
+    def wanted(self) -> Array:
+        """The integers of the reference, of a value on the model's own grid."""
+        assert self.given, "the caller has checked it"
+        found: Array = np.rint(self.reference / self.scale).astype(self.integers.dtype)
+        return found
+
+
+@dataclass(frozen=True)
+class Made:
+    """One layer in integers.
+
+    ``table`` are the outputs for accumulators in ``-bound..bound``; the last layer has none, and
+    its channels mean ``accumulator * output_scale + output_shift``. ``why`` says what keeps a layer
+    of a model with grids of its own from being exact, and ``distance`` how near to a step of the
+    table a sum can come.
+    """
+
+    group: Group
+    accumulators: Array
+    table: Array | None
+    bound: int
+    value: Value
+    before: Array
+    """What the float network has before the function."""
+    why: str | None = None
+    distance: float | None = None
+    output_scale: tuple[float, ...] = (1.0,)
+    output_shift: tuple[float, ...] = (0.0,)
+    warnings: tuple[str, ...] = ()
+    costs: tuple[float, float] = (0.0, 0.0)
+    """Relative error of rounded weights: as they are, and with nothing to hold them back."""
+
+
+def look_up(table: Array, bound: int, accumulators: Array) -> Array:
+    """Outputs of a table, whose ends stand for all that lies beyond."""
+    places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
+    found: Array = table[places].astype(np.float32)
+    return found

@@ -1,0 +1,117 @@
+"""Channels that never fire, channels of very different size, and what is said of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+from palladion.errors import NetworkError
+from palladion.nn.importer import from_model
+from palladion.nn.quantisation import Settings, quantise
+
+from tests.models import Array, floats, model, node, reference
+
+
+def mlp(tensors: dict[str, Array], function: str = "Relu") -> ModelProto:
+    nodes = [
+        node("Gemm", ["x", "w1", "b1"], "a", transB=1), node(function, ["a"], "r"),
+        node("Gemm", ["r", "w2", "b2"], "c", transB=1), node(function, ["c"], "s"),
+        node("Gemm", ["s", "w3"], "y", transB=1),
+    ]  # fmt: skip
+    return model(["N", 16], nodes, tensors)
+
+
+def weights(rng: np.random.Generator) -> dict[str, Array]:
+    return {
+        "w1": floats(rng, 32, 16) / 4, "b1": floats(rng, 32) / 4, "w2": floats(rng, 32, 32) / 5,
+        "b2": floats(rng, 32) / 4, "w3": floats(rng, 6, 32) / 5,
+    }  # fmt: skip
+
+
+def agreement(made: ModelProto, x: Array, **settings: Any) -> float:
+    """Share of inputs whose class is the float model's."""
+    network = quantise(from_model(made), x[:512], Settings(**settings)).network
+    classes = network.classes(network.evaluate(network.inputs(x)).logits)
+    return float(np.mean(classes == reference(made, x).argmax(axis=1)))
+
+
+@pytest.mark.filterwarnings("ignore:.*input values lie outside")
+@pytest.mark.parametrize("per_channel", [True, False])
+@pytest.mark.parametrize("scale", [1, 30, 1000])
+@pytest.mark.parametrize("bias", [-8.0, -3.6, -1.2], ids=["proven", "measured", "near"])
+def test_a_channel_that_never_fires(
+    rng: np.random.Generator, scale: float, per_channel: bool, bias: float
+) -> None:
+    tensors, x = weights(rng), floats(rng, 2000, 16)
+    tensors["b1"][5] = bias * np.abs(tensors["w1"][5]).sum() * scale
+    tensors["w1"][5] *= scale
+    assert agreement(mlp(tensors), x, per_channel=per_channel) > 0.97
+    found = quantise(from_model(mlp(tensors)), x[:512])
+    # What only the data say is told, with how far they lie from it.
+    assert [w for w in found.warnings if "taken for constant" in w] == list(found.warnings)
+    assert bool(found.warnings) == (bias == -3.6)
+
+
+@pytest.mark.filterwarnings("ignore:.*input values lie outside")
+@pytest.mark.parametrize("per_channel", [True, False])
+@pytest.mark.parametrize("scale", [1, 30, 1000])
+def test_a_channel_that_is_larger_and_read_by_less(
+    rng: np.random.Generator, scale: float, per_channel: bool
+) -> None:
+    """The float network is the same for every scale, and so is the integer one."""
+    tensors, x = weights(rng), floats(rng, 2000, 16)
+    for name in ("w1", "b1"):
+        tensors[name][5] *= scale
+    tensors["w2"][:, 5] /= scale
+    assert agreement(mlp(tensors), x, per_channel=per_channel) > 0.97
+
+
+def test_equalised_through_a_maximum_and_a_residual(rng: np.random.Generator) -> None:
+    tensors: dict[str, Any] = {
+        "w": floats(rng, 4, 3, 3, 3), "v": floats(rng, 4, 4, 3, 3) / 6,
+        "u": floats(rng, 5, 4, 1, 1),
+    }  # fmt: skip
+    sizes = np.array([1, 1, 500, 1], np.float32)[:, None, None, None]
+    tensors["w"] *= sizes
+    tensors["v"] = tensors["v"] / sizes.reshape(1, -1, 1, 1) * sizes
+    tensors["u"] /= sizes.reshape(1, -1, 1, 1)
+    nodes = [
+        node("Conv", ["x", "w"], "a", pads=[1, 1, 1, 1]), node("Relu", ["a"], "r"),
+        node("MaxPool", ["r"], "m", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", ["m", "v"], "b", pads=[1, 1, 1, 1]), node("Add", ["b", "m"], "s"),
+        node("LeakyRelu", ["s"], "l", alpha=0.1), node("Conv", ["l", "u"], "y"),
+    ]  # fmt: skip
+    made = model(["N", 3, 8, 8], nodes, tensors)
+    x = floats(rng, 64, 3, 8, 8)
+    found = quantise(from_model(made), x)
+    network = found.network
+    logits = network.outputs(network.evaluate(network.inputs(x)).logits)["y"]
+    wanted = reference(made, x)
+    assert np.mean((logits - wanted) ** 2) / np.mean(wanted**2) < 2e-3
+    assert not found.warnings
+
+
+def test_warnings_have_a_layer_a_number_and_a_way_out(rng: np.random.Generator) -> None:
+    """A large channel before a function that cannot be scaled drowns the others."""
+    tensors, x = weights(rng), floats(rng, 512, 16)
+    tensors["w1"][5] *= 3000
+    graph = from_model(mlp(tensors, "Tanh"))
+    found = quantise(graph, x, Settings(limit=2000))
+    (first, *_) = found.warnings
+    assert first.startswith("layer r_node: its error is ")
+    assert "without the limit" in first
+    assert found.layers[0].weights_error > 1.5 * found.layers[0].weights_error_free
+    assert any("channels are constant" in warning for warning in found.warnings)
+    with pytest.raises(NetworkError, match="r_node"):
+        quantise(graph, x, Settings(limit=2000, strict=True))
+
+
+def test_accumulators_beyond_the_bound_are_told(rng: np.random.Generator) -> None:
+    """Sums on the model's own grids that reach farther on some data than the bound."""
+    tensors, x = weights(rng), floats(rng, 512, 16)
+    quiet = quantise(from_model(mlp(tensors)), x)
+    assert not quiet.warnings
+    assert all(layer.beyond == 0 for layer in quiet.layers)
+    assert all(0 < layer.changed < 0.2 for layer in quiet.layers[:-1])
