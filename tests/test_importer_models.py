@@ -310,9 +310,9 @@ def matrices(tree: Any) -> Tensors:
                 found["paths"][test, leaves.index(place)] = side
             found["lefts"][leaves.index(place)] = sum(side > 0 for _, side in path)
             continue
-        test = inner.index(place)
-        waiting.append((tree.children_left[place], [*path, (test, 1)]))
-        waiting.append((tree.children_right[place], [*path, (test, -1)]))
+        number = inner.index(place)
+        waiting.append((tree.children_left[place], [*path, (number, 1)]))
+        waiting.append((tree.children_right[place], [*path, (number, -1)]))
     return found
 
 
@@ -374,6 +374,7 @@ def test_scikit_learn(name: str) -> None:
         np.testing.assert_allclose(others[0], estimator.predict_proba(x), rtol=1e-2, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("estimator", "reason"), [("tree", "branches"), ("svm", "support vectors")]
 )

@@ -46,7 +46,7 @@ def unary(function: Unary) -> Handler:
 
     def handle(op: Op) -> Value:
         for index in range(1, len(op.proto.input)):
-            if op.has(index):
+            if op.has(index) and isinstance(op.tensor(index), Value):
                 op.constant(index)
         kind = kind_of(op, op.value().kind)
         return function_of(op, op.value(), partial(function, op), kind)
@@ -78,9 +78,17 @@ def with_attributes(operation: str, **defaults: float) -> Unary:
 
 def clip(op: Op, x: Expression) -> Expression:
     """Bounds are attributes before opset 11 and inputs since."""
-    lo = scalar(op, 1) if op.has(1) else float(op.attributes.get("min", -np.inf))
-    hi = scalar(op, 2) if op.has(2) else float(op.attributes.get("max", np.inf))
+    lo = bound(op, 1) if op.has(1) else float(op.attributes.get("min", -np.inf))
+    hi = bound(op, 2) if op.has(2) else float(op.attributes.get("max", np.inf))
     return apply("clip", x, parameters=(lo, hi))
+
+
+def bound(op: Op, index: int) -> float:
+    """One number, which may be infinite."""
+    found = op.tensor(index)
+    if isinstance(found, Constant) and found.array.size == 1:
+        return float(found.array.reshape(-1)[0])
+    return scalar(op, index)
 
 
 def gelu(op: Op, x: Expression) -> Expression:

@@ -166,6 +166,8 @@ def matmul(op: Op) -> Value:
         if from_left and labels.ndim < 2:
             op.fail("multiplies from the left, which mixes the images of a batch")
         weights = given.array.astype(np.float64)
+        if weights.ndim > labels.ndim and weights.shape[0] > 1:
+            op.fail("multiplies by a constant that differs from image to image of a batch")
         return matrix(op, value, lambda x: np.matmul(*((x, weights)[:: 1 - 2 * index])))
     turned = given if from_left else given.moved(lambda array: array.T)
     seen = value.seen(np.swapaxes(labels, -1, -2)) if from_left else value

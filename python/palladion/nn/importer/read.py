@@ -175,21 +175,12 @@ def check(model: onnx.ModelProto) -> None:
 
 
 def array(tensor: TensorProto) -> Array:
-    """A tensor of the model, which must hold finite numbers."""
+    """A tensor of the model."""
     try:
         found: Array = numpy_helper.to_array(tensor)
     except (*FAULTS, onnx.checker.ValidationError) as error:
         raise NetworkError(f"tensor {tensor.name} cannot be read: {first_line(error)}") from error
-    if not finite(found):
-        raise NetworkError(f"tensor {tensor.name} holds NaN or infinite values")
     return found
-
-
-def finite(values: Array) -> bool:
-    """Whether no element is NaN or infinite."""
-    if values.dtype.kind == "V":  # a type of floating point that numpy lacks
-        values = values.astype(np.float32)
-    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
 
 def translate(builder: Builder, proto: onnx.NodeProto) -> None:
@@ -219,8 +210,6 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
         op.fail(f"cannot be read: {first_line(error)}")
     outputs = [name for name in proto.output if name]
     for name, tensor in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
-        if isinstance(tensor, Constant) and not finite(tensor.array):
-            op.fail("gives NaN or infinite values")
         builder.tensors[name] = tensor
 
 
