@@ -74,9 +74,7 @@ class LayersReport:
 
     def __str__(self) -> str:
         known = [name for name in SHOWN if any(row.get(name) is not None for row in self.layers)]
-        rows = [
-            {SHOWN[name]: cell(name, row.get(name)) for name in known} for row in self.layers
-        ]
+        rows = [{SHOWN[name]: cell(name, row.get(name)) for name in known} for row in self.layers]
         lines = [*table(rows)]
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"warning: {warning}" for warning in self.warnings]

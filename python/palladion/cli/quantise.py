@@ -15,6 +15,7 @@ from palladion.cli.table import print_table
 from palladion.nn.importer import load
 from palladion.report import LayersReport
 
+
 @click.command("import")
 @click.argument("model", type=FILE)
 @json_option
