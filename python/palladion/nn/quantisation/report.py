@@ -162,8 +162,8 @@ def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
     elif report.noise > TENTH:
         yield (
             f"{layer}: the rounding noise of a run changes {report.changed:.1%} of its outputs, by "
-            f"{report.noise:.1%} of their range: sums lie too near to the steps of its table. Fewer "
-            "bits before it, or channels of more alike scales, leave more room"
+            f"{report.noise:.1%} of their range: sums lie too near to the steps of its table. "
+            "Fewer bits before it, or channels of more alike scales, leave more room"
         )
     if report.beyond:
         yield (f"{layer}: {report.beyond:.2%} of its accumulators on the data lie beyond the bound "
