@@ -404,7 +404,7 @@ def test_linear_classifiers(rng: np.random.Generator, transform: str, rows: int)
     made.graph.output.insert(0, helper.make_tensor_value_info("label", TensorProto.STRING, None))
     x = floats(rng, 6, 4)
     found = from_model(made).outputs(x)
-    expected: Any = ReferenceEvaluator(made).run(["label", "y"], {"x": x})
+    expected: list[Any] = [*ReferenceEvaluator(made).run(["label", "y"], {"x": x})]
     assert np.array_equal(found["label"].astype(str), expected[0].astype(str))
     np.testing.assert_allclose(found["y"], expected[1], rtol=1e-4, atol=1e-6)
 

@@ -327,3 +327,22 @@ def test_what_cannot_be_exact_is_counted(rng: np.random.Generator) -> None:
     assert report.differing is not None
     assert 0 <= report.differing < 0.05
     assert bool(report.differing) == any("q_node" in warning for warning in found.warnings)
+
+
+def test_a_scale_for_each_channel_of_values(rng: np.random.Generator) -> None:
+    """Of the input and of values between layers: a channel's step is a factor of weights."""
+    tensors = bits() | {
+        "hs": np.array([0.5, 1, 2, 0.25], np.float32).reshape(1, 4, 1, 1),
+        "w": floats(rng, 4, 3, 3, 3), "ws": np.float32(0.5), "v": floats(rng, 2, 4, 1, 1),
+    }  # fmt: skip
+    tensors["xs"] = np.array([0.25, 0.5, 1], np.float32).reshape(1, 3, 1, 1)
+    nodes = [
+        quant("x", "xq", "xs", "b3"), quant("w", "wq", "ws", "b3"), quant("v", "vq", "ws", "b3"),
+        node("Conv", ["xq", "wq"], "c", pads=[1, 1, 1, 1]), node("Relu", ["c"], "r"),
+        quant("r", "q", "hs", "b3", signed=0), node("Conv", ["q", "vq"], "y"),
+    ]  # fmt: skip
+    made = model([BATCH, *SHAPE], nodes, tensors)
+    x = floats(rng, BATCH, *SHAPE)
+    found = quantise(from_model(made))
+    np.testing.assert_allclose(logits(found, x), executed(made, x), rtol=1e-5, atol=1e-5)
+    assert {layer.why for layer in found.layers} == {None}

@@ -104,7 +104,7 @@ def check_peak(report: Mapping[str, Any]) -> None:
     check(
         f"making keys and a run of {report['network']}",
         int(report["predicted_peak_memory_bytes"]) - resident(),
-        "use a smaller batch, or a network with fewer bits of weights and activations, or a machine "
+        "use a smaller batch, a network with fewer bits of weights and activations, or a machine "
         "with more memory",
     )  # fmt: skip
 

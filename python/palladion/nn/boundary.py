@@ -41,16 +41,18 @@ class Input:
         channels, height, width = self.shape
         return channels * height * width
 
-    def integers(self, numbers: npt.NDArray[Any]) -> tuple[Ints, Clipped]:
+    def integers(
+        self, numbers: npt.NDArray[Any], *, single: bool = False
+    ) -> tuple[Ints, Clipped]:
         """Finite numbers of shape (N, values), in order channel, row, column, as integers.
 
+        ``single`` rounds quotients of single precision, as a model does that rounds its own input.
         With them what was clipped on the way.
         """
         plane = self.values // self.shape[0]
         mean, std = (np.repeat(np.array(part), plane) for part in self.normalisation())
-        # In single precision, in which models round their input, ties lie where they have them.
         real = (numbers.astype(np.float64) - mean) / std / self.scale
-        rounded = np.rint(real.astype(np.float32)).astype(np.float64)
+        rounded = np.rint(real.astype(np.float32) if single else real).astype(np.float64)
         found: Ints = np.clip(rounded, self.min, self.max).astype(np.int64)
         beyond = np.abs(rounded - found)
         count = int(np.count_nonzero(beyond))
@@ -155,8 +157,9 @@ class Boundary:
         return self._integers(found.reshape(len(found), -1))
 
     def _integers(self, numbers: npt.NDArray[Any]) -> Ints:
-        found, clipped = self.input.integers(numbers)
-        if clipped.count and not self.interface.takes.own_grid:
+        own_grid = self.interface.takes.own_grid
+        found, clipped = self.input.integers(numbers, single=own_grid)
+        if clipped.count and not own_grid:
             warnings.warn(str(clipped), InputWarning, stacklevel=4)
         return found
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from palladion.nn.functions import OPERATIONS, ROUNDINGS, TESTS
+from palladion.nn.functions import OPERATIONS, ROUNDINGS, SAME, TESTS
 
-__all__ = ["ROUNDINGS", "Expression", "Grid", "X", "apply", "constant", "quant_range"]
+__all__ = ["ROUNDINGS", "SAME", "Expression", "Grid", "X", "apply", "constant", "quant_range"]
 
 Array = npt.NDArray[Any]
 

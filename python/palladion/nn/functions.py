@@ -139,6 +139,9 @@ ROUNDINGS: Final[dict[str, Callable[[Array], Array]]] = {
 }
 """Rounding modes of QONNX's Quant."""
 
+SAME: Final = {"HALF_EVEN": "ROUND", "DOWN": "ROUND_TO_ZERO"}
+"""Other names of theirs."""
+
 BELOW_ONE: Final = 1 - 2.0**-24
 """The largest number of float32 below 1."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 
-from palladion.nn.expression import ROUNDINGS, quant_range
+from palladion.nn.expression import ROUNDINGS, SAME, quant_range
 
 
 class Quant(OpRun):
@@ -16,10 +16,16 @@ class Quant(OpRun):
     op_domain = "qonnx.custom_op.general"
 
     def _run(self, x: Any, scale: Any, zero: Any, bits: Any, **attributes: Any) -> Any:
-        rounding = ROUNDINGS[str(attributes.get("rounding_mode") or "ROUND").upper()]
+        mode = str(attributes.get("rounding_mode") or "ROUND").upper()
+        rounding = ROUNDINGS[SAME.get(mode, mode)]
         lo, hi = quant_range(float(np.ravel(bits)[0]), bool(attributes.get("signed", 1)),
                              bool(attributes.get("narrow", 0)))  # fmt: skip
-        return (((np.clip(rounding(x / scale) + zero, lo, hi) - zero) * scale).astype(x.dtype),)
+        whole = x / scale + zero
+        if (lo, hi) == (-1, 0):  # one signed bit is a sign
+            whole = np.where(whole >= 0, 1, -1)
+        else:
+            whole = np.clip(rounding(whole), lo, hi)
+        return (((whole - zero) * scale).astype(x.dtype),)
 
 
 class BipolarQuant(OpRun):

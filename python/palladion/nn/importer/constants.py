@@ -9,7 +9,7 @@ import numpy as np
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from palladion.nn.expression import ROUNDINGS, quant_range
+from palladion.nn.expression import ROUNDINGS, SAME, quant_range
 from palladion.nn.importer.context import Array, Builder, Constant, Op, Value
 
 RANDOM: Final = {
@@ -18,8 +18,6 @@ RANDOM: Final = {
 }  # fmt: skip
 MOVES: Final = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
 """Operators that move elements and compute nothing, so that a grid moves with them."""
-SAME: Final = {"HALF_EVEN": "ROUND", "DOWN": "ROUND_TO_ZERO"}
-"""Other names of QONNX's rounding modes."""
 HELD: Final = {"value", "value_float", "value_floats", "value_int", "value_ints"}
 OWN: Final = ("", "ai.onnx")
 """Names of ONNX's own domain."""

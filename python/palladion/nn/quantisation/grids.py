@@ -51,7 +51,7 @@ def on_grids(planned: Planned, sources: Sources, settings: Settings, *, real: bo
     NetworkError
         If sums pass the limit and there are no data to take bounds from.
     """
-    if not settings.exact or planned.softmax or planned.product:
+    if planned.softmax or planned.product:
         return "its function is no table of sums"
     if not all(value.given for value in sources.values()):
         return "its sources have no grids of the model's own"
@@ -125,7 +125,11 @@ def fitted(
         if not real:
             raise too_large(planned.name, needed, settings)
         return f"its sums need a bound of {(sums.span + 1) // 2}, the limit is {settings.limit}", ()
-    placed = steps.place(sums, planned.function, grid, settings.limit, settings.resolution)
+    placed = (
+        steps.place(sums, planned.function, grid, settings.limit, settings.resolution)
+        if settings.exact
+        else steps.nearest(sums, planned.function, grid, settings.limit)
+    )
     if placed is None:
         return f"its sums, scaled to be exact, pass the limit of {settings.limit}", ()
     return placed, warnings

@@ -55,6 +55,8 @@ class LayerReport:
     """Channels that are constant here and not in the float network."""
     changed: float = 0.0
     """Share of outputs that the rounding noise of an encrypted run changes, mostly by one step."""
+    noise: float = 0.0
+    """Root of the mean squared change by that noise, as a part of the range of the outputs."""
     differing: float | None = None
     """For a model with grids of its own: share of outputs that differ from the model's."""
     distance: float | None = None
@@ -80,6 +82,7 @@ def layer_report(planned: Planned, made: Made) -> LayerReport:
     low, high = (end(value.reference, axis=(0, 2, 3)) for end in (np.min, np.max))
     moves = value.integers.max(axis=(0, 2, 3)) > value.integers.min(axis=(0, 2, 3))
     span = float(high.max() - low.min())
+    changed, noise = changed_by_noise(made)
     differing = None
     if value.given:
         differing = float(np.mean(value.integers != value.wanted()))
@@ -98,34 +101,44 @@ def layer_report(planned: Planned, made: Made) -> LayerReport:
         weights_error=made.costs[0],
         weights_error_free=made.costs[1],
         lost=int(((high - low > TENTH * span) & ~moves).sum()),
-        changed=changed_by_noise(made),
+        changed=changed,
+        noise=noise,
         differing=differing,
         distance=made.distance,
         why=made.why,
     )
 
 
-def changed_by_noise(made: Made) -> float:
-    """Share of a table's outputs that a Gaussian of the rounding noise's deviation changes."""
-    if made.table is None:
-        return 0.0
+def changed_by_noise(made: Made) -> tuple[float, float]:
+    """Share of a table's outputs that a Gaussian of the noise's deviation changes, and by how much.
+
+    The second number is the root of the mean squared change over the range of outputs; each change
+    counts as one to the next value of the table.
+    """
+    edges = np.empty(0) if made.table is None else np.flatnonzero(np.diff(made.table))
+    if made.table is None or not len(edges):
+        return 0.0, 0.0
     bound = made.bound
-    edges = np.flatnonzero(np.diff(made.table)) + 0.5 - bound
-    if not len(edges):
-        return 0.0
-    places = np.arange(-bound, bound + 1)
-    index = np.searchsorted(edges, places)
-    ends = np.concatenate(([-np.inf], edges, [np.inf]))
-    table = np.array([0.5 * erfc(d / 8 / sqrt(2) / ROUNDING_SIGMA) for d in range(8 * 128)])
-
-    def beyond(distance: Array) -> Array:
-        near = np.minimum(distance * 8, len(table) - 1).astype(np.int64)
-        return np.where(distance * 8 < len(table) - 1, table[near], 0.0)
-
-    share = beyond(places - ends[index]) + beyond(ends[index + 1] - places)
+    index = np.searchsorted(edges, np.arange(2 * bound + 1))  # of the run that a place lies in
+    ends = np.concatenate(([-np.inf], edges + 0.5, [np.inf]))
+    jumps = np.concatenate(([0.0], np.diff(made.table)[edges].astype(np.float64), [0.0]))
+    places = np.arange(2 * bound + 1)
+    down, up = below(places - ends[index]), below(ends[index + 1] - places)
     clipped = np.clip(made.accumulators, -bound, bound).astype(np.int64) + bound
-    counts = np.bincount(clipped.ravel(), minlength=2 * bound + 1)
-    return float((share * counts).sum() / counts.sum())
+    weight = np.bincount(clipped.ravel(), minlength=2 * bound + 1) / clipped.size
+    square = (down * jumps[index] ** 2 + up * jumps[index + 1] ** 2) @ weight
+    span = float(made.table.max() - made.table.min())
+    return float((down + up) @ weight), float(np.sqrt(square)) / span
+
+
+def below(distance: Array) -> Array:
+    """Probability that the noise is larger than a distance."""
+    parts = 16  # of a unit
+    table = [0.5 * erfc(k / parts / sqrt(2) / ROUNDING_SIGMA) for k in range(parts * 100)]
+    found: Array = np.array([*table, 0.0])[
+        np.minimum(distance * parts, len(table)).astype(np.int64)
+    ]
+    return found
 
 
 def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
@@ -145,6 +158,12 @@ def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
         yield (
             f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
             f"rounding noise ({ROUNDING_SIGMA}): give weights more bits, or --resolution more"
+        )
+    elif report.noise > TENTH:
+        yield (
+            f"{layer}: the rounding noise of a run changes {report.changed:.1%} of its outputs, by "
+            f"{report.noise:.1%} of their range: sums lie too near to the steps of its table. "
+            "Fewer bits before it, or channels of more alike scales, leave more room"
         )
     if report.beyond:
         yield (f"{layer}: {report.beyond:.2%} of its accumulators on the data lie beyond the bound "

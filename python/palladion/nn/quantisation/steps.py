@@ -29,6 +29,9 @@ GUARD: Final = 76
 UNITS: Final = 160
 """How many units are tried, from the finest to the coarsest."""
 
+PARTS_TRIED: Final = 40
+"""How many units are tried where channels need parts of the table of their own."""
+
 MORE: Final = 24
 """Coarser units that are still tried after one that is exact but near its steps."""
 
@@ -152,7 +155,7 @@ def place(sums: Sums, function: Expression, grid: Grid, limit: int, room: int) -
         tried += best is not None
         if best is not None and (best.distance > room or tried > MORE):
             return best
-    return best or apart(sums, found, moving, limit) or nearest(sums, found, function, grid, limit)
+    return best or apart(sums, found, moving, limit) or nearest(sums, function, grid, limit)
 
 
 def with_unit(
@@ -326,10 +329,14 @@ def middle(mask: Array) -> int:
 
 def apart(sums: Sums, found: Stairs, moving: Array, limit: int) -> Placed | None:
     """Channels of scales that fit together in parts of the table of their own."""
+    best: Placed | None = None
     order = moving[np.argsort(sums.scale[moving], kind="stable")]
-    for unit in np.geomspace((sums.scale * sums.stride)[moving].min() / 8, sums.scale.max(), 12):
-        factors = factors_for(sums, found, moving, float(unit), limit, GUARD)
-        if int((factors * (sums.high - sums.low))[moving].max()) > 2 * limit:
+    steps = (sums.scale * sums.stride)[moving]
+    spans = (sums.high - sums.low)[moving]
+    for unit in np.geomspace(steps.min() / GUARD, steps.max(), PARTS_TRIED):
+        ideal = np.clip(np.rint(sums.scale / unit), 1, GUARD)  # more is no use to a channel alone
+        factors = np.where(found.constant, 0, ideal).astype(np.int64)
+        if int((factors[moving] * spans).max()) > 2 * limit:
             continue
         parts: list[Part] = []
         group: list[int] = []
@@ -339,9 +346,9 @@ def apart(sums: Sums, found: Stairs, moving: Array, limit: int) -> Placed | None
                 group = []
             group.append(int(c))
         placed = finished(sums, found, factors, [*parts, part_of(found, factors, group)], limit)
-        if placed is not None:
-            return placed
-    return None
+        if placed is not None and (best is None or placed.distance > best.distance):
+            best = placed
+    return best
 
 
 def part_of(found: Stairs, factors: Array, group: list[int]) -> Part:
@@ -351,11 +358,15 @@ def part_of(found: Stairs, factors: Array, group: list[int]) -> Part:
     return Part(channels, *solution)
 
 
-def nearest(
-    sums: Sums, found: Stairs, function: Expression, grid: Grid, limit: int
-) -> Placed | None:
-    """Factors and offsets nearest to the real ones, and how many sums are on a wrong side."""
+def nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> Placed | None:
+    """Factors and offsets nearest to the real ones, and how many sums are on a wrong side.
+
+    Nothing where sums pass the limit.
+    """
+    found = stairs(sums, function, grid)
     moving = np.flatnonzero(~found.constant)
+    if not len(moving):
+        return finished(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
     unit = float((sums.scale * (sums.high - sums.low)).max()) / (2 * limit - 2)
     for _ in range(200):
         factors = np.where(found.constant, 0, np.maximum(np.rint(sums.scale / unit), 1))
