@@ -123,9 +123,7 @@ def in_the_clear(
             "changed": found.changed,
             "largest_change": found.largest_change,
         }
-        for layer, found, sigma in zip(
-            network.layers, noisy.layers, [*sigmas, 0.0], strict=True
-        )
+        for layer, found, sigma in zip(network.layers, noisy.layers, [*sigmas, 0.0], strict=True)
     ]
     return {
         "integer_correct": right(exact.predicted, labels),
