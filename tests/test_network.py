@@ -142,7 +142,7 @@ def test_each_layer_has_noise_of_its_own(rng: np.random.Generator) -> None:
     first, block, last = network.layers
     other = replace(block.terms[1], source=0, linear=Window(np.array([[1]]), 6, 2, (3, 2)))
     apart = replace(network, layers=(first, replace(block, terms=(block.terms[0], other)), last))
-    # A window on two of six channels, with another stride: a second sample in a third of the values.
+    # A window of another stride on two of six channels: a second sample in a third of the values.
     assert apart.sigmas(3.0) == pytest.approx((3.0, 3.0 * (4 / 3) ** 0.5))
     inputs = images(rng, 200)
     exact = network.evaluate(inputs)
