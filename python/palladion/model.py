@@ -173,7 +173,8 @@ class Model:
 
     def report(self) -> LayersReport:
         """What quantisation did to each layer, and its warnings; printable."""
-        notes = () if self._graph is None else self._graph.notes
+        parts = (self._graph, self._quantised)
+        notes = tuple(note for part in parts if part is not None for note in part.notes)
         return LayersReport.of(self.network, self._quantised, notes)
 
     def predict(self, x: npt.ArrayLike, *, noise: bool = False, seed: int = 0) -> Prediction:

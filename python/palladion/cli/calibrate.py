@@ -52,8 +52,10 @@ OPTIONS = [
                  help="Largest accumulator."),
     click.option("--resolution", type=click.IntRange(1, LIMIT), default=64,
                  help="Units in a step of the output, where weights are exact."),
+    click.option("--output-name", "outputs", multiple=True,
+                 help="Output of the model that is wanted, if not all; may be given again."),
     click.option("--keep-softmax", is_flag=True,
-                 help="Give probabilities: keep a softmax at the end, which is left out else."),
+                 help="Compute a softmax at the end encrypted; the client does it otherwise."),
     click.option("--exact/--no-exact", default=True,
                  help="Keep the grids of a model that brings its own exactly, where integers fit; "
                  "without, roundings before sums are left out, for fewer tables."),
@@ -77,10 +79,11 @@ def calibrate(
     std: tuple[float, ...],
     *,
     keep_softmax: bool,
+    outputs: tuple[str, ...],
     **settings: Any,
 ) -> tuple[Graph, Quantised]:
     """Quantise an ONNX model, calibrated on real inputs."""
-    graph = load(model, keep_softmax=keep_softmax)
+    graph = load(model, keep_softmax=keep_softmax, outputs=outputs or None)
     if data is None and graph.input.grid is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
