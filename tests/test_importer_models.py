@@ -195,6 +195,21 @@ def test_broadcast_of_pooled_features(rng: np.random.Generator) -> None:
     assert any(isinstance(n, Add) for n in graph.nodes)
 
 
+def test_quantised_logits_of_former_opsets(rng: np.random.Generator) -> None:
+    """QDQ models end in a pair behind the last layer; the client has DequantizeLinear of all."""
+    tensors: Tensors = {"w": floats(rng, 4, 3), "s": np.float32(0.1), "z": np.int8(3)}
+    nodes = [
+        node("MatMul", ["x", "w"], "h"),
+        node("QuantizeLinear", ["h", "s", "z"], "q"),
+        node("DequantizeLinear", ["q", "s", "z"], "y"),
+    ]
+    x = floats(rng, 9, 4)
+    found = from_model(model(["N", 4], nodes, tensors, 13)).outputs(x)["y"]
+    expected = (np.clip(np.rint(x @ tensors["w"] / 0.1) + 3, -128, 127) - 3) * 0.1
+    np.testing.assert_allclose(found, expected, atol=0.11)
+    assert np.mean(np.abs(found - expected) < 1e-4) > 0.9
+
+
 def test_inputs_of_bytes_that_the_model_casts(rng: np.random.Generator) -> None:
     tensors: Tensors = {"w": floats(rng, 2, 1, 3, 3), "most": np.float32(255)}
     nodes = [

@@ -150,6 +150,10 @@ class Tail:
     def _evaluator(self) -> ReferenceEvaluator:
         from onnx.reference import ReferenceEvaluator
 
-        from palladion.nn.tail_operators import OPERATORS
+        from palladion.nn.tail_operators import FORMER, OPERATORS
 
-        return ReferenceEvaluator(self.proto, new_ops=[*OPERATORS])
+        own = [
+            entry.version for entry in self.proto.opset_import if entry.domain in ("", "ai.onnx")
+        ]
+        former = FORMER if max(own, default=1) < 19 else ()
+        return ReferenceEvaluator(self.proto, new_ops=[*OPERATORS, *former])

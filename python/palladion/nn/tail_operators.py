@@ -1,4 +1,4 @@
-"""Operators of QONNX for ONNX's reference implementation, which lacks them."""
+"""Operators for ONNX's reference implementation, which lacks them."""
 
 from __future__ import annotations
 
@@ -37,4 +37,21 @@ class BipolarQuant(OpRun):
         return (np.where(x >= 0, scale, -scale).astype(x.dtype),)
 
 
+class DequantizeLinear(OpRun):
+    """``(q - zero) * scale``, one of each or one per entry of an axis."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, scale: Any, zero: Any = None, axis: Any = None, **_: Any) -> Any:
+        sides = [1] * x.ndim
+        if np.size(scale) > 1:
+            sides[1 if axis is None else axis] = -1
+        whole = x.astype(np.float32)
+        if zero is not None:
+            whole = whole - np.reshape(zero, sides if np.size(zero) > 1 else ()).astype(np.float32)
+        return (whole * np.reshape(scale, sides if np.size(scale) > 1 else ()),)
+
+
 OPERATORS = (Quant, BipolarQuant)
+FORMER = (DequantizeLinear,)
+"""ONNX's own before opset 19, of which the reference has the later ones."""
