@@ -32,8 +32,8 @@ impl Loop {
     /// At `N = 2^15` and 128-bit security: log2(QP) = 866.
     fn new(table: impl Fn(i64) -> i64) -> Self {
         let mut q = ntt_primes(26, N, 1).expect("primes of 26 bits");
-        q.extend(ntt_primes(33, N, 21).expect("primes of 33 bits"));
-        let p = ntt_primes_avoiding(49, N, 3, &q).expect("primes of 49 bits");
+        q.extend(ntt_primes(34, N, 21).expect("primes of 34 bits"));
+        let p = ntt_primes_avoiding(42, N, 3, &q).expect("primes of 42 bits");
         let spec = ParamsSpec {
             n: N,
             q,

@@ -41,10 +41,10 @@ pub struct Setup {
     seed: u64,
 }
 
-/// A chain of 26 bits and `limbs - 1` times 33, digits of four limbs, special moduli of 3 * 49
-/// bits: 800 bits of 868 at 20 limbs.
+/// A chain of 26 bits and `limbs - 1` times 34, digits of four limbs, special moduli of 3 * 49
+/// bits: 819 bits of 868 at 20 limbs.
 pub fn setup(limbs: usize, seed: u64) -> Setup {
-    setup_of((33, 1.5), (49, 3), limbs, seed)
+    setup_of((34, 1.5), (49, 3), limbs, seed)
 }
 
 /// As [`setup`], with limbs of another size, another slack, and special moduli of given bits and number.

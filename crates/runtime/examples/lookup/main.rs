@@ -37,11 +37,11 @@ fn main() -> Result<()> {
     ring::in_pool(threads, run)
 }
 
-/// 26 + 19 * 33 bits, special moduli of 147.
+/// 26 + 19 * 34 bits, special moduli of 147.
 fn params() -> Result<Params> {
     let primes = |bits, count| ntt_primes(bits, N, count).map_err(bgv::Error::from);
     let mut q = primes(26, 1)?;
-    q.extend(primes(33, 19)?);
+    q.extend(primes(34, 19)?);
     let p = ntt_primes_avoiding(49, N, 3, &q).map_err(bgv::Error::from)?;
     let spec = ParamsSpec {
         n: N,

@@ -78,7 +78,7 @@ pub fn lut(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
 fn one_table(meter: &mut Meter<'_>, table: &Table) -> Result<()> {
     let primes = |bits, count| ntt_primes(bits, N, count).map_err(rlwe::Error::from);
     let mut q = primes(25, 1)?;
-    q.extend(primes(33, table.limbs - 1)?);
+    q.extend(primes(34, table.limbs - 1)?);
     let (bits, count) = table.special;
     let p = ntt_primes_avoiding(bits, N, count, &q).map_err(rlwe::Error::from)?;
     let spec = ParamsSpec {

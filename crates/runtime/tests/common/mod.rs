@@ -45,7 +45,7 @@ pub fn table_program(segments: usize) -> Program {
 
 fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Program {
     let mut q = ntt_primes(26, n, 1).unwrap();
-    q.extend(ntt_primes(33, n, limbs - 1).unwrap());
+    q.extend(ntt_primes(34, n, limbs - 1).unwrap());
     let p = ntt_primes_avoiding(49, n, digit_limbs, &q).unwrap();
     let spec = ParamsSpec {
         n,
