@@ -9,7 +9,7 @@ import palladion
 
 # Both sides know the network, and compile the same program from it.
 network = palladion.mnist_network()
-program = palladion.compile(network.to_json(), batch=1)
+program = palladion.compile_network(network.to_json(), batch=1)
 
 # Client: makes the keys and encrypts an image of the MNIST test set.
 secret, keys = palladion.keygen(program)

@@ -182,7 +182,7 @@ def test_stored_things_of_other_parameters_name_both(
 def test_damaged_bytes_are_refused(
     params: ckks.Params, secret: ckks.SecretKey, rng: np.random.Generator
 ) -> None:
-    reads = [
+    reads: list[tuple[bytes, Callable[[bytes], object]]] = [
         (params.to_bytes(), partial(ckks.Params.from_bytes, insecure=True)),
         (secret.to_bytes(), lambda data: ckks.SecretKey.from_bytes(params, data)),
         (secret.encrypt([1]).to_bytes(), lambda data: ckks.Ciphertext.from_bytes(params, data)),
@@ -310,7 +310,7 @@ def test_bad_parameters_are_refused() -> None:
         ((10, [40, 40], [], 2**30), "the basis is empty"),
         (
             (10, [40] * 300, [40], 2**30),
-            "301 moduli, special ones counted, expected 2 to 256",
+            "301 moduli, special ones counted, expected 2 to 256 at N = 1024",
         ),
         ((10, [61], [40], 2**30), "61"),
         ((10, [40], [40], 0.5), "the scale is 0.5"),

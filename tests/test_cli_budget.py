@@ -70,7 +70,8 @@ def test_predicted_memory_grows_with_what_is_held() -> None:
     """Measured: docs/cli.md. More images have larger tables here, and so more powers."""
     text = palladion.mnist_network().to_json()
     peaks = [
-        palladion.compile(text, batch).report()["predicted_peak_memory_bytes"] for batch in (1, 32)
+        palladion.compile_network(text, batch).report()["predicted_peak_memory_bytes"]
+        for batch in (1, 32)
     ]
     assert 1.4e9 < peaks[0] < peaks[1] < 3.5e9
 

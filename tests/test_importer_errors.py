@@ -27,27 +27,30 @@ def refused(made: onnx.ModelProto, *words: str) -> None:
 
 
 CASES: list[tuple[str, dict[str, Any], list[str]]] = [
-    ("ConvTranspose", {"inputs": ["x", "w"]}, ["not supported", "resize"]),
-    ("LSTM", {"inputs": ["x", "w", "w"]}, ["not supported; supported are", "Conv"]),
-    ("Div", {"inputs": ["r", "s"]}, ["functions of one value"]),
-    ("Mul", {"inputs": ["x", "t"]}, ["equal shapes"]),
-    ("MatMul", {"inputs": ["x", "w"]}, ["Flatten"]),
-    ("Conv", {"inputs": ["x", "v"]}, ["rank 2"]),
+    ("LSTM", {"inputs": ["x", "w", "w"]}, ["recurrence is out of reach", "Conv"]),
+    ("LayerNormalization", {"inputs": ["x", "w"]}, ["out of reach", "BatchNormalization"]),
+    ("ArgMax", {"inputs": ["x"]}, ["at the end of a model"]),
+    ("ConvInteger", {"inputs": ["x", "w"]}, ["QDQ form"]),
+    ("Col2Im", {"inputs": ["x", "flat", "flat"]}, ["docs/operators.md"]),
+    ("Div", {"inputs": ["r", "s"]}, ["of one value"]),
+    ("Mul", {"inputs": ["x", "t"]}, ["do not fit each other"]),
+    ("MatMul", {"inputs": ["r", "t"]}, ["attention", "out of reach", "constant"]),
+    ("Conv", {"inputs": ["x", "v"]}, ["rank 2", "(N, C, L)"]),
+    ("Conv", {"inputs": ["x", "r"]}, ["weights (input 1) that depend on the network's input"]),
     ("Conv", {"inputs": ["x", "w"], "group": 2}, ["groups"]),
     ("Conv", {"inputs": ["x", "w"], "kernel_shape": [9, 9]}, ["kernel_shape"]),
     ("Conv", {"inputs": ["x", "w"], "dilations": [9, 9]}, ["does not fit"]),
-    ("Conv", {"inputs": ["t", "w"]}, ["Transpose"]),
     ("Gemm", {"inputs": ["x", "v"], "transA": 1}, ["transA"]),
-    ("Flatten", {"inputs": ["x"], "axis": 2}, ["axis 2"]),
+    ("Flatten", {"inputs": ["x"], "axis": 2}, ["batch axis"]),
     ("Transpose", {"inputs": ["x"], "perm": [1, 0, 2, 3]}, ["batch axis"]),
     ("Reshape", {"inputs": ["x", "flat"]}, ["batch axis"]),
-    ("Pad", {"inputs": ["x", "pads"], "mode": "reflect"}, ["reflect"]),
-    ("ReduceMean", {"inputs": ["x", "flat"]}, ["rows and columns"]),
-    ("Softmax", {"inputs": ["x"], "axis": 3}, ["channels"]),
-    ("Add", {"inputs": ["x", "pixels"]}, ["position to position"]),
+    ("ReduceMean", {"inputs": ["x", "zero"]}, ["batch axis"]),
+    ("Softmax", {"inputs": ["x"], "axis": 0}, ["batch axis"]),
+    ("CumSum", {"inputs": ["x", "zero"]}, ["images of a batch"]),
     ("Add", {"inputs": ["x", "v"]}, ["does not fit"]),
     ("QuantizeLinear", {"inputs": ["x", "scales"]}, ["one value for all"]),
-    ("Pow", {"inputs": ["x", "scale"]}, ["2 and 3"]),
+    ("Pow", {"inputs": ["x", "pixels"]}, ["one number for all"]),
+    ("Cast", {"inputs": ["x"], "to": TensorProto.STRING}, ["strings"]),
 ]
 
 
@@ -56,17 +59,18 @@ def test_operators(kind: str, given: dict[str, Any], words: list[str]) -> None:
     tensors: dict[str, Any] = {
         "w": ONES, "v": np.ones((4, 2), np.float32), "flat": np.array([-1]),
         "pads": np.zeros(8, np.int64), "pixels": np.arange(35, dtype=np.float32).reshape(7, 5),
-        "scales": np.arange(1, 4, dtype=np.float32), "scale": np.float32(0.5),
+        "scales": np.arange(1, 4, dtype=np.float32), "zero": np.array(0),
     }  # fmt: skip
     inputs = given.pop("inputs") if "inputs" in given else []
     nodes = [
         node("Conv", ["x", "w"], "r"),
         node("Conv", ["x", "w"], "s"),
         node("Transpose", ["x"], "t", perm=[0, 2, 1, 3]),
-        node(kind, inputs, "y", **given),
+        node(kind, inputs, "y_", **given),
+        node("Conv", ["y_", "w"], "y"),  # so that nothing is left to the client
     ]
     given["inputs"] = inputs  # the case may run again
-    refused(model(IMAGE, nodes, tensors), "y_node", kind, *words)
+    refused(model(IMAGE, nodes, tensors), "y__node", kind, *words)
 
 
 def test_several_inputs_and_outputs() -> None:
@@ -75,7 +79,7 @@ def test_several_inputs_and_outputs() -> None:
     refused(made, "2 inputs (x, z)", "one")
 
 
-@pytest.mark.parametrize("shape", [["N"], ["N", 3, 4, 5, 6], ["N", 3, "H", "W"]], ids=str)
+@pytest.mark.parametrize("shape", [[], ["N", "F"], ["N", 3, "H", "W"]], ids=str)
 def test_shapes_of_the_input(shape: list[int | str]) -> None:
     refused(model(shape, [node("Relu", ["x"], "y")]), "input x", "(N, C, H, W)")
 
@@ -91,7 +95,7 @@ def test_constants_that_become_infinite() -> None:
     tensors: dict[str, Any] = {"a": ONES, "b": np.zeros((3, 3, 3, 3), np.float32)}
     nodes = [node("Div", ["a", "b"], "w"), node("Conv", ["x", "w"], "y")]
     with np.errstate(divide="ignore"):
-        refused(model(IMAGE, nodes, tensors), "w_node", "NaN or infinite")
+        refused(model(IMAGE, nodes, tensors), "y_node", "w", "NaN or infinite")
 
 
 def test_cycle() -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def program() -> palladion.Program:
-    return palladion.compile(palladion.mnist_network().to_json(), batch=1)
+    return palladion.compile_network(palladion.mnist_network().to_json(), batch=1)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_images_that_do_not_fit_are_refused(pair: Pair, images: list[list[int]])
 def test_keys_of_another_program_are_refused(
     program: palladion.Program, pair: Pair, images: list[list[int]]
 ) -> None:
-    other = palladion.compile(palladion.mnist_network().to_json(), batch=2)
+    other = palladion.compile_network(palladion.mnist_network().to_json(), batch=2)
     secret, keys = pair
     with pytest.raises(UsageError, match="another program"):
         other.run(keys, secret.encrypt(images))
@@ -96,7 +96,7 @@ def test_keys_of_another_program_are_refused(
 def test_a_batch_beyond_all_slots_is_refused() -> None:
     for batch in (0, 100_000):
         with pytest.raises(UsageError, match="batch"):
-            palladion.compile(palladion.mnist_network().to_json(), batch)
+            palladion.compile_network(palladion.mnist_network().to_json(), batch)
 
 
 def test_every_layer_is_exact_but_for_rounding_noise(pair: Pair) -> None:

@@ -22,7 +22,7 @@ from tests.models import QONNX, Array, floats, model, node
 
 SHAPE = (3, 9, 8)
 IMAGE: list[int | str] = ["N", *SHAPE]
-NONE = jnp.asarray(surrogate.noise(0))
+NONE = [jnp.asarray(surrogate.noise(0))] * 20
 
 
 @pytest.fixture(autouse=True)

@@ -4,14 +4,16 @@ The client encrypts, the server computes blind, the client decrypts::
 
     import palladion
 
-    network = palladion.mnist_network()
-    program = palladion.compile(network.to_json(), batch=1)
-    secret, keys = palladion.keygen(program)
-    query = secret.encrypt(network.inputs_of_pixels(images).tolist())
-    answer, report = program.run(keys, query)
-    logits, margin = secret.decrypt(answer, query)
+    model = palladion.Model.from_onnx("model.onnx", calibrate=x_train)
+    program = model.compile(batch=8)
+    client = program.client()
+    keys = client.keys()
+    y = client.decrypt(program.run(keys, client.encrypt(x_test[:8])))
+    y.classes, y.outputs
 
-The schemes themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and
+One floor below are integer networks (:class:`IntNetwork`), programs (:func:`compile_network`,
+:class:`Program`) and keys (:func:`keygen`), which take and give integers. The schemes
+themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and
 :mod:`palladion.tfhe`.
 """
 
@@ -25,13 +27,14 @@ from palladion._native import (
     Query,
     SecretKey,
     __version__,
-    compile,
     compile_with_choices,
     info,
     keygen,
     machine_factor,
     set_threads,
 )
+from palladion._native import compile as compile_network
+from palladion.deployment import Client, CompiledModel
 from palladion.errors import (
     BudgetError,
     DataError,
@@ -48,13 +51,17 @@ from palladion.errors import (
     StoppedError,
     UsageError,
 )
+from palladion.model import Model
 from palladion.nn.network import IntNetwork
 from palladion.nn.plain import PlainNetwork
+from palladion.nn.prediction import Prediction
 from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
 
 __all__ = [
     "Answer",
     "BudgetError",
+    "Client",
+    "CompiledModel",
     "DataError",
     "EvaluationKeys",
     "FormatError",
@@ -64,10 +71,12 @@ __all__ = [
     "InternalError",
     "LevelError",
     "MissingKeyError",
+    "Model",
     "NetworkError",
     "NoiseError",
     "PalladionError",
     "PlainNetwork",
+    "Prediction",
     "Program",
     "Query",
     "Sample",
@@ -79,7 +88,7 @@ __all__ = [
     "bfv",
     "bgv",
     "ckks",
-    "compile",
+    "compile_network",
     "compile_with_choices",
     "info",
     "keygen",

@@ -62,18 +62,22 @@ def algorithm_2(
 ) -> dict[str, Any]:
     """A product by ATHENA's algorithm 2 as printed: how wrong, and what makes it exact."""
 
-def compile(network_json: str, batch: int) -> Program:
+def compile(network_json: str, batch: int, failure: float = -40.0) -> Program:
     """Compile an integer network for ``batch`` images per run.
+
+    A run is wrong with a probability of at most ``2**failure``.
 
     Raises
     ------
     NetworkError
         If the text is no integer network, or the network cannot be evaluated under encryption.
     UsageError
-        If so many images do not fit.
+        If so many images do not fit, or ``failure`` is above -40.
     """
 
-def compile_with_choices(network_json: str, batch: int) -> tuple[Program, dict[str, Any]]:
+def compile_with_choices(
+    network_json: str, batch: int, failure: float = -40.0
+) -> tuple[Program, dict[str, Any]]:
     """Compile, and say what was compared on the way.
 
     The second has the fields of ``why`` in ``inspect --why --json``, but for ``marks``: see
@@ -103,6 +107,9 @@ class Program:
 
     def interface(self) -> str | None:
         """JSON with ``input`` and ``interface`` of the network's file, for clients."""
+
+    def sigmas(self) -> list[float]:
+        """Deviation of the rounding noise before each table, first to last."""
 
     def to_text(self) -> str:
         """The program in its text form."""
@@ -220,13 +227,16 @@ class IntNetwork:
     def shapes(self) -> list[list[int]]:
         """Channels, height and width of each layer's output."""
 
+    def sigmas(self, sample: float) -> list[float]:
+        """Deviation of the noise before each table, where a sample has the deviation ``sample``."""
+
     def trace(self, image: bytes) -> tuple[list[bytes], list[bytes], int]:
         """Exact evaluation of one image: accumulators and outputs of each layer, and its class."""
 
     def evaluate(
         self,
         images: bytes,
-        sigma: float | None = None,
+        sigma: float | Sequence[float] | None = None,
         seed: int = 0,
         progress: Callable[[int], bool | None] | None = None,
     ) -> tuple[bytes, bytes, list[dict[str, Any]]]:

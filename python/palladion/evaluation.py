@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from palladion import _native
+from palladion import _native, memory
 from palladion._native import Inspector
 from palladion.errors import DataError
 from palladion.nn.dataset import Dataset
@@ -94,32 +94,39 @@ def right(predicted: npt.NDArray[Any], labels: Labels) -> int:
 
 
 def in_the_clear(
-    network: IntNetwork, inputs: Ints, labels: Labels, noise: tuple[float, int], steps: Steps
+    network: IntNetwork,
+    inputs: Ints,
+    labels: Labels,
+    noise: tuple[Sequence[float], int],
+    steps: Steps,
 ) -> dict[str, Any]:
-    """Exact and noise-simulated evaluation, and what the noise changes layer by layer."""
+    """Exact and noise-simulated evaluation, and what the noise changes layer by layer.
+
+    ``noise`` is the deviation before each table, and the seed.
+    """
 
     def counting(name: str) -> Callable[[int], None]:
         steps.start_run()
         return lambda done: steps.count(name, done, len(inputs))
 
-    sigma, seed = noise
+    sigmas, seed = noise
     exact = network.evaluate(inputs, progress=counting("integer network"))
-    noisy = network.evaluate(inputs, sigma, seed, counting("with simulated noise"))
+    noisy = network.evaluate(inputs, sigmas, seed, counting("with simulated noise"))
     layers = [
         {
             "name": layer.name,
             "bound": layer.bound,
+            "noise_sigma": sigma,
             "largest_accumulator": found.largest_accumulator,
             "overflows": found.beyond_bound,
             "values": found.values,
             "changed": found.changed,
             "largest_change": found.largest_change,
         }
-        for layer, found in zip(network.layers, noisy.layers, strict=True)
+        for layer, found, sigma in zip(network.layers, noisy.layers, [*sigmas, 0.0], strict=True)
     ]
     return {
         "integer_correct": right(exact.predicted, labels),
-        "noise_sigma": sigma,
         "noise_seed": seed,
         "noisy_correct": right(noisy.predicted, labels),
         "noisy_class_changes": int(np.count_nonzero(noisy.predicted != exact.predicted)),
@@ -132,7 +139,8 @@ def under_encryption(
 ) -> dict[str, Any]:
     """Really encrypted runs, compared with the integer network layer by layer."""
     report = program.report()
-    batch, rounding = report["batch"], report["rounding_sigma"]
+    batch, sigmas = report["batch"], program.sigmas()
+    memory.check_peak(report)
     with steps.step("make keys"):
         secret, keys = _native.keygen(program)
     inspector = Inspector(secret, network.to_json())
@@ -151,13 +159,16 @@ def under_encryption(
         logits += found
         seconds += sum(step["seconds"] for step in ran["steps"])
         margin = min(margin, left)
-    bounds = noise_bounds(network, inputs, rounding, steps)
+    bounds = noise_bounds(network, inputs, sigmas, steps)
     return {
         **against_integers(network, inputs, labels, np.array(logits), bounds),
         "seconds": seconds,
         "noise_margin_bits": margin,
-        "rounding_sigma": rounding,
-        "layers": inspector.layers(),
+        "rounding_sigma": report["rounding_sigma"],
+        "layers": [
+            {**layer, "predicted_sigma": sigma}
+            for layer, sigma in zip(inspector.layers(), [*sigmas, 0.0], strict=True)
+        ],
         "noise": inspector.noise(),
     }
 
@@ -193,11 +204,13 @@ def against_integers(
     }
 
 
-def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float, steps: Steps) -> Floats:
+def noise_bounds(
+    network: IntNetwork, inputs: Ints, sigmas: Sequence[float], steps: Steps
+) -> Floats:
     """How far noise may move the best logit against another one, image by image.
 
     That is BOUND_DEVIATIONS standard deviations of their difference, the largest over all other
-    classes, in the integer network with rounding noise of ``sigma`` before every table. A class
+    classes, in the integer network with rounding noise of ``sigmas`` before its tables. A class
     whose margin is larger changes less than once in 10^8 images.
     """
     predicted = network.evaluate(inputs).predicted
@@ -206,7 +219,7 @@ def noise_bounds(network: IntNetwork, inputs: Ints, sigma: float, steps: Steps) 
     for index, image in enumerate(inputs):
         steps.count("noise bounds", index, len(inputs))
         copies = np.repeat(image[None], BOUND_DRAWS, axis=0)
-        logits = network.evaluate(copies, sigma, seed=index).logits
+        logits = network.evaluate(copies, sigmas, seed=index).logits
         against = logits[:, [predicted[index]]] - logits
         bounds[index] = BOUND_DEVIATIONS * against.std(axis=0).max()
     return bounds

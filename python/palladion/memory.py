@@ -99,6 +99,16 @@ def check_keys(report: Mapping[str, Any]) -> None:
     )
 
 
+def check_peak(report: Mapping[str, Any]) -> None:
+    """Before a process makes keys and runs a program with them; raises as :func:`check`."""
+    check(
+        f"making keys and a run of {report['network']}",
+        int(report["predicted_peak_memory_bytes"]) - resident(),
+        "use a smaller batch, a network with fewer bits of weights and activations, or a machine "
+        "with more memory",
+    )  # fmt: skip
+
+
 def resident() -> int:
     """Bytes that this process holds already."""
     return int(psutil.Process().memory_info().rss)

@@ -173,7 +173,8 @@ class Model:
 
     def report(self) -> LayersReport:
         """What quantisation did to each layer, and its warnings; printable."""
-        return LayersReport.of(self.network, self._quantised)
+        notes = () if self._graph is None else self._graph.notes
+        return LayersReport.of(self.network, self._quantised, notes)
 
     def predict(self, x: npt.ArrayLike, *, noise: bool = False, seed: int = 0) -> Prediction:
         """What an encrypted run gives for inputs as the model takes them, computed in the clear.

@@ -4,13 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from palladion.nn.network import IntNetwork
 from palladion.text import size, table, times
 
 if TYPE_CHECKING:
     from palladion.nn.quantisation import Quantised
+
+
+SHOWN: Final = {
+    "name": "layer",
+    "shape": "shape",
+    "bound": "bound",
+    "weight_bits": "bits",
+    "coarsened": "coarser",
+    "weights_error": "rounding",
+    "weights_error_free": "at best",
+    "error": "error",
+    "beyond": "beyond",
+    "changed": "noise moves",
+    "differing": "differing",
+}
+"""Columns of a layer's report; the rest is in the JSON."""
+
+SHARES: Final = {
+    "weights_error", "weights_error_free", "error", "beyond", "changed", "differing"
+}  # fmt: skip
+
+
+def cell(name: str, value: Any) -> object:
+    """A field of a layer's report as a table has it."""
+    if value is None:
+        return None
+    if name == "shape":
+        return times(value)
+    return f"{value:.2%}" if name in SHARES else value
 
 
 @dataclass(frozen=True)
@@ -22,19 +51,30 @@ class LayersReport:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, network: IntNetwork, quantised: Quantised | None) -> LayersReport:
-        """From what quantisation found, or from a network alone."""
+    def of(
+        cls, network: IntNetwork, quantised: Quantised | None, notes: tuple[str, ...] = ()
+    ) -> LayersReport:
+        """From what quantisation found, or from a network alone; ``notes`` are those of import."""
         if quantised is not None:
             rows = tuple(layer.to_dict() for layer in quantised.layers)
-            return cls(rows, quantised.notes, quantised.warnings)
+            return cls(rows, notes, quantised.warnings)
         pairs = zip(network.layers, network.shapes, strict=True)
         return cls(tuple(
             {"name": layer.name, "shape": list(shape), "bound": layer.bound}
             for layer, shape in pairs
         ))  # fmt: skip
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, with all that is known of each layer."""
+        return {
+            "layers": [dict(row) for row in self.layers],
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+
     def __str__(self) -> str:
-        rows = [{**row, "shape": times(row["shape"])} for row in self.layers]
+        known = [name for name in SHOWN if any(row.get(name) is not None for row in self.layers)]
+        rows = [{SHOWN[name]: cell(name, row.get(name)) for name in known} for row in self.layers]
         lines = [*table(rows)]
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"warning: {warning}" for warning in self.warnings]

@@ -4,7 +4,7 @@ use crate::counts::Counts;
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, Needs};
 use crate::residual::{Residual, Squares};
-use bfv::noise::{Model, Noise};
+use bfv::noise::{Factors, Model, Noise};
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Noise this many bits above a rounding's is not worth another limb, unless parameters say otherwise.
 pub(crate) const SLACK_BITS: f64 = 1.5;
 
-/// No probability is said to be less.
-const LEAST_LOG2_FAILURE: f64 = -9999.0;
+/// log2 of the probability above which powers of a value may leave rounding size, if they are only divided by what its own
+/// noise asks for.
+const HOT: f64 = -52.0;
+
+/// log2 of the least probability that is told: what is less is said to be this.
+pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
 /// An encrypted value, or in a dry run what is known about it without encrypting.
 #[derive(Clone, Debug)]
@@ -93,6 +97,8 @@ pub struct Product {
     pub(crate) level: usize,
     pub(crate) factor: u64,
     pub(crate) residual: Residual,
+    /// Whether a factor carries so much of earlier products that this one must come down to a rounding.
+    pub(crate) hot: bool,
 }
 
 /// Runs circuits: on ciphertexts if it has keys, dry if not.
@@ -254,6 +260,30 @@ impl<'k> Engine<'k> {
         Ok(dropped)
     }
 
+    /// As [`settling_drop`](Self::settling_drop), of a product. One of hot factors drops more, until it is
+    /// not hot itself: then nothing of earlier products grows from product to product.
+    fn cooling_drop(
+        &self,
+        circuit: &'static str,
+        hot: bool,
+        level: usize,
+        residual: Residual,
+    ) -> Result<usize> {
+        let mut dropped = self.settling_drop(circuit, level, residual.mean)?;
+        while hot && self.is_hot(self.after_drop(residual, level, dropped)) {
+            if dropped == level {
+                return Err(Error::OutOfLevels { circuit, need: 1 });
+            }
+            dropped += 1;
+        }
+        Ok(dropped)
+    }
+
+    /// Whether a value carries so much of earlier products that another one must not carry it on.
+    pub(crate) fn is_hot(&self, residual: Residual) -> bool {
+        residual.log2_escape(self.params().n()) > HOT
+    }
+
     fn after_drop(&self, residual: Residual, level: usize, dropped: usize) -> Residual {
         if dropped == 0 {
             return residual;
@@ -269,9 +299,14 @@ impl<'k> Engine<'k> {
     pub fn tensor_sum(&self, a: &[&Value], b: &[&Value]) -> Result<Product> {
         let level = a.iter().chain(b).map(|v| v.level).min().unwrap_or(0);
         let residual = a.iter().zip(b).fold(Residual::ZERO, |sum, (x, y)| {
-            let same = std::ptr::eq(*x, *y);
-            sum.plus(Residual::tensor(&self.model, x.residual, y.residual, same))
+            let factors = match std::ptr::eq(*x, *y) {
+                true => Factors::Same,
+                false => Factors::Alike,
+            };
+            let (x, y) = (x.residual, y.residual);
+            sum.plus(Residual::tensor(&self.model, x, y, factors))
         });
+        let hot = a.iter().chain(b).any(|v| self.is_hot(v.residual));
         self.log().counts.tensors(level + 1, a.len());
         let ct = match (ciphertexts(a), ciphertexts(b)) {
             (Some(a), Some(b)) => Some(self.eval.tensor_sum(&a, &b)?),
@@ -286,6 +321,7 @@ impl<'k> Engine<'k> {
             level,
             factor,
             residual,
+            hot,
         })
     }
 
@@ -298,11 +334,14 @@ impl<'k> Engine<'k> {
         let switched = Residual::even(self.model.key_switch(level));
         let residual = product.residual.plus(switched);
         self.note_residual(level, residual);
-        let dropped = self.settling_drop(circuit, level, residual.mean)?;
+        let dropped = self.cooling_drop(circuit, product.hot, level, residual)?;
         let residual = match dropped {
             0 => residual.plus(Residual::even(self.model.rounding())),
             _ => self.after_drop(residual, level, dropped),
         };
+        if !self.is_hot(residual) {
+            self.note_failure(residual.log2_escape(self.params().n()));
+        }
         {
             let Log { counts, needs, .. } = &mut *self.log();
             counts.relinearizations += 1;
@@ -443,13 +482,15 @@ impl<'k> Engine<'k> {
         self.add_ciphertexts(a, b)
     }
 
-    /// `a += b`, where `b` is an automorphism of `a`: noise may gather where it is largest.
+    /// `a` plus its automorphism of a Galois element: noise gathers where both are largest.
     ///
     /// # Errors
-    /// As [`Engine::add_assign`].
-    pub fn add_assign_alike(&self, a: &mut Value, b: &Value) -> Result<()> {
-        a.residual = a.residual.plus_alike(b.residual);
-        self.add_ciphertexts(a, b)
+    /// As [`Engine::automorphism`].
+    pub fn add_automorphism(&self, a: &mut Value, element: usize) -> Result<()> {
+        let rotated = self.automorphism(a, element)?;
+        let added = self.switching_noise(a.level);
+        a.residual = a.residual.plus_alike().plus(Residual::even(added));
+        self.add_ciphertexts(a, &rotated)
     }
 
     fn add_ciphertexts(&self, a: &mut Value, b: &Value) -> Result<()> {
@@ -546,8 +587,13 @@ impl<'k> Engine<'k> {
     }
 
     fn rotated(&self, a: &Value) -> Residual {
-        let added = self.model.key_switch(a.level).plus(self.model.rounding());
-        a.residual.plus(Residual::even(added))
+        a.residual
+            .plus(Residual::even(self.switching_noise(a.level)))
+    }
+
+    /// What an automorphism adds.
+    fn switching_noise(&self, level: usize) -> Noise {
+        self.model.key_switch(level).plus(self.model.rounding())
     }
 
     /// Switches down until the noise is about that of one rounding.

@@ -35,7 +35,7 @@ mod residual;
 pub mod transform;
 
 pub use counts::Counts;
-pub use engine::{Engine, Product, Value, total_failure};
+pub use engine::{Engine, LEAST_LOG2_FAILURE, Product, Value, total_failure};
 pub use error::{Error, Result};
 pub use keys::{ClientKeys, EvaluationKeys, LoopParams, Needs, PackingKey};
 pub use layout::Layout;

@@ -230,8 +230,7 @@ pub fn sum_copies(
         .collect();
     elements.push(encoder.swap_element());
     for &element in elements.iter().take(count.ilog2() as usize) {
-        let rotated = engine.automorphism(&value, element)?;
-        engine.add_assign_alike(&mut value, &rotated)?;
+        engine.add_automorphism(&mut value, element)?;
     }
     Ok(value)
 }

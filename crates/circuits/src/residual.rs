@@ -1,6 +1,6 @@
 //! The predicted residual of a value: of all its coefficients, and of its largest ones.
 
-use bfv::noise::{Model, Noise};
+use bfv::noise::{Factors, Model, Noise};
 
 /// Mean square of a residual's coefficients, over all of them and over those where it is largest.
 ///
@@ -63,13 +63,13 @@ impl Residual {
         }
     }
 
-    /// Sum with a residual that may be this one, with its coefficients in another order: where largest
-    /// ones meet, amplitudes add up, and `(x + y)^2 <= 2 x^2 + 2 y^2`.
+    /// Sum with this residual itself, its coefficients in another order: squares add up over all of
+    /// them, and amplitudes where the largest ones meet.
     #[must_use]
-    pub(crate) fn plus_alike(self, other: Self) -> Self {
+    pub(crate) fn plus_alike(self) -> Self {
         Self {
-            mean: self.mean.plus(other.mean),
-            peak: self.peak.plus(other.peak).times(2.0),
+            mean: self.mean.times(2.0),
+            peak: self.peak.times(4.0),
         }
     }
 
@@ -104,15 +104,21 @@ impl Residual {
         }
     }
 
-    /// Of the product of two residuals; `same` if both are one.
-    pub(crate) fn tensor(model: &Model, a: Self, b: Self, same: bool) -> Self {
+    /// Of the product of two residuals.
+    pub(crate) fn tensor(model: &Model, a: Self, b: Self, factors: Factors) -> Self {
         Self {
-            mean: model.tensor(a.mean, b.mean, same),
+            mean: model.product(a.mean, b.mean, factors),
             peak: lesser(
-                model.tensor(a.peak, b.mean, same),
-                model.tensor(a.mean, b.peak, same),
+                model.product(a.peak, b.mean, factors),
+                model.product(a.mean, b.peak, factors),
             ),
         }
+    }
+
+    /// log2 of the probability that, at one of the `n / 2` points of evaluation, powers of this residual
+    /// do not come down to rounding size.
+    pub(crate) fn log2_escape(self, n: usize) -> f64 {
+        self.mean.log2_escape() + (n as f64 / 2.0).log2()
     }
 }
 

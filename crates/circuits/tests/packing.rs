@@ -3,8 +3,10 @@
 mod common;
 
 use circuits::pack::{Sample, pack};
-use circuits::{Engine, Layout};
+use circuits::{Engine, Layout, LoopParams};
 use common::{N, T, alone, ciphertext, deviation, setup, timed};
+use ring::ntt_primes;
+use rlwe::ParamsSpec;
 use rlwe::lwe::LweBatch;
 
 #[test]
@@ -61,4 +63,27 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
         assert_eq!(wrong, 0);
         s.check_noise(&format!("packing {values} values"), &packed);
     }
+}
+
+#[test]
+fn the_dimension_of_samples_is_held_to_the_security_table() {
+    let n = 1 << 12;
+    let q = ntt_primes(30, n, 2).unwrap();
+    let spec = ParamsSpec {
+        n,
+        p: vec![q[1]],
+        q: vec![q[0]],
+        digit_limbs: 1,
+    };
+    let bfv = bfv::Params::new(&spec, 40961).unwrap();
+    let refused = LoopParams::new(&bfv, 1024, 7).unwrap_err();
+    assert!(
+        refused.to_string().contains("log2(QP) is 30, at most 26"),
+        "{refused}"
+    );
+    let insecure = LoopParams::new_insecure(&bfv, 1024, 7).unwrap();
+    assert!(insecure.security().to_string().starts_with("INSECURE"));
+    let good = LoopParams::new(&bfv, 2048, 7).unwrap();
+    // The weaker of 128.9 bits of the ring and 128.8 of the dimension.
+    assert_eq!(good.security().bits(), Some(128.8));
 }

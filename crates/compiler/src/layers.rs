@@ -47,14 +47,6 @@ pub(crate) struct Fixed {
 impl Fixed {
     /// Interpolates the tables with the plaintext modulus of `trial`.
     pub(crate) fn new(network: &IntNetwork, options: Options, trial: &LoopParams) -> Result<Self> {
-        if let [only] = network.layers.as_slice() {
-            return Err(Error::Layer {
-                layer: only.name.clone(),
-                what: "the number of layers up to it",
-                found: "1".into(),
-                expected: "at least 2: a linear layer alone needs no table".into(),
-            });
-        }
         let borders = Borders::new(network, options)?;
         let indices: Vec<Indices> = network
             .layers

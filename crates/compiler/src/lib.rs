@@ -70,12 +70,14 @@ pub struct Moduli {
 }
 
 impl Default for Moduli {
-    /// A product of two residuals of rounding size, squares of one ciphertext included, is 33 bits above
-    /// rounding size: a limb of that size is dropped after each. Special moduli are as large as the fast
-    /// path of the kernels allows at its best.
+    /// A product of two residuals of rounding size, squares of one ciphertext included, is 30 bits above
+    /// rounding size, and a limb is dropped after each. Four bits more keep what is left of a product from
+    /// growing, product by product, at points where it is much larger than on average
+    /// (`docs/adr/0015-noise-at-single-points.md`). Special moduli are as large as the fast path of the
+    /// kernels allows at its best.
     fn default() -> Self {
         Self {
-            limb_bits: 33,
+            limb_bits: 34,
             special_bits: 49,
             slack_bits: 1.5,
         }

@@ -230,8 +230,15 @@ fn batches_that_no_program_has_are_refused_before_anything_is_built() {
 }
 
 #[test]
+fn a_linear_layer_alone_needs_no_key() {
+    let program = compiled(&network([1, 8, 8], vec![dense(64, 3)]), 4);
+    assert!(program.keys.galois.is_empty() && program.keys.packing.is_empty());
+    assert_eq!(program.keys.relinearization, None);
+    assert!(seconds(&program) < 1.0);
+}
+
+#[test]
 fn layers_that_cannot_be_done_are_named() {
-    let single = network([1, 8, 8], vec![dense(64, 2)]);
     let input = network([1, 256, 256], vec![conv(1, 1, 0), dense(127 * 127, 2)]);
     let mut wide = network([1, 100, 100], vec![conv(1, 1, 45), dense(189 * 189, 2)]);
     if let Linear::Conv(conv) = &mut wide.layers[0].terms[0].linear {
@@ -245,13 +252,6 @@ fn layers_that_cannot_be_done_are_named() {
         linear: dense(64, 3),
     });
     for (network, layer, about, value, wanted) in [
-        (
-            single,
-            "0",
-            "the number of layers up to it",
-            "1",
-            "at least 2: a linear layer alone needs no table",
-        ),
         (
             input,
             "0",

@@ -14,8 +14,11 @@
 use crate::params::Params;
 use ring::sample::SIGMA;
 
-/// Highest power of the secret kept apart; higher ones count as this one.
-const DEGREES: usize = 5;
+/// Powers of the secret kept apart, less one; higher ones count as the highest.
+const DEGREES: usize = 9;
+
+/// log2 of a part of a variance that is too small to be carried on.
+const NEGLIGIBLE: f64 = -80.0;
 
 /// Variance of a residual's coefficients, by the power of the secret: log2 of each.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +48,40 @@ impl Noise {
         self.0.into_iter().fold(f64::NEG_INFINITY, log_sum) / 2.0
     }
 
+    /// log2 of the largest part.
+    fn largest(self) -> f64 {
+        self.0.into_iter().fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// log2 of the probability, for one point of evaluation, that powers of a value with this noise do not
+    /// come down to rounding size any more.
+    ///
+    /// A product of two residuals, divided by the moduli `D` that are dropped, is carried on beside a new
+    /// rounding `u`: squared again and again, `r -> r^2 / D + u`. What is small on average need not be so
+    /// everywhere. At a point where `|r|` comes to `D` it grows from product to product, until it
+    /// exceeds the modulus. The rounding is `u = w_0 + w_1 s`, so `|u|^2` over its mean is about a product of
+    /// two exponential variables, beyond `z` with the probability `a K_1(a)`, `a = 2 sqrt(z)`.
+    ///
+    /// A part of degree `d` is a `d`-th power of such roundings, `d!^2` times as large in the mean as the
+    /// power of the mean: it reaches the rounding's own size at
+    /// `z = (d!^2 V_1 / V_d)^(1 / (d - 1))`. From the square alone, `D` is also reached step by step, which takes
+    /// [`ESCAPE`] of the energy that it takes at once; higher degrees have these ways in their variance.
+    pub fn log2_escape(self) -> f64 {
+        let base = log_sum(self.0[0], self.0[1]);
+        let mut total = f64::NEG_INFINITY;
+        let mut log2_factorial = 0.0;
+        for (d, &variance) in self.0.iter().enumerate().skip(2) {
+            log2_factorial += (d as f64).log2();
+            if variance == f64::NEG_INFINITY {
+                continue;
+            }
+            let log2_z = (base + 2.0 * log2_factorial - variance) / (d - 1) as f64;
+            let energy = if d == 2 { ESCAPE } else { 1.0 };
+            total = log_sum(total, log2_product_tail(energy * log2_z.exp2()));
+        }
+        total.min(0.0)
+    }
+
     /// Noise of a sum of two independent terms.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -64,6 +101,18 @@ impl Noise {
     }
 }
 
+/// Least sum of `|c_i|^2` with which `r -> r^2 + c_i` leads from 0 to 1; one step takes 1.
+const ESCAPE: f64 = 0.636;
+
+/// log2 of `P(x y > z)` for independent exponential variables of mean 1, from above:
+/// `a K_1(a) < sqrt(pi a / 2) exp(-a) (1 + 3 / (8 a))` for `a = 2 sqrt(z)`.
+fn log2_product_tail(z: f64) -> f64 {
+    use std::f64::consts::{FRAC_PI_2, LOG2_E};
+    let a = 2.0 * z.sqrt();
+    let factor = (FRAC_PI_2 * a).sqrt() * (1.0 + 0.375 / a);
+    (factor.log2() - a * LOG2_E).min(0.0)
+}
+
 /// log2(2^a + 2^b).
 fn log_sum(a: f64, b: f64) -> f64 {
     let (high, low) = (a.max(b), a.min(b));
@@ -71,6 +120,36 @@ fn log_sum(a: f64, b: f64) -> f64 {
         high
     } else {
         high + (1.0 + (low - high).exp2()).log2()
+    }
+}
+
+/// How two factors of a product depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factors {
+    /// Their residuals are independent, but for the secret.
+    Apart,
+    /// Both were computed from one ciphertext, as powers of it are: parts of degree 2 and more go back
+    /// to the same residuals.
+    Alike,
+    /// They are one ciphertext.
+    Same,
+}
+
+impl Factors {
+    /// By how much more than the product of the variances the product of parts of degrees `i` and `j`
+    /// has, the powers of the secret apart.
+    ///
+    /// A part of degree `d` is a product of `d` residuals of one size, which are Gaussian at each point of
+    /// evaluation: of the same ones, the mean square of the product has `(i + j)! / (i! j!)` times that of
+    /// independent ones. In a square the two orders of different parts add up in amplitude.
+    fn gain(self, i: usize, j: usize) -> f64 {
+        match self {
+            Self::Apart => 1.0,
+            Self::Alike if i.min(j) < 2 => 1.0,
+            Self::Alike => binomial(i, j),
+            Self::Same if i == j => binomial(i, j).max(2.0),
+            Self::Same => 2.0,
+        }
     }
 }
 
@@ -136,12 +215,22 @@ impl Model {
 
     /// After a product of residuals, before relinearisation; `same` if both are one ciphertext.
     pub fn tensor(&self, a: Noise, b: Noise, same: bool) -> Noise {
-        let cross = if same { 2.0 } else { 1.0 };
+        let factors = if same { Factors::Same } else { Factors::Apart };
+        self.product(a, b, factors)
+    }
+
+    /// As [`tensor`](Self::tensor), of factors that may depend on each other otherwise.
+    pub fn product(&self, a: Noise, b: Noise, factors: Factors) -> Noise {
+        let least = a.largest() + b.largest() + NEGLIGIBLE;
         let mut product = Noise::ZERO;
         for i in 0..DEGREES {
             for j in 0..DEGREES {
-                let factor = (self.n * cross * binomial(i, j)).log2();
-                product = product.with(i + j, a.0[i] + b.0[j] + factor);
+                let variance = a.0[i] + b.0[j];
+                if variance < least || variance == f64::NEG_INFINITY {
+                    continue;
+                }
+                let factor = self.n * factors.gain(i, j) * binomial(i, j);
+                product = product.with(i + j, variance + factor.log2());
             }
         }
         product
@@ -186,5 +275,79 @@ impl Model {
                 Noise::free((self.t * SIGMA).powi(2) * self.n / 12.0).divided(special - log_digit)
             })
             .fold(Noise::ZERO, Noise::plus)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    /// Two Gaussian coordinates, of variance 1/2 each.
+    fn normal(rng: &mut ChaCha20Rng) -> [f64; 2] {
+        let [u, v]: [f64; 2] = [rng.random(), rng.random()];
+        let (radius, angle) = ((-(1.0 - u).ln()).sqrt(), std::f64::consts::TAU * v);
+        [radius * angle.cos(), radius * angle.sin()]
+    }
+
+    fn times([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
+        [a * c - b * d, a * d + b * c]
+    }
+
+    /// `r -> r^2 + u` with `u` of variance `1/z`, as often as a table squares: how many of the points escape.
+    fn escaped(log2_z: f64, steps: usize, points: usize) -> f64 {
+        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        let sigma = (-log2_z / 2.0).exp2();
+        let escapes = |rng: &mut ChaCha20Rng| {
+            let s = normal(rng);
+            let mut r = [0.0, 0.0];
+            for _ in 0..=steps {
+                let (square, u) = (times(r, r), times(normal(rng), s));
+                r = [square[0] + sigma * u[0], square[1] + sigma * u[1]];
+                if r[0] * r[0] + r[1] * r[1] > 9.0 {
+                    return true;
+                }
+            }
+            false
+        };
+        (0..points).filter(|_| escapes(&mut rng)).count() as f64 / points as f64
+    }
+
+    #[test]
+    fn roundings_escape_as_often_as_predicted() {
+        let steps = 8;
+        for log2_z in [4.0, 4.5, 5.0] {
+            let found = escaped(log2_z, steps, 400_000).log2();
+            // A square's part: 2!^2 times the square of the rounding's variance over D^2, and D^2 = z V_1.
+            let noise = Noise::free(1.0).with(2, 2.0 - log2_z);
+            // Each of the products may be the one; the last ones have not the time to show it.
+            let expected = noise.log2_escape() + (steps as f64 / 2.0).log2();
+            println!("z = 2^{log2_z}: 2^{found:.2}, expected 2^{expected:.2}");
+            assert!(
+                (found - expected).abs() < 0.7,
+                "{found}, expected {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn powers_of_one_residual_have_the_moments_of_a_power() {
+        // (w s)^m for Gaussian w and s: m!^2 times the power of the mean square.
+        let spec = rlwe::ParamsSpec {
+            n: 1 << 10,
+            q: ring::ntt_primes(30, 1 << 10, 1).unwrap(),
+            p: ring::ntt_primes(31, 1 << 10, 1).unwrap(),
+            digit_limbs: 1,
+        };
+        let model = Model::new(&Params::new_insecure(&spec, 65_537).unwrap());
+        let one = Noise::ZERO.with(1, 0.0);
+        let mut power = one;
+        for m in [2usize, 4, 8] {
+            power = model.product(power, power, Factors::Same);
+            let factorial: f64 = (1..=m).map(|k| k as f64).product();
+            let expected = 2.0 * factorial.log2() + (m - 1) as f64 * 10.0;
+            assert!((2.0 * power.bits() - expected).abs() < 1e-9, "{m}");
+        }
     }
 }

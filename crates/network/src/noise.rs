@@ -23,6 +23,17 @@ impl NoiseModel {
         }
     }
 
+    /// Of a run whose samples have the deviation `sigma`: each layer's accumulators are sums of
+    /// [`most_samples`](crate::Layer::most_samples) samples, whose noise adds up.
+    pub fn of_samples(network: &IntNetwork, sigma: f64) -> Self {
+        let tables = network.layers.iter().filter(|l| l.lut.is_some());
+        Self {
+            sigma_per_layer: tables
+                .map(|layer| sigma * (layer.most_samples() as f64).sqrt())
+                .collect(),
+        }
+    }
+
     /// One finite, non-negative deviation for each of the layers of these names.
     pub(crate) fn check<'a>(&self, names: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
         let found = self.sigma_per_layer.len();

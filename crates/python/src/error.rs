@@ -161,10 +161,12 @@ impl ToPython for runtime::Error {
 }
 
 fn of_compiler(error: &compiler::Error) -> Fault {
-    use compiler::Error::{Batch, Circuits, EmptyBatch, Layer, Network, NoParameters, Program};
+    use compiler::Error::{
+        Batch, Circuits, EmptyBatch, Failure, Layer, Network, NoParameters, Program, Target,
+    };
     match error {
-        Network(_) | Layer { .. } => Fault::Network,
-        Batch { .. } | EmptyBatch => Fault::Usage,
+        Network(_) | Layer { .. } | Failure { .. } => Fault::Network,
+        Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
         NoParameters { last } => of_compiler(last),
         // The verifier rejected what the compiler wrote.

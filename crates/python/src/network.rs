@@ -14,6 +14,15 @@ pub(crate) struct IntNetwork {
     evaluator: Evaluator,
 }
 
+/// Deviation of simulated noise.
+#[derive(FromPyObject)]
+enum Sigma {
+    /// Before every table.
+    Every(f64),
+    /// Before each of them.
+    Each(Vec<f64>),
+}
+
 /// A trace: each layer's accumulators and outputs, 64 bits each, and the predicted class.
 type Layers<'py> = Vec<Bound<'py, PyBytes>>;
 
@@ -45,6 +54,11 @@ impl IntNetwork {
         guard(py, || self.network.shapes())
     }
 
+    /// Deviation of the noise before each table, in a run whose samples have the deviation `sample`.
+    fn sigmas(&self, sample: f64) -> Vec<f64> {
+        NoiseModel::of_samples(&self.network, sample).sigma_per_layer
+    }
+
     /// Exact evaluation of one image of 16-bit integers, with all integers of every layer.
     fn trace<'py>(
         &self,
@@ -67,13 +81,16 @@ impl IntNetwork {
         &self,
         py: Python<'py>,
         images: &[u8],
-        sigma: Option<f64>,
+        sigma: Option<Sigma>,
         seed: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome<'py>> {
         let images = integers(images);
         let simulation = sigma.map(|sigma| Simulation {
-            noise: NoiseModel::uniform(&self.network, sigma),
+            noise: match sigma {
+                Sigma::Every(sigma) => NoiseModel::uniform(&self.network, sigma),
+                Sigma::Each(sigma_per_layer) => NoiseModel { sigma_per_layer },
+            },
             seed,
         });
         let batch: Batch = guard_with(

@@ -2,7 +2,7 @@
 
 use ::network::IntNetwork;
 use compiler::{Choices, Options};
-use program::{Op, Step};
+use program::{MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use runtime::{Checkpoint, Event, Prepared, Report, Server, files};
@@ -22,28 +22,44 @@ const LARGEST_BATCH: usize = 1 << 15;
 
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
-pub(crate) fn compile(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<Program> {
-    compiled(py, network_json, batch).map(|(program, _)| program)
+#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE))]
+pub(crate) fn compile(
+    py: Python<'_>,
+    network_json: &str,
+    batch: usize,
+    failure: f64,
+) -> PyResult<Program> {
+    compiled(py, network_json, batch, failure).map(|(program, _)| program)
 }
 
 /// The same, and what was compared on the way.
 #[pyfunction]
+#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE))]
 pub(crate) fn compile_with_choices<'py>(
     py: Python<'py>,
     network_json: &str,
     batch: usize,
+    failure: f64,
 ) -> PyResult<(Program, Bound<'py, PyDict>)> {
-    let (program, compared) = compiled(py, network_json, batch)?;
+    let (program, compared) = compiled(py, network_json, batch, failure)?;
     Ok((program, choices(py, &compared)?))
 }
 
-fn compiled(py: Python<'_>, network_json: &str, batch: usize) -> PyResult<(Program, Choices)> {
+fn compiled(
+    py: Python<'_>,
+    network_json: &str,
+    batch: usize,
+    failure: f64,
+) -> PyResult<(Program, Choices)> {
     if !(1..=LARGEST_BATCH).contains(&batch) {
         let words = format!("a batch of {batch}, expected 1 to {LARGEST_BATCH}");
         return Err(UsageError::new_err(words));
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
-    let options = Options::of_batch(batch);
+    let options = Options {
+        log2_failure: failure,
+        ..Options::of_batch(batch)
+    };
     let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;
     let prepared = guard(py, || Prepared::new(program))?;
     Ok((Program(prepared), choices))
@@ -77,9 +93,18 @@ impl Program {
         report.set_item("rounding_sigma", self.0.params().rounding_sigma())?;
         report.set_item("predicted_margin_bits", prediction.margin_bits)?;
         report.set_item("predicted_log2_failure", prediction.log2_failure)?;
+        report.set_item("worst_step", worst_step(py, &self.0)?)?;
+        let sigmas = PyDict::new(py);
+        for (layer, sigma) in self.0.sigmas() {
+            sigmas.set_item(layer, sigma)?;
+        }
+        report.set_item("layer_sigmas", sigmas)?;
         report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
-        report.set_item("predicted_peak_memory_bytes", self.0.peak_memory())?;
+        let memory = self.0.memory();
+        report.set_item("predicted_peak_memory_bytes", memory.peak())?;
+        report.set_item("predicted_keygen_memory_bytes", memory.keygen)?;
+        report.set_item("predicted_run_memory_bytes", memory.run)?;
         let seconds: f64 = program.steps.iter().map(|step| step.seconds).sum();
         report.set_item("predicted_seconds", seconds)?;
         let steps = program.steps.iter();
@@ -93,6 +118,11 @@ impl Program {
     /// that was not compiled from a network.
     fn interface(&self) -> Option<String> {
         self.0.program().interface.as_ref().map(ToString::to_string)
+    }
+
+    /// Deviation of the rounding noise before each table, first to last.
+    fn sigmas(&self) -> Vec<f64> {
+        self.0.sigmas().into_iter().map(|(_, s)| s).collect()
     }
 
     /// The program in its text form.
@@ -256,6 +286,21 @@ fn step_dict<'py>(
             entry.set_item("entries", program.constants[polynomial].values.len())?;
         }
         _ => {}
+    }
+    Ok(entry)
+}
+
+/// The step that is wrong most often, and log2 of how often.
+fn worst_step<'py>(py: Python<'py>, prepared: &Prepared) -> PyResult<Bound<'py, PyDict>> {
+    let steps = prepared.program().steps.iter().zip(prepared.failure());
+    let worst = steps.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let (step, &log2) = worst.expect("a program has steps");
+    let entry = PyDict::new(py);
+    entry.set_item("name", name(step))?;
+    entry.set_item("log2_failure", log2.max(circuits::LEAST_LOG2_FAILURE))?;
+    if let Op::Table { indices, .. } = step.op {
+        entry.set_item("bound", indices.bound)?;
+        entry.set_item("border", indices.border)?;
     }
     Ok(entry)
 }

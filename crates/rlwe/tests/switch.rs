@@ -8,8 +8,8 @@ use ring::sample::{Masks, SIGMA, Seed};
 use ring::{Coeff, Eval, Poly, eval_automorphism_index, ntt_primes, ntt_primes_avoiding};
 use rlwe::noise::{Size, centred};
 use rlwe::{
-    Ciphertext, Decomposed, Error, GaloisKeys, Params, ParamsSpec, SecretKey, switch_coeff,
-    switch_poly,
+    Ciphertext, Decomposed, Error, GaloisKeys, Params, ParamsSpec, PublicKey, SecretKey, SwitchKey,
+    switch_coeff, switch_poly,
 };
 
 fn params_insecure(n: usize, (bits, limbs): (u32, usize), p: (u32, usize), width: usize) -> Params {
@@ -320,4 +320,54 @@ fn digits_end_before_they_exceed_the_special_moduli() {
     assert_eq!(digits(&params, 1), [0..1, 1..2]);
     let params = mixed_insecure(256, &[30, 30, 30], &[50, 51], 2);
     assert_eq!(digits(&params, 2), [0..2, 2..3]);
+}
+
+/// Digits under one mask would give away the difference of what they encrypt, which is a multiple of the secret.
+#[test]
+fn no_two_digits_of_a_key_share_a_mask() {
+    let mut rng = ChaCha20Rng::seed_from_u64(12);
+    let params = params_insecure(1 << 10, (40, 6), (45, 1), 1);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let key = secret.relinearization_key(5, &mut rng);
+    let again = SwitchKey::from_parts(
+        &params,
+        5,
+        *key.seed(),
+        (0..6).map(|j| key.digit(j, 0).clone()).collect(),
+    );
+    assert_eq!(again, key);
+    for j in 0..6 {
+        for i in 0..j {
+            assert_ne!(key.digit(i, 1), key.digit(j, 1), "digits {i} and {j}");
+        }
+    }
+    let galois = secret.galois_key(5, 5, &mut rng);
+    assert_ne!(galois.seed(), key.seed());
+}
+
+/// Both components are masked by a fresh `u`: a ciphertext of errors alone would decrypt to the same.
+#[test]
+fn a_public_encryption_is_as_large_as_its_modulus() {
+    let mut rng = ChaCha20Rng::seed_from_u64(13);
+    let params = params_insecure(1 << 10, (40, 2), (45, 1), 1);
+    let secret = SecretKey::generate(&params, &mut rng);
+    let key = PublicKey::generate(&secret, &mut rng);
+    let encrypt = |rng: &mut ChaCha20Rng| key.encrypt_zero(&params, 1, rng).unwrap();
+    let ct = encrypt(&mut rng);
+    // Uniform in [-Q/2, Q/2): a variance of Q^2 / 12, to six deviations of 1024 samples.
+    let uniform = params.log_q(1) - 12f64.log2() / 2.0;
+    for component in ct.components() {
+        let size = Size::of(&centred(&component.to_coeff()));
+        assert!((size.log2_rms - uniform).abs() < 0.25, "{}", size.log2_rms);
+    }
+    let other = encrypt(&mut rng);
+    assert_ne!(ct.components()[1], other.components()[1]);
+    // Two errors and the key's, times ternary polynomials: sigma^2 (1 + 2 N 2/3), to six deviations.
+    let noise = Size::of(&centred(&secret.phase(&ct)));
+    let expected = (3.19f64.powi(2) * (1.0 + 4.0 * 1024.0 / 3.0)).log2() / 2.0;
+    assert!(
+        (noise.log2_rms - expected).abs() < 0.25,
+        "{}",
+        noise.log2_rms
+    );
 }

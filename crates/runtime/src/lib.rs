@@ -27,5 +27,6 @@ pub use calibrate::machine_factor;
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Decrypted, Input, system_rng};
 pub use error::{Error, Result};
+pub use memory::Memory;
 pub use prepared::Prepared;
 pub use server::{Event, Held, Output, Report, Server, StepReport};

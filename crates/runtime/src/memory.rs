@@ -13,17 +13,31 @@ const PROGRAM_EXPANSION: usize = 9;
 /// Plaintexts of a packing that are held at once, in words of 32 bits.
 const PLAINTEXTS: usize = 64;
 
-/// Largest resident memory of a process that makes the keys and runs the program, client and server together.
-///
-/// Either keys are written, twice in their byte form beside the keys themselves, or the program runs: then there
-/// are keys, what the steps hold, what a table or a packing works with, and the pool of polynomials.
-pub(crate) fn peak(
+/// Largest resident memory of a process, in bytes, by what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// It makes the keys and writes them: the keys, and twice their byte form.
+    pub keygen: u64,
+    /// It has the keys and runs the program: keys, what the steps hold, what a table or a packing works
+    /// with, and the pool of polynomials.
+    pub run: u64,
+}
+
+impl Memory {
+    /// Of a process that does both, one after the other.
+    pub fn peak(&self) -> u64 {
+        self.keygen.max(self.run)
+    }
+}
+
+/// Predicts the memory of a program.
+pub(crate) fn predict(
     program: &Program,
     params: &LoopParams,
     needs: &Needs,
     actions: &[Action],
     values: &[Option<Value>],
-) -> Result<u64> {
+) -> Result<Memory> {
     let limb = params.bfv().n() * size_of::<u64>();
     let mut last_use = vec![0; program.steps.len()];
     for (index, step) in program.steps.iter().enumerate() {
@@ -60,5 +74,8 @@ pub(crate) fn peak(
     let written = 2 * program.prediction.key_bytes as usize;
     let text = program.to_json().len();
     let resident = BASE + PROGRAM_EXPANSION * text + keys;
-    Ok((resident + written.max(most + ring::POOL_BYTES)) as u64)
+    Ok(Memory {
+        keygen: (resident + written) as u64,
+        run: (resident + most + ring::POOL_BYTES) as u64,
+    })
 }

@@ -1,7 +1,7 @@
 //! A program made ready to run: parameters built, and what depends on constants alone computed.
 
 use crate::error::Result;
-use crate::memory::peak;
+use crate::memory::{self, Memory};
 use crate::rehearse::rehearse;
 use circuits::coefficients::Kernel;
 use circuits::lut::{Lut, Shape};
@@ -25,7 +25,7 @@ struct Inner {
     rehearsed: Vec<Option<Value>>,
     /// log2 of the probability that each step is wrong.
     failure: Vec<f64>,
-    peak_memory: u64,
+    memory: Memory,
 }
 
 /// What a step does, with its constants in the form the circuits want.
@@ -66,7 +66,8 @@ impl Prepared {
             .map(|step| action(&program, &params, step, &transform))
             .collect::<Result<_>>()?;
         let (rehearsed, failure) = rehearse(&program, &params, &actions)?;
-        let peak_memory = peak(&program, &params, &needs_of(&program), &actions, &rehearsed)?;
+        let needs = needs_of(&program);
+        let memory = memory::predict(&program, &params, &needs, &actions, &rehearsed)?;
         let fingerprint = fingerprint(program.to_json().as_bytes());
         Ok(Self(Arc::new(Inner {
             program,
@@ -75,7 +76,7 @@ impl Prepared {
             actions,
             rehearsed,
             failure,
-            peak_memory,
+            memory,
         })))
     }
 
@@ -141,10 +142,9 @@ impl Prepared {
         layers.collect()
     }
 
-    /// Predicted largest resident memory, in bytes, of a process that makes the keys and runs the program;
-    /// `docs/cli.md` has what was measured.
-    pub fn peak_memory(&self) -> u64 {
-        self.0.peak_memory
+    /// Predicted largest resident memory of a process; `docs/cli.md` has what was measured.
+    pub fn memory(&self) -> Memory {
+        self.0.memory
     }
 
     /// Level of the client's ciphertexts.

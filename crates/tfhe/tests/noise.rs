@@ -10,8 +10,8 @@ use rand::Rng;
 use ring::torus::{Decomposition, Fft, Multiplier, Naive, Torus};
 use tfhe::noise::{Model, Switched, measure_rounding};
 use tfhe::{
-    Ggsw, Glwe, GlweList, KeySwitch, Layout, Lwe, Params, ParamsSpec, Scratch, TestPolynomial,
-    modulus_switch,
+    Ggsw, Glwe, GlweList, KeySwitch, Layout, Lwe, LweList, LweSecret, Params, ParamsSpec, Scratch,
+    TestPolynomial, modulus_switch,
 };
 
 /// n = 16, N = 64, k = 2 in words of 32 bits.
@@ -304,4 +304,32 @@ fn lists_encrypt_what_they_are_given() {
         );
     }
     check("rows", &errors, 2f64.powi(-80), (1, 0.0));
+}
+
+/// Rows with one noise would give away differences of what they encrypt.
+#[test]
+fn no_two_rows_share_noise_or_masks() {
+    let rng = &mut rng(9);
+    let multiplier = Naive::new(32);
+    let secret = tfhe::GlweSecret::generate(1, 32, rng);
+    let cipher = tfhe::GlweCipher::<u64, _>::new(&secret, &multiplier, 2f64.powi(-20));
+    let list = GlweList::encrypt(&cipher, 8, rng, |_, _| {});
+    let rows: Vec<Vec<u64>> = (0..8).map(|row| list.expand(row..row + 1)).collect();
+    let phases: Vec<Vec<u64>> = rows.iter().map(|row| secret.phase(row)).collect();
+    let small = LweSecret::generate(64, rng);
+    let samples = LweList::encrypt(&small, 2f64.powi(-20), &[0u64; 8], rng);
+    let samples: Vec<Vec<u64>> = (0..8).map(|i| samples.expand(i..i + 1)).collect();
+    let errors: Vec<u64> = samples.iter().map(|s| small.phase(s)).collect();
+    for j in 0..8 {
+        for i in 0..j {
+            assert_ne!(rows[i][..32], rows[j][..32], "masks of rows {i} and {j}");
+            assert_ne!(phases[i], phases[j], "noise of rows {i} and {j}");
+            assert_ne!(
+                samples[i][..64],
+                samples[j][..64],
+                "masks of samples {i} and {j}"
+            );
+            assert_ne!(errors[i], errors[j], "noise of samples {i} and {j}");
+        }
+    }
 }

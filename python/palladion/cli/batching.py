@@ -66,9 +66,11 @@ def batches(batch: int | None, mode: str | None) -> list[int]:
 
 
 def choose(
-    network_json: str, tried: list[int], budget: Budget, steps: Steps
+    network_json: str, tried: list[int], budget: Budget, steps: Steps, failure: float = -40.0
 ) -> tuple[palladion.Program, list[Candidate]]:
     """The program of least predicted seconds per image within the budget, and what was compared.
+
+    A run is wrong with a probability of at most ``2**failure``.
 
     The search ends at the first batch that cannot be compiled, and after :data:`NO_BETTER` in a row
     that are no better than the best or beyond the budget.
@@ -86,7 +88,7 @@ def choose(
     for batch in tried:
         try:
             with steps.step("compile" if len(tried) == 1 else f"compile for a batch of {batch}"):
-                program = palladion.compile(network_json, batch)
+                program = palladion.compile_network(network_json, batch, failure)
         except (NetworkError, UsageError):
             if not candidates:
                 raise

@@ -52,7 +52,7 @@ def bench(what: str, samples: int, bootstrap: bool, as_json: bool) -> None:
 def loop(samples: int, hear: Callable[[Row], None]) -> None:
     """The steps of the demo's program, client's work included."""
     network = palladion.mnist_network()
-    program = palladion.compile(network.to_json(), batch=1)
+    program = palladion.compile_network(network.to_json(), batch=1)
     report = program.report()
     secret, keys = palladion.keygen(program)
     image = network.inputs_of_pixels(palladion.mnist_sample().images[:1]).tolist()

@@ -33,6 +33,12 @@ from palladion.text import size
     type=FILE,
     help="For an ONNX model: where to write its integer network, for encrypt.",
 )
+@click.option(
+    "--failure",
+    type=click.FloatRange(max=-40),
+    default=-40,
+    help="A run is wrong with a probability of 2^FAILURE at most: -40, -64 or -128.",
+)
 @calibration_options
 @budget_options
 @threads_option
@@ -42,6 +48,7 @@ def compile_(
     batches: list[int],
     output: Path,
     save_network: Path | None,
+    failure: float,
     budget: Budget,
     as_json: bool,
     **options: Any,
@@ -62,7 +69,7 @@ def compile_(
             given, notes, warnings = found.network, graph.notes, found.warnings
         else:
             given = IntNetwork.load(network)
-        program, candidates = choose(given.to_json(), batches, budget, steps)
+        program, candidates = choose(given.to_json(), batches, budget, steps, failure)
         report = program.report()
         data = program.to_bytes()
         if save_network is not None:
@@ -79,6 +86,7 @@ def compile_(
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             "security": report["security"]["text"],
+            "failure": f"2^{report['predicted_log2_failure']:.0f} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_peak_memory_bytes'])} of memory",
         }

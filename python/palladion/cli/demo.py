@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import palladion
+from palladion import memory
 from palladion.cli.common import (
     FILE,
     json_option,
@@ -72,7 +73,7 @@ def demo(pictures: tuple[Path, ...], sample: int, count: int, batch: int, as_jso
     inputs = network.inputs_of_pixels(digits.images)
     with Steps(quiet=as_json) as steps:
         with steps.step("compile"):
-            program = palladion.compile(network.to_json(), batch)
+            program = palladion.compile_network(network.to_json(), batch)
         outcome = classify(program, inputs.tolist(), batch, steps)
     result = summary(program, outcome, digits, network.evaluate(inputs).predicted)
     if as_json:
@@ -97,6 +98,7 @@ def classify(
     program: palladion.Program, inputs: list[list[int]], batch: int, steps: Steps
 ) -> Outcome:
     """Client and server in one process; the server's part is given no secret."""
+    memory.check_peak(program.report())
     with steps.step("make keys"):
         secret, keys = palladion.keygen(program)
     found = Outcome([], 0.0, {}, float("inf"), 0, len(keys.to_bytes()))

@@ -41,7 +41,7 @@ from palladion.nn.network import ROUNDING_SIGMA
     "--noise",
     type=click.FloatRange(min=0),
     default=ROUNDING_SIGMA,
-    help="Deviation before each table.",
+    help="Deviation of one sample; where samples are added up before a table, it is more.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
@@ -84,8 +84,9 @@ def evaluate(
             "note": given.note,
             "warnings": warnings,
             "images": len(given.labels),
+            "noise_sigma": noise,
             "plain_correct": plain_correct(network, model, given, steps),
-            **in_the_clear(network, inputs, given.labels, (noise, seed), steps),
+            **in_the_clear(network, inputs, given.labels, (network.sigmas(noise), seed), steps),
         }
         if program is not None:
             chosen = slice(encrypted)

@@ -94,6 +94,7 @@ def layers_of(report: Report, network: IntNetwork | None) -> list[dict[str, Any]
                 "name": step["layer"],
                 "shape": None,
                 "bound": None,
+                "noise_sigma": report["layer_sigmas"].get(step["layer"]),
                 "table_entries": None,
                 "packings": 0,
                 "products": 0,
@@ -137,8 +138,9 @@ def show(report: Report) -> None:
             "moduli": f"{report['limbs']} limbs, {report['special_limbs']} special ones, "
             f"{report['digit_limbs']} limbs per digit",
             "LWE samples": f"dimension {report['lwe_dimension']}, rounding noise of deviation "
-            f"{report['rounding_sigma']:.1f}",
+            f"{report['rounding_sigma']:.1f} each",
             "noise margin": f"{report['predicted_margin_bits']:.1f} bits",
+            "failure": failure(report),
             "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
             "evaluation keys": size(report["predicted_evaluation_key_bytes"]),
             "memory": size(report["predicted_peak_memory_bytes"]),
@@ -149,13 +151,30 @@ def show(report: Report) -> None:
     rows = [row_of(layer) for layer in report["layers"]]
     total = {name: sum(layer[name] for layer in report["layers"]) for name in SUMMED}
     rows.append(
-        row_of({"name": "all", "shape": None, "bound": None, "table_entries": None, **total})
+        row_of(
+            {
+                "name": "all",
+                "shape": None,
+                "bound": None,
+                "noise_sigma": None,
+                "table_entries": None,
+                **total,
+            }
+        )
     )
     known = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     print_table([{name: row[name] for name in known} for row in rows])
     click.echo("\npredicted seconds on one thread")
     phases = {**report["phases"], "in all": report["predicted_seconds"]}
     print_rows({name: f"{taken:9.1f}" for name, taken in phases.items()})
+
+
+def failure(report: Report) -> str:
+    """How often a run is wrong, and which step most often."""
+    worst = report["worst_step"]
+    words = f"2^{report['predicted_log2_failure']:.1f} for a run, worst {worst['name']}"
+    room = f", {worst['border'] - worst['bound']} beyond its bound" if "bound" in worst else ""
+    return f"{words} with 2^{worst['log2_failure']:.1f}{room}"
 
 
 SUMMED = ("packings", "products", "predicted_seconds")
@@ -168,6 +187,7 @@ def row_of(layer: Mapping[str, Any]) -> dict[str, Any]:
         "layer": layer["name"],
         "shape": None if shape is None else times(shape),
         "bound": layer["bound"],
+        "noise": None if layer["noise_sigma"] is None else f"{layer['noise_sigma']:.1f}",
         "table": layer["table_entries"],
         "packings": layer["packings"],
         "products": layer["products"],

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import palladion
-from palladion import IntNetwork, files
+from palladion import IntNetwork, files, memory
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
@@ -61,9 +61,10 @@ def keygen(
         else:
             given = palladion.mnist_network() if network is None else IntNetwork.load(network)
             with steps.step("compile"):
-                program = palladion.compile(given.to_json(), batch or 1)
+                program = palladion.compile_network(given.to_json(), batch or 1)
         report = program.report()
         budget.check(report)
+        memory.check_keys(report)
         with steps.step("make keys"):
             secret, keys = palladion.keygen(program)
         with steps.step("write"):

@@ -6,11 +6,7 @@ from typing import Any
 
 import click
 
-from palladion.cli.common import (
-    json_option,
-    print_json,
-    print_rows,
-)
+from palladion.cli.common import json_option, print_json, print_rows
 from palladion.cli.table import print_table
 from palladion.security import TARGET_BITS
 from palladion.sets import NamedSet, named, named_sets, tfhe_sets
@@ -23,9 +19,8 @@ from palladion.text import size
 def params(name: str | None, as_json: bool) -> None:
     """Show parameter sets, or the one called NAME: security, sizes, levels and slots.
 
-    Security is estimated in bits by the cost model MATZOV, where all moduli are known; a set that
-    has not enough is INSECURE. Sets of TFHE also have the probability that a bootstrapping fails,
-    which is an average over keys.
+    Security is estimated in bits by the cost model MATZOV. Sets below 128 bits are INSECURE. Sets
+    of TFHE have the probability that a bootstrapping fails as well, an average over keys.
     """
     tfhe = tfhe_sets()
     if name is None:

@@ -13,10 +13,7 @@ from palladion.cli.common import FILE, json_option, print_json
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.nn.importer import load
-
-SHOWN = ("name", "shape", "bound", "weight_bits", "coarsened", "weights_error",
-         "weights_error_free", "error", "beyond", "changed", "differing")  # fmt: skip
-"""Of each layer's report; the rest is in the JSON."""
+from palladion.report import LayersReport
 
 
 @click.command("import")
@@ -57,14 +54,8 @@ def quantize(model: Path, output: Path, as_json: bool, **options: Any) -> None:
     with Steps(quiet=as_json) as steps, steps.step("quantise"):
         graph, found = calibrate(model, **options)
         files.write(output, found.network.to_json().encode())
-    rows = [entry.to_dict() for entry in found.layers]
+    report = LayersReport.of(found.network, found, graph.notes)
     if as_json:
-        print_json({"output": str(output), "layers": rows, "notes": list(graph.notes),
-                    "warnings": list(found.warnings)})  # fmt: skip
-        return
-    shown = [name for name in SHOWN if any(row[name] is not None for row in rows)]
-    print_table([{name: row[name] for name in shown} for row in rows])
-    for note in graph.notes:
-        click.echo(f"note: {note}")
-    for warning in found.warnings:
-        click.echo(f"warning: {warning}")
+        print_json({"output": str(output), **report.to_dict()})
+    else:
+        click.echo(str(report))

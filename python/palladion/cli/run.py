@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import palladion
-from palladion import files
+from palladion import files, memory
 from palladion.cli.common import (
     FILE,
     json_option,
@@ -51,6 +51,7 @@ def run(
         path.resolve() for path in (keys, query, output)
     }:
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
+    memory.check_run(program.report())
     with Steps(quiet=as_json) as steps:
         given = palladion.Query.from_bytes(program, files.read(query))
         with steps.step("read keys"):

@@ -31,6 +31,7 @@ def show(result: Found) -> None:
             "bound": layer["bound"],
             "largest": layer["largest_accumulator"],
             "beyond": layer["overflows"],
+            "noise": f"{layer['noise_sigma']:.1f}" if layer["noise_sigma"] else None,
             "noise changes": f"{layer['changed'] / layer['values']:.3%}",
             "at most by": layer["largest_change"],
         }
@@ -65,7 +66,7 @@ def show_encrypted(found: Found) -> None:
             f"{image['integer_top2_margin']}, noise bound {image['noise_bound']:.0f}"
         )
     click.echo(
-        f"\nnoise of accumulators, deviation {found['rounding_sigma']:.2f} predicted;\n"
+        "\nnoise of accumulators, its deviation and the predicted one;\n"
         "slots that are not the table's value; activations changed, and by how much"
     )
     print_table([of_layer(layer) for layer in found["layers"]])
@@ -81,6 +82,7 @@ def of_layer(layer: Found) -> Found:
         "layer": layer["name"],
         "mean": f"{layer['noise_mean']:.2f}" if noisy else None,
         "sigma": f"{layer['noise_sigma']:.2f}" if noisy else None,
+        "predicted": f"{layer['predicted_sigma']:.2f}" if noisy else None,
         "max": layer["noise_largest"] if noisy else None,
         "wrong": layer["wrong_slots"],
         "any": f"{any_:.1%}",

@@ -51,7 +51,7 @@ class Examples:
 @click.option("--shift", type=click.IntRange(min=0), default=0, help="Pixels that images move.")
 @click.option("--flip", is_flag=True, help="Mirror half of the images left to right.")
 @click.option("--noise", "sigma", type=click.FloatRange(min=0), default=ROUNDING_SIGMA,
-              help="Deviation before each table.")  # fmt: skip
+              help="Deviation of the noise of one sample.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of all that is drawn.")
 @json_option
 def train(
@@ -138,8 +138,10 @@ def per_channel(network: IntNetwork, row: Ints) -> Ints:
 def right(
     network: IntNetwork, given: Examples, noise: tuple[float, int], steps: Steps
 ) -> dict[str, int]:
-    """Right answers, exact and with simulated noise."""
-    found = in_the_clear(network, given.inputs.astype(np.int64), given.labels, noise, steps)
+    """Right answers, exact and with simulated noise of a sample's deviation and a seed."""
+    sigma, seed = noise
+    inputs = given.inputs.astype(np.int64)
+    found = in_the_clear(network, inputs, given.labels, (network.sigmas(sigma), seed), steps)
     return {
         "integer_correct": found["integer_correct"],
         "noisy_correct": found["noisy_correct"],

@@ -41,9 +41,7 @@ class Input:
         channels, height, width = self.shape
         return channels * height * width
 
-    def integers(
-        self, numbers: npt.NDArray[Any], *, single: bool = False
-    ) -> tuple[Ints, Clipped]:
+    def integers(self, numbers: npt.NDArray[Any], *, single: bool = False) -> tuple[Ints, Clipped]:
         """Finite numbers of shape (N, values), in order channel, row, column, as integers.
 
         ``single`` rounds quotients of single precision, as a model does that rounds its own input.

@@ -8,7 +8,7 @@ The last layer has no table: its accumulators are the logits.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -41,7 +41,10 @@ __all__ = [
 FORMAT: Final = "palladion-int-network/3"
 
 ROUNDING_SIGMA: Final = 8.45
-"""Deviation of the noise that an encrypted run adds before each table, by prediction."""
+"""Deviation of the noise of one sample of an encrypted run, by prediction.
+
+Before a table there are sums of samples, whose noise adds up: :meth:`IntNetwork.sigmas`.
+"""
 
 
 @dataclass(frozen=True)
@@ -117,23 +120,33 @@ class IntNetwork:
         """As :meth:`Boundary.classes`."""
         return self.boundary.classes(logits)
 
+    def sigmas(self, sample: float = ROUNDING_SIGMA) -> tuple[float, ...]:
+        """Deviation of the noise that an encrypted run adds before each table, first to last.
+
+        ``sample`` is that of one sample. Every term of a layer brings one, and so does its product.
+        The deviation grows with the square root of their number. Terms that the compiler adds up
+        before they become samples share one: ``Program.sigmas`` has what a compiled program does.
+        """
+        return tuple(self._core.sigmas(sample))
+
     def evaluate(
         self,
         images: Ints,
-        sigma: float | None = None,
+        sigma: float | Sequence[float] | None = None,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Evaluation:
         """Evaluate images of shape (images, inputs).
 
-        With ``sigma``, a rounded Gaussian of that deviation is added to every accumulator that
-        enters a table, as the rounding of an encrypted run does. The same seed gives the same
-        noise, on any number of threads.
+        With ``sigma``, a rounded Gaussian is added to every accumulator that enters a table, as
+        the rounding of an encrypted run does: of that deviation, or of each table's own. Those of
+        a run are :meth:`sigmas`, or ``Program.sigmas`` of the compiled program. The same seed gives
+        the same noise, on any number of threads.
 
         Raises
         ------
         NetworkError
-            If the images have another size or range.
+            If the images have another size or range, or there is not one deviation for each table.
         StoppedError
             If ``progress``, which hears how many images are done, answered ``False``.
         """

@@ -15,7 +15,10 @@ S = TypeVar("S", bound="Stored")
 
 
 class SchemeParams:
-    """Checked parameters, secure unless made with ``insecure``: see :attr:`security`."""
+    """Checked parameters of a scheme: see :attr:`security`.
+
+    They are secure unless made with ``insecure``.
+    """
 
     schemes: tuple[str, ...] = ("ckks", "bfv", "bgv")
 

@@ -6,6 +6,7 @@ use crate::engine::{Engine, Product, Value};
 use crate::error::Result;
 use crate::residual::Residual;
 use bfv::Ciphertext;
+use bfv::noise::Factors;
 
 /// `f(x)`, its factor multiplied by `unit`.
 pub(super) fn apply(lut: &Lut, engine: &Engine<'_>, x: &Value, unit: u64) -> Result<Value> {
@@ -59,6 +60,10 @@ fn combine(
 ) -> Result<Vec<Value>> {
     let (t, q) = (engine.params().t(), engine.params().q_mod_t(level));
     let residual = group_residual(engine, low, middle);
+    let hot = low
+        .iter()
+        .chain(middle)
+        .any(|v| engine.is_hot(v.residual()));
     let factor = |unit: u64| t.neg(t.mul(q, unit));
     {
         let counts = &mut engine.log().counts;
@@ -72,6 +77,7 @@ fn combine(
         level,
         factor: factor(unit),
         residual,
+        hot,
     };
     let cts: Option<(Vec<&Ciphertext>, Vec<&Ciphertext>)> = low
         .iter()
@@ -120,7 +126,7 @@ fn group_residual(engine: &Engine<'_>, low: &[&Value], middle: &[&Value]) -> Res
         sum.plus(v.residual().times(t * t / 3.0))
     });
     middle.iter().fold(Residual::ZERO, |total, v| {
-        let product = Residual::tensor(engine.model(), sum, v.residual(), false);
+        let product = Residual::tensor(engine.model(), sum, v.residual(), Factors::Alike);
         total.plus(product)
     })
 }

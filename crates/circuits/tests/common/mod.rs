@@ -44,9 +44,19 @@ pub struct Setup {
 /// A chain of 26 bits and `limbs - 1` times 33, digits of four limbs, special moduli of 3 * 49
 /// bits: 800 bits of 868 at 20 limbs.
 pub fn setup(limbs: usize, seed: u64) -> Setup {
+    setup_of((33, 1.5), (49, 3), limbs, seed)
+}
+
+/// As [`setup`], with limbs of another size, another slack, and special moduli of given bits and number.
+pub fn setup_of(
+    (limb_bits, slack_bits): (u32, f64),
+    (special_bits, special): (u32, usize),
+    limbs: usize,
+    seed: u64,
+) -> Setup {
     let mut q = ntt_primes(26, N, 1).unwrap();
-    q.extend(ntt_primes(33, N, limbs - 1).unwrap());
-    let p = ntt_primes_avoiding(49, N, 3, &q).unwrap();
+    q.extend(ntt_primes(limb_bits, N, limbs - 1).unwrap());
+    let p = ntt_primes_avoiding(special_bits, N, special, &q).unwrap();
     let spec = ParamsSpec {
         n: N,
         q,
@@ -54,7 +64,9 @@ pub fn setup(limbs: usize, seed: u64) -> Setup {
         digit_limbs: limbs.min(4),
     };
     let bfv = Params::new(&spec, T).unwrap();
-    let params = LoopParams::new(&bfv, DIMENSION, 3).unwrap();
+    let params = LoopParams::new(&bfv, DIMENSION, 3)
+        .unwrap()
+        .with_slack(slack_bits);
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     println!(
         "N = {N}, t = {T}, {limbs} limbs, log2(QP) = {:.0}, LWE dimension {DIMENSION}, seed {seed}",
@@ -116,7 +128,7 @@ impl Setup {
 
     /// The keys that a dry run of `circuit` asks for.
     pub fn keys_for<R>(&mut self, circuit: impl Fn(&Engine<'_>) -> R) -> EvaluationKeys {
-        let dry = Engine::dry(self.params.bfv());
+        let dry = self.params.dry_engine();
         circuit(&dry);
         let needs = dry.needs();
         let keys = self.keys.evaluation_keys(&needs, &mut self.rng).unwrap();
@@ -191,8 +203,9 @@ impl Setup {
         let far = far - (far * far / 2.0 * 4.0 * std::f64::consts::PI).ln() / (2.0 * far);
         let largest = size.log2_max - value.peak().bits() - off - far.log2();
         println!("{step}: largest coefficient {largest:.2} bits off its prediction");
+        // The peak is a bound: noise of the last automorphisms gathers less than it says.
         assert!(
-            largest.abs() < 0.4,
+            (-0.7..0.4).contains(&largest),
             "{step}: the largest coefficient is off by {largest:.2} bits, seed {seed}"
         );
         assert!(

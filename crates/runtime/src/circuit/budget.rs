@@ -1,5 +1,8 @@
 //! The noise of a circuit on exact numbers, before a key exists.
 //!
+//! A circuit is refused if the probability that some coefficient of some value reaches half of its modulus is
+//! above [`MAX_LOG2_FAILURE`].
+//!
 //! Each value carries the mean square of its residual's coefficients ([`bgv::noise::Model`]; which key switches and divisions there
 //! are, the plan says), and by how much its largest ones stand above that: sums of a value and its own rotations gather noise in few
 //! coefficients. Residuals of different values are taken as uncorrelated otherwise.
@@ -13,10 +16,13 @@ use super::walk::walk;
 use crate::error::Result;
 use bgv::Params;
 use bgv::noise::{Model, Noise};
+use circuits::LEAST_LOG2_FAILURE;
+use program::MAX_LOG2_FAILURE;
 use program::circuit::{Circuit, Op, ValueId};
+use rlwe::noise::{deviations, log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
 
-/// Root mean squares of noise that a coefficient may have.
+/// Root mean squares of noise by which margins are counted.
 const DEVIATIONS: f64 = 6.0;
 
 /// What is expected of a value.
@@ -28,6 +34,9 @@ pub struct Budget {
     pub gathered: f64,
     /// Bits by which six deviations of it stay below what decryption bears.
     pub margin_bits: f64,
+    /// log2 of a bound on the probability that a run is wrong up to this value: this one and all that
+    /// the circuit computes before it.
+    pub log2_failure: f64,
 }
 
 pub(super) fn predict(
@@ -43,23 +52,34 @@ pub(super) fn predict(
         plan,
         factors,
     };
+    let coefficients = (params.n() as f64).log2();
+    let mut log2_failure = f64::NEG_INFINITY;
     walk(circuit, |index, values| {
         let get = |value: ValueId| *values.get(value);
         let (noise, gathered) = predictor.step(index, &get)?;
         let ty = circuit.ty(index);
-        let bears = params.rlwe().log_q(ty.level) - 1.0 - DEVIATIONS.log2();
-        let margin_bits = bears - noise.bits() - gathered;
-        if ty.encrypted && margin_bits < 0.0 {
+        let half = params.rlwe().log_q(ty.level) - 1.0;
+        let largest = noise.bits() + gathered;
+        if ty.encrypted {
+            let one = log2_two_sided_tail((half - largest).exp2());
+            log2_failure = log2_sum(log2_failure, coefficients + one);
+        }
+        if log2_failure > MAX_LOG2_FAILURE {
             let name = circuit.steps[index].op.name();
             let what = format!("the noise of step %{index} ({name})");
-            let found = format!("{:.1} bits", noise.bits() + gathered);
-            let expected = format!("at most {bears:.1}, which level {} bears", ty.level);
+            let found = format!("{largest:.1} bits (a run is wrong with 2^{log2_failure:.1})");
+            let bears = half - deviations(MAX_LOG2_FAILURE - coefficients).log2();
+            let expected = format!(
+                "at most {bears:.1} (2^{MAX_LOG2_FAILURE} in all), which level {} bears",
+                ty.level
+            );
             return Err(unfit(what, found, expected));
         }
         Ok(Budget {
             noise,
             gathered,
-            margin_bits,
+            margin_bits: half - DEVIATIONS.log2() - largest,
+            log2_failure: log2_failure.max(LEAST_LOG2_FAILURE),
         })
     })
 }

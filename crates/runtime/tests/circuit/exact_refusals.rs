@@ -67,6 +67,29 @@ fn noise_that_reaches_the_modulus_insecure() {
     assert_eq!(found, said(predict_noise(&params, &chain(3))));
 }
 
+/// Between six deviations and what 2^-40 in all takes, noise was accepted once: 2^-28.9 for a coefficient.
+#[test]
+fn noise_that_makes_runs_wrong_too_often_insecure() {
+    let params = insecure_params(8, 1);
+    let scaled = |bits: f64| {
+        let mut b = builder(&params);
+        let x = b.input("x", fresh(&params)).unwrap();
+        let doubled = (0..bits as usize).fold(x, |x, _| b.add(x, x).unwrap());
+        b.output("y", doubled).unwrap();
+        b.finish().unwrap()
+    };
+    let budgets = (0..80).map_while(|k| predict_noise(&params, &scaled(f64::from(k))).ok());
+    let accepted: Vec<_> = budgets.map(|found| found["y"]).collect();
+    let last = accepted.last().expect("a fresh ciphertext decrypts");
+    // A bit more noise is refused, so half of the deviations of the last one are fewer than enough.
+    let deviations = 6.0 * last.margin_bits.exp2();
+    println!("{deviations:.1} deviations, 2^{:.1}", last.log2_failure);
+    assert!((7.9..15.9).contains(&deviations), "{deviations}");
+    assert!(last.log2_failure <= -40.0 && accepted[0].log2_failure < -9000.0);
+    let found = said(predict_noise(&params, &scaled(accepted.len() as f64)));
+    assert!(found.contains("a run is wrong with 2^-"), "{found}");
+}
+
 #[test]
 fn inputs_that_are_none_insecure() {
     let params = insecure_params(8, 1);

@@ -19,6 +19,7 @@ from palladion.nn.importer.arrange import (
     matrix,
     together,
 )
+from palladion.nn.importer.comparison import equal, with_zero
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Tensor, Value
 
 EXACT_INTEGERS = {"add", "sub", "mul", "max", "min", *TESTS}
@@ -94,9 +95,12 @@ def with_constant(op: Op, operation: str, value: Value, given: Constant, *, firs
     value, spread = fitted(op, value, array)
     kind = result_kind(op, operation, value.kind, given.kind)
     if np.all(array == array.flat[0]):
+        number = float(array.flat[0])
 
         def function(x: Expression) -> Expression:
-            pair = (x, constant(float(array.flat[0])))
+            if operation == "equal":
+                return equal(op.builder, value, x, number)
+            pair = (x, constant(number))
             return of_kind(operation, pair[::-1] if first else pair, kind)
 
         return function_of(op, value, function, kind)
@@ -171,7 +175,7 @@ def by_elements(op: Op, operation: str, value: Value, given: Array, *, first: bo
         return scaled(op, rectified, sign * ones, given)
     if operation in TESTS - {"and", "or", "xor"}:
         apart = scaled(op, value, -ones if first else ones, given if first else -given)
-        return function_of(op, apart, lambda x: apply(operation, x, constant(0)))
+        return with_zero(op, apart, operation)
     if operation == "and":
         return scaled(op, value, given)
     if operation == "or":
@@ -188,7 +192,7 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
     kind = result_kind(op, operation, left.kind, right.kind)
     if a == b and np.array_equal(left.labels, right.labels) and operation != "pow":
         if (left.labels < 0).any() and apply(operation, X, X)(np.zeros(())) != 0:
-            op.fail("works on a value with zeros around it; put it before the Pad")
+            return of_values(op, operation, filled(op, left), filled(op, right))
         found = op.builder.elementwise(op.name, left, of_kind(operation, (f, g), kind))
         return replace(found, kind=kind)
     made = {"add": add, "sub": subtract, "mul": product, "max": larger, "min": smaller,
@@ -196,8 +200,7 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
     if made is not None:
         return replace(made(op, left, right), kind=kind)
     if operation in TESTS - {"xor"}:
-        apart = subtract(op, left, right)
-        return function_of(op, apart, lambda x: apply(operation, x, constant(0)), "b")
+        return with_zero(op, subtract(op, left, right), operation)
     if operation == "xor":
         return function_of(op, subtract(op, left, right), lambda x: apply("abs", x), "b")
     raise op.refusal("takes two values that depend on the input: a table has one variable, so "
@@ -407,9 +410,20 @@ def pair(operation: str) -> Handler:
     def handle(op: Op) -> Tensor:
         if len(op.proto.input) != 2:
             op.fail(f"has {len(op.proto.input)} inputs, supported are 2")
-        return combined(op, operation, op.operand(0), op.operand(1))
+        return combined(op, operation, op.operand(0), aligned(op))
 
     return handle
+
+
+def aligned(op: Op) -> Tensor:
+    """The second operand; before opset 7 it could name the axis where its own first one is."""
+    left, right = op.operand(0), op.operand(1)
+    if op.builder.opset >= 7 or "axis" not in op.attributes or isinstance(right, Value):
+        return right
+    rank = (left.labels.ndim + 1) if isinstance(left, Value) else left.array.ndim
+    axis = int(op.attributes["axis"]) % rank
+    after = rank - axis - right.array.ndim
+    return Constant(right.array.reshape(*right.array.shape, *[1] * max(after, 0)))
 
 
 HANDLERS: dict[str, Handler] = {

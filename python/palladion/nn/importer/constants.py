@@ -62,7 +62,7 @@ def run(op: Op, given: Mapping[int, Array]) -> list[Array]:
         if not name and index not in given:
             continue
         node.input[index] = f"input{index}"
-        found = given[index] if index in given else op.constant(index).array
+        found = given[index] if index in given else held(op, index)
         arrays[node.input[index]] = found
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), None)
              for n, a in arrays.items()]  # fmt: skip
@@ -88,6 +88,12 @@ def by_reference(op: Op, index: int = 0) -> Callable[[Array], Array]:
         return np.concatenate([run(op, {index: x[i : i + 1]})[0] for i in range(len(x))])
 
     return function
+
+
+def held(op: Op, index: int) -> Array:
+    """A constant of any numbers: infinite ones too, which masks have."""
+    found = op.tensor(index)
+    return found.array if isinstance(found, Constant) else op.constant(index).array
 
 
 def constant(op: Op) -> Constant:

@@ -28,6 +28,14 @@ class Constant:
     steps: Array | None = None
 
     @property
+    def finite(self) -> bool:
+        """Whether no element is NaN or infinite."""
+        if self.kind != "f":
+            return True
+        with np.errstate(over="ignore"):
+            return bool(np.isfinite(self.array.astype(np.float64)).all())
+
+    @property
     def kind(self) -> str:
         """Numpy's letter of the element type, f for types of floating point that it lacks."""
         return "f" if self.array.dtype.kind == "V" else self.array.dtype.kind
@@ -151,13 +159,15 @@ class Op:
     def operand(self, index: int) -> Constant | Value:
         """An input of either kind."""
         found = self.tensor(index)
-        return found if isinstance(found, Constant) else self.value(index)
+        return self.constant(index) if isinstance(found, Constant) else self.value(index)
 
     def constant(self, index: int) -> Constant:
         """An input that is known at import."""
         found = self.tensor(index)
         if isinstance(found, Value):
             self.fail(f"input {index} depends on the network's input, supported are constants")
+        if not found.finite:
+            self.fail(f"input {index}, {self.proto.input[index]}, holds NaN or infinite values")
         return found
 
     def numbers(self, index: int) -> Array:

@@ -46,7 +46,7 @@ def unary(function: Unary) -> Handler:
 
     def handle(op: Op) -> Value:
         for index in range(1, len(op.proto.input)):
-            if op.has(index):
+            if op.has(index) and isinstance(op.tensor(index), Value):
                 op.constant(index)
         kind = kind_of(op, op.value().kind)
         return function_of(op, op.value(), partial(function, op), kind)
@@ -78,9 +78,17 @@ def with_attributes(operation: str, **defaults: float) -> Unary:
 
 def clip(op: Op, x: Expression) -> Expression:
     """Bounds are attributes before opset 11 and inputs since."""
-    lo = scalar(op, 1) if op.has(1) else float(op.attributes.get("min", -np.inf))
-    hi = scalar(op, 2) if op.has(2) else float(op.attributes.get("max", np.inf))
+    lo = bound(op, 1) if op.has(1) else float(op.attributes.get("min", -np.inf))
+    hi = bound(op, 2) if op.has(2) else float(op.attributes.get("max", np.inf))
     return apply("clip", x, parameters=(lo, hi))
+
+
+def bound(op: Op, index: int) -> float:
+    """One number, which may be infinite."""
+    found = op.tensor(index)
+    if isinstance(found, Constant) and found.array.size == 1:
+        return float(found.array.reshape(-1)[0])
+    return scalar(op, index)
 
 
 def gelu(op: Op, x: Expression) -> Expression:
@@ -160,6 +168,11 @@ def dequantise_linear(op: Op) -> Value:
     return replace(found, quantised=None)
 
 
+def binarizer(op: Op, x: Expression) -> Expression:
+    """Binarizer of ai.onnx.ml: 1 above a threshold."""
+    return apply("greater", x, constant(float(op.attributes.get("threshold", 0.0))))
+
+
 def like(op: Op, kind: str) -> Constant | Value:
     """CastLike a value, of which it is known whether it is a float."""
     found = op.operand(0)
@@ -219,7 +232,7 @@ def softmax(op: Op) -> Value:
     labels = value.labels.transpose(*over, *others)
     count = int(np.prod([value.labels.shape[i] for i in over]))
     sides = op.builder.shape(value)[1:]
-    wanted = [labels.reshape(count, *sides)] * (count * prod(sides) == labels.size)
+    wanted = [labels.reshape(count, *sides)] if count * prod(sides) == labels.size else []
     wanted += [labels.reshape(count, -1, 1), labels.reshape(count, 1, -1)]
     found = arranged(op, value, wanted)
     if found is None:
@@ -249,6 +262,7 @@ HANDLERS: dict[str, Handler] = {
     "Gelu": unary(gelu),
     "Clip": unary(clip),
     "PRelu": prelu,
+    "Binarizer": unary(binarizer),
     "Cast": cast,
     "CastLike": cast,
     "Quant": quant,

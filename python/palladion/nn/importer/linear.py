@@ -11,7 +11,7 @@ from palladion.nn.geometry import Geometry
 from palladion.nn.graph import Conv, Dense
 from palladion.nn.importer.arithmetic import add, scaled
 from palladion.nn.importer.arrange import arranged, matrix, scattered
-from palladion.nn.importer.constants import by_reference, run
+from palladion.nn.importer.constants import by_reference
 from palladion.nn.importer.context import MAX_VALUES, Array, Constant, Handler, Op, Value
 from palladion.nn.importer.reasons import ATTENTION
 from palladion.nn.importer.sliding import geometry, picture, placed
@@ -66,7 +66,6 @@ def conv_transpose(op: Op) -> Value:
         op.fail(f"is over an input of shape {('N', *value.labels.shape)}, supported are (N, C, L) "
                 "and (N, C, H, W)")  # fmt: skip
     over, rank = picture(op, value), len(places)
-    given = run(op, {0: np.zeros((1, *value.labels.shape))})[0]  # checks all, and has the shape
     groups, (channels, per_group) = int(op.attributes.get("group", 1)), weights.shape[:2]
     kernel = np.flip(weights, axis=tuple(range(2, weights.ndim)))
     kernel = kernel.reshape(groups, channels // groups, per_group, *weights.shape[2:])
@@ -76,8 +75,10 @@ def conv_transpose(op: Op) -> Value:
     spread = [(n - 1) * s + 1 for n, s in zip(over.size, stride, strict=True)]
     kernel = over.kernel(kernel)
     sliding = Geometry((kernel.shape[2], kernel.shape[3]), (1, 1), dilation)
-    output = over.pair(given.shape[2:], 1)
-    before = over.pair(begins(op, weights.shape[2:], places, given.shape[2:]), 0)
+    begin, sides = transposed(op, weights.shape[2:], places)
+    output, before = over.pair(sides, 1), over.pair(begin, 0)
+    if min(output) < 1:
+        op.fail(f"gives an output of shape {sides}")
     pads = [span - 1 - pad for span, pad in zip(sliding.span, before, strict=True)]
     after = [out + span - 1 - n - pad for out, span, n, pad in
              zip(output, sliding.span, spread, pads, strict=True)]  # fmt: skip
@@ -95,23 +96,30 @@ def conv_transpose(op: Op) -> Value:
     return over.as_model(matrix(op, value.seen(value.labels.reshape(over.shape)), apart))
 
 
-def begins(
-    op: Op, kernel: Sequence[int], places: Sequence[int], output: Sequence[int]
-) -> list[int]:
-    """Places that are cut off at the start of each axis."""
+def transposed(op: Op, kernel: Sequence[int], places: Sequence[int]) -> tuple[list[int], list[int]]:
+    """What ConvTranspose cuts off at the start of each axis, and the sides of its output."""
     rank = len(places)
+
+    def given(name: str, default: int) -> list[int]:
+        return [int(v) for v in op.attributes.get(name, (default,) * rank)]
+
+    stride, dilation, more = given("strides", 1), given("dilations", 1), given("output_padding", 0)
     mode = op.text("auto_pad", "NOTSET")
-    if mode in ("NOTSET", "") and "output_shape" not in op.attributes:
-        return [int(v) for v in op.attributes.get("pads", (0,) * 2 * rank)][:rank]
-    if mode == "VALID":
-        return [0] * rank
-    stride = [int(v) for v in op.attributes.get("strides", (1,) * rank)]
-    dilation = [int(v) for v in op.attributes.get("dilations", (1,) * rank)]
-    found = []
-    for k, s, d, n, out in zip(kernel, stride, dilation, places, output, strict=True):
-        total = s * (n - 1) + (k - 1) * d + 1 - out
-        found.append(total // 2 if mode == "SAME_UPPER" else total - total // 2)
-    return found
+    explicit = [int(v) for v in op.attributes.get("pads", (0,) * 2 * rank)]
+    wanted = op.attributes.get("output_shape")
+    begin, sides = [], []
+    for axis, (k, n) in enumerate(zip(kernel, places, strict=True)):
+        whole = stride[axis] * (n - 1) + more[axis] + (k - 1) * dilation[axis] + 1
+        if wanted is None and mode in ("NOTSET", "", "VALID"):
+            pads = (0, 0) if mode == "VALID" else (explicit[axis], explicit[axis + rank])
+            begin.append(pads[0])
+            sides.append(whole - sum(pads))
+            continue
+        side = n * stride[axis] if wanted is None else int(wanted[len(wanted) - rank + axis])
+        total = whole - side
+        begin.append(total // 2 if mode == "SAME_UPPER" else total - total // 2)
+        sides.append(side)
+    return begin, sides
 
 
 def grid(steps: Array | None) -> Array | None:
@@ -157,7 +165,10 @@ def matmul(op: Op) -> Value:
     if given.array.ndim != 2 or labels.ndim < 1 + from_left:
         if from_left and labels.ndim < 2:
             op.fail("multiplies from the left, which mixes the images of a batch")
-        return matrix(op, value, by_reference(op, index))
+        weights = given.array.astype(np.float64)
+        if weights.ndim > labels.ndim and weights.shape[0] > 1:
+            op.fail("multiplies by a constant that differs from image to image of a batch")
+        return matrix(op, value, lambda x: np.matmul(*((x, weights)[:: 1 - 2 * index])))
     turned = given if from_left else given.moved(lambda array: array.T)
     seen = value.seen(np.swapaxes(labels, -1, -2)) if from_left else value
     if turned.array.shape[1] != seen.labels.shape[-1]:
@@ -177,7 +188,7 @@ def over_last_axis(op: Op, value: Value, given: Constant) -> Value:
         return found.seen(found.labels.reshape(*places, outputs))
     channels = np.moveaxis(value.labels, -1, 0)
     sides = op.builder.shape(value)[1:]
-    wanted = [channels.reshape(inputs, *sides)] * (prod(sides) == count)
+    wanted = [channels.reshape(inputs, *sides)] if prod(sides) == count else []
     wanted += [channels.reshape(inputs, count, 1), channels.reshape(inputs, 1, count)]
     node = arranged(op, value, wanted)
     if node is None:

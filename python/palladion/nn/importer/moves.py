@@ -15,7 +15,7 @@ import numpy as np
 from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.importer.arrange import function_of, matrix
 from palladion.nn.importer.constants import by_reference, run
-from palladion.nn.importer.context import Array, Handler, Op, Value, in_order
+from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order
 
 MOVING: Final = (
     "CenterCropPad", "Compress", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements",
@@ -28,15 +28,18 @@ MOVING: Final = (
 def tensor(op: Op) -> Value:
     """The first input, which may be between QuantizeLinear and DequantizeLinear."""
     found = op.tensor(0)
-    return found if isinstance(found, Value) else op.value(0)
+    if isinstance(found, Constant):
+        op.fail("looks up places that depend on the input, as an embedding does; give the network "
+                "the vectors that it would find, or one-hot vectors and MatMul")  # fmt: skip
+    return found
 
 
 def move(op: Op) -> tuple[Value, ...]:
     """The outputs of an operator that only moves elements."""
     value = tensor(op)
     for index in range(1, len(op.proto.input)):
-        if op.has(index):
-            op.constant(index)
+        if op.has(index) and isinstance(op.tensor(index), Value):
+            op.fail(f"input {index} depends on the network's input, supported are constants")
     # A batch of two shows that images stay apart; some models have a batch of one written in.
     failed: Exception | None = None
     for batch in dict.fromkeys((max(op.builder.batch, 2), op.builder.batch)):

@@ -16,7 +16,7 @@ from palladion.errors import NetworkError
 from palladion.nn.graph import Graph
 from palladion.nn.importer import arithmetic, elementwise, linear, moves, pooling
 from palladion.nn.importer.arrange import filled
-from palladion.nn.importer.constants import fold
+from palladion.nn.importer.constants import OWN, fold
 from palladion.nn.importer.context import (
     Array,
     Builder,
@@ -26,11 +26,14 @@ from palladion.nn.importer.context import (
     Tensor,
     Value,
 )
-from palladion.nn.importer.ends import QUANTISERS, Ends, split, tail_of
+from palladion.nn.importer.ends import QUANTISERS, Ends, chosen, needed, split, tail_of
 from palladion.nn.importer.inputs import source
+from palladion.nn.importer.learning import DOMAIN, written_out
 from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
 from palladion.nn.interface import Gives, Interface, Takes
+from palladion.nn.limits import check_sizes
+from palladion.nn.tail import ALLOWED
 
 HANDLERS: Final[dict[str, Handler]] = {
     **arithmetic.HANDLERS,
@@ -40,6 +43,12 @@ HANDLERS: Final[dict[str, Handler]] = {
     **pooling.HANDLERS,
 }
 """By operator. QONNX's stand in domains of several names."""
+
+FOREIGN: Final = {
+    ("com.microsoft", "Gelu"),
+    *((DOMAIN, kind) for kind in ("ArrayFeatureExtractor", "Binarizer")),
+}
+"""Operators of other domains, beside the quantisers."""
 
 FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
           RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
@@ -85,11 +94,16 @@ def from_model(
 ) -> Graph:
     """The float graph of a model in memory; raises as :func:`load`."""
     check(model)
+    model = written_out(model)
     constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}
     if model.graph.sparse_initializer:
         raise NetworkError("the model has sparse tensors, supported are dense ones")
     origin = source([entry for entry in model.graph.input if entry.name not in constants])
-    ends = split(model, outputs, {"Softmax"} if keep_softmax else ())
+    try:
+        ends = split(model, outputs, {"Softmax"} if keep_softmax else ())
+    except NetworkError:
+        refuse_unknown(model, outputs)
+        raise
     found: list[tuple[int, Graph]] = []
     failed: list[NetworkError] = []
     for arrangement in origin.arrangements():
@@ -106,6 +120,13 @@ def from_model(
     if not found:
         raise failed[0]
     return min(found, key=lambda pair: pair[0])[1]
+
+
+def refuse_unknown(model: onnx.ModelProto, outputs: Collection[str] | None) -> None:
+    """Refuse operators that neither a network nor its tail can have, with their reason."""
+    for node in needed(model.graph.node, chosen(model, outputs)):
+        if node.op_type not in HANDLERS and node.op_type in REASONS.keys() - ALLOWED:
+            Op(node, Builder(opset=version(model)), {}).fail(reason(node.op_type))
 
 
 def version(model: onnx.ModelProto) -> int:
@@ -130,7 +151,9 @@ def built(builder: Builder, takes: Takes, ends: Ends, model: onnx.ModelProto) ->
         kinds = ", ".join(dict.fromkeys(node.op_type for node in ends.tail))
         builder.notes.append(f"after {ends.cut} the client computes, once decrypted: {kinds}")
     nodes = builder.nodes[: output.node + 1]
-    return simplify("", nodes, builder.notes, Interface(takes, gives))
+    graph = simplify("", nodes, builder.notes, Interface(takes, gives))
+    check_sizes(graph)
+    return graph
 
 
 def check(model: onnx.ModelProto) -> None:
@@ -152,32 +175,26 @@ def check(model: onnx.ModelProto) -> None:
 
 
 def array(tensor: TensorProto) -> Array:
-    """A tensor of the model, which must hold finite numbers."""
+    """A tensor of the model."""
     try:
         found: Array = numpy_helper.to_array(tensor)
     except (*FAULTS, onnx.checker.ValidationError) as error:
         raise NetworkError(f"tensor {tensor.name} cannot be read: {first_line(error)}") from error
-    if not finite(found):
-        raise NetworkError(f"tensor {tensor.name} holds NaN or infinite values")
     return found
-
-
-def finite(values: Array) -> bool:
-    """Whether no element is NaN or infinite."""
-    if values.dtype.kind == "V":  # a type of floating point that numpy lacks
-        values = values.astype(np.float32)
-    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
 
 def translate(builder: Builder, proto: onnx.NodeProto) -> None:
     """Hand one node to its handler; whatever goes wrong is said with the node's name."""
     attributes = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
     op = Op(proto, builder, attributes)
-    known = ("", "ai.onnx")
     missing = [name for name in proto.input if name and name not in builder.tensors]
     if missing:
         op.fail(f"reads {missing[0]}, which nothing before it gives")
-    if proto.domain not in known and proto.op_type not in QUANTISERS | {"Gelu", "BiasGelu"}:
+    if (
+        proto.domain not in OWN
+        and op.kind not in QUANTISERS
+        and (proto.domain, op.kind) not in FOREIGN
+    ):
         op.fail(REASONS.get(op.kind, f"is of domain {proto.domain}, supported are ONNX's own and "
                             f"QONNX's Quant; {PAGE}"))  # fmt: skip
     try:
@@ -193,8 +210,6 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
         op.fail(f"cannot be read: {first_line(error)}")
     outputs = [name for name in proto.output if name]
     for name, tensor in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
-        if isinstance(tensor, Constant) and not finite(tensor.array):
-            op.fail("gives NaN or infinite values")
         builder.tensors[name] = tensor
 
 

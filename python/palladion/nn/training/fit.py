@@ -30,8 +30,8 @@ class Settings:
     """What a user decides about training.
 
     ``rate`` is about the change of a weight in one step, over the largest weight, at the start; it
-    falls to 0 as a cosine. ``sigma`` is the deviation of the noise before each table, as an
-    encrypted run has it (``rounding_sigma``).
+    falls to 0 as a cosine. ``sigma`` is the deviation of the noise of one sample, as an encrypted
+    run has it (``rounding_sigma``); tables after sums of samples get more.
 
     Raises
     ------
@@ -114,7 +114,9 @@ def batches(count: int, settings: Settings) -> Iterator[Ints]:
 
 def stepper(model: Model, optimiser: Any, blank: jax.Array, settings: Settings) -> Any:
     """One step of the optimiser, as a function to compile."""
-    noise = jnp.asarray(surrogate.noise(settings.sigma))
+    sigmas = model.network.sigmas(settings.sigma)
+    quantiles = {sigma: jnp.asarray(surrogate.noise(sigma)) for sigma in sigmas}
+    noise = [quantiles[sigma] for sigma in sigmas]
     scale = model.network.layers[-1].scale
 
     def loss(params: Params, images: jax.Array, labels: jax.Array, key: jax.Array) -> jax.Array:

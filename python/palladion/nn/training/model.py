@@ -82,13 +82,15 @@ class Model:
             for name, latent in params.items()
         }
 
-    def forward(self, params: Params, inputs: jax.Array, noise: Any, key: jax.Array) -> Forward:
+    def forward(
+        self, params: Params, inputs: jax.Array, noise: Sequence[jax.Array], key: jax.Array
+    ) -> Forward:
         """Evaluate the network.
 
         Shape
         -----
         - inputs: (N, C, H, W), the network's integers in single precision
-        - noise: quantiles of :func:`surrogate.noise`, drawn from before each table
+        - noise: for each table the quantiles of :func:`surrogate.noise` to draw from before it
 
         Sums are exact while they stay below 2^24 in absolute value.
         """
@@ -100,7 +102,7 @@ class Model:
                 weights = integers.get(f"{index}.{place}", term.linear.weights)
                 total = total + apply(term.linear, weights, values[term.source])
             if layer.lut is not None:
-                drawn = surrogate.draw(noise, jax.random.fold_in(key, index), total.shape)
+                drawn = surrogate.draw(noise[index], jax.random.fold_in(key, index), total.shape)
                 total = total + drawn
                 values.append(surrogate.look_up(*self.tables[index], total))
             beyond = jax.nn.relu(jnp.abs(total) / layer.bound - MARGIN)

@@ -10,7 +10,7 @@ from palladion.errors import DataError, UsageError
 from palladion.evaluation import Steps, in_the_clear, inputs_of, under_encryption
 from palladion.nn import dataset
 from palladion.nn.dataset import Dataset
-from palladion.nn.network import ROUNDING_SIGMA, IntNetwork
+from palladion.nn.network import IntNetwork
 from palladion.packaged import is_packaged, mnist_sample
 
 FOLDERS: Final = {28 * 28: "mnist", 3 * 32 * 32: "cifar10"}
@@ -56,7 +56,7 @@ def images_for(network: IntNetwork, data: Path | None, count: int | None) -> Dat
 def in_integers(network: IntNetwork, given: Dataset, steps: Steps) -> dict[str, Any]:
     """Right answers and layers of the integer network, exactly and with simulated noise."""
     inputs = inputs_of(network, given)
-    return in_the_clear(network, inputs, given.labels, (ROUNDING_SIGMA, SEED), steps)
+    return in_the_clear(network, inputs, given.labels, (network.sigmas(), SEED), steps)
 
 
 def encrypted(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> dict[str, Any]:

@@ -1,0 +1,440 @@
+"""Models as exporters write them: from PyTorch and scikit-learn, through to integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from palladion.errors import NetworkError
+from palladion.nn.graph import Add, Conv, Dense, Graph, Input, Mul, Window
+from palladion.nn.importer import from_model
+from palladion.nn.quantisation import quantise
+
+from tests.models import Array, floats, model, node
+from tests.test_importer import agrees
+
+Tensors = dict[str, Any]
+
+
+def ints(*numbers: int) -> Array:
+    return np.array(numbers, dtype=np.int64)
+
+
+def kinds(graph: Graph) -> list[type]:
+    return [type(n) for n in graph.nodes]
+
+
+def near(graph: Graph, x: Array, share: float = 0.1) -> None:
+    """The integer network gives nearly the float one's outputs."""
+    network = quantise(graph, x).network
+    found = network.outputs(network.evaluate(network.inputs(x)).logits)
+    for name, expected in graph.outputs(x).items():
+        error = np.sqrt(np.mean((found[name] - expected) ** 2))
+        assert error < share * np.std(expected), name
+
+
+def test_conv1d_classifier(rng: np.random.Generator) -> None:
+    """Conv1d, BatchNorm1d, MaxPool1d, mean over time, Linear, as torch.onnx.export does them."""
+    tensors: Tensors = {
+        "w": floats(rng, 8, 4, 5) / 4, "b": floats(rng, 8), "v": floats(rng, 8, 8, 3) / 5,
+        "f": floats(rng, 3, 8), "g": floats(rng, 3), "axes": ints(-1),
+        **{name: np.abs(floats(rng, 8)) + 0.5 for name in ("scale", "shift", "mean", "var")},
+    }  # fmt: skip
+    nodes = [
+        node("Conv", ["x", "w", "b"], "c", pads=[2, 2], strides=[2], kernel_shape=[5]),
+        node("BatchNormalization", ["c", "scale", "shift", "mean", "var"], "n"),
+        node("Relu", ["n"], "r"),
+        node("MaxPool", ["r"], "m", kernel_shape=[3], pads=[1, 1], strides=[2]),
+        node("Conv", ["m", "v"], "d", pads=[1, 1], kernel_shape=[3]),
+        node("Relu", ["d"], "s"),
+        node("ReduceMean", ["s", "axes"], "p", keepdims=0),
+        node("Gemm", ["p", "f", "g"], "y", transB=1),
+    ]
+    x = floats(rng, 40, 4, 64)
+    graph = agrees(model(["N", 4, 64], nodes, tensors, 18), x, 1e-4)
+    assert graph.input.shape == (4, 1, 64)
+    assert not any(n.name.endswith(".moved") for n in graph.nodes)
+    near(graph, x)
+
+
+def test_mobilenet_block(rng: np.random.Generator) -> None:
+    """Hard swish in its parts, depthwise convolution, squeeze and excitation, a residual."""
+    tensors: Tensors = {
+        "w": floats(rng, 8, 4, 1, 1) / 2, "d": floats(rng, 8, 1, 3, 3) / 3,
+        "s": floats(rng, 2, 8, 1, 1) / 3, "e": floats(rng, 8, 2, 1, 1),
+        "p": floats(rng, 4, 8, 1, 1) / 3, "f": floats(rng, 3, 4),
+        "three": np.float32(3), "six": np.float32(6), "zero": np.float32(0),
+    }  # fmt: skip
+    nodes = [
+        node("Conv", ["x", "w"], "a"),
+        node("Add", ["a", "three"], "b"),
+        node("Clip", ["b", "zero", "six"], "c"),
+        node("Div", ["c", "six"], "h"),
+        node("Mul", ["a", "h"], "i"),
+        node("Conv", ["i", "d"], "j", pads=[1, 1, 1, 1], group=8),
+        node("HardSwish", ["j"], "k"),
+        node("GlobalAveragePool", ["k"], "l"),
+        node("Conv", ["l", "s"], "m"),
+        node("Relu", ["m"], "n"),
+        node("Conv", ["n", "e"], "o"),
+        node("HardSigmoid", ["o"], "q", alpha=1 / 6, beta=0.5),
+        node("Mul", ["k", "q"], "r"),
+        node("Conv", ["r", "p"], "t"),
+        node("Add", ["t", "x"], "u"),
+        node("GlobalAveragePool", ["u"], "v"),
+        node("Flatten", ["v"], "fl"),
+        node("Gemm", ["fl", "f"], "y", transB=1),
+    ]
+    x = floats(rng, 30, 4, 8, 8)
+    graph = agrees(model(["N", 4, 8, 8], nodes, tensors), x, 1e-4)
+    assert kinds(graph).count(Mul) == 1
+    near(graph, x, 0.2)
+
+
+def test_vgg_with_the_flatten_of_a_dynamic_batch(rng: np.random.Generator) -> None:
+    """Shape, Gather, Unsqueeze, Concat, Reshape; constants as nodes; AdaptiveAvgPool."""
+    value = onnx.numpy_helper.from_array(np.array(-1))
+    tensors: Tensors = {
+        "w": floats(rng, 4, 3, 3, 3) / 4, "f": floats(rng, 5, 16) / 4, "g": floats(rng, 5),
+        "first": np.array(0), "axis": ints(0),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("Constant", [], ["minus"], value=value),
+        node("Conv", ["x", "w"], "c", pads=[1, 1, 1, 1]),
+        node("Relu", ["c"], "r"),
+        node("AveragePool", ["r"], "p", kernel_shape=[4, 4], strides=[4, 4]),
+        node("Shape", ["p"], "s"),
+        node("Gather", ["s", "first"], "n"),
+        node("Unsqueeze", ["n", "axis"], "u"),
+        node("Unsqueeze", ["minus", "axis"], "m"),
+        node("Concat", ["u", "m"], "t", axis=0),
+        node("Reshape", ["p", "t"], "fl"),
+        node("Gemm", ["fl", "f", "g"], "y", transB=1),
+    ]
+    x = floats(rng, 20, 3, 8, 8)
+    near(agrees(model(["N", 3, 8, 8], nodes, tensors, 13), x, 1e-4), x)
+
+
+def test_linear_layers_over_time(rng: np.random.Generator) -> None:
+    """torch.nn.Linear on (N, T, F): MatMul and Add at rank 3, mean over time, one dense layer."""
+    tensors: Tensors = {
+        "w": floats(rng, 6, 10) / 2, "b": floats(rng, 10), "v": floats(rng, 10, 4) / 3,
+        "c": floats(rng, 4), "axes": ints(1), "f": floats(rng, 4, 3),
+    }  # fmt: skip
+    nodes = [
+        node("MatMul", ["x", "w"], "a"),
+        node("Add", ["b", "a"], "d"),
+        node("Relu", ["d"], "r"),
+        node("MatMul", ["r", "v"], "e"),
+        node("Add", ["c", "e"], "g"),
+        node("Relu", ["g"], "s"),
+        node("ReduceMean", ["s", "axes"], "m", keepdims=0),
+        node("MatMul", ["m", "f"], "y"),
+    ]
+    x = floats(rng, 40, 7, 6)
+    graph = agrees(model(["N", 7, 6], nodes, tensors), x, 1e-4)
+    assert graph.input.shape == (6, 1, 7)
+    assert sum(isinstance(n, Conv) for n in graph.nodes) == 2
+    near(graph, x)
+
+
+def test_mlp_with_batch_normalisation(rng: np.random.Generator) -> None:
+    tensors: Tensors = {
+        "w": floats(rng, 8, 5), "b": floats(rng, 8), "v": floats(rng, 2, 8),
+        **{name: np.abs(floats(rng, 8)) + 0.5 for name in ("scale", "shift", "mean", "var")},
+    }  # fmt: skip
+    nodes = [
+        node("Gemm", ["x", "w", "b"], "a", transB=1),
+        node("BatchNormalization", ["a", "scale", "shift", "mean", "var"], "n"),
+        node("Mish", ["n"], "r"),
+        node("Gemm", ["r", "v"], "z", transB=1),
+        node("Softmax", ["z"], "y", axis=-1),
+    ]
+    graph = agrees(model(["N", 5], nodes, tensors), floats(rng, 9, 5), 1e-4)
+    assert [kind.__name__ for kind in kinds(graph)] == ["Input", "Dense", "Activation", "Dense"]
+
+
+def test_segmentation_by_resized_features(rng: np.random.Generator) -> None:
+    """A small U-Net: pooled, resized, joined; what is no window is a matrix."""
+    tensors: Tensors = {
+        "w": floats(rng, 4, 2, 3, 3) / 4, "v": floats(rng, 4, 4, 3, 3) / 6,
+        "u": floats(rng, 2, 8, 1, 1) / 3, "none": np.zeros(0, np.float32),
+        "twice": np.array([1, 1, 2, 2], np.float32),
+    }  # fmt: skip
+    nodes = [
+        node("Conv", ["x", "w"], "a", pads=[1, 1, 1, 1]),
+        node("Relu", ["a"], "b"),
+        node("MaxPool", ["b"], "c", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", ["c", "v"], "d", pads=[1, 1, 1, 1]),
+        node("Relu", ["d"], "e"),
+        node("Resize", ["e", "none", "twice"], "f", mode="nearest",
+             coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+        node("Concat", ["b", "f"], "g", axis=1),
+        node("Conv", ["g", "u"], "y"),
+    ]  # fmt: skip
+    agrees(model(["N", 2, 8, 8], nodes, tensors), floats(rng, 3, 2, 8, 8), 1e-4)
+
+
+def test_broadcast_of_pooled_features(rng: np.random.Generator) -> None:
+    """A pooled value added to all places, and put beside an image: windows of ones."""
+    tensors: Tensors = {"w": floats(rng, 3, 3, 1, 1), "shape": ints(1, 3, 5, 4)}
+    nodes = [
+        node("Relu", ["x"], "r"),
+        node("GlobalAveragePool", ["r"], "p"),
+        node("Add", ["r", "p"], "a"),
+        node("Expand", ["p", "shape"], "e"),
+        node("Concat", ["a", "e"], "y", axis=1),
+    ]
+    graph = agrees(model(["N", 3, 5, 4], nodes, tensors), floats(rng, 3, 3, 5, 4), 1e-4)
+    assert not any(isinstance(n, Conv | Dense) for n in graph.nodes)
+    assert sum(isinstance(n, Window) for n in graph.nodes) >= 3
+    assert any(isinstance(n, Add) for n in graph.nodes)
+
+
+def test_inputs_of_bytes_that_the_model_casts(rng: np.random.Generator) -> None:
+    tensors: Tensors = {"w": floats(rng, 2, 1, 3, 3), "most": np.float32(255)}
+    nodes = [
+        node("Cast", ["x"], "f", to=TensorProto.FLOAT),
+        node("Div", ["f", "most"], "d"),
+        node("Conv", ["d", "w"], "y"),
+    ]
+    made = model(["N", 1, 6, 6], nodes, tensors)
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.UINT8
+    graph = agrees(made, rng.integers(0, 256, (3, 1, 6, 6), dtype=np.uint8), 1e-4)
+    assert kinds(graph) == [Input, Conv]
+    without = model(["N", 1, 6, 6], [node("Relu", ["x"], "r"), node("Exp", ["r"], "y")])
+    without.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    with pytest.raises(NetworkError, match="put a Cast to float before it"):
+        from_model(without)
+
+
+def test_nodes_that_no_output_needs_are_not_read(rng: np.random.Generator) -> None:
+    nodes = [
+        node("Relu", ["x"], "r"),
+        helper.make_node("LSTM", ["r", "w", "w"], ["dead"], hidden_size=1),
+        node("Neg", ["r"], "y"),
+    ]
+    tensors: Tensors = {"w": np.ones((1, 4, 4), np.float32)}
+    graph = from_model(model(["N", 4, 4], nodes, tensors))
+    x = floats(rng, 2, 4, 4)
+    np.testing.assert_array_equal(graph.outputs(x)["y"], -np.maximum(x, 0))
+
+
+def test_attention_is_refused_with_its_reason(rng: np.random.Generator) -> None:
+    tensors: Tensors = {"w": floats(rng, 6, 6), "v": floats(rng, 6, 6)}
+    nodes = [
+        node("MatMul", ["x", "w"], "q"),
+        node("MatMul", ["x", "v"], "k"),
+        node("Transpose", ["k"], "t", perm=[0, 2, 1]),
+        node("MatMul", ["q", "t"], "y"),
+    ]
+    with pytest.raises(NetworkError, match=r"y_node \(MatMul\).*attention.*out of reach"):
+        from_model(model(["N", 5, 6], nodes, tensors))
+
+
+def test_layer_normalisation_in_its_parts_is_refused(rng: np.random.Generator) -> None:
+    tensors: Tensors = {"axes": ints(-1), "two": np.float32(2), "e": np.float32(1e-5),
+                        "w": floats(rng, 6, 6)}  # fmt: skip
+    nodes = [
+        node("ReduceMean", ["x", "axes"], "m"),
+        node("Sub", ["x", "m"], "d"),
+        node("Pow", ["d", "two"], "p"),
+        node("ReduceMean", ["p", "axes"], "v"),
+        node("Add", ["v", "e"], "a"),
+        node("Sqrt", ["a"], "s"),
+        node("Div", ["d", "s"], "n"),
+        node("MatMul", ["n", "w"], "y"),
+    ]
+    with pytest.raises(NetworkError, match=r"n_node \(Div\).*two values that depend on the input"):
+        from_model(model(["N", 6], nodes, tensors))
+
+
+@pytest.mark.parametrize(("side", "pads"), [(224, 0), (181, 1)])
+def test_images_larger_than_a_ciphertext(rng: np.random.Generator, side: int, pads: int) -> None:
+    """Refused with a size that fits, and that does."""
+    tensors: Tensors = {"w": floats(rng, 2, 3, 3, 3)}
+    nodes = [node("Conv", ["x", "w"], "y", pads=[pads] * 4, strides=[2, 2])]
+    with pytest.raises(
+        NetworkError, match=r"one ciphertext holds 32768: (\d+) x \1 would fit"
+    ) as e:
+        from_model(model(["N", 3, side, side], nodes, tensors))
+    fits = int(str(e.value).split(": ")[1].split(" x ")[0])
+    assert from_model(model(["N", 3, fits, fits], nodes, tensors)).input.shape == (3, fits, fits)
+    with pytest.raises(NetworkError):
+        from_model(model(["N", 3, fits + 1, fits + 1], nodes, tensors))
+
+
+def test_a_tree_as_matrix_products(rng: np.random.Generator) -> None:
+    """The GEMM strategy: features, thresholds, paths, leaves; comparisons become signs."""
+    tree = pytest.importorskip("sklearn.tree")
+    data = pytest.importorskip("sklearn.datasets")
+    x, labels = data.load_iris(return_X_y=True)
+    x = x.astype(np.float32)
+    fitted = tree.DecisionTreeClassifier(max_depth=3, random_state=0).fit(x, labels)
+    nodes = [
+        node("MatMul", ["x", "features"], "a"),
+        node("LessOrEqual", ["a", "thresholds"], "b"),
+        node("Cast", ["b"], "c", to=TensorProto.FLOAT),
+        node("MatMul", ["c", "paths"], "d"),
+        node("Equal", ["d", "lefts"], "e"),
+        node("Cast", ["e"], "f", to=TensorProto.FLOAT),
+        node("MatMul", ["f", "leaves"], "y"),
+    ]
+    graph = agrees(model(["N", 4], nodes, matrices(fitted.tree_)), x)
+    network = quantise(graph, x).network
+    for sigma in (None, 8.45):
+        logits = network.evaluate(network.inputs(x), sigma).logits
+        assert np.mean(network.classes(logits) == fitted.predict(x)) > 0.98
+
+
+def matrices(tree: Any) -> Tensors:
+    """A decision tree's tests, the paths to its leaves, and what the leaves give."""
+    inner = [i for i in range(tree.node_count) if tree.children_left[i] >= 0]
+    leaves = [i for i in range(tree.node_count) if tree.children_left[i] < 0]
+    found: Tensors = {
+        "features": np.eye(tree.n_features, dtype=np.float32)[:, tree.feature[inner]],
+        "thresholds": tree.threshold[inner].astype(np.float32),
+        "paths": np.zeros((len(inner), len(leaves)), np.float32),
+        "lefts": np.zeros(len(leaves), np.float32),
+        "leaves": tree.value[leaves, 0].astype(np.float32),
+    }
+    waiting: list[tuple[int, list[tuple[int, int]]]] = [(0, [])]
+    while waiting:
+        place, path = waiting.pop()
+        if place in leaves:
+            for test, side in path:
+                found["paths"][test, leaves.index(place)] = side
+            found["lefts"][leaves.index(place)] = sum(side > 0 for _, side in path)
+            continue
+        number = inner.index(place)
+        waiting.append((tree.children_left[place], [*path, (number, 1)]))
+        waiting.append((tree.children_right[place], [*path, (number, -1)]))
+    return found
+
+
+def learned() -> dict[str, tuple[Any, str]]:
+    """Models of scikit-learn, and which data they are fitted to."""
+    linear = pytest.importorskip("sklearn.linear_model")
+    networks = pytest.importorskip("sklearn.neural_network")
+    scaling = pytest.importorskip("sklearn.preprocessing")
+    svm = pytest.importorskip("sklearn.svm")
+    join = pytest.importorskip("sklearn.pipeline").make_pipeline
+    return {
+        "logistic, three classes": (
+            join(scaling.StandardScaler(), linear.LogisticRegression()), "words"),
+        "logistic, two classes": (
+            join(scaling.StandardScaler(), linear.LogisticRegression()), "two"),
+        "perceptron, three classes": (
+            join(scaling.StandardScaler(), networks.MLPClassifier((16,), max_iter=300)), "words"),
+        "perceptron, two classes": (
+            join(scaling.MinMaxScaler(), networks.MLPClassifier((9,), activation="tanh")), "two"),
+        "perceptron, regression": (
+            join(scaling.StandardScaler(), networks.MLPRegressor(activation="logistic")), "real"),
+        "support vectors": (svm.LinearSVC(), "words"),
+        "lasso": (join(scaling.RobustScaler(), linear.Lasso()), "real"),
+        "regression": (linear.LinearRegression(), "real"),
+        "ridge classifier": (linear.RidgeClassifier(), "words"),
+        "gradient descent": (linear.SGDClassifier(), "three"),
+    }  # fmt: skip
+
+
+NAMES = ["logistic, three classes", "logistic, two classes", "perceptron, three classes",
+         "perceptron, two classes", "perceptron, regression", "support vectors", "lasso",
+         "regression", "ridge classifier", "gradient descent"]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")  # of fits that have not converged
+@pytest.mark.parametrize("name", NAMES)
+def test_scikit_learn(name: str) -> None:
+    """Labels are scikit-learn's own, words too; probabilities and numbers are as near as floats."""
+    convert = pytest.importorskip("skl2onnx").to_onnx
+    data = pytest.importorskip("sklearn.datasets")
+    estimator, kind = learned()[name]
+    if kind == "real":
+        x, target = data.load_diabetes(return_X_y=True)
+    else:
+        x, target = (data.load_breast_cancer if kind == "two" else data.load_iris)(return_X_y=True)
+        target = (
+            np.array(["setosa", "versicolor", "virginica"])[target] if kind == "words" else target
+        )
+    x = x.astype(np.float32)
+    estimator.fit(x, target)
+    graph = from_model(convert(estimator, x[:1]))
+    assert graph.input.shape == (x.shape[1], 1, 1)
+    first, *others = graph.outputs(x).values()
+    if kind == "real":
+        np.testing.assert_allclose(first[:, 0], estimator.predict(x), rtol=1e-3, atol=1e-2)
+        return
+    assert np.mean(first == estimator.predict(x)) > 0.99
+    if hasattr(estimator, "predict_proba"):
+        np.testing.assert_allclose(others[0], estimator.predict_proba(x), rtol=1e-2, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("estimator", "reason"), [("tree", "branches"), ("svm", "support vectors")]
+)
+def test_scikit_learn_out_of_reach(estimator: str, reason: str) -> None:
+    convert = pytest.importorskip("skl2onnx").to_onnx
+    module = pytest.importorskip(f"sklearn.{estimator}")
+    made = module.DecisionTreeClassifier() if estimator == "tree" else module.SVC()
+    x, target = pytest.importorskip("sklearn.datasets").load_iris(return_X_y=True)
+    made.fit(x, target)
+    with pytest.raises(NetworkError, match=reason):
+        from_model(convert(made, x[:1].astype(np.float32)))
+
+
+def learning(kind: str, inputs: list[str], outputs: list[str], **attributes: Any) -> Any:
+    return helper.make_node(kind, inputs, outputs, name=kind, domain="ai.onnx.ml", **attributes)
+
+
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX"])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_linear_classifiers(rng: np.random.Generator, transform: str, rows: int) -> None:
+    """Against the reference, with one row of weights for two classes too."""
+    labels = ["a", "b"] if rows < 3 else ["a", "b", "c"]
+    made = model(["N", 4], [learning(
+        "LinearClassifier", ["x"], ["label", "y"], post_transform=transform,
+        coefficients=floats(rng, rows * 4).tolist(), intercepts=floats(rng, rows).tolist(),
+        classlabels_strings=labels)])  # fmt: skip
+    made.graph.output.insert(0, helper.make_tensor_value_info("label", TensorProto.STRING, None))
+    x = floats(rng, 6, 4)
+    found = from_model(made).outputs(x)
+    expected: list[Any] = [*ReferenceEvaluator(made).run(["label", "y"], {"x": x})]
+    assert np.array_equal(found["label"].astype(str), expected[0].astype(str))
+    np.testing.assert_allclose(found["y"], expected[1], rtol=1e-4, atol=1e-6)
+
+
+def test_small_operators_of_scikit_learn(rng: np.random.Generator) -> None:
+    nodes = [
+        learning("Imputer", ["x"], ["i"], imputed_value_floats=[0.0], replaced_value_float=np.nan),
+        learning("ArrayFeatureExtractor", ["i", "places"], ["p"]),
+        learning("Scaler", ["p"], ["s"], offset=[0.5, 1.0, 0.1], scale=[2.0, 1.0, 3.0]),
+        learning("Binarizer", ["s"], ["b"], threshold=0.2),
+        node("MatMul", ["b", "w"], "y"),
+    ]
+    tensors: Tensors = {"places": ints(2, 0, 2), "w": floats(rng, 3, 2)}
+    x = floats(rng, 6, 4)
+    found = from_model(model(["N", 4], nodes, tensors)).outputs(x)["y"]
+    scaled = (x[:, [2, 0, 2]] - [0.5, 1.0, 0.1]) * [2.0, 1.0, 3.0]
+    np.testing.assert_allclose(found, (scaled > 0.2) @ tensors["w"], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("made", "reason"), [
+    (learning("LinearRegressor", ["x"], ["y"], coefficients=[1.0] * 4, post_transform="PROBIT"),
+     "post_transform PROBIT"),
+    (learning("Imputer", ["x"], ["y"], imputed_value_floats=[0.0], replaced_value_float=1.0),
+     "replaces the value 1"),
+    (learning("OneHotEncoder", ["x"], ["y"], cats_int64s=[1]), "domain ai.onnx.ml"),
+    (learning("Normalizer", ["x"], ["n"], norm="L2"), "normalised|out of reach"),
+], ids=["regressor", "imputer", "encoder", "normalizer"])  # fmt: skip
+def test_refusals_of_scikit_learn(rng: np.random.Generator, made: Any, reason: str) -> None:
+    nodes = [made]
+    if "y" not in made.output:
+        nodes.append(node("MatMul", [made.output[0], "w"], "y"))
+    with pytest.raises(NetworkError, match=reason):
+        from_model(model(["N", 4], nodes, {"w": floats(rng, 4, 2)}))

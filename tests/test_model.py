@@ -1,0 +1,291 @@
+"""From one's own model to encrypted answers, as a data scientist would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import palladion
+import pytest
+from onnx import helper
+from palladion import (
+    BudgetError,
+    Client,
+    CompiledModel,
+    DataError,
+    FormatError,
+    InputWarning,
+    Model,
+    NetworkError,
+    UsageError,
+    memory,
+)
+
+from tests.models import Array, floats, model, node, reference
+
+FEATURES, CLASSES = 16, 3
+
+
+def perceptron(rng: np.random.Generator) -> onnx.ModelProto:
+    """Three classes from 16 features in their own units, probabilities at the end."""
+    held = {
+        "mean": np.linspace(-40, 100, FEATURES, dtype=np.float32),
+        "std": np.geomspace(0.1, 30, FEATURES, dtype=np.float32),
+        "w": floats(rng, FEATURES, 12) / 4, "b": floats(rng, 12) / 4,
+        "v": floats(rng, 12, CLASSES), "c": floats(rng, CLASSES),
+    }  # fmt: skip
+    nodes = [
+        node("Sub", ["x", "mean"], "s"), node("Div", ["s", "std"], "d"),
+        node("Gemm", ["d", "w", "b"], "h"), node("Relu", ["h"], "r"),
+        node("Gemm", ["r", "v", "c"], "l"), node("Softmax", ["l"], "y"),
+    ]  # fmt: skip
+    return model(["N", FEATURES], nodes, held)
+
+
+@pytest.fixture(scope="module")
+def made() -> onnx.ModelProto:
+    return perceptron(np.random.default_rng(3))
+
+
+@pytest.fixture(scope="module")
+def x() -> Array:
+    rng = np.random.default_rng(4)
+    mean, std = np.linspace(-40, 100, FEATURES), np.geomspace(0.1, 30, FEATURES)
+    return (rng.normal(size=(600, FEATURES)) * std + mean).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def own(made: onnx.ModelProto, x: Array) -> Model:
+    return Model.from_onnx(made, calibrate=x[:500])
+
+
+@pytest.fixture(scope="module")
+def program(own: Model) -> CompiledModel:
+    return own.compile(batch=4)
+
+
+def test_a_model_is_read_from_what_users_have(
+    made: onnx.ModelProto, x: Array, own: Model, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(made, str(path))
+    wanted = own.network.layers
+    for source in (path, str(path), path.read_bytes()):
+        found = Model.from_onnx(source, calibrate=x[:500]).network
+        assert [layer.bias.tolist() for layer in found.layers] == [w.bias.tolist() for w in wanted]
+    own.save(str(tmp_path / "net.json"))
+    again = Model.load(str(tmp_path / "net.json"))
+    assert again.network.to_json() == own.network.to_json()
+    assert (again.predict(x[:9])["y"] == own.predict(x[:9])["y"]).all()
+    assert "bound" in str(again.report())
+    with pytest.raises(NetworkError, match=r"4 bytes are no ONNX model|not valid"):
+        Model.from_onnx(b"abcd", calibrate=x)
+    with pytest.raises(NetworkError, match=r"nothing\.onnx is missing"):
+        Model.from_onnx(tmp_path / "nothing.onnx", calibrate=x)
+
+
+def test_a_report_has_a_row_for_each_layer(own: Model) -> None:
+    report = own.report()
+    assert [row["name"] for row in report.layers] == [layer.name for layer in own.network.layers]
+    lines = str(report).splitlines()
+    assert "bound" in lines[0]
+    assert max(map(len, lines)) <= 100
+
+
+def test_an_evaluation_is_a_table(own: Model, made: onnx.ModelProto, x: Array) -> None:
+    y = reference(made, x).argmax(axis=1)
+    found = own.evaluate(x[500:], y[500:])
+    assert found["float"].accuracy == 1.0
+    for name in ("integer", "with noise"):
+        row = found[name]
+        assert row.accuracy is not None
+        assert row.accuracy == row.agreement
+        assert row.accuracy >= 0.95
+        assert row.error is not None
+        assert row.error < 0.1
+    text = str(found).splitlines()
+    assert text[0].split() == ["100", "inputs", "accuracy", "agreement", "error"]
+    assert own.evaluate(x[500:])["integer"].accuracy is None
+    with pytest.raises(DataError, match=r"labels of shape \(99,\), expected one for each of 100"):
+        own.evaluate(x[500:], y[501:])
+
+
+def test_an_encrypted_answer_is_the_models(
+    own: Model, program: CompiledModel, made: onnx.ModelProto, x: Array, tmp_path: Path
+) -> None:
+    report = program.report()
+    for word in ("predicted", "memory", "keys", "failure", "security"):
+        assert word in str(report)
+    client = program.client()
+    keys = client.keys()
+    chosen = x[500:504]
+    query = client.encrypt(chosen)
+    answer = program.run(keys, query)
+    found = client.decrypt(answer)
+    wanted = reference(made, chosen)
+    assert np.asarray(found).shape == wanted.shape
+    assert np.abs(found["y"] - wanted).max() < 0.15
+    assert found.classes is not None
+    assert found.classes.tolist() == wanted.argmax(axis=1).tolist()
+    assert found.integers is not None
+    exact = own.predict(chosen).integers
+    assert exact is not None
+    # Noise of deviation 8.45 before the one table moves activations by a step or so.
+    assert np.abs(found.integers - exact).max() < 0.05 * np.abs(exact).max()
+    assert found.margin_bits is not None
+    assert found.margin_bits > 5
+
+    # Both halves through files and bytes, as on two machines.
+    program.save(str(tmp_path / "program"))
+    client.save(tmp_path / "secret")
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+    server = CompiledModel.load(tmp_path / "program")
+    again = server.run(server.keys(keys.to_bytes()), server.query(query.to_bytes()))
+    other = Client.load(server, str(tmp_path / "secret"))
+    with pytest.raises(UsageError, match="not encrypted lately"):
+        other.decrypt(again.to_bytes())
+    same = other.decrypt(again.to_bytes(), query)
+    assert same.integers is not None
+    assert same.integers.tolist() == found.integers.tolist()
+    with pytest.raises(FormatError, match="query"):
+        client.decrypt(answer, client.encrypt(chosen))
+
+
+def test_inputs_that_do_not_fit(program: CompiledModel, x: Array) -> None:
+    client = program.client()
+    with pytest.raises(NetworkError, match="inputs of shape 4 x 15, expected N x 16"):
+        client.encrypt(x[:4, :15])
+    with pytest.raises(UsageError, match="5 inputs, expected at most 4 in one run: compile with"):
+        client.encrypt(x[:5])
+    with pytest.raises(NetworkError, match=r"expected an array of N x 16: give x\[None\]"):
+        client.encrypt(x[0])
+    with pytest.warns(InputWarning, match="calibrated range"):
+        client.encrypt(x[:1] * 1000)
+    with pytest.raises(NetworkError, match="not known what pixels are"):
+        client.encrypt_pixels(np.zeros((1, 16), np.uint8))
+
+
+def test_bad_calibration_and_settings(made: onnx.ModelProto, x: Array) -> None:
+    for data, words in (
+        (np.array(["a"]), "numbers of shape"),
+        (x[0], "numbers of shape"),
+        (x[:0], "numbers of shape"),
+    ):
+        with pytest.raises(DataError, match=words):
+            Model.from_onnx(made, calibrate=data)
+    with pytest.raises(NetworkError, match="N x 16"):
+        Model.from_onnx(made, calibrate=x[:, :3])
+    with pytest.raises(UsageError, match="wieghts"):
+        Model.from_onnx(made, calibrate=x, wieghts=4)
+    with pytest.raises(UsageError, match="9 bits, expected 2 to 8"):
+        Model.from_onnx(made, calibrate=x, weights=9)
+
+
+def test_a_regression_has_real_labels(rng: np.random.Generator) -> None:
+    nodes = [
+        node("Gemm", ["x", "w"], "h"), node("Tanh", ["h"], "t"), node("Gemm", ["t", "v"], "y"),
+    ]  # fmt: skip
+    made = model(["N", 5], nodes, {"w": floats(rng, 5, 8), "v": floats(rng, 8, 1)})
+    x = floats(rng, 400, 5)
+    y = reference(made, x) + 0.1 * floats(rng, 400, 1)
+    found = Model.from_onnx(made, calibrate=x).evaluate(x, y)
+    assert found["integer"].accuracy is None
+    assert found["float"].r2 is not None
+    assert found["integer"].r2 is not None
+    assert found["float"].r2 > 0.9
+    assert abs(found["float"].r2 - found["integer"].r2) < 0.03
+    assert "r2" in str(found)
+
+
+def test_a_linear_model_runs_encrypted(rng: np.random.Generator) -> None:
+    """One layer, no table: nothing but the rounding of inputs and weights is lost."""
+    made = model(["N", 6], [node("Gemm", ["x", "w", "b"], "l"), node("Sigmoid", ["l"], "y")],
+                 {"w": floats(rng, 6, 1), "b": floats(rng, 1)})  # fmt: skip
+    x = floats(rng, 200, 6)
+    program = Model.from_onnx(made, calibrate=x).compile(batch=8)
+    client = program.client()
+    found = client.decrypt(program.run(client.keys(), client.encrypt(x[:8])))
+    wanted = reference(made, x[:8])
+    assert np.abs(found["y"] - wanted).max() < 0.02
+    assert found.classes is not None
+    assert found.classes.tolist() == (wanted[:, 0] > 0.5).astype(int).tolist()
+
+
+def test_memory_is_asked_for_before_it_is_needed(
+    program: CompiledModel, x: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = program.client()
+    query, keys = client.encrypt(x[:1]), client.keys()
+    monkeypatch.setattr(memory, "available", lambda _groups=None: 10_000_000)
+    with pytest.raises(BudgetError, match=r"making the keys of .* needs .*10.0 MB are left"):
+        client.keys()
+    with pytest.raises(BudgetError, match=r"a run of .* and 10.0 MB are left: compile with"):
+        program.run(keys, query)
+
+
+def test_memory_of_control_groups(tmp_path: Path) -> None:
+    assert memory.available(tmp_path) > 100_000_000
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 500000\n")
+    assert memory.available(tmp_path) == 2_500_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available(tmp_path) > 100_000_000
+
+
+def test_scikit_learn(rng: np.random.Generator) -> None:
+    pytest.importorskip("skl2onnx")
+    from sklearn.datasets import load_breast_cancer, load_digits
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, y = load_digits(return_X_y=True)
+    network = make_pipeline(StandardScaler(), MLPClassifier((32,), max_iter=200, random_state=1))
+    network.fit(x[:1300], y[:1300])
+    found = Model.from_sklearn(network, calibrate=x[:1300]).evaluate(x[1300:], y[1300:])
+    assert found["integer"].agreement is not None
+    assert found["integer"].agreement > 0.97
+
+    x, y = load_breast_cancer(return_X_y=True)
+    names = np.array(["malignant", "benign"])[y]
+    logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(x[:400], names[:400])
+    own = Model.from_sklearn(logistic, calibrate=x[:400])
+    found = own.evaluate(x[400:], names[400:])
+    assert found["integer"].agreement is not None
+    assert found["integer"].agreement > 0.97
+    assert set(own.predict(x[400:]).classes.tolist()) == {"malignant", "benign"}  # type: ignore[union-attr]
+
+    line = LinearRegression().fit(x[:400, :5], x[:400, 6])
+    scored = Model.from_sklearn(line, calibrate=x[:400, :5]).evaluate(x[400:, :5], x[400:, 6])
+    assert scored["float"].r2 is not None
+    assert scored["integer"].r2 is not None
+    assert abs(scored["float"].r2 - scored["integer"].r2) < 0.02
+
+
+def test_libraries_that_are_missing_are_named(x: Array, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, make in (("torch", Model.from_torch), ("skl2onnx", Model.from_sklearn)):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(UsageError, match=f"needs {name}: pip install {name}"):
+            make(object(), x)
+
+
+def test_imports_stay_cheap() -> None:
+    """What a client needs does not load ONNX's tools."""
+    code = "import palladion, sys; print(*sorted(m for m in sys.modules if m in {'onnx', 'rich'}))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+
+
+def test_a_message_names_outputs(rng: np.random.Generator) -> None:
+    made = model(["N", 4], [node("Gemm", ["x", "w"], "y")], {"w": floats(rng, 4, 2)})
+    made.graph.output.append(helper.make_tensor_value_info("z", 1, None))
+    made.graph.node.append(node("Relu", ["y"], "z"))
+    found: Any = Model.from_onnx(made, calibrate=floats(rng, 50, 4), outputs="z")
+    assert list(found.predict(floats(rng, 2, 4) / 4).outputs) == ["z"]
+    assert palladion.Model is Model
