@@ -118,10 +118,11 @@ def with_constants(case: Case) -> Case | None:
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     for entry, place in free[1:]:
-        if place >= len(given) or not isinstance(given[place], np.ndarray):
+        if place >= len(given) or not isinstance(given[place], np.ndarray | np.generic):
             return None
         try:
-            model.graph.initializer.append(numpy_helper.from_array(given[place], entry.name))
+            tensor = numpy_helper.from_array(np.asarray(given[place]), entry.name)
+            model.graph.initializer.append(tensor)
         except (TypeError, ValueError):  # text, and numbers that numpy lacks
             return None
     first = free[0][1]

@@ -91,6 +91,10 @@ def test_inspect_says_what_a_run_costs(command: Command, network: Path, program:
     found = json.loads(command("inspect", network, "--batch", 2, "--json").stdout)
     assert found["security_bits"] == found["security"]["bits"] >= 128
     assert (found["security"]["model"], found["security"]["enough"]) == ("MATZOV", True)
+    assert -50 < found["predicted_log2_failure"] <= -40
+    assert found["worst_step"]["name"] == "conv: table"
+    assert found["worst_step"]["log2_failure"] <= found["predicted_log2_failure"]
+    assert found["layer_sigmas"] == {"conv": pytest.approx(found["rounding_sigma"])}
     assert [layer["name"] for layer in found["layers"]] == ["conv", "last"]
     first, last = found["layers"]
     assert (first["shape"], first["bound"], first["packings"]) == ([4, 6, 5], 500, 1)

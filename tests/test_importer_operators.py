@@ -366,6 +366,31 @@ def test_a_convolution_takes_its_arrangement_from_the_input(rng: np.random.Gener
     assert graph.input.shape == (1, 9, 8)
 
 
+def test_chosen_channels_become_part_of_the_convolution(rng: np.random.Generator) -> None:
+    """Channels shuffled as ShuffleNet does, and axes turned before a pointwise convolution."""
+    tensors = {
+        "w": floats(rng, 5, 4, 3, 3), "a": ints(0, 2, 2, 6, 5), "b": ints(0, 4, 6, 5),
+        "v": floats(rng, 6, 3),
+    }  # fmt: skip
+    shuffled = [
+        node("Relu", ["x"], "r"),
+        node("Reshape", ["r", "a"], "s"),
+        node("Transpose", ["s"], "t", perm=[0, 2, 1, 3, 4]),
+        node("Reshape", ["t", "b"], "u"),
+        node("Conv", ["u", "w"], "y"),
+    ]
+    graph = agrees(model(["N", 4, 6, 5], shuffled, tensors), floats(rng, 2, 4, 6, 5), 1e-4)
+    assert kinds(graph) == [Input, Activation, Conv]
+    turned = [
+        node("MaxPool", ["x"], "m", kernel_shape=[2, 2]),
+        node("Relu", ["m"], "r"),
+        node("Transpose", ["r"], "t", perm=[0, 1, 3, 2]),
+        node("MatMul", ["t", "v"], "y"),
+    ]
+    graph = agrees(model(["N", 1, 7, 6], turned, tensors), floats(rng, 2, 1, 7, 6), 1e-4)
+    assert kinds(graph) == [Input, MaxPool, Activation, Conv]
+
+
 def test_padded_maximum_of_values_with_a_least_one(rng: np.random.Generator) -> None:
     """Tanh is at least -1: raised by that, padding with 0 never wins."""
     tensors = {"w": floats(rng, 3, 3, 1, 1)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,25 @@ def test_noise_is_seeded_and_changes_outputs() -> None:
         assert 0 < layer.changed < layer.values / 2
         assert layer.largest_change <= 2
     assert noisy.layers[-1].changed == 0
+
+
+def test_each_layer_has_noise_of_its_own(rng: np.random.Generator) -> None:
+    network = small(rng)
+    # The block's shortcut moves as the convolution does, and both read one layer: one sample.
+    assert network.sigmas(2.0) == (2.0, 2.0)
+    first, block, last = network.layers
+    other = replace(block.terms[1], source=0, linear=Window(np.array([[1]]), 6, 2, (3, 2)))
+    apart = replace(network, layers=(first, replace(block, terms=(block.terms[0], other)), last))
+    # A window of another stride on two of six channels: a second sample in a third of the values.
+    assert apart.sigmas(3.0) == pytest.approx((3.0, 3.0 * (4 / 3) ** 0.5))
+    inputs = images(rng, 200)
+    exact = network.evaluate(inputs)
+    assert (network.evaluate(inputs, (0.0, 0.0)).logits == exact.logits).all()
+    only_second = network.evaluate(inputs, (0.0, 40.0), seed=1)
+    assert [layer.changed > 0 for layer in only_second.layers] == [False, True, False]
+    for wrong in ((1.0,), (1.0, 1.0, 1.0)):
+        with pytest.raises(NetworkError, match="sigma_per_layer"):
+            network.evaluate(inputs, wrong)
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, ZeroDivisionError])

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+import onnx
 import pytest
+from palladion.nn.importer.learning import WRITERS
+from palladion.nn.importer.read import HANDLERS
 
 from tests.onnx_cases import KINDS, Outcome, cases, outcome
+from tests.operators_page import BECOMES, PAGE, before_cases, with_cases
+
+WANTED = {
+    "Relu", "Celu", "Selu", "Mish", "Softsign", "ThresholdedRelu", "HardSwish", "Shrink", "Floor",
+    "Ceil", "Round", "Sign", "Sqrt", "Reciprocal", "Log", "Clip", "Softplus", "Sigmoid", "Tanh",
+    "Elu", "LeakyRelu", "Gelu", "Swish", "HardSigmoid", "Dropout", "Identity", "BatchNormalization",
+    "DepthToSpace", "SpaceToDepth", "GlobalAveragePool", "GlobalMaxPool",
+}  # fmt: skip
+"""Operators of usual networks of which no case is refused."""
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +34,26 @@ def test_what_is_imported_is_right(outcomes: Mapping[str, list[Outcome]], kind: 
              if o.fate == "wrong"]  # fmt: skip
     assert not wrong, "\n".join(wrong)
     assert any(o.fate == "right" for o in outcomes[kind])
+
+
+def test_usual_operators_are_read(outcomes: Mapping[str, list[Outcome]]) -> None:
+    last = {(o.case.kind, o.case.name): o for found in outcomes.values() for o in found}
+    refused = [f"{o.case.name}: {o.reason}" for o in last.values()
+               if o.fate == "refused" and set(o.case.operators) <= WANTED
+               and not re.search("training|sequence|opt", o.case.name)]  # fmt: skip
+    assert not refused, "\n".join(refused)
+
+
+def test_the_page_lists_what_is_read() -> None:
+    """To write it anew: python -m tests.operators_page."""
+    assert set(BECOMES) == HANDLERS.keys() | WRITERS.keys()
+    assert PAGE.read_text("utf-8").startswith(before_cases())
+
+
+def test_the_page_lists_the_cases(outcomes: Mapping[str, list[Outcome]]) -> None:
+    text = PAGE.read_text("utf-8")
+    made = re.search(r"With onnx (\S+):", text)
+    assert made is not None
+    if made[1] != onnx.__version__:
+        pytest.skip(f"the page counts the cases of onnx {made[1]}")
+    assert text.endswith(with_cases([o for found in outcomes.values() for o in found]))

@@ -30,6 +30,8 @@ const N: usize = 1 << 15;
 const LWE_DIMENSION: usize = 1024;
 const Q0_BITS: u32 = 26;
 const LWE_DIGIT_BITS: u32 = 3;
+/// Largest limb tried where runs would be wrong too often: with it products are 2^-200 from growing at any point.
+const LARGEST_LIMB: u32 = 36;
 /// Level at which the result of a table meets the next linear layer.
 const END_LEVEL: usize = 1;
 /// Levels that a table is started higher at most, if it ends too noisy.
@@ -39,16 +41,27 @@ const SHORTER_LIMBS: usize = 2;
 /// Longest chain tried.
 const MAX_LIMBS: usize = 24;
 
-/// Compiles with the best parameters found.
+/// Compiles with the best parameters found: with larger limbs than asked for, where runs would be wrong too often with
+/// those.
+pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+    let mut options = options;
+    loop {
+        match choose_with(network, options) {
+            Err(Error::Failure { .. }) if options.moduli.limb_bits < LARGEST_LIMB => {
+                options.moduli.limb_bits += 1;
+            }
+            found => return found,
+        }
+    }
+}
+
+/// Compiles with limbs of the given size.
 ///
 /// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
 /// dense layer from slots, and not for coefficients, which drop a limb on their way.
-pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let trial = loop_params(
-        &spec(options.moduli, MAX_LIMBS, (4, 5))?,
-        options.moduli,
-        true,
-    )?;
+fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+    let trial = spec(options.moduli, MAX_LIMBS, (4, 5))?;
+    let trial = loop_params(&trial, options.moduli, true)?;
     let fixed = &Fixed::new(network, options, &trial)?;
     match choose_for(network, options, (fixed, &trial), true) {
         Err(Error::NoParameters { .. }) => choose_for(network, options, (fixed, &trial), false),
@@ -56,7 +69,7 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
     }
 }
 
-/// As [`choose`], with or without dense layers from slots.
+/// As [`choose_with`], with or without dense layers from slots.
 fn choose_for(
     network: &IntNetwork,
     options: Options,
@@ -127,6 +140,8 @@ fn choose_for(
                 };
                 return Ok((program, choices));
             }
+            // Other digits do not help: it is the limbs, or a border.
+            Err(error @ Error::Failure { .. }) => return Err(error),
             Err(error) => comparison.refuse(index, error),
         }
     }

@@ -72,10 +72,10 @@ impl Noise {
         let mut log2_factorial = 0.0;
         for (d, &variance) in self.0.iter().enumerate().skip(2) {
             log2_factorial += (d as f64).log2();
-            if variance == f64::NEG_INFINITY {
+            let log2_z = (base + 2.0 * log2_factorial - variance) / (d - 1) as f64;
+            if log2_z > NEVER {
                 continue;
             }
-            let log2_z = (base + 2.0 * log2_factorial - variance) / (d - 1) as f64;
             let energy = if d == 2 { ESCAPE } else { 1.0 };
             total = log_sum(total, log2_product_tail(energy * log2_z.exp2()));
         }
@@ -100,6 +100,9 @@ impl Noise {
         self.map(|v| v - 2.0 * bits)
     }
 }
+
+/// log2 of a `z` that is never reached: with 2^-2951.
+const NEVER: f64 = 20.0;
 
 /// Least sum of `|c_i|^2` with which `r -> r^2 + c_i` leads from 0 to 1; one step takes 1.
 const ESCAPE: f64 = 0.636;
@@ -146,17 +149,27 @@ impl Factors {
         match self {
             Self::Apart => 1.0,
             Self::Alike if i.min(j) < 2 => 1.0,
-            Self::Alike => binomial(i, j),
-            Self::Same if i == j => binomial(i, j).max(2.0),
+            Self::Alike => BINOMIALS[i][j],
+            Self::Same if i == j => BINOMIALS[i][j].max(2.0),
             Self::Same => 2.0,
         }
     }
 }
 
-/// `(i + j)! / (i! j!)`.
-fn binomial(i: usize, j: usize) -> f64 {
-    (1..=j).map(|k| (i + k) as f64 / k as f64).product()
-}
+/// `(i + j)! / (i! j!)`: Pascal's triangle.
+const BINOMIALS: [[f64; DEGREES]; DEGREES] = {
+    let mut table = [[1.0; DEGREES]; DEGREES];
+    let mut i = 1;
+    while i < DEGREES {
+        let mut j = 1;
+        while j < DEGREES {
+            table[i][j] = table[i - 1][j] + table[i][j - 1];
+            j += 1;
+        }
+        i += 1;
+    }
+    table
+};
 
 /// Noise formulas for one set of parameters.
 #[derive(Clone, Debug)]
@@ -221,19 +234,30 @@ impl Model {
 
     /// As [`tensor`](Self::tensor), of factors that may depend on each other otherwise.
     pub fn product(&self, a: Noise, b: Noise, factors: Factors) -> Noise {
-        let least = a.largest() + b.largest() + NEGLIGIBLE;
-        let mut product = Noise::ZERO;
-        for i in 0..DEGREES {
-            for j in 0..DEGREES {
-                let variance = a.0[i] + b.0[j];
-                if variance < least || variance == f64::NEG_INFINITY {
-                    continue;
+        let scales = [a.largest(), b.largest()];
+        if scales.contains(&f64::NEG_INFINITY) {
+            return Noise::ZERO;
+        }
+        // Parts over the largest one: plans are many thousand products, and logarithms are dear.
+        let [a, b] = [(a, scales[0]), (b, scales[1])].map(|(noise, largest)| {
+            let part = |v: f64| {
+                if v - largest < NEGLIGIBLE {
+                    0.0
+                } else {
+                    (v - largest).exp2()
                 }
-                let factor = self.n * factors.gain(i, j) * binomial(i, j);
-                product = product.with(i + j, variance + factor.log2());
+            };
+            noise.0.map(part)
+        });
+        let mut parts = [0.0; DEGREES];
+        for (i, &x) in a.iter().enumerate().filter(|(_, x)| **x > 0.0) {
+            for (j, &y) in b.iter().enumerate().filter(|(_, y)| **y > 0.0) {
+                let factor = factors.gain(i, j) * BINOMIALS[i][j];
+                parts[(i + j).min(DEGREES - 1)] += x * y * factor;
             }
         }
-        product
+        let scale = scales[0] + scales[1] + self.n.log2();
+        Noise(parts.map(|part| part.log2() + scale))
     }
 
     /// After a scale-invariant product, before relinearisation; `same` if both are one ciphertext.

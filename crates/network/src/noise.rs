@@ -4,8 +4,10 @@ use rand::Rng;
 use rand_distr::StandardNormal;
 
 use crate::error::Result;
-use crate::model::IntNetwork;
-use crate::place::Place;
+use crate::linear::Linear;
+use crate::model::{IntNetwork, Layer, Source};
+use crate::place::{Place, Shape};
+use std::collections::BTreeSet;
 
 /// Rounding noise added to every accumulator that enters a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,15 +25,26 @@ impl NoiseModel {
         }
     }
 
-    /// Of a run whose samples have the deviation `sigma`: each layer's accumulators are sums of
-    /// [`most_samples`](crate::Layer::most_samples) samples, whose noise adds up.
-    pub fn of_samples(network: &IntNetwork, sigma: f64) -> Self {
-        let tables = network.layers.iter().filter(|l| l.lut.is_some());
-        Self {
+    /// Of an encrypted run whose samples have the deviation `sigma`, by a rule that needs no compilation:
+    /// the noise of samples that are added up adds up, and [`samples`] says how many there are.
+    ///
+    /// # Errors
+    /// Those of [`IntNetwork::check`].
+    pub fn of_samples(network: &IntNetwork, sigma: f64) -> Result<Self> {
+        let shapes = network.shapes()?;
+        let tables = network.layers.iter().zip(&shapes);
+        let tables = tables.filter(|(layer, _)| layer.lut.is_some());
+        Ok(Self {
             sigma_per_layer: tables
-                .map(|layer| sigma * (layer.most_samples() as f64).sqrt())
+                .map(|(layer, shape)| {
+                    let source = |source: Source| match source {
+                        Source::Input => network.input.shape,
+                        Source::Layer(index) => shapes[index],
+                    };
+                    sigma * samples(layer, *shape, source).sqrt()
+                })
                 .collect(),
-        }
+        })
     }
 
     /// One finite, non-negative deviation for each of the layers of these names.
@@ -47,6 +60,34 @@ impl NoiseModel {
         }
         Ok(())
     }
+}
+
+/// Samples that an accumulator of `layer` is a sum of, on average over its channels.
+///
+/// Terms add up under encryption, and share a sample, where their windows move alike over sources that lie alike:
+/// with one stride, over as many rows and columns. Windows may leave channels out.
+fn samples(layer: &Layer, shape: Shape, source: impl Fn(Source) -> Shape) -> f64 {
+    let mut kinds: Vec<BTreeSet<([usize; 2], [usize; 2])>> = vec![BTreeSet::new(); shape[0]];
+    for term in &layer.terms {
+        let [channels, height, width] = source(term.source);
+        let (stride, touched) = match &term.linear {
+            Linear::Conv(conv) => (conv.stride, 0..shape[0]),
+            Linear::Dense(_) => ([height, width], 0..shape[0]),
+            Linear::Window(window) => (window.stride, window.first..window.first + channels),
+        };
+        for kind in &mut kinds[touched] {
+            kind.insert(([height, width], stride));
+        }
+    }
+    if layer.product.is_some() {
+        let [_, height, width] = shape;
+        for kind in &mut kinds {
+            kind.insert(([height, width], [1, 1]));
+        }
+    }
+    // What only has a bias is a sample all the same.
+    let count: usize = kinds.iter().map(|kind| kind.len().max(1)).sum();
+    count as f64 / kinds.len() as f64
 }
 
 /// A Gaussian of mean 0 and deviation `sigma`, rounded to the nearest integer. For simulation only:

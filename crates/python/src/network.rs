@@ -55,8 +55,9 @@ impl IntNetwork {
     }
 
     /// Deviation of the noise before each table, in a run whose samples have the deviation `sample`.
-    fn sigmas(&self, sample: f64) -> Vec<f64> {
-        NoiseModel::of_samples(&self.network, sample).sigma_per_layer
+    fn sigmas(&self, py: Python<'_>, sample: f64) -> PyResult<Vec<f64>> {
+        let noise = guard(py, || NoiseModel::of_samples(&self.network, sample))?;
+        Ok(noise.sigma_per_layer)
     }
 
     /// Exact evaluation of one image of 16-bit integers, with all integers of every layer.

@@ -10,6 +10,7 @@ use circuits::{Layout, LoopParams, Needs, Value, dense};
 use program::{Op, Program, Step, Term};
 use rlwe::ParamsSpec;
 use rlwe::bytes::{Fingerprint, fingerprint};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// A verified program with its parameters. Cheap to clone.
@@ -121,23 +122,23 @@ impl Prepared {
     /// Standard deviation of the rounding noise of each layer's accumulators, in the order of the
     /// layers that have a table: samples that are added up bring noise each.
     pub fn sigmas(&self) -> Vec<(String, f64)> {
-        let mut layers: Vec<(String, usize, usize)> = Vec::new();
+        // A factor of a product is packed more than once, and is the same sum.
+        let mut layers: Vec<(&str, BTreeMap<(usize, usize), usize>)> = Vec::new();
         for step in &self.program().steps {
             let Op::Pack { values, .. } = &step.op else {
                 continue;
             };
-            if layers.last().is_none_or(|(name, ..)| *name != step.layer) {
-                layers.push((step.layer.clone(), 0, 0));
+            if layers.last().is_none_or(|(name, _)| *name != step.layer) {
+                layers.push((&step.layer, BTreeMap::new()));
             }
-            if let Some((_, samples, count)) = layers.last_mut() {
-                *samples += values.iter().map(|packed| packed.3.len()).sum::<usize>();
-                *count += values.len();
+            if let Some((_, samples)) = layers.last_mut() {
+                samples.extend(values.iter().map(|p| ((p.1, p.2), p.3.len())));
             }
         }
         let sigma = self.params().rounding_sigma();
-        let layers = layers.into_iter().map(|(name, samples, count)| {
-            let mean = samples as f64 / count.max(1) as f64;
-            (name, sigma * mean.sqrt())
+        let layers = layers.into_iter().map(|(name, samples)| {
+            let mean = samples.values().sum::<usize>() as f64 / samples.len().max(1) as f64;
+            (name.to_owned(), sigma * mean.sqrt())
         });
         layers.collect()
     }

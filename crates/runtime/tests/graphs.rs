@@ -366,6 +366,12 @@ fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
     assert_eq!(counts.len() as f64, n);
     let params = prepared.params();
     let predicted = params.rounding_sigma() * (counts.iter().sum::<f64>() / n).sqrt();
+    let told = prepared.sigmas();
+    let told = told.iter().find(|(name, _)| *name == layer.name).unwrap().1;
+    assert!(
+        (told / predicted - 1.0).abs() < 1e-9,
+        "{told}, counted {predicted}"
+    );
     let (sigma, mean) = (layer.noise.sigma(), layer.noise.mean());
     println!(
         "{}: noise {sigma:.2}, predicted {predicted:.2}, mean {mean:.2}",

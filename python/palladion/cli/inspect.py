@@ -140,7 +140,8 @@ def show(report: Report) -> None:
             "LWE samples": f"dimension {report['lwe_dimension']}, rounding noise of deviation "
             f"{report['rounding_sigma']:.1f} each",
             "noise margin": f"{report['predicted_margin_bits']:.1f} bits",
-            "failure": failure(report),
+            "failure": f"2^{report['predicted_log2_failure']:.1f} for a run",
+            "worst step": worst_step(report["worst_step"]),
             "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
             "evaluation keys": size(report["predicted_evaluation_key_bytes"]),
             "memory": size(report["predicted_peak_memory_bytes"]),
@@ -169,12 +170,12 @@ def show(report: Report) -> None:
     print_rows({name: f"{taken:9.1f}" for name, taken in phases.items()})
 
 
-def failure(report: Report) -> str:
-    """How often a run is wrong, and which step most often."""
-    worst = report["worst_step"]
-    words = f"2^{report['predicted_log2_failure']:.1f} for a run, worst {worst['name']}"
-    room = f", {worst['border'] - worst['bound']} beyond its bound" if "bound" in worst else ""
-    return f"{words} with 2^{worst['log2_failure']:.1f}{room}"
+def worst_step(worst: Mapping[str, Any]) -> str:
+    """The step that is wrong most often; of a table, how far beyond its bound it is right."""
+    words = f"{worst['name']}, 2^{worst['log2_failure']:.1f}"
+    if "bound" not in worst:
+        return words
+    return f"{words}, right {worst['border'] - worst['bound']} beyond {worst['bound']}"
 
 
 SUMMED = ("packings", "products", "predicted_seconds")

@@ -123,9 +123,9 @@ class IntNetwork:
     def sigmas(self, sample: float = ROUNDING_SIGMA) -> tuple[float, ...]:
         """Deviation of the noise that an encrypted run adds before each table, first to last.
 
-        ``sample`` is that of one sample. Every term of a layer brings one, and so does its product.
-        The deviation grows with the square root of their number. Terms that the compiler adds up
-        before they become samples share one: ``Program.sigmas`` has what a compiled program does.
+        ``sample`` is that of one sample. The deviation grows with the square root of the number of
+        samples that an accumulator is a sum of. That number is by rule: terms whose windows move
+        alike share a sample. ``Program.sigmas`` has what a compiled program really does.
         """
         return tuple(self._core.sigmas(sample))
 

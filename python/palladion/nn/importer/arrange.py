@@ -210,8 +210,9 @@ def matrix(op: Op, value: Value, function: Callable[[Array], Array]) -> Value:
         basis[np.arange(count), start + np.arange(count)] = 1
         found = function(basis.reshape(count, *shape))
         for place in (0, count - 1) if start in (0, size - count) else ():
-            alone = function(basis[place : place + 1].reshape(1, *shape))
-            if found.shape != (count, *least.shape[1:]) or not np.allclose(found[place], alone[0]):
+            twice = function(np.stack([basis[place], basis[place]]).reshape(2, *shape))
+            whole_batch = found.shape == (count, *least.shape[1:])
+            if not whole_batch or not np.allclose(twice, found[place]):
                 op.fail("mixes the images of a batch: each must stay by itself")
         found = found - least
         weights[:, start : start + count] = found.reshape(count, outputs).T

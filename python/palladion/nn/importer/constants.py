@@ -44,7 +44,7 @@ def fold(op: Op) -> tuple[Constant, ...] | None:
         scale = np.broadcast_to(op.numbers(1), op.numbers(0).shape)
         return (Constant(np.where(op.numbers(0) >= 0, scale, -scale), scale),)
     if kind in MOVES:
-        return (op.constant(0).moved(lambda array: run(op, {0: array})[0]),)
+        return (constants[0].moved(lambda array: run(op, {0: array})[0]),)
     if op.proto.domain in OWN and kind not in RANDOM and not op.has_graph():
         return tuple(Constant(found) for found in run(op, {}))
     return None

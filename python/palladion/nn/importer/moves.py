@@ -87,10 +87,15 @@ def dropout(op: Op) -> Value:
     """Inference: nothing is dropped."""
     if len([name for name in op.proto.output if name]) > 1:
         op.fail("gives its mask, which says nothing in inference; leave the output away")
+    refuse_training(op)
+    return tensor(op)
+
+
+def refuse_training(op: Op) -> None:
+    """Refuse a Dropout that drops something."""
     training = op.has(2) and bool(np.any(op.constant(2).array))
     if training and not (op.has(1) and float(op.numbers(1).reshape(-1)[0]) == 0):
         op.fail("is in training mode; export the model in eval mode")
-    return tensor(op)
 
 
 def pad(op: Op) -> Value:
@@ -110,7 +115,8 @@ def pad(op: Op) -> Value:
     def more(x: Expression) -> Expression:
         return apply("add", x, constant(filling))
 
-    names = [f"{op.name}.less", *op.proto.input[1:2], "", *op.proto.input[3:]]
+    names = [f"{op.name}.less", *op.proto.input[1:2]]
+    names += ["", *op.proto.input[3:]] if len(op.proto.input) > 3 else []
     proto = type(op.proto)()
     proto.CopyFrom(op.proto)
     del proto.input[:], proto.attribute[:]

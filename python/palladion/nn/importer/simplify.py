@@ -171,6 +171,29 @@ def affine_before(graph: Graph, source: int, node: Node) -> Node | None:
     return None
 
 
+def move_before(graph: Graph, source: int, node: Node) -> Node | None:
+    """A choice of channels, then a convolution; or any move of elements, then a pointwise one."""
+    before = graph.nodes[source]
+    if not (isinstance(before, Conv) and isinstance(node, Conv)):
+        return None
+    if not moves_only(before) or before.groups != 1 or node.groups != 1:
+        return None
+    if before.geometry.pointwise:
+        weights = np.einsum("kcij,cs->ksij", node.weights, before.weights[:, :, 0, 0])
+        return replace(node, sources=before.sources, weights=weights)
+    if node.geometry.pointwise:
+        weights = np.einsum("kc,csij->ksij", node.weights[:, :, 0, 0], before.weights)
+        return replace(node, sources=before.sources, weights=weights, geometry=before.geometry)
+    return None
+
+
+def moves_only(node: Conv) -> bool:
+    """Whether every output is one input as it is, or 0."""
+    kernels = node.weights.reshape(len(node.weights), -1)
+    ones = np.all((kernels == 0) | (kernels == 1)) and np.all(kernels.sum(axis=1) <= 1)
+    return bool(ones) and not node.bias.any()
+
+
 def pads_before(graph: Graph, source: int, node: Node) -> Node | None:
     """Zeros around an image, then a kernel that pads with zeros itself."""
     before = graph.nodes[source]
@@ -215,6 +238,7 @@ RULES: tuple[Rule, ...] = (
     into_input,
     affine_after,
     affine_before,
+    move_before,
     pads_before,
     rounding_again,
 )

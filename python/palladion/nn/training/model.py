@@ -90,7 +90,7 @@ class Model:
         Shape
         -----
         - inputs: (N, C, H, W), the network's integers in single precision
-        - noise: for each table the quantiles of :func:`surrogate.noise` to draw from before it
+        - noise: for each table, quantiles of :func:`surrogate.noise` to draw from before it
 
         Sums are exact while they stay below 2^24 in absolute value.
         """

@@ -1,0 +1,216 @@
+"""The page docs/operators.md: what each operator becomes, and what is refused.
+
+``python -m tests.operators_page`` writes it; a test holds it to the importer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import onnx
+from palladion.nn.importer.learning import WRITERS
+from palladion.nn.importer.read import HANDLERS
+from palladion.nn.importer.reasons import REASONS
+from palladion.nn.tail import ALLOWED
+
+from tests.onnx_cases import KINDS, Outcome, cases, outcome
+
+PAGE: Final = Path(__file__).parent.parent / "docs" / "operators.md"
+
+FREE = "moved for free"
+TABLE = "a table"
+LINEAR = "a linear map"
+TREE = "a tree of maxima of two: a table for each step"
+
+BECOMES: Final[dict[str, tuple[str, str]]] = {
+    **dict.fromkeys((
+        "ArrayFeatureExtractor", "CenterCropPad", "Compress", "DepthToSpace", "Dropout", "Expand",
+        "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape",
+        "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose",
+        "Trilu", "Unsqueeze",
+    ), (FREE, "indices and shapes constant")),
+    "Pad": (FREE, "all modes; with a constant other than 0, shifts beside it"),
+    **dict.fromkeys(("Resize", "Upsample"), (
+        f"{FREE} (nearest); a matrix (linear, cubic)", "sizes constant")),
+    "Concat": ("moved for free, or a sum of windows", "constants too, the same for all images"),
+    **dict.fromkeys((
+        "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Binarizer", "Ceil", "Celu",
+        "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish",
+        "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink",
+        "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh",
+        "ThresholdedRelu",
+    ), (TABLE, "")),
+    "PRelu": (TABLE, "a slope for each channel: a table and a sum"),
+    "Pow": (TABLE, "a constant exponent, or a constant base"),
+    "Mod": (TABLE, "a constant divisor"),
+    **dict.fromkeys(("Cast", "CastLike"), (
+        "nothing, or a table", "floats: nothing; integers, truth values, 8 bits: the rounding")),
+    **dict.fromkeys(("Quant", "BipolarQuant", "QuantizeLinear", "DequantizeLinear"), (
+        "a table's own grid", "one scale for a value, one for each channel of weights")),
+    **dict.fromkeys(("Add", "Sub", "Sum", "Mean"), (
+        LINEAR, "constants that differ from place to place: a matrix")),
+    "Mul": (f"{LINEAR} (constant); a product (two values)",
+            "a value of one place for each channel, or of one channel, stands for all"),
+    "Div": (LINEAR, "a constant divisor; functions of one value: a table"),
+    **dict.fromkeys(("Max", "Min"), (TABLE, "of two values: relu(a - b) + b")),
+    **dict.fromkeys((
+        "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
+    ), (f"{TABLE} that gives 0 or 1", "of two values: of their difference")),
+    **dict.fromkeys(("And", "Or", "Xor"), ("a table, a product or a maximum", "")),
+    "Where": (f"{FREE}, a table or a product",
+              "a constant mask; a comparison of the same value; of another value"),
+    "Conv": (LINEAR, "one or two axes, groups, strides, dilations; weights constant"),
+    "ConvTranspose": (LINEAR, "stride above 1 on more than one place: a matrix"),
+    "Gemm": (LINEAR, "weights constant, transA 0"),
+    "MatMul": (LINEAR, "one factor constant, on either side; over the last axis at any rank"),
+    "CumSum": ("a matrix", ""),
+    "BatchNormalization": (LINEAR, "inference; folded into its neighbours"),
+    "AveragePool": (LINEAR, "one or two axes; where counts differ at the border, a matrix"),
+    "GlobalAveragePool": (LINEAR, ""),
+    **dict.fromkeys(("ReduceMean", "ReduceSum"), (LINEAR, "over any axes but the batch")),
+    **dict.fromkeys(("LpPool", "GlobalLpPool", "ReduceL1", "ReduceL2", "ReduceLogSum",
+                     "ReduceLogSumExp", "ReduceSumSquare"), ("tables around a linear map", "")),
+    "MaxPool": (TREE, "pads: of values with a least one, as Relu, Tanh and Gelu have"),
+    **dict.fromkeys(("GlobalMaxPool", "ReduceMax", "ReduceMin"), (TREE, "")),
+    "Softmax": ("two tables and a product", "over one axis"),
+    "LogSoftmax": ("at the end only", ""),
+    **dict.fromkeys(WRITERS, ("ONNX's own operators", "of ai.onnx.ml, written out")),
+}  # fmt: skip
+"""Of each operator that is read: what it becomes, and within what limits."""
+
+HEAD: Final = """# Operators
+
+What the importer makes of each ONNX operator. `palladion quantize model.onnx --data x.npy` reads
+a model; a refusal names the node, its operator and the reason.
+
+The network computes four kinds of things under encryption:
+
+- **Linear maps** (convolutions, matrices, sums). They are exact and cheap. Neighbours are folded
+  into one.
+- **Tables**: a function of one number, applied to every value. A composition of functions of the
+  same value, as `x * sigmoid(x)`, is one table. A table costs most of a run's time.
+- **Products** of two values, place by place. Each has a layer of its own.
+- **Maxima** of two values, `relu(a - b) + b`.
+
+Elements are **moved for free** at import: reshapes, slices and the like only change where the
+next operator finds its inputs. Where an operator needs another order, one window or convolution
+moves the elements; where that is impossible, the operator becomes a matrix, of at most 16.8
+million weights.
+
+Everything after the last linear map is the **client's**, in the clear after decryption, if it
+consists of operators marked so below: softmax, labels, ArgMax, scikit-learn's probabilities.
+
+The first axis of the input is the batch, and each image stays by itself: an operator that moves
+or mixes this axis is refused. Which axis the channels are, (N, C, H, W) or (N, H, W, C), (N, C,
+L) or (N, L, C), is found by trying: the arrangement in which nothing has to be moved is taken. A
+channel has at most 32,768 values, with the zeros around it (180 x 180).
+
+A function is extended to all numbers where its definition has a gap, since a table has a value
+everywhere: `log` and `sqrt` of numbers below 0 are those of the nearest number that has one, the
+reciprocal of 0 is the largest number.
+
+"""
+
+MIDDLE: Final = """
+## Out of reach
+
+Operators that a model cannot have before its last linear map. Those marked with * are computed by
+the client behind it.
+
+| operators | reason |
+|---|---|
+"""
+
+TREES: Final = """
+Decision trees: scikit-learn's own export (`TreeEnsembleClassifier`) is refused. A small tree
+written as matrix products and comparisons, the GEMM strategy of `hummingbird`, is read: each test
+is a table that gives 0 or 1. Features should have like ranges (StandardScaler before the tree),
+since all share the input's 8 bits. Only this form was tried, not `hummingbird` itself.
+"""
+
+CASES: Final = """
+## ONNX's backend tests
+
+`tests/test_onnx_backend.py` imports every case of `onnx.backend.test` ({kinds}) and evaluates it
+in floats, with the client's part: what is imported gives the expected outputs, the rest is
+refused. Most cases are one operator on a small tensor whose first axis is no batch, with weights
+as inputs. Cases of several inputs are tried again with all but the first as constants; the table
+counts that form.
+
+With onnx {version}: {right} of {count} cases are right, {refused} are refused, none is wrong.
+Refused, by operator:
+
+| operator | cases | reason |
+|---|---|---|
+"""
+
+
+def before_cases() -> str:
+    """The part of the page that the importer alone decides."""
+    rows = [
+        f"| {kind} | {becomes} | {limits} | {'yes' if kind in ALLOWED else ''} |"
+        for kind, (becomes, limits) in sorted(BECOMES.items())
+    ]
+    table = "\n".join(["## What is read", "",
+                       "| operator | becomes | limits | client's at the end |",
+                       "|---|---|---|---|", *rows, ""])  # fmt: skip
+    return HEAD + table + MIDDLE + "\n".join(refusals()) + "\n" + TREES
+
+
+def refusals() -> Iterable[str]:
+    """A row for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for kind, reason in REASONS.items():
+        if kind not in HANDLERS:
+            by_reason.setdefault(reason, []).append(f"{kind}*" if kind in ALLOWED else kind)
+    for reason, kinds in by_reason.items():
+        yield f"| {', '.join(sorted(kinds))} | {reason} |"
+
+
+def with_cases(outcomes: Sequence[Outcome]) -> str:
+    """The part of the page about ONNX's own tests."""
+    last = {(o.case.kind, o.case.name): o for o in outcomes}
+    refused = [o for o in last.values() if o.fate == "refused"]
+    rows = Counter(brief(o) for o in refused)
+    head = CASES.format(
+        kinds=", ".join(KINDS), version=onnx.__version__, count=len(last), refused=len(refused),
+        right=sum(o.fate == "right" for o in last.values()),
+    )  # fmt: skip
+    return head + "".join(f"| {kind} | {count} | {why} |\n"
+                          for (kind, why), count in sorted(rows.items()))  # fmt: skip
+
+
+def brief(found: Outcome) -> tuple[str, str]:
+    """The operator that a case was refused for, and the reason without what differs by case."""
+    match = re.match(r"node .* \((\w+)\): (.*)", found.reason, re.DOTALL)
+    kind, why = (match[1], match[2]) if match else ("(model)", found.reason)
+    for pattern, word in NAMES.items():
+        why = re.sub(pattern, word, why)
+    why = re.split(r"[;:](?= )|, (?=supported|expected|of common|which|since|the most)", why)[0]
+    return kind, why.strip()
+
+
+NAMES: Final = {
+    r"(?<=[Tt]he outputs )[\w, /]+(?= have| which|, which)": "..",
+    r"(?<=[Tt]he output )\S+": "..",
+    r"(?<=^input )\S+(?= has| is)": "..",
+    r"(?<=^tensor )\S+": "..",
+    r"(?<=^the input )\S+(?= has)": "..",
+    r" \([^()]*(\([^()]*\)[^()]*)*\)": "",
+    r"\[[^\]]*\]": "",
+    r"(?<=^input )\d+, \S+(?=, holds)": "..",
+    r"(?<![a-z_\d])\d+( x \d+)*( = \d+)?": "n",
+}
+"""What differs from case to case, and what stands for it."""
+
+
+def page(outcomes: Sequence[Outcome]) -> str:
+    return before_cases() + with_cases(outcomes)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page([outcome(case) for kind in KINDS for case in cases(kind)]), "utf-8")
