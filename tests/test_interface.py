@@ -67,7 +67,7 @@ def test_a_normalisation_in_the_model_is_applied_once(rng: np.random.Generator) 
     graph = from_model(made)
     wanted = expected(made, x)["y"]
     np.testing.assert_allclose(graph.outputs(x)["y"], wanted, rtol=1e-4, atol=1e-4)
-    network = quantise(graph, graph.arranged(x)).network
+    network = quantise(graph, x).network
     assert network.input.mean == (5.0,) * 6
     assert network.input.std == (2.0,) * 6
     found = network.outputs(network.evaluate(network.inputs(x)).logits)["y"]
@@ -82,7 +82,7 @@ def test_a_negative_factor_at_the_front(rng: np.random.Generator) -> None:
     nodes = [node("Mul", ["x", "minus"], "d"), node("MatMul", ["d", "w"], "y")]
     made, x = model(["N", 6], nodes, held), floats(rng, 64, 6)
     graph = from_model(made)
-    network = quantise(graph, graph.arranged(x)).network
+    network = quantise(graph, x).network
     found = network.outputs(network.evaluate(network.inputs(x)).logits)["y"]
     wanted = expected(made, x)["y"]
     np.testing.assert_allclose(found, wanted, atol=0.03 * np.abs(wanted).max())
@@ -93,7 +93,7 @@ def test_channels_last_are_taken_as_the_model_has_them(rng: np.random.Generator)
     made = model(["N", 5, 4, 3], nodes, {"w": floats(rng, 2, 3, 2, 2)})
     graph, x = from_model(made), floats(rng, 16, 5, 4, 3)
     same(graph.outputs(x), expected(made, x))
-    network = quantise(graph, graph.arranged(x)).network
+    network = quantise(graph, x).network
     again = IntNetwork.from_json(network.to_json())
     assert again.interface == network.interface
     assert again.inputs(x).tolist() == network.inputs(x).tolist()
@@ -194,7 +194,7 @@ def test_outputs_have_units(rng: np.random.Generator) -> None:
 
 def test_inputs_beyond_calibration_are_counted(rng: np.random.Generator) -> None:
     graph, x = from_model(dense(rng, node("Relu", ["l"], "y"))), floats(rng, 64, 6)
-    network = quantise(graph, graph.arranged(x)).network
+    network = quantise(graph, x).network
     network.inputs(x)
     with pytest.warns(InputWarning, match="6 of 6 input values"):
         network.inputs(np.full((1, 6), 100.0))

@@ -128,7 +128,8 @@ def prepared(
         float(first.reach.low.min() * first.scale),
         float(first.reach.high.max() * first.scale),
     )
-    layers, gone = dead.fold(layers, seen, ends, measured=real)
+    exact = first.given and settings.exact  # on any input, not only on these
+    layers, gone = dead.fold(layers, seen, ends, measured=real and not exact)
     if gone:
         seen = floats.seen(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
