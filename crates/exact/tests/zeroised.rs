@@ -104,8 +104,8 @@ fn times(words: &[u64], factor: u64) -> Vec<u64> {
     out
 }
 
-/// What decryption and measuring compute on the way from the residual, masked: scaled limbs, and a multiple of `Q / q_i`.
-fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 2] {
+/// The residual, and what decryption and measuring compute from it, masked: scaled limbs, and a multiple of `Q / q_i`.
+fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 3] {
     let basis = ct.rlwe().components()[0].basis();
     let mut residual = secret.phase(ct.rlwe());
     residual.scalar_mul_assign(|_| T_FERMAT);
@@ -118,6 +118,7 @@ fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 2] {
     let factor = basis.modulus(last).mul(residual.limb(last)[N - 1], inverse);
     let multiple = Zeroizing::new(times(&words, factor));
     [
+        masked(&residual.limb(0)[N - 512..N - 512 + LEN]),
         (N - 512..N - 512 + LEN).map(scaled).collect(),
         masked(&multiple[2..4]),
     ]
@@ -167,10 +168,10 @@ fn nothing_of_a_secret_stays() {
     drop(copy);
 
     // At each step only the secret and the generator are there; the pool of buffers would soon hide a copy.
-    let [scaled, multiple] = traces(&secret, &ct);
+    let [residual, scaled, multiple] = traces(&secret, &ct);
     let alone = |step| {
-        let found = [&values, &product, &scaled, &multiple].map(|v| places(v));
-        assert_eq!(found, [1, 0, 0, 0], "{step}");
+        let found = [&values, &product, &residual, &scaled, &multiple].map(|v| places(v));
+        assert_eq!(found, [1, 0, 0, 0, 0], "{step}");
         assert_eq!(places(&KEY), 1, "{step}");
     };
     alone("encryption");

@@ -171,3 +171,16 @@ fn a_server_made_of_stored_keys_computes_insecure() {
     let out = server.gate(Gate::Nand, &x, &y).expect("of this key");
     assert!(client.decrypt_bit(&out).expect("of this key"));
 }
+
+/// Bytes cannot ask for an insecure set: the caller does, by the function.
+#[test]
+fn insecure_parameters_are_read_only_where_the_caller_says_so() {
+    for params in [sets::paper_1_insecure(), sets::paper_2_insecure()] {
+        let bytes = params.to_bytes();
+        let refused = Params::from_bytes(&bytes).expect_err("below 128 bits");
+        assert!(matches!(refused, Error::Insecure { .. }), "{refused}");
+        let again = Params::from_bytes_insecure(&bytes).expect("the caller says so");
+        assert_eq!(again, params);
+        assert!(again.security().to_string().starts_with("INSECURE: "));
+    }
+}
