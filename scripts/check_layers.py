@@ -54,7 +54,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "tfhe": {"schemes"},
     "security": {"_native"},
     "sets": {"security", "_native"},
-    "evaluation": {"packaged"},
+    "evaluation": {"memory", "text", "packaged"},
     "machines": {"files", "_native"},
     "reproduce": {"evaluation", "machines"},
     "cli": {
@@ -70,9 +70,28 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "reproduce",
         "security",
         "sets",
+        "memory",
+        "report",
+        "text",
     },
+    "text": set(),
+    "memory": {"errors", "text"},
+    "report": {"nn", "text"},
+    "deployment": {"_native", "errors", "files", "memory", "nn", "report"},
+    "model": {"_native", "deployment", "errors", "files", "nn", "report"},
     # The package's own names.
-    "": {"errors", "nn", "packaged", "_native", "ckks", "bfv", "bgv", "tfhe"},
+    "": {
+        "deployment",
+        "model",
+        "errors",
+        "nn",
+        "packaged",
+        "_native",
+        "ckks",
+        "bfv",
+        "bgv",
+        "tfhe",
+    },
 }
 
 
