@@ -123,7 +123,8 @@ impl Prepared {
     /// layers that have a table: samples that are added up bring noise each.
     pub fn sigmas(&self) -> Vec<(String, f64)> {
         // A factor of a product is packed more than once, and is the same sum.
-        let mut layers: Vec<(&str, BTreeMap<(usize, usize), usize>)> = Vec::new();
+        type Sums = BTreeMap<(usize, usize), usize>;
+        let mut layers: Vec<(&str, Sums)> = Vec::new();
         for step in &self.program().steps {
             let Op::Pack { values, .. } = &step.op else {
                 continue;

@@ -18,8 +18,12 @@ from palladion.report import LayersReport
 
 @click.command("import")
 @click.argument("model", type=FILE)
-@click.option("--output-name", "outputs", multiple=True,
-              help="Output of the model that is wanted, if not all; may be given again.")  # fmt: skip
+@click.option(
+    "--output-name",
+    "outputs",
+    multiple=True,
+    help="Output of the model that is wanted, if not all; may be given again.",
+)
 @json_option
 def import_(model: Path, outputs: tuple[str, ...], as_json: bool) -> None:
     """Print the graph of an ONNX model as it is read: one line per node."""
