@@ -1,0 +1,2 @@
+#!/bin/sh
+# The harness calls this first. Palladion needs no OpenFHE.

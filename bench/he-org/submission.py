@@ -1,0 +1,246 @@
+"""The stages of the ml-inference workload, each a process of its own that works on files.
+
+``submission.py STAGE [SIZE]`` runs one of them in the root of the workload's checkout. Files of the
+client alone lie in ``io/SIZE/secret`` and ``io/SIZE/intermediate``; a server reads none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import palladion
+from palladion import Client, CompiledModel, DataError, Model, PalladionError, UsageError
+
+HERE: Final = Path(__file__).resolve().parent
+SIZES: Final = ("single", "small", "medium", "large")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Pictures, the network for them, and images in one run for each size."""
+
+    name: str
+    shape: tuple[int, int, int]
+    batches: tuple[int, int, int, int]
+
+    def model(self) -> Model:
+        """The network that is evaluated."""
+        if self.name == "mnist":
+            return Model(palladion.mnist_network())
+        places = (HERE / "models", HERE.parents[1] / "models")
+        found = [place / "resnet20_w7a7.json" for place in places]
+        return Model.load(next((path for path in found if path.exists()), found[0]))
+
+
+# One run of 100 costs less than four of 32; CIFAR-10 is bounded by memory.
+DATASETS: Final = {
+    "mnist": Dataset("mnist", (1, 28, 28), (1, 100, 100, 100)),
+    "cifar10": Dataset("cifar10", (3, 32, 32), (1, 8, 8, 8)),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One size of one data set, and the places of its files."""
+
+    dataset: Dataset
+    size: int
+
+    @property
+    def io(self) -> Path:
+        return Path("io") / SIZES[self.size]
+
+    @property
+    def pixels(self) -> Path:
+        """Where the harness writes the images, one a line."""
+        return Path("datasets") / SIZES[self.size] / "intermediate" / "test_pixels.txt"
+
+    @property
+    def keys(self) -> Path:
+        return self.io / "public_keys" / "evaluation.keys"
+
+    @property
+    def secret(self) -> Path:
+        return self.io / "secret" / "secret.key"
+
+    @property
+    def program(self) -> Path:
+        """Compiled once for each data set and batch, and kept: it depends on no key and no image.
+
+        Public: client and server have the same.
+        """
+        batch = self.dataset.batches[self.size]
+        return HERE / "programs" / f"{self.dataset.name}-{batch}.program"
+
+    def folder(self, name: str) -> Path:
+        return self.io / name
+
+    def compiled(self) -> CompiledModel:
+        return CompiledModel.load(self.program)
+
+    def client(self) -> Client:
+        return Client.load(self.compiled(), self.secret)
+
+
+def compile_program(task: Task) -> None:
+    """Compile the network, unless that was done before."""
+    if not task.program.exists():
+        task.program.parent.mkdir(parents=True, exist_ok=True)
+        task.dataset.model().compile(batch=task.dataset.batches[task.size]).save(task.program)
+
+
+def client_key_generation(task: Task) -> None:
+    """Make the secret, and evaluation keys for the server."""
+    compile_program(task)
+    client = task.compiled().client()
+    for path in (task.keys, task.secret):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    client.save(task.secret)
+    task.keys.write_bytes(client.keys().to_bytes())
+
+
+def server_preprocess_model(task: Task) -> None:
+    """Nothing is left to do: the program, which holds the weights, is compiled already."""
+
+
+def client_preprocess_input(task: Task) -> None:
+    """Read the images as pixels of 0 to 255."""
+    found = read_pixels(task.pixels, task.dataset.shape)
+    if task.size == 0 and len(found) != 1:
+        raise DataError(f"{task.pixels}: {len(found)} images, expected 1 for size 0 (single)")
+    task.folder("intermediate").mkdir(parents=True, exist_ok=True)
+    np.save(task.folder("intermediate") / "pixels.npy", found)
+
+
+def client_encode_encrypt_input(task: Task) -> None:
+    """Encrypt the images, a batch in each file."""
+    pixels = np.load(task.folder("intermediate") / "pixels.npy", allow_pickle=False)
+    upload, client = emptied(task.folder("ciphertexts_upload")), task.client()
+    batch = task.dataset.batches[task.size]
+    for number, start in enumerate(range(0, len(pixels), batch)):
+        query = client.encrypt_pixels(pixels[start : start + batch])
+        (upload / f"{number:05}.query").write_bytes(query.to_bytes())
+
+
+def server_encrypted_compute(task: Task) -> None:
+    """Compute blind, with evaluation keys, program and queries alone."""
+    model = task.compiled()
+    keys = model.keys(read(task.keys))
+    download = emptied(task.folder("ciphertexts_download"))
+    for path in queries(task):
+        answer = model.run(keys, model.query(read(path)))
+        (download / f"{path.stem}.answer").write_bytes(answer.to_bytes())
+
+
+def client_decrypt_decode(task: Task) -> None:
+    """Decrypt the answers to logits. Each must name its query, so none can be old or swapped."""
+    client, found = task.client(), []
+    for path in queries(task):
+        answer = read(task.folder("ciphertexts_download") / f"{path.stem}.answer")
+        found.append(client.decrypt(answer, client.model.query(read(path))).values)
+    logits = np.concatenate(found)
+    np.save(task.folder("intermediate") / "logits.npy", logits.reshape(len(logits), -1))
+
+
+def client_postprocess(task: Task) -> None:
+    """Write the class of each image, one a line."""
+    logits = np.load(task.folder("intermediate") / "logits.npy", allow_pickle=False)
+    lines = "".join(f"{label}\n" for label in logits.argmax(axis=1))
+    (task.io / "encrypted_model_predictions.txt").write_text(lines, encoding="ascii")
+
+
+STAGES: Final[dict[str, Callable[[Task], None]]] = {
+    stage.__name__: stage
+    for stage in (
+        client_key_generation, server_preprocess_model, client_preprocess_input,
+        client_encode_encrypt_input, server_encrypted_compute, client_decrypt_decode,
+        client_postprocess,
+    )
+}  # fmt: skip
+
+
+def read_pixels(path: Path, shape: tuple[int, int, int]) -> npt.NDArray[np.uint8]:
+    """Images of a text file, one a line, channel by channel.
+
+    The harness writes numbers of 0 to 1 with six digits. Numbers of 0 to 255 are read as well: a
+    file with a number above 1 is taken for one of these.
+    """
+    values = int(np.prod(shape))
+    try:
+        lines = path.read_text(encoding="ascii").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read the images {path}: {error}") from error
+    rows = [line.split() for line in lines if line.strip()]
+    if not rows:
+        raise DataError(f"{path}: no image, expected one a line")
+    for number, row in enumerate(rows, 1):
+        if len(row) != values:
+            raise DataError(f"{path}, image {number}: {len(row)} values, expected {values} "
+                            f"({' x '.join(map(str, shape))})")  # fmt: skip
+    try:
+        found = np.array(rows, dtype=np.float64)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}, expected numbers") from error
+    if not (found >= 0).all() or found.max() > 255:
+        raise DataError(f"{path}: values from {found.min():g} to {found.max():g}, expected 0 to 1, "
+                        "or 0 to 255; normalised values are not accepted")  # fmt: skip
+    scaled = found if found.max() > 1 else found * 255
+    return np.rint(scaled).astype(np.uint8).reshape(-1, *shape)
+
+
+def queries(task: Task) -> list[Path]:
+    found = sorted(task.folder("ciphertexts_upload").glob("*.query"))
+    if not found:
+        raise DataError(f"{task.folder('ciphertexts_upload')} has no queries: run "
+                        "client_encode_encrypt_input first")  # fmt: skip
+    return found
+
+
+def read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+
+
+def emptied(folder: Path) -> Path:
+    """A folder without what an earlier run left in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def task_of(size: str) -> Task:
+    """What the harness asks for. The data set comes from the environment: stages get the size."""
+    name = os.environ.get("PALLADION_DATASET", "mnist")
+    if name not in DATASETS:
+        raise UsageError(f"PALLADION_DATASET is {name!r}, expected {' or '.join(DATASETS)}")
+    if size not in map(str, range(len(SIZES))):
+        raise UsageError(f"size {size!r}, expected 0 to 3: {', '.join(SIZES)}")
+    return Task(DATASETS[name], int(size))
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        if not arguments or arguments[0] not in STAGES:
+            raise UsageError(f"no stage in {arguments}, expected one of {', '.join(STAGES)}")
+        stage, *rest = arguments
+        if not rest and stage != "server_preprocess_model":
+            raise UsageError(f"{stage} needs a size: 0 to 3")
+        STAGES[stage](task_of(rest[0] if rest else "0"))
+    except (PalladionError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
