@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 const N: usize = 1 << 12;
-/// Limbs of the chain.
-const LIMBS: usize = 6;
+/// Limbs of the chain: integers of as many bits take memory of a size that little else is given.
+const LIMBS: usize = 24;
 const LEN: usize = 8;
 const PAGE: usize = 4096;
 /// What is searched for is kept masked, so that it is not found in the searcher.
@@ -120,7 +120,7 @@ fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 3] {
     [
         masked(&residual.limb(0)[N - 512..N - 512 + LEN]),
         (N - 512..N - 512 + LEN).map(scaled).collect(),
-        masked(&multiple[2..4]),
+        masked(&multiple[4..6]),
     ]
 }
 
