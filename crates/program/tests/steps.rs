@@ -102,15 +102,15 @@ fn wrong_steps_are_named() {
         (
             0,
             (
-                |p| ty(p, 0, |_, _, noise| *noise = 58.0 - 7.9f64.log2()),
+                |p| ty(p, 0, |_, _, noise| *noise = 58.0 - 7.6f64.log2()),
                 "the noise",
-                "2^55.0",
+                "2^55.1",
             ),
         ),
         (
             0,
             (
-                |p| ty(p, 0, |_, _, noise| *noise = 58.0 - 8.1f64.log2()),
+                |p| ty(p, 0, |_, _, noise| *noise = 58.0 - 7.8f64.log2()),
                 "",
                 "",
             ),
