@@ -4,44 +4,46 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
+from typing import Final
 
 import click
 
 from palladion import __version__
-from palladion.cli.bench import bench
-from palladion.cli.compile import compile_
-from palladion.cli.decrypt import decrypt
-from palladion.cli.demo import demo
-from palladion.cli.download import download
-from palladion.cli.encrypt import encrypt
-from palladion.cli.evaluate import evaluate
-from palladion.cli.export import export
-from palladion.cli.info import info
-from palladion.cli.inspect import inspect
-from palladion.cli.keygen import keygen
-from palladion.cli.params import params
-from palladion.cli.quantise import import_, quantize
-from palladion.cli.reproduce import reproduce
-from palladion.cli.run import run
-from palladion.cli.simulate import simulate
-from palladion.cli.train import train
 from palladion.errors import PalladionError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+COMMANDS: Final = {
+    "demo": "demo", "download": "download", "import": "quantise:import_",
+    "quantize": "quantise:quantize", "train": "train", "export": "export",
+    "compile": "compile:compile_", "inspect": "inspect", "keygen": "keygen", "encrypt": "encrypt",
+    "run": "run", "decrypt": "decrypt", "evaluate": "evaluate", "bench": "bench",
+    "reproduce": "reproduce", "simulate": "simulate", "info": "info", "params": "params",
+}  # fmt: skip
+"""Each command's module here, and its name there where that is another one."""
+
+
+class Commands(click.Group):
+    """Commands that are imported when they are called: the importer alone takes half a second."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return [*COMMANDS]
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, _, other = COMMANDS[name].partition(":")
+        found = getattr(import_module(f"palladion.cli.{module}"), other or name)
+        assert isinstance(found, click.Command), "the table names commands"
+        return found
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="palladion")
 def commands() -> None:
     """Neural networks on data that they cannot see."""
-
-
-COMMANDS = (
-    demo, download, import_, quantize, train, export, compile_, inspect, keygen, encrypt, run,
-    decrypt, evaluate, bench, reproduce, simulate, info, params
-)  # fmt: skip
-for command in COMMANDS:
-    commands.add_command(command)
 
 
 def main() -> None:
