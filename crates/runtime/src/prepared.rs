@@ -121,8 +121,10 @@ impl Prepared {
     /// Standard deviation of the rounding noise of each layer's accumulators, in the order of the
     /// layers that have a table: samples that are added up bring noise each.
     pub fn sigmas(&self) -> Vec<(String, f64)> {
-        // A factor of a product is packed more than once, and is the same sum.
-        let mut layers: Vec<(&str, BTreeMap<(usize, usize), usize>)> = Vec::new();
+        // Samples of each value, by image and output: a factor of a product is packed more than once, and is
+        // the same sum.
+        type Samples = BTreeMap<(usize, usize), usize>;
+        let mut layers: Vec<(&str, Samples)> = Vec::new();
         for step in &self.program().steps {
             let Op::Pack { values, .. } = &step.op else {
                 continue;
