@@ -38,8 +38,8 @@ const END_LEVEL: usize = 1;
 const MORE_LEVELS: usize = 2;
 /// Limbs by which chains are tried shorter than the cheapest shapes of tables would have them.
 const SHORTER_LIMBS: usize = 2;
-/// Longest chain tried.
-const MAX_LIMBS: usize = 24;
+/// Bits of the longest chain tried: 24 limbs of the default size.
+const MAX_CHAIN_BITS: u32 = 24 * 34;
 
 /// Compiles with the best parameters found: with larger limbs than asked for, where runs would be wrong too often with
 /// those.
@@ -60,7 +60,7 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
 /// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
 /// dense layer from slots, and not for coefficients, which drop a limb on their way.
 fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let trial = spec(options.moduli, MAX_LIMBS, (4, 5))?;
+    let trial = spec(options.moduli, max_limbs(options.moduli), (4, 5))?;
     let trial = loop_params(&trial, options.moduli, true)?;
     let fixed = &Fixed::new(network, options, &trial)?;
     match choose_for(network, options, (fixed, &trial), true) {
@@ -134,7 +134,7 @@ fn choose_for(
             Ok(program) => {
                 let layers = layer_choices(network, forms, &attempt.planned)?;
                 let choices = Choices {
-                    trial_limbs: MAX_LIMBS,
+                    trial_limbs: max_limbs(options.moduli),
                     layers,
                     cuts: comparison.choose(index, |attempt| attempt.seconds),
                 };
@@ -187,6 +187,11 @@ fn layer_choices(
             tables: of(index),
         })
         .collect())
+}
+
+/// Longest chain tried.
+fn max_limbs(moduli: Moduli) -> usize {
+    MAX_CHAIN_BITS.div_ceil(moduli.limb_bits) as usize
 }
 
 /// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
