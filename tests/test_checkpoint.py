@@ -121,7 +121,7 @@ def test_a_checkpoint_of_another_query_is_refused(halves: Halves, stopped: bytes
     secret = palladion.SecretKey.from_bytes(program, halves.secret.read_bytes())
     image = palladion.mnist_network().inputs(palladion.mnist_sample().images[:1])
     query = secret.encrypt(image.reshape(1, -1).tolist())
-    with pytest.raises(palladion.FormatError, match="a run on other images"):
+    with pytest.raises(palladion.FormatError, match="belongs to another query"):
         program.run(keys, query, None, stopped)
 
 

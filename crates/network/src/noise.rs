@@ -26,7 +26,7 @@ impl NoiseModel {
     }
 
     /// Of an encrypted run whose samples have the deviation `sigma`, by a rule that needs no compilation:
-    /// the noise of samples that are added up adds up, and [`samples`] says how many there are.
+    /// the noise of samples that are added up adds up, and terms that move alike share one.
     ///
     /// # Errors
     /// Those of [`IntNetwork::check`].
