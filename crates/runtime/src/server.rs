@@ -105,7 +105,7 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     /// As [`run`](Self::run); [`Error::Bytes`] for a checkpoint of another program,
-    /// [`Error::OtherInput`] for one of other images.
+    /// [`Error::OtherQuery`] for one of another query.
     pub fn resume(
         &self,
         input: &Input,
