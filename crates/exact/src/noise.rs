@@ -65,7 +65,7 @@ impl Noise {
     /// A part of degree `d` is a `d`-th power of such roundings, `d!^2` times as large in the mean as the
     /// power of the mean: it reaches the rounding's own size at
     /// `z = (d!^2 V_1 / V_d)^(1 / (d - 1))`. From the square alone, `D` is also reached step by step, which takes
-    /// [`ESCAPE`] of the energy that it takes at once; higher degrees have these ways in their variance.
+    /// 0.636 of the energy that it takes at once; higher degrees have these ways in their variance.
     pub fn log2_escape(self) -> f64 {
         let base = log_sum(self.0[0], self.0[1]);
         let mut total = f64::NEG_INFINITY;
