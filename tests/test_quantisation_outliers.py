@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -115,3 +116,26 @@ def test_accumulators_beyond_the_bound_are_told(rng: np.random.Generator) -> Non
     assert not quiet.warnings
     assert all(layer.beyond == 0 for layer in quiet.layers)
     assert all(0 < layer.changed < 0.2 for layer in quiet.layers[:-1])
+
+
+def test_features_of_unlike_ranges_are_normalised(rng: np.random.Generator) -> None:
+    """Without a scaler in the model: ranges from 1e-3 to 1e4, and a year."""
+    sizes, middles = np.geomspace(1e-3, 1e4, 8), np.array([0, 0, 0, 5, -3, 0, 2000, 0])
+    x = (rng.normal(size=(600, 8)) * sizes + middles).astype(np.float32)
+    tensors = {
+        "w": (floats(rng, 8, 12) / sizes[:, None] / 3).astype(np.float32),
+        "v": floats(rng, 12, 1),
+    }
+    tensors["b"] = (-middles @ tensors["w"]).astype(np.float32)
+    nodes = [
+        node("Gemm", ["x", "w", "b"], "h"),
+        node("Tanh", ["h"], "t"),
+        node("Gemm", ["t", "v"], "y"),
+    ]
+    made = model(["N", 8], nodes, tensors)
+    network = quantise(from_model(made), x[:500]).network
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # values beyond calibration
+        found = network.outputs(network.evaluate(network.inputs(x[500:])).logits)["y"]
+    wanted = reference(made, x[500:])
+    assert 1 - np.mean((found - wanted) ** 2) / np.var(wanted) > 0.99

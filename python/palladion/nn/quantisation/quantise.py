@@ -12,6 +12,7 @@ from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
 from palladion.nn.quantisation import dead, document, equalise, floats, ranges, scales, softmax
+from palladion.nn.quantisation.features import normalised
 from palladion.nn.quantisation.grids import on_grids
 from palladion.nn.quantisation.lattice import Integers
 from palladion.nn.quantisation.plan import Planned, plan
@@ -68,6 +69,8 @@ def quantise(
     given, real_data = graph.input, data is not None
     if data is not None:
         data = graph.arranged(data)
+        graph = normalised(graph, data)
+        given = graph.input
         real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
     elif given.grid is not None:
         real = made_up(given.shape, given.grid)

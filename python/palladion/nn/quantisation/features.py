@@ -1,0 +1,49 @@
+"""Features of unlike ranges: each is normalised, so that one unit serves them all.
+
+The integers of an input share one unit. Without a scaler in the model, a feature of thousands would
+leave nothing of one that lies between 0 and 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from palladion.nn.graph import Affine, Array, Graph, Node
+from palladion.nn.importer.simplify import affine_before
+
+ALIKE: Final = 4
+"""Ranges that differ by less than this factor are left as they are, as the colours of pictures."""
+
+
+def normalised(graph: Graph, data: Array) -> Graph:
+    """The same function, of inputs whose channels have like ranges on ``data`` (N, C, H, W).
+
+    The input's mean and deviation take the ranges in, and the maps that read the input take them
+    out. A graph whose input is read by anything else stays as it is.
+    """
+    given = graph.input
+    real = replace(given, grid=None).evaluate(data.astype(np.float64))
+    low, high = real.min(axis=(0, 2, 3)), real.max(axis=(0, 2, 3))
+    # A shift of pictures would be seen in the padding of convolutions.
+    middle = (low + high) / 2 if given.shape[1:] == (1, 1) else np.zeros(len(low))
+    half = np.maximum(high - middle, middle - low)
+    varying = half[half > 0]
+    if given.grid is not None or not len(varying):
+        return graph
+    if varying.max() <= ALIKE * varying.min() and np.abs(middle).max() <= ALIKE * varying.min():
+        return graph
+    half = np.where(half > 0, half, 1.0)
+    before = replace(given, mean=given.mean + given.std * middle, std=given.std * half)
+    apart = Affine("features", (0,), given.shape, half, middle)
+    nodes: list[Node] = [before]
+    for node in graph.nodes[1:]:
+        merged: Node | None = node
+        if 0 in node.sources:
+            merged = affine_before(replace(graph, nodes=(before, apart)), 1, node)
+        if merged is None:
+            return graph
+        nodes.append(merged)
+    return replace(graph, nodes=tuple(nodes))
