@@ -44,7 +44,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "fetch": {"errors"},
     "files": {"errors"},
     "image": {"errors"},
-    "nn": {"errors", "_native"},
+    "nn": {"errors", "text", "_native"},
     "packaged": {"nn"},
     "_native": {"errors"},
     "schemes": {"sets", "security"},

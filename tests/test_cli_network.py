@@ -185,7 +185,7 @@ def test_arrays_are_as_the_model_takes_them(tmp_path: Path, rng: np.random.Gener
         load_inputs(network.boundary, (path,), digits=False)
     for shape in ((3, 5, 6), (0, 3, 6, 5), (6, 5)):
         np.save(path, np.zeros(shape))
-        with pytest.raises(DataError, match="expected N x 3 x 6 x 5"):
+        with pytest.raises(DataError, match="expected Nx3x6x5"):
             load_inputs(network.boundary, (path,), digits=False)
 
 

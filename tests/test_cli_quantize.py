@@ -69,8 +69,8 @@ def test_refusals(command: Command, given: tuple[Path, Path], tmp_path: Path) ->
     bad = tmp_path / "bad.npy"
     refused(
         command("quantize", path, "--data", bad, "--output", output),
-        "3 x 1 x 5 x 5",
-        "N x 2 x 5 x 5",
+        "3x1x5x5",
+        "Nx2x5x5",
     )
     refused(command("quantize", path, "--data", data, "--output", output, "--weights", 9), "9")
     assert not output.exists()

@@ -67,7 +67,7 @@ def test_refusals(given: tuple[Path, Path], tmp_path: Path) -> None:
     for name, wrong, words in (
         ("y", arrays["y"][:-1], "classes y of shape (639,)"),
         ("y", arrays["y"] + 1, "labels 1 to 4, the network has the classes 0 to 3"),
-        ("x", arrays["x"][:, :3], "N x 4"),
+        ("x", arrays["x"][:, :3], "Nx4"),
     ):
         bad = tmp_path / "bad.npz"
         np.savez(bad, **{**arrays, name: wrong})

@@ -97,7 +97,7 @@ def test_channels_last_are_taken_as_the_model_has_them(rng: np.random.Generator)
     again = IntNetwork.from_json(network.to_json())
     assert again.interface == network.interface
     assert again.inputs(x).tolist() == network.inputs(x).tolist()
-    with pytest.raises(NetworkError, match="16 x 3 x 5 x 4, expected N x 5 x 4 x 3"):
+    with pytest.raises(NetworkError, match="16x3x5x4, expected Nx5x4x3"):
         network.inputs(x.transpose(0, 3, 1, 2))
 
 

@@ -93,7 +93,7 @@ def test_numbers_become_integers_by_the_rule(rng: np.random.Generator) -> None:
     wanted = rng.integers(given.min, given.max + 1, (3, *given.shape))
     x = wanted * given.scale * std + mean + rng.uniform(-0.49, 0.49, wanted.shape) * std / 15
     assert network.inputs(x).tolist() == wanted.reshape(3, -1).tolist()
-    with pytest.raises(NetworkError, match=r"2 x 7 x 6, expected.*N x 2 x 7 x 6.*None"):
+    with pytest.raises(NetworkError, match=r"2x7x6, expected.*Nx2x7x6.*None"):
         network.inputs(np.zeros((2, 7, 6)))
     with pytest.raises(NetworkError, match="finite"):
         network.inputs(np.full((1, 2, 7, 6), np.nan))
@@ -124,7 +124,7 @@ def test_pixels_are_what_the_model_is_told(rng: np.random.Generator) -> None:
         assert told.inputs_of_pixels(pixels).tolist() == network.inputs(real).tolist()
     with pytest.raises(NetworkError, match="bytes"):
         told.inputs(pixels)
-    with pytest.raises(NetworkError, match=r"3 x 83.*expected N x 2 x 7 x 6"):
+    with pytest.raises(NetworkError, match=r"3x83.*expected Nx2x7x6"):
         told.inputs_of_pixels(np.zeros((3, 83), np.uint8))
 
 

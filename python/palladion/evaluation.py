@@ -17,6 +17,7 @@ from palladion.nn.dataset import Dataset
 from palladion.nn.importer import load
 from palladion.nn.interface import Pixels
 from palladion.nn.network import IntNetwork, Ints
+from palladion.nn.scores import check_alike
 from palladion.packaged import is_packaged, mnist_plain
 from palladion.text import times
 
@@ -90,6 +91,14 @@ def plain_correct(
 
 
 def right(predicted: npt.NDArray[Any], labels: Labels) -> int:
+    """Classes that are the labels.
+
+    Raises
+    ------
+    DataError
+        If one are words and the others numbers, or there is not one for each.
+    """
+    check_alike(predicted, labels)
     return int(np.count_nonzero(predicted == labels))
 
 
@@ -178,9 +187,9 @@ def against_integers(
 ) -> dict[str, Any]:
     """Classes of encrypted runs beside the integer network's."""
     exact = network.evaluate(inputs)
-    predicted = np.argmax(logits, axis=1)
-    ordered = np.sort(exact.logits, axis=1)
-    margins = ordered[:, -1] - ordered[:, -2]
+    classes = network.classes(logits)
+    predicted = np.argmax(logits, axis=1) if classes is None else classes
+    margins = leads(units(network, exact.logits))
     differs = predicted != exact.predicted
     return {
         "images": len(inputs),
@@ -192,16 +201,32 @@ def against_integers(
         "different": [
             {
                 "image": int(i),
-                "label": int(labels[i]),
-                "predicted": int(predicted[i]),
-                "integer_predicted": int(exact.predicted[i]),
-                "integer_top2_margin": int(margins[i]),
+                "label": labels[i].item(),
+                "predicted": predicted[i].item(),
+                "integer_predicted": exact.predicted[i].item(),
+                "integer_top2_margin": round(float(margins[i])),
                 "noise_bound": float(bounds[i]),
             }
             for i in np.flatnonzero(differs)
         ],
         "largest_logit_change": int(np.abs(logits - exact.logits).max()),
     }
+
+
+def units(network: IntNetwork, logits: Ints) -> Floats:
+    """Logits in one unit, that of the channel with the finest: the integers if all are alike."""
+    gives = network.boundary.interface.gives
+    found: Floats = gives.real(logits).reshape(len(logits), -1) / min(map(abs, gives.scale))
+    return found
+
+
+def leads(found: Floats) -> Floats:
+    """By how much the largest number of each row leads; one number alone, its distance to 0."""
+    if found.shape[1] == 1:
+        return np.abs(found[:, 0])
+    ordered = np.sort(found, axis=1)
+    apart: Floats = ordered[:, -1] - ordered[:, -2]
+    return apart
 
 
 def noise_bounds(
@@ -213,13 +238,13 @@ def noise_bounds(
     classes, in the integer network with rounding noise of ``sigmas`` before its tables. A class
     whose margin is larger changes less than once in 10^8 images.
     """
-    predicted = network.evaluate(inputs).predicted
+    best = units(network, network.evaluate(inputs).logits).argmax(axis=1)
     bounds = np.empty(len(inputs))
     steps.start_run()
     for index, image in enumerate(inputs):
         steps.count("noise bounds", index, len(inputs))
         copies = np.repeat(image[None], BOUND_DRAWS, axis=0)
-        logits = network.evaluate(copies, sigmas, seed=index).logits
-        against = logits[:, [predicted[index]]] - logits
+        found = units(network, network.evaluate(copies, sigmas, seed=index).logits)
+        against = found if found.shape[1] == 1 else found[:, [best[index]]] - found
         bounds[index] = BOUND_DEVIATIONS * against.std(axis=0).max()
     return bounds

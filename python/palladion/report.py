@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from palladion.nn.network import IntNetwork
-from palladion.text import size, table, times
+from palladion.text import at_most, size, table, times
 
 if TYPE_CHECKING:
     from palladion.nn.quantisation import Quantised
@@ -104,7 +104,7 @@ class ProgramReport(Mapping[str, Any]):
             "evaluation keys": size(self["predicted_evaluation_key_bytes"]),
             "ciphertexts": f"{size(self['predicted_ciphertext_bytes'])} in {self['ciphertexts']}",
             "noise margin": f"{self['predicted_margin_bits']:.1f} bits predicted",
-            "failure": f"a run is wrong with at most 2^{self['predicted_log2_failure']:.0f}",
+            "failure": f"a run is wrong with at most {at_most(self['predicted_log2_failure'])}",
             "security": f"{self['security_bits']} bits, N = {1 << self['log_n']}, log2(QP) = "
             f"{self['log_qp']:.0f}, t = {self['plaintext_modulus']}",
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 from typing import Final
 
 NAME: Final = 18
@@ -22,9 +23,14 @@ def size(count: int) -> str:
     return f"{amount:.2f} GB"
 
 
-def times(shape: Iterable[int]) -> str:
+def times(shape: Iterable[int | str]) -> str:
     """A shape."""
-    return "x".join(map(str, shape))
+    return "x".join(map(str, shape)) or "()"
+
+
+def at_most(log2: float) -> str:
+    """A bound ``2^log2`` on a probability, never smaller than it is."""
+    return f"2^{ceil(log2 * 10) / 10:.1f}"
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> list[str]:

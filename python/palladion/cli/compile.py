@@ -21,7 +21,7 @@ from palladion.cli.common import (
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
-from palladion.text import size
+from palladion.text import at_most, size
 
 
 @click.command(name="compile")
@@ -86,7 +86,7 @@ def compile_(
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             "security": report["security"]["text"],
-            "failure": f"2^{report['predicted_log2_failure']:.0f} for a run",
+            "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_peak_memory_bytes'])} of memory",
         }

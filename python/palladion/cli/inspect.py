@@ -24,7 +24,7 @@ from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.why import mark, show_why
 from palladion.errors import DataError, UsageError
-from palladion.text import size, times
+from palladion.text import at_most, size, times
 
 Report = dict[str, Any]
 
@@ -140,7 +140,7 @@ def show(report: Report) -> None:
             "LWE samples": f"dimension {report['lwe_dimension']}, rounding noise of deviation "
             f"{report['rounding_sigma']:.1f} each",
             "noise margin": f"{report['predicted_margin_bits']:.1f} bits",
-            "failure": f"2^{report['predicted_log2_failure']:.1f} for a run",
+            "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "worst step": worst_step(report["worst_step"]),
             "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
             "evaluation keys": size(report["predicted_evaluation_key_bytes"]),

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import InputWarning, NetworkError
-from palladion.nn.interface import Clipped, Gives, Interface, Takes, times
+from palladion.nn.interface import Clipped, Gives, Interface, Takes
 from palladion.nn.linear import Ints
+from palladion.text import times
 
 if TYPE_CHECKING:
     from palladion._native import Program

@@ -10,9 +10,10 @@ import numpy as np
 from palladion.errors import DataError
 from palladion.nn import dataset
 from palladion.nn.graph import Array, Graph
-from palladion.nn.interface import Pixels, times
+from palladion.nn.interface import Pixels
 from palladion.nn.network import IntNetwork
 from palladion.nn.quantisation import Quantised, Settings, quantise
+from palladion.text import times
 
 
 @dataclass(frozen=True)

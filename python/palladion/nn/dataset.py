@@ -55,6 +55,11 @@ def read(path: Path, part: Literal["train", "test"], count: int | None = None) -
     if labels.shape != x.shape[:1] or not len(x):
         raise DataError(f"{path} holds x of shape {x.shape} and y of shape {y.shape}, expected one "
                         "label for each input")  # fmt: skip
+    if labels.dtype.kind == "f":
+        if not np.array_equal(labels, np.rint(labels)):
+            raise DataError(f"{path}: the labels y are real numbers, expected classes; "
+                            "Model.evaluate of the library compares real numbers")  # fmt: skip
+        labels = labels.astype(np.int64)
     return Dataset(path.name, x[:count], labels[:count], pictures=False)
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from palladion.errors import NetworkError
 from palladion.nn.tail import Tail
+from palladion.text import times
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -250,8 +251,3 @@ def check(takes: Takes, gives: Gives, values: int, outputs: int) -> None:
 
 def numbers(found: Any) -> tuple[float, ...]:
     return tuple(float(part) for part in found)
-
-
-def times(shape: tuple[int | str, ...]) -> str:
-    """A shape as people write it."""
-    return " x ".join(map(str, shape)) or "()"

@@ -92,14 +92,30 @@ def score(name: str, found: Prediction, truth: Array | None, floats: Prediction 
         if found.classes is None:
             raise DataError("labels are classes, and the model gives none: its outputs have shapes "
                             f"{[v.shape for v in found.outputs.values()]}")  # fmt: skip
-        if truth.shape != found.classes.shape:
-            raise DataError(f"labels of shape {truth.shape}, expected {found.classes.shape}")
+        check_alike(found.classes, truth)
         accuracy = float(np.mean(found.classes == truth))
     if floats is not None and floats is not found:
         if found.classes is not None and floats.classes is not None:
             agreement = float(np.mean(found.classes == floats.classes))
         error = farthest(found, floats)
     return Score(name, accuracy, agreement, r2, error)
+
+
+def check_alike(classes: Array, truth: Array) -> None:
+    """Refuse labels that no class can be equal to.
+
+    Raises
+    ------
+    DataError
+        If one are words and the others numbers, or their shapes differ.
+    """
+    words = [array.dtype.kind in "OSU" for array in (classes, truth)]
+    if words[0] != words[1]:
+        kinds = [f"{array.flat[0]!r}" for array in (classes, truth)]
+        raise DataError(f"the model's classes are such as {kinds[0]}, the labels such as "
+                        f"{kinds[1]}: give labels as the model has them")  # fmt: skip
+    if classes.shape != truth.shape:
+        raise DataError(f"labels of shape {truth.shape}, expected {classes.shape}")
 
 
 def whole(truth: Array, found: Prediction) -> bool:
