@@ -41,10 +41,11 @@ class CompiledModel:
         self.program = program
         """The program itself: steps, parameters, text."""
         self.boundary = Boundary.of_program(program)
+        self._report = ProgramReport(program.report())
 
     def report(self) -> ProgramReport:
         """Seconds, memory, keys, security and failure, as predicted; printable."""
-        return ProgramReport(self.program.report())
+        return self._report
 
     def client(self) -> Client:
         """A client with a fresh secret, from the operating system's randomness."""
@@ -67,7 +68,7 @@ class CompiledModel:
         UsageError
             If keys or query were made for another program.
         """
-        memory.check_run(self.program.report(), keys_are_loaded=True)
+        memory.check_run(self.report(), keys_are_loaded=True)
         answer, ran = self.program.run(keys, query, progress)
         return Answer(answer, ran["seconds"], tuple(ran["steps"]))
 
@@ -105,7 +106,7 @@ class Client:
         BudgetError
             If making them needs more memory than is left.
         """
-        memory.check_keys(self.model.program.report())
+        memory.check_keys(self.model.report())
         return self._secret.evaluation_keys()
 
     def encrypt(self, x: npt.ArrayLike) -> _native.Query:
@@ -127,7 +128,7 @@ class Client:
         return self._send(self.model.boundary.inputs_of_pixels(pixels))
 
     def _send(self, inputs: npt.NDArray[np.int64]) -> _native.Query:
-        batch = int(self.model.program.report()["batch"])
+        batch = int(self.model.report()["batch"])
         if len(inputs) > batch:
             raise UsageError(f"{len(inputs)} inputs, expected at most {batch} in one run: compile "
                              f"with batch={len(inputs)}, or encrypt them in parts")  # fmt: skip

@@ -149,7 +149,8 @@ def under_encryption(
     """Really encrypted runs, compared with the integer network layer by layer."""
     report = program.report()
     batch, sigmas = report["batch"], program.sigmas()
-    memory.check_peak(report)
+    memory.check_keys(report)
+    memory.check_run(report)
     with steps.step("make keys"):
         secret, keys = _native.keygen(program)
     inspector = Inspector(secret, network.to_json())

@@ -79,36 +79,19 @@ def check(what: str, needed: int, way_out: str, groups: Path = GROUPS) -> None:
 
 def check_run(report: Mapping[str, Any], *, keys_are_loaded: bool = False) -> None:
     """Before a run; raises as :func:`check`."""
-    needed = int(report["predicted_run_memory_bytes"])
-    if keys_are_loaded:
-        needed -= int(report["predicted_evaluation_key_bytes"])
-    needed -= resident()
+    keys = 0 if keys_are_loaded else report["predicted_key_memory_bytes"]
     check(
-        f"a run of {report['network']}", needed,
+        f"a run of {report['network']}",
+        int(keys + report["predicted_running_memory_bytes"]),
         "compile with a smaller batch, or a network with fewer bits of weights and activations, or "
         "take a machine with more memory",
-    )  # fmt: skip
-
-
-def check_keys(report: Mapping[str, Any]) -> None:
-    """Before keys are made; raises as :func:`check`."""
-    check(
-        f"making the keys of {report['network']}",
-        int(report["predicted_keygen_memory_bytes"]) - resident(),
-        "make them on a machine with more memory, or compile a smaller network",
     )
 
 
-def check_peak(report: Mapping[str, Any]) -> None:
-    """Before a process makes keys and runs a program with them; raises as :func:`check`."""
+def check_keys(report: Mapping[str, Any]) -> None:
+    """Before keys are made and written; raises as :func:`check`."""
     check(
-        f"making keys and a run of {report['network']}",
-        int(report["predicted_peak_memory_bytes"]) - resident(),
-        "use a smaller batch, a network with fewer bits of weights and activations, or a machine "
-        "with more memory",
-    )  # fmt: skip
-
-
-def resident() -> int:
-    """Bytes that this process holds already."""
-    return int(psutil.Process().memory_info().rss)
+        f"making the keys of {report['network']}",
+        int(report["predicted_key_memory_bytes"] + report["predicted_writing_memory_bytes"]),
+        "make them on a machine with more memory, or compile a smaller network",
+    )

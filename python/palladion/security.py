@@ -49,3 +49,20 @@ class Security:
 def largest_log_qp(log_n: int) -> int | None:
     """Largest log2(QP) for a uniform ternary secret; ``None`` outside the table."""
     return security_of(log_n)[1]
+
+
+class Estimated:
+    """Parameters of any scheme, which say how secure they are estimated to be."""
+
+    _found: dict[str, Any]
+
+    @property
+    def security(self) -> Security:
+        """Estimated security: bits, the cost model they are of, and what they rest on."""
+        return Security(**self._found["security"])
+
+    @property
+    def security_bits(self) -> float | None:
+        """Bits of :attr:`security`; ``None`` where no estimate covers the set."""
+        bits: float | None = self._found["security_bits"]
+        return bits

@@ -103,8 +103,9 @@ impl Program {
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
         let memory = self.0.memory();
         report.set_item("predicted_peak_memory_bytes", memory.peak())?;
-        report.set_item("predicted_keygen_memory_bytes", memory.keygen)?;
-        report.set_item("predicted_run_memory_bytes", memory.run)?;
+        report.set_item("predicted_key_memory_bytes", memory.keys)?;
+        report.set_item("predicted_writing_memory_bytes", memory.writing)?;
+        report.set_item("predicted_running_memory_bytes", memory.running)?;
         let seconds: f64 = program.steps.iter().map(|step| step.seconds).sum();
         report.set_item("predicted_seconds", seconds)?;
         let steps = program.steps.iter();

@@ -13,20 +13,24 @@ const PROGRAM_EXPANSION: usize = 9;
 /// Plaintexts of a packing that are held at once, in words of 32 bits.
 const PLAINTEXTS: usize = 64;
 
-/// Largest resident memory of a process, in bytes, by what it does.
+/// Memory that a process takes for a program, in bytes, by what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// It makes the keys and writes them: the keys, and twice their byte form.
-    pub keygen: u64,
-    /// It has the keys and runs the program: keys, what the steps hold, what a table or a packing works
-    /// with, and the pool of polynomials.
-    pub run: u64,
+    /// The process with the program, before it has keys.
+    pub process: u64,
+    /// The evaluation keys.
+    pub keys: u64,
+    /// Writing them, beside the keys: twice their byte form.
+    pub writing: u64,
+    /// A run, beside the keys: what the steps hold, what a table or a packing works with, and the pool
+    /// of polynomials.
+    pub running: u64,
 }
 
 impl Memory {
-    /// Of a process that does both, one after the other.
+    /// Largest resident memory of a process that makes the keys, writes them, and runs the program.
     pub fn peak(&self) -> u64 {
-        self.keygen.max(self.run)
+        self.process + self.keys + self.writing.max(self.running)
     }
 }
 
@@ -71,11 +75,11 @@ pub(crate) fn predict(
         held -= ends[index].iter().sum::<usize>();
     }
     let keys = needs.byte_len(params)?;
-    let written = 2 * program.prediction.key_bytes as usize;
     let text = program.to_json().len();
-    let resident = BASE + PROGRAM_EXPANSION * text + keys;
     Ok(Memory {
-        keygen: (resident + written) as u64,
-        run: (resident + most + ring::POOL_BYTES) as u64,
+        process: (BASE + PROGRAM_EXPANSION * text) as u64,
+        keys: keys as u64,
+        writing: 2 * program.prediction.key_bytes,
+        running: (most + ring::POOL_BYTES) as u64,
     })
 }

@@ -98,7 +98,8 @@ def classify(
     program: palladion.Program, inputs: list[list[int]], batch: int, steps: Steps
 ) -> Outcome:
     """Client and server in one process; the server's part is given no secret."""
-    memory.check_peak(program.report())
+    memory.check_keys(program.report())
+    memory.check_run(program.report())
     with steps.step("make keys"):
         secret, keys = palladion.keygen(program)
     found = Outcome([], 0.0, {}, float("inf"), 0, len(keys.to_bytes()))

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, TypeVar
 from palladion import _native
 from palladion.errors import MissingKeyError, UsageError
 from palladion.schemes.arrays import rotation
-from palladion.security import Security
+from palladion.security import Estimated
 
 P = TypeVar("P", bound="SchemeParams")
 S = TypeVar("S", bound="Stored")
 
 
-class SchemeParams:
+class SchemeParams(Estimated):
     """Checked parameters of a scheme: see :attr:`security`.
 
     They are secure unless made with ``insecure``.
@@ -62,17 +62,6 @@ class SchemeParams:
     def log_qp(self) -> float:
         """log2 of Q times the special moduli, which security depends on."""
         return float(self._found["log_qp"])
-
-    @property
-    def security(self) -> Security:
-        """Estimated security: bits, the cost model they are of, and what they rest on."""
-        return Security(**self._found["security"])
-
-    @property
-    def security_bits(self) -> float | None:
-        """Bits of :attr:`security`, or ``None`` if they are not enough to rely on."""
-        bits: float | None = self._found["security_bits"]
-        return bits
 
     @property
     def fingerprint(self) -> str:

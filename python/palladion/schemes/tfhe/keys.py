@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from palladion import _native
 from palladion.errors import MissingKeyError
 from palladion.schemes.arrays import between
-from palladion.security import Security
+from palladion.security import Estimated
 
 P = TypeVar("P", bound="Params")
 
 
-class Params:
+class Params(Estimated):
     """Checked parameters of TFHE, of :meth:`gates`, :meth:`integers` or :meth:`named`.
 
     They are secure unless named with ``insecure``: see :attr:`security`.
@@ -100,17 +100,6 @@ class Params:
     def values(self) -> int:
         """Number of values with their carry: entries of a table."""
         return 1 << (self.message_bits + self.carry_bits)
-
-    @property
-    def security(self) -> Security:
-        """Estimated security: bits, the cost model they are of, and what they rest on."""
-        return Security(**self._found["security"])
-
-    @property
-    def security_bits(self) -> float | None:
-        """Bits of :attr:`security`; ``None`` where nothing is known."""
-        bits: float | None = self._found["security_bits"]
-        return bits
 
     @property
     def log2_failure(self) -> float:
