@@ -144,6 +144,18 @@ def test_what_stands_at_the_end_is_computed_by_the_client(
     assert again == graph.ends
 
 
+def test_a_softmax_of_an_old_model_is_over_all_axes_from_its_own_on(
+    rng: np.random.Generator,
+) -> None:
+    nodes = [node("Conv", ["x", "w"], "c"), node("Softmax", ["c"], "y", axis=1)]
+    held = {"w": floats(rng, 4, 3, 2, 2)}
+    with pytest.raises(NetworkError, match=r"over axis 1 and those after it.*opset 13"):
+        from_model(model(["N", 3, 4, 4], nodes, held, opset=11))
+    single = from_model(model(["N", 3, 2, 2], nodes, held, opset=11))
+    x = floats(rng, 5, 3, 2, 2)
+    same(single.outputs(x), expected(model(["N", 3, 2, 2], nodes, held, opset=13), x))
+
+
 def test_several_outputs(rng: np.random.Generator) -> None:
     made = several(dense(
         rng, node("Softmax", ["l"], "p"), node("ArgMax", ["p"], "c", axis=1, keepdims=0)

@@ -26,11 +26,11 @@ from palladion.nn.importer.context import (
     Tensor,
     Value,
 )
-from palladion.nn.importer.ends import QUANTISERS, Ends, chosen, needed, split, tail_of
 from palladion.nn.importer.inputs import source
 from palladion.nn.importer.learning import DOMAIN, written_out
 from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
+from palladion.nn.importer.split import QUANTISERS, Split, chosen, needed, split, tail_of
 from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.limits import check_sizes
 from palladion.nn.tail import ALLOWED
@@ -100,7 +100,7 @@ def from_model(
         raise NetworkError("the model has sparse tensors, supported are dense ones")
     origin = source([entry for entry in model.graph.input if entry.name not in constants])
     try:
-        ends = split(model, outputs, {"Softmax"} if keep_softmax else ())
+        parts = split(model, outputs, {"Softmax"} if keep_softmax else ())
     except NetworkError:
         refuse_unknown(model, outputs)
         raise
@@ -110,7 +110,7 @@ def from_model(
         builder = Builder(opset=version(model), tensors=dict(constants))
         try:
             takes = origin.add(builder, arrangement)
-            graph = built(builder, takes, ends, model)
+            graph = built(builder, takes, parts, model)
         except NetworkError as error:
             failed.append(error)
             continue
@@ -135,21 +135,21 @@ def version(model: onnx.ModelProto) -> int:
     return max(own, default=1)
 
 
-def built(builder: Builder, takes: Takes, ends: Ends, model: onnx.ModelProto) -> Graph:
+def built(builder: Builder, takes: Takes, parts: Split, model: onnx.ModelProto) -> Graph:
     """The graph of a model whose input and constants stand in the builder."""
-    for proto in ends.network:
+    for proto in parts.network:
         translate(builder, proto)
-    output = builder.tensors.get(ends.cut)
+    output = builder.tensors.get(parts.cut)
     if not isinstance(output, Value) or output.quantised is not None:
-        raise NetworkError(f"the output {ends.cut} does not depend on the input as a real number")
+        raise NetworkError(f"the output {parts.cut} does not depend on the input as a real number")
     if output.labels.min() < 0:
         output = filled(
-            Op(helper.make_node("Identity", [ends.cut], [ends.cut]), builder, {}), output
+            Op(helper.make_node("Identity", [parts.cut], [parts.cut]), builder, {}), output
         )
-    gives = given(builder, output, ends, model)
-    if ends.tail:
-        kinds = ", ".join(dict.fromkeys(node.op_type for node in ends.tail))
-        builder.notes.append(f"after {ends.cut} the client computes, once decrypted: {kinds}")
+    gives = given(builder, output, parts, model)
+    if parts.tail:
+        kinds = ", ".join(dict.fromkeys(node.op_type for node in parts.tail))
+        builder.notes.append(f"after {parts.cut} the client computes, once decrypted: {kinds}")
     nodes = builder.nodes[: output.node + 1]
     graph = simplify("", nodes, builder.notes, Interface(takes, gives))
     check_sizes(graph)
@@ -213,7 +213,7 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
         builder.tensors[name] = tensor
 
 
-def given(builder: Builder, output: Value, ends: Ends, model: onnx.ModelProto) -> Gives:
+def given(builder: Builder, output: Value, parts: Split, model: onnx.ModelProto) -> Gives:
     """What the model gives from a value of the graph on."""
     labels = output.labels.ravel()
     whole = np.array_equal(labels, np.arange(int(np.prod(builder.shape(output)))))
@@ -224,7 +224,7 @@ def given(builder: Builder, output: Value, ends: Ends, model: onnx.ModelProto) -
             return found.array
         raise NetworkError(f"the end of the model reads {name}, which is no constant")
 
-    for node in ends.tail:
+    for node in parts.tail:
         if node.op_type == "Dropout":
             moves.refuse_training(Op(node, builder, {}))
     shape = output.labels.shape
@@ -232,8 +232,8 @@ def given(builder: Builder, output: Value, ends: Ends, model: onnx.ModelProto) -
         shape,
         (1.0,),
         labels=() if whole else tuple(labels.tolist()),
-        name=ends.cut,
-        tail=tail_of(ends, model, (builder.batch, *shape), known),
+        name=parts.cut,
+        tail=tail_of(parts, model, (builder.batch, *shape), known),
     )
 
 

@@ -26,7 +26,7 @@ LINEAR: Final = {"Add", "Sub", "Mul", "Div", "Neg", "ReduceMean", "ReduceSum"}
 
 
 @dataclass(frozen=True)
-class Ends:
+class Split:
     """The nodes that a model needs for some outputs, cut in two at the tensor ``cut``."""
 
     network: tuple[onnx.NodeProto, ...]
@@ -35,7 +35,7 @@ class Ends:
     outputs: tuple[str, ...]
 
 
-def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collection[str]) -> Ends:
+def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collection[str]) -> Split:
     """Cut the graph of a model with one input; ``outputs`` are all unless given.
 
     Operators in ``kept`` stay in the network.
@@ -64,7 +64,7 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
     behind = reached(cut, nodes)
     network = tuple(node for node in nodes if id(node) not in behind)
     tail = tuple(node for node in nodes if id(node) in behind)
-    return Ends(network, cut, tail, names)
+    return Split(network, cut, tail, names)
 
 
 def chosen(model: onnx.ModelProto, outputs: Collection[str] | None) -> tuple[str, ...]:
@@ -144,32 +144,55 @@ def behind_constants(
 
 
 def tail_of(
-    ends: Ends, model: onnx.ModelProto, shape: Sequence[int], known: Callable[[str], Array]
+    parts: Split, model: onnx.ModelProto, shape: Sequence[int], known: Callable[[str], Array]
 ) -> Tail:
     """The tail as a model; ``known`` gives the constants that it reads.
 
     ``shape`` is that of the cut, the batch axis included.
     """
-    if not ends.tail:
+    if not parts.tail:
         return Tail()
-    made = {ends.cut, *(name for node in ends.tail for name in node.output)}
-    wanted = dict.fromkeys(name for node in ends.tail for name in node.input if name)
+    check_axes(parts, model, shape)
+    made = {parts.cut, *(name for node in parts.tail for name in node.output)}
+    wanted = dict.fromkeys(name for node in parts.tail for name in node.input if name)
     held = [numpy_helper.from_array(known(name), name) for name in wanted if name not in made]
-    nodes = [as_reference(node, ends.cut) for node in ends.tail]
-    if ends.cut in ends.outputs:
-        nodes.append(helper.make_node("Identity", [INPUT], [ends.cut]))
-    outputs = [helper.make_empty_tensor_value_info(name) for name in ends.outputs]
-    given = helper.make_tensor_value_info(INPUT, kind_of(model, ends.cut), None)
+    nodes = [as_reference(node, parts.cut) for node in parts.tail]
+    if parts.cut in parts.outputs:
+        nodes.append(helper.make_node("Identity", [INPUT], [parts.cut]))
+    outputs = [helper.make_empty_tensor_value_info(name) for name in parts.outputs]
+    given = helper.make_tensor_value_info(INPUT, kind_of(model, parts.cut), None)
     graph = helper.make_graph(nodes, "tail", [given], outputs, held)
     versions = {entry.domain: entry.version for entry in model.opset_import}
     versions.setdefault(QONNX, 1)
-    if any(node.op_type in {"QuantizeLinear", "DequantizeLinear"} for node in ends.tail):
+    if any(node.op_type in {"QuantizeLinear", "DequantizeLinear"} for node in parts.tail):
         # The reference implementation has none older, and integers of 8 bits mean the same there.
         versions[""] = max(versions.get("", 1), 19)
     imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     small = helper.make_model(graph, opset_imports=imports, ir_version=model.ir_version)
     found = Tail(small.SerializeToString(), batched=False)
     return Tail(found.model, batched=goes_together(found, shape))
+
+
+def check_axes(parts: Split, model: onnx.ModelProto, shape: Sequence[int]) -> None:
+    """Refuse what means more than one axis in old models, and one in the reference.
+
+    Before opset 13 a softmax is over all axes from its own on.
+    """
+    opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
+    if opset >= 13:
+        return
+    sides = {entry.name: [side.dim_value for side in entry.type.tensor_type.shape.dim]
+             for entry in inferred(model)} | {parts.cut: list(shape)}  # fmt: skip
+    for node in parts.tail:
+        if node.op_type not in {"Softmax", "LogSoftmax", "Hardmax"}:
+            continue
+        given = {a.name: a.i for a in node.attribute}
+        known = sides.get(node.input[0], [0, 0, 0])
+        axis = given.get("axis", 1) % max(len(known), 1)
+        if any(side != 1 for side in known[axis + 1 :]):
+            raise NetworkError(f"node {node.name or node.output[0]} ({node.op_type}): is over axis "
+                               f"{axis} and those after it, as before opset 13; convert the model "
+                               "with onnx.version_converter to opset 13 or more")  # fmt: skip
 
 
 def as_reference(node: onnx.NodeProto, cut: str) -> onnx.NodeProto:
@@ -189,15 +212,20 @@ def as_reference(node: onnx.NodeProto, cut: str) -> onnx.NodeProto:
 
 def kind_of(model: onnx.ModelProto, name: str) -> int:
     """The type of a tensor, as far as ONNX's inference finds it; single precision otherwise."""
-    try:
-        inferred = onnx.shape_inference.infer_shapes(model).graph
-    except Exception:  # it refuses more than it needs to
-        inferred = model.graph
-    for entry in (*inferred.value_info, *inferred.output, *inferred.input):
+    for entry in inferred(model):
         kind = entry.type.tensor_type.elem_type
         if entry.name == name and kind in (TensorProto.DOUBLE, TensorProto.FLOAT16):
             return int(kind)
     return int(TensorProto.FLOAT)
+
+
+def inferred(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
+    """Types and shapes of tensors, as far as ONNX finds them."""
+    try:
+        graph = onnx.shape_inference.infer_shapes(model).graph
+    except Exception:  # it refuses more than it needs to
+        graph = model.graph
+    return [*graph.value_info, *graph.output, *graph.input]
 
 
 def goes_together(tail: Tail, shape: Sequence[int]) -> bool:
