@@ -20,8 +20,12 @@ ANY = click.Path(path_type=Path, exists=True)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def numbers(_context: click.Context, option: click.Parameter, text: str) -> tuple[float, ...]:
+def numbers(
+    _context: click.Context, option: click.Parameter, text: str | None
+) -> tuple[float, ...] | None:
     """Numbers with commas between them."""
+    if text is None:
+        return None
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -35,10 +39,10 @@ OPTIONS = [
                  "model with grids of its own, QONNX or QDQ, needs none where its sums fit."),
     click.option("--count", type=click.IntRange(min=1), default=512,
                  help="Inputs to calibrate on."),
-    click.option("--mean", callback=numbers, default="0",
-                 help="Of pixels, by commas; with a folder."),
-    click.option("--std", callback=numbers, default="1",
-                 help="Of pixels, by commas; with a folder."),
+    click.option("--mean", callback=numbers,
+                 help="Of pixels, by commas: a pixel p of 0 to 255 is (p / 255 - mean) / std to "
+                 "the model."),
+    click.option("--std", callback=numbers, help="Of pixels, by commas."),
     click.option("--weights", type=click.IntRange(2, 8), default=7, help="Bits of weights."),
     click.option("--activations", type=click.IntRange(2, 8), default=7,
                  help="Bits of activations."),
@@ -75,8 +79,8 @@ def calibrate(
     model: Path,
     data: Path | None,
     count: int,
-    mean: tuple[float, ...],
-    std: tuple[float, ...],
+    mean: tuple[float, ...] | None,
+    std: tuple[float, ...] | None,
     *,
     keep_softmax: bool,
     outputs: tuple[str, ...],
@@ -87,5 +91,6 @@ def calibrate(
     if data is None and graph.input.grid is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
-    found = calibrated(graph, data, count, Normalisation(mean, std), Settings(**settings))
+    told = None if mean is None and std is None else Normalisation(mean or (0.0,), std or (1.0,))
+    found = calibrated(graph, data, count, told, Settings(**settings))
     return replace(graph, notes=(*graph.notes, *found.notes)), found

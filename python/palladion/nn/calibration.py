@@ -20,8 +20,14 @@ from palladion.text import times
 class Normalisation:
     """``(pixel / 255 - mean) / std``, one number per channel or one for all."""
 
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+
+    def __post_init__(self) -> None:
+        """Raises :class:`DataError` for what cannot be a mean or a deviation."""
+        if not (np.isfinite(self.mean).all() and np.isfinite(self.std).all() and min(self.std) > 0):
+            raise DataError(f"mean {self.mean} and deviation {self.std} of pixels, expected finite "
+                            "numbers, deviations above 0")  # fmt: skip
 
     def over(self, channels: int) -> tuple[list[float], list[float]]:
         """Mean and deviation of each channel."""
@@ -35,25 +41,31 @@ class Normalisation:
 
 
 def calibrated(
-    graph: Graph, data: Path | None, count: int, normalisation: Normalisation, settings: Settings
+    graph: Graph,
+    data: Path | None,
+    count: int,
+    normalisation: Normalisation | None,
+    settings: Settings,
 ) -> Quantised:
     """Quantise a model, calibrated on ``count`` real inputs.
 
     ``data`` is a folder of MNIST's or CIFAR-10's files, whose training images are used, or an
-    ``.npy`` file of inputs. A model with grids of its own needs none.
+    ``.npy`` file of inputs. A model with grids of its own needs none. ``normalisation`` says what
+    pixels are to the model; those of a folder are divided by 255 unless it says otherwise.
 
     Raises
     ------
     DataError
         If the data cannot be read or do not fit the model.
     """
-    if data is None:
-        return quantise(graph, None, settings)
-    found = quantise(graph, inputs(data, count, graph, normalisation), settings)
-    if data.is_dir():
-        pixels = Pixels(normalisation.mean, normalisation.std)
-        found = replace(found, network=of_pictures(found.network, pixels))
-    return found
+    if normalisation is None and data is not None and data.is_dir():
+        normalisation = Normalisation()
+    pixels = None if normalisation is None else pixels_of(graph, normalisation)
+    x = None if data is None else inputs(data, count, graph, pixels)
+    found = quantise(graph, x, settings)
+    if pixels is None:
+        return found
+    return replace(found, network=of_pictures(found.network, pixels))
 
 
 def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
@@ -63,15 +75,23 @@ def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
     return replace(network, interface=interface)
 
 
-def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -> Array:
+def pixels_of(graph: Graph, normalisation: Normalisation) -> Pixels:
+    """What pixels are to a model: one number for each of its channels."""
+    channels, *place = graph.input.shape
+    if place == [1, 1]:  # a flattened picture: its channels are the caller's to count
+        channels = max(len(normalisation.mean), len(normalisation.std))
+    mean, std = normalisation.over(channels)
+    return Pixels(tuple(mean), tuple(std))
+
+
+def inputs(data: Path, count: int, graph: Graph, pixels: Pixels | None) -> Array:
     """Calibration inputs as the model takes them."""
-    if not data.is_dir():
+    if pixels is None or not data.is_dir():
         return dataset.read_array(data)[:count]
     images = dataset.load(data, "train", count).images
     shape = graph.input.shape
     if images[0].size != np.prod(shape):
         raise DataError(f"{data}: pictures of shape {times(images.shape[1:])}, the model takes "
                         f"{graph.ends.takes.expected}")  # fmt: skip
-    mean, std = normalisation.over(shape[0] if shape[0] == images.shape[1] else 1)
-    pixels = Pixels(tuple(mean), tuple(std)).values(images)
-    return graph.ends.takes.restored(pixels.reshape(len(images), -1))
+    values = pixels.values(images)
+    return graph.ends.takes.restored(values.reshape(len(images), -1))
