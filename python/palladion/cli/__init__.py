@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "run": "run", "decrypt": "decrypt", "evaluate": "evaluate", "bench": "bench",
     "reproduce": "reproduce", "simulate": "simulate", "info": "info", "params": "params",
 }  # fmt: skip
-"""Module of each command, and the function's name in the module if it differs."""
+"""Each command's module here, and its name there where that is another one."""
 
 
 class Commands(click.Group):
