@@ -526,7 +526,7 @@ impl<'k> Engine<'k> {
     /// # Errors
     /// If the key is missing.
     pub fn automorphism(&self, a: &Value, element: usize) -> Result<Value> {
-        self.note_rotation(element, a.level);
+        self.count_automorphisms(element, a.level, 1);
         let residual = self.rotated(a);
         let ct = match (&a.ct, self.keys) {
             (Some(ct), Some(keys)) => Some(self.eval.automorphism(ct, element, keys.galois())?),
@@ -550,7 +550,7 @@ impl<'k> Engine<'k> {
                 if element == 1 {
                     return Ok(a.clone());
                 }
-                self.note_rotation(element, a.level);
+                self.count_automorphisms(element, a.level, 1);
                 let ct =
                     match (&a.ct, &shared, self.keys) {
                         (Some(ct), Some(shared), Some(keys)) => Some(
@@ -578,11 +578,14 @@ impl<'k> Engine<'k> {
         self.log().counts.transforms += level + 2;
     }
 
-    fn note_rotation(&self, element: usize, level: usize) {
+    /// Counts `count` automorphisms of one Galois element, whose key is needed in any case.
+    pub(crate) fn count_automorphisms(&self, element: usize, level: usize, count: usize) {
         let Log { counts, needs, .. } = &mut *self.log();
-        counts.rotations += 1;
+        counts.rotations += count;
         let (digits, special) = self.digits(level);
-        counts.key_switch(level + 1, digits, special, 0);
+        for _ in 0..count {
+            counts.key_switch(level + 1, digits, special, 0);
+        }
         needs.galois(element, level);
     }
 

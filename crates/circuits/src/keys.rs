@@ -12,6 +12,7 @@ use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use rlwe::security::Security;
 use rlwe::{DimensionKey, DimensionParams, GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use zeroize::Zeroizing;
 
 /// Parameters of the loop: the scheme's, and those of the dimension switch.
@@ -20,7 +21,11 @@ pub struct LoopParams {
     bfv: Params,
     small: DimensionParams,
     slack_bits: f64,
+    baby_steps: usize,
 }
+
+/// Baby steps of packings, where parameters do not say.
+const BABY_STEPS: usize = 16;
 
 impl LoopParams {
     /// Parameters with LWE dimension `dimension`, to which digits of `digit_bits` bits lead.
@@ -33,6 +38,7 @@ impl LoopParams {
             bfv: bfv.clone(),
             small: DimensionParams::new(bfv.n(), q, dimension, digit_bits)?,
             slack_bits: SLACK_BITS,
+            baby_steps: BABY_STEPS,
         })
     }
 
@@ -46,6 +52,7 @@ impl LoopParams {
             bfv: bfv.clone(),
             small: DimensionParams::new_insecure(bfv.n(), q, dimension, digit_bits)?,
             slack_bits: SLACK_BITS,
+            baby_steps: BABY_STEPS,
         })
     }
 
@@ -56,6 +63,29 @@ impl LoopParams {
             slack_bits: bits,
             ..self
         }
+    }
+
+    /// These parameters for packings with `count` baby steps, a power of two.
+    ///
+    /// # Errors
+    /// If `count` is no power of two.
+    pub fn with_baby_steps(self, count: usize) -> Result<Self> {
+        if !count.is_power_of_two() {
+            return Err(Error::Shape {
+                what: "the number of baby steps of packings",
+                found: count.to_string(),
+                expected: "a power of two".into(),
+            });
+        }
+        Ok(Self {
+            baby_steps: count,
+            ..self
+        })
+    }
+
+    /// Rotations of the LWE secret that are held ready for packings, at most.
+    pub fn baby_steps(&self) -> usize {
+        self.baby_steps
     }
 
     /// Noise so many bits above a rounding's is not worth dropping another limb.
@@ -155,9 +185,11 @@ impl Needs {
         *highest = level.max(*highest);
     }
 
-    pub(crate) fn packing(&mut self, values: usize, level: usize) {
-        let highest = self.packing.entry(values).or_insert(level);
-        *highest = level.max(*highest);
+    /// Notes a packing; returns whether it is the first of this number of values.
+    pub(crate) fn packing(&mut self, values: usize, level: usize) -> bool {
+        let before = self.packing.get(&values).copied();
+        self.packing.insert(values, level.max(before.unwrap_or(0)));
+        before.is_none()
     }
 
     /// Asks for the key of the dimension switch.
@@ -185,7 +217,7 @@ impl Needs {
         self.switch
     }
 
-    /// Bytes in memory of the keys: what [`EvaluationKeys::byte_len`] says once they are there.
+    /// Bytes in memory of the keys: what [`EvaluationKeys::byte_len`] says before the first packing.
     ///
     /// # Errors
     /// If a packing is no power of two of values.
@@ -199,13 +231,27 @@ impl Needs {
         let mut bytes = 2 * digits * rlwe.n() * size_of::<u64>();
         let levels = self.galois.values().chain(&self.relinearize);
         bytes += levels.map(|&level| switch_key(rlwe, level)).sum::<usize>();
-        for (&values, &level) in &self.packing {
+        Ok(bytes + self.packing_byte_len(params, pack::key_len)?)
+    }
+
+    /// Bytes in memory of the baby steps that packings make from the keys.
+    ///
+    /// # Errors
+    /// If a packing is no power of two of values.
+    pub fn baby_steps_byte_len(&self, params: &LoopParams) -> Result<usize> {
+        self.packing_byte_len(params, pack::baby_steps)
+    }
+
+    fn packing_byte_len(
+        &self,
+        params: &LoopParams,
+        ciphertexts: impl Fn(&LoopParams, Layout) -> usize,
+    ) -> Result<usize> {
+        let of_packing = |(&values, &level): (&usize, &usize)| {
             let layout = Layout::new(params.bfv.n(), values)?;
-            let rotations = pack::key_len(layout, params.dimension())
-                + pack::rotations_len(layout, params.dimension());
-            bytes += rotations * 2 * (level + 1) * rlwe.n() * size_of::<u64>();
-        }
-        Ok(bytes)
+            Ok(ciphertexts(params, layout) * 2 * (level + 1) * params.bfv.n() * size_of::<u64>())
+        };
+        self.packing.iter().map(of_packing).sum()
     }
 }
 
@@ -265,7 +311,7 @@ impl ClientKeys {
         let mut packing = BTreeMap::new();
         for (&values, &level) in &needs.packing {
             let layout = Layout::new(self.params.bfv.n(), values)?;
-            let key = PackingKey::generate(self, &galois, (layout, level), rng)?;
+            let key = PackingKey::generate(self, (layout, level), rng)?;
             packing.insert(values, key);
         }
         Ok(EvaluationKeys {
@@ -287,20 +333,19 @@ pub struct PackingKey {
     seed: Seed,
     /// Key material.
     ciphertexts: Vec<Ciphertext>,
-    /// All rotations, made from it.
-    rotations: Vec<Ciphertext>,
+    /// All baby steps, which the first packing makes.
+    baby_steps: OnceLock<Vec<Ciphertext>>,
 }
 
 impl PackingKey {
     fn generate(
         keys: &ClientKeys,
-        galois: &GaloisKeys,
         (layout, level): (Layout, usize),
         rng: &mut impl CryptoRng,
     ) -> Result<Self> {
         let (params, mut masks) = (&keys.params, Masks::random(rng));
         let t = params.bfv.t();
-        let ciphertexts = pack::key_patterns(layout, params.dimension())
+        let ciphertexts: Vec<Ciphertext> = pack::key_patterns(params, layout)
             .into_iter()
             .map(|pattern| {
                 let slots: Zeroizing<Vec<u64>> = pattern
@@ -313,24 +358,16 @@ impl PackingKey {
                 Ok(bfv::encrypt(of, &keys.secret, &message, level, masks, rng)?)
             })
             .collect::<Result<_>>()?;
-        Self::new(params, galois, layout, (*masks.seed(), ciphertexts))
+        Ok(Self::new(*masks.seed(), ciphertexts))
     }
 
-    /// A key from its seed and ciphertexts: makes the other rotations.
-    ///
-    /// # Errors
-    /// What rotations may lack.
-    pub fn new(
-        params: &LoopParams,
-        galois: &GaloisKeys,
-        layout: Layout,
-        (seed, ciphertexts): (Seed, Vec<Ciphertext>),
-    ) -> Result<Self> {
-        Ok(Self {
-            rotations: pack::rotations(params, galois, layout, &ciphertexts)?,
+    /// A key from its seed and ciphertexts.
+    pub fn new(seed: Seed, ciphertexts: Vec<Ciphertext>) -> Self {
+        Self {
             seed,
             ciphertexts,
-        })
+            baby_steps: OnceLock::new(),
+        }
     }
 
     /// Seed of the ciphertexts' masks.
@@ -343,9 +380,22 @@ impl PackingKey {
         &self.ciphertexts
     }
 
-    /// All rotations of the secret.
-    pub(crate) fn rotations(&self) -> &[Ciphertext] {
-        &self.rotations
+    /// The first `count` rotations of the secret. The first call makes them.
+    ///
+    /// # Errors
+    /// If the Galois key that makes them is missing.
+    pub(crate) fn baby_steps(
+        &self,
+        engine: &Engine<'_>,
+        keys: &EvaluationKeys,
+        count: usize,
+    ) -> Result<&[Ciphertext]> {
+        if let Some(made) = self.baby_steps.get() {
+            return Ok(made);
+        }
+        // Where two threads come here at once both make them, and the first to end is kept.
+        let made = pack::make_baby_steps(engine, keys, count, &self.ciphertexts)?;
+        Ok(self.baby_steps.get_or_init(|| made))
     }
 }
 
@@ -421,7 +471,7 @@ impl EvaluationKeys {
         let packing = self
             .packing
             .values()
-            .flat_map(|p| p.ciphertexts.iter().chain(&p.rotations))
+            .flat_map(|p| p.ciphertexts.iter().chain(p.baby_steps.get().into_iter().flatten()))
             .map(Ciphertext::byte_len);
         self.galois.byte_len() + switch.chain(keys).chain(packing).sum::<usize>()
     }

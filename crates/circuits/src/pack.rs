@@ -4,26 +4,32 @@
 //! the encrypted LWE secret. With `r` copies of each value, the `n` columns of `A` spread over the copies:
 //! copy `c` of value `i` sums `w = n / r` of the products, and rotations add the copies up, which
 //! leaves the value in all of them. What remains is `w` plaintext products, with the secret
-//! rotated by `0 .. w`. Up to 64 of these rotations are held ready: every eighth is key
-//! material, and the others are made from it once, when the keys come. The rest come by Horner's rule from
-//! one Galois key.
+//! rotated by `0 .. w`: baby steps and giant steps. The baby steps are rotations of the secret that are held
+//! ready. Every eighth of them is key material, and the first packing makes the others from it. Giant steps
+//! are rotations of sums, by Horner's rule, with one Galois key.
 //!
 //! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4; the
 //! spreading over idle slots follows Halevi, Shoup, CRYPTO 2014, section 4.3 (replication).
 
 use crate::engine::{Engine, Value};
 use crate::error::{Error, Result};
-use crate::keys::LoopParams;
+use crate::keys::{EvaluationKeys, LoopParams};
 use crate::layout::Layout;
 use bfv::noise::Noise;
-use bfv::{Ciphertext, Evaluator, Params};
-use rlwe::GaloisKeys;
+use bfv::{Ciphertext, Params};
 use rlwe::lwe::LweBatch;
+use std::collections::BTreeMap;
 
-/// Rotations of the secret that are held ready, and of how many one is key material. At `N = 2^15` and 22 limbs a
-/// rotation takes 3 MB as a key and 25 ms to make.
-const BABY: usize = 64;
+/// Of how many baby steps one is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as a key and 25 ms to
+/// make.
 const STORED: usize = 8;
+/// Largest number of baby steps: in memory one takes 11.5 MB.
+const MAX_BABY_STEPS: usize = 64;
+/// What a Galois key costs, in rotations: it is as large as eight baby steps, and each run's process may load it.
+const KEY: usize = 8;
+/// As many baby steps in memory weigh as much as a rotation: for ResNet-20 twice the baby steps, 1.1 GB, would save 8 of 249
+/// rotations.
+const HELD: usize = 8;
 
 /// One LWE sample: a coefficient of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +43,7 @@ pub struct Sample<'a> {
 /// Entry of the secret in a slot: consecutive columns go through `w` entries, copies through the
 /// `w`-ths.
 fn entry(layout: Layout, dimension: usize, slot: usize) -> usize {
-    let width = dimension / layout.copies();
+    let width = width(dimension, layout);
     slot % width + width * layout.copy_of(slot)
 }
 
@@ -52,30 +58,59 @@ pub fn min_values(slots: usize, dimension: usize) -> usize {
     slots / dimension
 }
 
-/// Rotations that are held ready for a layout, those made from the packing key included.
-pub fn rotations_len(layout: Layout, dimension: usize) -> usize {
-    BABY.min(dimension / layout.copies())
+/// Baby steps of a packing into a layout: those of the parameters, or one for each of the fewer products.
+pub fn baby_steps(params: &LoopParams, layout: Layout) -> usize {
+    params.baby_steps().min(width(params.dimension(), layout))
 }
 
 /// Ciphertexts of the packing key of a layout.
-pub fn key_len(layout: Layout, dimension: usize) -> usize {
-    rotations_len(layout, dimension).div_ceil(STORED)
+pub fn key_len(params: &LoopParams, layout: Layout) -> usize {
+    baby_steps(params, layout).div_ceil(STORED)
 }
 
-/// All rotations, from those that are key material.
-pub(crate) fn rotations(
-    params: &LoopParams,
-    galois: &GaloisKeys,
-    layout: Layout,
+/// The cheapest number of baby steps, a power of two, for a run whose packings are counted for each layout.
+///
+/// What it costs are the rotations that make baby steps, the giant steps, the Galois keys of both, and memory. One number
+/// serves all layouts, since giant steps of another size would need another key.
+pub fn cheapest_baby_steps(dimension: usize, packings: &[(Layout, usize)]) -> usize {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for &(layout, count) in packings {
+        *counts.entry(width(dimension, layout)).or_default() += count;
+    }
+    let cost = |steps: usize| -> usize {
+        let (mut held, mut made, mut giant) = (0, 0, 0);
+        for (&width, count) in &counts {
+            let steps = steps.min(width);
+            held += steps;
+            made += steps - steps.div_ceil(STORED);
+            giant += count * (width / steps - 1);
+        }
+        let keys = usize::from(made > 0) + usize::from(giant > 0);
+        HELD * (made + giant + KEY * keys) + held
+    };
+    let choices = (0..=MAX_BABY_STEPS.ilog2()).map(|log2| 1 << log2);
+    let cheapest = choices.min_by_key(|&steps| cost(steps));
+    cheapest.expect("there is a power of two")
+}
+
+/// Products that each copy of a value takes part in.
+fn width(dimension: usize, layout: Layout) -> usize {
+    dimension / layout.copies()
+}
+
+/// All baby steps, from those that are key material.
+pub(crate) fn make_baby_steps(
+    engine: &Engine<'_>,
+    keys: &EvaluationKeys,
+    count: usize,
     stored: &[Ciphertext],
 ) -> Result<Vec<Ciphertext>> {
-    let count = rotations_len(layout, params.dimension());
-    let (evaluator, one) = (Evaluator::new(params.bfv()), rotation(params.bfv()));
+    let (evaluator, one) = (engine.evaluator(), rotation(engine.params()));
     let runs = ring::par_map(stored.len(), |index| {
         let mut run = vec![stored[index].clone()];
         while run.len() < STORED.min(count - index * STORED) {
             let last = run.last().expect("a run begins with a stored rotation");
-            run.push(evaluator.automorphism(last, one, galois)?);
+            run.push(evaluator.automorphism(last, one, keys.galois())?);
         }
         Ok(run)
     });
@@ -89,12 +124,12 @@ fn rotation(params: &Params) -> usize {
 }
 
 /// For each ciphertext of the packing key, the entry of the secret in each slot.
-pub(crate) fn key_patterns(layout: Layout, dimension: usize) -> Vec<Vec<usize>> {
-    (0..rotations_len(layout, dimension))
+pub(crate) fn key_patterns(params: &LoopParams, layout: Layout) -> Vec<Vec<usize>> {
+    (0..baby_steps(params, layout))
         .step_by(STORED)
         .map(|step| {
             (0..layout.slots())
-                .map(|slot| entry(layout, dimension, right_of(layout, slot, step)))
+                .map(|slot| entry(layout, params.dimension(), right_of(layout, slot, step)))
                 .collect()
         })
         .collect()
@@ -127,17 +162,18 @@ pub fn pack(
             ),
         });
     }
-    let width = dimension / copies;
-    let baby = rotations_len(layout, dimension);
-    {
-        let needs = &mut engine.log().needs;
-        needs.packing(layout.values(), level);
-        if baby > 1 {
-            needs.galois(rotation(params.bfv()), level);
-        }
+    let (width, baby) = (width(dimension, layout), baby_steps(params, layout));
+    let first = engine.log().needs.packing(layout.values(), level);
+    let made = baby - key_len(params, layout);
+    if made > 0 {
+        let rotations = if first { made } else { 0 };
+        engine.count_automorphisms(rotation(params.bfv()), level, rotations);
     }
     let key: Option<Vec<&Ciphertext>> = match engine.keys() {
-        Some(keys) => Some(keys.packing(layout.values())?.rotations().iter().collect()),
+        Some(keys) => {
+            let key = keys.packing(layout.values())?;
+            Some(key.baby_steps(engine, keys, baby)?.iter().collect())
+        }
         None => None,
     };
     let (encoder, t) = (params.bfv().encoder(), params.bfv().t());

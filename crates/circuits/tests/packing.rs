@@ -2,7 +2,7 @@
 
 mod common;
 
-use circuits::pack::{Sample, pack};
+use circuits::pack::{Sample, baby_steps, cheapest_baby_steps, pack};
 use circuits::{Engine, Layout, LoopParams};
 use common::{N, T, alone, ciphertext, deviation, setup, timed};
 use ring::ntt_primes;
@@ -63,6 +63,36 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
         assert_eq!(wrong, 0);
         s.check_noise(&format!("packing {values} values"), &packed);
     }
+}
+
+/// A dry run counts the rotations that make baby steps once, and the giant steps of every packing.
+#[test]
+fn the_cheapest_number_of_baby_steps_is_that_of_dry_runs() {
+    let _alone = alone();
+    let s = setup(6, 4);
+    let layouts = [(N, 2), (4096, 5), (256, 1)];
+    let layouts = layouts.map(|(values, count)| (Layout::new(N, values).unwrap(), count));
+    let cost = |steps: usize| {
+        let params = s.params.clone().with_baby_steps(steps).unwrap();
+        let engine = params.dry_engine();
+        for (layout, count) in layouts {
+            for _ in 0..count {
+                pack(&engine, &params, layout, &[], s.top()).unwrap();
+            }
+        }
+        // Copies are added up by rotations too, as many for every number of baby steps.
+        let held: usize = layouts.iter().map(|l| baby_steps(&params, l.0)).sum();
+        let keys = engine.needs().galois_elements().len();
+        8 * (engine.counts().rotations + 8 * keys) + held
+    };
+    let choices = [1, 2, 4, 8, 16, 32, 64];
+    let costs = choices.map(cost);
+    let cheapest = cheapest_baby_steps(s.params.dimension(), &layouts);
+    println!("cost by number of baby steps: {costs:?}; chosen {cheapest}");
+    let chosen = choices.iter().position(|&c| c == cheapest).unwrap();
+    assert_eq!(costs[chosen], *costs.iter().min().unwrap());
+    assert!(costs[chosen] < costs[0] && costs[chosen] < costs[6]);
+    assert!(s.params.clone().with_baby_steps(3).is_err());
 }
 
 #[test]

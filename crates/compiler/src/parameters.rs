@@ -90,6 +90,11 @@ fn choose_for(
         Ok(planner.plan((index, form.layout(N)?, next))?.plan.seconds)
     })?;
     let planned = planner.plan_all(forms)?;
+    let packings = forms.tables(network, N, options.batch)?.into_iter();
+    let packings: Vec<(Layout, usize)> = packings
+        .map(|((_, layout, _), count)| (layout, count))
+        .collect();
+    let baby_steps = pack::cheapest_baby_steps(LWE_DIMENSION, &packings);
     let limbs = planned
         .values()
         .map(|p| p.plan.start_level + 1)
@@ -116,6 +121,7 @@ fn choose_for(
             log_qp: moduli.map(|&q| (q as f64).log2()).sum(),
         };
         let attempt = loop_params(&spec, options.moduli, false).and_then(|params| {
+            let params = params.with_baby_steps(baby_steps)?;
             let planned = Planner::new(network, fixed, &params).plan_all(forms)?;
             let tables = forms.tables(network, N, options.batch)?;
             let seconds = tables
@@ -342,7 +348,11 @@ impl Task<'_> {
         start_level: usize,
     ) -> Result<(Value, Counts)> {
         let engine = params.dry_engine();
-        let packed = pack::pack(&engine, params, self.layout, &[], start_level)?;
+        let pack = || pack::pack(&engine, params, self.layout, &[], start_level);
+        // The first packing makes the baby steps of all, so a later one is counted.
+        pack()?;
+        let before = engine.counts();
+        let packed = pack()?;
         let mut result = lut.apply(&engine, self.layout, &packed)?;
         if self.product {
             let like_it = result.clone();
@@ -351,7 +361,7 @@ impl Task<'_> {
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
         }
-        Ok((result, engine.counts()))
+        Ok((result, engine.counts().since(&before)))
     }
 
     /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
@@ -469,6 +479,7 @@ fn build(
             lwe_dimension: params.dimension(),
             lwe_digit_bits: params.small().digit_bits(),
             slack_bits: params.slack_bits(),
+            baby_steps: params.baby_steps(),
         },
         keys: KeyNeeds {
             relinearization: needs.relinearization(),
@@ -547,7 +558,7 @@ fn key_bytes(params: &LoopParams, needs: &circuits::Needs) -> u64 {
         |level: usize| SwitchKey::digit_count(rlwe, level) as u64 * poly_bytes(rlwe, level, true);
     let packing = |(&values, &level): (&usize, &usize)| {
         let layout = Layout::new(N, values).expect("packings are planned in layouts");
-        let count = pack::key_len(layout, params.dimension());
+        let count = pack::key_len(params, layout);
         count as u64 * poly_bytes(rlwe, level, false)
     };
     needs.relinearization().map_or(0, switch)

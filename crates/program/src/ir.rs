@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Format written, and the only one read.
-pub(crate) const FORMAT: &str = "palladion-program/4";
+pub(crate) const FORMAT: &str = "palladion-program/5";
 
 /// log2 of the largest probability that any slot of a run is wrong.
 pub const MAX_LOG2_FAILURE: f64 = -40.0;
@@ -35,6 +35,8 @@ pub struct Parameters {
     pub lwe_digit_bits: u32,
     /// Noise so many bits above a rounding's is not worth dropping another limb.
     pub slack_bits: f64,
+    /// Rotations of the LWE secret that are held ready for each packing key, at most: a power of two.
+    pub baby_steps: usize,
 }
 
 impl Parameters {

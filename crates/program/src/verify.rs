@@ -126,6 +126,12 @@ impl Program {
             p.slack_bits,
             &format!("0 to {MAX_SLACK} bits"),
         )?;
+        check(
+            p.baby_steps.is_power_of_two() && p.baby_steps <= p.lwe_dimension,
+            "the number of baby steps of packings",
+            p.baby_steps,
+            "a power of two up to the LWE dimension",
+        )?;
         let margin = self.prediction.margin_bits;
         check(
             margin.is_finite(),

@@ -103,6 +103,16 @@ fn wrong_parameters_placements_and_keys_are_named() {
         ),
         (|p| p.parameters.slack_bits = -1.0, "the slack", "-1"),
         (|p| p.parameters.slack_bits = 65.0, "the slack", "65"),
+        (
+            |p| p.parameters.baby_steps = 0,
+            "the number of baby steps of packings",
+            "0",
+        ),
+        (
+            |p| p.parameters.baby_steps = 1 << 40,
+            "the number of baby steps of packings",
+            "1099511627776",
+        ),
         (|p| p.batch = 0, "the batch", "0"),
         (
             |p| p.batch = usize::MAX,

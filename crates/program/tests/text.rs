@@ -63,15 +63,15 @@ fn json_gives_the_program_back_to_the_last_bit() {
 #[test]
 fn text_that_is_no_program_is_an_error() {
     let json = every_operation().to_json();
-    let version = json.replace("palladion-program/4", "palladion-program/5");
+    let version = json.replace("palladion-program/5", "palladion-program/6");
     let unknown = json.replacen("\"batch\"", "\"extra\":0,\"batch\"", 1);
     for wrong in ["", "{}", "null", &json[..json.len() - 1], &unknown] {
         let error = Program::from_json(wrong).unwrap_err();
         assert!(matches!(error, Error::Json(_)), "{error}");
     }
     let expected = Error::Format {
-        found: "palladion-program/5".into(),
-        expected: "palladion-program/4".into(),
+        found: "palladion-program/6".into(),
+        expected: "palladion-program/5".into(),
     };
     assert_eq!(Program::from_json(&version), Err(expected));
 }

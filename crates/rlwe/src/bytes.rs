@@ -193,19 +193,19 @@ impl Writer {
 
     /// Appends words of at most `bits` bits, with no room between them, to the end of a byte.
     fn packed(&mut self, words: &[u64], bits: u32) {
+        self.bytes.reserve(packed_len(words.len(), bits));
         let (mut held, mut count) = (0u128, 0u32);
         for &word in words {
             held |= u128::from(word) << count;
             count += bits;
-            while count >= 8 {
-                self.bytes.push(held as u8);
-                held >>= 8;
-                count -= 8;
+            if count >= 64 {
+                self.bytes.extend_from_slice(&(held as u64).to_le_bytes());
+                held >>= 64;
+                count -= 64;
             }
         }
-        if count > 0 {
-            self.bytes.push(held as u8);
-        }
+        let rest = held.to_le_bytes();
+        self.bytes.extend_from_slice(&rest[..count.div_ceil(8) as usize]);
     }
 
     /// Appends LWE samples, packed to the bits of their modulus; the reader knows their number and kind.
@@ -417,12 +417,16 @@ impl<'a> Reader<'a> {
         let n = basis.n();
         let need: usize = basis.moduli().map(|q| packed_len(n, q.bits())).sum();
         let mut bytes = self.take("a polynomial", need)?;
-        let mut words = Vec::with_capacity(n * basis.len());
-        for q in basis.moduli() {
-            let (packed, rest) = bytes.split_at(packed_len(n, q.bits()));
-            bytes = rest;
-            unpack(packed, q.bits(), n, &mut words);
-        }
+        let packed: Vec<(&[u8], u32)> = basis
+            .moduli()
+            .map(|q| {
+                let (packed, rest) = bytes.split_at(packed_len(n, q.bits()));
+                bytes = rest;
+                (packed, q.bits())
+            })
+            .collect();
+        let mut words = vec![0; n * basis.len()];
+        ring::for_each_limb(n, &mut words, |i, limb| unpack(packed[i].0, packed[i].1, limb));
         Poly::from_words(basis, words).map_err(|error| match error {
             ring::Error::Residue { found, q, .. } => BytesError::Value {
                 what: "a residue",
@@ -460,8 +464,8 @@ impl<'a> Reader<'a> {
         let bytes = self.take("LWE samples", 2 * packed_len(n, bits))?;
         let (body, mask) = bytes.split_at(packed_len(n, bits));
         let [body, mask] = [body, mask].map(|packed| {
-            let mut words = Vec::with_capacity(n);
-            unpack(packed, bits, n, &mut words);
+            let mut words = vec![0; n];
+            unpack(packed, bits, &mut words);
             words
         });
         if let Some(&found) = body.iter().chain(&mask).find(|&&word| word >= t) {
@@ -521,18 +525,17 @@ fn packed_len(count: usize, bits: u32) -> usize {
     (count * bits as usize).div_ceil(8)
 }
 
-fn unpack(packed: &[u8], bits: u32, count: usize, out: &mut Vec<u64>) {
+/// Reads `out.len()` words of fewer than 64 bits, packed without room between them.
+fn unpack(packed: &[u8], bits: u32, out: &mut [u64]) {
     let mask = (1u64 << bits) - 1;
-    let (mut held, mut have) = (0u128, 0u32);
-    let mut bytes = packed.iter();
-    for _ in 0..count {
-        while have < bits {
-            let byte = bytes.next().expect("the bytes were counted");
-            held |= u128::from(*byte) << have;
-            have += 8;
-        }
-        out.push(held as u64 & mask);
-        held >>= bits;
-        have -= bits;
+    for (index, word) in out.iter_mut().enumerate() {
+        let first = index * bits as usize;
+        let (byte, shift) = (first / 8, first % 8);
+        let around = match packed.get(byte..byte + 16) {
+            Some(around) => around.try_into().expect("sixteen bytes"),
+            // The last words end before sixteen bytes do.
+            None => std::array::from_fn(|k| packed.get(byte + k).copied().unwrap_or(0)),
+        };
+        *word = (u128::from_le_bytes(around) >> shift) as u64 & mask;
     }
 }

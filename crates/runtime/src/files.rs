@@ -153,12 +153,11 @@ pub fn keys_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<EvaluationKe
         }
         let seed = r.seed()?;
         let layout = Layout::new(rlwe.n(), values)?;
-        let count = circuits::pack::key_len(layout, params.dimension());
+        let count = circuits::pack::key_len(params, layout);
         let ciphertexts = (0..count)
             .map(|index| seeded(&mut r, rlwe, level, &seed, index as u32))
             .collect::<Result<_>>()?;
-        let key = PackingKey::new(params, &galois, layout, (seed, ciphertexts))?;
-        packing.insert(values, key);
+        packing.insert(values, PackingKey::new(seed, ciphertexts));
     }
     let switch = match needs.switches() {
         true => Some(r.dimension_key(params.small())?),

@@ -22,8 +22,8 @@ pub struct Memory {
     pub keys: u64,
     /// Writing them, beside the keys: twice their byte form.
     pub writing: u64,
-    /// A run, beside the keys: what the steps hold, what a table or a packing works with, and the pool
-    /// of polynomials.
+    /// A run, beside the keys: the baby steps of packings, what the steps hold, what a table or a packing works
+    /// with, and the pool of polynomials.
     pub running: u64,
 }
 
@@ -80,6 +80,6 @@ pub(crate) fn predict(
         process: (BASE + PROGRAM_EXPANSION * text) as u64,
         keys: keys as u64,
         writing: 2 * program.prediction.key_bytes,
-        running: (most + ring::POOL_BYTES) as u64,
+        running: (needs.baby_steps_byte_len(params)? + most + ring::POOL_BYTES) as u64,
     })
 }

@@ -59,7 +59,9 @@ impl Prepared {
         };
         let bfv = bfv::Params::new(&spec, p.t)?;
         let params = LoopParams::new(&bfv, p.lwe_dimension, p.lwe_digit_bits)?;
-        let params = params.with_slack(p.slack_bits);
+        let params = params
+            .with_slack(p.slack_bits)
+            .with_baby_steps(p.baby_steps)?;
         let transform = OnceLock::new();
         let actions: Vec<Action> = program
             .steps

@@ -162,6 +162,7 @@ pub fn every_operation() -> Program {
             lwe_dimension: 16,
             lwe_digit_bits: 3,
             slack_bits: 1.5,
+            baby_steps: 1,
         },
         keys: KeyNeeds {
             relinearization: Some(3),

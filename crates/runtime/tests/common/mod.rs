@@ -207,6 +207,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
             lwe_dimension,
             lwe_digit_bits,
             slack_bits: params.slack_bits(),
+            baby_steps: params.baby_steps(),
         },
         keys: KeyNeeds {
             relinearization: needs.relinearization(),
