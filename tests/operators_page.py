@@ -1,6 +1,6 @@
-"""The page docs/operators.md: what each operator becomes, and what is refused.
+"""The page docs/operators.md: what each operator becomes, and which operators are refused.
 
-``python -m tests.operators_page`` writes it; a test holds it to the importer.
+``python -m tests.operators_page`` writes the page. A test compares it with the importer.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ BECOMES: Final[dict[str, tuple[str, str]]] = {
         "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose",
         "Trilu", "Unsqueeze",
     ), (FREE, "indices and shapes constant")),
-    "Pad": (FREE, "all modes; with a constant other than 0, shifts beside it"),
+    "Pad": (FREE, "all modes; a constant other than 0 is added by shifts"),
     **dict.fromkeys(("Resize", "Upsample"), (
         f"{FREE} (nearest); a matrix (linear, cubic)", "sizes constant")),
-    "Concat": ("moved for free, or a sum of windows", "constants too, the same for all images"),
+    "Concat": ("moved for free, or a sum of windows", "also of constants, the same for all images"),
     **dict.fromkeys((
         "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Binarizer", "Ceil", "Celu",
         "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish",
@@ -48,18 +48,19 @@ BECOMES: Final[dict[str, tuple[str, str]]] = {
     "Pow": (TABLE, "a constant exponent, or a constant base"),
     "Mod": (TABLE, "a constant divisor"),
     **dict.fromkeys(("Cast", "CastLike"), (
-        "nothing, or a table", "floats: nothing; integers, truth values, 8 bits: the rounding")),
+        "nothing, or a table",
+        "to floats: nothing; to integers, truth values, 8 bits: a table that rounds")),
     **dict.fromkeys(("Quant", "BipolarQuant", "QuantizeLinear", "DequantizeLinear"), (
         "a table's own grid", "one scale for a value, one for each channel of weights")),
     **dict.fromkeys(("Add", "Sub", "Sum", "Mean"), (
         LINEAR, "constants that differ from place to place: a matrix")),
     "Mul": (f"{LINEAR} (constant); a product (two values)",
-            "a value of one place for each channel, or of one channel, stands for all"),
+            "a factor of one place for each channel, or of one channel, is repeated"),
     "Div": (LINEAR, "a constant divisor; functions of one value: a table"),
-    **dict.fromkeys(("Max", "Min"), (TABLE, "of two values: relu(a - b) + b")),
+    **dict.fromkeys(("Max", "Min"), (TABLE, "for two values: relu(a - b) + b")),
     **dict.fromkeys((
         "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-    ), (f"{TABLE} that gives 0 or 1", "of two values: of their difference")),
+    ), (f"{TABLE} that gives 0 or 1", "for two values: of their difference")),
     **dict.fromkeys(("And", "Or", "Xor"), ("a table, a product or a maximum", "")),
     "Where": (f"{FREE}, a table or a product",
               "a constant mask; a comparison of the same value; of another value"),
@@ -74,7 +75,7 @@ BECOMES: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("ReduceMean", "ReduceSum"), (LINEAR, "over any axes but the batch")),
     **dict.fromkeys(("LpPool", "GlobalLpPool", "ReduceL1", "ReduceL2", "ReduceLogSum",
                      "ReduceLogSumExp", "ReduceSumSquare"), ("tables around a linear map", "")),
-    "MaxPool": (TREE, "pads: of values with a least one, as Relu, Tanh and Gelu have"),
+    "MaxPool": (TREE, "pads only values that have a minimum, as those of Relu, Tanh and Gelu"),
     **dict.fromkeys(("GlobalMaxPool", "ReduceMax", "ReduceMin"), (TREE, "")),
     "Softmax": ("two tables and a product", "over one axis"),
     "LogSoftmax": ("at the end only", ""),
@@ -84,42 +85,42 @@ BECOMES: Final[dict[str, tuple[str, str]]] = {
 
 HEAD: Final = """# Operators
 
-What the importer makes of each ONNX operator. `palladion quantize model.onnx --data x.npy` reads
-a model; a refusal names the node, its operator and the reason.
+This page says what the importer makes of each ONNX operator. `palladion quantize model.onnx --data
+x.npy` reads a model. A refusal names the node, its operator and the reason.
 
-The network computes four kinds of things under encryption:
+The network computes four kinds of operations under encryption:
 
-- **Linear maps** (convolutions, matrices, sums). They are exact and cheap. Neighbours are folded
-  into one.
+- **Linear maps** (convolutions, matrices, sums). They are exact and cheap. Neighbouring maps are
+  folded into one.
 - **Tables**: a function of one number, applied to every value. A composition of functions of the
-  same value, as `x * sigmoid(x)`, is one table. A table costs most of a run's time.
-- **Products** of two values, place by place. Each has a layer of its own.
+  same value, such as `x * sigmoid(x)`, is one table. Tables take most of a run's time.
+- **Products** of two values, place by place. Each product has a layer of its own.
 - **Maxima** of two values, `relu(a - b) + b`.
 
-Elements are **moved for free** at import: reshapes, slices and the like only change where the
-next operator finds its inputs. Where an operator needs another order, one window or convolution
-moves the elements; where that is impossible, the operator becomes a matrix, of at most 16.8
-million weights.
+Elements are **moved for free** at import: reshapes, slices and similar operators only change
+where the next operator finds its inputs. If an operator needs another order, one window or
+convolution moves the elements. If that is impossible, the operator becomes a matrix, of at most
+16.8 million weights.
 
-Everything after the last linear map is the **client's**, in the clear after decryption, if it
-consists of operators marked so below: softmax, labels, ArgMax, scikit-learn's probabilities.
+The **client** computes everything after the last linear map, in the clear after decryption. This
+needs operators that are marked so below: softmax, labels, ArgMax, scikit-learn's probabilities.
 
-The first axis of the input is the batch, and each image stays by itself: an operator that moves
-or mixes this axis is refused. Which axis the channels are, (N, C, H, W) or (N, H, W, C), (N, C,
-L) or (N, L, C), is found by trying: the arrangement in which nothing has to be moved is taken. A
-channel has at most 32,768 values, with the zeros around it (180 x 180).
+The first axis of the input is the batch, and each image is computed by itself. An operator that
+moves or mixes the batch axis is refused. The importer finds the axis of the channels by trying (N,
+C, H, W) or (N, H, W, C), and (N, C, L) or (N, L, C). It takes the arrangement in which nothing has
+to be moved. A channel has at most 32,768 values, with the zeros around it (180 x 180).
 
-A function is extended to all numbers where its definition has a gap, since a table has a value
-everywhere: `log` and `sqrt` of numbers below 0 are those of the nearest number that has one, the
-reciprocal of 0 is the largest number.
+A table has a value everywhere, so a function whose definition has a gap is extended to all numbers:
+`log` and `sqrt` of numbers below 0 are those of the nearest number that has one, and the reciprocal
+of 0 is the largest number.
 
 """
 
 MIDDLE: Final = """
 ## Out of reach
 
-Operators that a model cannot have before its last linear map. Those marked with * are computed by
-the client behind it.
+A model cannot have these operators before its last linear map. After it, the client computes the
+operators marked with *.
 
 | operators | reason |
 |---|---|
@@ -128,21 +129,21 @@ the client behind it.
 TREES: Final = """
 Decision trees: scikit-learn's own export (`TreeEnsembleClassifier`) is refused. A small tree
 written as matrix products and comparisons, the GEMM strategy of `hummingbird`, is read: each test
-is a table that gives 0 or 1. Features should have like ranges (StandardScaler before the tree),
+is a table that gives 0 or 1. Features should have similar ranges (StandardScaler before the tree),
 since all share the input's 8 bits. Only this form was tried, not `hummingbird` itself.
 """
 
 CASES: Final = """
 ## ONNX's backend tests
 
-`tests/test_onnx_backend.py` imports every case of `onnx.backend.test` ({kinds}) and evaluates it
-in floats, with the client's part: what is imported gives the expected outputs, the rest is
-refused. Most cases are one operator on a small tensor whose first axis is no batch, with weights
-as inputs. Cases of several inputs are tried again with all but the first as constants; the table
-counts that form.
+`tests/test_onnx_backend.py` imports every case of `onnx.backend.test` ({kinds}) and
+evaluates it in floats, with the client's part. Cases that are imported give the expected outputs;
+the others are refused. Most cases are one operator on a small tensor whose first axis is not a
+batch, with weights as inputs. Cases of several inputs are tried again with all but the first as
+constants, and the table counts that form.
 
 With onnx {version}: {right} of {count} cases are right, {refused} are refused, none is wrong.
-Refused, by operator:
+The refused cases, by operator:
 
 | operator | cases | reason |
 |---|---|---|

@@ -26,7 +26,7 @@ COMMANDS: Final = {
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are called: the importer alone takes half a second."""
+    """Imports a command's module when the command is called: the importer takes half a second."""
 
     def list_commands(self, _context: click.Context) -> list[str]:
         return [*COMMANDS]
@@ -43,11 +43,11 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="palladion")
 def commands() -> None:
-    """Neural networks on data that they cannot see."""
+    """Run neural networks on encrypted data."""
 
 
 def main() -> None:
-    """Run a command. What a user can get wrong ends in one line and a non-zero exit."""
+    """Run a command. A user's mistake ends in one line and a non-zero exit status."""
     try:
         result = commands.main(prog_name="palladion", standalone_mode=False)
         sys.stdout.flush()

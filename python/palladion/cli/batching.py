@@ -33,7 +33,7 @@ def images(_context: click.Context, option: click.Parameter, text: str | None) -
 
 
 def batch_options(command: Command) -> Command:
-    """``--batch`` and ``--mode``, given to the command as ``batches``, those to try."""
+    """``--batch`` and ``--mode``; the command gets the batches to try as ``batches``."""
 
     @functools.wraps(command)
     def with_batches(*args: Any, batch: int | None, mode: str | None, **options: Any) -> Any:
@@ -42,10 +42,10 @@ def batch_options(command: Command) -> Command:
     with_batches = click.option(
         "--mode",
         type=click.Choice(["latency", "throughput"]),
-        help="What --batch auto is for: one image soon, or many images.",
+        help="Aim of --batch auto: one image soon, or many images per second.",
     )(with_batches)
     add_batch = click.option(
-        "--batch", callback=images, help="Images in one run, or auto; 1 unless given."
+        "--batch", callback=images, help="Images in one run, or auto to choose; default 1."
     )
     return add_batch(with_batches)  # type: ignore[return-value]
 
@@ -68,12 +68,12 @@ def batches(batch: int | None, mode: str | None) -> list[int]:
 def choose(
     network_json: str, tried: list[int], budget: Budget, steps: Steps, failure: float = -40.0
 ) -> tuple[palladion.Program, list[Candidate]]:
-    """The program of least predicted seconds per image within the budget, and what was compared.
+    """The program with the least predicted seconds per image within the budget, and all candidates.
 
     A run is wrong with a probability of at most ``2**failure``.
 
-    The search ends at the first batch that cannot be compiled, and after :data:`NO_BETTER` in a row
-    that are no better than the best or beyond the budget.
+    The search ends at the first batch that cannot be compiled. It also ends after :data:`NO_BETTER`
+    batches in a row that are no better than the best or beyond the budget.
 
     Raises
     ------
@@ -140,5 +140,5 @@ def show_candidates(candidates: list[Candidate], chosen: int) -> None:
 
 
 def reason(found: Candidate) -> str:
-    """Why a batch was not taken."""
+    """Why a batch was not chosen."""
     return "more s an image" if found["within_budget"] else "beyond the budget"

@@ -18,20 +18,20 @@ Row = dict[str, Any]
 
 @click.command()
 @click.argument("what", type=click.Choice(["ntt", "bfv", "bgv", "ckks", "tfhe", "lut", "loop"]))
-@click.option("--samples", type=click.IntRange(min=1), default=5, help="Samples per figure.")
-@click.option("--bootstrap/--no-bootstrap", default=True, help="Whether ckks bootstraps.")
+@click.option("--samples", type=click.IntRange(min=1), default=5, help="Samples for each figure.")
+@click.option("--bootstrap/--no-bootstrap", default=True, help="Measure bootstrapping with ckks.")
 @threads_option
 @json_option
 def bench(what: str, samples: int, bootstrap: bool, as_json: bool) -> None:
-    """Measure the core: transforms, operations of a scheme, tables, or the whole loop.
+    """Measure the core: schemes, transforms, tables, or the whole loop.
 
-    ckks ends with a bootstrapping, unless --no-bootstrap is given: it takes 7 GB of memory.
+    ckks ends with a bootstrapping, which takes 7 GB of memory. --no-bootstrap leaves it out.
 
-    tfhe measures at the fastest sets of 128 bits that fail in less than one of 2^64 bootstrappings;
-    rows of a batch give the time of one gate or table of 64, on all threads.
+    tfhe measures the fastest 128-bit sets that fail in less than one of 2^64 bootstrappings. Rows
+    of a batch give the time of one of 64 gates or tables, on all threads.
 
-    With --json one object per row: name, parameters, threads, seconds (the median), samples. Short
-    operations are repeated for at least a tenth of a second.
+    With --json each row is one object: name, parameters, threads, seconds (the median), samples.
+    Short operations are repeated for at least a tenth of a second.
     """
 
     def hear(row: Row) -> None:
@@ -50,7 +50,7 @@ def bench(what: str, samples: int, bootstrap: bool, as_json: bool) -> None:
 
 
 def loop(samples: int, hear: Callable[[Row], None]) -> None:
-    """The steps of the demo's program, client's work included."""
+    """Measure the steps of the demo's program, with the client's work."""
     network = palladion.mnist_network()
     program = palladion.compile_network(network.to_json(), batch=1)
     report = program.report()

@@ -1,4 +1,4 @@
-"""Budgets of time and memory: what a run may cost, checked before keys are made."""
+"""Budgets of time and memory for a run, checked before keys are made."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def wall_seconds(report: Mapping[str, Any], count: int) -> float:
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds of a run and bytes of memory that are allowed; ``None`` is no limit."""
+    """Seconds and bytes of memory that a run may take; ``None`` is no limit."""
 
     seconds: float | None = None
     memory: int | None = None
 
     def problem(self, report: Mapping[str, Any]) -> str | None:
-        """What a program with this report would exceed, and what to change; ``None`` if nothing."""
+        """The limit that a program with this report exceeds, and what to change; or ``None``."""
         count = threads()
         seconds, memory = wall_seconds(report, count), report["predicted_peak_memory_bytes"]
         batch = " or a smaller --batch" if report["batch"] > 1 else ""
@@ -101,12 +101,12 @@ def budget_options(command: Command) -> Command:
         click.option(
             "--budget-memory",
             callback=bytes_of,
-            help="Fail if a run would take more memory: bytes, or like 8G.",
+            help="Fail if a run would take more memory: bytes, or a size like 8G.",
         ),
         click.option(
             "--budget-seconds",
             type=click.FloatRange(min=0, min_open=True),
-            help="Fail if a run would take longer on these threads.",
+            help="Fail if a run would take more seconds on the threads in use.",
         ),
     ):
         with_budget = option(with_budget)

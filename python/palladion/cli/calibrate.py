@@ -1,4 +1,4 @@
-"""Options of the commands that quantise, and what they do with them."""
+"""Options of the commands that quantise, and the quantisation itself."""
 
 from __future__ import annotations
 
@@ -34,42 +34,43 @@ def numbers(
 
 OPTIONS = [
     click.option("--data", type=ANY,
-                 help="Calibration: folder of MNIST's or CIFAR-10's files, or an .npy file, or "
-                 "`x` of an .npz file: inputs of shape (N, C, H, W) as the model takes them. A "
-                 "model with grids of its own, QONNX or QDQ, needs none where its sums fit."),
+                 help="Calibration data: a folder of MNIST's or CIFAR-10's files, an .npy file, or "
+                 "`x` of an .npz file, with inputs of shape (N, C, H, W) as the model takes them. "
+                 "A QONNX or QDQ model with its own grids needs none if its sums fit."),
     click.option("--count", type=click.IntRange(min=1), default=512,
-                 help="Inputs to calibrate on."),
+                 help="Number of inputs to calibrate on."),
     click.option("--mean", callback=numbers,
-                 help="Of pixels, by commas: a pixel p of 0 to 255 is (p / 255 - mean) / std to "
-                 "the model."),
-    click.option("--std", callback=numbers, help="Of pixels, by commas."),
+                 help="Mean of pixels by channel, with commas. The model gets "
+                 "(p / 255 - mean) / std for a pixel p of 0 to 255."),
+    click.option("--std", callback=numbers, help="Deviation of pixels by channel, with commas."),
     click.option("--weights", type=click.IntRange(2, 8), default=7, help="Bits of weights."),
     click.option("--activations", type=click.IntRange(2, 8), default=7,
                  help="Bits of activations."),
     click.option("--inputs", type=click.IntRange(2, 8), default=8, help="Bits of inputs."),
-    click.option("--per-channel/--per-tensor", default=True, help="Steps of weights."),
+    click.option("--per-channel/--per-tensor", default=True,
+                 help="One step of weights for each channel, or for each tensor."),
     click.option("--method", type=click.Choice(get_args(Method)), default="mse",
-                 help="How scales of activations are chosen."),
+                 help="How to choose the scales of activations."),
     click.option("--headroom", type=float, default=1.15,
-                 help="Bounds over calibrated accumulators."),
+                 help="Factor from the largest calibrated accumulator to the bound."),
     click.option("--limit", type=click.IntRange(1, LIMIT), default=LIMIT,
-                 help="Largest accumulator."),
+                 help="Largest bound of accumulators."),
     click.option("--resolution", type=click.IntRange(1, LIMIT), default=64,
-                 help="Units in a step of the output, where weights are exact."),
+                 help="Units in one step of the output, if weights are exact."),
     click.option("--output-name", "outputs", multiple=True,
-                 help="Output of the model that is wanted, if not all; may be given again."),
+                 help="Output of the model to compute; may be repeated; default: all outputs."),
     click.option("--keep-softmax", is_flag=True,
-                 help="Compute a softmax at the end encrypted; the client does it otherwise."),
+                 help="Compute a softmax at the end under encryption, not on the client."),
     click.option("--exact/--no-exact", default=True,
-                 help="Keep the grids of a model that brings its own exactly, where integers fit; "
-                 "without, roundings before sums are left out, for fewer tables."),
+                 help="Keep a model's own grids exactly, where integers fit. --no-exact leaves out "
+                 "roundings before sums, for fewer tables."),
     click.option("--strict", is_flag=True,
-                 help="Fail where there would be a warning, or coarser weights for the limit."),
+                 help="Fail instead of a warning, or of weights that the limit makes coarser."),
 ]  # fmt: skip
 
 
 def calibration_options(command: Command) -> Command:
-    """``--data`` and the rest, given to the command as keywords for :func:`calibrate`."""
+    """``--data`` and the other options; the command gets them as keywords of :func:`calibrate`."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command

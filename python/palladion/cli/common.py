@@ -1,4 +1,4 @@
-"""What several commands share: options, files, figures as text."""
+"""Parts that several commands share: options, files, figures as text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def threads_option(command: Command) -> Command:
         "--threads",
         type=click.IntRange(min=1, max=4096),
         callback=use,
-        help="Threads to compute with; all cores unless given.",
+        help="Threads to compute with; default: all cores.",
         expose_value=False,
     )(command)
 
@@ -58,7 +58,7 @@ def network_option(command: Command) -> Command:
         "--network",
         type=FILE,
         callback=read,
-        help="Integer network, JSON or exported; the packaged MNIST network unless given.",
+        help="Integer network, as JSON or as export wrote it; default: the packaged MNIST network.",
     )(command)
 
 
@@ -73,13 +73,13 @@ def program_option(command: Command) -> Command:
         type=FILE,
         required=True,
         callback=read,
-        help="Program file, as keygen wrote it.",
+        help="Program, as compile or keygen wrote it.",
     )(command)
 
 
 @contextmanager
 def warned() -> Iterator[list[str]]:
-    """What warnings about inputs the body gives rise to; they go to standard error as well."""
+    """Collect the body's warnings about inputs, and print them to standard error."""
     found: list[str] = []
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", InputWarning)

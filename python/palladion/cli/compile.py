@@ -27,17 +27,17 @@ from palladion.text import at_most, size
 @click.command(name="compile")
 @click.argument("network", type=FILE)
 @batch_options
-@click.option("--output", type=FILE, required=True, help="Where to write the program.")
+@click.option("--output", type=FILE, required=True, help="File to write the program to.")
 @click.option(
     "--save-network",
     type=FILE,
-    help="For an ONNX model: where to write its integer network, for encrypt.",
+    help="For an ONNX model: file to write its integer network to.",
 )
 @click.option(
     "--failure",
     type=click.FloatRange(max=-40),
     default=-40,
-    help="A run is wrong with a probability of 2^FAILURE at most: -40, -64 or -128.",
+    help="Bound on log2 of the probability that a run is wrong: -40, -64 or -128.",
 )
 @calibration_options
 @budget_options
@@ -53,9 +53,10 @@ def compile_(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compile an integer network, or an ONNX model, to a program over ciphertexts.
+    """Compile a network to a program over ciphertexts.
 
-    A model is quantised first, as quantize does it: that takes --data, and the options after it.
+    NETWORK is an integer network or an ONNX model. An ONNX model is quantised first, as by
+    quantize, with --data and the options after it.
     """
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if save_network is not None and not is_model:

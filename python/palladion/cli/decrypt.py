@@ -18,10 +18,10 @@ SHOWN = 16  # numbers of an output in a line
 
 @click.command()
 @program_option
-@click.option("--secret", type=FILE, required=True, help="The client's key.")
-@click.option("--query", type=FILE, required=True, help="What encrypt wrote for this answer.")
-@click.option("--integers", is_flag=True, help="Give the network's integers too.")
-@click.option("--output", type=FILE, help="Where to write the outputs, as an .npz file.")
+@click.option("--secret", type=FILE, required=True, help="The client's secret key.")
+@click.option("--query", type=FILE, required=True, help="The query, as encrypt wrote it.")
+@click.option("--integers", is_flag=True, help="Print the network's integers too.")
+@click.option("--output", type=FILE, help="File to write the outputs to, in .npz form.")
 @click.argument("answer", type=FILE)
 @threads_option
 @json_option
@@ -34,7 +34,10 @@ def decrypt(
     answer: Path,
     as_json: bool,
 ) -> None:
-    """Decrypt the answer to a query: what the model gives for each input, in its own units."""
+    """Decrypt the answer to a query.
+
+    Prints the model's outputs for each input, in the model's own units.
+    """
     key = palladion.SecretKey.from_bytes(program, files.read(secret))
     sent = palladion.Query.from_bytes(program, files.read(query))
     found, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)), sent)

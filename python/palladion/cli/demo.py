@@ -33,7 +33,7 @@ from palladion.text import size
 
 @dataclass(frozen=True)
 class Digits:
-    """The images to classify; pictures of the user's have no label."""
+    """The images to classify. The user's own pictures have no label."""
 
     images: npt.NDArray[np.uint8]
     labels: list[int | None]
@@ -41,7 +41,7 @@ class Digits:
 
 @dataclass
 class Outcome:
-    """What the encrypted runs gave, added up over all of them."""
+    """The results of the encrypted runs, added up over all runs."""
 
     logits: list[list[int]]
     seconds: float
@@ -54,14 +54,14 @@ class Outcome:
 @click.command()
 @click.option("--image", "pictures", type=FILE, multiple=True, help="Picture of a digit.")
 @click.option("--sample", type=click.IntRange(0, 99), default=0, help="First MNIST test image.")
-@click.option("--count", type=click.IntRange(1, 100), default=1, help="How many MNIST images.")
-@click.option("--batch", type=click.IntRange(min=1), default=1, help="Images per ciphertext.")
+@click.option("--count", type=click.IntRange(1, 100), default=1, help="Number of MNIST images.")
+@click.option("--batch", type=click.IntRange(min=1), default=1, help="Images in one run.")
 @threads_option
 @json_option
 def demo(pictures: tuple[Path, ...], sample: int, count: int, batch: int, as_json: bool) -> None:
     """Classify handwritten digits while they are encrypted.
 
-    Encrypts real MNIST test images, or pictures of yours, runs the network on the ciphertexts
+    Encrypts real MNIST test images, or your own pictures. Runs the network on the ciphertexts
     alone, decrypts, and compares with the same network in the clear.
     """
     digits = choose(pictures, sample, count)
@@ -130,7 +130,7 @@ def summary(
     digits: Digits,
     integer: npt.NDArray[np.int64],
 ) -> dict[str, Any]:
-    """The object that ``--json`` prints; its fields are documented in docs/cli.md and stay."""
+    """The object that ``--json`` prints. docs/cli.md documents its fields, which do not change."""
     report = program.report()
     plain = palladion.mnist_plain().predict(digits.images)
     rows = zip(digits.labels, outcome.logits, integer, plain, strict=True)

@@ -28,12 +28,13 @@ Fetch = Callable[[str, tuple[str, ...], int, str], bytes]
 @click.command()
 @click.argument("name", type=click.Choice(["mnist", "cifar10"]))
 @click.option("--output", type=FOLDER, required=True, help="Folder to write to.")
-@click.option("--mirror", help="Address of a folder with the official files, asked first.")
+@click.option("--mirror", help="Address of a folder with the official files, tried first.")
 @json_option
 def download(name: str, output: Path, mirror: str | None, as_json: bool) -> None:
-    """Fetch the official files of a data set, check them, and unpack what `--data` takes.
+    """Download, check and unpack a data set.
 
-    Files that are there and right are not fetched again.
+    Writes the official files in the form that `--data` takes. Files that are already there and
+    right are not downloaded again.
     """
     with Steps(quiet=as_json) as steps:
 
@@ -57,7 +58,7 @@ def download(name: str, output: Path, mirror: str | None, as_json: bool) -> None
 
 
 def of_mnist(folder: Path, get: Fetch) -> list[str]:
-    """The four IDX files, as they come."""
+    """Download the four IDX files, unchanged."""
     written = []
     for file, (count, sha256) in mnist.ARCHIVES.items():
         if not same(folder / file, "sha256", sha256):
@@ -67,7 +68,7 @@ def of_mnist(folder: Path, get: Fetch) -> list[str]:
 
 
 def of_cifar10(folder: Path, get: Fetch) -> list[str]:
-    """The six binary files of the archive; all are checked before the first is written."""
+    """Download the archive's six binary files. All are checked before the first is written."""
     missing = [n for n, sha1 in cifar10.SHA1.items() if not same(folder / n, "sha1", sha1)]
     if not missing:
         return []
@@ -90,5 +91,5 @@ def of_cifar10(folder: Path, get: Fetch) -> list[str]:
 
 
 def same(path: Path, algorithm: str, expected: str) -> bool:
-    """Whether a file is there and has the sum."""
+    """Returns true if the file exists and has the expected sum."""
     return path.is_file() and hashlib.new(algorithm, files.read(path)).hexdigest() == expected

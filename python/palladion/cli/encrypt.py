@@ -25,8 +25,8 @@ from palladion.text import size
 
 @click.command()
 @program_option
-@click.option("--secret", type=FILE, required=True, help="The client's key.")
-@click.option("--output", type=FILE, required=True, help="Where to write the ciphertexts.")
+@click.option("--secret", type=FILE, required=True, help="The client's secret key.")
+@click.option("--output", type=FILE, required=True, help="File to write the ciphertexts to.")
 @click.argument("images", type=FILE, nargs=-1, required=True)
 @threads_option
 @json_option
@@ -37,9 +37,10 @@ def encrypt(
     images: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Encrypt pictures (PNG, JPEG), or arrays as the model takes them (.npy, or x of an .npz file).
+    """Encrypt pictures or arrays.
 
-    An array has the model's own shape and unit, for one input or for N of them.
+    Pictures are PNG or JPEG files. Arrays are .npy files, or x of .npz files. An array has the
+    model's own shape and unit, for one input or for N inputs.
     """
     boundary = Boundary.of_program(program)
     with warned() as warnings:

@@ -29,24 +29,26 @@ from palladion.nn.network import ROUNDING_SIGMA
 
 @click.command()
 @network_option
-@click.option("--model", type=FILE, help="ONNX model the network was made from: counted in floats.")
+@click.option(
+    "--model", type=FILE, help="ONNX model of the network, to count right answers in floats."
+)
 @click.option(
     "--data",
     type=PATH,
     required=True,
-    help="Folder of MNIST's or CIFAR-10's files, or .npz with inputs x and labels y.",
+    help="Folder of MNIST's or CIFAR-10's files, or .npz file of inputs x and labels y.",
 )
-@click.option("--count", type=click.IntRange(min=1), default=10_000, help="Test images to use.")
+@click.option("--count", type=click.IntRange(min=1), default=10_000, help="Number of test images.")
 @click.option(
     "--noise",
     type=click.FloatRange(min=0),
     default=ROUNDING_SIGMA,
-    help="Deviation of one sample; where samples are added up before a table, it is more.",
+    help="Deviation of the simulated noise of one LWE sample; sums of samples have more.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
 )
-@click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images.")
+@click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Images to run encrypted.")
 @batch_options
 @budget_options
 @threads_option
@@ -63,11 +65,11 @@ def evaluate(
     budget: Budget,
     as_json: bool,
 ) -> None:
-    """Count right answers on test data: MNIST's, CIFAR-10's, or your own.
+    """Count right answers on test data.
 
-    In floating point, in integers, with simulated noise, and encrypted. Encrypted images
-    are counted apart, and compared with the integer network layer by layer. A budget is for one
-    encrypted run.
+    The data are MNIST's, CIFAR-10's, or your own. The command counts in floating point, in
+    integers, with simulated noise, and encrypted. Encrypted images are counted separately, and
+    compared with the integer network layer by layer. A budget is for one encrypted run.
     """
     given = dataset.read(data, "test", count)
     with warned() as warnings:

@@ -20,12 +20,13 @@ from palladion.text import size
 
 @click.command()
 @click.argument("network", type=FILE)
-@click.option("--output", type=FILE, required=True, help="ONNX model to write.")
+@click.option("--output", type=FILE, required=True, help="ONNX model to write (.onnx).")
 @json_option
 def export(network: Path, output: Path, as_json: bool) -> None:
-    """Write an integer network as an ONNX model that gives the same integers.
+    """Write an integer network as an ONNX model.
 
-    Every command that reads an integer network reads such a model, too.
+    The model gives the same integers as the network. Every command that reads an integer network
+    also reads such a model.
     """
     if output.suffix.lower() != ".onnx":
         raise UsageError(f"--output: {output} does not end in .onnx, as models do")

@@ -1,4 +1,4 @@
-"""Inputs of any network from the files that a user names."""
+"""Reads the inputs of a network from the user's files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARRAYS = {".npy", ".npz"}
 def load_inputs(boundary: Boundary, paths: tuple[Path, ...], *, digits: bool) -> Ints:
     """Integers of shape (N, values) from pictures, ``.npy`` and ``.npz`` files, in their order.
 
-    ``digits`` has pictures made as MNIST's are.
+    With ``digits``, pictures are prepared as MNIST's were.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def load_inputs(boundary: Boundary, paths: tuple[Path, ...], *, digits: bool) ->
 
 
 def of_array(boundary: Boundary, path: Path) -> Ints:
-    """Integers for arrays as the model takes them: one, or N of them."""
+    """Integers for one array, or N arrays, as the model takes them."""
     found = read_array(path)
     single = found.shape == boundary.interface.takes.shape
     try:

@@ -14,7 +14,7 @@ from palladion.cli.common import json_option, print_json, print_rows, threads_op
 @threads_option
 @json_option
 def info(as_json: bool) -> None:
-    """Show versions, the kernels in use and the threads."""
+    """Print versions, kernels, threads and the speed of this machine."""
     found = {
         "version": palladion.__version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""``palladion inspect``: what a run will cost, before it runs."""
+"""``palladion inspect``: the cost of a run, predicted."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Report = dict[str, Any]
     "--network",
     "beside",
     type=FILE,
-    help="For a program: the network it was compiled from; gives shapes and bounds.",
+    help="For a program: the network it was compiled from, to print shapes and bounds.",
 )
-@click.option("--why", is_flag=True, help="For a network: what was compared, what chosen.")
+@click.option("--why", is_flag=True, help="For a network: print what the compiler compared.")
 @batch_option
 @budget_options
 @threads_option
@@ -45,10 +45,12 @@ Report = dict[str, Any]
 def inspect(
     file: Path, beside: Path | None, why: bool, batch: int, budget: Budget, as_json: bool
 ) -> None:
-    """Say what a program, or an integer network once compiled, will cost; nothing is run.
+    """Predict the cost of a program or a network. Runs nothing.
 
-    --batch is for a network; a program has its own. Beyond a budget the command fails once it
-    has said so.
+    An integer network is compiled first.
+
+    --batch is for a network; a program has its own batch. If a prediction exceeds a budget, the
+    command prints the report and then fails.
     """
     data = files.read(file)
     choices = None
@@ -171,7 +173,7 @@ def show(report: Report) -> None:
 
 
 def worst_step(worst: Mapping[str, Any]) -> str:
-    """The step that is wrong most often; of a table, how far beyond its bound it is right."""
+    """The step that is wrong most often; for a table, how far beyond its bound it is right."""
     words = f"{worst['name']}, 2^{worst['log2_failure']:.1f}"
     if "bound" not in worst:
         return words

@@ -28,12 +28,12 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 @click.option(
     "--network",
     type=FILE,
-    help="Integer network, as JSON; the packaged MNIST network unless given.",
+    help="Integer network, as JSON; default: the packaged MNIST network.",
 )
-@click.option("--program", "compiled", type=FILE, help="Program that compile wrote.")
-@click.option("--batch", type=click.IntRange(min=1), help="Images in one run; 1 unless given.")
+@click.option("--program", "compiled", type=FILE, help="Program, as compile wrote it.")
+@click.option("--batch", type=click.IntRange(min=1), help="Images in one run; default 1.")
 @click.option("--output", type=FOLDER, required=True, help="Folder to write to.")
-@click.option("--force", is_flag=True, help="Replace keys that are there already.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace existing keys.")  # fmt: skip
 @budget_options
 @threads_option
 @json_option
@@ -46,10 +46,10 @@ def keygen(
     budget: Budget,
     as_json: bool,
 ) -> None:
-    """Compile a network, or take a program, and make its keys.
+    """Make the keys for a program or a network.
 
-    Writes three files: `secret.key` stays with the client; `evaluation.key` and `program` are for
-    the server.
+    A network is compiled first. Writes three files. `secret.key` stays with the client.
+    `evaluation.key` and `program` are for the server.
     """
     if (output / SECRET).exists() and not force:
         raise DataError(f"{output / SECRET} exists: give another folder, or --force to replace it")

@@ -17,10 +17,11 @@ from palladion.text import size
 @click.argument("name", required=False)
 @json_option
 def params(name: str | None, as_json: bool) -> None:
-    """Show parameter sets, or the one called NAME: security, sizes, levels and slots.
+    """Print parameter sets: security, sizes, levels and slots.
 
-    Security is estimated in bits by the cost model MATZOV. Sets below 128 bits are INSECURE. Sets
-    of TFHE have the probability that a bootstrapping fails as well, an average over keys.
+    Prints all sets, or the set NAME. Security is estimated in bits by the cost model MATZOV. Sets
+    below 128 bits are INSECURE. For TFHE sets the command also prints the probability that a
+    bootstrapping fails, an average over keys.
     """
     tfhe = tfhe_sets()
     if name is None:
@@ -82,7 +83,7 @@ def print_one(found: NamedSet) -> None:
 
 
 def security(found: NamedSet) -> str:
-    """The estimate in a word."""
+    """The estimate in short."""
     if found.security is None:
         return "unknown"
     if not found.security.enough:
@@ -141,7 +142,7 @@ def tfhe_bits(found: dict[str, Any]) -> str:
 
 
 def tfhe_security(found: dict[str, Any]) -> str:
-    """The estimate, and whether it is below what ours have."""
+    """The estimate, marked if it is below 128 bits."""
     insecure = "" if found["secure"] else "INSECURE, "
     return f"{insecure}{found['security_bits']:.1f} bits"
 

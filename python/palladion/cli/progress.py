@@ -16,7 +16,7 @@ from palladion.cli.common import phase
 
 
 class Steps:
-    """Steps of a command, one line each; in a terminal the current one moves.
+    """Prints the steps of a command, one line each; in a terminal the current line moves.
 
     Used as a context. :meth:`step` times work done in Python, :meth:`update` is the callback for
     a run of the core, which counts work of the whole run.
@@ -67,14 +67,14 @@ class Steps:
     def update(self, name: str, done: float, total: float) -> None:
         """``done`` of ``total`` units of the run are finished; ``name`` is the step at work.
 
-        What is finished at the first call was done by another process.
+        Units that are finished at the first call were done by another process.
         """
         if self._resumed is None:
             self._resumed = done
         self.count(phase(name), done, total)
 
     def count(self, name: str, done: float, total: float, note: str = "") -> None:
-        """As :meth:`update`, for work that is no step of a program; ``note`` says how it goes."""
+        """As :meth:`update`, for work that is not a step of a program. Shows ``note`` too."""
         if name != self._name:
             self._begin(name, total=total)
         if self._task is not None:

@@ -22,11 +22,11 @@ from palladion.report import LayersReport
     "--output-name",
     "outputs",
     multiple=True,
-    help="Output of the model that is wanted, if not all; may be given again.",
+    help="Output of the model to import; may be repeated; default: all outputs.",
 )
 @json_option
 def import_(model: Path, outputs: tuple[str, ...], as_json: bool) -> None:
-    """Print the graph of an ONNX model as it is read: one line per node."""
+    """Print the graph of an ONNX model, one line per node."""
     graph = load(model, outputs=outputs or None)
     rows = [
         {
@@ -50,12 +50,14 @@ def import_(model: Path, outputs: tuple[str, ...], as_json: bool) -> None:
 @click.command()
 @click.argument("model", type=FILE)
 @calibration_options
-@click.option("--output", type=FILE, required=True, help="Integer network to write, as JSON.")
+@click.option(
+    "--output", type=FILE, required=True, help="File to write the integer network to, as JSON."
+)
 @json_option
 def quantize(model: Path, output: Path, as_json: bool, **options: Any) -> None:
     """Turn an ONNX model into an integer network.
 
-    It is calibrated on real inputs, unless it has grids of its own.
+    The model is calibrated on real inputs, unless it has its own grids.
     """
     with Steps(quiet=as_json) as steps, steps.step("quantise"):
         graph, found = calibrate(model, **options)

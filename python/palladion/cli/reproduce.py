@@ -33,16 +33,16 @@ DATA_HELP = "Folder with MNIST's files in mnist/ and CIFAR-10's in cifar10/."
 OPTIONS: Final[dict[str, Decorator]] = {
     "network": network_option,
     "networks": click.option(
-        "--network", "networks", type=FILE, multiple=True, help="Integer network; several times."
+        "--network", "networks", type=FILE, multiple=True, help="Integer network; may be repeated."
     ),
     "data": click.option("--data", type=THERE, help=DATA_HELP),
     "data_required": click.option("--data", type=THERE, required=True, help=DATA_HELP),
     "models": click.option(
-        "--models", type=THERE, default="models", help="Folder of integer networks: models/."
+        "--models", type=THERE, default="models", help="Folder of integer networks; default models."
     ),
     "onnx": click.option("--onnx", type=FILE, help="ONNX model to quantise."),
     "onnx_folder": click.option(
-        "--onnx", "onnx_folder", type=THERE, help="Folder of models for accuracy in floats."
+        "--onnx", "onnx_folder", type=THERE, help="Folder of ONNX models, for accuracy in floats."
     ),
     "benchmark": click.option(
         "--benchmark",
@@ -52,7 +52,7 @@ OPTIONS: Final[dict[str, Decorator]] = {
     ),
     "images": click.option("--images", type=click.IntRange(min=1), help="Test images at most."),
     "encrypted": click.option(
-        "--encrypted", type=click.IntRange(min=0), default=0, help="Really encrypted images."
+        "--encrypted", type=click.IntRange(min=0), default=0, help="Images to run encrypted."
     ),
 }
 """Options that items may name."""
@@ -60,7 +60,7 @@ OPTIONS: Final[dict[str, Decorator]] = {
 
 @click.group()
 def reproduce() -> None:
-    """Compute tables and figures of papers again, beside what they print."""
+    """Compute tables and figures of papers again."""
 
 
 def group_of(name: str, paper: Paper) -> click.Group:
@@ -75,7 +75,9 @@ def command_of(paper: str, name: str, item: Item) -> click.Command:
     """The command of one table or figure."""
 
     @threads_option
-    @click.option("--output", type=FOLDER, help="Folder for a CSV file, and plots if there are.")
+    @click.option(
+        "--output", type=FOLDER, help="Folder for a CSV file, and for plots if the item has any."
+    )
     @json_option
     def command(output: Path | None, as_json: bool, **options: Any) -> None:
         if output is not None:
@@ -95,7 +97,7 @@ def command_of(paper: str, name: str, item: Item) -> click.Command:
 
 
 def prepare(output: Path, *, plots: bool) -> None:
-    """Make the folder, and look for matplotlib, before anything is computed for them."""
+    """Make the folder, and check for matplotlib, before the computation starts."""
     if plots:
         require()
     try:

@@ -29,11 +29,11 @@ from palladion.text import size
 @click.command()
 @program_option
 @click.option("--keys", type=FILE, required=True, help="Evaluation keys.")
-@click.option("--output", type=FILE, required=True, help="Where to write the answer.")
+@click.option("--output", type=FILE, required=True, help="File to write the answer to.")
 @click.option(
     "--checkpoint",
     type=FILE,
-    help="Where to note after each layer how far the run is; if it is there, the run resumes.",
+    help="File to save progress in after each layer; if it exists, the run resumes from it.",
 )
 @click.argument("query", type=FILE)
 @threads_option
@@ -46,7 +46,7 @@ def run(
     checkpoint: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a program on ciphertexts. Reads no secret key."""
+    """Run a program on encrypted inputs. Reads no secret key."""
     if checkpoint is not None and checkpoint.resolve() in {
         path.resolve() for path in (keys, query, output)
     }:

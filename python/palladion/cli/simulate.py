@@ -15,11 +15,11 @@ from palladion.machines import SETS, Machine
 
 @click.group()
 def simulate() -> None:
-    """Simulate machines, cycle by cycle. Nothing is encrypted."""
+    """Simulate accelerators, cycle by cycle. Nothing is encrypted."""
 
 
 def machine_of(name: str) -> Machine:
-    """A machine by the name of one of ours, or by its file.
+    """A packaged machine by its name, or a machine from its file.
 
     Raises
     ------
@@ -36,13 +36,14 @@ def machine_of(name: str) -> Machine:
 
 
 @simulate.command()
-@click.option("--machine", default="versal", help="One of ours by name, or a TOML file.")
-@click.option("--set", "name", type=click.Choice([*SETS]), default="I", help="Parameters.")
+@click.option("--machine", default="versal", help="Name of a packaged machine, or a TOML file.")
+@click.option("--set", "name", type=click.Choice([*SETS]), default="I", help="Parameter set.")
 @json_option
 def pbs(machine: str, name: str, as_json: bool) -> None:
     """Simulate a programmable bootstrapping: tiles, time, power, energy.
 
-    The blind rotation, which is all of it but for the switches of modulus and key on the processor.
+    Simulates the blind rotation. The modulus switch and the key switch, which run on the processor,
+    are not simulated.
     """
     given = SETS[name]
     found = machine_of(machine).bootstrap(given)
@@ -83,5 +84,5 @@ def pbs(machine: str, name: str, as_json: bool) -> None:
 @simulate.command()
 @click.argument("name", default="versal")
 def machine(name: str) -> None:
-    """Print the file of one of our machines, to begin one of your own."""
+    """Print the file of a packaged machine, as a start for your own."""
     click.echo(_native.machine_file(name), nl=False)

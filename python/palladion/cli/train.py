@@ -21,7 +21,7 @@ from palladion.nn.graph import Graph
 from palladion.nn.network import ROUNDING_SIGMA, Ints
 
 HELD_OUT = 1_000
-"""Images that are counted and not trained on; a tenth of fewer than 10,000."""
+"""Images that are not trained on, only counted; a tenth if there are fewer than 10,000."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Examples:
     blank: Ints
 
     def split(self) -> tuple[Examples, Examples]:
-        """What to train on, and what is held out: the last ones."""
+        """The examples to train on, and those that are held out: the last ones."""
         first = len(self.labels) - min(HELD_OUT, len(self.labels) // 10)
         parts = slice(first), slice(first, None)
         kept, out = (Examples(self.inputs[p], self.labels[p], self.blank) for p in parts)
@@ -43,16 +43,24 @@ class Examples:
 @click.command()
 @click.argument("model", type=FILE)
 @calibration_options
-@click.option("--output", type=FILE, required=True, help="Integer network to write, as JSON.")
-@click.option("--epochs", type=click.IntRange(min=1), default=5, help="Times through the images.")
-@click.option("--images", type=click.IntRange(min=2), help="Only so many of the images.")
-@click.option("--rate", type=float, default=5e-4, help="Of learning, of the largest weight.")
+@click.option(
+    "--output", type=FILE, required=True, help="File to write the integer network to, as JSON."
+)
+@click.option("--epochs", type=click.IntRange(min=1), default=5, help="Passes over the images.")
+@click.option("--images", type=click.IntRange(min=2), help="Images to use; default: all.")
+@click.option(
+    "--rate", type=float, default=5e-4, help="Learning rate, relative to the largest weight."
+)
 @click.option("--batch", type=click.IntRange(min=1), default=64, help="Images in one step.")
-@click.option("--shift", type=click.IntRange(min=0), default=0, help="Pixels that images move.")
+@click.option(
+    "--shift", type=click.IntRange(min=0), default=0, help="Largest shift of images, in pixels."
+)
 @click.option("--flip", is_flag=True, help="Mirror half of the images left to right.")
 @click.option("--noise", "sigma", type=click.FloatRange(min=0), default=ROUNDING_SIGMA,
-              help="Deviation of the noise of one sample.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of all that is drawn.")
+              help="Deviation of the simulated noise of one LWE sample.")  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of all random numbers."
+)
 @json_option
 def train(
     model: Path,
@@ -68,7 +76,9 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Quantise an ONNX model as `quantize` does, and train its integers further.
+    """Quantise an ONNX model, then train its integers further.
+
+    The model is quantised as by quantize, with the same options.
 
     --data is a folder of MNIST's or CIFAR-10's files, or an .npz file of inputs `x` of shape
     (N, C, H, W), as the model takes them, and classes `y`.
@@ -102,7 +112,7 @@ def train(
 
 
 def library() -> Any:
-    """The training package, which needs what only it needs."""
+    """The training package, which has dependencies of its own."""
     try:
         from palladion.nn import training
     except ModuleNotFoundError as error:

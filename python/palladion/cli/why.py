@@ -1,4 +1,4 @@
-"""``inspect --why``: what the planner compared, and what it chose."""
+"""``inspect --why``: the candidates that the planner compared, and its choice."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from palladion.text import times
 Candidate = dict[str, Any]
 
 SHOWN = 3
-"""Candidates of a decision that are printed, beside those with marks."""
+"""Candidates of a decision that are printed, in addition to those with marks."""
 
 WIDTH = 100
 """Columns of a line at most."""
 
 
 def mark(why: dict[str, Any]) -> None:
-    """Give each form ``marks``: what it has the fewest of; of several the cheapest."""
+    """Mark the forms with the fewest ciphertexts and products; of several, the cheapest."""
     for layer in why["layers"]:
         forms = ranked(layer["forms"])
         for form in layer["forms"]:
@@ -32,7 +32,7 @@ def mark(why: dict[str, Any]) -> None:
 
 
 def show_why(why: dict[str, Any]) -> None:
-    """The cheapest candidates of each decision, the chosen one with a star."""
+    """Print the cheapest candidates of each decision, the chosen one with a star."""
     heading(
         "forms: seconds of packing and table on a trial chain of "
         f"{why['trial_limbs']} limbs, and of reading products"
@@ -63,7 +63,7 @@ def heading(text: str) -> None:
 def show_candidates(
     name: str, candidates: Sequence[Candidate], row: Callable[[Candidate], dict[str, object]]
 ) -> None:
-    """The cheapest of a layer's candidates, and those with marks."""
+    """Print the cheapest of a layer's candidates, and those with marks."""
     good = ranked(candidates)
     refused = len(candidates) - len(good)
     words = f", {refused} refused" if refused else ""
@@ -73,7 +73,7 @@ def show_candidates(
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that were not refused, cheapest first, as the planner ranks them."""
+    """The candidates that were not refused, cheapest first, as the planner ranks them."""
     good = [found for found in candidates if found["refused"] is None]
     return sorted(good, key=lambda found: float(found["seconds"]))
 

@@ -14,7 +14,7 @@ ATHENA = Paper(
             plots=True,
         ),
         "table5": Item(
-            "Accuracy in floats, integers, with noise, and encrypted.",
+            "Accuracy in floats, in integers, with noise, and encrypted.",
             table5.run,
             ("data_required", "models", "onnx_folder", "images", "encrypted"),
         ),
@@ -25,7 +25,7 @@ ATHENA = Paper(
             plots=True,
         ),
         "fig12": Item(
-            "Accuracy and time over the precision.",
+            "Accuracy and time by precision.",
             fig12.run,
             ("networks", "onnx", "data_required", "benchmark", "images", "encrypted"),
             plots=True,
