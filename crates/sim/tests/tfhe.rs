@@ -25,7 +25,6 @@ fn the_array_bootstraps_as_tfhe_does_insecure() {
 }
 
 #[test]
-#[ignore = "a minute: every step of whole bootstrappings (cargo test --release -p palladion-sim --test tfhe -- --ignored)"]
 fn whole_bootstrappings_are_those_of_tfhe_insecure() {
     compare(&sets::paper_1_insecure());
     compare(&sets::paper_2_insecure());
