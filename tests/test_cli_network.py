@@ -15,8 +15,7 @@ from palladion.cli.inspect import layers_of
 from palladion.cli.table import short
 from palladion.errors import DataError
 from palladion.image import load_picture
-from palladion.nn.calibration import of_pictures
-from palladion.nn.interface import Pixels
+from palladion.nn.calibration import Normalisation, of_pictures
 from palladion.nn.network import Conv, Dense, Input, Layer, Term
 from palladion.nn.quantise import relu_table
 from PIL import Image
@@ -35,7 +34,7 @@ def colours(rng: np.random.Generator) -> IntNetwork:
         Layer("last", (Term(1, last),), rng.integers(-9, 10, 3), 900, None, 1.0),
     )
     network = IntNetwork("colours", Input((3, 6, 5), -15, 15, 1 / 6), layers)
-    return of_pictures(network, Pixels(mean, std))
+    return of_pictures(network, Normalisation(mean, std))
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def program_option(command: Command) -> Command:
     """``--program FILE``, given to the command as ``program``."""
 
     def read(_context: click.Context, _option: click.Parameter, path: Path) -> palladion.Program:
-        return palladion.Program.from_bytes(files.read(path))
+        return files.parsed(path, palladion.Program.from_bytes, b"PROG")
 
     return click.option(
         "--program",

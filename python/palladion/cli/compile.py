@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from palladion import IntNetwork, files
 from palladion.cli.batching import batch_options, choose, show_candidates
@@ -58,8 +60,8 @@ def compile_(
     A model is quantised first, as quantize does it: that takes --data, and the options after it.
     """
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
-    if save_network is not None and not is_model:
-        raise UsageError(f"--save-network: {network} is an integer network already")
+    if not is_model:
+        refuse_given(network, {"save_network", *options} - {"strict"})
     with Steps(quiet=as_json) as steps:
         notes: tuple[str, ...] = ()
         warnings: tuple[str, ...] = ()
@@ -95,3 +97,13 @@ def compile_(
         click.echo(f"note: {note}")
     for warning in warnings:
         click.echo(f"warning: {warning}")
+
+
+def refuse_given(network: Path, for_models: Collection[str]) -> None:
+    """Refuse options that are for models only, where a network is quantised already."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
+        if given and parameter.name in for_models:
+            raise UsageError(f"{parameter.opts[0]} is for ONNX models, and {network} is an integer "
+                             "network already: leave it out, or give the model")  # fmt: skip

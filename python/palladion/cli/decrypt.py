@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,10 @@ def decrypt(
     as_json: bool,
 ) -> None:
     """Decrypt the answer to a query: what the model gives for each input, in its own units."""
-    key = palladion.SecretKey.from_bytes(program, files.read(secret))
-    sent = palladion.Query.from_bytes(program, files.read(query))
-    found, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)), sent)
+    key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, program), b"SKEY")
+    sent = files.parsed(query, partial(palladion.Query.from_bytes, program), b"ENCI")
+    received = files.parsed(answer, partial(palladion.Answer.from_bytes, program), b"ENCO")
+    found, margin = key.decrypt(received, sent)
     boundary = Boundary.of_program(program)
     logits = np.array(found, dtype=np.int64)
     outputs = boundary.outputs(logits)

@@ -50,10 +50,10 @@ def inspect(
     --batch is for a network; a program has its own. Beyond a budget the command fails once it
     has said so.
     """
-    data = files.read(file)
+    is_network = file.suffix.lower() == ".onnx" or files.read(file).lstrip()[:1] == b"{"
     choices = None
     with Steps(quiet=as_json) as steps:
-        if data.lstrip()[:1] == b"{" or file.suffix.lower() == ".onnx":
+        if is_network:
             beside = file
             with steps.step("compile"):
                 text = IntNetwork.load(file).to_json()
@@ -64,7 +64,7 @@ def inspect(
                 "its compilation compared"
             )
         else:
-            program = palladion.Program.from_bytes(data)
+            program = files.parsed(file, palladion.Program.from_bytes, b"PROG")
     network = None if beside is None else IntNetwork.load(beside)
     report = program.report()
     report["layers"] = layers_of(report, network)

@@ -57,7 +57,7 @@ def keygen(
         raise UsageError("--program is compiled already: give no --network and no --batch with it")
     with Steps(quiet=as_json) as steps:
         if compiled is not None:
-            program = palladion.Program.from_bytes(files.read(compiled))
+            program = files.parsed(compiled, palladion.Program.from_bytes, b"PROG")
         else:
             given = palladion.mnist_network() if network is None else IntNetwork.load(network)
             with steps.step("compile"):

@@ -53,9 +53,11 @@ def run(
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
     memory.check_run(program.report())
     with Steps(quiet=as_json) as steps:
-        given = palladion.Query.from_bytes(program, files.read(query))
+        given = files.parsed(query, partial(palladion.Query.from_bytes, program), b"ENCI")
         with steps.step("read keys"):
-            evaluation = palladion.EvaluationKeys.from_bytes(program, files.read(keys))
+            evaluation = files.parsed(
+                keys, partial(palladion.EvaluationKeys.from_bytes, program), b"EKEY"
+            )
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
         save = partial(files.write, checkpoint) if checkpoint else None
         steps.start_run()

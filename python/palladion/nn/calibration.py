@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from palladion.errors import DataError
+from palladion.errors import DataError, NetworkError, UsageError
 from palladion.nn import dataset
 from palladion.nn.graph import Array, Graph
 from palladion.nn.interface import Pixels
@@ -23,6 +23,11 @@ class Normalisation:
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if not np.isfinite((*self.mean, *self.std)).all() or not all(self.std):
+            raise UsageError(f"mean {self.mean} and std {self.std} of pixels, expected finite "
+                             "numbers, none of std 0")  # fmt: skip
+
     def over(self, channels: int) -> tuple[list[float], list[float]]:
         """Mean and deviation of each channel."""
         return self._spread(self.mean, channels), self._spread(self.std, channels)
@@ -30,7 +35,8 @@ class Normalisation:
     @staticmethod
     def _spread(given: tuple[float, ...], channels: int) -> list[float]:
         if len(given) not in (1, channels):
-            raise DataError(f"{len(given)} numbers for {channels} channels, expected one for each")
+            raise UsageError(f"{len(given)} numbers for {channels} channels of pixels, expected "
+                             "one for all or one for each")  # fmt: skip
         return [*given] if len(given) == channels else [*given] * channels
 
 
@@ -51,13 +57,20 @@ def calibrated(
         return quantise(graph, None, settings)
     found = quantise(graph, inputs(data, count, graph, normalisation), settings)
     if data.is_dir():
-        pixels = Pixels(normalisation.mean, normalisation.std)
-        found = replace(found, network=of_pictures(found.network, pixels))
+        found = replace(found, network=of_pictures(found.network, normalisation))
     return found
 
 
-def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
-    """The network, told what pictures are to its model."""
+def of_pictures(network: IntNetwork, normalisation: Normalisation) -> IntNetwork:
+    """The network, told what pictures are to its model.
+
+    Raises
+    ------
+    UsageError
+        If there is neither one number for all channels nor one for each.
+    """
+    normalisation.over(network.input.shape[0])
+    pixels = Pixels(normalisation.mean, normalisation.std)
     ends = network.boundary.interface
     interface = replace(ends, takes=replace(ends.takes, pixels=pixels))
     return replace(network, interface=interface)
@@ -66,7 +79,12 @@ def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
 def inputs(data: Path, count: int, graph: Graph, normalisation: Normalisation) -> Array:
     """Calibration inputs as the model takes them."""
     if not data.is_dir():
-        return dataset.read_array(data)[:count]
+        found = dataset.read_array(data)[:count]
+        try:
+            graph.ends.takes.arranged(found)
+        except NetworkError as error:
+            raise DataError(f"{data}: {error}") from error
+        return found
     images = dataset.load(data, "train", count).images
     shape = graph.input.shape
     if images[0].size != np.prod(shape):

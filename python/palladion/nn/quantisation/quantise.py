@@ -77,7 +77,7 @@ def quantise(
         data = real * given.std[:, None, None] + given.mean[:, None, None]
     else:
         raise NetworkError(f"the input {given.name} has no grid of the model's own: give "
-                           "calibration data, --data")  # fmt: skip
+                           "calibration data (--data, or `calibrate` in Python)")  # fmt: skip
     grid = given.grid or input_grid(real, settings)
     first = input_value(real, grid, own=given.grid is not None)
     layers = plan(graph, data, settings)
