@@ -8,12 +8,12 @@ import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from palladion.errors import DataError, FormatError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 LARGEST: Final = 8_000_000_000
 """Bytes of the largest file that is read: evaluation keys are below 1 GB."""
@@ -119,6 +119,8 @@ def write(path: Path, data: bytes, *, secret: bool = False) -> None:
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write arrays as an ``.npz`` file; raises as :func:`write`."""
+    import numpy as np
+
     data = io.BytesIO()
     np.savez(data, allow_pickle=False, **arrays)
     write(path, data.getvalue())

@@ -9,13 +9,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 import palladion
-from palladion import IntNetwork, files
+from palladion import files
 from palladion.errors import InputWarning
+
+if TYPE_CHECKING:
+    from palladion import IntNetwork
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -52,7 +55,7 @@ def network_option(command: Command) -> Command:
     """``--network FILE``, given to the command as ``network``."""
 
     def read(_context: click.Context, _option: click.Parameter, path: Path | None) -> IntNetwork:
-        return palladion.mnist_network() if path is None else IntNetwork.load(path)
+        return palladion.mnist_network() if path is None else palladion.IntNetwork.load(path)
 
     return click.option(
         "--network",
