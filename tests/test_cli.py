@@ -63,6 +63,11 @@ def test_info_names_the_kernels(command: Command) -> None:
     found = json.loads(command("info", "--json").stdout)
     assert {"version", "kernels", "kernels_available", "threads"} <= found.keys()
     assert found["kernels"] in found["kernels_available"]
+    assert found["security"]["bits"] >= 128
+    assert (found["security"]["model"], found["security"]["enough"]) == ("MATZOV", True)
+    shown = command("info").stdout
+    assert found["security"]["text"] in shown
+    assert found["security"]["basis"] in shown
 
 
 def test_a_full_disk_under_standard_output_is_an_error() -> None:

@@ -112,6 +112,11 @@ def print_rows(rows: Mapping[str, object]) -> None:
         click.echo(f"  {name:{width}}{value}")
 
 
+def security_rows(security: Mapping[str, Any]) -> dict[str, object]:
+    """Estimated security, of a report, as rows: bits and cost model, and what they rest on."""
+    return {"security": security["text"], "estimated by": security["basis"]}
+
+
 PHASES = {
     "input": "linear",
     "mul_coefficients": "linear",

@@ -18,6 +18,7 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
+    security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
@@ -87,7 +88,7 @@ def compile_(
         {
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
-            "security": report["security"]["text"],
+            **security_rows(report["security"]),
             "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_peak_memory_bytes'])} of memory",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -55,14 +56,21 @@ def decrypt(
             "noise_margin_bits": margin,
         })  # fmt: skip
         return
-    for index in range(len(found)):
+    show_outputs(outputs, predicted, logits if integers else None)
+    click.echo(f"noise margin left: {margin:.1f} bits")
+
+
+def show_outputs(
+    outputs: Mapping[str, Any], predicted: Sequence[object] | None, logits: Any | None = None
+) -> None:
+    """The class of each input, its outputs, and the network's integers if they are wanted."""
+    for index in range(len(next(iter(outputs.values())))):
         of_class = "" if predicted is None else f" {predicted[index]}"
         click.echo(f"input {index}:{of_class}")
         for name, values in outputs.items():
             click.echo(f"  {name}: {row(values[index])}")
-        if integers:
+        if logits is not None:
             click.echo(f"  integers: {row(logits[index])}")
-    click.echo(f"noise margin left: {margin:.1f} bits")
 
 
 def row(values: Any) -> str:

@@ -18,6 +18,7 @@ from palladion.cli.common import (
     phase,
     print_json,
     print_rows,
+    security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
@@ -131,8 +132,7 @@ def show(report: Report) -> None:
     click.echo(f"{report['network']}, {report['batch']} images of {times(report['input_shape'])}")
     print_rows(
         {
-            "security": report["security"]["text"],
-            "estimated by": report["security"]["basis"],
+            **security_rows(report["security"]),
             "parameters": f"N = {1 << report['log_n']}, log2(QP) = {report['log_qp']:.0f}, "
             f"t = {report['plaintext_modulus']}",
             "moduli": f"{report['limbs']} limbs, {report['special_limbs']} special ones, "

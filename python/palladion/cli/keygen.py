@@ -15,6 +15,7 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
+    security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
@@ -85,6 +86,6 @@ def keygen(
             f"{output / SECRET}": "keep it: it alone decrypts",
             f"{output / EVALUATION}": f"{size(len(written[EVALUATION]))}, for the server",
             f"{output / PROGRAM}": f"{size(len(written[PROGRAM]))}, for both",
-            "security": report["security"]["text"],
+            **security_rows(report["security"]),
         }
     )

@@ -75,26 +75,42 @@ def read_array(path: Path, name: str = "x") -> Array:
     DataError
         If there is no such array; the message says what there is.
     """
+    found, held = held_in(path, name)
+    if found is not None:
+        return found
+    if held is None:
+        raise DataError(f"{path} is an .npy file and holds one array, the inputs; expected an .npz "
+                        f"file with labels beside them: {SAVE}")  # fmt: skip
+    raise DataError(f"{path} holds {', '.join(held) or 'no array'}, expected inputs named x, and "
+                    f"labels named y to compare with: {SAVE}")  # fmt: skip
+
+
+def labels_beside(path: Path) -> Array | None:
+    """Labels ``y`` in an ``.npz`` file, if it has some; raises as :func:`read_array`."""
+    return held_in(path, "y")[0]
+
+
+def held_in(path: Path, name: str) -> tuple[Array | None, list[str] | None]:
+    """The array of a name, if the file has it, and the names in an ``.npz`` file."""
+    names = None
     try:
         with path.open("rb") as file:
             found = np.load(file, allow_pickle=False)
             if isinstance(found, np.lib.npyio.NpzFile):
-                if name not in found.files:
-                    held = ", ".join(found.files) or "no array"
-                    raise DataError(f"{path} holds {held}, expected inputs named x, and labels "
-                                    f"named y to compare with: {SAVE}")  # fmt: skip
-                found = found[name]
+                names = found.files
+                found = found[name] if name in names else None
             elif name != "x":
-                raise DataError(f"{path} is an .npy file and holds one array, the inputs; expected "
-                                f"an .npz file with labels beside them: {SAVE}")  # fmt: skip
+                found = None
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist, expected {EXPECTED}") from error
     except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
         raise DataError(unreadable(path, error)) from error
+    if found is None:
+        return None, names
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiubU" or not found.ndim:
         words = f"an array of type {found.dtype} and shape {times(found.shape)}"
         raise DataError(f"{path} holds {words}, expected real numbers of shape (N, ...)")
-    return found
+    return found, names
 
 
 SAVE: Final = "np.savez('data.npz', x=inputs, y=labels) makes one"
