@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -430,3 +431,23 @@ def test_keys_of_another_program(folder: Folder, tmp_path: Path, say: Say, made:
                 "--output", tmp_path / "o", q)  # fmt: skip
     refused(found, "secret.key", "made for other parameters", "program that it was made for",
             "palladion keygen")  # fmt: skip
+
+
+def test_what_quantisation_warned_of_is_told_again(
+    folder: Folder, tmp_path: Path, say: Say
+) -> None:
+    net, program = tmp_path / "net.json", tmp_path / "program"
+    poor = Model.from_onnx(perceptron(), X, weights=2, activations=2)
+    poor.save(net)
+    (warning, *_) = poor.network.warnings
+    compiled = say("compile", net, "--output", program)
+    for found in (compiled, say("inspect", program)):
+        assert found.status == 0, found
+        assert f"warning: {warning}" in found.out
+    strict = say("inspect", program, "--strict", "--json")
+    assert strict.status == 1
+    assert warning in json.loads(strict.out)["warnings"]
+    assert warning in strict.err
+    refused(say("compile", net, "--strict", "--output", program), warning)
+    refused(say("inspect", program, "--network", folder / "net.json"), "compiled from another")
+    assert "warning" not in say("inspect", folder / "program", "--strict").out

@@ -43,7 +43,7 @@ class CompiledModel:
         self.program = program
         """The program itself: steps, parameters, text."""
         self.boundary = Boundary.of_program(program)
-        self._report = ProgramReport(program.report())
+        self._report = ProgramReport(program.report(), self.boundary.interface.warnings)
 
     def report(self) -> ProgramReport:
         """Seconds, memory, keys, security and failure, as predicted; printable."""

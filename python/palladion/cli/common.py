@@ -112,6 +112,12 @@ def print_rows(rows: Mapping[str, object]) -> None:
         click.echo(f"  {name:{width}}{value}")
 
 
+def print_warnings(warnings: Iterable[str]) -> None:
+    """What quantisation said of a network."""
+    for warning in warnings:
+        click.echo(f"warning: {warning}")
+
+
 def security_rows(security: Mapping[str, Any]) -> dict[str, object]:
     """Estimated security, of a report, as rows: bits and cost model, and what they rest on."""
     return {"security": security["text"], "estimated by": security["basis"]}

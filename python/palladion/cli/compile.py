@@ -18,12 +18,14 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
+    print_warnings,
     security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
+from palladion.nn.quantisation.report import refuse_warned
 from palladion.text import at_most, size
 
 
@@ -65,13 +67,13 @@ def compile_(
         refuse_given(network, {"save_network", *options} - {"strict"})
     with Steps(quiet=as_json) as steps:
         notes: tuple[str, ...] = ()
-        warnings: tuple[str, ...] = ()
         if is_model:
             with steps.step("quantise"):
                 graph, found = calibrate(network, **options)
-            given, notes, warnings = found.network, graph.notes, found.warnings
+            given, notes = found.network, graph.notes
         else:
             given = IntNetwork.load(network)
+            refuse_warned(given.warnings, strict=options["strict"])
         program, candidates = choose(given.to_json(), batches, budget, steps, failure)
         report = program.report()
         data = program.to_bytes()
@@ -81,7 +83,7 @@ def compile_(
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
-                    "notes": list(notes), "warnings": list(warnings)})  # fmt: skip
+                    "notes": list(notes), "warnings": list(given.warnings)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
@@ -96,8 +98,7 @@ def compile_(
     )
     for note in notes:
         click.echo(f"note: {note}")
-    for warning in warnings:
-        click.echo(f"warning: {warning}")
+    print_warnings(given.warnings)
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:

@@ -18,6 +18,7 @@ from palladion.cli.common import (
     phase,
     print_json,
     print_rows,
+    print_warnings,
     security_rows,
     threads_option,
 )
@@ -25,6 +26,8 @@ from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.why import mark, show_why
 from palladion.errors import DataError, UsageError
+from palladion.nn.boundary import Boundary
+from palladion.nn.quantisation.report import refuse_warned
 from palladion.text import at_most, size, times
 
 Report = dict[str, Any]
@@ -39,17 +42,24 @@ Report = dict[str, Any]
     help="For a program: the network it was compiled from; gives shapes and bounds.",
 )
 @click.option("--why", is_flag=True, help="For a network: what was compared, what chosen.")
+@click.option("--strict", is_flag=True, help="Fail where quantisation warned of the network.")
 @batch_option
 @budget_options
 @threads_option
 @json_option
 def inspect(
-    file: Path, beside: Path | None, why: bool, batch: int, budget: Budget, as_json: bool
+    file: Path,
+    beside: Path | None,
+    why: bool,
+    strict: bool,
+    batch: int,
+    budget: Budget,
+    as_json: bool,
 ) -> None:
     """Say what a program, or an integer network once compiled, will cost; nothing is run.
 
     --batch is for a network; a program has its own. Beyond a budget the command fails once it
-    has said so.
+    has said so. What quantisation warned of travels with the network and its program.
     """
     is_network = file.suffix.lower() == ".onnx" or files.read(file).lstrip()[:1] == b"{"
     choices = None
@@ -67,9 +77,13 @@ def inspect(
         else:
             program = files.parsed(file, palladion.Program.from_bytes, b"PROG")
     network = None if beside is None else IntNetwork.load(beside)
-    report = program.report()
+    report, boundary = program.report(), Boundary.of_program(program)
+    if network is not None and boundary != network.boundary:
+        raise DataError(f"the program {file} and the network {beside} take or give other values: "
+                        "it was compiled from another")  # fmt: skip
     report["layers"] = layers_of(report, network)
     report["phases"] = phases_of(report)
+    report["warnings"] = list(boundary.interface.warnings)
     report["machine_factor"] = palladion.machine_factor()
     report["threads"] = threads()
     report["predicted_wall_seconds"] = wall_seconds(report, threads())
@@ -82,7 +96,9 @@ def inspect(
         show(report)
         if "why" in report:
             show_why(report["why"])
+        print_warnings(report["warnings"])
     budget.check(report)
+    refuse_warned(report["warnings"], strict=strict)
 
 
 def layers_of(report: Report, network: IntNetwork | None) -> list[dict[str, Any]]:

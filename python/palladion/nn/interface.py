@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -182,12 +182,18 @@ class Gives:
         return chosen.reshape(len(values), *self.shape)
 
 
+MOST_WARNINGS: Final = 200
+"""That travel with a network: an interface is small."""
+
+
 @dataclass(frozen=True)
 class Interface:
-    """Both ends of a network."""
+    """Both ends of a network, and ``warnings``: what quantisation says that a user should know
+    before trusting what it gives."""
 
     takes: Takes
     gives: Gives
+    warnings: tuple[str, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         """As JSON holds it; ``docs/int-network.md`` defines it."""
@@ -208,7 +214,8 @@ class Interface:
         if gives.tail.model:
             found["tail"] = base64.b64encode(gives.tail.model).decode()
             found["batched"] = gives.tail.batched
-        return {"takes": given, "gives": found}
+        warned = {"warnings": list(self.warnings[:MOST_WARNINGS])} if self.warnings else {}
+        return {"takes": given, "gives": found, **warned}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], values: int, outputs: int) -> Interface:
@@ -238,10 +245,11 @@ class Interface:
                 Tail(model, bool(found.get("batched", True))),
                 str(found["name"]),
             )
+            warned = tuple(str(words) for words in data.get("warnings", ()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise NetworkError(f"the interface of the network cannot be read: {error}") from error
         check(takes, gives, values, outputs)
-        return cls(takes, gives)
+        return cls(takes, gives, warned)
 
     def classes(self, outputs: Mapping[str, Array]) -> Array | None:
         """The class of each input, where the model is a classifier; else nothing.

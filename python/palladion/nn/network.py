@@ -104,6 +104,11 @@ class IntNetwork:
         gives = Gives(self.shapes[-1], (last.scale,), name=last.name)
         return Boundary(self.input, Interface(Takes("input", self.input.shape), gives))
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What quantisation said that a user should know; it travels in the network's file."""
+        return self.boundary.interface.warnings
+
     def inputs(self, x: npt.ArrayLike) -> Ints:
         """As :meth:`Boundary.inputs`."""
         return self.boundary.inputs(x)
