@@ -118,7 +118,7 @@ def test_choices_beyond_the_sample_are_refused(command: Command) -> None:
 
 
 def test_missing_data_is_refused(command: Command, tmp_path: Path) -> None:
-    refused(command("evaluate", "--data", tmp_path), "--data")
+    refused(command("evaluate", "--data", tmp_path), "palladion download", ".npz")
     refused(command("evaluate"), "--data")
 
 

@@ -93,6 +93,12 @@ def made() -> Model:
     return Model.from_onnx(perceptron(), X)
 
 
+@pytest.fixture(scope="module")
+def pair(made: Model) -> palladion.CompiledModel:
+    """The model's program for two inputs."""
+    return made.compile(batch=2)
+
+
 @dataclass(frozen=True)
 class Folder:
     """What a user has: a model, its network and program, data, and much else."""
@@ -314,9 +320,21 @@ def test_arrays_that_do_not_fit(made: Model) -> None:
     raises(lambda: Model.from_onnx(colours, last), "4x8x8x3", "give x.transpose(0, 3, 1, 2)")
 
 
-def test_features_need_no_axes_of_images(made: Model) -> None:
+def test_bytes_where_numbers_are_expected() -> None:
+    colours = convolution("N", 3, 8, 8)
+    pixels = np.arange(4 * 3 * 8 * 8, dtype=np.uint8).reshape(4, 3, 8, 8)
+    on_pixels = Model.from_onnx(colours, pixels)
+    assert any("as pixels are" in note for note in on_pixels.report().notes)
+    told = Model.from_onnx(colours, pixels / 255, pixels=(0, 1))
+    raises(lambda: told.predict(pixels), "inputs of bytes", "inputs_of_pixels", "floating point")
+    raises(
+        lambda: on_pixels.network.inputs_of_pixels(pixels), "not known what pixels are", "--mean"
+    )
+
+
+def test_features_need_no_axes_of_images(made: Model, pair: palladion.CompiledModel) -> None:
     assert made.network.inputs(X).shape == (64, FEATURES)
-    client = made.compile(batch=2).client()
+    client = pair.client()
     assert client.encrypt(X[:2]).images() == 2
     raises(lambda: client.encrypt(X[:3]), "3 inputs", "at most 2", "batch=3", "--batch 3")
     raises(lambda: client.decrypt("answer"), "type str", "CompiledModel.run")  # type: ignore[arg-type]
@@ -389,7 +407,10 @@ def test_data_that_do_not_fit(name: str, tmp_path: Path, folder: Folder, say: Sa
 def test_data_that_are_not_there(folder: Folder, tmp_path: Path, say: Say) -> None:
     missing = tmp_path / "x.npz"
     refused(say("evaluate", "--data", missing), "does not exist")
-    refused(say("evaluate", "--data", tmp_path), "--data takes the folder")
+    refused(say("evaluate", "--data", tmp_path), "neither MNIST's files nor CIFAR-10's", ".npz")
+    np.savez(missing, x=X, y=Y)
+    refused(say("evaluate", "--data", missing), "expected Nx1x28x28", "packaged", "--network")
+    missing.unlink()
     client = ["--program", folder / "program", "--secret", folder / "secret.key"]
     refused(say("encrypt", *client, "--output", tmp_path / "q", missing), "does not exist", ".npz")
     refused(say("quantize", folder / "m.onnx", "--output", tmp_path / "n"), "give --data", ".npy")
@@ -418,14 +439,17 @@ def test_files_in_each_others_place(folder: Folder, tmp_path: Path, say: Say) ->
     refused(say("evaluate", "--network", folder / "m.onnx", "--data", q), "no integer network",
             "palladion quantize")  # fmt: skip
     refused(say("inspect", q), "is an .npy file", "expected a program")
+    refused(say("inspect", program, "--batch", 2), "a batch of its own", "palladion compile")
     raises(lambda: palladion.CompiledModel.load(net), "JSON", "palladion compile")
     raises(lambda: Model.load(folder / "m.onnx"), "palladion quantize", "Model.from_onnx")
     raises(lambda: Model.load(program), "is a program", "palladion quantize")
 
 
-def test_keys_of_another_program(folder: Folder, tmp_path: Path, say: Say, made: Model) -> None:
+def test_keys_of_another_program(
+    folder: Folder, tmp_path: Path, say: Say, pair: palladion.CompiledModel
+) -> None:
     other, q = tmp_path / "other", tmp_path / "x.npy"
-    made.compile(batch=2).save(other)
+    pair.save(other)
     np.save(q, X[:1])
     found = say("encrypt", "--program", other, "--secret", folder / "secret.key",
                 "--output", tmp_path / "o", q)  # fmt: skip

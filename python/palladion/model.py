@@ -130,6 +130,9 @@ class Model:
             import torch
         except ModuleNotFoundError as error:
             raise UsageError(f"from_torch needs {error.name}: pip install torch") from error
+        if not isinstance(module, torch.nn.Module):
+            raise UsageError(f"a module of type {type(module).__name__}, expected a "
+                             "torch.nn.Module")  # fmt: skip
         data = calibration_of(calibrate)
         example = torch.from_numpy(np.ascontiguousarray(data[:1], dtype=np.float32))
         was_training = module.training

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 import palladion
 from palladion import files
@@ -91,6 +92,11 @@ def warned() -> Iterator[list[str]]:
         if issubclass(entry.category, InputWarning):
             found.append(str(entry.message))
             click.echo(f"warning: {entry.message}", err=True)
+
+
+def given(option: str) -> bool:
+    """Whether a user has given an option of the command at work."""
+    return click.get_current_context().get_parameter_source(option) == ParameterSource.COMMANDLINE
 
 
 def batch_option(command: Command) -> Command:

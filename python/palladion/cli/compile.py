@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from palladion import IntNetwork, files
 from palladion.cli.batching import batch_options, choose, show_candidates
@@ -15,6 +14,7 @@ from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
     FILE,
+    given,
     json_option,
     print_json,
     print_rows,
@@ -70,20 +70,20 @@ def compile_(
         if is_model:
             with steps.step("quantise"):
                 graph, found = calibrate(network, **options)
-            given, notes = found.network, graph.notes
+            net, notes = found.network, graph.notes
         else:
-            given = IntNetwork.load(network)
-            refuse_warned(given.warnings, strict=options["strict"])
-        program, candidates = choose(given.to_json(), batches, budget, steps, failure)
+            net = IntNetwork.load(network)
+            refuse_warned(net.warnings, strict=options["strict"])
+        program, candidates = choose(net.to_json(), batches, budget, steps, failure)
         report = program.report()
         data = program.to_bytes()
         if save_network is not None:
-            files.write(save_network, given.to_json().encode())
+            files.write(save_network, net.to_json().encode())
         files.write(output, data)
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
-                    "notes": list(notes), "warnings": list(given.warnings)})  # fmt: skip
+                    "notes": list(notes), "warnings": list(net.warnings)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
@@ -98,14 +98,12 @@ def compile_(
     )
     for note in notes:
         click.echo(f"note: {note}")
-    print_warnings(given.warnings)
+    print_warnings(net.warnings)
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:
     """Refuse options that are for models only, where a network is quantised already."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
-        if given and parameter.name in for_models:
+    for parameter in click.get_current_context().command.params:
+        if parameter.name in for_models and given(parameter.name):
             raise UsageError(f"{parameter.opts[0]} is for ONNX models, and {network} is an integer "
                              "network already: leave it out, or give the model")  # fmt: skip

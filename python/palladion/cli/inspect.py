@@ -14,6 +14,7 @@ from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.common import (
     FILE,
     batch_option,
+    given,
     json_option,
     phase,
     print_json,
@@ -74,6 +75,9 @@ def inspect(
                 f"{file} is a program, --why needs the network: a program does not hold what "
                 "its compilation compared"
             )
+        elif given("batch"):
+            raise UsageError(f"{file} is a program, which has a batch of its own: --batch is for a "
+                             "network, `palladion compile` makes another program")  # fmt: skip
         else:
             program = files.parsed(file, palladion.Program.from_bytes, b"PROG")
     network = None if beside is None else IntNetwork.load(beside)

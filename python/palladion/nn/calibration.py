@@ -46,7 +46,8 @@ def calibrated(
     """Quantise a model, calibrated on ``count`` real inputs.
 
     ``data`` is a folder of MNIST's or CIFAR-10's files, whose training images are used, or an
-    ``.npy`` file of inputs. A model with grids of its own needs none.
+    ``.npy`` or ``.npz`` file of inputs. A model with grids of its own needs none. Of arrays, a
+    normalisation says what pixels are to the model: it is not applied to them.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def calibrated(
     if data is None:
         return quantise(graph, None, settings)
     found = quantise(graph, inputs(data, count, graph, normalisation), settings)
-    if data.is_dir():
+    if data.is_dir() or normalisation != Normalisation((0.0,), (1.0,)):
         found = replace(found, network=of_pictures(found.network, normalisation))
     return found
 

@@ -143,6 +143,9 @@ def load(folder: Path, part: Literal["train", "test"], count: int | None = None)
     DataError
         If a file is missing or is not what its name says.
     """
+    if not any(folder.glob("*-ubyte*")) and not any(folder.glob("*_batch*.bin*")):
+        raise DataError(f"{folder} holds neither MNIST's files nor CIFAR-10's, which `palladion "
+                        f"download` fetches; give data of your own as {EXPECTED}")  # fmt: skip
     if not any(folder.glob("*_batch*.bin*")):
         images, labels = mnist.load(folder, part)
         note = None
