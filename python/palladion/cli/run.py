@@ -149,7 +149,7 @@ def run_inputs(
         "predicted": predicted,
         "outputs": {name: values.tolist() for name, values in found.outputs.items()},
         "correct": None if compared.accuracy is None else round(compared.accuracy * len(found)),
-        "r2": compared.r2,
+        "r2": compared.r2 if len(found) > 1 else None,
         "warnings": warnings,
         "output": None if output is None else str(output),
         **figures(program, outcome),
