@@ -44,7 +44,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "fetch": {"errors"},
     "files": {"errors"},
     "image": {"errors"},
-    "nn": {"errors", "text", "_native"},
+    "nn": {"errors", "files", "text", "_native"},
     "packaged": {"nn"},
     "_native": {"errors"},
     "schemes": {"sets", "security"},
@@ -58,6 +58,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "machines": {"files", "_native"},
     "reproduce": {"evaluation", "machines"},
     "cli": {
+        "deployment",
         "errors",
         "fetch",
         "files",

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from palladion.cli import COMMANDS as COMMANDS_OF_ALL
 
 from tests.conftest import Command, refused
 from tests.test_mnist import idx, write
@@ -22,10 +23,51 @@ def test_every_command_explains_itself(command: Command, name: str) -> None:
     assert "--json" in result.stdout
 
 
+@pytest.mark.parametrize(("line", "heavy"), [
+    (["info"], "numpy onnx psutil PIL rich palladion.nn palladion.schemes"),
+    (["--help"], "numpy onnx psutil PIL rich palladion.nn palladion.schemes"),
+    (["params"], "numpy onnx psutil PIL rich palladion.nn"),
+], ids=str)  # fmt: skip
+def test_commands_import_what_they_need(line: list[str], heavy: str) -> None:
+    code = (
+        "import atexit, sys; from palladion.cli import main; sys.argv[0] = 'palladion'\n"
+        f"atexit.register(lambda: print(*{{*{heavy.split()}}} & {{*sys.modules}}, file=sys.stderr))"
+        "\nmain()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, *line], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stderr.split() == []
+
+
+def test_the_package_has_all_its_names() -> None:
+    """Those that are imported when they are asked for too; a client loads none of ONNX's tools."""
+    code = (
+        "import palladion, sys\n"
+        "assert set(palladion.__all__) <= set(dir(palladion))\n"
+        "from palladion import *\n"
+        "assert Model is palladion.Model and ckks is palladion.ckks\n"
+        "print(*{'onnx', 'rich'} & {*sys.modules}, hasattr(palladion, 'nothing'))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False"]
+
+
+def test_every_command_is_in_the_help(command: Command) -> None:
+    text = command("--help").stdout
+    for name in COMMANDS_OF_ALL:
+        assert f"  {name} " in text
+
+
 def test_info_names_the_kernels(command: Command) -> None:
     found = json.loads(command("info", "--json").stdout)
     assert {"version", "kernels", "kernels_available", "threads"} <= found.keys()
     assert found["kernels"] in found["kernels_available"]
+    assert found["security"]["bits"] >= 128
+    assert (found["security"]["model"], found["security"]["enough"]) == ("MATZOV", True)
+    shown = command("info").stdout
+    assert found["security"]["text"] in shown
+    assert found["security"]["basis"] in shown
 
 
 def test_a_full_disk_under_standard_output_is_an_error() -> None:
@@ -76,7 +118,7 @@ def test_choices_beyond_the_sample_are_refused(command: Command) -> None:
 
 
 def test_missing_data_is_refused(command: Command, tmp_path: Path) -> None:
-    refused(command("evaluate", "--data", tmp_path), "--data")
+    refused(command("evaluate", "--data", tmp_path), "palladion download", ".npz")
     refused(command("evaluate"), "--data")
 
 

@@ -15,8 +15,7 @@ from palladion.cli.inspect import layers_of
 from palladion.cli.table import short
 from palladion.errors import DataError
 from palladion.image import load_picture
-from palladion.nn.calibration import of_pictures
-from palladion.nn.interface import Pixels
+from palladion.nn.calibration import Normalisation, of_pictures
 from palladion.nn.network import Conv, Dense, Input, Layer, Term
 from palladion.nn.quantise import relu_table
 from PIL import Image
@@ -35,7 +34,7 @@ def colours(rng: np.random.Generator) -> IntNetwork:
         Layer("last", (Term(1, last),), rng.integers(-9, 10, 3), 900, None, 1.0),
     )
     network = IntNetwork("colours", Input((3, 6, 5), -15, 15, 1 / 6), layers)
-    return of_pictures(network, Pixels(mean, std))
+    return of_pictures(network, Normalisation(mean, std))
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +72,8 @@ def test_a_network_of_ones_own_runs_through_files(
     assert [line.split()[0] for line in ran.stdout.splitlines()[:4]] == [
         "layer", "conv", "last", "all,"
     ]  # fmt: skip
+    assert "bits (MATZOV" in ran.stdout
+    assert "lattice estimator" in ran.stdout
     line = ("decrypt", *client, "--query", query, answer, "--json", "--integers")
     found = json.loads(command(*line).stdout)
     exact = IntNetwork.load(network)
@@ -80,6 +81,40 @@ def test_a_network_of_ones_own_runs_through_files(
     assert wanted.logits.shape == (2, 3)
     # Noise of deviation 10.7 moves an activation by a step or so, times weights of up to 3.
     assert np.abs(np.array(found["logits"]) - wanted.logits).max() < 300
+
+
+def test_own_inputs_run_in_one_command(
+    command: Command, network: Path, program: Path, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """Both halves, beside labels, from the arrays that evaluate takes."""
+    exact, source = IntNetwork.load(network), tmp_path / "own.npz"
+    x = rng.uniform(-1, 1, (40, 3, 6, 5))
+    logits = exact.evaluate(exact.inputs(x)).logits
+    order = np.argsort(np.diff(np.sort(logits, axis=1)[:, 1:], axis=1)[:, 0])[::-1]
+    x, labels = x[order[:3]], logits[order[:3]].argmax(axis=1)  # classes that no noise changes
+    np.savez(source, x=x, y=[labels[0], (labels[1] + 1) % 3, labels[2]])
+    line = ["run", "--program", program, source]
+    found = json.loads(command(*line, "--json", "--output", tmp_path / "out.npz").stdout)
+    assert (found["inputs"], found["inputs_in_file"], found["correct"]) == (2, 3, 1)
+    assert found["predicted"] == labels[:2].tolist()
+    assert found["security"]["bits"] >= 128
+    with np.load(tmp_path / "out.npz") as outputs:
+        assert outputs["last"].tolist() == found["outputs"]["last"]
+    np.savez(source, x=x[2:], y=labels[2:])
+    shown = command(*line).stdout
+    assert "right: 1 of 1" in shown
+    assert "bits (MATZOV" in shown
+    np.savez(source, x=x, y=labels + 3)
+    refused(command(*line), "own.npz: labels from", "classes are 0 to 2")
+
+
+def test_halves_are_told_apart(command: Command, program: Path, tmp_path: Path) -> None:
+    query = tmp_path / "query"
+    query.write_bytes(b"PALLADIOENCI")
+    run = ["run", "--program", program]
+    refused(command(*run, query), "query is encrypted images", "give --keys")
+    refused(command(*run, "--keys", query, query), "--keys", "give --output")
+    refused(command(*run, "--checkpoint", query, query), "--checkpoint", "give --keys")
 
 
 def test_a_program_has_its_own_batch(command: Command, program: Path, tmp_path: Path) -> None:

@@ -63,8 +63,12 @@ def test_refusals(command: Command, given: tuple[Path, Path], tmp_path: Path) ->
     output = tmp_path / "net.json"
     refused(command("import", tmp_path / "none.onnx"), "none.onnx", "missing")
     refused(command("import", data), "x.npy", "ONNX")
-    refused(command("quantize", path, "--data", path, "--output", output), "cannot read")
-    refused(command("quantize", path, "--data", tmp_path, "--output", output), "--data takes")
+    refused(command("quantize", path, "--data", path, "--output", output), "np.savez")
+    refused(
+        command("quantize", path, "--data", tmp_path, "--output", output),
+        "neither MNIST",
+        "palladion download",
+    )
     np.save(tmp_path / "bad.npy", np.zeros((3, 1, 5, 5)))
     bad = tmp_path / "bad.npy"
     refused(

@@ -65,7 +65,7 @@ def test_refusals(given: tuple[Path, Path], tmp_path: Path) -> None:
 
     arrays = dict(np.load(data))
     for name, wrong, words in (
-        ("y", arrays["y"][:-1], "classes y of shape (639,)"),
+        ("y", arrays["y"][:-1], "labels of shape 639, expected one for each of 640"),
         ("y", arrays["y"] + 1, "labels 1 to 4, the network has the classes 0 to 3"),
         ("x", arrays["x"][:, :3], "Nx4"),
     ):
@@ -73,7 +73,7 @@ def test_refusals(given: tuple[Path, Path], tmp_path: Path) -> None:
         np.savez(bad, **{**arrays, name: wrong})
         fails(bad, words)
     np.savez(tmp_path / "bad.npz", x=arrays["x"])
-    fails(tmp_path / "bad.npz", "holds x, expected an array named y")
+    fails(tmp_path / "bad.npz", "holds x, expected inputs named x, and labels named y")
     tensors: dict[str, Any] = {"w": np.ones((4, 4), np.float32), "one": np.float32(1)}
     nodes = [node("MatMul", ["x", "w"], "a"), node("BipolarQuant", ["a", "one"], "s", domain=QONNX),
              node("MatMul", ["s", "w"], "y")]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,7 @@ def test_a_model_is_read_from_what_users_have(
     assert again.network.to_json() == own.network.to_json()
     assert (again.predict(x[:9])["y"] == own.predict(x[:9])["y"]).all()
     assert "bound" in str(again.report())
-    with pytest.raises(NetworkError, match=r"4 bytes are no ONNX model|not valid"):
+    with pytest.raises(NetworkError, match="is text, expected an ONNX model"):
         Model.from_onnx(b"abcd", calibrate=x)
     with pytest.raises(NetworkError, match=r"nothing\.onnx is missing"):
         Model.from_onnx(tmp_path / "nothing.onnx", calibrate=x)
@@ -110,7 +109,7 @@ def test_an_evaluation_is_a_table(own: Model, made: onnx.ModelProto, x: Array) -
     text = str(found).splitlines()
     assert text[0].split() == ["100", "inputs", "accuracy", "agreement", "error"]
     assert own.evaluate(x[500:])["integer"].accuracy is None
-    with pytest.raises(DataError, match=r"labels of shape \(99,\), expected one for each of 100"):
+    with pytest.raises(DataError, match=r"labels of shape 99, expected one for each of 100"):
         own.evaluate(x[500:], y[501:])
 
 
@@ -274,13 +273,6 @@ def test_libraries_that_are_missing_are_named(x: Array, monkeypatch: pytest.Monk
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(UsageError, match=f"needs {name}: pip install {name}"):
             make(object(), x)
-
-
-def test_imports_stay_cheap() -> None:
-    """What a client needs does not load ONNX's tools."""
-    code = "import palladion, sys; print(*sorted(m for m in sys.modules if m in {'onnx', 'rich'}))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == []
 
 
 def test_a_message_names_outputs(rng: np.random.Generator) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 import palladion
 import pytest
 from palladion import InputWarning, IntNetwork, NetworkError, StoppedError
-from palladion.nn.calibration import of_pictures
-from palladion.nn.interface import Pixels
+from palladion.nn.calibration import Normalisation, of_pictures
 from palladion.nn.network import FORMAT, Conv, Dense, Input, Layer, Lut, Term, Window
 from palladion.nn.quantise import relu_table
 
@@ -97,7 +96,7 @@ def test_numbers_become_integers_by_the_rule(rng: np.random.Generator) -> None:
         network.inputs(np.zeros((2, 7, 6)))
     with pytest.raises(NetworkError, match="finite"):
         network.inputs(np.full((1, 2, 7, 6), np.nan))
-    with pytest.raises(NetworkError, match="type <U1, expected numbers"):
+    with pytest.raises(NetworkError, match="type <U1, expected real numbers"):
         network.inputs(np.full((1, 2, 7, 6), "a"))
 
 
@@ -117,7 +116,7 @@ def test_pixels_are_what_the_model_is_told(rng: np.random.Generator) -> None:
     pixels = rng.integers(0, 256, (3, *network.input.shape)).astype(np.uint8)
     with pytest.raises(NetworkError, match="not known what pixels are"):
         network.inputs_of_pixels(pixels)
-    told = of_pictures(network, Pixels((0.5, 0.25), (2.0, 1.5)))
+    told = of_pictures(network, Normalisation((0.5, 0.25), (2.0, 1.5)))
     mean, std = np.array([0.5, 0.25])[:, None, None], np.array([2.0, 1.5])[:, None, None]
     real = (pixels / 255 - mean) / std
     with pytest.warns(InputWarning):

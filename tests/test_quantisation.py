@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from palladion import IntNetwork, Model
 from palladion.errors import NetworkError, UsageError
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import Quantised, Settings, quantise
@@ -299,3 +300,45 @@ def test_binary_networks_are_exact(rng: np.random.Generator) -> None:
     assert found.layers[0].differing == 0
     assert found.layers[0].distance is not None
     assert found.layers[0].distance > 50
+
+
+def test_noise_is_reported_as_each_layer_has_it(rng: np.random.Generator) -> None:
+    """A shortcut of another stride is a sample of its own; runs change as many outputs as said."""
+    tensors = {"w": floats(rng, 3, 3, 3, 3) / 5, "v": floats(rng, 3, 3, 3, 3) / 5,
+               "u": floats(rng, 3, 3, 1, 1), "d": floats(rng, 60, 4)}  # fmt: skip
+    nodes = [
+        node("Conv", ["x", "w"], "a", pads=[1, 1, 1, 1], strides=[2, 2]),
+        node("Relu", ["a"], "r"), node("Conv", ["r", "v"], "b", pads=[1, 1, 1, 1]),
+        node("Conv", ["x", "u"], "c", strides=[2, 2]), node("Add", ["b", "c"], "s"),
+        node("Tanh", ["s"], "t"), node("Flatten", ["t"], "f"), node("MatMul", ["f", "d"], "y"),
+    ]  # fmt: skip
+    data = floats(rng, 300, *SHAPE)
+    found = quantise(from_model(model(IMAGE, nodes, tensors)), data)
+    network = found.network
+    first, second = network.sigmas()
+    assert second == pytest.approx(first * 2**0.5)
+    assert [layer.sigma for layer in found.layers] == [first, second, 0.0]
+    inputs = network.inputs(data)
+    runs = [network.evaluate(inputs, network.sigmas(), seed).layers for seed in range(8)]
+    for told, *seen in zip(found.layers, *runs, strict=True):
+        changed, values = (sum(getattr(s, of) for s in seen) for of in ("changed", "values"))
+        assert abs(changed - told.changed * values) <= 6 * (told.changed * values) ** 0.5
+
+
+def test_warnings_travel_with_the_network(rng: np.random.Generator) -> None:
+    """In its file, in programs and in reports; strictness refuses them."""
+    nodes = [node("Gemm", ["x", "w"], "h"), node("Relu", ["h"], "r"), node("Gemm", ["r", "v"], "y")]
+    made = model(["N", 6], nodes, {"w": floats(rng, 6, 5), "v": floats(rng, 5, 2)})
+    x = floats(rng, 80, 6)
+    good, poor = Model.from_onnx(made, x), Model.from_onnx(made, x, weights=2, activations=2)
+    assert good.network.warnings == ()
+    warned = poor.network.warnings
+    assert any("its error is" in warning for warning in warned)
+    assert warned == poor.report().warnings
+    again = Model(IntNetwork.from_json(poor.network.to_json()))
+    assert again.network.warnings == again.report().warnings == warned
+    program = poor.compile()
+    assert program.report()["warnings"] == list(warned)
+    assert f"warning: {warned[0]}" in str(program.report())
+    with pytest.raises(NetworkError, match="its error is"):
+        Model.from_onnx(made, x, weights=2, activations=2, strict=True)

@@ -19,7 +19,9 @@ themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv`
 
 from __future__ import annotations
 
-from palladion import bfv, bgv, ckks, tfhe
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from palladion._native import (
     Answer,
     EvaluationKeys,
@@ -34,7 +36,6 @@ from palladion._native import (
     set_threads,
 )
 from palladion._native import compile as compile_network
-from palladion.deployment import Client, CompiledModel
 from palladion.errors import (
     BudgetError,
     DataError,
@@ -51,11 +52,15 @@ from palladion.errors import (
     StoppedError,
     UsageError,
 )
-from palladion.model import Model
-from palladion.nn.network import IntNetwork
-from palladion.nn.plain import PlainNetwork
-from palladion.nn.prediction import Prediction
-from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
+
+if TYPE_CHECKING:
+    from palladion import bfv, bgv, ckks, tfhe
+    from palladion.deployment import Client, CompiledModel
+    from palladion.model import Model
+    from palladion.nn.network import IntNetwork
+    from palladion.nn.plain import PlainNetwork
+    from palladion.nn.prediction import Prediction
+    from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
 
 __all__ = [
     "Answer",
@@ -99,3 +104,34 @@ __all__ = [
     "set_threads",
     "tfhe",
 ]
+
+LATER: Final = {
+    "Client": "deployment",
+    "CompiledModel": "deployment",
+    "IntNetwork": "nn.network",
+    "Model": "model",
+    "PlainNetwork": "nn.plain",
+    "Prediction": "nn.prediction",
+    "Sample": "packaged",
+    "mnist_network": "packaged",
+    "mnist_plain": "packaged",
+    "mnist_sample": "packaged",
+}
+"""Names whose modules are imported when they are asked for: numpy takes longer than a command."""
+
+MODULES: Final = {"bfv", "bgv", "ckks", "tfhe"}
+
+
+if not TYPE_CHECKING:  # a checker would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name in MODULES:
+            return import_module(f"palladion.{name}")
+        if name not in LATER:
+            raise AttributeError(f"module 'palladion' has no attribute {name!r}")
+        found = getattr(import_module(f"palladion.{LATER[name]}"), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

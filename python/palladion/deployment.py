@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +43,7 @@ class CompiledModel:
         self.program = program
         """The program itself: steps, parameters, text."""
         self.boundary = Boundary.of_program(program)
-        self._report = ProgramReport(program.report())
+        self._report = ProgramReport(program.report(), self.boundary.interface.warnings)
 
     def report(self) -> ProgramReport:
         """Seconds, memory, keys, security and failure, as predicted; printable."""
@@ -87,7 +89,21 @@ class CompiledModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CompiledModel:
         """Read what :meth:`save`, or ``palladion compile``, wrote."""
-        return cls(_native.Program.from_bytes(files.read(Path(path))))
+        return cls(files.parsed(Path(path), _native.Program.from_bytes, b"PROG"))
+
+
+def check_count(inputs: int, report: Mapping[str, Any]) -> None:
+    """Refuse more inputs than a program takes in one run.
+
+    Raises
+    ------
+    UsageError
+        With the way out.
+    """
+    if inputs > report["batch"]:
+        raise UsageError(f"{inputs} inputs, expected at most {report['batch']} in one run: compile "
+                         f"with batch={inputs} (`palladion compile --batch {inputs}`), or encrypt "
+                         "them in parts")  # fmt: skip
 
 
 class Client:
@@ -128,10 +144,7 @@ class Client:
         return self._send(self.model.boundary.inputs_of_pixels(pixels))
 
     def _send(self, inputs: npt.NDArray[np.int64]) -> _native.Query:
-        batch = int(self.model.report()["batch"])
-        if len(inputs) > batch:
-            raise UsageError(f"{len(inputs)} inputs, expected at most {batch} in one run: compile "
-                             f"with batch={len(inputs)}, or encrypt them in parts")  # fmt: skip
+        check_count(len(inputs), self.model.report())
         query = self._secret.encrypt(inputs.tolist())
         self._sent[query.hash()] = query
         while len(self._sent) > REMEMBERED:
@@ -158,6 +171,9 @@ class Client:
         if isinstance(answer, bytes):
             answer = _native.Answer.from_bytes(self.model.program, answer)
         native = answer.native if isinstance(answer, Answer) else answer
+        if not isinstance(native, _native.Answer):
+            raise UsageError(f"an answer of type {type(answer).__name__}, expected what "
+                             "CompiledModel.run gives, or its bytes")  # fmt: skip
         sent = query or self._sent.get(native.query_hash())
         if sent is None:
             raise UsageError(
@@ -174,5 +190,5 @@ class Client:
     @classmethod
     def load(cls, model: CompiledModel, path: str | os.PathLike[str]) -> Client:
         """Read what :meth:`save` wrote for the same program."""
-        data = files.read(Path(path))
-        return cls(model, _native.SecretKey.from_bytes(model.program, data))
+        parse = partial(_native.SecretKey.from_bytes, model.program)
+        return cls(model, files.parsed(Path(path), parse, b"SKEY"))

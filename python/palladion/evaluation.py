@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from palladion import _native, memory
 from palladion._native import Inspector
-from palladion.errors import DataError
+from palladion.errors import DataError, NetworkError
 from palladion.nn.dataset import Dataset
 from palladion.nn.importer import load
 from palladion.nn.interface import Pixels
+from palladion.nn.labels import check_alike
 from palladion.nn.network import IntNetwork, Ints
-from palladion.nn.scores import check_alike
 from palladion.packaged import is_packaged, mnist_plain
 from palladion.text import times
 
@@ -48,7 +48,10 @@ class Steps(Protocol):
 def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
     """The network's integers for the inputs of a set."""
     if not given.pictures:
-        return network.inputs(given.images)
+        try:
+            return network.inputs(given.images)
+        except NetworkError as error:
+            raise DataError(f"{given.name}: {error}") from error
     shape = given.images.shape[1:]
     if network.input.shape not in (shape, (given.images[0].size, 1, 1)):
         raise DataError(
@@ -120,6 +123,8 @@ def in_the_clear(
 
     sigmas, seed = noise
     exact = network.evaluate(inputs, progress=counting("integer network"))
+    known = network.boundary.interface.known(network.outputs(exact.logits[:1]))
+    check_alike(exact.predicted, labels, known)
     noisy = network.evaluate(inputs, sigmas, seed, counting("with simulated noise"))
     layers = [
         {

@@ -1,4 +1,4 @@
-"""Files that are either written whole or not at all."""
+"""Files that are either written whole or not at all, and what a file is that is another one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,83 @@ import io
 import os
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from palladion.errors import DataError, FormatError
 
-from palladion.errors import DataError
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-LARGEST = 8_000_000_000
+LARGEST: Final = 8_000_000_000
 """Bytes of the largest file that is read: evaluation keys are below 1 GB."""
+
+MAGIC: Final = b"PALLADIO"
+
+OURS: Final = {
+    b"PROG": ("a program", "`palladion compile` writes one"),
+    b"SKEY": ("a secret key", "`palladion keygen` writes one, secret.key"),
+    b"EKEY": ("evaluation keys", "`palladion keygen` writes them, evaluation.key"),
+    b"ENCI": ("encrypted images", "`palladion encrypt` writes them"),
+    b"ENCO": ("encrypted results", "`palladion run` writes them"),
+}
+"""Files of ours by the tag in their header: what they hold, and where they come from."""
+
+STARTS: Final = {
+    b"\x93NUMPY": "an .npy file",
+    b"PK": "a zip file, as .npz files and those of torch.save are",
+    b"\x89HDF": "an HDF5 file, as Keras writes them",
+    b"\x80": "a pickle",
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"{": "JSON, as integer networks are",
+    b"version https://git-lfs": "a pointer of Git LFS",
+}
+"""Of files of others: how they begin."""
+
+T = TypeVar("T")
+
+
+def kind(data: bytes) -> str | None:
+    """What a file seems to hold, in words; ``None`` if its bytes do not say."""
+    if not data:
+        return "an empty file"
+    if data.startswith(MAGIC):
+        return OURS.get(data[8:12], ("a file of ours of another kind", ""))[0]
+    for start, words in STARTS.items():
+        if data.startswith(start):
+            return words
+    try:
+        text = data[:4096].decode("utf-8", errors="strict" if len(data) <= 4096 else "ignore")
+    except UnicodeDecodeError:
+        return None
+    return "text" if all(sign.isprintable() or sign in "\r\n\t" for sign in text) else None
+
+
+def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
+    """What ``parse`` makes of a file of ours with a ``tag``.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    FormatError
+        If it is of another kind, damaged, or made for another program. The message names the file,
+        what it is, what was expected and where that comes from.
+    """
+    data = read(path)
+    wanted, origin = OURS[tag]
+    try:
+        return parse(data)
+    except FormatError as error:
+        found = kind(data) or ("no file of ours" if not data.startswith(MAGIC) else wanted)
+        if found != wanted:
+            raise FormatError(f"{path} is {found}, expected {wanted}: {origin}") from error
+        words = f"{path}: {error}"
+        if "other parameters" in words:
+            words += f"; give the program that it was made for, or one made for this: {origin}"
+        raise FormatError(words) from error
 
 
 def write(path: Path, data: bytes, *, secret: bool = False) -> None:
@@ -53,6 +119,8 @@ def write(path: Path, data: bytes, *, secret: bool = False) -> None:
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write arrays as an ``.npz`` file; raises as :func:`write`."""
+    import numpy as np
+
     data = io.BytesIO()
     np.savez(data, allow_pickle=False, **arrays)
     write(path, data.getvalue())

@@ -62,7 +62,7 @@ def load_picture(path: Path, shape: tuple[int, int, int]) -> npt.NDArray[np.uint
     if channels not in MODES:
         raise ImageError(
             f"{path}: the network takes {channels} channels of {height} x {width}, a picture has "
-            "1 or 3: give an .npy file of real inputs"
+            "1 or 3: give an .npy file of inputs as the model takes them, or an .npz file of x"
         )
     pixels = _read(path, MODES[channels], (width, height))
     return np.moveaxis(pixels.reshape(height, width, channels), 2, 0)

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,11 +29,12 @@ import numpy.typing as npt
 from palladion import _native, files
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
-from palladion.nn.interface import Pixels
+from palladion.nn.interface import array_of
 from palladion.nn.network import IntNetwork
 from palladion.nn.prediction import Prediction
 from palladion.nn.scores import Scores, scores
 from palladion.report import LayersReport
+from palladion.text import times
 
 if TYPE_CHECKING:  # imports of a quarter of a second and more, which not every use needs
     import onnx
@@ -66,7 +68,7 @@ class Model:
         calibrate: npt.ArrayLike | None = None,
         *,
         outputs: str | Collection[str] | None = None,
-        pixels: tuple[Sequence[float], Sequence[float]] | None = None,
+        pixels: tuple[float | Sequence[float], float | Sequence[float]] | None = None,
         **settings: Any,
     ) -> Model:
         """Quantise an ONNX model: a file, its bytes, or a ``ModelProto``.
@@ -79,8 +81,8 @@ class Model:
         outputs
             Names of the outputs that are wanted, unless it is all.
         pixels
-            Mean and deviation, by channel, if the model takes pictures: a pixel ``p`` of 0 to 255
-            is ``(p / 255 - mean) / std`` to it. Then pictures can be encrypted as they are.
+            Mean and deviation, one or by channel, if the model takes pictures: a pixel ``p`` of 0
+            to 255 is ``(p / 255 - mean) / std`` to it. Then pictures can be encrypted as they are.
         settings
             Fields of :class:`palladion.nn.quantisation.Settings`, such as ``weights=6``.
 
@@ -91,6 +93,7 @@ class Model:
         DataError
             If the inputs do not fit the model.
         """
+        from palladion.nn.calibration import Normalisation, of_pictures
         from palladion.nn.importer import from_model, load
         from palladion.nn.quantisation import Settings, quantise
 
@@ -99,17 +102,17 @@ class Model:
             graph = load(Path(model), outputs=wanted)
         else:
             graph = from_model(as_proto(model), outputs=wanted)
-        try:
-            chosen = Settings(**settings)
-        except TypeError as error:
-            raise UsageError(f"settings of quantisation: {error}") from error
+        known = [entry.name for entry in fields(Settings)]
+        strange = [name for name in settings if name not in known]
+        if strange:
+            raise UsageError(f"no setting of quantisation is called {strange[0]}, there are "
+                             f"{', '.join(known)}")  # fmt: skip
+        chosen = Settings(**settings)
         data = None if calibrate is None else spread(calibration_of(calibrate), CALIBRATION)
         found = quantise(graph, data, chosen)
         if pixels is not None:
-            told = Pixels(*(tuple(map(float, part)) for part in pixels))
-            ends = found.network.boundary.interface
-            interface = replace(ends, takes=replace(ends.takes, pixels=told))
-            found = replace(found, network=replace(found.network, interface=interface))
+            told = Normalisation(*(tuple(np.ravel(part).tolist()) for part in pixels))
+            found = replace(found, network=of_pictures(found.network, told))
         return cls(found.network, graph, found)
 
     @classmethod
@@ -127,6 +130,9 @@ class Model:
             import torch
         except ModuleNotFoundError as error:
             raise UsageError(f"from_torch needs {error.name}: pip install torch") from error
+        if not isinstance(module, torch.nn.Module):
+            raise UsageError(f"a module of type {type(module).__name__}, expected a "
+                             "torch.nn.Module")  # fmt: skip
         data = calibration_of(calibrate)
         example = torch.from_numpy(np.ascontiguousarray(data[:1], dtype=np.float32))
         was_training = module.training
@@ -152,14 +158,26 @@ class Model:
         """
         try:
             from skl2onnx import to_onnx
+            from sklearn.exceptions import NotFittedError
+            from sklearn.utils.validation import check_is_fitted
         except ModuleNotFoundError as error:
             raise UsageError(f"from_sklearn needs {error.name}: pip install skl2onnx") from error
-        data = np.asarray(calibrate, dtype=np.float32)
+        try:
+            check_is_fitted(estimator)
+        except NotFittedError as error:
+            name = type(estimator).__name__
+            raise UsageError(f"the {name} is not fitted: call its fit first") from error
+        except TypeError as error:
+            raise UsageError(f"{estimator!r} is no estimator of scikit-learn, expected a fitted "
+                             "one") from error  # fmt: skip
+        data = calibration_of(calibrate).astype(np.float32)
         plain = {id(estimator): {"zipmap": False}} if hasattr(estimator, "classes_") else None
         try:
             made = to_onnx(estimator, data[:1], options=plain)
         except Exception as error:
-            raise NetworkError(f"skl2onnx could not export the estimator: {error}") from error
+            words = str(error).partition("\n")[0]
+            raise NetworkError(f"skl2onnx could not export the {type(estimator).__name__}: "
+                               f"{words}") from error  # fmt: skip
         return cls.from_onnx(made, data, **options)
 
     @classmethod
@@ -196,16 +214,16 @@ class Model:
         """
         floats = None
         if self._graph is not None:
-            floats = Prediction.of_outputs(self._graph.ends, self._graph.outputs(np.asarray(x)))
+            floats = Prediction.of_outputs(self._graph.ends, self._graph.outputs(array_of(x)))
         elif y is None:
-            raise DataError("a model that was loaded has no floats to compare with: give labels y")
+            raise DataError("a model that was loaded has no floats to compare with: give labels y, "
+                            "or make it anew with from_onnx")  # fmt: skip
         rows = {
             "float": floats,
             "integer": self.predict(x),
             "with noise": self.predict(x, noise=True, seed=seed),
         }
-        given = None if y is None else np.asarray(y)
-        return scores({name: found for name, found in rows.items() if found is not None}, given)
+        return scores({name: found for name, found in rows.items() if found is not None}, y)
 
     def compile(self, batch: int = 1) -> CompiledModel:
         """Compile to a program over ciphertexts for ``batch`` inputs in one run.
@@ -217,27 +235,37 @@ class Model:
         UsageError
             If so many inputs do not fit.
         """
-        return CompiledModel(_native.compile(self.network.to_json(), batch))
+        try:
+            count = index(batch)
+        except TypeError as error:
+            raise UsageError(f"a batch of {batch!r}, expected a whole number") from error
+        return CompiledModel(_native.compile(self.network.to_json(), max(count, 0)))
 
 
 def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:
     """A model from bytes, or as it is."""
-    if not isinstance(model, bytes | bytearray):
-        return model
     import onnx
 
-    try:
-        return onnx.load_from_string(bytes(model))
-    except Exception as error:
-        raise NetworkError(f"{len(model)} bytes are no ONNX model: {error}") from error
+    from palladion.nn import onnx_file
+
+    if isinstance(model, bytes | bytearray):
+        return onnx_file.parse(bytes(model), "the model")
+    if isinstance(model, onnx.ModelProto):
+        return model
+    makers = {made.__module__.partition(".")[0] for made in type(model).__mro__}
+    other = next((f": Model.from_{name} takes it" for name in ("torch", "sklearn")
+                  if name in makers), "")  # fmt: skip
+    raise UsageError(f"a model of type {type(model).__name__}, expected the path of an ONNX file, "
+                     f"its bytes, or a ModelProto{other}")  # fmt: skip
 
 
 def calibration_of(given: npt.ArrayLike) -> Array:
     """Calibration data as an array of numbers."""
-    data = np.asarray(given)
+    data = array_of(given, "calibration data")
     if data.dtype.kind not in "fiub" or data.ndim < 2 or not len(data):
-        raise DataError(f"calibration data of type {data.dtype} and shape {data.shape}, expected "
-                        "numbers of shape (N, ...), as the model takes them")  # fmt: skip
+        raise DataError(f"calibration data of type {data.dtype} and shape {times(data.shape)}, "
+                        "expected real numbers of shape (N, ...), as the model takes them: some "
+                        "hundred inputs")  # fmt: skip
     return data
 
 

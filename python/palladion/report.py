@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,7 +62,7 @@ class LayersReport:
         return cls(tuple(
             {"name": layer.name, "shape": list(shape), "bound": layer.bound}
             for layer, shape in pairs
-        ))  # fmt: skip
+        ), notes, network.warnings)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, with all that is known of each layer."""
@@ -84,8 +84,8 @@ class LayersReport:
 class ProgramReport(Mapping[str, Any]):
     """What is predicted of a run, by name; prints as text."""
 
-    def __init__(self, found: Mapping[str, Any]) -> None:
-        self._found = dict(found)
+    def __init__(self, found: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
+        self._found = {**found, "warnings": list(warnings)}
 
     def __getitem__(self, name: str) -> Any:
         return self._found[name]
@@ -105,8 +105,12 @@ class ProgramReport(Mapping[str, Any]):
             "ciphertexts": f"{size(self['predicted_ciphertext_bytes'])} in {self['ciphertexts']}",
             "noise margin": f"{self['predicted_margin_bits']:.1f} bits predicted",
             "failure": f"a run is wrong with at most {at_most(self['predicted_log2_failure'])}",
-            "security": f"{self['security_bits']} bits, N = {1 << self['log_n']}, log2(QP) = "
-            f"{self['log_qp']:.0f}, t = {self['plaintext_modulus']}",
+            "security": self["security"]["text"],
+            "estimated by": self["security"]["basis"],
+            "parameters": f"N = {1 << self['log_n']}, log2(QP) = {self['log_qp']:.0f}, "
+            f"t = {self['plaintext_modulus']}",
         }
         width = max(map(len, rows)) + 2
-        return "\n".join([self["network"], *(f"  {n:{width}}{v}" for n, v in rows.items())])
+        lines = [self["network"], *(f"  {name:{width}}{value}" for name, value in rows.items())]
+        lines += [f"warning: {warning}" for warning in self["warnings"]]
+        return "\n".join(lines)

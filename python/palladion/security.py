@@ -10,6 +10,9 @@ from palladion._native import security_of
 TARGET_BITS: int = security_of(0)[0]
 """Bits that parameters must have unless they are called insecure."""
 
+PROGRAM_LOG_N = 15
+"""log2 of the ring degree of compiled networks."""
+
 
 @dataclass(frozen=True)
 class Security:
@@ -37,6 +40,13 @@ class Security:
     def sparse(cls, log_n: int, log_qp: float, weight: int) -> Security:
         """Of a ternary secret with so many nonzero coefficients."""
         return cls._of(security_of(log_n, log_qp, weight)[2])
+
+    @classmethod
+    def of_programs(cls) -> Security:
+        """The least that a compiled program has: with moduli as large as its degree allows."""
+        limit = largest_log_qp(PROGRAM_LOG_N)
+        assert limit is not None, "the table has the degree"
+        return cls.uniform(PROGRAM_LOG_N, limit)
 
     @classmethod
     def _of(cls, found: dict[str, Any] | None) -> Security:

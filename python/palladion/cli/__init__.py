@@ -16,13 +16,26 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 COMMANDS: Final = {
-    "demo": "demo", "download": "download", "import": "quantise:import_",
-    "quantize": "quantise:quantize", "train": "train", "export": "export",
-    "compile": "compile:compile_", "inspect": "inspect", "keygen": "keygen", "encrypt": "encrypt",
-    "run": "run", "decrypt": "decrypt", "evaluate": "evaluate", "bench": "bench",
-    "reproduce": "reproduce", "simulate": "simulate", "info": "info", "params": "params",
-}  # fmt: skip
-"""Each command's module here, and its name there where that is another one."""
+    "demo": ("demo", "A real digit: encrypted, classified blind, decrypted."),
+    "download": ("download", "Fetch and check the files of MNIST or CIFAR-10."),
+    "import": ("quantise:import_", "Print the graph of an ONNX model."),
+    "quantize": ("quantise:quantize", "Turn an ONNX model into an integer network."),
+    "train": ("train", "Quantise an ONNX model and train its integers."),
+    "export": ("export", "Write an integer network as an ONNX model."),
+    "compile": ("compile:compile_", "Compile a network or an ONNX model."),
+    "inspect": ("inspect", "Predict the cost of a program or a network."),
+    "keygen": ("keygen", "Make the keys of a program."),
+    "encrypt": ("encrypt", "Encrypt pictures or arrays: the client's half."),
+    "run": ("run", "Run a program on encrypted inputs."),
+    "decrypt": ("decrypt", "Decrypt an answer: the client's half."),
+    "evaluate": ("evaluate", "Count right answers: float, integer, encrypted."),
+    "bench": ("bench", "Measure transforms, schemes, tables, and the loop."),
+    "reproduce": ("reproduce", "Reproduce tables and figures of papers."),
+    "simulate": ("simulate", "Simulate machines, cycle by cycle."),
+    "info": ("info", "Show version, kernels, threads and security."),
+    "params": ("params", "Show parameter sets and their security."),
+}
+"""Each command's module here, its name there where that is another one, and what it does."""
 
 
 class Commands(click.Group):
@@ -34,10 +47,14 @@ class Commands(click.Group):
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module, _, other = COMMANDS[name].partition(":")
+        module, _, other = COMMANDS[name][0].partition(":")
         found = getattr(import_module(f"palladion.cli.{module}"), other or name)
         assert isinstance(found, click.Command), "the table names commands"
         return found
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,13 +9,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 import palladion
-from palladion import IntNetwork, files
+from palladion import files
 from palladion.errors import InputWarning
+
+if TYPE_CHECKING:
+    from palladion import IntNetwork
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -52,7 +56,7 @@ def network_option(command: Command) -> Command:
     """``--network FILE``, given to the command as ``network``."""
 
     def read(_context: click.Context, _option: click.Parameter, path: Path | None) -> IntNetwork:
-        return palladion.mnist_network() if path is None else IntNetwork.load(path)
+        return palladion.mnist_network() if path is None else palladion.IntNetwork.load(path)
 
     return click.option(
         "--network",
@@ -66,7 +70,7 @@ def program_option(command: Command) -> Command:
     """``--program FILE``, given to the command as ``program``."""
 
     def read(_context: click.Context, _option: click.Parameter, path: Path) -> palladion.Program:
-        return palladion.Program.from_bytes(files.read(path))
+        return files.parsed(path, palladion.Program.from_bytes, b"PROG")
 
     return click.option(
         "--program",
@@ -90,6 +94,11 @@ def warned() -> Iterator[list[str]]:
             click.echo(f"warning: {entry.message}", err=True)
 
 
+def given(option: str) -> bool:
+    """Whether a user has given an option of the command at work."""
+    return click.get_current_context().get_parameter_source(option) == ParameterSource.COMMANDLINE
+
+
 def batch_option(command: Command) -> Command:
     """``--batch K``, given to the command as ``batch``."""
     return click.option(
@@ -107,6 +116,17 @@ def print_rows(rows: Mapping[str, object]) -> None:
     width = max(len(name) for name in rows) + 2
     for name, value in rows.items():
         click.echo(f"  {name:{width}}{value}")
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """What quantisation said of a network."""
+    for warning in warnings:
+        click.echo(f"warning: {warning}")
+
+
+def security_rows(security: Mapping[str, Any]) -> dict[str, object]:
+    """Estimated security, of a report, as rows: bits and cost model, and what they rest on."""
+    return {"security": security["text"], "estimated by": security["basis"]}
 
 
 PHASES = {

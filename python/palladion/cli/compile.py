@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,18 @@ from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
     FILE,
+    given,
     json_option,
     print_json,
     print_rows,
+    print_warnings,
+    security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
+from palladion.nn.quantisation.report import refuse_warned
 from palladion.text import at_most, size
 
 
@@ -59,34 +64,34 @@ def compile_(
     quantize, with --data and the options after it.
     """
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
-    if save_network is not None and not is_model:
-        raise UsageError(f"--save-network: {network} is an integer network already")
+    if not is_model:
+        refuse_given(network, {"save_network", *options} - {"strict"})
     with Steps(quiet=as_json) as steps:
         notes: tuple[str, ...] = ()
-        warnings: tuple[str, ...] = ()
         if is_model:
             with steps.step("quantise"):
                 graph, found = calibrate(network, **options)
-            given, notes, warnings = found.network, graph.notes, found.warnings
+            net, notes = found.network, graph.notes
         else:
-            given = IntNetwork.load(network)
-        program, candidates = choose(given.to_json(), batches, budget, steps, failure)
+            net = IntNetwork.load(network)
+            refuse_warned(net.warnings, strict=options["strict"])
+        program, candidates = choose(net.to_json(), batches, budget, steps, failure)
         report = program.report()
         data = program.to_bytes()
         if save_network is not None:
-            files.write(save_network, given.to_json().encode())
+            files.write(save_network, net.to_json().encode())
         files.write(output, data)
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
-                    "notes": list(notes), "warnings": list(warnings)})  # fmt: skip
+                    "notes": list(notes), "warnings": list(net.warnings)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
         {
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
-            "security": report["security"]["text"],
+            **security_rows(report["security"]),
             "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_peak_memory_bytes'])} of memory",
@@ -94,5 +99,12 @@ def compile_(
     )
     for note in notes:
         click.echo(f"note: {note}")
-    for warning in warnings:
-        click.echo(f"warning: {warning}")
+    print_warnings(net.warnings)
+
+
+def refuse_given(network: Path, for_models: Collection[str]) -> None:
+    """Refuse options that are for models only, where a network is quantised already."""
+    for parameter in click.get_current_context().command.params:
+        if parameter.name in for_models and given(parameter.name):
+            raise UsageError(f"{parameter.opts[0]} is for ONNX models, and {network} is an integer "
+                             "network already: leave it out, or give the model")  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,10 @@ def decrypt(
 
     Prints the model's outputs for each input, in the model's own units.
     """
-    key = palladion.SecretKey.from_bytes(program, files.read(secret))
-    sent = palladion.Query.from_bytes(program, files.read(query))
-    found, margin = key.decrypt(palladion.Answer.from_bytes(program, files.read(answer)), sent)
+    key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, program), b"SKEY")
+    sent = files.parsed(query, partial(palladion.Query.from_bytes, program), b"ENCI")
+    received = files.parsed(answer, partial(palladion.Answer.from_bytes, program), b"ENCO")
+    found, margin = key.decrypt(received, sent)
     boundary = Boundary.of_program(program)
     logits = np.array(found, dtype=np.int64)
     outputs = boundary.outputs(logits)
@@ -56,14 +59,21 @@ def decrypt(
             "noise_margin_bits": margin,
         })  # fmt: skip
         return
-    for index in range(len(found)):
+    show_outputs(outputs, predicted, logits if integers else None)
+    click.echo(f"noise margin left: {margin:.1f} bits")
+
+
+def show_outputs(
+    outputs: Mapping[str, Any], predicted: Sequence[object] | None, logits: Any | None = None
+) -> None:
+    """The class of each input, its outputs, and the network's integers if they are wanted."""
+    for index in range(len(next(iter(outputs.values())))):
         of_class = "" if predicted is None else f" {predicted[index]}"
         click.echo(f"input {index}:{of_class}")
         for name, values in outputs.items():
             click.echo(f"  {name}: {row(values[index])}")
-        if integers:
+        if logits is not None:
             click.echo(f"  integers: {row(logits[index])}")
-    click.echo(f"noise margin left: {margin:.1f} bits")
 
 
 def row(values: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
+from palladion.deployment import check_count
 from palladion.nn.boundary import Boundary
 from palladion.packaged import takes_digits
 from palladion.text import size
@@ -45,8 +47,9 @@ def encrypt(
     boundary = Boundary.of_program(program)
     with warned() as warnings:
         inputs = load_inputs(boundary, images, digits=takes_digits(program))
+    check_count(len(inputs), program.report())
     with Steps(quiet=as_json) as steps:
-        key = palladion.SecretKey.from_bytes(program, files.read(secret))
+        key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, program), b"SKEY")
         with steps.step("encrypt"):
             query = key.encrypt(inputs.tolist())
         data = query.to_bytes()

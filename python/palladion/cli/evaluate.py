@@ -14,6 +14,7 @@ from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
     PATH,
+    given,
     json_option,
     network_option,
     print_json,
@@ -22,6 +23,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
+from palladion.errors import DataError
 from palladion.evaluation import in_the_clear, inputs_of, plain_correct, under_encryption
 from palladion.nn import dataset
 from palladion.nn.network import ROUNDING_SIGMA
@@ -71,9 +73,14 @@ def evaluate(
     integers, with simulated noise, and encrypted. Encrypted images are counted separately, and
     compared with the integer network layer by layer. A budget is for one encrypted run.
     """
-    given = dataset.read(data, "test", count)
-    with warned() as warnings:
-        inputs = inputs_of(network, given)
+    examples = dataset.read(data, "test", count)
+    try:
+        with warned() as warnings:
+            inputs = inputs_of(network, examples)
+    except DataError as error:
+        if given("network"):
+            raise
+        raise DataError(f"{error}; that is the packaged network: give yours, --network") from error
     with Steps(quiet=as_json) as steps:
         program: palladion.Program | None = None
         candidates: list[Candidate] = []
@@ -82,18 +89,18 @@ def evaluate(
             program, candidates = choose(network.to_json(), useful, budget, steps)
         result: dict[str, Any] = {
             "network": network.name,
-            "dataset": given.name,
-            "note": given.note,
+            "dataset": examples.name,
+            "note": examples.note,
             "warnings": warnings,
-            "images": len(given.labels),
+            "images": len(examples.labels),
             "noise_sigma": noise,
-            "plain_correct": plain_correct(network, model, given, steps),
-            **in_the_clear(network, inputs, given.labels, (network.sigmas(noise), seed), steps),
+            "plain_correct": plain_correct(network, model, examples, steps),
+            **in_the_clear(network, inputs, examples.labels, (network.sigmas(noise), seed), steps),
         }
         if program is not None:
             chosen = slice(encrypted)
             result["encrypted"] = under_encryption(
-                network, program, inputs[chosen], given.labels[chosen], steps
+                network, program, inputs[chosen], examples.labels[chosen], steps
             )
             result["encrypted"]["batch"] = program.report()["batch"]
             result["encrypted"]["candidates"] = candidates

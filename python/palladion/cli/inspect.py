@@ -14,16 +14,21 @@ from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
 from palladion.cli.common import (
     FILE,
     batch_option,
+    given,
     json_option,
     phase,
     print_json,
     print_rows,
+    print_warnings,
+    security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.why import mark, show_why
 from palladion.errors import DataError, UsageError
+from palladion.nn.boundary import Boundary
+from palladion.nn.quantisation.report import refuse_warned
 from palladion.text import at_most, size, times
 
 Report = dict[str, Any]
@@ -38,24 +43,31 @@ Report = dict[str, Any]
     help="For a program: the network it was compiled from, to print shapes and bounds.",
 )
 @click.option("--why", is_flag=True, help="For a network: print what the compiler compared.")
+@click.option("--strict", is_flag=True, help="Fail if quantisation gave warnings.")
 @batch_option
 @budget_options
 @threads_option
 @json_option
 def inspect(
-    file: Path, beside: Path | None, why: bool, batch: int, budget: Budget, as_json: bool
+    file: Path,
+    beside: Path | None,
+    why: bool,
+    strict: bool,
+    batch: int,
+    budget: Budget,
+    as_json: bool,
 ) -> None:
     """Predict the cost of a program or a network. Runs nothing.
 
     An integer network is compiled first.
 
     --batch is for a network; a program has its own batch. If a prediction exceeds a budget, the
-    command prints the report and then fails.
+    command prints the report and then fails. Warnings of quantisation are printed with it.
     """
-    data = files.read(file)
+    is_network = file.suffix.lower() == ".onnx" or files.read(file).lstrip()[:1] == b"{"
     choices = None
     with Steps(quiet=as_json) as steps:
-        if data.lstrip()[:1] == b"{" or file.suffix.lower() == ".onnx":
+        if is_network:
             beside = file
             with steps.step("compile"):
                 text = IntNetwork.load(file).to_json()
@@ -65,12 +77,19 @@ def inspect(
                 f"{file} is a program, --why needs the network: a program does not hold what "
                 "its compilation compared"
             )
+        elif given("batch"):
+            raise UsageError(f"{file} is a program, which has a batch of its own: --batch is for a "
+                             "network, `palladion compile` makes another program")  # fmt: skip
         else:
-            program = palladion.Program.from_bytes(data)
+            program = files.parsed(file, palladion.Program.from_bytes, b"PROG")
     network = None if beside is None else IntNetwork.load(beside)
-    report = program.report()
+    report, boundary = program.report(), Boundary.of_program(program)
+    if network is not None and boundary != network.boundary:
+        raise DataError(f"the program {file} and the network {beside} take or give other values: "
+                        "it was compiled from another")  # fmt: skip
     report["layers"] = layers_of(report, network)
     report["phases"] = phases_of(report)
+    report["warnings"] = list(boundary.interface.warnings)
     report["machine_factor"] = palladion.machine_factor()
     report["threads"] = threads()
     report["predicted_wall_seconds"] = wall_seconds(report, threads())
@@ -83,7 +102,9 @@ def inspect(
         show(report)
         if "why" in report:
             show_why(report["why"])
+        print_warnings(report["warnings"])
     budget.check(report)
+    refuse_warned(report["warnings"], strict=strict)
 
 
 def layers_of(report: Report, network: IntNetwork | None) -> list[dict[str, Any]]:
@@ -133,8 +154,7 @@ def show(report: Report) -> None:
     click.echo(f"{report['network']}, {report['batch']} images of {times(report['input_shape'])}")
     print_rows(
         {
-            "security": report["security"]["text"],
-            "estimated by": report["security"]["basis"],
+            **security_rows(report["security"]),
             "parameters": f"N = {1 << report['log_n']}, log2(QP) = {report['log_qp']:.0f}, "
             f"t = {report['plaintext_modulus']}",
             "moduli": f"{report['limbs']} limbs, {report['special_limbs']} special ones, "

@@ -15,6 +15,7 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
+    security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
@@ -57,7 +58,7 @@ def keygen(
         raise UsageError("--program is compiled already: give no --network and no --batch with it")
     with Steps(quiet=as_json) as steps:
         if compiled is not None:
-            program = palladion.Program.from_bytes(files.read(compiled))
+            program = files.parsed(compiled, palladion.Program.from_bytes, b"PROG")
         else:
             given = palladion.mnist_network() if network is None else IntNetwork.load(network)
             with steps.step("compile"):
@@ -85,6 +86,6 @@ def keygen(
             f"{output / SECRET}": "keep it: it alone decrypts",
             f"{output / EVALUATION}": f"{size(len(written[EVALUATION]))}, for the server",
             f"{output / PROGRAM}": f"{size(len(written[PROGRAM]))}, for both",
-            "security": report["security"]["text"],
+            **security_rows(report["security"]),
         }
     )

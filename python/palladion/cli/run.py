@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 import palladion
 from palladion import files, memory
@@ -18,27 +19,71 @@ from palladion.cli.common import (
     peak_memory,
     phases,
     print_json,
+    print_rows,
     program_option,
+    security_rows,
     threads_option,
+    warned,
 )
+from palladion.cli.decrypt import show_outputs
+from palladion.cli.halves import both_halves, figures, show_figures
+from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.errors import DataError, UsageError
+from palladion.nn.boundary import Boundary
+from palladion.nn.dataset import labels_beside
+from palladion.nn.labels import per_input
+from palladion.nn.linear import Ints
+from palladion.nn.prediction import Prediction
+from palladion.nn.scores import Array, Score, scores
+from palladion.packaged import takes_digits
 from palladion.text import size
 
 
 @click.command()
 @program_option
-@click.option("--keys", type=FILE, required=True, help="Evaluation keys.")
-@click.option("--output", type=FILE, required=True, help="File to write the answer to.")
+@click.option("--keys", type=FILE, help="Evaluation keys, for a query.")
+@click.option(
+    "--output", type=FILE, help="File to write the answer to; for inputs, an .npz file of outputs."
+)
 @click.option(
     "--checkpoint",
     type=FILE,
     help="File to save progress in after each layer; if it exists, the run resumes from it.",
 )
+@click.option(
+    "--count", type=click.IntRange(min=1), help="Number of inputs to run; one batch unless given."
+)
 @click.argument("query", type=FILE)
 @threads_option
 @json_option
 def run(
+    program: palladion.Program,
+    keys: Path | None,
+    query: Path,
+    output: Path | None,
+    checkpoint: Path | None,
+    count: int | None,
+    as_json: bool,
+) -> None:
+    """Run a program on encrypted inputs. With --keys it reads no secret key.
+
+    Without --keys, QUERY is a file of inputs, as `encrypt` takes them. Client and server then run
+    in this process, with fresh keys that are not kept. Labels `y` of an .npz file are compared with
+    the answers.
+    """
+    if keys is None:
+        if checkpoint is not None:
+            raise UsageError("--checkpoint is for a query: give --keys with it")
+        run_inputs(program, query, output, count, as_json)
+        return
+    if output is None or count is not None:
+        raise UsageError("--keys is for a query: give --output for its answer, and no --count")
+    run_query(program, keys, query, output, checkpoint, as_json)
+
+
+def run_query(
     program: palladion.Program,
     keys: Path,
     query: Path,
@@ -46,16 +91,19 @@ def run(
     checkpoint: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a program on encrypted inputs. Reads no secret key."""
+    """The server's half."""
     if checkpoint is not None and checkpoint.resolve() in {
         path.resolve() for path in (keys, query, output)
     }:
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
+    security = program.report()["security"]
     memory.check_run(program.report())
     with Steps(quiet=as_json) as steps:
-        given = palladion.Query.from_bytes(program, files.read(query))
+        given = files.parsed(query, partial(palladion.Query.from_bytes, program), b"ENCI")
         with steps.step("read keys"):
-            evaluation = palladion.EvaluationKeys.from_bytes(program, files.read(keys))
+            evaluation = files.parsed(
+                keys, partial(palladion.EvaluationKeys.from_bytes, program), b"EKEY"
+            )
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
         save = partial(files.write, checkpoint) if checkpoint else None
         steps.start_run()
@@ -66,12 +114,86 @@ def run(
             files.remove(checkpoint)
     if as_json:
         extra = {"ciphertext_bytes": len(data), "peak_memory_bytes": peak_memory()}
-        print_json({**report, **extra, "output": str(output)})
+        print_json({**report, **extra, "security": security, "output": str(output)})
         return
     print_table(by_layer(report["steps"]))
     if report["resumed_steps"]:
         click.echo(f"{report['resumed_steps']} steps were taken from {checkpoint}")
+    print_rows(security_rows(security))
     click.echo(f"{output}: {size(len(data))}, in {report['seconds']:.2f} s")
+
+
+def run_inputs(
+    program: palladion.Program, path: Path, output: Path | None, count: int | None, as_json: bool
+) -> None:
+    """Both halves, on inputs of the user's, beside their labels."""
+    refuse_ciphertexts(path)
+    boundary = Boundary.of_program(program)
+    with warned() as warnings:
+        inputs = load_inputs(boundary, (path,), digits=takes_digits(program))
+    chosen = slice(count or program.report()["batch"])
+    labels = labels_beside(path) if path.suffix.lower() == ".npz" else None
+    if labels is not None:
+        try:
+            labels = per_input(labels, len(inputs))[chosen]
+            score(boundary, np.zeros((len(labels), program.report()["classes"]), np.int64), labels)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
+    with Steps(quiet=as_json) as steps:
+        outcome = both_halves(program, inputs[chosen].tolist(), steps)
+    found, compared = score(boundary, np.array(outcome.logits, dtype=np.int64), labels)
+    predicted = None if found.classes is None else found.classes.tolist()
+    if output is not None:
+        files.write_arrays(output, found.outputs)
+    result = {
+        "inputs": len(found),
+        "inputs_in_file": len(inputs),
+        "predicted": predicted,
+        "outputs": {name: values.tolist() for name, values in found.outputs.items()},
+        "correct": None if compared.accuracy is None else round(compared.accuracy * len(found)),
+        "r2": compared.r2 if len(found) > 1 else None,
+        "warnings": warnings,
+        "output": None if output is None else str(output),
+        **figures(program, outcome),
+    }
+    if as_json:
+        print_json(result)
+        return
+    show_outputs(found.outputs, predicted)
+    if result["correct"] is not None:
+        click.echo(f"right: {result['correct']} of {len(found)}")
+    if result["r2"] is not None:
+        click.echo(f"r2 against the labels: {result['r2']:.4f}")
+    if len(found) < len(inputs):
+        click.echo(f"{len(found)} of the {len(inputs)} inputs were run: --count takes more")
+    click.echo()
+    show_figures(result)
+
+
+def score(boundary: Boundary, logits: Ints, labels: Array | None) -> tuple[Prediction, Score]:
+    """Answers, and how good they are; with any integers, whether labels fit the model at all.
+
+    Raises
+    ------
+    DataError
+        If the labels do not fit.
+    """
+    found = Prediction.of(boundary, logits)
+    if labels is None:
+        return found, Score("encrypted")
+    return found, scores({"encrypted": found}, labels)["encrypted"]
+
+
+def refuse_ciphertexts(path: Path) -> None:
+    """Refuse a query where inputs are expected."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(files.MAGIC) + 4)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    if start.startswith(files.MAGIC):
+        raise UsageError(f"{path} is {files.kind(start)}, expected inputs where there are no "
+                         "--keys: give --keys and --output to run encrypted images")  # fmt: skip
 
 
 def by_layer(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -14,9 +14,8 @@ from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import FILE, json_option, print_json, print_rows
 from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
-from palladion.evaluation import in_the_clear
+from palladion.evaluation import in_the_clear, inputs_of
 from palladion.nn import dataset
-from palladion.nn.dataset import read_array
 from palladion.nn.graph import Graph
 from palladion.nn.network import ROUNDING_SIGMA, Ints
 
@@ -122,22 +121,20 @@ def library() -> Any:
 
 def examples(data: Path, count: int | None, graph: Graph, network: IntNetwork) -> Examples:
     """Inputs in the network's integers, with classes."""
-    if data.is_dir():
-        given = dataset.load(data, "train", count)
+    given = dataset.read(data, "train", count)
+    if given.pictures:
         parts = [network.inputs_of_pixels(given.images[i : i + 1000]).astype(np.int16)
                  for i in range(0, len(given.images), 1000)]  # fmt: skip
         empty = network.inputs_of_pixels(np.zeros_like(given.images[:1]))
         return Examples(
             np.concatenate(parts), given.labels.astype(np.int64), per_channel(network, empty)
         )
-    x, labels = read_array(data, "x"), read_array(data, "y")
-    if labels.shape != x.shape[:1] or labels.dtype.kind not in "iu":
-        raise DataError(
-            f"{data}: classes y of shape {labels.shape} and type {labels.dtype}, expected "
-            f"{len(x)} integers"
-        )
-    found, empty = (network.inputs(part[:count]) for part in (x, np.zeros_like(x[:1])))
-    return Examples(found, labels[:count].astype(np.int64), per_channel(network, empty))
+    if given.labels.dtype.kind not in "iu":
+        raise DataError(f"{data}: labels y of type {given.labels.dtype}, expected integers: "
+                        "classes are counted from 0")  # fmt: skip
+    empty = network.inputs(np.zeros_like(given.images[:1]))
+    found = inputs_of(network, given)
+    return Examples(found, given.labels.astype(np.int64), per_channel(network, empty))
 
 
 def per_channel(network: IntNetwork, row: Ints) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import InputWarning, NetworkError
-from palladion.nn.interface import Clipped, Gives, Interface, Takes
+from palladion.nn.interface import Clipped, Gives, Interface, Takes, array_of
 from palladion.nn.linear import Ints
 from palladion.text import times
 
@@ -125,7 +125,7 @@ class Boundary:
             If they have another shape or type, or are not finite; or if they are bytes, and so
             perhaps pixels, and the model takes pictures in another unit.
         """
-        given, takes = np.asarray(x), self.interface.takes
+        given, takes = array_of(x), self.interface.takes
         if given.dtype == np.uint8 and takes.pixels is not None and not takes.pixels.plain:
             raise NetworkError(
                 "inputs of bytes: this model takes numbers made of pixels by a mean and a "

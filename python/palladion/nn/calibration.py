@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from palladion.errors import DataError
+from palladion.errors import DataError, NetworkError, UsageError
 from palladion.nn import dataset
 from palladion.nn.graph import Array, Graph
 from palladion.nn.interface import Pixels
@@ -24,10 +24,9 @@ class Normalisation:
     std: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
-        """Raises :class:`DataError` for what cannot be a mean or a deviation."""
-        if not (np.isfinite(self.mean).all() and np.isfinite(self.std).all() and min(self.std) > 0):
-            raise DataError(f"mean {self.mean} and deviation {self.std} of pixels, expected finite "
-                            "numbers, deviations above 0")  # fmt: skip
+        if not np.isfinite((*self.mean, *self.std)).all() or min(self.std) <= 0:
+            raise UsageError(f"mean {self.mean} and std {self.std} of pixels, expected finite "
+                             "numbers, std above 0")  # fmt: skip
 
     def over(self, channels: int) -> tuple[list[float], list[float]]:
         """Mean and deviation of each channel."""
@@ -36,7 +35,8 @@ class Normalisation:
     @staticmethod
     def _spread(given: tuple[float, ...], channels: int) -> list[float]:
         if len(given) not in (1, channels):
-            raise DataError(f"{len(given)} numbers for {channels} channels, expected one for each")
+            raise UsageError(f"{len(given)} numbers for {channels} channels of pixels, expected "
+                             "one for all or one for each")  # fmt: skip
         return [*given] if len(given) == channels else [*given] * channels
 
 
@@ -50,8 +50,9 @@ def calibrated(
     """Quantise a model, calibrated on ``count`` real inputs.
 
     ``data`` is a folder of MNIST's or CIFAR-10's files, whose training images are used, or an
-    ``.npy`` file of inputs. A model with grids of its own needs none. ``normalisation`` says what
-    pixels are to the model; those of a folder are divided by 255 unless it says otherwise.
+    ``.npy`` or ``.npz`` file of inputs. A model with grids of its own needs none. The normalisation
+    says what pixels are to the model. It is not applied to arrays. Without one, the pixels of a
+    folder are divided by 255.
 
     Raises
     ------
@@ -63,9 +64,22 @@ def calibrated(
     pixels = None if normalisation is None else pixels_of(graph, normalisation)
     x = None if data is None else inputs(data, count, graph, pixels)
     found = quantise(graph, x, settings)
-    if pixels is None:
-        return found
-    return replace(found, network=of_pictures(found.network, pixels))
+    return found if pixels is None else replace(found, network=of_pictures(found.network, pixels))
+
+
+def pixels_of(graph: Graph, normalisation: Normalisation) -> Pixels:
+    """What pixels are to a model.
+
+    Raises
+    ------
+    UsageError
+        If there is neither one number for all channels nor one for each.
+    """
+    channels, *place = graph.input.shape
+    if place == [1, 1]:  # a flattened picture: its channels are the caller's to count
+        channels = max(len(normalisation.mean), len(normalisation.std))
+    mean, std = normalisation.over(channels)
+    return Pixels(tuple(mean), tuple(std))
 
 
 def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
@@ -75,19 +89,15 @@ def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
     return replace(network, interface=interface)
 
 
-def pixels_of(graph: Graph, normalisation: Normalisation) -> Pixels:
-    """What pixels are to a model: one number for each of its channels."""
-    channels, *place = graph.input.shape
-    if place == [1, 1]:  # a flattened picture: its channels are the caller's to count
-        channels = max(len(normalisation.mean), len(normalisation.std))
-    mean, std = normalisation.over(channels)
-    return Pixels(tuple(mean), tuple(std))
-
-
 def inputs(data: Path, count: int, graph: Graph, pixels: Pixels | None) -> Array:
-    """Calibration inputs as the model takes them."""
+    """Calibration inputs as the model takes them; those of a folder need ``pixels``."""
     if pixels is None or not data.is_dir():
-        return dataset.read_array(data)[:count]
+        found = dataset.read_array(data)[:count]
+        try:
+            graph.ends.takes.arranged(found)
+        except NetworkError as error:
+            raise DataError(f"{data}: {error}") from error
+        return found
     images = dataset.load(data, "train", count).images
     shape = graph.input.shape
     if images[0].size != np.prod(shape):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import DataError
+from palladion.files import STARTS, kind
 from palladion.nn import cifar10, mnist
+from palladion.nn.labels import per_input
+from palladion.text import times
 
 Array = npt.NDArray[Any]
 
@@ -47,14 +50,14 @@ def read(path: Path, part: Literal["train", "test"], count: int | None = None) -
     """
     if path.is_dir():
         return load(path, part, count)
-    if path.suffix.lower() != ".npz":
-        raise DataError(f"{path} is no folder of MNIST's or CIFAR-10's files and no .npz file with "
-                        "inputs x and labels y")  # fmt: skip
     x, y = read_array(path, "x"), read_array(path, "y")
-    labels = y.reshape(len(y)) if y.ndim == 2 and y.shape[1] == 1 else y
-    if labels.shape != x.shape[:1] or not len(x):
-        raise DataError(f"{path} holds x of shape {x.shape} and y of shape {y.shape}, expected one "
-                        "label for each input")  # fmt: skip
+    try:
+        labels = per_input(y, len(x))
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    if labels.ndim > 1:
+        raise DataError(f"{path}: labels y of shape {times(y.shape)}, expected one class for each "
+                        f"of {len(x)} inputs")  # fmt: skip
     if labels.dtype.kind == "f":
         if not np.array_equal(labels, np.rint(labels)):
             raise DataError(f"{path}: the labels y are real numbers, expected classes; "
@@ -64,26 +67,72 @@ def read(path: Path, part: Literal["train", "test"], count: int | None = None) -
 
 
 def read_array(path: Path, name: str = "x") -> Array:
-    """Numbers, or words, in an ``.npy`` file, or under ``name`` in an ``.npz`` file.
+    """Numbers, or words, in an ``.npy`` file, which holds inputs, or under ``name`` in an ``.npz``
+    file: inputs are ``x`` and labels ``y``.
 
     Raises
     ------
     DataError
-        If there is no such array.
+        If there is no such array; the message says what there is.
     """
+    found, held = held_in(path, name)
+    if found is not None:
+        return found
+    if held is None:
+        raise DataError(f"{path} is an .npy file and holds one array, the inputs; expected an .npz "
+                        f"file with labels beside them: {SAVE}")  # fmt: skip
+    raise DataError(f"{path} holds {', '.join(held) or 'no array'}, expected inputs named x, and "
+                    f"labels named y to compare with: {SAVE}")  # fmt: skip
+
+
+def labels_beside(path: Path) -> Array | None:
+    """Labels ``y`` in an ``.npz`` file, if it has some; raises as :func:`read_array`."""
+    return held_in(path, "y")[0]
+
+
+def held_in(path: Path, name: str) -> tuple[Array | None, list[str] | None]:
+    """The array of a name, if the file has it, and the names in an ``.npz`` file."""
+    names = None
     try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.lib.npyio.NpzFile):
-            with found:
-                if name not in found.files:
-                    held = ", ".join(found.files) or "nothing"
-                    raise DataError(f"{path} holds {held}, expected an array named {name}")
-                found = found[name]
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
+            if isinstance(found, np.lib.npyio.NpzFile):
+                names = found.files
+                found = found[name] if name in names else None
+            elif name != "x":
+                found = None
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist, expected {EXPECTED}") from error
     except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
+        raise DataError(unreadable(path, error)) from error
+    if found is None:
+        return None, names
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiubU" or not found.ndim:
-        raise DataError(f"{path} holds no array of numbers, expected an .npy or .npz file")
-    return found
+        words = f"an array of type {found.dtype} and shape {times(found.shape)}"
+        raise DataError(f"{path} holds {words}, expected real numbers of shape (N, ...)")
+    return found, names
+
+
+SAVE: Final = "np.savez('data.npz', x=inputs, y=labels) makes one"
+EXPECTED: Final = "an .npy file of inputs, or an .npz file of inputs x and labels y"
+
+
+def unreadable(path: Path, error: Exception) -> str:
+    """Why a file is none of arrays."""
+    if "Object arrays" in str(error):
+        return (f"{path} holds Python objects, expected real numbers: save x.astype('float32') of "
+                "its columns of numbers")  # fmt: skip
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096)
+    except OSError as problem:
+        return f"cannot read {path}: {problem.strerror}"
+    found = kind(start)
+    if found is None or found in (STARTS[b"\x93NUMPY"], STARTS[b"PK"]):
+        reason = "" if "pickle" in str(error) else f" ({error})"
+        return f"{path} is damaged{reason}, or is not {EXPECTED}: {SAVE}"
+    way_out = "np.save('x.npy', np.loadtxt(..)) makes one of a table; " if found == "text" else ""
+    return f"{path} is {found}, expected {EXPECTED}; {way_out}{SAVE}"
 
 
 def load(folder: Path, part: Literal["train", "test"], count: int | None = None) -> Dataset:
@@ -94,6 +143,9 @@ def load(folder: Path, part: Literal["train", "test"], count: int | None = None)
     DataError
         If a file is missing or is not what its name says.
     """
+    if not any(folder.glob("*-ubyte*")) and not any(folder.glob("*_batch*.bin*")):
+        raise DataError(f"{folder} holds neither MNIST's files nor CIFAR-10's, which `palladion "
+                        f"download` fetches; give data of your own as {EXPECTED}")  # fmt: skip
     if not any(folder.glob("*_batch*.bin*")):
         images, labels = mnist.load(folder, part)
         note = None

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
+from palladion.nn import onnx_file
 from palladion.nn.linear import Conv, Dense, Ints, Linear, Pads, Window
 from palladion.nn.network import IntNetwork, Layer, Lut
 
@@ -52,7 +52,7 @@ def to_onnx(network: IntNetwork) -> onnx.ModelProto:
 
 def is_ours(path: Path) -> bool:
     """Whether a file is a model that :func:`to_onnx` made."""
-    return path.suffix.lower() == ".onnx" and NETWORK in _properties(_read(path))
+    return path.suffix.lower() == ".onnx" and NETWORK in _properties(onnx_file.read(path))
 
 
 def network_json(path: Path) -> str:
@@ -63,12 +63,12 @@ def network_json(path: Path) -> str:
     NetworkError
         If the file is no such model, or its graph has been changed since.
     """
-    model = _read(path)
+    model = onnx_file.read(path)
     known = _properties(model)
     if NETWORK not in known:
         raise NetworkError(
             f"{path} holds no integer network, expected a model that `palladion export` wrote: "
-            "`palladion quantize` makes an integer network of another one"
+            "`palladion quantize`, or Model.from_onnx, makes an integer network of another one"
         )
     if known.get(DIGEST) != _digest(model.graph):
         raise NetworkError(
@@ -76,13 +76,6 @@ def network_json(path: Path) -> str:
             "network beside it would give other results"
         )
     return known[NETWORK]
-
-
-def _read(path: Path) -> onnx.ModelProto:
-    try:
-        return onnx.load(str(path))
-    except (OSError, DecodeError) as error:
-        raise NetworkError(f"cannot read the model {path}: {error}") from error
 
 
 def _properties(model: onnx.ModelProto) -> dict[str, str]:

@@ -10,19 +10,34 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import permutations
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from palladion.errors import NetworkError
+from palladion.errors import DataError, NetworkError
 from palladion.nn.tail import Tail
 from palladion.text import times
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+
+def array_of(given: npt.ArrayLike, what: str = "inputs") -> Array:
+    """What a user gives, as an array.
+
+    Raises
+    ------
+    DataError
+        If rows have different lengths.
+    """
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise DataError(f"{what} are no array, {error}; expected rows of one length") from error
 
 
 @dataclass(frozen=True)
@@ -91,14 +106,35 @@ class Takes:
             raise NetworkError(f"one input of shape {times(x.shape)}, expected an array of "
                                f"{self.expected}: give x[None] for one input")  # fmt: skip
         if x.shape[1:] != self.shape or x.ndim == 0 or not len(x):
-            raise NetworkError(f"inputs of shape {times(x.shape)}, expected {self.expected}")
+            raise NetworkError(f"inputs of shape {times(x.shape)}, expected {self.expected}"
+                               f"{self._way_out(x.shape)}")  # fmt: skip
         if x.dtype.kind not in "fiub":
-            raise NetworkError(f"inputs of type {x.dtype}, expected numbers")
-        if not np.isfinite(x).all():
-            raise NetworkError("inputs with NaN or infinite numbers, expected finite ones")
+            raise NetworkError(f"inputs of type {x.dtype}, expected real numbers: give "
+                               "x.astype('float32')")  # fmt: skip
+        finite = np.isfinite(x)
+        if not finite.all():
+            first = int(np.flatnonzero(~finite.reshape(len(x), -1).all(axis=1))[0])
+            raise NetworkError(f"inputs with NaN or infinite numbers, {x.size - finite.sum()} of "
+                               f"{x.size}, the first in input {first}; expected finite ones: "
+                               "replace them, or leave these inputs out")  # fmt: skip
         if self.order:
             x = x.transpose(0, *(axis + 1 for axis in self.order))
         return x.reshape(len(x), -1)
+
+    def _way_out(self, found: tuple[int, ...]) -> str:
+        """What makes of arrays of another shape those that the model takes, if a move does."""
+        if found[:1] == (0,):
+            return ": there is none"
+        rank = len(found)
+        if rank == len(self.shape) + 1:
+            for order in permutations(range(1, rank)):
+                if tuple(found[axis] for axis in order) == self.shape:
+                    return f": give x.transpose{(0, *order)}"
+            if rank == 2 and found[0] == self.shape[0]:
+                return ": give x.T"
+        if found and prod(found[1:]) == prod(self.shape):
+            return f": give x.reshape{(-1, *self.shape)}"
+        return ""
 
     def restored(self, values: Array) -> Array:
         """Values in the network's order, (N, values), as arrays of the model."""
@@ -146,12 +182,18 @@ class Gives:
         return chosen.reshape(len(values), *self.shape)
 
 
+MOST_WARNINGS: Final = 200
+"""That travel with a network: an interface is small."""
+
+
 @dataclass(frozen=True)
 class Interface:
-    """Both ends of a network."""
+    """Both ends of a network, and ``warnings``: what quantisation says that a user should know
+    before trusting what it gives."""
 
     takes: Takes
     gives: Gives
+    warnings: tuple[str, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         """As JSON holds it; ``docs/int-network.md`` defines it."""
@@ -172,7 +214,8 @@ class Interface:
         if gives.tail.model:
             found["tail"] = base64.b64encode(gives.tail.model).decode()
             found["batched"] = gives.tail.batched
-        return {"takes": given, "gives": found}
+        warned = {"warnings": list(self.warnings[:MOST_WARNINGS])} if self.warnings else {}
+        return {"takes": given, "gives": found, **warned}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], values: int, outputs: int) -> Interface:
@@ -202,10 +245,11 @@ class Interface:
                 Tail(model, bool(found.get("batched", True))),
                 str(found["name"]),
             )
+            warned = tuple(str(words) for words in data.get("warnings", ()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise NetworkError(f"the interface of the network cannot be read: {error}") from error
         check(takes, gives, values, outputs)
-        return cls(takes, gives)
+        return cls(takes, gives, warned)
 
     def classes(self, outputs: Mapping[str, Array]) -> Array | None:
         """The class of each input, where the model is a classifier; else nothing.
@@ -214,18 +258,28 @@ class Interface:
         is the first of the largest numbers of its first output of shape (N, classes). One number
         alone is a class of 0 or 1: above 1/2 if the model ends in a Sigmoid, else above 0.
         """
-        for found in outputs.values():
-            flat = found.reshape(len(found), -1)
+        own, flat = self._deciding(outputs)
+        if own or flat is None:
+            return flat
+        if flat.shape[1] > 1:
+            return np.asarray(flat.argmax(axis=1))
+        return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.probability else 0)).astype(int)
+
+    def known(self, outputs: Mapping[str, Array]) -> int | None:
+        """How many classes there are, where :meth:`classes` counts them from 0."""
+        own, flat = self._deciding(outputs)
+        return None if own or flat is None else max(flat.shape[1], 2)
+
+    def _deciding(self, outputs: Mapping[str, Array]) -> tuple[bool, Array | None]:
+        """The model's own labels; else the numbers of the output that says the class."""
+        rows = [(found, found.reshape(len(found), -1)) for found in outputs.values()]
+        for found, flat in rows:
             if found.dtype.kind not in "f" and flat.shape[1] == 1:
-                return np.asarray(flat[:, 0])
-        for found in outputs.values():
-            flat = found.reshape(len(found), -1)
-            if found.dtype.kind != "f" or (found.ndim > 2 and max(found.shape[2:]) > 1):
-                continue
-            if flat.shape[1] > 1:
-                return np.asarray(flat.argmax(axis=1))
-            return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.probability else 0)).astype(int)
-        return None
+                return True, np.asarray(flat[:, 0])
+        for found, flat in rows:
+            if found.dtype.kind == "f" and (found.ndim <= 2 or max(found.shape[2:]) == 1):
+                return False, flat
+        return False, None
 
 
 def check(takes: Takes, gives: Gives, values: int, outputs: int) -> None:

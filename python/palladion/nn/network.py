@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from palladion import _native
+from palladion import _native, files
 from palladion.errors import NetworkError
 from palladion.nn.boundary import Boundary, Input
 from palladion.nn.evaluation import Evaluation, LayerStatistics, Progress, Trace
@@ -103,6 +103,11 @@ class IntNetwork:
         last = self.layers[-1]
         gives = Gives(self.shapes[-1], (last.scale,), name=last.name)
         return Boundary(self.input, Interface(Takes("input", self.input.shape), gives))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What quantisation said that a user should know; it travels in the network's file."""
+        return self.boundary.interface.warnings
 
     def inputs(self, x: npt.ArrayLike) -> Ints:
         """As :meth:`Boundary.inputs`."""
@@ -257,9 +262,17 @@ class IntNetwork:
 
             return cls.from_json(network_json(path))
         try:
-            return cls.from_json(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise NetworkError(f"cannot read the network {path}: {error}") from error
+            data = path.read_bytes()
+        except OSError as error:
+            raise NetworkError(f"cannot read the network {path}: {error.strerror}") from error
+        try:
+            return cls.from_json(data.decode())
+        except (NetworkError, UnicodeDecodeError) as error:
+            found = files.kind(data)
+            if data.lstrip()[:1] != b"{" and found is not None:
+                raise NetworkError(f"{path} is {found}, expected an integer network: `palladion "
+                                   "quantize` makes one of an ONNX model") from error  # fmt: skip
+            raise NetworkError(f"{path}: {error}") from error
 
 
 def _layer_to(layer: Layer) -> dict[str, Any]:

@@ -27,6 +27,8 @@ class Prediction:
 
     outputs: Mapping[str, Array]
     classes: Array | None
+    known: int | None = None
+    """How many classes there are, where they are counted from 0 and are not the model's labels."""
     integers: Ints | None = None
     margin_bits: float | None = None
     """Noise margin that was left, in bits, if the answers were encrypted."""
@@ -35,12 +37,13 @@ class Prediction:
     def of(cls, boundary: Boundary, integers: Ints, margin: float | None = None) -> Prediction:
         """From what the network gives."""
         outputs = boundary.outputs(integers)
-        return cls(outputs, boundary.interface.classes(outputs), integers, margin)
+        ends = boundary.interface
+        return cls(outputs, ends.classes(outputs), ends.known(outputs), integers, margin)
 
     @classmethod
     def of_outputs(cls, ends: Interface, outputs: Mapping[str, Array]) -> Prediction:
         """From what the model itself gives, in floating point."""
-        return cls(outputs, ends.classes(outputs))
+        return cls(outputs, ends.classes(outputs), ends.known(outputs))
 
     @property
     def values(self) -> Array:

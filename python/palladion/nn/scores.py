@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import DataError
+from palladion.nn.labels import check_alike, per_input
 from palladion.nn.prediction import Prediction
+from palladion.text import times
 
 Array = npt.NDArray[Any]
 
@@ -63,7 +65,7 @@ def cell(kind: str, value: float | None) -> str:
     return f"{value:.4f}" if kind == "r2" else f"{value:.2%}"
 
 
-def scores(found: Mapping[str, Prediction], y: Array | None) -> Scores:
+def scores(found: Mapping[str, Prediction], y: npt.ArrayLike | None) -> Scores:
     """Compare predictions with labels, and with those named ``float``, where there are any.
 
     Raises
@@ -72,16 +74,9 @@ def scores(found: Mapping[str, Prediction], y: Array | None) -> Scores:
         If there is not one label for each input, or labels are classes and the model has none.
     """
     inputs = len(next(iter(found.values())))
-    truth = None if y is None else labels(y, inputs)
+    truth = None if y is None else per_input(y, inputs)
     floats = found.get("float")
     return Scores(inputs, tuple(score(n, p, truth, floats) for n, p in found.items()))
-
-
-def labels(y: Array, inputs: int) -> Array:
-    """Labels as one row for each input."""
-    if not y.ndim or len(y) != inputs:
-        raise DataError(f"labels of shape {y.shape}, expected one for each of {inputs} inputs")
-    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def score(name: str, found: Prediction, truth: Array | None, floats: Prediction | None) -> Score:
@@ -90,32 +85,16 @@ def score(name: str, found: Prediction, truth: Array | None, floats: Prediction 
         r2 = determination(found.values.reshape(len(found), -1), truth.reshape(len(found), -1))
     elif truth is not None:
         if found.classes is None:
+            shapes = ", ".join(times(values.shape) for values in found.outputs.values())
             raise DataError("labels are classes, and the model gives none: its outputs have shapes "
-                            f"{[v.shape for v in found.outputs.values()]}")  # fmt: skip
-        check_alike(found.classes, truth)
+                            f"{shapes}; give real labels as floating point")  # fmt: skip
+        check_alike(found.classes, truth, found.known)
         accuracy = float(np.mean(found.classes == truth))
     if floats is not None and floats is not found:
         if found.classes is not None and floats.classes is not None:
             agreement = float(np.mean(found.classes == floats.classes))
         error = farthest(found, floats)
     return Score(name, accuracy, agreement, r2, error)
-
-
-def check_alike(classes: Array, truth: Array) -> None:
-    """Refuse labels that no class can be equal to.
-
-    Raises
-    ------
-    DataError
-        If one are words and the others numbers, or their shapes differ.
-    """
-    words = [array.dtype.kind in "OSU" for array in (classes, truth)]
-    if words[0] != words[1]:
-        kinds = [f"{array.flat[0]!r}" for array in (classes, truth)]
-        raise DataError(f"the model's classes are such as {kinds[0]}, the labels such as "
-                        f"{kinds[1]}: give labels as the model has them")  # fmt: skip
-    if classes.shape != truth.shape:
-        raise DataError(f"labels of shape {truth.shape}, expected {classes.shape}")
 
 
 def whole(truth: Array, found: Prediction) -> bool:
@@ -129,8 +108,12 @@ def whole(truth: Array, found: Prediction) -> bool:
 
 
 def determination(found: Array, truth: Array) -> float:
+    if not np.isfinite(truth).all():
+        raise DataError("labels with NaN or infinite numbers, expected finite ones")
     if found.shape != truth.shape:
-        raise DataError(f"labels of shape {truth.shape}, the model gives {found.shape}")
+        raise DataError(f"real labels of shape {times(truth.shape)}, the model gives numbers of "
+                        f"{times(found.shape)}: give one for each of them, or classes as "
+                        "integers")  # fmt: skip
     spread = float(np.sum((truth - truth.mean(axis=0)) ** 2))
     return 1 - float(np.sum((found - truth) ** 2)) / (spread or 1.0)
 

@@ -203,8 +203,9 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
         return with_zero(op, subtract(op, left, right), operation)
     if operation == "xor":
         return function_of(op, subtract(op, left, right), lambda x: apply("abs", x), "b")
-    raise op.refusal("takes two values that depend on the input: a table has one variable, so "
-                     "that this can only be of one value, such as x / (1 + abs(x))")  # fmt: skip
+    raise op.refusal("takes two values that depend on the input, as layer normalisation does: a "
+                     "table has one variable, so that this can only be of one value, such as "
+                     "x / (1 + abs(x)); BatchNormalization has constants there")  # fmt: skip
 
 
 def add(op: Op, left: Value, right: Value) -> Value:

@@ -112,7 +112,10 @@ def source(entries: Sequence[onnx.ValueInfoProto]) -> Source:
                            "floating point, integers and truth values")  # fmt: skip
     sides = [side.dim_value if side.HasField("dim_value") else 0 for side in tensor.shape.dim]
     if not sides or min(sides[1:], default=1) < 1 or not tensor.HasField("shape"):
-        shown = ", ".join(side.dim_param or str(side.dim_value) for side in tensor.shape.dim)
+        shown = ", ".join(
+            side.dim_param or (str(side.dim_value) if side.HasField("dim_value") else "?")
+            for side in tensor.shape.dim
+        )
         raise NetworkError(
             f"input {entry.name} has shape ({shown}), supported are shapes with a first axis N "
             "for the images, open or not, and fixed other sides, as (N, C, H, W), (N, C, L) and "

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+import onnx.inliner
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
+from palladion.nn import onnx_file
 from palladion.nn.graph import Graph
 from palladion.nn.importer import arithmetic, elementwise, linear, moves, pooling
 from palladion.nn.importer.arrange import filled
@@ -30,9 +32,10 @@ from palladion.nn.importer.inputs import source
 from palladion.nn.importer.learning import DOMAIN, written_out
 from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
-from palladion.nn.importer.split import QUANTISERS, Split, chosen, needed, split, tail_of
+from palladion.nn.importer.split import QUANTISERS, Split, chosen, living, needed, split, tail_of
 from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.limits import check_sizes
+from palladion.nn.onnx_file import FAULTS, first_line
 from palladion.nn.tail import ALLOWED
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -50,12 +53,12 @@ FOREIGN: Final = {
 }
 """Operators of other domains, beside the quantisers."""
 
-FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
-          RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
-
 
 def load(
-    path: Path, *, keep_softmax: bool = False, outputs: Collection[str] | None = None
+    path: str | os.PathLike[str],
+    *,
+    keep_softmax: bool = False,
+    outputs: Collection[str] | None = None,
 ) -> Graph:
     """Read an ONNX model.
 
@@ -68,21 +71,8 @@ def load(
         If the file is no ONNX model, or has something that is not supported. The message names
         the node, its operator, and what is supported.
     """
-    try:
-        model = onnx.load(str(path))
-    except DecodeError as error:
-        raise NetworkError(f"{path} is no ONNX model, or only a part of one: {error}") from error
-    except FileNotFoundError as error:
-        missing = error.filename or path
-        raise NetworkError(f"{path}: {missing} is missing; weights in files of their own must lie "
-                           "beside the model") from error  # fmt: skip
-    except OSError as error:
-        raise NetworkError(f"cannot read {path}: {error}") from error
-    except onnx.checker.ValidationError as error:
-        raise NetworkError(f"{path}: {first_line(error)}") from error
-    except FAULTS as error:
-        raise NetworkError(f"{path} is no readable ONNX model: {first_line(error)}") from error
-    return from_model(model, path.stem, keep_softmax=keep_softmax, outputs=outputs)
+    model = onnx_file.read(path)
+    return from_model(model, Path(path).stem, keep_softmax=keep_softmax, outputs=outputs)
 
 
 def from_model(
@@ -94,6 +84,8 @@ def from_model(
 ) -> Graph:
     """The float graph of a model in memory; raises as :func:`load`."""
     check(model)
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
     model = written_out(model)
     constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}
     if model.graph.sparse_initializer:
@@ -102,7 +94,7 @@ def from_model(
     try:
         parts = split(model, outputs, {"Softmax"} if keep_softmax else ())
     except NetworkError:
-        refuse_unknown(model, outputs)
+        refuse_unknown(model, needed(model.graph.node, chosen(model, outputs)))
         raise
     found: list[tuple[int, Graph]] = []
     failed: list[NetworkError] = []
@@ -118,13 +110,16 @@ def from_model(
         if not builder.moved:
             break
     if not found:
+        live = living(parts.network, origin.name)
+        refuse_unknown(model, (n for n in parts.network if not live.isdisjoint(n.input)))
         raise failed[0]
     return min(found, key=lambda pair: pair[0])[1]
 
 
-def refuse_unknown(model: onnx.ModelProto, outputs: Collection[str] | None) -> None:
-    """Refuse operators that neither a network nor its tail can have, with their reason."""
-    for node in needed(model.graph.node, chosen(model, outputs)):
+def refuse_unknown(model: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> None:
+    """Refuse operators that neither a network nor its tail can have, with their reason: what else
+    stands in the way is often there for them only."""
+    for node in nodes:
         if node.op_type not in HANDLERS and node.op_type in REASONS.keys() - ALLOWED:
             Op(node, Builder(opset=version(model)), {}).fail(reason(node.op_type))
 
@@ -158,6 +153,11 @@ def built(builder: Builder, takes: Takes, parts: Split, model: onnx.ModelProto) 
 
 def check(model: onnx.ModelProto) -> None:
     """ONNX's own checks, which want every domain declared and a shape for each output."""
+    newest = onnx.IR_VERSION
+    if model.ir_version > newest:
+        raise NetworkError(f"the model has ir_version {model.ir_version}, onnx {onnx.__version__}, "
+                           f"which is installed, reads up to {newest}: pip install --upgrade "
+                           "onnx, or save the model for an older version")  # fmt: skip
     checked = onnx.ModelProto()
     checked.CopyFrom(model)
     for entry in checked.graph.output:
@@ -195,8 +195,13 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
         and op.kind not in QUANTISERS
         and (proto.domain, op.kind) not in FOREIGN
     ):
-        op.fail(REASONS.get(op.kind, f"is of domain {proto.domain}, supported are ONNX's own and "
-                            f"QONNX's Quant; {PAGE}"))  # fmt: skip
+        op.fail(
+            REASONS.get(
+                op.kind,
+                f"is of domain {proto.domain}, supported are ONNX's own and "
+                f"QONNX's Quant: export the model with ONNX's own operators; {PAGE}",
+            )
+        )
     try:
         found: Tensor | tuple[Tensor, ...] | None = fold(op)
         if found is None:
@@ -235,9 +240,3 @@ def given(builder: Builder, output: Value, parts: Split, model: onnx.ModelProto)
         name=parts.cut,
         tail=tail_of(parts, model, (builder.batch, *shape), known),
     )
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of another library says, in one line."""
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0] if text else ''}"

@@ -29,9 +29,9 @@ CONTROL: Final = (
 )
 BITS: Final = "works on the bits of integers, which tables of real functions cannot"
 TREES: Final = (
-    "compares features with thresholds and follows branches, which this form of a tree does not "
-    "let an encrypted network do; a small tree as matrix products and comparisons, the GEMM "
-    "strategy of `hummingbird`, can be read: see docs/operators.md"
+    "is a tree of decisions: following branches that depend on encrypted values is out of reach; "
+    "use a multilayer perceptron, which may learn from the tree's answers, or write a small tree "
+    "as matrix products and comparisons, the GEMM strategy of `hummingbird`: see docs/operators.md"
 )
 KERNEL: Final = (
     "needs the distance of each input to support vectors and a product of them; supported are "

@@ -16,7 +16,7 @@ from palladion.nn.quantisation.features import normalised
 from palladion.nn.quantisation.grids import on_grids
 from palladion.nn.quantisation.lattice import Integers
 from palladion.nn.quantisation.plan import Planned, plan
-from palladion.nn.quantisation.report import LayerReport, layer_report, warnings
+from palladion.nn.quantisation.report import LayerReport, layer_report, refuse_warned, warnings
 from palladion.nn.quantisation.rounded import rounded
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group, Made, Value
@@ -77,22 +77,22 @@ def quantise(
         data = real * given.std[:, None, None] + given.mean[:, None, None]
     else:
         raise NetworkError(f"the input {given.name} has no grid of the model's own: give "
-                           "calibration data, --data")  # fmt: skip
+                           "calibration data (--data, or `calibrate` in Python)")  # fmt: skip
     grid = given.grid or input_grid(real, settings)
     first = input_value(real, grid, own=given.grid is not None)
     layers = plan(graph, data, settings)
     layers, warned = prepared(layers, first, settings, real=real_data)
     found = every_layer(layers, first, settings, real=real_data)
-    reports = [layer_report(p, m) for p, m in zip(layers, found, strict=True)]
-    for report, made in zip(reports, found, strict=True):
-        warned += [*made.warnings, *warnings(report, last=made.table is None)]
-    if settings.strict and warned:
-        raise NetworkError("; ".join(warned))
     entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
     last = found[-1]
     interface = document.interface(graph, last.output_scale, last.output_shift)
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
-    network.check()
+    sigmas = [*network.sigmas(), 0.0]
+    reports = [layer_report(*of) for of in zip(layers, found, sigmas, strict=True)]
+    for report, made in zip(reports, found, strict=True):
+        warned += [*made.warnings, *warnings(report, last=made.table is None)]
+    refuse_warned(warned, strict=settings.strict)
+    network = replace(network, interface=replace(interface, warnings=tuple(warned)))
     return Quantised(
         network,
         tuple(reports),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from math import erfc, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn.graph import Array, Shape
-from palladion.nn.network import ROUNDING_SIGMA
 from palladion.nn.quantisation.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class LayerReport:
     """The same with a step for each channel and without a limit: what these options cost."""
     lost: int = 0
     """Channels that are constant here and not in the float network."""
+    sigma: float = 0.0
+    """Deviation of the rounding noise of an encrypted run on the layer's accumulators."""
     changed: float = 0.0
     """Share of outputs that the rounding noise of an encrypted run changes, mostly by one step."""
     noise: float = 0.0
@@ -69,8 +71,8 @@ class LayerReport:
         return {**asdict(self), "shape": list(self.shape)}
 
 
-def layer_report(planned: Planned, made: Made) -> LayerReport:
-    """Compare a layer with the float network."""
+def layer_report(planned: Planned, made: Made, sigma: float) -> LayerReport:
+    """Compare a layer with the float network; ``sigma`` is the deviation of a run's noise there."""
     value = made.value
     if made.table is None:
         scale, shift = (np.array(p)[:, None, None] for p in (made.output_scale, made.output_shift))
@@ -82,7 +84,7 @@ def layer_report(planned: Planned, made: Made) -> LayerReport:
     low, high = (end(value.reference, axis=(0, 2, 3)) for end in (np.min, np.max))
     moves = value.integers.max(axis=(0, 2, 3)) > value.integers.min(axis=(0, 2, 3))
     span = float(high.max() - low.min())
-    changed, noise = changed_by_noise(made)
+    changed, noise = changed_by_noise(made, sigma)
     differing = None
     if value.given:
         differing = float(np.mean(value.integers != value.wanted()))
@@ -101,6 +103,7 @@ def layer_report(planned: Planned, made: Made) -> LayerReport:
         weights_error=made.costs[0],
         weights_error_free=made.costs[1],
         lost=int(((high - low > TENTH * span) & ~moves).sum()),
+        sigma=sigma,
         changed=changed,
         noise=noise,
         differing=differing,
@@ -109,8 +112,8 @@ def layer_report(planned: Planned, made: Made) -> LayerReport:
     )
 
 
-def changed_by_noise(made: Made) -> tuple[float, float]:
-    """Share of a table's outputs that a Gaussian of the noise's deviation changes, and by how much.
+def changed_by_noise(made: Made, sigma: float) -> tuple[float, float]:
+    """Share of a table's outputs that a Gaussian of deviation ``sigma`` changes, and by how much.
 
     The second number is the root of the mean squared change over the range of outputs; each change
     counts as one to the next value of the table.
@@ -123,7 +126,7 @@ def changed_by_noise(made: Made) -> tuple[float, float]:
     ends = np.concatenate(([-np.inf], edges + 0.5, [np.inf]))
     jumps = np.concatenate(([0.0], np.diff(made.table)[edges].astype(np.float64), [0.0]))
     places = np.arange(2 * bound + 1)
-    down, up = below(places - ends[index]), below(ends[index + 1] - places)
+    down, up = (beyond(apart / sigma) for apart in (places - ends[index], ends[index + 1] - places))
     clipped = np.clip(made.accumulators, -bound, bound).astype(np.int64) + bound
     weight = np.bincount(clipped.ravel(), minlength=2 * bound + 1) / clipped.size
     square = (down * jumps[index] ** 2 + up * jumps[index + 1] ** 2) @ weight
@@ -131,14 +134,21 @@ def changed_by_noise(made: Made) -> tuple[float, float]:
     return float((down + up) @ weight), float(np.sqrt(square)) / span
 
 
-def below(distance: Array) -> Array:
-    """Probability that the noise is larger than a distance."""
-    parts = 16  # of a unit
-    table = [0.5 * erfc(k / parts / sqrt(2) / ROUNDING_SIGMA) for k in range(parts * 100)]
-    found: Array = np.array([*table, 0.0])[
-        np.minimum(distance * parts, len(table)).astype(np.int64)
-    ]
+PARTS: Final = 128
+"""Of a deviation: so fine are distances looked up."""
+
+
+def beyond(distance: Array) -> Array:
+    """Probability that a Gaussian is larger than a distance, in deviations."""
+    tail = gaussian_tail()
+    found: Array = tail[np.minimum(distance * PARTS, len(tail) - 1).astype(np.int64)]
     return found
+
+
+@cache
+def gaussian_tail() -> Array:
+    """Probabilities of more than 0, 1, .. parts of a deviation; the last one stands for never."""
+    return np.array([*(0.5 * erfc(k / PARTS / sqrt(2)) for k in range(12 * PARTS)), 0.0])
 
 
 def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
@@ -154,10 +164,10 @@ def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
     if report.lost:
         yield (f"{layer}: {report.lost} channels are constant, which they are not in the float "
                "network: they are much smaller than others beside them")  # fmt: skip
-    if not last and report.bound < QUIET * ROUNDING_SIGMA and report.changed > RARELY:
+    if not last and report.bound < QUIET * report.sigma and report.changed > RARELY:
         yield (
             f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
-            f"rounding noise ({ROUNDING_SIGMA}): give weights more bits, or --resolution more"
+            f"rounding noise ({report.sigma:.2f}): give weights more bits, or --resolution more"
         )
     elif report.noise > TENTH:
         yield (
@@ -171,6 +181,18 @@ def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
     if report.differing and report.why is not None:
         share = f"{report.differing:.2%} of its outputs differ from the model's"
         yield f"{layer}: {share}: {report.why}"
+
+
+def refuse_warned(warned: Sequence[str], *, strict: bool) -> None:
+    """Refuse a network that there are warnings of, where nothing but none will do.
+
+    Raises
+    ------
+    NetworkError
+        With all of them.
+    """
+    if strict and warned:
+        raise NetworkError("; ".join(warned))
 
 
 def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:

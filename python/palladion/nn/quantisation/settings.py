@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Final, Literal, get_args
 
 from palladion.errors import UsageError
 
@@ -11,6 +12,10 @@ LIMIT: Final = 32_681
 """Largest accumulator: (t - 1) / 2 for t = 65537, less 87 for the rounding noise of a run."""
 
 Method = Literal["mse", "max", "percentile"]
+
+
+KINDS: Final = {"bool": bool, "int": Integral, "float": Real, "Method": str}
+"""What fields of a type may be: numpy's numbers too."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,13 @@ class Settings:
     """Keep the grids of a model that brings its own exactly, wherever integers fit."""
 
     def __post_init__(self) -> None:
+        for entry in fields(self):
+            found = getattr(self, entry.name)
+            wanted = KINDS[str(entry.type)]
+            if not isinstance(found, wanted) or (isinstance(found, bool) and wanted is not bool):
+                raise UsageError(f"{entry.name} is {found!r}, expected {entry.type}")
+        if self.method not in get_args(Method):
+            raise UsageError(f"method {self.method!r}, expected {', '.join(get_args(Method))}")
         for name in ("weights", "activations", "inputs"):
             if not 2 <= getattr(self, name) <= 8:
                 raise UsageError(f"{name} of {getattr(self, name)} bits, expected 2 to 8")

@@ -117,7 +117,10 @@ class Model:
             for name, value in self.integers(params).items()
         }
         layers = tuple(with_numbers(la, i, found) for i, la in enumerate(self.network.layers))
-        network = replace(self.network, layers=layers)
+        ends = self.network.interface
+        if ends is not None:  # what was said of the integers before holds no more
+            ends = replace(ends, warnings=())
+        network = replace(self.network, layers=layers, interface=ends)
         network.check()
         return network
 

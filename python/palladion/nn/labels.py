@@ -1,0 +1,68 @@
+"""Labels: one for each input, of the kind that the model's classes are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import DataError
+from palladion.nn.interface import array_of
+from palladion.text import times
+
+Array = npt.NDArray[Any]
+
+
+def per_input(given: npt.ArrayLike, inputs: int) -> Array:
+    """Labels as an array with one entry for each input.
+
+    Raises
+    ------
+    DataError
+        If there is not one for each, they are one-hot rows, or no numbers or words.
+    """
+    y = array_of(given, "labels")
+    if y.dtype.kind == "O":  # as columns of a table are
+        y = np.array(y.tolist())
+    if y.dtype.kind not in "fiubSU":
+        raise DataError(f"labels of type {y.dtype}, expected numbers or words")
+    if not y.ndim or len(y) != inputs:
+        raise DataError(f"labels of shape {times(y.shape)}, expected one for each of {inputs} "
+                        "inputs")  # fmt: skip
+    if y.ndim == 2 and y.shape[1] == 1:
+        return y[:, 0]
+    if one_hot(y):
+        raise DataError(f"labels of shape {times(y.shape)} are one-hot rows, expected one class "
+                        "for each input: give y.argmax(axis=1)")  # fmt: skip
+    return y
+
+
+def one_hot(y: Array) -> bool:
+    """Whether each row has one 1 and else 0."""
+    if y.ndim != 2 or y.dtype.kind not in "fiub":
+        return False
+    return bool(((y == 0) | (y == 1)).all() and (y.sum(axis=1) == 1).all())
+
+
+def check_alike(classes: Array, truth: Array, known: int | None = None) -> None:
+    """Refuse labels that no class can be equal to; ``known`` classes are 0, 1, .. where given.
+
+    Raises
+    ------
+    DataError
+        If one are words and the others numbers, their shapes differ, or a label is no class.
+    """
+    words = [array.dtype.kind in "OSU" for array in (classes, truth)]
+    if words[0] != words[1]:
+        kinds = [repr(array.flat[0].item() if array.dtype.kind != "O" else array.flat[0])
+                 for array in (classes, truth)]  # fmt: skip
+        raise DataError(f"the model's classes are such as {kinds[0]}, the labels such as "
+                        f"{kinds[1]}: give labels as the model has them")  # fmt: skip
+    if classes.shape != truth.shape:
+        raise DataError(f"labels of shape {times(truth.shape)}, expected {times(classes.shape)}")
+    if known is not None and truth.size and not words[1]:
+        low, high = truth.min(), truth.max()
+        if low < 0 or high >= known:
+            raise DataError(f"labels from {low} to {high}, the model's classes are 0 to "
+                            f"{known - 1}: give labels as the model counts classes")  # fmt: skip

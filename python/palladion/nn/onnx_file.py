@@ -1,0 +1,86 @@
+"""Files of ONNX models: what cannot be read is said, and what the file is instead."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import TensorProto
+
+from palladion import files
+from palladion.errors import NetworkError
+
+FAULTS: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
+                 RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
+"""What libraries raise of a damaged model."""
+
+WAYS_OUT: Final = {
+    files.STARTS[b"{"]: "an integer network is quantised already, give it to `palladion compile`",
+    files.STARTS[b"PK"]: "torch.onnx.export, or Model.from_torch, makes one of a torch module",
+    files.STARTS[b"\x89HDF"]: "tf2onnx makes one of a Keras model",
+    files.STARTS[b"\x80"]: "skl2onnx, or Model.from_sklearn, makes one of a fitted estimator",
+    files.STARTS[b"version https://git-lfs"]: "`git lfs pull` fetches the file itself",
+    files.OURS[b"PROG"][0]: "a program is compiled already, give it to `palladion keygen`",
+}
+"""Where files of other kinds come from, and what to do with them."""
+
+
+def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
+    """The model in a file, with weights that lie in files beside it.
+
+    Raises
+    ------
+    NetworkError
+        If the file is no ONNX model; the message says what it is, and what to do.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise NetworkError(f"{path} is missing, expected an ONNX model") from error
+    except IsADirectoryError as error:
+        raise NetworkError(f"cannot read {path}: it is a folder, expected the ONNX file "
+                           "itself") from error  # fmt: skip
+    except OSError as error:
+        raise NetworkError(f"cannot read {path}: {error.strerror}") from error
+    model = parse(data, str(path))
+    for tensor in model.graph.initializer:
+        if tensor.data_location != TensorProto.EXTERNAL:
+            continue
+        name = {entry.key: entry.value for entry in tensor.external_data}.get("location", "")
+        if not (path.parent / name).is_file():
+            raise NetworkError(f"{path}: its weights are in the file {name}, which is missing: it "
+                               f"must lie beside the model, in {path.parent.absolute()}; or save "
+                               "the model in one file")  # fmt: skip
+    try:
+        onnx.load_external_data_for_model(model, str(path.parent))
+    except (*FAULTS, OSError, onnx.checker.ValidationError) as error:
+        raise NetworkError(f"{path}: its weights cannot be read: {first_line(error)}") from error
+    return model
+
+
+def parse(data: bytes, name: str) -> onnx.ModelProto:
+    """The model in the bytes of a file called ``name``; raises as :func:`read`."""
+    try:
+        model = onnx.load_model_from_string(data)
+    except (DecodeError, *FAULTS) as error:
+        cause: Exception | None = error
+    else:
+        cause = None
+        if model.ir_version:
+            return model
+    found = files.kind(data)
+    if found is not None:
+        way_out = WAYS_OUT.get(found, "export the model again")
+        raise NetworkError(f"{name} is {found}, expected an ONNX model: {way_out}") from cause
+    raise NetworkError(f"{name} is no ONNX model, or only a part of one ({len(data)} bytes): "
+                       "export or download it again") from cause  # fmt: skip
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line."""
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else ''}"
