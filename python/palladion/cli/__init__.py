@@ -16,7 +16,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 COMMANDS: Final = {
-    "demo": ("demo", "A real digit: encrypted, classified blind, decrypted."),
+    "demo": ("demo", "Encrypt a real digit, classify it, decrypt the answer."),
     "download": ("download", "Fetch and check the files of MNIST or CIFAR-10."),
     "import": ("quantise:import_", "Print the graph of an ONNX model."),
     "quantize": ("quantise:quantize", "Turn an ONNX model into an integer network."),

@@ -61,29 +61,32 @@ def calibrated(
     """
     if normalisation is None and data is not None and data.is_dir():
         normalisation = Normalisation()
-    pixels = None if normalisation is None else pixels_of(graph, normalisation)
+    pixels = None if normalisation is None else pixels_of(graph.input.shape, normalisation)
     x = None if data is None else inputs(data, count, graph, pixels)
     found = quantise(graph, x, settings)
-    return found if pixels is None else replace(found, network=of_pictures(found.network, pixels))
+    if normalisation is None:
+        return found
+    return replace(found, network=of_pictures(found.network, normalisation))
 
 
-def pixels_of(graph: Graph, normalisation: Normalisation) -> Pixels:
-    """What pixels are to a model.
+def pixels_of(shape: tuple[int, ...], normalisation: Normalisation) -> Pixels:
+    """What pixels are to a model of inputs of shape (channels, rows, columns).
 
     Raises
     ------
     UsageError
         If there is neither one number for all channels nor one for each.
     """
-    channels, *place = graph.input.shape
+    channels, *place = shape
     if place == [1, 1]:  # a flattened picture: its channels are the caller's to count
         channels = max(len(normalisation.mean), len(normalisation.std))
     mean, std = normalisation.over(channels)
     return Pixels(tuple(mean), tuple(std))
 
 
-def of_pictures(network: IntNetwork, pixels: Pixels) -> IntNetwork:
-    """The network, told what pictures are to its model."""
+def of_pictures(network: IntNetwork, normalisation: Normalisation) -> IntNetwork:
+    """The network, told what pictures are to its model; raises as :func:`pixels_of`."""
+    pixels = pixels_of(network.input.shape, normalisation)
     ends = network.boundary.interface
     interface = replace(ends, takes=replace(ends.takes, pixels=pixels))
     return replace(network, interface=interface)
