@@ -118,7 +118,10 @@ impl Client {
             return Err(Error::Image {
                 what: "the number of images",
                 found: images.len().to_string(),
-                expected: format!("1 to {}", program.batch),
+                expected: format!(
+                    "1 to {}, the program's batch: compile a larger one with --batch",
+                    program.batch
+                ),
             });
         }
         let pixels: usize = program.input.iter().product();
