@@ -27,9 +27,9 @@ const STORED: usize = 8;
 const MAX_BABY_STEPS: usize = 64;
 /// What a Galois key costs, in rotations: it is as large as eight baby steps, and each run's process may load it.
 const KEY: usize = 8;
-/// As many baby steps in memory weigh as much as a rotation: for ResNet-20 twice the baby steps, 1.1 GB, would save 8 of 249
+/// As many baby steps in memory weigh as much as a rotation: for ResNet-20 twice the baby steps, 1.1 GB, would save 18 of 270
 /// rotations.
-const HELD: usize = 8;
+const HELD: usize = 4;
 
 /// One LWE sample: a coefficient of a batch.
 #[derive(Clone, Copy, Debug)]

@@ -83,7 +83,7 @@ fn the_cheapest_number_of_baby_steps_is_that_of_dry_runs() {
         // Copies are added up by rotations too, as many for every number of baby steps.
         let held: usize = layouts.iter().map(|l| baby_steps(&params, l.0)).sum();
         let keys = engine.needs().galois_elements().len();
-        8 * (engine.counts().rotations + 8 * keys) + held
+        4 * (engine.counts().rotations + 8 * keys) + held
     };
     let choices = [1, 2, 4, 8, 16, 32, 64];
     let costs = choices.map(cost);

@@ -78,8 +78,8 @@ def pixels_of(shape: tuple[int, ...], normalisation: Normalisation) -> Pixels:
         If there is neither one number for all channels nor one for each.
     """
     channels, *place = shape
-    if place == [1, 1]:  # a flattened picture: its channels are the caller's to count
-        channels = max(len(normalisation.mean), len(normalisation.std))
+    if place == [1, 1] and channels % 3 == 0 and len(normalisation.mean) == 3:
+        channels = 3  # a picture in colours, flattened
     mean, std = normalisation.over(channels)
     return Pixels(tuple(mean), tuple(std))
 
