@@ -2,7 +2,7 @@
 # make demo    classify a real handwritten digit while it is encrypted
 # make test    every test, in Rust and in Python
 # make lint    formatting, lints, types, layers
-# make wheel   into wheels/: a wheel for every Linux of this CPU since 2014, and the source distribution
+# make wheel   a wheel that other machines take, and the source distribution, in wheels/
 # make bench, make bench-peers    our figures; ours beside other libraries'
 
 PYTHON ?= python3
@@ -10,7 +10,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 MATURIN := maturin>=1.9.4,<2
-WHEEL_TOOLS := "auditwheel>=6.8,<7" "ziglang>=0.17,<0.18"
+LINUX := $(filter Linux,$(shell uname))
+LINUX_TOOLS := "auditwheel>=6.8,<7" "ziglang>=0.17,<0.18"
 
 SOURCES := Cargo.toml pyproject.toml \
 	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print) \
@@ -68,7 +69,7 @@ $(VENV)/dev: $(VENV)/built
 	@touch $@
 
 $(VENV)/wheel-ready: $(VENV)/python-ready
-	$(PIP) install $(WHEEL_TOOLS)
+	$(if $(LINUX),$(PIP) install $(LINUX_TOOLS))
 	@touch $@
 
 # Zig links for the glibc of 2014 whatever this machine has; elsewhere the system's linker does. The
@@ -78,5 +79,5 @@ wheels/built: $(VENV)/wheel-ready $(SOURCES) Cargo.lock LICENSE README.md
 	rm -rf wheels
 	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS= CARGO_TARGET_DIR=target/wheel \
 		$(BIN)/maturin build --release --locked --quiet --sdist --out wheels --interpreter $(BIN)/python \
-		$(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014,--compatibility pypi)
+		$(if $(LINUX),--zig --compatibility manylinux2014,--compatibility pypi)
 	@touch $@

@@ -1,12 +1,12 @@
 """Check that the wheel and the source distribution install, and work, in fresh environments.
 
-    check_wheels.py FOLDER [PYTHON ...]
+    check_wheels.py FOLDER [PYTHON ... | --audit]
 
 FOLDER has one wheel, a source distribution, or both, as ``make wheel`` leaves them. PYTHON is a
 version such as 3.10, looked for on PATH and among pyenv's, or ``this`` for the interpreter that
 runs the script; 3.10 and 3.13 unless given. A version that this machine lacks is reported, and is
 no failure. On Linux the wheel must fit manylinux2014, by the auditwheel that ``make wheel`` puts
-beside .venv/bin/python.
+beside .venv/bin/python; with ``--audit`` that is all.
 """
 
 from __future__ import annotations
@@ -266,6 +266,8 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--inside"]:
         inside(json.loads(sys.argv[2]))
     elif len(sys.argv) < 2:
-        fail("usage: check_wheels.py FOLDER [PYTHON ...]")
+        fail("usage: check_wheels.py FOLDER [PYTHON ... | --audit]")
+    elif sys.argv[2:] == ["--audit"]:
+        main(Path(sys.argv[1]), [])
     else:
         main(Path(sys.argv[1]), sys.argv[2:] or VERSIONS)
