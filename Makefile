@@ -14,7 +14,7 @@ LINUX := $(filter Linux,$(shell uname))
 LINUX_TOOLS := "auditwheel>=6.8,<7" "ziglang>=0.17,<0.18"
 
 SOURCES := Cargo.toml pyproject.toml \
-	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print) \
+	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
 .PHONY: build demo test lint wheel bench bench-peers clean
@@ -73,11 +73,13 @@ $(VENV)/wheel-ready: $(VENV)/python-ready
 	@touch $@
 
 # Zig links for the glibc of 2014 whatever this machine has; elsewhere the system's linker does. The
-# wheel is built from the source distribution, in a folder of its own: a file that is missing there
-# is an error here. No flag of this machine's may enter: kernels are chosen when they run.
+# wheel is built from the source distribution, so a file that is missing there is an error here. It
+# is built from nothing: files in it have one date for ever, by which Cargo would take an edited one
+# for the one that it knows. No flag of this machine's may enter: kernels are chosen when they run.
 wheels/built: $(VENV)/wheel-ready $(SOURCES) Cargo.lock LICENSE README.md
-	rm -rf wheels
-	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS= CARGO_TARGET_DIR=target/wheel \
+	rm -rf wheels target/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS= CARGO_TERM_QUIET=true CARGO_TARGET_DIR=target/wheel \
 		$(BIN)/maturin build --release --locked --quiet --sdist --out wheels --interpreter $(BIN)/python \
 		$(if $(LINUX),--zig --compatibility manylinux2014,--compatibility pypi)
+	rm -rf target/wheel
 	@touch $@

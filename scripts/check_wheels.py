@@ -7,6 +7,9 @@ version such as 3.10, looked for on PATH and among pyenv's, or ``this`` for the 
 runs the script; 3.10 and 3.13 unless given. A version that this machine lacks is reported, and is
 no failure. On Linux the wheel must fit manylinux2014, by the auditwheel that ``make wheel`` puts
 beside .venv/bin/python; with ``--audit`` that is all.
+
+``make wheel`` compiles its source distribution from nothing. Where ``make build`` is of the same
+source, an installation of the source distribution takes what that compiled.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -110,26 +114,37 @@ def check_contents(archive: Path) -> None:
     print(f"{archive.name}: {len(names)} files, {size / 1e6:.2f} MB")
 
 
-def environment() -> dict[str, str]:
-    """For the installation of either.
+def is_built(folder: Path) -> bool:
+    """Whether ``make build`` and ``make wheel`` are of the source as it is, and this is its wheel.
 
-    Objects of ``make build`` serve wherever Cargo finds the same source: that what it finds is
-    complete was shown by ``make wheel``, which compiles the source distribution in a folder of its
-    own. Maturin tells PyO3 of the interpreter in a file whose name has the interpreter's version;
-    its content, of an abi3 module, is the same for all, so that of ``make build`` is named, and
-    the same code is not compiled again.
+    Cargo tells sources by their dates, and those in a source distribution are always old: objects
+    of other source would be taken for its own.
+    """
+    if folder.resolve() != ROOT / "wheels" or shutil.which("make") is None:
+        return False
+    line = ["make", "--question", ".venv/built", "wheels/built"]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+def environment(target: Path) -> dict[str, str]:
+    """For an installation that compiles, if it has to, in a folder that others have used.
+
+    Maturin tells PyO3 of the interpreter in a file whose name has the interpreter's version. What
+    it says of an abi3 module is the same for all, so the file of the first is named, and the same
+    code is not compiled again.
     """
     env = {
         key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "RUSTFLAGS")
     }
-    target = Path(env.setdefault("CARGO_TARGET_DIR", str(ROOT / "target")))
-    pattern = f"pyo3-config-*-{sys.version_info[0]}.{sys.version_info[1]}-abi3.txt"
-    if found := list((target / "maturin").glob(pattern)):
+    env["CARGO_TARGET_DIR"] = str(target)
+    ours = "-{}.{}-".format(*sys.version_info)  # of .venv, and so of `make build`
+    found = sorted(target.glob("maturin/pyo3-config-*-abi3.txt"), key=lambda p: ours not in p.name)
+    if found:
         env["PYO3_CONFIG_FILE"] = str(found[0])
     return env
 
 
-def check(version: str, interpreter: Path, distribution: Path) -> None:
+def check(interpreter: Path, distribution: Path, target: Path) -> None:
     """Install a distribution in a fresh environment, and try it there."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -141,7 +156,7 @@ def check(version: str, interpreter: Path, distribution: Path) -> None:
         source = ["--no-binary", "palladion"] if distribution.suffix == ".gz" else []
         run(
             python, "-m", "pip", "--disable-pip-version-check", "install", *source, distribution,
-            env=environment(), cwd=home,
+            env=environment(target), cwd=home,
         )  # fmt: skip
         env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         # Isolated: nothing of the checkout is on its path.
@@ -159,13 +174,10 @@ def check(version: str, interpreter: Path, distribution: Path) -> None:
 
 def declared() -> dict[str, Any]:
     """What Cargo.toml and pyproject.toml say of the package."""
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10, whose pip has one
-        from pip._vendor import tomli as tomllib
-
-    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    # Python 3.10 has none; its pip has.
+    toml = import_module("tomllib" if find_spec("tomllib") else "pip._vendor.tomli")
+    cargo = toml.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    project = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return {
         "version": cargo["workspace"]["package"]["version"],
         "requires-python": project["requires-python"],
@@ -253,13 +265,15 @@ def main(folder: Path, versions: list[str]) -> None:
         audit(wheel)
     for archive in archives:
         check_contents(archive)
-    for version in versions:
-        interpreter = find(version)
-        if interpreter is None:
-            print(f"python {version}: NOT RUN, this machine has none")
-            continue
-        for distribution in wheels + archives:
-            check(version, interpreter, distribution.resolve())
+    with tempfile.TemporaryDirectory() as fresh:
+        target = ROOT / "target" if is_built(folder) else Path(fresh)
+        for version in versions:
+            interpreter = find(version)
+            if interpreter is None:
+                print(f"python {version}: NOT RUN, this machine has none")
+                continue
+            for distribution in wheels + archives:
+                check(interpreter, distribution.resolve(), target)
 
 
 if __name__ == "__main__":
