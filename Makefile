@@ -2,6 +2,7 @@
 # make demo    classify a real handwritten digit while it is encrypted
 # make test    every test, in Rust and in Python
 # make lint    formatting, lints, types, layers
+# make wheel   a wheel that other machines take, and the source distribution, in wheels/
 # make bench, make bench-peers    our figures; ours beside other libraries'
 
 PYTHON ?= python3
@@ -9,12 +10,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 MATURIN := maturin>=1.9.4,<2
+LINUX := $(filter Linux,$(shell uname))
+LINUX_TOOLS := "auditwheel>=6.8,<7" "ziglang>=0.17,<0.18"
 
 SOURCES := Cargo.toml pyproject.toml \
-	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print) \
+	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
-.PHONY: build demo test lint bench bench-peers clean
+.PHONY: build demo test lint wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/built
@@ -35,6 +38,8 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+wheel: wheels/built
+
 bench: build
 	bench/run
 
@@ -43,7 +48,7 @@ bench-peers: build
 
 clean:
 	cargo clean
-	rm -rf $(VENV) dist
+	rm -rf $(VENV) dist wheels
 
 $(VENV)/python-ready:
 	@sh scripts/check_needs.sh "$(PYTHON)"
@@ -61,4 +66,20 @@ $(VENV)/built: $(VENV)/python-ready $(SOURCES)
 
 $(VENV)/dev: $(VENV)/built
 	$(PIP) install "$$(echo dist/palladion-*.whl)[dev]"
+	@touch $@
+
+$(VENV)/wheel-ready: $(VENV)/python-ready
+	$(if $(LINUX),$(PIP) install $(LINUX_TOOLS))
+	@touch $@
+
+# Zig links for the glibc of 2014 whatever this machine has; elsewhere the system's linker does. The
+# wheel is built from the source distribution, so a file that is missing there is an error here. It
+# is built from nothing: files in it have one date for ever, by which Cargo would take an edited one
+# for the one that it knows. No flag of this machine's may enter: kernels are chosen when they run.
+wheels/built: $(VENV)/wheel-ready $(SOURCES) Cargo.lock LICENSE README.md
+	rm -rf wheels target/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS= CARGO_TERM_QUIET=true CARGO_TARGET_DIR=target/wheel \
+		$(BIN)/maturin build --release --locked --quiet --sdist --out wheels --interpreter $(BIN)/python \
+		$(if $(LINUX),--zig --compatibility manylinux2014,--compatibility pypi)
+	rm -rf target/wheel
 	@touch $@

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -157,5 +156,11 @@ def phases(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def peak_memory() -> int:
     """Largest resident memory of this process so far, in bytes."""
+    if sys.platform == "win32":  # which has no module `resource`
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,287 @@
+"""Check that the wheel and the source distribution install, and work, in fresh environments.
+
+    check_wheels.py FOLDER [PYTHON ... | --audit]
+
+FOLDER has one wheel, a source distribution, or both, as ``make wheel`` leaves them. PYTHON is a
+version such as 3.10, looked for on PATH and among pyenv's, or ``this`` for the interpreter that
+runs the script; 3.10 and 3.13 unless given. A version that this machine lacks is reported, and is
+no failure. On Linux the wheel must fit manylinux2014, by the auditwheel that ``make wheel`` puts
+beside .venv/bin/python; with ``--audit`` that is all.
+
+``make wheel`` compiles its source distribution from nothing. Where ``make build`` is of the same
+source, an installation of the source distribution takes what that compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+VERSIONS = ["3.10", "3.13"]  # the oldest and the newest that pyproject.toml names
+SOURCES = {"", ".lock", ".md", ".py", ".pyi", ".rs", ".toml", ".typed"}
+"""Endings of files in the source distribution, but for those of palladion/data and sets.json."""
+LARGEST = 1_500_000
+"""Bytes of a source distribution: three quarters of a megabyte, and room to grow."""
+
+
+def fail(message: str) -> None:
+    """End with a message."""
+    sys.exit(f"check_wheels: {message}")
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
+    """What a command prints; if it fails, everything that it printed, and the end."""
+    result = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True, text=True, encoding="utf-8", env=env, cwd=cwd, check=False,
+    )  # fmt: skip
+    if result.returncode:
+        fail(f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+# In the checkout.
+
+
+def find(version: str) -> Path | None:
+    """The interpreter of a version; nothing if this machine has none."""
+    if version == "this":
+        return Path(sys.executable)
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    patches = sorted(
+        pyenv.glob(f"{version}.*/bin/python"), key=lambda path: numbers(path.parts[-3])
+    )
+    for candidate in (shutil.which(f"python{version}"), *reversed(patches)):
+        question = "import sys; print('%d.%d' % sys.version_info[:2])"
+        # A shim of pyenv's is on PATH even if its version is not in use, and fails.
+        if candidate and said([str(candidate), "-c", question]) == version:
+            return Path(candidate)
+    return None
+
+
+def numbers(version: str) -> list[int]:
+    """``3.10.13`` as numbers, which sort."""
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def said(command: list[str]) -> str:
+    """What a command prints, if anything."""
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def audit(wheel: Path) -> None:
+    """Hold a wheel for Linux to manylinux2014: the glibc and the libraries that it may need."""
+    if find_spec("auditwheel") is None:
+        print("auditwheel: NOT RUN, this Python has none")
+        return
+    verdict = " ".join(run(sys.executable, "-m", "auditwheel", "show", wheel).split())
+    fits = re.search(r'following platform tag: "(\w+)"', verdict)
+    expected = f"manylinux_2_17_{platform.machine()}"
+    if not fits or fits[1] != expected or expected not in wheel.name:
+        fail(f"expected a wheel for {expected}, auditwheel says:\n{verdict}")
+    print(f"auditwheel: {wheel.name} is consistent with {expected}")
+
+
+def check_contents(archive: Path) -> None:
+    """The source distribution: what a build needs, and nothing else."""
+    import tarfile
+
+    with tarfile.open(archive) as opened:
+        names = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
+    missing = {"Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "pyproject.toml"} - {*names}
+    allowed = re.compile(r"python/palladion/(data/\w+\.(json|npz)|sets\.json)")
+    strays = [
+        name for name in names
+        if not allowed.fullmatch(name)
+        and (Path(name).suffix not in SOURCES or re.match(r"(bench|models|target|tests)/", name)
+             or re.match(r"crates/\w+/(tests|examples)/", name))
+    ]  # fmt: skip
+    size = archive.stat().st_size
+    if missing or strays or size > LARGEST:
+        fail(f"{archive.name}: missing {missing}, strays {strays}, {size} bytes of {LARGEST}")
+    print(f"{archive.name}: {len(names)} files, {size / 1e6:.2f} MB")
+
+
+def is_built(folder: Path) -> bool:
+    """Whether ``make build`` and ``make wheel`` are of the source as it is, and this is its wheel.
+
+    Cargo tells sources by their dates, and those in a source distribution are always old: objects
+    of other source would be taken for its own.
+    """
+    if folder.resolve() != ROOT / "wheels" or shutil.which("make") is None:
+        return False
+    line = ["make", "--question", ".venv/built", "wheels/built"]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+def environment(target: Path) -> dict[str, str]:
+    """For an installation that compiles, if it has to, in a folder that others have used.
+
+    Maturin tells PyO3 of the interpreter in a file whose name has the interpreter's version. What
+    it says of an abi3 module is the same for all, so the file of the first is named, and the same
+    code is not compiled again.
+    """
+    env = {
+        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "RUSTFLAGS")
+    }
+    env["CARGO_TARGET_DIR"] = str(target)
+    ours = "-{}.{}-".format(*sys.version_info)  # of .venv, and so of `make build`
+    found = sorted(target.glob("maturin/pyo3-config-*-abi3.txt"), key=lambda p: ours not in p.name)
+    if found:
+        env["PYO3_CONFIG_FILE"] = str(found[0])
+    return env
+
+
+def check(interpreter: Path, distribution: Path, target: Path) -> None:
+    """Install a distribution in a fresh environment, and try it there."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        run(interpreter, "-m", "venv", home / "venv")
+        scripts = home / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        python, command = scripts / "python", scripts / "palladion"
+        # Never a wheel that pip made from another source distribution of that name.
+        source = ["--no-binary", "palladion"] if distribution.suffix == ".gz" else []
+        run(
+            python, "-m", "pip", "--disable-pip-version-check", "install", *source, distribution,
+            env=environment(target), cwd=home,
+        )  # fmt: skip
+        env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        # Isolated: nothing of the checkout is on its path.
+        here, expected = Path(__file__).resolve(), declared()
+        said = run(python, "-I", here, "--inside", json.dumps(expected), env=env, cwd=home)
+        if "Usage: palladion" not in run(command, "--help", env=env, cwd=home):
+            fail("palladion --help does not say how it is used")
+        info = json.loads(run(command, "info", "--json", env=env, cwd=home))
+        if info["version"] != expected["version"]:
+            fail(f"palladion info: version {info['version']}")
+    kind = "source" if source else "wheel"
+    found = f"{said.strip()}; kernels {info['kernels']}; {time.monotonic() - began:.0f} s"
+    print(f"python {info['python']}, {kind}: {found}", flush=True)
+
+
+def declared() -> dict[str, Any]:
+    """What Cargo.toml and pyproject.toml say of the package."""
+    # Python 3.10 has none; its pip has.
+    toml = import_module("tomllib" if find_spec("tomllib") else "pip._vendor.tomli")
+    cargo = toml.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    project = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {
+        "version": cargo["workspace"]["package"]["version"],
+        "requires-python": project["requires-python"],
+        "dependencies": project["dependencies"],
+        "extras": sorted(project["optional-dependencies"]),
+    }
+
+
+# In the environment.
+
+
+def inside(expected: dict[str, Any]) -> None:
+    """What is installed: its metadata, its files, and that it computes."""
+    check_metadata(expected)
+    check_files()
+    print(check_use(), end="")
+
+
+def check_metadata(expected: dict[str, Any]) -> None:
+    """As Cargo.toml and pyproject.toml have them."""
+    from importlib.metadata import metadata
+
+    found = metadata("palladion")
+    requirements = [line for line in found.get_all("Requires-Dist", []) if "extra ==" not in line]
+    plain = {
+        "version": found["Version"],
+        "requires-python": found["Requires-Python"],
+        "dependencies": sorted(map(unquoted, requirements)),
+        "extras": sorted(found.get_all("Provides-Extra", [])),
+    }
+    wanted = expected | {"dependencies": sorted(map(unquoted, expected["dependencies"]))}
+    if plain != wanted:
+        fail(f"metadata: found {plain}, expected {wanted}")
+
+
+def unquoted(requirement: str) -> str:
+    """A requirement without what may be written in several ways: blanks and quotes."""
+    return re.sub(r"[\s'\"]", "", requirement)
+
+
+def check_files() -> None:
+    """The package, its metadata and its command; no test, nothing beside."""
+    from importlib.metadata import files
+
+    names = [path.as_posix() for path in files("palladion") or []]
+    ours = re.compile(
+        r"palladion/(\w+/)*(\w+\.pyi?|__pycache__/.*\.pyc|py\.typed|_native(\.abi3)?\.(so|pyd)"
+        r"|sets\.json|data/\w+\.(json|npz))"
+        r"|palladion-[^/]+\.dist-info/.*|(\.\./)+(bin|Scripts)/palladion(\.exe)?"
+    )
+    strays = [name for name in names if not ours.fullmatch(name) or re.search(r"\btests?\b", name)]
+    needed = {"palladion/py.typed", "palladion/_native.pyi", "palladion/data/mnist.json"}
+    if strays or needed - {*names}:
+        fail(f"files: strays {strays}, missing {needed - {*names}}")
+
+
+def check_use() -> str:
+    """The packaged network in the clear, by the public API, and a product of ciphertexts."""
+    import numpy as np
+    import palladion
+
+    place = Path(palladion.__file__)
+    if "site-packages" not in place.parts:
+        fail(f"palladion was imported from {place}")
+    model, sample = palladion.Model(palladion.mnist_network()), palladion.mnist_sample()
+    images = sample.images[:, np.newaxis] / 255  # as the model takes them
+    right = int(np.sum(model.predict(images).classes == sample.labels))
+    if right < 95:
+        fail(f"the packaged network has {right} of 100 images right, expected 95 and more")
+    secret = palladion.bgv.keygen(palladion.bgv.Params.named("exact-13"))
+    x = secret.encrypt(np.arange(8)).with_keys(secret.evaluation_keys())
+    if secret.decrypt(x * x)[:8].tolist() != [n * n for n in range(8)]:
+        fail("a product of ciphertexts is wrong")
+    return f"{right} of 100 digits right in the clear, a product of ciphertexts is exact"
+
+
+def main(folder: Path, versions: list[str]) -> None:
+    """Check what is in the folder, in every version that is here."""
+    wheels, archives = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
+    if len(wheels) > 1 or len(archives) > 1 or not wheels + archives:
+        fail(f"{folder}: expected one wheel, a source distribution, or both")
+    if wheels and "-cp310-abi3-" not in wheels[0].name:
+        fail(f"{wheels[0].name}: expected one for every Python from 3.10 on, cp310-abi3")
+    for wheel in wheels if sys.platform == "linux" else []:
+        audit(wheel)
+    for archive in archives:
+        check_contents(archive)
+    with tempfile.TemporaryDirectory() as fresh:
+        target = ROOT / "target" if is_built(folder) else Path(fresh)
+        for version in versions:
+            interpreter = find(version)
+            if interpreter is None:
+                print(f"python {version}: NOT RUN, this machine has none")
+                continue
+            for distribution in wheels + archives:
+                check(interpreter, distribution.resolve(), target)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--inside"]:
+        inside(json.loads(sys.argv[2]))
+    elif len(sys.argv) < 2:
+        fail("usage: check_wheels.py FOLDER [PYTHON ... | --audit]")
+    elif sys.argv[2:] == ["--audit"]:
+        main(Path(sys.argv[1]), [])
+    else:
+        main(Path(sys.argv[1]), sys.argv[2:] or VERSIONS)
