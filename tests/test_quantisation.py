@@ -12,7 +12,7 @@ from palladion.nn.importer import from_model
 from palladion.nn.quantisation import Quantised, Settings, quantise
 from palladion.nn.quantisation.plan import unique
 from palladion.nn.quantisation.scales import error, fitted, grid
-from palladion.nn.quantisation.settings import LIMIT
+from palladion.nn.quantisation.settings import LIMIT, most
 
 from tests import naive
 from tests.models import QONNX, Array, floats, model, node, reference
@@ -65,13 +65,13 @@ def residual_net(rng: np.random.Generator) -> Any:
 
 
 @pytest.mark.parametrize("per_channel", [True, False])
-@pytest.mark.parametrize(("bits", "most"), [(8, 2e-3), (6, 2e-2), (4, 0.3)])
+@pytest.mark.parametrize(("bits", "largest"), [(8, 2e-3), (6, 2e-2), (4, 0.3)])
 def test_residual_network(
-    rng: np.random.Generator, bits: int, most: float, per_channel: bool
+    rng: np.random.Generator, bits: int, largest: float, per_channel: bool
 ) -> None:
     settings = Settings(weights=bits, activations=bits, per_channel=per_channel)
     found, error = noise(residual_net(rng), floats(rng, 64, *SHAPE), settings)
-    assert error < most
+    assert error < largest
     # Conv, residual conv, depthwise conv, pooling sum, dense: sums are inside, not layers.
     assert len(found.layers) == 5
     assert len(found.network.layers[1].terms) == 2
@@ -128,6 +128,15 @@ def test_residuals_are_exact(rng: np.random.Generator) -> None:
     assert len(found.layers) == 1
     expected = reference(made, x).reshape(4, -1)
     np.testing.assert_allclose(naive.logits(found.network, x), expected, rtol=1e-6)
+
+
+def test_bounds_leave_room_for_the_noise_of_their_samples(rng: np.random.Generator) -> None:
+    settings = Settings(weights=8, activations=8, headroom=4)
+    found = quantise(from_model(residual_net(rng)), floats(rng, 64, *SHAPE), settings)
+    bounds = [(len(layer.terms), layer.bound) for layer in found.network.layers[:-1]]
+    assert all(bound <= most(terms) for terms, bound in bounds)
+    assert (2, most(2)) in bounds  # its noise is 1.4 times that of one sample
+    assert Model(found.network).compile().report()["predicted_log2_failure"] <= -40
 
 
 @pytest.mark.parametrize("counted", [0, 1])

@@ -471,7 +471,11 @@ impl EvaluationKeys {
         let packing = self
             .packing
             .values()
-            .flat_map(|p| p.ciphertexts.iter().chain(p.baby_steps.get().into_iter().flatten()))
+            .flat_map(|p| {
+                p.ciphertexts
+                    .iter()
+                    .chain(p.baby_steps.get().into_iter().flatten())
+            })
             .map(Ciphertext::byte_len);
         self.galois.byte_len() + switch.chain(keys).chain(packing).sum::<usize>()
     }

@@ -53,7 +53,8 @@ pub enum Error {
     /// Runs would be wrong more often than asked for.
     #[error(
         "a run would be wrong with a probability of 2^{found:.1}, expected at most 2^{expected}; \
-         of its steps, {operation} of layer {layer} is wrong most often, with 2^{worst:.1}"
+         of its steps, {operation} of layer {layer} is wrong most often, with \
+         2^{worst:.1}: quantise with a lower --limit, which leaves more room for noise"
     )]
     Failure {
         /// log2 of the probability.

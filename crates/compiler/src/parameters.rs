@@ -44,12 +44,15 @@ const MAX_CHAIN_BITS: u32 = 24 * 34;
 /// Compiles with the best parameters found: with larger limbs than asked for, where runs would be wrong too often with
 /// those.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let mut options = options;
+    let (mut options, mut first) = (options, None);
     loop {
         match choose_with(network, options) {
-            Err(Error::Failure { .. }) if options.moduli.limb_bits < LARGEST_LIMB => {
+            Err(error @ Error::Failure { .. }) if options.moduli.limb_bits < LARGEST_LIMB => {
+                first.get_or_insert(error);
                 options.moduli.limb_bits += 1;
             }
+            // Larger limbs may fit no chain: what was wrong with smaller ones is the reason.
+            Err(error) => return Err(first.unwrap_or(error)),
             found => return found,
         }
     }

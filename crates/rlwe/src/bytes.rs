@@ -205,7 +205,8 @@ impl Writer {
             }
         }
         let rest = held.to_le_bytes();
-        self.bytes.extend_from_slice(&rest[..count.div_ceil(8) as usize]);
+        self.bytes
+            .extend_from_slice(&rest[..count.div_ceil(8) as usize]);
     }
 
     /// Appends LWE samples, packed to the bits of their modulus; the reader knows their number and kind.
@@ -426,7 +427,9 @@ impl<'a> Reader<'a> {
             })
             .collect();
         let mut words = vec![0; n * basis.len()];
-        ring::for_each_limb(n, &mut words, |i, limb| unpack(packed[i].0, packed[i].1, limb));
+        ring::for_each_limb(n, &mut words, |i, limb| {
+            unpack(packed[i].0, packed[i].1, limb)
+        });
         Poly::from_words(basis, words).map_err(|error| match error {
             ring::Error::Residue { found, q, .. } => BytesError::Value {
                 what: "a residue",

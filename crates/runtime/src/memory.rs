@@ -5,10 +5,10 @@ use crate::prepared::Action;
 use circuits::{LoopParams, Needs, Value};
 use program::{Op, Program, Type};
 
-/// The process before it has keys: interpreter, libraries, tables of transforms. Measured: 181 MB after
-/// compiling the MNIST network, 286 MB after ResNet-20, whose program takes 12.1 MB more as text.
-const BASE: usize = 177_000_000;
-/// Bytes in memory for each byte of a program's text; from the same measurement.
+/// The process before it has keys: interpreter, libraries, tables of transforms. Measured: 65 MB in `run`, 177 MB in
+/// `evaluate`, which reads data as well.
+const BASE: usize = 77_000_000;
+/// Bytes in memory for each byte of a program's text: 105 MB more for ResNet-20, whose text has 12.1 MB.
 const PROGRAM_EXPANSION: usize = 9;
 /// Plaintexts of a packing that are held at once, in words of 32 bits.
 const PLAINTEXTS: usize = 64;

@@ -55,6 +55,11 @@ class Planned:
         return (*(term.source for term in self.form.terms), *(self.product or ()))
 
     @property
+    def samples(self) -> int:
+        """Samples of an encrypted run that an accumulator is a sum of: each term and a product."""
+        return len(self.form.terms) + (self.product is not None)
+
+    @property
     def threshold(self) -> bool:
         """Whether only the sign of an accumulator counts."""
         return self.function is not None and is_sign(self.function)

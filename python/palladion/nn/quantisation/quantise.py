@@ -164,6 +164,8 @@ def one_layer(
     planned: Planned, values: dict[int, Value], settings: Settings, *, real: bool
 ) -> Made:
     """A layer exactly, where the model's own grids allow it, or else with rounded weights."""
+    if planned.function is not None:
+        settings = settings.of_samples(planned.samples)
     sources = {source: values[source] for source in planned.sources}
     exact = on_grids(planned, sources, settings, real=real)
     if isinstance(exact, Made):

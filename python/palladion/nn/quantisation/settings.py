@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from math import ceil, sqrt
 from numbers import Integral, Real
 from typing import Final, Literal, get_args
 
 from palladion.errors import UsageError
 
-LIMIT: Final = 32_681
-"""Largest accumulator: (t - 1) / 2 for t = 65537, less 87 for the rounding noise of a run."""
+HALF: Final = 32_768
+"""(t - 1) / 2 for t = 65537: accumulators and their noise stay below it."""
+NOISE: Final = 8.453
+"""Deviation of the rounding noise of one sample."""
+ROOM: Final = 10.05
+"""Deviations that are left for noise: 2^35 values then pass it with less than 2^-40."""
+
+
+def most(samples: int) -> int:
+    """Largest accumulator that leaves room for the noise of a sum of so many samples."""
+    return HALF - 2 - ceil(ROOM * NOISE * sqrt(samples))
+
+
+LIMIT: Final = most(1)
+"""Largest accumulator of any layer."""
 
 Method = Literal["mse", "max", "percentile"]
 
@@ -67,3 +81,7 @@ class Settings:
             raise UsageError(f"resolution {self.resolution}, expected 1 to {LIMIT}")
         if not 50 < self.percentile <= 100:
             raise UsageError(f"percentile {self.percentile:g}, expected 50 to 100")
+
+    def of_samples(self, samples: int) -> Settings:
+        """These settings for a layer whose accumulators are sums of so many samples."""
+        return replace(self, limit=min(self.limit, most(samples)))
