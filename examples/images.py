@@ -22,7 +22,7 @@ print(model.evaluate(pixels / 255, labels))
 program = palladion.CompiledModel(palladion.compile_network(model.network.to_json(), 1))
 print(program.report())
 
-# Running LeNet-5 takes a quarter of a minute; the packaged network of three layers takes a second.
+# LeNet-5 takes most of a minute; the packaged network of three layers takes seconds.
 small = palladion.CompiledModel(palladion.compile_network(palladion.mnist_network().to_json(), 1))
 client = small.client()
 answer = small.run(client.keys(), client.encrypt_pixels(pixels[:1]))
