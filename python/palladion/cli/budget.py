@@ -23,6 +23,9 @@ On 2 idle cores: MNIST, a batch of 32: 8.1 / (2 x 4.7); one image: 2.8 / (2 x 1.
 122.8 / (2 x 62.4); LeNet-5: 27.6 / (2 x 12.8).
 """
 
+READING: Final = 3.4e-9
+"""Seconds for a byte of evaluation keys on two threads: 1.17 s for LeNet-5's 348 MB, with AVX2."""
+
 UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -36,6 +39,11 @@ def wall_seconds(report: Mapping[str, Any], count: int) -> float:
     """Predicted seconds of a run on ``count`` threads of this machine."""
     seconds: float = report["predicted_seconds"]
     return seconds * palladion.machine_factor() / (count * EFFICIENCY)
+
+
+def reading_seconds(report: Mapping[str, Any]) -> float:
+    """Predicted seconds of reading the evaluation keys, which moves memory on any processor."""
+    return READING * float(report["predicted_evaluation_key_bytes"])
 
 
 @dataclass(frozen=True)

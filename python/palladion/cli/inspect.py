@@ -10,7 +10,13 @@ import click
 
 import palladion
 from palladion import IntNetwork, files
-from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
+from palladion.cli.budget import (
+    Budget,
+    budget_options,
+    reading_seconds,
+    threads,
+    wall_seconds,
+)
 from palladion.cli.common import (
     FILE,
     batch_option,
@@ -93,6 +99,7 @@ def inspect(
     report["machine_factor"] = palladion.machine_factor()
     report["threads"] = threads()
     report["predicted_wall_seconds"] = wall_seconds(report, threads())
+    report["predicted_reading_seconds"] = reading_seconds(report)
     if why and choices is not None:
         mark(choices)
         report["why"] = choices
@@ -165,7 +172,8 @@ def show(report: Report) -> None:
             "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "worst step": worst_step(report["worst_step"]),
             "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
-            "evaluation keys": size(report["predicted_evaluation_key_bytes"]),
+            "evaluation keys": f"{size(report['predicted_evaluation_key_bytes'])}, "
+            f"read in {reading_seconds(report):.1f} s",
             "memory": size(report["predicted_peak_memory_bytes"]),
             "time": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads here",
         }

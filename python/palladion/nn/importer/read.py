@@ -93,9 +93,9 @@ def from_model(
     origin = source([entry for entry in model.graph.input if entry.name not in constants])
     try:
         parts = split(model, outputs, {"Softmax"} if keep_softmax else ())
-    except NetworkError:
-        refuse_unknown(model, needed(model.graph.node, chosen(model, outputs)))
-        raise
+    except NetworkError as error:
+        unknown = refusal(model, needed(model.graph.node, chosen(model, outputs)))
+        raise (unknown or error) from None
     found: list[tuple[int, Graph]] = []
     failed: list[NetworkError] = []
     for arrangement in origin.arrangements():
@@ -111,17 +111,20 @@ def from_model(
             break
     if not found:
         live = living(parts.network, origin.name)
-        refuse_unknown(model, (n for n in parts.network if not live.isdisjoint(n.input)))
-        raise failed[0]
+        unknown = refusal(model, (n for n in parts.network if not live.isdisjoint(n.input)))
+        raise unknown or failed[0]
     return min(found, key=lambda pair: pair[0])[1]
 
 
-def refuse_unknown(model: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> None:
-    """Refuse operators that neither a network nor its tail can have, with their reason: what else
-    stands in the way is often there for them only."""
+def refusal(model: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> NetworkError | None:
+    """Why the first operator is refused that neither a network nor its tail can have.
+
+    What else stands in the way is often there for such operators only.
+    """
     for node in nodes:
         if node.op_type not in HANDLERS and node.op_type in REASONS.keys() - ALLOWED:
-            Op(node, Builder(opset=version(model)), {}).fail(reason(node.op_type))
+            return Op(node, Builder(opset=version(model)), {}).refusal(reason(node.op_type))
+    return None
 
 
 def version(model: onnx.ModelProto) -> int:

@@ -255,7 +255,8 @@ class Planner:
         source = self.value(index)
         if node.geometry.padded and not (source and nonnegative(self.layers[source - 1].function)):
             raise NetworkError(f"node {node.name} (MaxPool): pads values that can be below 0, and "
-                               "padding is 0; put Relu before it or remove the pads")  # fmt: skip
+                               "encrypted padding is 0, which would win: train the model with Relu "
+                               "before the maximum, or without its pads")  # fmt: skip
 
         def emit(name: str, form: Form) -> Form:
             return identity(self.rectified(name, form), form.shape)
