@@ -129,8 +129,7 @@ operators marked with *.
 TREES: Final = """
 Decision trees: scikit-learn's own export (`TreeEnsembleClassifier`) is refused. A small tree
 written as matrix products and comparisons, the GEMM strategy of `hummingbird`, is read: each test
-is a table that gives 0 or 1. Features should have similar ranges (StandardScaler before the tree),
-since all share the input's 8 bits. Only this form was tried, not `hummingbird` itself.
+is a table that gives 0 or 1. Only this form was tried, not `hummingbird` itself.
 """
 
 CASES: Final = """
