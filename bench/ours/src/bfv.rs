@@ -51,7 +51,7 @@ impl common::bfv::Bfv for Ours {
         let mut masks = Masks::random(&mut rng);
         let a = encrypt(&params, &secret, &a_plain, level, &mut masks, &mut rng)
             .expect("a key of the parameters");
-        let b = encrypt(&params, &secret, &b_plain, level, (&seed, 1), &mut rng)
+        let b = encrypt(&params, &secret, &b_plain, level, &mut masks, &mut rng)
             .expect("a key of the parameters");
         let evaluator = Evaluator::new(&params);
         Self {

@@ -41,7 +41,7 @@ fn refresh(name: &'static str, params: &Params, samples: usize) -> Row {
         "moduli": rlwe.max_level() + 1,
         "slots": params.slots(),
         "log_scale": params.spec().log_scale,
-        "secret": format!("uniform ternary, ephemeral of {}", spec.weight),
+        "secret": format!("uniform ternary, ephemeral of {}", rlwe::security::SPARSE_WEIGHT),
         "key_switching": format!("special moduli, {} digits", rlwe.digits(rlwe.max_level()).count()),
     });
     eprintln!("stage: bootstrapping");
