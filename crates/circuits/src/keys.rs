@@ -383,19 +383,27 @@ impl PackingKey {
     /// The first `count` rotations of the secret. The first call makes them.
     ///
     /// # Errors
-    /// If the Galois key that makes them is missing.
+    /// If the Galois key that makes them is missing, or the key was made for fewer.
     pub(crate) fn baby_steps(
         &self,
         engine: &Engine<'_>,
         keys: &EvaluationKeys,
         count: usize,
     ) -> Result<&[Ciphertext]> {
-        if let Some(made) = self.baby_steps.get() {
-            return Ok(made);
-        }
-        // Where two threads come here at once both make them, and the first to end is kept.
-        let made = pack::make_baby_steps(engine, keys, count, &self.ciphertexts)?;
-        Ok(self.baby_steps.get_or_init(|| made))
+        let made = match self.baby_steps.get() {
+            Some(made) => made,
+            None => {
+                // Where two threads come here at once both make them, and the first to end is kept.
+                let made = pack::make_baby_steps(engine, keys, count, &self.ciphertexts)?;
+                self.baby_steps.get_or_init(|| made)
+            }
+        };
+        // Keys that never were a file may be of another program, with another number.
+        made.get(..count).ok_or_else(|| Error::Shape {
+            what: "the number of baby steps of a packing key",
+            found: made.len().to_string(),
+            expected: format!("at least {count}: keys made for this program"),
+        })
     }
 }
 

@@ -98,7 +98,7 @@ fn width(dimension: usize, layout: Layout) -> usize {
     dimension / layout.copies()
 }
 
-/// All baby steps, from those that are key material.
+/// Baby steps, from those that are key material: `count`, or as many as these are for.
 pub(crate) fn make_baby_steps(
     engine: &Engine<'_>,
     keys: &EvaluationKeys,
@@ -106,6 +106,7 @@ pub(crate) fn make_baby_steps(
     stored: &[Ciphertext],
 ) -> Result<Vec<Ciphertext>> {
     let (evaluator, one) = (engine.evaluator(), rotation(engine.params()));
+    let stored = &stored[..stored.len().min(count.div_ceil(STORED))];
     let runs = ring::par_map(stored.len(), |index| {
         let mut run = vec![stored[index].clone()];
         while run.len() < STORED.min(count - index * STORED) {

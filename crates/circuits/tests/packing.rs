@@ -3,8 +3,8 @@
 mod common;
 
 use circuits::pack::{Sample, baby_steps, cheapest_baby_steps, pack};
-use circuits::{Engine, Layout, LoopParams};
-use common::{N, T, alone, ciphertext, deviation, setup, timed};
+use circuits::{ClientKeys, Engine, Layout, LoopParams};
+use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use ring::ntt_primes;
 use rlwe::ParamsSpec;
 use rlwe::lwe::LweBatch;
@@ -93,6 +93,45 @@ fn the_cheapest_number_of_baby_steps_is_that_of_dry_runs() {
     assert_eq!(costs[chosen], *costs.iter().min().unwrap());
     assert!(costs[chosen] < costs[0] && costs[chosen] < costs[6]);
     assert!(s.params.clone().with_baby_steps(3).is_err());
+}
+
+#[test]
+fn keys_of_fewer_baby_steps_are_refused_and_those_of_more_serve() {
+    let _alone = alone();
+    let mut s = setup(6, 5);
+    let (t, top) = (*s.bfv().t(), s.top());
+    let layout = Layout::new(N, 4096).unwrap();
+    let with = |s: &Setup, steps: usize| s.params.clone().with_baby_steps(steps).unwrap();
+    // Each number's giant steps need a Galois key of their own; these keys have those of all.
+    let all = [4, 8, 32].map(|steps| with(&s, steps));
+    s.params = all[1].clone();
+    s.keys = ClientKeys::from_parts(&s.params, s.keys.secret().clone(), s.keys.lwe().clone());
+    let keys = s.keys_for(|engine| {
+        for params in &all {
+            pack(engine, params, layout, &[], top).unwrap();
+        }
+    });
+    let switch = s.dimension_key();
+    let message = s.residues(N);
+    let x = s.encrypt(&s.bfv().encoder().from_residues(message), 0);
+    let batch = LweBatch::switch(ciphertext(&x).rlwe(), &switch, T).unwrap();
+    let sample = |coefficient| Sample {
+        batch: &batch,
+        coefficient,
+    };
+    let samples: Vec<Vec<Sample<'_>>> = (0..4096).map(|k| vec![sample(k)]).collect();
+    let pack_with = |params: &LoopParams| {
+        let engine = Engine::new(params.bfv(), &keys);
+        pack(&engine, params, layout, &samples, top)
+    };
+    let [fewer, same, more] = &all;
+    for params in [same, fewer] {
+        let got = s.slots(&pack_with(params).unwrap());
+        let right = |slot: usize| batch.phase(layout.value_of(slot), s.keys.lwe());
+        assert!((0..N).all(|slot| got[slot] == t.reduce(right(slot))));
+    }
+    let refused = pack_with(more).unwrap_err().to_string();
+    assert!(refused.contains("8, expected at least 32"), "{refused}");
 }
 
 #[test]
