@@ -16,6 +16,7 @@ pub mod circuit;
 mod error;
 mod ir;
 mod text;
+pub mod trace;
 mod verify;
 
 pub use error::{Error, Result};

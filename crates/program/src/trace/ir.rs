@@ -1,0 +1,250 @@
+//! The types of a trace.
+
+use super::limbs::Limbs;
+
+/// A value of a body: its parameters come first, then the results of its instructions, in order.
+pub type ValueId = usize;
+
+/// A constant: its place in [`Trace::constants`].
+pub type ConstantId = usize;
+
+/// A modulus: its place in [`Trace::moduli`].
+pub type ModulusId = usize;
+
+/// A sub-trace: its place in [`Trace::subs`].
+pub type SubId = usize;
+
+/// What the words of a limb are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Domain {
+    /// Coefficients of `X^0, .., X^(N-1)`.
+    Coeff,
+    /// Values at the odd powers of the modulus's `2N`-th root, in bit-reversed order: word `i` is the value at
+    /// `root^(2 r + 1)`, `r` being `i` with its bits reversed. The root of a modulus `q` is the smallest one of
+    /// `x^((q - 1) / 2N)` over `x = 2, 3, ..` whose order is `2N`.
+    Eval,
+}
+
+/// Type of a value: residues in `[0, q)`, `N` for each of its limbs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Domain of all limbs.
+    pub domain: Domain,
+    /// Moduli of the limbs: at least one.
+    pub limbs: Limbs,
+}
+
+/// Integers that are known before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// `N` words.
+    Words(Vec<i64>),
+    /// `N` words: 0 but at the given places, which increase.
+    Sparse(Vec<(usize, i64)>),
+    /// `N` words: word `i` is `values[(i / run) mod values.len()]`.
+    Repeat {
+        /// Words in a row that are equal.
+        run: usize,
+        /// What is repeated.
+        values: Vec<i64>,
+    },
+    /// `N` words in two rows of `N/2`: those of an earlier constant, both rows rotated left by `steps`.
+    Turn {
+        /// What is rotated.
+        of: ConstantId,
+        /// Columns to the left, below `N/2`.
+        steps: usize,
+    },
+    /// Any number of integers: the coefficients of a [combination](Op::Combine).
+    List(Vec<i64>),
+}
+
+/// An operation. Operands are values of the same body that were made before.
+///
+/// Unless it says otherwise, the operands of an operation have one type, which its result has too, and limb by limb
+/// the operation acts on words modulo the limb's modulus.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A value from outside, by its name.
+    Load {
+        /// Name: words of letters, digits, `.`, `-`, `_`, joined by `/`.
+        name: String,
+        /// Its type.
+        ty: Type,
+    },
+    /// Gives a value to the outside under a name. Has no result.
+    Store {
+        /// The value.
+        value: ValueId,
+        /// Name, as of [`Op::Load`].
+        name: String,
+    },
+    /// A constant of `N` words modulo one modulus, as coefficients.
+    Constant {
+        /// Which.
+        constant: ConstantId,
+        /// The modulus.
+        modulus: ModulusId,
+    },
+    /// Zeros.
+    Zero {
+        /// Type of the result.
+        ty: Type,
+    },
+    /// Uniform residues in the evaluation domain, expanded from a seed of 32 bytes that the outside knows by its name:
+    /// the halves of keys and ciphertexts that need not be stored. `docs/formats.md` defines the expansion.
+    Sample {
+        /// Name of the seed, as of [`Op::Load`].
+        seed: String,
+        /// Which of the polynomials that the seed gives.
+        stream: u32,
+        /// Limbs of the result.
+        limbs: Limbs,
+    },
+    /// From coefficients to values.
+    Ntt(ValueId),
+    /// From values to coefficients.
+    Intt(ValueId),
+    /// `a + b`, in either domain.
+    Add(ValueId, ValueId),
+    /// `a - b`, in either domain.
+    Sub(ValueId, ValueId),
+    /// `a b` word by word, in the evaluation domain: the product of polynomials.
+    Mul(ValueId, ValueId),
+    /// `sum_k left_k right_k` word by word, in the evaluation domain. There is at least one term.
+    Dot {
+        /// Left factors.
+        left: Vec<ValueId>,
+        /// Right factors, as many.
+        right: Vec<ValueId>,
+    },
+    /// Each limb times a word of its own, in either domain.
+    Scale {
+        /// What is multiplied.
+        value: ValueId,
+        /// For each limb its factor, below the modulus.
+        factors: Vec<u64>,
+    },
+    /// Integer combinations of values, in either domain: result `r` is `sum_k m_rk values_k`, with
+    /// `m_rk = list[first + r values.len() + k] rows[r] columns[k] mod t` as an integer of `0 .. t`. The list counts as
+    /// 0 beyond its end. There are as many results as `rows`.
+    Combine {
+        /// What is combined, at least one.
+        values: Vec<ValueId>,
+        /// A [`Constant::List`].
+        list: ConstantId,
+        /// Where the matrix begins in the list.
+        first: usize,
+        /// The modulus `t`, which need not be that of a limb.
+        modulus: ModulusId,
+        /// Factors of the rows, below `t`.
+        rows: Vec<u64>,
+        /// Factors of the columns, below `t`: one for each value.
+        columns: Vec<u64>,
+    },
+    /// `X -> X^element`, in either domain.
+    Automorphism {
+        /// What is mapped.
+        value: ValueId,
+        /// Odd, below `2N`.
+        element: usize,
+    },
+    /// From one limb of words by slot to values in the order of the evaluation domain: the slot `i < N/2` holds the
+    /// value at `root^(5^i)`, the slot `N/2 + i` the one at `root^(-5^i)`. The operand counts as coefficients.
+    Slots(ValueId),
+    /// Takes coefficients to other places: word `s` is coefficient `at[s]` of `X^(gap entries[s])` times the value, or 0
+    /// where `at[s]` is negative. Coefficients, in and out.
+    Extract {
+        /// What is read.
+        value: ValueId,
+        /// Coefficients, below `N`: a constant of `N` words.
+        at: ConstantId,
+        /// Entries of a mask, a constant of `N` words that are not negative, and the gap between entries.
+        entries: Option<(ConstantId, usize)>,
+    },
+    /// Basis conversion: the residues modulo `to` of the centred representative of a value of coefficients.
+    ///
+    /// With `Q` the product of the value's moduli `q_i`, `b_i` the bits of `q_i`, and `y_i = x_i (Q/q_i)^-1 mod q_i`, it
+    /// is `sum_i y_i Q/q_i - v Q` with the fixed-point quotient
+    /// `v = (2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`, `m_i = 2^(31 + b_i) / q_i` rounded down. So
+    /// `v` is the nearest integer to `sum_i y_i / q_i`, unless that is within `2^-30` for each modulus of the middle of two.
+    Convert {
+        /// What is converted: at most 64 limbs.
+        value: ValueId,
+        /// Limbs of the result, none of them the value's.
+        to: Limbs,
+    },
+    /// Some limbs of a value.
+    Select {
+        /// The value.
+        value: ValueId,
+        /// Limbs of the result.
+        limbs: Limbs,
+    },
+    /// The limbs of values that have none in common, as one value. At least two values.
+    Join(Vec<ValueId>),
+    /// `round(c t / q) mod t` of each coefficient `c` modulo `q`, halves up. One limb, another one as the result.
+    Round {
+        /// What is rounded: one limb.
+        value: ValueId,
+        /// The modulus `t`, below `q`.
+        to: ModulusId,
+    },
+    /// Digit `index` of each coefficient `c` modulo `q`, centred in `(-q/2, q/2)`. With `B = 2^bits` and `count` digits
+    /// in all, `|c| = sum_j d_j B^j` with `-B/2 <= d_j < B/2` for all but the last, and the result is `d_index` with the
+    /// sign of `c`, modulo `q`. One limb.
+    Digit {
+        /// What is cut: one limb.
+        value: ValueId,
+        /// Which digit, counted from the least.
+        index: usize,
+        /// Bits of a digit: 1 to 30.
+        bits: u32,
+        /// Digits in all.
+        count: usize,
+    },
+    /// The results of a sub-trace.
+    Call {
+        /// Which: one before the caller.
+        sub: SubId,
+        /// Values for its parameters, of their types.
+        arguments: Vec<ValueId>,
+    },
+}
+
+/// An operation with the types of its results.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// The operation.
+    pub op: Op,
+    /// Types of its results: those that [`Trace::verify`] finds.
+    pub types: Vec<Type>,
+}
+
+/// A list of instructions: a sub-trace or the main body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Body {
+    /// Name; `main` for the main body.
+    pub name: String,
+    /// Types of the parameters. The main body has none.
+    pub parameters: Vec<Type>,
+    /// Instructions in order. A sub-trace neither loads nor stores.
+    pub instructions: Vec<Instruction>,
+    /// Values that a call gives. The main body has none: it stores.
+    pub results: Vec<ValueId>,
+}
+
+/// Instructions on limbs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Ring degree `N`.
+    pub n: usize,
+    /// The moduli: primes below `2^60`.
+    pub moduli: Vec<u64>,
+    /// Constants. A [`Constant::Turn`] is of an earlier one.
+    pub constants: Vec<Constant>,
+    /// Sub-traces. Each calls earlier ones only.
+    pub subs: Vec<Body>,
+    /// What runs.
+    pub main: Body,
+}

@@ -1,0 +1,118 @@
+//! Which limbs a value has.
+
+use std::fmt::{Display, Formatter};
+use std::ops::Range;
+
+/// A set of moduli, by their numbers in the trace's table. A value's limbs lie in the order of the table.
+///
+/// The text form lists ranges: `0..13,25..28`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Limbs(Vec<Range<usize>>);
+
+impl Limbs {
+    /// The set of the given ranges, in any order. Empty ranges do not count.
+    pub fn new(ranges: impl IntoIterator<Item = Range<usize>>) -> Self {
+        let mut ranges: Vec<Range<usize>> =
+            ranges.into_iter().filter(|range| !range.is_empty()).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        Self(merged)
+    }
+
+    /// One modulus.
+    pub fn one(modulus: usize) -> Self {
+        Self(vec![modulus..modulus + 1])
+    }
+
+    /// The ranges, which neither overlap nor touch, in order.
+    pub fn ranges(&self) -> &[Range<usize>] {
+        &self.0
+    }
+
+    /// The numbers of the moduli, in order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().cloned().flatten()
+    }
+
+    /// Number of limbs.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(Range::len).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a modulus is among them.
+    pub fn contains(&self, modulus: usize) -> bool {
+        self.0.iter().any(|range| range.contains(&modulus))
+    }
+
+    /// Whether all of these are among `other`.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.iter().all(|modulus| other.contains(modulus))
+    }
+
+    /// Whether no modulus is in both sets.
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        !self.iter().any(|modulus| other.contains(modulus))
+    }
+
+    /// The moduli of either set.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self::new(self.0.iter().chain(&other.0).cloned())
+    }
+
+    /// The moduli of this set that are not in the other.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        let kept = self.iter().filter(|&modulus| !other.contains(modulus));
+        Self::new(kept.map(|modulus| modulus..modulus + 1))
+    }
+
+    /// Place of a modulus among the limbs of a value; `None` if the value has no such limb.
+    pub fn position(&self, modulus: usize) -> Option<usize> {
+        self.iter().position(|own| own == modulus)
+    }
+}
+
+impl From<Range<usize>> for Limbs {
+    fn from(range: Range<usize>) -> Self {
+        Self::new([range])
+    }
+}
+
+impl Display for Limbs {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        for (index, Range { start, end }) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}{start}..{end}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_merged_and_cut() {
+        let limbs = Limbs::new([5..8, 0..3, 3..4, 9..9]);
+        assert_eq!(limbs.to_string(), "0..4,5..8");
+        assert_eq!(limbs.len(), 7);
+        let tail = Limbs::from(2..6);
+        assert_eq!(limbs.minus(&tail).to_string(), "0..2,6..8");
+        assert_eq!(limbs.union(&tail).to_string(), "0..8");
+        assert_eq!(limbs.position(6), Some(5));
+        assert!(Limbs::one(7).is_subset(&limbs) && limbs.is_disjoint(&Limbs::one(4)));
+    }
+}

@@ -1,0 +1,19 @@
+//! The lowest floor: instructions on limbs, with exact integer semantics.
+//!
+//! *Concept.* A [`Trace`] computes with polynomials of one ring degree `N`, given by limbs: `N` words modulo one
+//! entry of the [table of moduli](Trace::moduli). Its instructions say everything that a machine needs to know, and
+//! nothing about ciphertexts, levels or keys. The CPU replays a trace on its kernels, a simulator counts and schedules
+//! it, XLA executes it. All of them get the same words.
+//!
+//! A trace has a *main* body and *sub-traces*, which bodies call. Each body is in single assignment form: every value
+//! has one [`Type`], is made once, and is never changed. There is no branch.
+//!
+//! *May use* nothing of ours. *Invariant*: a trace that [`Trace::parse`] returns is [verified](Trace::verify).
+
+mod ir;
+mod limbs;
+
+pub use ir::{
+    Body, Constant, ConstantId, Domain, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
+};
+pub use limbs::Limbs;
