@@ -20,8 +20,7 @@ pub enum Domain {
     /// Coefficients of `X^0, .., X^(N-1)`.
     Coeff,
     /// Values at the odd powers of the modulus's `2N`-th root, in bit-reversed order: word `i` is the value at
-    /// `root^(2 r + 1)`, `r` being `i` with its bits reversed. The root of a modulus `q` is the smallest one of
-    /// `x^((q - 1) / 2N)` over `x = 2, 3, ..` whose order is `2N`.
+    /// `root^(2 r + 1)`, `r` being `i` with its bits reversed. The root is the least word of order `2N`.
     Eval,
 }
 
@@ -92,7 +91,11 @@ pub enum Op {
         ty: Type,
     },
     /// Uniform residues in the evaluation domain, expanded from a seed of 32 bytes that the outside knows by its name:
-    /// the halves of keys and ciphertexts that need not be stored. `docs/formats.md` defines the expansion.
+    /// the halves of keys and ciphertexts that need not be stored.
+    ///
+    /// Limb `i` of the result reads the ChaCha20 stream `2^32 stream + i` under the seed: words of 32 bits for a modulus
+    /// of at most 32, else of 64. Of each word the low bits count, as many as the modulus has, and a word is left out
+    /// if these are no residue.
     Sample {
         /// Name of the seed, as of [`Op::Load`].
         seed: String,

@@ -6,14 +6,16 @@ use std::ops::Range;
 /// A set of moduli, by their numbers in the trace's table. A value's limbs lie in the order of the table.
 ///
 /// The text form lists ranges: `0..13,25..28`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limbs(Vec<Range<usize>>);
 
 impl Limbs {
     /// The set of the given ranges, in any order. Empty ranges do not count.
     pub fn new(ranges: impl IntoIterator<Item = Range<usize>>) -> Self {
-        let mut ranges: Vec<Range<usize>> =
-            ranges.into_iter().filter(|range| !range.is_empty()).collect();
+        let mut ranges: Vec<Range<usize>> = ranges
+            .into_iter()
+            .filter(|range| !range.is_empty())
+            .collect();
         ranges.sort_unstable_by_key(|range| range.start);
         let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
         for range in ranges {
