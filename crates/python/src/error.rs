@@ -177,7 +177,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuit, Circuits, Image, NoMargin, OtherQuery, Program, Stopped, Tfhe, Unsupported,
+        Bytes, Circuit, Circuits, Image, NoMargin, OtherQuery, Program, Stopped, Tfhe,
     };
     match error {
         Program(error) => of_program(error),
@@ -185,7 +185,7 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         Tfhe(error) => of_tfhe(error),
         Bytes(error) => of_bytes(error),
         Circuit { .. } | Image { .. } => Fault::Usage,
-        Unsupported { .. } | OtherQuery { .. } => Fault::File,
+        OtherQuery { .. } => Fault::File,
         Stopped { .. } => Fault::Stop,
         NoMargin { .. } => Fault::Noise,
         _ => Fault::Internal,
@@ -207,12 +207,12 @@ fn of_program(error: &program::Error) -> Fault {
 }
 
 fn of_circuits(error: &circuits::Error) -> Fault {
-    use circuits::Error::{Bfv, Ckks, MissingKey, MissingPackingKey, OutOfLevels, Shape};
+    use circuits::Error::{Bfv, Ckks, MissingKey, MissingPackingKey, Operand, OutOfLevels, Shape};
     match error {
         Bfv(error) => of_bfv(error),
         Ckks(error) => of_ckks(error),
         MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
-        OutOfLevels { .. } | Shape { .. } => Fault::File,
+        Operand { .. } | OutOfLevels { .. } | Shape { .. } => Fault::File,
         _ => Fault::Internal,
     }
 }

@@ -216,7 +216,7 @@ pub(crate) fn quotients(y: &[&mut [u64]], reciprocals: &[Reciprocal], v: &mut [u
         let mut sums = [1u64 << (POINT - 1); STEP];
         for (row, &Reciprocal { shift, factor, .. }) in y.iter().zip(reciprocals) {
             let words = sums.iter_mut().zip(&row[start..start + v.len()]);
-            let quotient = |y: u64| (y & 0xffff_ffff) * u64::from(factor) >> (63 - POINT);
+            let quotient = |y: u64| ((y & 0xffff_ffff) * u64::from(factor)) >> (63 - POINT);
             if shift < 0 {
                 words.for_each(|(sum, &y)| *sum += quotient(y >> -shift));
             } else {

@@ -52,14 +52,6 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// The program needs an operation the runtime lacks.
-    #[error("step %{step}: the runtime cannot do {op}")]
-    Unsupported {
-        /// The step.
-        step: usize,
-        /// Its operation.
-        op: &'static str,
-    },
     /// The observer asked to stop.
     #[error("stopped after {done} of {total} steps")]
     Stopped {

@@ -12,8 +12,9 @@
 
 use crate::client::{Client, Decrypted};
 use crate::error::{Error, Result};
-use crate::prepared::{Prepared, layout_of};
+use crate::prepared::Prepared;
 use crate::server::{Event, Held};
+use circuits::steps::layout_of;
 use program::{Op, Packed, Type, ValueId};
 use std::collections::BTreeMap;
 
@@ -214,10 +215,8 @@ impl<E: Exact> Inspector<E> {
                 _,
             ) => self.accumulators(step, sources, values)?,
             (Op::Table { value: packed, .. }, Held::Ciphertext(value)) => {
-                if let (Op::Pack { values, .. }, Some(ct)) =
-                    (&prepared.program().steps[*packed].op, value.ciphertext())
-                {
-                    self.activations(step, values, ct)?;
+                if let Op::Pack { values, .. } = &prepared.program().steps[*packed].op {
+                    self.activations(step, values, value.ciphertext())?;
                 }
             }
             _ => {}
@@ -322,7 +321,7 @@ impl<E: Exact> Inspector<E> {
         let (layer, prepared) = (self.layer_of(step), self.client.prepared());
         let params = prepared.params();
         let bfv = params.bfv();
-        let layout = layout_of(prepared.program(), params, step)?;
+        let layout = layout_of(params, prepared.program().ty(step))?;
         let message = bfv::decrypt(bfv, self.client.keys().secret(), ct)?;
         let slots = bfv.encoder().slots_of(&message);
         let slots: Vec<i64> = slots.into_iter().map(|x| bfv.t().center(x)).collect();
@@ -370,8 +369,7 @@ impl<E: Exact> Inspector<E> {
         };
         let described = &prepared.program().steps[step];
         let name = format!("{step} {}: {}", described.layer, described.op.name());
-        let (Type::Ciphertext { noise_bits, .. }, Some(ct)) = (described.ty, value.ciphertext())
-        else {
+        let (Type::Ciphertext { noise_bits, .. }, ct) = (described.ty, value.ciphertext()) else {
             return Ok(());
         };
         if self.noise.iter().any(|known| known.name == name) || is_constant(prepared, step) {

@@ -3,15 +3,14 @@
 use crate::error::Result;
 use crate::memory::{self, Memory};
 use crate::rehearse::rehearse;
-use circuits::coefficients::Kernel;
-use circuits::lut::{Lut, Shape};
+use circuits::steps::{Action, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Layout, LoopParams, Needs, Value, dense};
-use program::{Op, Program, Step, Term};
+use circuits::{DryValue, LoopParams, Needs};
+use program::{Form, Op, Program, Type};
 use rlwe::ParamsSpec;
 use rlwe::bytes::{Fingerprint, fingerprint};
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A verified program with its parameters. Cheap to clone.
 #[derive(Clone)]
@@ -23,22 +22,10 @@ struct Inner {
     fingerprint: Fingerprint,
     actions: Vec<Action>,
     /// For each step, the level and noise of the ciphertext it makes.
-    rehearsed: Vec<Option<Value>>,
+    rehearsed: Vec<Option<DryValue>>,
     /// log2 of the probability that each step is wrong.
     failure: Vec<f64>,
     memory: Memory,
-}
-
-/// What a step does, with its constants in the form the circuits want.
-pub(crate) enum Action {
-    /// As the operation says.
-    Plain,
-    /// A table.
-    Table(Lut),
-    /// A dense layer from slots.
-    Dense(dense::Layer),
-    /// Slots to coefficients; every such step shares it.
-    Transform(Arc<SlotsToCoeffs>),
 }
 
 impl Prepared {
@@ -62,12 +49,7 @@ impl Prepared {
         let params = params
             .with_slack(p.slack_bits)
             .with_baby_steps(p.baby_steps)?;
-        let transform = OnceLock::new();
-        let actions: Vec<Action> = program
-            .steps
-            .iter()
-            .map(|step| action(&program, &params, step, &transform))
-            .collect::<Result<_>>()?;
+        let actions = actions(&program, &params)?;
         let (rehearsed, failure) = rehearse(&program, &params, &actions)?;
         let needs = needs_of(&program);
         let memory = memory::predict(&program, &params, &needs, &actions, &rehearsed)?;
@@ -98,12 +80,12 @@ impl Prepared {
         &self.0.fingerprint
     }
 
-    pub(crate) fn action(&self, step: usize) -> &Action {
-        &self.0.actions[step]
+    pub(crate) fn actions(&self) -> &[Action] {
+        &self.0.actions
     }
 
     /// Level and predicted noise of the ciphertext that a step makes; `None` if it makes samples.
-    pub(crate) fn rehearsed(&self, step: usize) -> Option<&Value> {
+    pub(crate) fn rehearsed(&self, step: usize) -> Option<&DryValue> {
         self.0.rehearsed[step].as_ref()
     }
 
@@ -181,69 +163,44 @@ fn needs_of(program: &Program) -> Needs {
     Needs::new(keys.relinearization, &keys.galois, &keys.packing)
 }
 
-fn action(
-    program: &Program,
-    params: &LoopParams,
-    step: &Step,
-    transform: &OnceLock<Arc<SlotsToCoeffs>>,
-) -> Result<Action> {
-    let encoder = params.bfv().encoder();
-    let values = |id: usize| program.constants[id].values.as_slice();
-    Ok(match &step.op {
-        Op::Table {
-            polynomial, shape, ..
-        } => {
-            let t = params.bfv().t();
-            let coefficients = values(*polynomial).iter().map(|&c| t.from_i64(c)).collect();
-            let shape = Shape {
-                segments: shape.segments,
-                digits: shape.digits,
-            };
-            Action::Table(Lut::new(coefficients, shape)?)
+/// What each step does. Slots to coefficients are made once.
+fn actions(program: &Program, params: &LoopParams) -> Result<Vec<Action>> {
+    let mut made: Option<Arc<SlotsToCoeffs>> = None;
+    let mut actions = Vec::with_capacity(program.steps.len());
+    for step in &program.steps {
+        let transform = || match &made {
+            Some(made) => Ok(made.clone()),
+            None => SlotsToCoeffs::balanced(params.bfv().encoder()).map(Arc::new),
+        };
+        let of = (&program.constants[..], &program.steps[..]);
+        let action = Action::new(params, of, &step.op, transform)?;
+        if let Action::Transform(transform) = &action {
+            made = Some(transform.clone());
         }
-        Op::Dense {
-            value,
-            weights,
-            inputs,
-            rows,
-        } => {
-            let layout = layout_of(program, params, *value)?;
-            let weights: Vec<(usize, Vec<i64>)> = rows
-                .iter()
-                .map(|row| {
-                    let neuron = &values(*weights)[row.output * inputs..][..*inputs];
-                    (row.image * inputs, neuron.to_vec())
-                })
-                .collect();
-            Action::Dense(dense::Layer::new(encoder, layout, &weights)?)
-        }
-        Op::SlotsToCoefficients { .. } => Action::Transform(match transform.get() {
-            Some(made) => made.clone(),
-            None => {
-                let made = Arc::new(SlotsToCoeffs::balanced(encoder)?);
-                transform.get_or_init(|| made).clone()
-            }
-        }),
-        _ => Action::Plain,
-    })
-}
-
-/// The right factor of a product.
-pub(crate) fn kernel<'p>(program: &'p Program, term: &Term) -> Kernel<'p> {
-    Kernel {
-        weights: &program.constants[term.weights].values,
-        exponents: &program.constants[term.exponents].values,
+        actions.push(action);
     }
+    Ok(actions)
 }
 
-/// Layout of a value in slots.
-pub(crate) fn layout_of(program: &Program, params: &LoopParams, value: usize) -> Result<Layout> {
-    let values = match program.ty(value) {
-        program::Type::Ciphertext {
-            form: program::Form::Slots(values),
-            ..
-        } => *values,
-        _ => 0,
+/// Step `index` of a program, ready to be run.
+pub(crate) fn work<'a>(
+    program: &'a Program,
+    params: &'a LoopParams,
+    actions: &'a [Action],
+    index: usize,
+) -> Work<'a> {
+    let step = &program.steps[index];
+    let (form, level) = match step.ty {
+        Type::Ciphertext { form, level, .. } => (form, level),
+        Type::Samples => (Form::Coefficients, 0),
     };
-    Ok(Layout::new(params.bfv().n(), values)?)
+    Work {
+        params,
+        constants: &program.constants,
+        steps: &program.steps,
+        op: &step.op,
+        action: &actions[index],
+        form,
+        level,
+    }
 }

@@ -55,7 +55,7 @@ fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>)
                     Op::Pack { .. } | Op::Table { .. }
                 ) =>
                 {
-                    let ct = value.ciphertext().unwrap();
+                    let ct = value.ciphertext();
                     let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
                     let found = bfv.encoder().slots_of(&message).into_iter();
                     slots = found.map(|x| bfv.t().center(x)).collect();

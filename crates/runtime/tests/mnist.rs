@@ -71,7 +71,7 @@ impl Trail {
             Held::Samples(batch) => drop(self.samples.insert(step, batch.as_ref().clone())),
             Held::Ciphertext(value) if matches!(op, Op::Pack { .. } | Op::Table { .. }) => {
                 let bfv = client.prepared().params().bfv();
-                let ct = value.ciphertext().unwrap();
+                let ct = value.ciphertext();
                 let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
                 let slots = bfv.encoder().slots_of(&message).into_iter();
                 let slots = slots.map(|x| bfv.t().center(x)).collect();
