@@ -10,10 +10,20 @@
 //!
 //! *May use* nothing of ours. *Invariant*: a trace that [`Trace::parse`] returns is [verified](Trace::verify).
 
+mod build;
+mod build_ops;
+mod context;
+mod infer;
 mod ir;
 mod limbs;
+mod ops;
+mod place;
+mod values;
+mod verify;
 
+pub use build::{Builder, TraceBuilder};
 pub use ir::{
     Body, Constant, ConstantId, Domain, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };
 pub use limbs::Limbs;
+pub use place::{Part, Place};
