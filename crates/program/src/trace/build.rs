@@ -71,7 +71,11 @@ impl TraceBuilder {
     /// # Errors
     /// [`Error::Trace`](crate::Error::Trace) for a ring degree or a modulus that [`Trace::verify`] refuses.
     pub fn new(n: usize, moduli: &[u64]) -> Result<Self> {
-        let context = Context::new(n, moduli).map_err(|problem| problem.at(None, Part::Ring))?;
+        let context = Context::new(n).and_then(|mut context| {
+            moduli.iter().try_for_each(|&q| context.add_modulus(q))?;
+            Ok(context)
+        });
+        let context = context.map_err(|problem| problem.at(None, Part::Ring))?;
         let shared = Shared {
             context,
             constants: Vec::new(),
@@ -153,6 +157,11 @@ impl Builder<'_> {
     #[track_caller]
     pub fn ty(&self, value: ValueId) -> &Type {
         &self.open.values[value]
+    }
+
+    /// Types of all values that this body has so far, by number.
+    pub fn values(&self) -> &[Type] {
+        &self.open.values
     }
 
     /// Number of a constant, which is kept once however often it is asked for.

@@ -38,7 +38,7 @@ pub(super) struct Signature {
 }
 
 impl Context {
-    pub(super) fn new(n: usize, moduli: &[u64]) -> Checked<Self> {
+    pub(super) fn new(n: usize) -> Checked<Self> {
         let degrees = MIN_DEGREE..=MAX_DEGREE;
         check(
             n.is_power_of_two() && degrees.contains(&n),
@@ -46,15 +46,13 @@ impl Context {
             n,
             || format!("a power of two from {MIN_DEGREE} to {MAX_DEGREE}"),
         )?;
-        let mut context = Self {
+        Ok(Self {
             n,
-            moduli: Vec::with_capacity(moduli.len()),
-            known: HashSet::with_capacity(moduli.len()),
+            moduli: Vec::new(),
+            known: HashSet::new(),
             constants: Vec::new(),
             subs: Vec::new(),
-        };
-        moduli.iter().try_for_each(|&q| context.add_modulus(q))?;
-        Ok(context)
+        })
     }
 
     pub(super) fn n(&self) -> usize {

@@ -5,31 +5,62 @@ use super::limbs::Limbs;
 use std::fmt::{Display, Formatter};
 
 impl Op {
+    /// Names of all operations, in the order of [`Op`].
+    pub const NAMES: [&'static str; 22] = [
+        "load",
+        "store",
+        "constant",
+        "zero",
+        "sample",
+        "ntt",
+        "intt",
+        "add",
+        "sub",
+        "mul",
+        "dot",
+        "scale",
+        "combine",
+        "automorphism",
+        "slots",
+        "extract",
+        "convert",
+        "select",
+        "join",
+        "round",
+        "digit",
+        "call",
+    ];
+
     /// Name of the operation, as in the text form.
     pub fn name(&self) -> &'static str {
+        Self::NAMES[self.kind()]
+    }
+
+    /// Place of the operation's name in [`Op::NAMES`].
+    pub fn kind(&self) -> usize {
         match self {
-            Self::Load { .. } => "load",
-            Self::Store { .. } => "store",
-            Self::Constant { .. } => "constant",
-            Self::Zero { .. } => "zero",
-            Self::Sample { .. } => "sample",
-            Self::Ntt(_) => "ntt",
-            Self::Intt(_) => "intt",
-            Self::Add(..) => "add",
-            Self::Sub(..) => "sub",
-            Self::Mul(..) => "mul",
-            Self::Dot { .. } => "dot",
-            Self::Scale { .. } => "scale",
-            Self::Combine { .. } => "combine",
-            Self::Automorphism { .. } => "automorphism",
-            Self::Slots(_) => "slots",
-            Self::Extract { .. } => "extract",
-            Self::Convert { .. } => "convert",
-            Self::Select { .. } => "select",
-            Self::Join(_) => "join",
-            Self::Round { .. } => "round",
-            Self::Digit { .. } => "digit",
-            Self::Call { .. } => "call",
+            Self::Load { .. } => 0,
+            Self::Store { .. } => 1,
+            Self::Constant { .. } => 2,
+            Self::Zero { .. } => 3,
+            Self::Sample { .. } => 4,
+            Self::Ntt(_) => 5,
+            Self::Intt(_) => 6,
+            Self::Add(..) => 7,
+            Self::Sub(..) => 8,
+            Self::Mul(..) => 9,
+            Self::Dot { .. } => 10,
+            Self::Scale { .. } => 11,
+            Self::Combine { .. } => 12,
+            Self::Automorphism { .. } => 13,
+            Self::Slots(_) => 14,
+            Self::Extract { .. } => 15,
+            Self::Convert { .. } => 16,
+            Self::Select { .. } => 17,
+            Self::Join(_) => 18,
+            Self::Round { .. } => 19,
+            Self::Digit { .. } => 20,
+            Self::Call { .. } => 21,
         }
     }
 

@@ -20,6 +20,7 @@ pub(super) struct Fault {
 #[derive(Clone, Copy)]
 pub(super) enum Site {
     Ring,
+    Moduli,
     Constant(usize),
     Body(usize),
     Results(usize),
@@ -50,7 +51,7 @@ impl Trace {
 
     pub(super) fn part(&self, site: Site) -> Part {
         match site {
-            Site::Ring => Part::Ring,
+            Site::Ring | Site::Moduli => Part::Ring,
             Site::Constant(id) => Part::Constant(id),
             Site::Body(body) | Site::Results(body) => Part::Body {
                 name: self.body(body).name.clone(),
@@ -65,7 +66,10 @@ impl Trace {
 
     pub(super) fn check(&self) -> std::result::Result<(), Fault> {
         let at = |site| move |problem| Fault { site, problem };
-        let mut context = Context::new(self.n, &self.moduli).map_err(at(Site::Ring))?;
+        let mut context = Context::new(self.n).map_err(at(Site::Ring))?;
+        for &q in &self.moduli {
+            context.add_modulus(q).map_err(at(Site::Moduli))?;
+        }
         for (id, constant) in self.constants.iter().enumerate() {
             let added = context.add_constant(constant);
             added.map_err(at(Site::Constant(id)))?;
