@@ -78,4 +78,16 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A trace that cannot be.
+    #[error("{place}: {what} is {found}, expected {expected}")]
+    Trace {
+        /// Where.
+        place: Box<crate::trace::Place>,
+        /// What is wrong.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
 }

@@ -42,9 +42,9 @@ pub enum Constant {
     Sparse(Vec<(usize, i64)>),
     /// `N` words: word `i` is `values[(i / run) mod values.len()]`.
     Repeat {
-        /// Words in a row that are equal.
+        /// Words in a row that are equal: at least 1.
         run: usize,
-        /// What is repeated.
+        /// What is repeated: at least one value.
         values: Vec<i64>,
     },
     /// `N` words in two rows of `N/2`: those of an earlier constant, both rows rotated left by `steps`.
@@ -66,7 +66,8 @@ pub enum Constant {
 pub enum Op {
     /// A value from outside, by its name.
     Load {
-        /// Name: words of letters, digits, `.`, `-`, `_`, joined by `/`.
+        /// Name: words of ASCII letters, digits, `.`, `-`, `_`, joined by `/`. It may be loaded again, with these or other
+        /// limbs. What is stored is not loaded.
         name: String,
         /// Its type.
         ty: Type,
@@ -75,7 +76,7 @@ pub enum Op {
     Store {
         /// The value.
         value: ValueId,
-        /// Name, as of [`Op::Load`].
+        /// Name, as of [`Op::Load`]: one that is neither loaded nor stored before.
         name: String,
     },
     /// A constant of `N` words modulo one modulus, as coefficients.
@@ -93,8 +94,8 @@ pub enum Op {
     /// Uniform residues in the evaluation domain, expanded from a seed of 32 bytes that the outside knows by its name:
     /// the halves of keys and ciphertexts that need not be stored.
     ///
-    /// Limb `i` of the result reads the ChaCha20 stream `2^32 stream + i` under the seed: words of 32 bits for a modulus
-    /// of at most 32, else of 64. Of each word the low bits count, as many as the modulus has, and a word is left out
+    /// Limb `i` of the result, counted from 0 whatever its modulus, reads the ChaCha20 stream `2^32 stream + i` under the
+    /// seed: words of 32 bits for a modulus of at most 32, else of 64. Of each word the low bits count, as many as the modulus has, and a word is left out
     /// if these are no residue.
     Sample {
         /// Name of the seed, as of [`Op::Load`].
@@ -140,7 +141,7 @@ pub enum Op {
         first: usize,
         /// The modulus `t`, which need not be that of a limb.
         modulus: ModulusId,
-        /// Factors of the rows, below `t`.
+        /// Factors of the rows, below `t`: at least one.
         rows: Vec<u64>,
         /// Factors of the columns, below `t`: one for each value.
         columns: Vec<u64>,
@@ -156,13 +157,14 @@ pub enum Op {
     /// value at `root^(5^i)`, the slot `N/2 + i` the one at `root^(-5^i)`. The operand counts as coefficients.
     Slots(ValueId),
     /// Takes coefficients to other places: word `s` is coefficient `at[s]` of `X^(gap entries[s])` times the value, or 0
-    /// where `at[s]` is negative. Coefficients, in and out.
+    /// where `at[s]` is negative. Coefficients, in and out. Exponents count modulo `2N`, as `X^N = -1`; without entries
+    /// they are 0.
     Extract {
         /// What is read.
         value: ValueId,
         /// Coefficients, below `N`: a constant of `N` words.
         at: ConstantId,
-        /// Entries of a mask, a constant of `N` words that are not negative, and the gap between entries.
+        /// Entries of a mask, a constant of `N` words that are not negative, and the gap between entries: 1 to `N`.
         entries: Option<(ConstantId, usize)>,
     },
     /// Basis conversion: the residues modulo `to` of the centred representative of a value of coefficients.
@@ -173,9 +175,9 @@ pub enum Op {
     /// `v` is the nearest integer to `sum_i y_i / q_i`, unless that is above the middle of two by less than `2^-30` for
     /// each modulus.
     Convert {
-        /// What is converted: at most 64 limbs.
+        /// What is converted, coefficients: at most 64 limbs.
         value: ValueId,
-        /// Limbs of the result, none of them the value's.
+        /// Limbs of the result, at least one, none of them the value's.
         to: Limbs,
     },
     /// Some limbs of a value.
@@ -185,9 +187,10 @@ pub enum Op {
         /// Limbs of the result.
         limbs: Limbs,
     },
-    /// The limbs of values that have none in common, as one value. At least two values.
+    /// The limbs of values of one domain that have no limb in common, as one value. At least two values.
     Join(Vec<ValueId>),
-    /// `round(c t / q) mod t` of each coefficient `c` modulo `q`, halves up. One limb, another one as the result.
+    /// `round(c t / q) mod t` of each coefficient `c` in `[0, q)`, halves up. One limb of coefficients, another one as the
+    /// result.
     Round {
         /// What is rounded: one limb.
         value: ValueId,
@@ -196,7 +199,7 @@ pub enum Op {
     },
     /// Digit `index` of each coefficient `c` modulo `q`, centred in `(-q/2, q/2)`. With `B = 2^bits` and `count` digits
     /// in all, `|c| = sum_j d_j B^j` with `-B/2 <= d_j < B/2` for all but the last, and the result is `d_index` with the
-    /// sign of `c`, modulo `q`. One limb.
+    /// sign of `c`, modulo `q`. One limb of coefficients.
     Digit {
         /// What is cut: one limb.
         value: ValueId,
@@ -204,7 +207,7 @@ pub enum Op {
         index: usize,
         /// Bits of a digit: 1 to 30.
         bits: u32,
-        /// Digits in all.
+        /// Digits in all: `bits (count - 1)` is at most 60.
         count: usize,
     },
     /// The results of a sub-trace.
@@ -228,11 +231,11 @@ pub struct Instruction {
 /// A list of instructions: a sub-trace or the main body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Body {
-    /// Name; `main` for the main body.
+    /// Name, as of [`Op::Load`]; `main` for the main body alone. Sub-traces have different names.
     pub name: String,
     /// Types of the parameters. The main body has none.
     pub parameters: Vec<Type>,
-    /// Instructions in order. A sub-trace neither loads nor stores.
+    /// Instructions in order. A sub-trace neither loads nor stores nor samples.
     pub instructions: Vec<Instruction>,
     /// Values that a call gives. The main body has none: it stores.
     pub results: Vec<ValueId>,
@@ -243,7 +246,7 @@ pub struct Body {
 pub struct Trace {
     /// Ring degree `N`.
     pub n: usize,
-    /// The moduli: primes below `2^60`.
+    /// The moduli: different odd primes below `2^60`. Those of limbs in the evaluation domain are 1 modulo `2N`.
     pub moduli: Vec<u64>,
     /// Constants. A [`Constant::Turn`] is of an earlier one.
     pub constants: Vec<Constant>,

@@ -29,7 +29,7 @@ impl Limbs {
 
     /// One modulus.
     pub fn one(modulus: usize) -> Self {
-        Self::new(std::iter::once(modulus..modulus + 1))
+        Self::from(modulus..modulus + 1)
     }
 
     /// The ranges, which neither overlap nor touch, in order.

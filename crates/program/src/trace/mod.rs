@@ -10,10 +10,26 @@
 //!
 //! *May use* nothing of ours. *Invariant*: a trace that [`Trace::parse`] returns is [verified](Trace::verify).
 
+mod build;
+mod build_ops;
+mod context;
+mod counts;
+mod infer;
 mod ir;
 mod limbs;
+mod ops;
+mod parse;
+mod parse_ops;
+mod place;
+mod text;
+mod values;
+mod verify;
+mod words;
 
+pub use build::{Builder, TraceBuilder};
+pub use counts::{Counts, Passes};
 pub use ir::{
     Body, Constant, ConstantId, Domain, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };
 pub use limbs::Limbs;
+pub use place::{Part, Place};

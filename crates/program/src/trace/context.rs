@@ -1,0 +1,208 @@
+//! What an instruction may refer to: moduli, constants, sub-traces.
+
+use super::ir::{Body, Constant, ConstantId, Domain, ModulusId, Type};
+use super::limbs::Limbs;
+use super::place::{Checked, Problem, check};
+use std::collections::HashSet;
+
+/// Ring degrees: the kernels work on 16 words at a time, and security tables end at `2^17`.
+const MIN_DEGREE: usize = 1 << 4;
+const MAX_DEGREE: usize = 1 << 17;
+/// Bound of moduli.
+const MAX_MODULUS: u64 = 1 << 60;
+
+/// The parts of a trace that stand before an instruction, as far as its types need them.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    n: usize,
+    moduli: Vec<u64>,
+    known: HashSet<u64>,
+    constants: Vec<Shape>,
+    subs: Vec<Signature>,
+}
+
+/// What a constant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `N` words, none of them below `least` or above `greatest`.
+    Words { least: i64, greatest: i64 },
+    /// Any number of integers.
+    List,
+}
+
+/// Types of a sub-trace.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    pub(super) parameters: Vec<Type>,
+    pub(super) results: Vec<Type>,
+}
+
+impl Context {
+    pub(super) fn new(n: usize) -> Checked<Self> {
+        let degrees = MIN_DEGREE..=MAX_DEGREE;
+        check(
+            n.is_power_of_two() && degrees.contains(&n),
+            "the ring degree",
+            n,
+            || format!("a power of two from {MIN_DEGREE} to {MAX_DEGREE}"),
+        )?;
+        Ok(Self {
+            n,
+            moduli: Vec::new(),
+            known: HashSet::new(),
+            constants: Vec::new(),
+            subs: Vec::new(),
+        })
+    }
+
+    pub(super) fn n(&self) -> usize {
+        self.n
+    }
+
+    pub(super) fn moduli(&self) -> &[u64] {
+        &self.moduli
+    }
+
+    pub(super) fn add_modulus(&mut self, q: u64) -> Checked<()> {
+        let fits = q > 1 && q < MAX_MODULUS && !q.is_multiple_of(2) && self.known.insert(q);
+        let id = self.moduli.len();
+        check(
+            fits,
+            format_args!("modulus {id}"),
+            q,
+            || "an odd number above 1 and below 2^60 that is not in the table yet",
+        )?;
+        self.moduli.push(q);
+        Ok(())
+    }
+
+    pub(super) fn add_constant(&mut self, constant: &Constant) -> Checked<()> {
+        let of = |values: &mut dyn Iterator<Item = i64>| {
+            let (mut least, mut greatest) = (i64::MAX, i64::MIN);
+            values.for_each(|v| (least, greatest) = (least.min(v), greatest.max(v)));
+            Shape::Words { least, greatest }
+        };
+        let shape = match constant {
+            Constant::Words(words) => {
+                let expected = || format!("{}, the ring degree", self.n);
+                let len = words.len();
+                check(len == self.n, "the number of words", len, expected)?;
+                of(&mut words.iter().copied())
+            }
+            Constant::Sparse(words) => {
+                if let Some(pair) = words.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+                    let expected = format!("more than {}, the one before it", pair[0].0);
+                    return Err(Problem::new("a place", pair[1].0, expected));
+                }
+                if let Some(&(place, _)) = words.last() {
+                    check(place < self.n, "a place", place, || self.below_degree())?;
+                }
+                let zero = (words.len() < self.n).then_some(0);
+                of(&mut words.iter().map(|&(_, word)| word).chain(zero))
+            }
+            Constant::Repeat { run, values } => {
+                check(*run > 0, "the run", run, || "at least 1")?;
+                let len = values.len();
+                check(len > 0, "the number of values", len, || "at least 1")?;
+                of(&mut values.iter().copied())
+            }
+            Constant::Turn { of, steps } => {
+                let shape = self.words(*of)?;
+                let expected = || format!("less than {}, the columns", self.n / 2);
+                check(*steps < self.n / 2, "the number of steps", steps, expected)?;
+                shape
+            }
+            Constant::List(_) => Shape::List,
+        };
+        self.constants.push(shape);
+        Ok(())
+    }
+
+    /// Lets later bodies call this one.
+    pub(super) fn add_sub(&mut self, body: &Body, results: Vec<Type>) {
+        self.subs.push(Signature {
+            parameters: body.parameters.clone(),
+            results,
+        });
+    }
+
+    pub(super) fn sub(&self, id: usize) -> Checked<&Signature> {
+        self.subs.get(id).ok_or_else(|| {
+            let expected = "one that stands before the caller: ".to_owned() + &below(&self.subs);
+            Problem::new("the sub-trace", format!("number {id}"), expected)
+        })
+    }
+
+    pub(super) fn modulus(&self, id: ModulusId) -> Checked<u64> {
+        self.moduli
+            .get(id)
+            .copied()
+            .ok_or_else(|| Problem::new("the modulus", format!("number {id}"), below(&self.moduli)))
+    }
+
+    /// The kind of a constant that stands before.
+    pub(super) fn shape(&self, id: ConstantId) -> Checked<Shape> {
+        self.constants.get(id).copied().ok_or_else(|| {
+            let expected = "a constant that stands before: ".to_owned() + &below(&self.constants);
+            Problem::new("the constant", format!("@{id}"), expected)
+        })
+    }
+
+    /// A constant of `N` words.
+    pub(super) fn words(&self, id: ConstantId) -> Checked<Shape> {
+        match self.shape(id)? {
+            Shape::List => {
+                let found = format!("@{id}, a list");
+                Err(Problem::new("the constant", found, "one of N words"))
+            }
+            words @ Shape::Words { .. } => Ok(words),
+        }
+    }
+
+    /// Refuses a set of limbs that is empty or names a modulus that the table lacks.
+    pub(super) fn limbs(&self, limbs: &Limbs) -> Checked<()> {
+        let Some(last) = limbs.ranges().last() else {
+            return Err(Problem::new("the number of limbs", 0, "at least 1"));
+        };
+        let expected = || {
+            format!(
+                "moduli below {}, the length of the table",
+                self.moduli.len()
+            )
+        };
+        check(last.end <= self.moduli.len(), "the limbs", limbs, expected)
+    }
+
+    pub(super) fn ty(&self, ty: &Type) -> Checked<()> {
+        self.limbs(&ty.limbs)?;
+        match ty.domain {
+            Domain::Coeff => Ok(()),
+            Domain::Eval => self.transforms(&ty.limbs),
+        }
+    }
+
+    /// Refuses limbs whose moduli have no root of order `2N`.
+    pub(super) fn transforms(&self, limbs: &Limbs) -> Checked<()> {
+        let splits = |q: u64| q % (2 * self.n as u64) == 1;
+        let mut values = limbs.iter().map(|id| (id, self.moduli[id]));
+        match values.find(|&(_, q)| !splits(q)) {
+            None => Ok(()),
+            Some((id, q)) => {
+                let expected = format!("1 modulo {}, for values at roots", 2 * self.n);
+                Err(Problem::new(format!("modulus {id}"), q, expected))
+            }
+        }
+    }
+
+    fn below_degree(&self) -> String {
+        format!("less than {}, the ring degree", self.n)
+    }
+}
+
+/// What numbers of a list there are.
+fn below<T>(list: &[T]) -> String {
+    match list.len() {
+        0 => "there is none".into(),
+        len => format!("a number below {len}"),
+    }
+}

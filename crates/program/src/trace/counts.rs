@@ -1,0 +1,182 @@
+//! What a trace does, as numbers.
+
+use super::ir::{Body, Op, Trace, Type};
+use std::fmt::{Display, Formatter};
+
+/// What a run of a trace executes: calls count as what they call. Numbers end at the greatest that a word holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Work on limbs.
+    pub passes: Passes,
+    /// Instructions of each kind, in the order of [`Op::NAMES`].
+    pub instructions: [u64; Op::NAMES.len()],
+}
+
+/// Passes over limbs of `N` words, by what is done to each word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// Limbs transformed to values.
+    pub ntt: u64,
+    /// Limbs transformed to coefficients.
+    pub intt: u64,
+    /// Limbs added or subtracted.
+    pub additions: u64,
+    /// Limbs multiplied.
+    pub products: u64,
+    /// Terms of inner products: a multiplication and an addition each, for each limb.
+    pub dot_terms: u64,
+    /// Limbs multiplied by a word, those of conversions among them.
+    pub scalings: u64,
+    /// Terms of combinations: rows by columns, for each limb.
+    pub combination_terms: u64,
+    /// Limbs whose words change places: automorphisms, slots, extractions.
+    pub permutations: u64,
+    /// Quotients of conversions: one for each conversion, from all its limbs.
+    pub quotients: u64,
+    /// Terms of conversions: each limb converted and the quotient, for each limb of the result.
+    pub conversion_terms: u64,
+    /// Limbs rounded to a smaller modulus.
+    pub roundings: u64,
+    /// Limbs of digits.
+    pub digits: u64,
+    /// Limbs expanded from seeds.
+    pub sampled: u64,
+    /// Limbs made from constants, zeros among them.
+    pub constants: u64,
+    /// Limbs that came from outside.
+    pub loaded: u64,
+    /// Limbs that were given to the outside.
+    pub stored: u64,
+}
+
+impl Trace {
+    /// What a run executes. The trace is a [verified](Trace::verify) one.
+    ///
+    /// # Panics
+    /// If the trace names values or sub-traces that are not there.
+    pub fn counts(&self) -> Counts {
+        let mut subs: Vec<Counts> = Vec::with_capacity(self.subs.len());
+        for sub in &self.subs {
+            let counts = count(sub, &subs);
+            subs.push(counts);
+        }
+        count(&self.main, &subs)
+    }
+}
+
+fn count(body: &Body, subs: &[Counts]) -> Counts {
+    let mut counts = Counts::default();
+    let mut values: Vec<&Type> = body.parameters.iter().collect();
+    for instruction in &body.instructions {
+        let op = &instruction.op;
+        let mut operand = None;
+        op.for_each_operand(|value| operand = operand.or(Some(value)));
+        counts.add(op, operand.map(|value| values[value]), &instruction.types);
+        if let Op::Call { sub, .. } = op {
+            counts.add_all(&subs[*sub]);
+        }
+        values.extend(&instruction.types);
+    }
+    counts
+}
+
+impl Counts {
+    /// Counts an instruction, by the type of its first operand and those of its results. A call counts as no more than
+    /// a call.
+    fn add(&mut self, op: &Op, operand: Option<&Type>, results: &[Type]) {
+        let limbs = |ty: Option<&Type>| ty.map_or(0, |ty| ty.limbs.len() as u64);
+        let (read, made) = (limbs(operand), limbs(results.first()));
+        let mut passes = Passes::default();
+        match op {
+            Op::Load { .. } => passes.loaded = made,
+            Op::Store { .. } => passes.stored = read,
+            Op::Constant { .. } | Op::Zero { .. } => passes.constants = made,
+            Op::Sample { .. } => passes.sampled = made,
+            Op::Ntt(_) => passes.ntt = made,
+            Op::Intt(_) => passes.intt = made,
+            Op::Add(..) | Op::Sub(..) => passes.additions = made,
+            Op::Mul(..) => passes.products = made,
+            Op::Dot { left, .. } => passes.dot_terms = left.len() as u64 * made,
+            Op::Scale { .. } => passes.scalings = made,
+            Op::Combine { rows, columns, .. } => {
+                passes.combination_terms = (rows.len() * columns.len()) as u64 * made;
+            }
+            Op::Automorphism { .. } | Op::Slots(_) | Op::Extract { .. } => {
+                passes.permutations = made;
+            }
+            Op::Convert { .. } => {
+                passes.scalings = read;
+                passes.quotients = 1;
+                passes.conversion_terms = (read + 1) * made;
+            }
+            Op::Round { .. } => passes.roundings = made,
+            Op::Digit { .. } => passes.digits = made,
+            Op::Select { .. } | Op::Join(_) | Op::Call { .. } => {}
+        }
+        self.passes.add_all(passes);
+        let kind = &mut self.instructions[op.kind()];
+        *kind = kind.saturating_add(1);
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        self.passes.add_all(other.passes);
+        for (own, &other) in self.instructions.iter_mut().zip(&other.instructions) {
+            *own = own.saturating_add(other);
+        }
+    }
+}
+
+impl Passes {
+    /// All numbers with their names.
+    pub fn all(mut self) -> [(&'static str, u64); 16] {
+        self.entries().map(|(name, number)| (name, *number))
+    }
+
+    fn add_all(&mut self, other: Self) {
+        for ((_, own), (_, other)) in self.entries().into_iter().zip(other.all()) {
+            *own = own.saturating_add(other);
+        }
+    }
+
+    fn entries(&mut self) -> [(&'static str, &mut u64); 16] {
+        [
+            ("ntt", &mut self.ntt),
+            ("intt", &mut self.intt),
+            ("additions", &mut self.additions),
+            ("products", &mut self.products),
+            ("dot terms", &mut self.dot_terms),
+            ("scalings", &mut self.scalings),
+            ("combination terms", &mut self.combination_terms),
+            ("permutations", &mut self.permutations),
+            ("quotients", &mut self.quotients),
+            ("conversion terms", &mut self.conversion_terms),
+            ("roundings", &mut self.roundings),
+            ("digits", &mut self.digits),
+            ("sampled", &mut self.sampled),
+            ("constants", &mut self.constants),
+            ("loaded", &mut self.loaded),
+            ("stored", &mut self.stored),
+        ]
+    }
+}
+
+/// Two tables beside each other, without lines of zeros.
+impl Display for Counts {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let some = |&(_, number): &(&str, u64)| number > 0;
+        let passes: Vec<_> = self.passes.all().into_iter().filter(some).collect();
+        let kinds = Op::NAMES.into_iter().zip(self.instructions);
+        let kinds: Vec<_> = kinds.filter(some).collect();
+        let cell = |entry: Option<&(&str, u64)>| match entry {
+            Some((name, number)) => format!("{name:<18}{number:>20}"),
+            None => " ".repeat(38),
+        };
+        let heads = ["passes over limbs", "instructions"];
+        writeln!(f, "{:<38}  {}", heads[0], heads[1])?;
+        for row in 0..passes.len().max(kinds.len()) {
+            let line = format!("{}  {}", cell(passes.get(row)), cell(kinds.get(row)));
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}

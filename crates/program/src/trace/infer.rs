@@ -1,0 +1,234 @@
+//! The types of what an operation makes, and what it refuses: one rule for builder, parser and verifier.
+
+use super::context::{Context, Shape};
+use super::ir::{ConstantId, ModulusId, Op, Type};
+use super::limbs::Limbs;
+use super::place::{Checked, Problem, check};
+use super::values::Values;
+use std::borrow::Borrow;
+
+/// Most limbs of a value that is converted: the sum of the quotient then fits a word.
+const MAX_CONVERTED: usize = 64;
+/// Bits of a digit.
+const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
+/// The last digit begins below this bit, where every residue ends.
+const MAX_DIGIT_START: usize = 60;
+
+impl Context {
+    /// Types of the results of `op`, where `values` are those of all values made before it.
+    pub(super) fn infer<T: Borrow<Type>>(&self, values: &[T], op: &Op) -> Checked<Vec<Type>> {
+        let values = Values(values);
+        values.all_made(op)?;
+        let ty = match op {
+            Op::Load { name, ty } => {
+                check_name("the name", name)?;
+                self.ty(ty)?;
+                ty.clone()
+            }
+            Op::Store { name, .. } => {
+                check_name("the name", name)?;
+                return Ok(Vec::new());
+            }
+            Op::Constant { constant, modulus } => {
+                self.words(*constant)?;
+                self.modulus(*modulus)?;
+                Type::coeff(Limbs::one(*modulus))
+            }
+            Op::Zero { ty } => {
+                self.ty(ty)?;
+                ty.clone()
+            }
+            Op::Sample { seed, limbs, .. } => {
+                check_name("the name of the seed", seed)?;
+                let ty = Type::eval(limbs.clone());
+                self.ty(&ty)?;
+                ty
+            }
+            Op::Ntt(value) => {
+                let limbs = &values.coeff(*value)?.limbs;
+                self.transforms(limbs)?;
+                Type::eval(limbs.clone())
+            }
+            Op::Intt(value) => Type::coeff(values.eval(*value)?.limbs.clone()),
+            Op::Add(left, right) | Op::Sub(left, right) => values.alike(&[*left, *right])?.clone(),
+            Op::Mul(left, right) => {
+                values.eval(*left)?;
+                values.alike(&[*left, *right])?.clone()
+            }
+            Op::Dot { left, right } => {
+                let expected = || format!("{}, as many as left ones", left.len());
+                let same = left.len() == right.len();
+                check(same, "the number of right factors", right.len(), expected)?;
+                let ty = values.alike(left)?;
+                values.eval(left[0])?;
+                values.alike_to(ty, left[0], right)?;
+                ty.clone()
+            }
+            Op::Scale { value, factors } => self.infer_scale(values.ty(*value), factors)?,
+            Op::Combine {
+                values: combined,
+                list,
+                modulus,
+                rows,
+                columns,
+                ..
+            } => {
+                let ty = values.alike(combined)?;
+                self.list(*list)?;
+                let expected = || format!("{}, one for each value", combined.len());
+                let same = columns.len() == combined.len();
+                check(same, "the number of columns", columns.len(), expected)?;
+                check(!rows.is_empty(), "the number of rows", 0, || "at least 1")?;
+                self.residues("factor of row", rows, *modulus)?;
+                self.residues("factor of column", columns, *modulus)?;
+                return Ok(vec![ty.clone(); rows.len()]);
+            }
+            Op::Automorphism { value, element } => {
+                let fits = element % 2 == 1 && *element < 2 * self.n();
+                let expected = || format!("an odd number below {}", 2 * self.n());
+                check(fits, "the element", element, expected)?;
+                values.ty(*value).clone()
+            }
+            Op::Slots(value) => {
+                let limb = values.one(*value)?;
+                self.transforms(&Limbs::one(limb))?;
+                Type::eval(Limbs::one(limb))
+            }
+            Op::Extract { value, at, entries } => {
+                self.infer_extract(values.coeff(*value)?, *at, *entries)?
+            }
+            Op::Convert { value, to } => self.infer_convert(values.coeff(*value)?, to)?,
+            Op::Select { value, limbs } => {
+                let Type { domain, limbs: all } = values.ty(*value);
+                self.limbs(limbs)?;
+                let expected = || format!("some of {all}, those of %{value}");
+                check(limbs.is_subset(all), "the limbs", limbs, expected)?;
+                Type {
+                    domain: *domain,
+                    limbs: limbs.clone(),
+                }
+            }
+            Op::Join(joined) => values.join(joined)?,
+            Op::Round { value, to } => {
+                let q = self.modulus(values.one(*value)?)?;
+                let expected = || format!("less than {q}, that of %{value}");
+                let t = self.modulus(*to)?;
+                check(t < q, "the modulus of the result", t, expected)?;
+                Type::coeff(Limbs::one(*to))
+            }
+            Op::Digit {
+                value,
+                index,
+                bits,
+                count,
+            } => {
+                let limb = values.one(*value)?;
+                let expected = || format!("{} to {}", DIGIT_BITS.start(), DIGIT_BITS.end());
+                check(DIGIT_BITS.contains(bits), "the bits", bits, expected)?;
+                let most = MAX_DIGIT_START / *bits as usize + 1;
+                let fits = (1..=most).contains(count);
+                let expected = || format!("1 to {most}, so that the last begins within a residue");
+                check(fits, "the number of digits", count, expected)?;
+                let expected = || format!("less than {count}, the number of digits");
+                check(index < count, "the index", index, expected)?;
+                Type::coeff(Limbs::one(limb))
+            }
+            Op::Call { sub, arguments } => {
+                let signature = self.sub(*sub)?;
+                let (found, parameters) = (arguments.len(), &signature.parameters);
+                let expected = || format!("{}, one for each parameter", parameters.len());
+                let same = found == parameters.len();
+                check(same, "the number of arguments", found, expected)?;
+                for (index, (&value, parameter)) in arguments.iter().zip(parameters).enumerate() {
+                    let ty = values.ty(value);
+                    check(
+                        ty == parameter,
+                        format_args!("argument {index}"),
+                        ty,
+                        || format!("{parameter}"),
+                    )?;
+                }
+                return Ok(signature.results.clone());
+            }
+        };
+        Ok(vec![ty])
+    }
+
+    fn infer_scale(&self, ty: &Type, factors: &[u64]) -> Checked<Type> {
+        let (found, limbs) = (factors.len(), ty.limbs.len());
+        let expected = || format!("{limbs}, one for each limb");
+        check(found == limbs, "the number of factors", found, expected)?;
+        for (index, (limb, &factor)) in ty.limbs.iter().zip(factors).enumerate() {
+            let q = self.modulus(limb)?;
+            check(factor < q, format_args!("factor {index}"), factor, || {
+                format!("less than {q}, the modulus of its limb")
+            })?;
+        }
+        Ok(ty.clone())
+    }
+
+    fn infer_extract(
+        &self,
+        ty: &Type,
+        at: ConstantId,
+        entries: Option<(ConstantId, usize)>,
+    ) -> Checked<Type> {
+        let n = self.n();
+        if let Shape::Words { greatest, .. } = self.words(at)? {
+            let expected = || format!("numbers of coefficients, below {n}");
+            let fits = greatest < n as i64;
+            check(fits, format_args!("a word of @{at}"), greatest, expected)?;
+        }
+        if let Some((entries, gap)) = entries {
+            if let Shape::Words { least, .. } = self.words(entries)? {
+                let what = format_args!("a word of @{entries}");
+                check(least >= 0, what, least, || "no negative number")?;
+            }
+            let expected = || format!("1 to {n}");
+            check((1..=n).contains(&gap), "the gap", gap, expected)?;
+        }
+        Ok(ty.clone())
+    }
+
+    fn infer_convert(&self, ty: &Type, to: &Limbs) -> Checked<Type> {
+        self.limbs(to)?;
+        let from = &ty.limbs;
+        let expected = || format!("1 to {MAX_CONVERTED}");
+        let fits = from.len() <= MAX_CONVERTED;
+        check(fits, "the number of limbs converted", from.len(), expected)?;
+        let expected = || format!("none of {from}, those converted");
+        check(to.is_disjoint(from), "the limbs", to, expected)?;
+        Ok(Type::coeff(to.clone()))
+    }
+
+    fn list(&self, id: ConstantId) -> Checked<()> {
+        let is_list = self.shape(id)? == Shape::List;
+        let found = format_args!("@{id}, of N words");
+        check(is_list, "the constant", found, || "a list")
+    }
+
+    /// Refuses a factor that is not below the modulus.
+    fn residues(&self, what: &str, factors: &[u64], modulus: ModulusId) -> Checked<()> {
+        let t = self.modulus(modulus)?;
+        match factors.iter().position(|&factor| factor >= t) {
+            None => Ok(()),
+            Some(index) => {
+                let expected = format!("less than {t}, the modulus");
+                let what = format!("the {what} {index}");
+                Err(Problem::new(what, factors[index], expected))
+            }
+        }
+    }
+}
+
+/// Refuses a name unless it is words of ASCII letters, digits, `.`, `-`, `_`, joined by `/`.
+pub(super) fn check_name(what: &'static str, name: &str) -> Checked<()> {
+    let known = |c: u8| c.is_ascii_alphanumeric() || b".-_".contains(&c);
+    let word = |word: &str| !word.is_empty() && word.bytes().all(known);
+    check(
+        name.split('/').all(word),
+        what,
+        format_args!("{name:?}"),
+        || "words of letters, digits, `.`, `-`, `_`, joined by `/`",
+    )
+}

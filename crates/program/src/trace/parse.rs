@@ -1,0 +1,268 @@
+//! Reading the text form.
+
+use super::ir::{Body, Constant, Instruction, SubId, Trace};
+use super::parse_ops::operation;
+use super::place::{Checked, Part, Problem, check};
+use super::text::{END, HEADER};
+use super::verify::{MAIN, Site};
+use super::words::{Words, marked, number, shown};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::str::Lines;
+
+impl Trace {
+    /// Reads the text form, and verifies the trace.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for the text of another version. [`Error::Trace`] with the line of what cannot be read, or that
+    /// [`Trace::verify`] refuses.
+    pub fn parse(text: &str) -> Result<Self> {
+        let header = text.lines().next().unwrap_or("").trim_end();
+        if header != HEADER {
+            return Err(Error::Format {
+                found: shown(header).to_string(),
+                expected: format!("`{HEADER}`"),
+            });
+        }
+        let mut parser = Parser::new(text);
+        if let Err(problem) = parser.parse() {
+            return Err(problem.at(Some(parser.line), Part::Text));
+        }
+        let Parser { trace, places, .. } = parser;
+        trace.check().map_err(|fault| {
+            let (line, part) = (places.line(fault.site), trace.part(fault.site));
+            fault.problem.at(Some(line), part)
+        })?;
+        Ok(trace)
+    }
+}
+
+struct Parser<'a> {
+    lines: Lines<'a>,
+    /// Number of the last line that was read, from 1.
+    line: usize,
+    trace: Trace,
+    subs: HashMap<&'a str, SubId>,
+    places: Places,
+}
+
+/// Lines of all parts of a trace.
+#[derive(Default)]
+struct Places {
+    ring: usize,
+    moduli: usize,
+    constants: Vec<usize>,
+    bodies: Vec<BodyPlaces>,
+}
+
+#[derive(Default)]
+struct BodyPlaces {
+    head: usize,
+    instructions: Vec<usize>,
+    end: usize,
+}
+
+impl Places {
+    fn line(&self, site: Site) -> usize {
+        match site {
+            Site::Ring => self.ring,
+            Site::Moduli => self.moduli,
+            Site::Constant(id) => self.constants[id],
+            Site::Body(body) => self.bodies[body].head,
+            Site::Instruction(body, index) => self.bodies[body].instructions[index],
+            Site::Results(body) => self.bodies[body].end,
+        }
+    }
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            lines: text.lines(),
+            line: 0,
+            trace: Trace {
+                n: 0,
+                moduli: Vec::new(),
+                constants: Vec::new(),
+                subs: Vec::new(),
+                main: Body::default(),
+            },
+            subs: HashMap::new(),
+            places: Places::default(),
+        }
+    }
+
+    /// The next line that is not empty.
+    fn next_line(&mut self) -> Checked<&'a str> {
+        for line in self.lines.by_ref() {
+            self.line += 1;
+            let line = line.trim_ascii();
+            if !line.is_empty() {
+                return Ok(line);
+            }
+        }
+        let expected = format!("a last line `{END}`");
+        let found = format!("cut off after line {}", self.line);
+        Err(Problem::new("the text", found, expected))
+    }
+
+    fn parse(&mut self) -> Checked<()> {
+        self.next_line()?; // the header
+        let mut words = Words::new(self.next_line()?);
+        words.expect("ring")?;
+        self.trace.n = words.number("the ring degree")?;
+        words.end()?;
+        self.places.ring = self.line;
+        let mut words = Words::new(self.next_line()?);
+        words.expect("moduli")?;
+        self.trace.moduli = words.numbers("a modulus")?;
+        words.end()?;
+        self.places.moduli = self.line;
+        let mut line = self.next_line()?;
+        while line.starts_with('@') {
+            let constant = self.constant(line)?;
+            self.trace.constants.push(constant);
+            self.places.constants.push(self.line);
+            line = self.next_line()?;
+        }
+        while let Some(head) = line.strip_prefix("sub ") {
+            let sub = self.sub(head)?;
+            self.trace.subs.push(sub);
+            line = self.next_line()?;
+        }
+        check(
+            line == "main:",
+            "the line",
+            shown(line),
+            || "a constant, a sub-trace or `main:`, in this order",
+        )?;
+        self.main()?;
+        for line in self.lines.by_ref() {
+            self.line += 1;
+            let empty = line.trim_ascii().is_empty();
+            let expected = || format!("none after `{END}`");
+            check(empty, "the line", shown(line), expected)?;
+        }
+        Ok(())
+    }
+
+    fn constant(&self, line: &str) -> Checked<Constant> {
+        let mut words = Words::new(line);
+        let (found, next) = (words.constant()?, self.trace.constants.len());
+        let what = "the number of a constant";
+        check(found == next, what, format_args!("@{found}"), || {
+            format!("@{next}, the next one")
+        })?;
+        words.expect("=")?;
+        let constant = match words.word("the kind of the constant")? {
+            "words" => Constant::Words(words.numbers("a word")?),
+            "list" => Constant::List(words.numbers("an integer of the list")?),
+            "sparse" => Constant::Sparse(sparse(&mut words)?),
+            "repeat" => {
+                let run = words.word("the run")?;
+                let run = marked("the run", run, "", ":")?;
+                let values = words.numbers("a value")?;
+                Constant::Repeat { run, values }
+            }
+            "turn" => Constant::Turn {
+                steps: words.number("the number of steps")?,
+                of: words.constant()?,
+            },
+            kind => {
+                let expected = "words, sparse, repeat, turn or list";
+                let what = "the kind of the constant";
+                return Err(Problem::new(what, shown(kind), expected));
+            }
+        };
+        words.end()?;
+        Ok(constant)
+    }
+
+    /// A sub-trace, from the line after its head to `return`.
+    fn sub(&mut self, head: &'a str) -> Checked<Body> {
+        let parts = head
+            .strip_suffix("):")
+            .and_then(|head| head.split_once(" ("));
+        let Some((name, parameters)) = parts else {
+            let expected = "`sub name (%0: eval 0..3, ..):`";
+            return Err(Problem::new("the line", shown(head), expected));
+        };
+        let mut body = Body {
+            name: name.into(),
+            ..Body::default()
+        };
+        if !parameters.is_empty() {
+            let mut words = Words::new(parameters);
+            body.parameters = words.types(0)?;
+            words.end()?;
+        }
+        let head = self.line;
+        let (last, instructions) = self.instructions(&mut body, "return")?;
+        let mut words = Words::new(last);
+        words.expect("return")?;
+        body.results = words.values()?;
+        words.end()?;
+        self.places.bodies.push(BodyPlaces {
+            head,
+            instructions,
+            end: self.line,
+        });
+        self.subs.insert(name, self.subs.len());
+        Ok(body)
+    }
+
+    fn main(&mut self) -> Checked<()> {
+        let mut body = Body {
+            name: MAIN.into(),
+            ..Body::default()
+        };
+        let head = self.line;
+        let (last, instructions) = self.instructions(&mut body, END)?;
+        check(last == END, "the line", shown(last), || format!("`{END}`"))?;
+        self.places.bodies.push(BodyPlaces {
+            head,
+            instructions,
+            end: self.line,
+        });
+        self.trace.main = body;
+        Ok(())
+    }
+
+    /// Reads instructions up to a line that begins with `last`. Gives that line, and the lines of the instructions.
+    fn instructions(&mut self, body: &mut Body, last: &str) -> Checked<(&'a str, Vec<usize>)> {
+        let (mut value, mut places) = (body.parameters.len(), Vec::new());
+        loop {
+            let line = self.next_line()?;
+            let end = line.strip_prefix(last);
+            if end.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
+                body.instructions.shrink_to_fit();
+                return Ok((line, places));
+            }
+            let mut words = Words::new(line);
+            let types = if line.starts_with('%') {
+                let types = words.types(value)?;
+                words.expect("=")?;
+                types
+            } else {
+                Vec::new()
+            };
+            value += types.len();
+            let op = operation(&self.subs, &mut words, &types)?;
+            words.end()?;
+            body.instructions.push(Instruction { op, types });
+            places.push(self.line);
+        }
+    }
+}
+
+fn sparse(words: &mut Words) -> Checked<Vec<(usize, i64)>> {
+    let mut pairs = Vec::new();
+    while let Some(word) = words.next() {
+        let Some((place, value)) = word.split_once(':') else {
+            return Err(Problem::new("a word", shown(word), "place:word"));
+        };
+        pairs.push((number("a place", place)?, number("a word", value)?));
+    }
+    pairs.shrink_to_fit();
+    Ok(pairs)
+}

@@ -1,0 +1,149 @@
+//! Reading an operation.
+
+use super::ir::{ModulusId, Op, SubId, Type};
+use super::limbs::Limbs;
+use super::place::{Checked, Problem, check};
+use super::words::{Words, shown};
+use std::collections::HashMap;
+
+/// Reads an operation, to the types stated of its results. `subs` are the sub-traces that stand before.
+pub(super) fn operation(
+    subs: &HashMap<&str, SubId>,
+    words: &mut Words,
+    types: &[Type],
+) -> Checked<Op> {
+    Ok(match words.word("the operation")? {
+        "load" => Op::Load {
+            name: words.word("the name")?.into(),
+            ty: stated(types)?.clone(),
+        },
+        "store" => Op::Store {
+            name: words.word("the name")?.into(),
+            value: words.value()?,
+        },
+        "constant" => Op::Constant {
+            constant: words.constant()?,
+            modulus: stated_modulus(types)?,
+        },
+        "zero" => Op::Zero {
+            ty: stated(types)?.clone(),
+        },
+        "sample" => Op::Sample {
+            seed: words.word("the name of the seed")?.into(),
+            stream: words.number("the stream")?,
+            limbs: stated_limbs(types)?,
+        },
+        "ntt" => Op::Ntt(words.value()?),
+        "intt" => Op::Intt(words.value()?),
+        "add" => Op::Add(words.value()?, words.value()?),
+        "sub" => Op::Sub(words.value()?, words.value()?),
+        "mul" => Op::Mul(words.value()?, words.value()?),
+        "dot" => {
+            let [left, right] = words.pairs()?;
+            Op::Dot { left, right }
+        }
+        "scale" => Op::Scale {
+            value: words.value()?,
+            factors: {
+                words.expect("by")?;
+                words.numbers("a factor")?
+            },
+        },
+        "combine" => combine(words)?,
+        "automorphism" => Op::Automorphism {
+            value: words.value()?,
+            element: named(words, "by")?,
+        },
+        "slots" => Op::Slots(words.value()?),
+        "extract" => extract(words)?,
+        "convert" => Op::Convert {
+            value: words.value()?,
+            to: stated_limbs(types)?,
+        },
+        "select" => Op::Select {
+            value: words.value()?,
+            limbs: stated_limbs(types)?,
+        },
+        "join" => Op::Join(words.values()?),
+        "round" => Op::Round {
+            value: words.value()?,
+            to: stated_modulus(types)?,
+        },
+        "digit" => Op::Digit {
+            value: words.value()?,
+            index: named(words, "index")?,
+            bits: named(words, "bits")?,
+            count: named(words, "count")?,
+        },
+        "call" => {
+            let name = words.word("the sub-trace")?;
+            let sub = subs.get(name).copied().ok_or_else(|| {
+                let expected = "the name of a sub-trace that stands before";
+                Problem::new("the sub-trace", shown(name), expected)
+            })?;
+            let arguments = words.values()?;
+            Op::Call { sub, arguments }
+        }
+        word => {
+            let expected = "an operation: ".to_owned() + &Op::NAMES.join(", ");
+            return Err(Problem::new("the operation", shown(word), expected));
+        }
+    })
+}
+
+fn combine(words: &mut Words) -> Checked<Op> {
+    let values = words.values()?;
+    words.expect("list")?;
+    Ok(Op::Combine {
+        values,
+        list: words.constant()?,
+        first: named(words, "first")?,
+        modulus: named(words, "modulus")?,
+        rows: {
+            words.expect("rows")?;
+            words.numbers("the factor of a row")?
+        },
+        columns: {
+            words.expect("columns")?;
+            words.numbers("the factor of a column")?
+        },
+    })
+}
+
+fn extract(words: &mut Words) -> Checked<Op> {
+    let value = words.value()?;
+    words.expect("at")?;
+    let at = words.constant()?;
+    let entries = if words.peek().is_some() {
+        words.expect("entries")?;
+        Some((words.constant()?, named(words, "gap")?))
+    } else {
+        None
+    };
+    Ok(Op::Extract { value, at, entries })
+}
+
+/// A number after its name.
+fn named<T: std::str::FromStr>(words: &mut Words, name: &str) -> Checked<T> {
+    words.expect(name)?;
+    words.number(name)
+}
+
+/// The one type stated of an operation's result, which says more than the rest of the line.
+fn stated(types: &[Type]) -> Checked<&Type> {
+    match types {
+        [ty] => Ok(ty),
+        _ => Err(Problem::new("the number of results", types.len(), "1")),
+    }
+}
+
+fn stated_limbs(types: &[Type]) -> Checked<Limbs> {
+    stated(types).map(|ty| ty.limbs.clone())
+}
+
+fn stated_modulus(types: &[Type]) -> Checked<ModulusId> {
+    let limbs = &stated(types)?.limbs;
+    let what = "the number of limbs of the result";
+    check(limbs.len() == 1, what, limbs.len(), || "1")?;
+    Ok(limbs.ranges()[0].start)
+}

@@ -1,0 +1,111 @@
+//! What is wrong with a trace, and where.
+
+use super::ir::ConstantId;
+use crate::error::Error;
+use std::fmt::{Display, Formatter};
+
+/// A place in a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line of the text form, counted from 1, if the trace was read from text.
+    pub line: Option<usize>,
+    /// The part of the trace.
+    pub part: Part,
+}
+
+/// A part of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Text that could not be read as a part of a trace.
+    Text,
+    /// Ring degree and table of moduli.
+    Ring,
+    /// A constant.
+    Constant(ConstantId),
+    /// Name, parameters and results of a body.
+    Body {
+        /// Name of the body.
+        name: String,
+    },
+    /// An instruction.
+    Instruction {
+        /// Name of the body.
+        body: String,
+        /// Number of the instruction in its body, counted from 0.
+        index: usize,
+        /// Name of the operation.
+        op: &'static str,
+    },
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) if self.part == Part::Text => write!(f, "line {line}"),
+            Some(line) => write!(f, "line {line}, {}", self.part),
+            None => self.part.fmt(f),
+        }
+    }
+}
+
+impl Display for Part {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text => f.write_str("text"),
+            Self::Ring => f.write_str("ring"),
+            Self::Constant(id) => write!(f, "constant @{id}"),
+            Self::Body { name } => write!(f, "body {name}"),
+            Self::Instruction { body, index, op } => {
+                write!(f, "body {body}, instruction {index} ({op})")
+            }
+        }
+    }
+}
+
+/// What is wrong: `what` is `found`, but should be `expected`.
+#[derive(Debug)]
+pub(super) struct Problem {
+    what: String,
+    found: String,
+    expected: String,
+}
+
+/// Result of a check that does not know its place.
+pub(super) type Checked<T> = Result<T, Problem>;
+
+impl Problem {
+    pub(super) fn new(
+        what: impl Display,
+        found: impl Display,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self {
+            what: what.to_string(),
+            found: found.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    /// The error of this problem at a place.
+    pub(super) fn at(self, line: Option<usize>, part: Part) -> Error {
+        Error::Trace {
+            place: Box::new(Place { line, part }),
+            what: self.what,
+            found: self.found,
+            expected: self.expected,
+        }
+    }
+}
+
+/// Refuses unless `ok`. The text of what was expected is only made for the refusal.
+pub(super) fn check<E: Into<String>>(
+    ok: bool,
+    what: impl Display,
+    found: impl Display,
+    expected: impl FnOnce() -> E,
+) -> Checked<()> {
+    if ok {
+        return Ok(());
+    }
+    Err(Problem::new(what, found, expected()))
+}

@@ -1,0 +1,188 @@
+//! The text form: one line for each constant and instruction, for people and for diffs.
+//!
+//! ```text
+//! palladion-trace/1
+//! ring 32
+//! moduli 193 257
+//! @0 = repeat 2: 1 0
+//!
+//! sub square (%0: coeff 0..2):
+//!   %1: eval 0..2 = ntt %0
+//!   %2: eval 0..2 = mul %1 %1
+//!   return %2
+//!
+//! main:
+//!   %0: coeff 0..2 = load x
+//!   %1: eval 0..2 = call square %0
+//!   store y %1
+//! end
+//! ```
+//!
+//! A line begins with the numbers and types of the results. Limbs and moduli that these types say are not said again:
+//! `convert %1` converts to the limbs of its result.
+
+use super::ir::{Body, Constant, Op, Trace};
+use std::fmt::{Display, Formatter, Result};
+use std::io::{self, BufWriter, Write};
+
+/// First line of a text.
+pub(super) const HEADER: &str = "palladion-trace/1";
+/// Last line of a text, by which one that was cut off is known.
+pub(super) const END: &str = "end";
+
+impl Trace {
+    /// Writes the text form, of which it keeps nothing in memory.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 16, out);
+        write!(out, "{self}")?;
+        out.flush()
+    }
+}
+
+impl Display for Trace {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "{HEADER}\nring {}", self.n)?;
+        write!(f, "moduli")?;
+        list(f, " ", &self.moduli)?;
+        writeln!(f)?;
+        for (id, constant) in self.constants.iter().enumerate() {
+            writeln!(f, "@{id} = {constant}")?;
+        }
+        for sub in &self.subs {
+            write!(f, "\nsub {} (", sub.name)?;
+            for (id, ty) in sub.parameters.iter().enumerate() {
+                let comma = if id > 0 { ", " } else { "" };
+                write!(f, "{comma}%{id}: {ty}")?;
+            }
+            writeln!(f, "):")?;
+            self.instructions(f, sub)?;
+            write!(f, "  return")?;
+            list(f, " %", &sub.results)?;
+            writeln!(f)?;
+        }
+        writeln!(f, "\n{}:", self.main.name)?;
+        self.instructions(f, &self.main)?;
+        writeln!(f, "{END}")
+    }
+}
+
+impl Trace {
+    fn instructions(&self, f: &mut Formatter<'_>, body: &Body) -> Result {
+        let mut value = body.parameters.len();
+        for instruction in &body.instructions {
+            write!(f, "  ")?;
+            for (index, ty) in instruction.types.iter().enumerate() {
+                let comma = if index > 0 { ", " } else { "" };
+                write!(f, "{comma}%{}: {ty}", value + index)?;
+            }
+            value += instruction.types.len();
+            if !instruction.types.is_empty() {
+                write!(f, " = ")?;
+            }
+            self.operation(f, &instruction.op)?;
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
+    fn operation(&self, f: &mut Formatter<'_>, op: &Op) -> Result {
+        f.write_str(op.name())?;
+        match op {
+            Op::Load { name, .. } => write!(f, " {name}"),
+            Op::Store { value, name } => write!(f, " {name} %{value}"),
+            Op::Constant { constant, .. } => write!(f, " @{constant}"),
+            Op::Zero { .. } => Ok(()),
+            Op::Sample { seed, stream, .. } => write!(f, " {seed} {stream}"),
+            Op::Ntt(value)
+            | Op::Intt(value)
+            | Op::Slots(value)
+            | Op::Convert { value, .. }
+            | Op::Select { value, .. }
+            | Op::Round { value, .. } => write!(f, " %{value}"),
+            Op::Add(left, right) | Op::Sub(left, right) | Op::Mul(left, right) => {
+                write!(f, " %{left} %{right}")
+            }
+            Op::Dot { left, right } => {
+                for (index, (left, right)) in left.iter().zip(right).enumerate() {
+                    let comma = if index > 0 { "," } else { "" };
+                    write!(f, "{comma} %{left} %{right}")?;
+                }
+                Ok(())
+            }
+            Op::Scale { value, factors } => {
+                write!(f, " %{value} by")?;
+                list(f, " ", factors)
+            }
+            Op::Combine {
+                values,
+                list: matrix,
+                first,
+                modulus,
+                rows,
+                columns,
+            } => {
+                list(f, " %", values)?;
+                write!(f, " list @{matrix} first {first} modulus {modulus} rows")?;
+                list(f, " ", rows)?;
+                write!(f, " columns")?;
+                list(f, " ", columns)
+            }
+            Op::Automorphism { value, element } => write!(f, " %{value} by {element}"),
+            Op::Extract { value, at, entries } => {
+                write!(f, " %{value} at @{at}")?;
+                match entries {
+                    Some((entries, gap)) => write!(f, " entries @{entries} gap {gap}"),
+                    None => Ok(()),
+                }
+            }
+            Op::Join(values) => list(f, " %", values),
+            Op::Digit {
+                value,
+                index,
+                bits,
+                count,
+            } => write!(f, " %{value} index {index} bits {bits} count {count}"),
+            Op::Call { sub, arguments } => {
+                match self.subs.get(*sub) {
+                    Some(sub) => write!(f, " {}", sub.name)?,
+                    None => write!(f, " number {sub}, which there is not")?,
+                }
+                list(f, " %", arguments)
+            }
+        }
+    }
+}
+
+impl Display for Constant {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Words(words) => {
+                write!(f, "words")?;
+                list(f, " ", words)
+            }
+            Self::Sparse(words) => {
+                write!(f, "sparse")?;
+                words
+                    .iter()
+                    .try_for_each(|(place, word)| write!(f, " {place}:{word}"))
+            }
+            Self::Repeat { run, values } => {
+                write!(f, "repeat {run}:")?;
+                list(f, " ", values)
+            }
+            Self::Turn { of, steps } => write!(f, "turn {steps} @{of}"),
+            Self::List(values) => {
+                write!(f, "list")?;
+                list(f, " ", values)
+            }
+        }
+    }
+}
+
+/// Writes every item after a mark.
+fn list(f: &mut Formatter<'_>, mark: &str, items: &[impl Display]) -> Result {
+    items.iter().try_for_each(|item| write!(f, "{mark}{item}"))
+}

@@ -1,0 +1,210 @@
+//! The verifier: a trace that it accepts has types throughout.
+
+use super::context::Context;
+use super::infer::check_name;
+use super::ir::{Body, Op, Trace, Type};
+use super::place::{Checked, Part, Problem, check};
+use crate::error::Result;
+use std::collections::HashSet;
+
+/// Name of the main body.
+pub(super) const MAIN: &str = "main";
+
+/// A problem and its place. Bodies are counted, the main one last.
+pub(super) struct Fault {
+    pub(super) site: Site,
+    pub(super) problem: Problem,
+}
+
+/// A place by numbers, to which the parser knows the lines.
+#[derive(Clone, Copy)]
+pub(super) enum Site {
+    Ring,
+    Moduli,
+    Constant(usize),
+    Body(usize),
+    Results(usize),
+    Instruction(usize, usize),
+}
+
+impl Trace {
+    /// Checks ring, constants and every instruction.
+    ///
+    /// - The ring degree is a power of two from 16 to `2^17`. Moduli are odd, above 1, below `2^60` and different. Those
+    ///   of limbs in the evaluation domain are 1 modulo `2N`. Whether moduli are primes is for those who compute.
+    /// - Every value is made before its use, and has the type that the operation gives it.
+    /// - Names are well formed, and sub-traces have different ones, none of them `main`.
+    /// - The main body has no parameters and no results. It alone loads, stores and samples. It stores no name twice,
+    ///   and loads no name that it stores.
+    ///
+    /// # Errors
+    /// [`Error::Trace`](crate::Error::Trace).
+    pub fn verify(&self) -> Result<()> {
+        self.check()
+            .map_err(|fault| fault.problem.at(None, self.part(fault.site)))
+    }
+
+    /// The body of a number, the main one last.
+    fn body(&self, number: usize) -> &Body {
+        self.subs.get(number).unwrap_or(&self.main)
+    }
+
+    pub(super) fn part(&self, site: Site) -> Part {
+        match site {
+            Site::Ring | Site::Moduli => Part::Ring,
+            Site::Constant(id) => Part::Constant(id),
+            Site::Body(body) | Site::Results(body) => Part::Body {
+                name: self.body(body).name.clone(),
+            },
+            Site::Instruction(body, index) => Part::Instruction {
+                body: self.body(body).name.clone(),
+                index,
+                op: self.body(body).instructions[index].op.name(),
+            },
+        }
+    }
+
+    pub(super) fn check(&self) -> std::result::Result<(), Fault> {
+        let at = |site| move |problem| Fault { site, problem };
+        let mut context = Context::new(self.n).map_err(at(Site::Ring))?;
+        for &q in &self.moduli {
+            context.add_modulus(q).map_err(at(Site::Moduli))?;
+        }
+        for (id, constant) in self.constants.iter().enumerate() {
+            let added = context.add_constant(constant);
+            added.map_err(at(Site::Constant(id)))?;
+        }
+        let mut names = HashSet::new();
+        for (number, sub) in self.subs.iter().enumerate() {
+            check_sub_name(&sub.name)
+                .and_then(|()| {
+                    let new = names.insert(sub.name.as_str());
+                    let expected = || "a name that no sub-trace before it has";
+                    check(new, "the name", &sub.name, expected)
+                })
+                .map_err(at(Site::Body(number)))?;
+            let results = check_body(&context, number, sub)?;
+            context.add_sub(sub, results);
+        }
+        let number = self.subs.len();
+        check_main(&self.main).map_err(at(Site::Body(number)))?;
+        check_body(&context, number, &self.main)?;
+        let mut names = Names::default();
+        for (index, instruction) in self.main.instructions.iter().enumerate() {
+            let named = names.add(&instruction.op);
+            named.map_err(at(Site::Instruction(number, index)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks all of a body but its name. Gives the types of its results.
+fn check_body(
+    context: &Context,
+    number: usize,
+    body: &Body,
+) -> std::result::Result<Vec<Type>, Fault> {
+    let at = |site| move |problem| Fault { site, problem };
+    let is_main = body.name == MAIN;
+    for ty in &body.parameters {
+        context.ty(ty).map_err(at(Site::Body(number)))?;
+    }
+    let mut values: Vec<&Type> = body.parameters.iter().collect();
+    for (index, instruction) in body.instructions.iter().enumerate() {
+        let found = check_place(is_main, &instruction.op)
+            .and_then(|()| context.infer(&values, &instruction.op))
+            .and_then(|types| agrees(&instruction.types, &types, values.len()));
+        found.map_err(at(Site::Instruction(number, index)))?;
+        values.extend(&instruction.types);
+    }
+    check_results(body, &values).map_err(at(Site::Results(number)))?;
+    let results = body.results.iter();
+    Ok(results.map(|&value| values[value].clone()).collect())
+}
+
+/// Refuses operations that a sub-trace may not have.
+pub(super) fn check_place(is_main: bool, op: &Op) -> Checked<()> {
+    let outside = matches!(op, Op::Load { .. } | Op::Store { .. } | Op::Sample { .. });
+    check(
+        is_main || !outside,
+        "the operation",
+        op.name(),
+        || "one that the main body need not do: sub-traces do not load, store or sample",
+    )
+}
+
+fn check_results<T>(body: &Body, values: &[T]) -> Checked<()> {
+    match body.results.iter().find(|&&value| value >= values.len()) {
+        None => Ok(()),
+        Some(value) => {
+            let expected = format!("a value of the body: a number below %{}", values.len());
+            Err(Problem::new("a result", format!("%{value}"), expected))
+        }
+    }
+}
+
+fn check_main(main: &Body) -> Checked<()> {
+    let name = format!("{:?}", main.name);
+    check(main.name == MAIN, "the name", name, || "main")?;
+    let [parameters, results] = [main.parameters.len(), main.results.len()];
+    check(
+        parameters == 0,
+        "the number of parameters",
+        parameters,
+        || "0 in the main body, which loads",
+    )?;
+    check(
+        results == 0,
+        "the number of results",
+        results,
+        || "0 in the main body, which stores",
+    )
+}
+
+pub(super) fn check_sub_name(name: &str) -> Checked<()> {
+    check_name("the name", name)?;
+    check(name != MAIN, "the name", name, || "one other than `main`")
+}
+
+/// Refuses unless an instruction says the types that it makes; `first` is the number of its first result.
+fn agrees(stated: &[Type], found: &[Type], first: usize) -> Checked<()> {
+    let same = stated.len() == found.len();
+    check(same, "the number of results", stated.len(), || {
+        found.len().to_string()
+    })?;
+    let mut both = stated.iter().zip(found).enumerate();
+    match both.find(|(_, (stated, found))| stated != found) {
+        None => Ok(()),
+        Some((index, (stated, found))) => {
+            let what = format!("the type stated of %{}", first + index);
+            Err(Problem::new(what, stated, found.to_string()))
+        }
+    }
+}
+
+/// Names that the main body has loaded and stored.
+#[derive(Default)]
+struct Names<'a> {
+    loaded: HashSet<&'a str>,
+    stored: HashSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn add(&mut self, op: &'a Op) -> Checked<()> {
+        match op {
+            Op::Load { name, .. } => {
+                let expected = || "a name that is not stored before";
+                let new = !self.stored.contains(name.as_str());
+                check(new, "the name", name, expected)?;
+                self.loaded.insert(name);
+            }
+            Op::Store { name, .. } => {
+                let new = !self.loaded.contains(name.as_str()) && self.stored.insert(name);
+                let expected = || "a name that is neither loaded nor stored before";
+                check(new, "the name", name, expected)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
