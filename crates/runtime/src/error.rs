@@ -19,6 +19,9 @@ pub enum Error {
     /// TFHE did not work out.
     #[error(transparent)]
     Tfhe(#[from] tfhe::Error),
+    /// A recording has no trace.
+    #[error(transparent)]
+    Lower(#[from] lower::Error),
     /// A file is wrong.
     #[error(transparent)]
     Bytes(#[from] rlwe::bytes::BytesError),

@@ -20,6 +20,7 @@ pub mod files;
 pub mod inspect;
 mod memory;
 mod prepared;
+mod record;
 mod rehearse;
 mod server;
 

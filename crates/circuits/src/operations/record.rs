@@ -2,7 +2,7 @@
 
 use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::Result;
-use crate::keys::{LoopParams, Needs};
+use crate::keys::LoopParams;
 use crate::pack;
 use program::recording::{self, Op, Recording, Step, Type, ValueId};
 use program::trace::{Constant, ConstantId};
@@ -12,8 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The mode that writes operations down, as a [`Recording`].
 pub struct Record {
     params: LoopParams,
-    needs: Needs,
     parameters: program::Parameters,
+    keys: program::KeyNeeds,
     state: Mutex<State>,
 }
 
@@ -46,12 +46,16 @@ pub struct RecordedSamples {
 }
 
 impl Record {
-    /// An empty recording of a run with keys for `needs`.
-    pub fn new(params: &LoopParams, parameters: &program::Parameters, needs: &Needs) -> Self {
+    /// An empty recording of a run with the given keys.
+    pub fn new(
+        params: &LoopParams,
+        parameters: &program::Parameters,
+        keys: &program::KeyNeeds,
+    ) -> Self {
         Self {
             params: params.clone(),
-            needs: needs.clone(),
             parameters: parameters.clone(),
+            keys: keys.clone(),
             state: Mutex::default(),
         }
     }
@@ -77,6 +81,7 @@ impl Record {
         let state = state.unwrap_or_else(PoisonError::into_inner);
         Recording {
             parameters: self.parameters,
+            keys: self.keys,
             constants: state.constants,
             packings: state.packings,
             steps: state.steps,
@@ -165,7 +170,8 @@ impl Record {
         if let Some(made) = self.state().secrets.get(&values) {
             return Ok(made.clone());
         }
-        let level = self.needs.packings().get(&values).copied();
+        let of = |&(of, level): &(usize, usize)| (of == values).then_some(level);
+        let level = self.keys.packing.iter().find_map(of);
         let level = level.ok_or(crate::Error::MissingPackingKey { values })?;
         let made = pack::unfold_baby_steps(
             packing.baby_steps,

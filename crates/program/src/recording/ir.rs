@@ -1,6 +1,6 @@
 //! The types of a recording.
 
-use crate::ir::Parameters;
+use crate::ir::{KeyNeeds, Parameters};
 use crate::trace::{Constant, ConstantId};
 
 /// A value: the number of the step that makes it.
@@ -185,6 +185,8 @@ pub struct Step {
 pub struct Recording {
     /// Parameters of ciphertexts and samples.
     pub parameters: Parameters,
+    /// The keys that are used, each with the level it is made for.
+    pub keys: KeyNeeds,
     /// Integers of plaintexts and tables.
     pub constants: Vec<Constant>,
     /// Packings.
