@@ -21,6 +21,7 @@ pub mod inspect;
 mod memory;
 mod prepared;
 mod rehearse;
+pub mod replay;
 mod server;
 
 pub use calibrate::machine_factor;
