@@ -55,6 +55,16 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A trace cannot be executed, or was given other values than it asks for.
+    #[error("{what} is {found}, expected {expected}")]
+    Replay {
+        /// What is wrong.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// The observer asked to stop.
     #[error("stopped after {done} of {total} steps")]
     Stopped {

@@ -22,6 +22,7 @@ mod memory;
 mod prepared;
 mod record;
 mod rehearse;
+pub mod replay;
 mod server;
 
 pub use calibrate::machine_factor;

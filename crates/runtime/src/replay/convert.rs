@@ -1,0 +1,88 @@
+//! Basis conversion, by the integers that [`Op::Convert`](program::trace::Op::Convert) defines.
+
+use super::Limb;
+use kernels::{Modulus, kernels};
+use ring::par_map;
+use std::sync::Arc;
+
+/// Bits of quotients: of at most 64.
+const QUOTIENT_BITS: u32 = 7;
+
+/// Tables of a conversion.
+pub(super) struct Conversion {
+    from: Vec<Modulus>,
+    to: Vec<Modulus>,
+    /// `(Q/q_i)^-1 mod q_i`.
+    hat_inverse: Vec<u64>,
+    /// For each modulus `p` of the result `Q/q_i mod p` for all `i`, then `-Q mod p`.
+    rows: Vec<Vec<u64>>,
+    /// Bits of the longest word that a row is multiplied with.
+    bits: u32,
+}
+
+impl Conversion {
+    pub(super) fn new(from: Vec<Modulus>, to: Vec<Modulus>) -> Self {
+        let product = |p: &Modulus, without: Option<usize>| {
+            let factors = from.iter().enumerate().filter(|(i, _)| Some(*i) != without);
+            factors.fold(1, |product, (_, q)| p.mul(product, p.reduce(q.value())))
+        };
+        let inverse = |(i, q): (usize, &Modulus)| {
+            let inverse = q.inv(product(q, Some(i)));
+            inverse.expect("different primes have no common factor")
+        };
+        let row = |p: &Modulus| {
+            let hats = (0..from.len()).map(|i| product(p, Some(i)));
+            hats.chain([p.neg(product(p, None))]).collect()
+        };
+        let bits = from.iter().map(Modulus::bits).fold(QUOTIENT_BITS, u32::max);
+        Self {
+            hat_inverse: from.iter().enumerate().map(inverse).collect(),
+            rows: to.iter().map(row).collect(),
+            bits,
+            from,
+            to,
+        }
+    }
+
+    /// Limbs modulo the other moduli.
+    pub(super) fn convert(&self, limbs: &[Limb]) -> Vec<Limb> {
+        let mut scaled = par_map(limbs.len(), |i| {
+            let mut y = limbs[i].to_vec();
+            kernels().scalar_mul_assign(&self.from[i], &mut y, self.hat_inverse[i]);
+            y
+        });
+        scaled.push(self.quotients(&scaled));
+        let scaled: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
+        par_map(self.to.len(), |j| {
+            let (p, row) = (&self.to[j..=j], &self.rows[j]);
+            let mut out = vec![0; scaled[0].len()];
+            kernels().mat_mul_into(p, row, (&scaled, self.bits), &mut [&mut out]);
+            Arc::new(out)
+        })
+    }
+
+    /// For each coefficient the quotient `v`: for one modulus whether `2 y_0 > q_0`, for several
+    /// `(2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`.
+    fn quotients(&self, scaled: &[Vec<u64>]) -> Vec<u64> {
+        if let ([y], [q]) = (scaled, self.from.as_slice()) {
+            return y.iter().map(|y| u64::from(2 * y > q.value())).collect();
+        }
+        let mut sums = vec![1u64 << 55; scaled[0].len()];
+        for (y, q) in scaled.iter().zip(&self.from) {
+            let (b, m) = (
+                q.bits(),
+                ((1u128 << (31 + q.bits())) / u128::from(q.value())) as u64,
+            );
+            for (sum, &y) in sums.iter_mut().zip(y) {
+                // Both factors are below 2^32.
+                let y = if b <= 32 {
+                    y << (32 - b)
+                } else {
+                    y >> (b - 32)
+                };
+                *sum += (y * m) >> 7;
+            }
+        }
+        sums.iter().map(|sum| sum >> 56).collect()
+    }
+}

@@ -1,0 +1,85 @@
+//! A body that is being executed, and how long its values are needed.
+
+use super::value::Value;
+use program::trace::{Body, Op, ValueId};
+
+/// For each value of a body the last instruction that uses it.
+pub(super) struct Uses {
+    last: Vec<Last>,
+}
+
+/// The last use of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// There is none.
+    Never,
+    /// In an instruction.
+    At(usize),
+    /// As a result of the body.
+    Result,
+}
+
+impl Uses {
+    pub(super) fn of(body: &Body) -> Self {
+        let made: usize = body.instructions.iter().map(|i| i.types.len()).sum();
+        let mut last = vec![Last::Never; body.parameters.len() + made];
+        for (index, instruction) in body.instructions.iter().enumerate() {
+            let used = |value: ValueId| last[value] = Last::At(index);
+            instruction.op.for_each_operand(used);
+        }
+        body.results.iter().for_each(|&v| last[v] = Last::Result);
+        Self { last }
+    }
+}
+
+/// A body that is being executed.
+pub(super) struct Frame<'a> {
+    /// Number of the body, the main one last.
+    pub(super) body: usize,
+    /// The next instruction.
+    pub(super) next: usize,
+    /// Values made so far, but those that are not needed any more.
+    values: Vec<Option<Value>>,
+    uses: &'a Uses,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(body: usize, arguments: Vec<Value>, uses: &'a [Uses]) -> Self {
+        let uses = &uses[body];
+        let mut frame = Self {
+            body,
+            next: 0,
+            values: Vec::with_capacity(uses.last.len()),
+            uses,
+        };
+        frame.add(arguments);
+        frame
+    }
+
+    pub(super) fn value(&self, value: ValueId) -> &Value {
+        let held = self.values[value].as_ref();
+        held.expect("a value is held until its last use")
+    }
+
+    /// Goes on to the next instruction, without the values that `op` was the last to use.
+    pub(super) fn end(&mut self, op: &Op) {
+        op.for_each_operand(|value| {
+            if self.uses.last[value] == Last::At(self.next) {
+                self.values[value] = None;
+            }
+        });
+        self.next += 1;
+    }
+
+    /// Takes new values.
+    pub(super) fn add(&mut self, made: Vec<Value>) {
+        for value in made {
+            let used = self.uses.last[self.values.len()] != Last::Never;
+            self.values.push(used.then_some(value));
+        }
+    }
+
+    pub(super) fn results(&self, results: &[ValueId]) -> Vec<Value> {
+        results.iter().map(|&v| self.value(v).clone()).collect()
+    }
+}

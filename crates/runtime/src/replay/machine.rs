@@ -1,0 +1,145 @@
+//! What instructions need beside their operands: moduli, transform tables, constants, conversions.
+
+use super::convert::Conversion;
+use crate::error::{Error, Result};
+use kernels::{Modulus, NttTable, is_prime};
+use program::trace::{Body, Constant, ConstantId, Counts, Limbs, ModulusId, Op, Trace};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The tables of one trace, and what it has executed.
+pub(super) struct Machine<'a> {
+    pub(super) n: usize,
+    moduli: Vec<Modulus>,
+    /// Tables of the moduli that limbs are transformed with.
+    tables: Vec<Option<NttTable>>,
+    constants: &'a [Constant],
+    /// For each constant the one that it is a rotation of, itself if it is none, and the steps to the left.
+    turns: Vec<(ConstantId, usize)>,
+    conversions: HashMap<(Limbs, Limbs), Arc<Conversion>>,
+    pub(super) counts: Counts,
+}
+
+impl<'a> Machine<'a> {
+    /// Makes the tables of a verified trace.
+    pub(super) fn new(trace: &'a Trace) -> Result<Self> {
+        let prime = |(id, &q): (usize, &u64)| match Modulus::new(q) {
+            Some(modulus) if is_prime(q) => Ok(modulus),
+            _ => Err(not_prime(id, q)),
+        };
+        let moduli: Vec<Modulus> = trace
+            .moduli
+            .iter()
+            .enumerate()
+            .map(prime)
+            .collect::<Result<_>>()?;
+        let used = transformed(trace);
+        let tables = ring::par_map(moduli.len(), |id| {
+            used[id].then(|| NttTable::new(moduli[id], trace.n))
+        });
+        let tables = tables
+            .into_iter()
+            .enumerate()
+            .map(|(id, table)| match table {
+                Some(None) => Err(not_prime(id, trace.moduli[id])),
+                table => Ok(table.flatten()),
+            });
+        Ok(Self {
+            n: trace.n,
+            tables: tables.collect::<Result<_>>()?,
+            moduli,
+            constants: &trace.constants,
+            turns: turns(trace),
+            conversions: HashMap::new(),
+            counts: Counts::default(),
+        })
+    }
+
+    pub(super) fn modulus(&self, id: ModulusId) -> &Modulus {
+        &self.moduli[id]
+    }
+
+    pub(super) fn table(&self, id: ModulusId) -> &NttTable {
+        let table = self.tables[id].as_ref();
+        table.expect("tables of all transformed limbs are made at the beginning")
+    }
+
+    /// The `N` words of a constant.
+    pub(super) fn words(&self, id: ConstantId) -> Cow<'a, [i64]> {
+        let (of, steps) = self.turns[id];
+        let mut words: Cow<'a, [i64]> = match &self.constants[of] {
+            Constant::Words(words) => words.into(),
+            Constant::Sparse(pairs) => {
+                let mut words = vec![0; self.n];
+                pairs.iter().for_each(|&(place, word)| words[place] = word);
+                words.into()
+            }
+            Constant::Repeat { run, values } => {
+                let word = |i| values[i / run % values.len()];
+                (0..self.n).map(word).collect()
+            }
+            Constant::Turn { .. } | Constant::List(_) => {
+                unreachable!(
+                    "turns are followed to the constant they rotate, and lists are verified"
+                )
+            }
+        };
+        if steps > 0 {
+            let rows = words.to_mut().chunks_exact_mut(self.n / 2);
+            rows.for_each(|row| row.rotate_left(steps));
+        }
+        words
+    }
+
+    /// An integer of a list, 0 beyond its end.
+    pub(super) fn listed(&self, list: ConstantId, place: Option<usize>) -> i64 {
+        match (&self.constants[list], place) {
+            (Constant::List(integers), Some(place)) => integers.get(place).copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The tables of a conversion, made on its first use.
+    pub(super) fn conversion(&mut self, from: &Limbs, to: &Limbs) -> Arc<Conversion> {
+        let moduli = |limbs: &Limbs| limbs.iter().map(|id| self.moduli[id]).collect::<Vec<_>>();
+        let make = || Arc::new(Conversion::new(moduli(from), moduli(to)));
+        let key = (from.clone(), to.clone());
+        self.conversions.entry(key).or_insert_with(make).clone()
+    }
+}
+
+fn not_prime(id: ModulusId, q: u64) -> Error {
+    Error::Replay {
+        what: format!("modulus {id}"),
+        found: q.to_string(),
+        expected: "a prime".into(),
+    }
+}
+
+/// Which moduli limbs are transformed with.
+fn transformed(trace: &Trace) -> Vec<bool> {
+    let mut used = vec![false; trace.moduli.len()];
+    let bodies = trace.subs.iter().chain([&trace.main]);
+    for instruction in bodies.flat_map(|body: &Body| &body.instructions) {
+        if let Op::Ntt(_) | Op::Intt(_) = instruction.op {
+            let limbs = instruction.types[0].limbs.iter();
+            limbs.for_each(|id| used[id] = true);
+        }
+    }
+    used
+}
+
+fn turns(trace: &Trace) -> Vec<(ConstantId, usize)> {
+    let mut turns: Vec<(ConstantId, usize)> = Vec::with_capacity(trace.constants.len());
+    for (id, constant) in trace.constants.iter().enumerate() {
+        turns.push(match *constant {
+            Constant::Turn { of, steps } => {
+                let (root, before) = turns[of];
+                (root, (before + steps) % (trace.n / 2))
+            }
+            _ => (id, 0),
+        });
+    }
+    turns
+}

@@ -1,0 +1,109 @@
+//! Replay: a trace, executed instruction by instruction as its definitions say.
+//!
+//! *Concept.* [`replay`] runs a [`Trace`] on the CPU's kernels, one call for each limb, and fuses nothing. What it
+//! stores is what the trace means, so whatever else computes the same is held against it. Values come from and go to an
+//! [`Outside`], by name.
+//!
+//! *Invariant*: every limb of a value has `N` residues of its modulus. Limbs are shared, so that selecting, joining and
+//! calling copy no words, and each value is let go after its last use.
+
+mod combine;
+mod convert;
+mod frame;
+mod machine;
+mod operation;
+mod value;
+mod words;
+
+use crate::error::{Error, Result};
+use frame::{Frame, Uses};
+use machine::Machine;
+use program::trace::{Counts, Op, Trace, Type};
+use ring::sample::Seed;
+use std::sync::Arc;
+
+/// The `N` residues of a limb.
+pub type Limb = Arc<Vec<u64>>;
+
+/// Where values come from and go to.
+pub trait Outside {
+    /// The limbs of a value, in the order of its type: `N` residues each.
+    ///
+    /// # Errors
+    /// If there is no such value.
+    fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>>;
+
+    /// The seed of that name.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn seed(&mut self, name: &str) -> Result<Seed>;
+
+    /// Takes the limbs of a value.
+    ///
+    /// # Errors
+    /// If they cannot be kept.
+    fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> Result<()>;
+}
+
+/// How far a replay is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Instructions that are executed, those of sub-traces as often as they are called.
+    pub done: u64,
+    /// All of them.
+    pub total: u64,
+    /// Name of the operation that comes next.
+    pub next: &'static str,
+}
+
+/// Executes a trace. `observe` hears of every instruction before it is executed, and stops the replay by answering
+/// `false`. Gives what was executed: counted here, pass by pass, so that [`Trace::counts`] can be held against it.
+///
+/// # Errors
+/// Those of [`Trace::verify`], and of the outside; [`Error::Replay`] for moduli that are not primes and for what the
+/// outside loads that are no residues; [`Error::Stopped`].
+pub fn replay(
+    trace: &Trace,
+    outside: &mut impl Outside,
+    mut observe: impl FnMut(Progress) -> bool,
+) -> Result<Counts> {
+    trace.verify()?;
+    let all = trace.counts().instructions.into_iter();
+    let total = all.fold(0u64, u64::saturating_add);
+    let mut done = 0;
+    let mut machine = Machine::new(trace)?;
+    let bodies: Vec<_> = trace.subs.iter().chain([&trace.main]).collect();
+    let uses: Vec<Uses> = bodies.iter().map(|body| Uses::of(body)).collect();
+    // Calls nest as deep as the trace has sub-traces: deeper than the thread's own stack.
+    let mut stack = vec![Frame::new(trace.subs.len(), Vec::new(), &uses)];
+    while let Some(frame) = stack.last_mut() {
+        let body = bodies[frame.body];
+        let Some(instruction) = body.instructions.get(frame.next) else {
+            let results = frame.results(&body.results);
+            stack.pop();
+            if let Some(caller) = stack.last_mut() {
+                caller.add(results);
+            }
+            continue;
+        };
+        let op = &instruction.op;
+        let next = op.name();
+        if !observe(Progress { done, total, next }) {
+            let [done, total] = [done, total].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+            return Err(Error::Stopped { done, total });
+        }
+        done += 1;
+        machine.counts.instructions[op.kind()] += 1;
+        if let Op::Call { sub, arguments } = op {
+            let arguments = arguments.iter().map(|&v| frame.value(v).clone()).collect();
+            frame.end(op);
+            stack.push(Frame::new(*sub, arguments, &uses));
+            continue;
+        }
+        let made = machine.execute(op, &instruction.types, frame, outside)?;
+        frame.end(op);
+        frame.add(made);
+    }
+    Ok(machine.counts)
+}

@@ -1,0 +1,45 @@
+//! Values.
+
+use super::Limb;
+use program::trace::{ModulusId, Type};
+use ring::par_map;
+use std::sync::Arc;
+
+/// A value: limbs in the order of its type.
+#[derive(Clone)]
+pub(super) struct Value {
+    pub(super) ty: Type,
+    pub(super) limbs: Vec<Limb>,
+}
+
+impl Value {
+    /// Makes all limbs, by place and modulus.
+    pub(super) fn each(ty: &Type, work: impl Fn(usize, ModulusId) -> Vec<u64> + Sync) -> Self {
+        let ids: Vec<ModulusId> = ty.limbs.iter().collect();
+        Self {
+            ty: ty.clone(),
+            limbs: par_map(ids.len(), |i| Arc::new(work(i, ids[i]))),
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.limbs.len() as u64
+    }
+
+    /// The limb of a modulus.
+    pub(super) fn limb(&self, id: ModulusId) -> Option<&Limb> {
+        self.ty.limbs.position(id).map(|place| &self.limbs[place])
+    }
+}
+
+/// The value with limbs that some of the given values have.
+pub(super) fn gather(ty: &Type, values: &[&Value]) -> Value {
+    let limb = |id: ModulusId| {
+        let limb = values.iter().find_map(|value| value.limb(id));
+        limb.expect("the verifier saw this limb").clone()
+    };
+    Value {
+        ty: ty.clone(),
+        limbs: ty.limbs.iter().map(limb).collect(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Operations on the words of one limb, by their definitions.
+
+use kernels::Modulus;
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use rlwe::galois;
+
+/// Uniform residues of a stream of a seed.
+pub(super) fn sample(seed: &Seed, stream: u64, q: &Modulus, n: usize) -> Vec<u64> {
+    let mut rng = ChaCha20Rng::from_seed(seed.0);
+    rng.set_stream(stream);
+    let mut raw = || match q.bits() {
+        ..=32 => u64::from(rng.next_u32()),
+        _ => rng.next_u64(),
+    };
+    let mask = (1 << q.bits()) - 1;
+    let residues = std::iter::repeat_with(|| raw() & mask).filter(|&word| word < q.value());
+    residues.take(n).collect()
+}
+
+/// For each slot its place in the evaluation domain.
+pub(super) fn slot_places(n: usize) -> Vec<usize> {
+    let reverse = |i: usize| i.reverse_bits() >> (usize::BITS - n.ilog2());
+    let exponents = galois::slot_exponents(n).into_iter();
+    exponents.map(|e| reverse((e - 1) / 2)).collect()
+}
+
+/// Where an extraction reads a word.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// Nowhere: it is 0.
+    Zero,
+    /// A coefficient.
+    Plus(usize),
+    /// The negative of a coefficient.
+    Minus(usize),
+}
+
+/// Coefficient `at` of `X^exponent` times a polynomial, `exponent` below `2n`.
+pub(super) fn source(n: usize, at: i64, exponent: usize) -> Source {
+    let Ok(at) = usize::try_from(at) else {
+        return Source::Zero;
+    };
+    match (at + 2 * n - exponent) % (2 * n) {
+        from if from < n => Source::Plus(from),
+        from => Source::Minus(from - n),
+    }
+}
+
+/// The words that are read at the sources.
+pub(super) fn extract(q: &Modulus, x: &[u64], sources: &[Source]) -> Vec<u64> {
+    let word = |source: &Source| match *source {
+        Source::Zero => 0,
+        Source::Plus(i) => x[i],
+        Source::Minus(i) => q.neg(x[i]),
+    };
+    sources.iter().map(word).collect()
+}
+
+/// `round(c t / q) mod t`.
+pub(super) fn round(c: u64, q: u64, t: u64) -> u64 {
+    let rounded = (u128::from(c) * u128::from(t) + u128::from(q / 2)) / u128::from(q);
+    (rounded % u128::from(t)) as u64
+}
+
+/// Digit `index` of `count` digits of `bits` bits, of the centred residue.
+pub(super) fn digit(q: &Modulus, c: u64, index: usize, bits: u32, count: usize) -> u64 {
+    let centred = q.center(c);
+    let (mut rest, half) = (centred.abs(), 1i64 << (bits - 1));
+    let low = |rest: i64| ((rest + half) & (2 * half - 1)) - half;
+    for _ in 0..index {
+        rest = (rest - low(rest)) >> bits;
+    }
+    let digit = if index + 1 == count { rest } else { low(rest) };
+    q.from_i64(if centred < 0 { -digit } else { digit })
+}

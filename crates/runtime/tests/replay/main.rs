@@ -1,0 +1,105 @@
+//! Replayed traces, against definitions.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+mod arithmetic;
+mod conversion;
+mod outside;
+mod places;
+#[path = "../../../program/tests/trace/random.rs"]
+mod random;
+mod whole;
+
+use program::trace::{Counts, Limbs, Trace, Type};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use ring::{Modulus, NttTable};
+use runtime::replay::{Limb, Outside, replay};
+use runtime::{Error, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const N: usize = random::N;
+const MODULI: [u64; 8] = random::MODULI;
+
+/// Values by name.
+#[derive(Default)]
+struct Names {
+    values: HashMap<String, Vec<Limb>>,
+    stored: HashMap<String, Vec<Limb>>,
+}
+
+impl Outside for Names {
+    fn load(&mut self, name: &str, _: &Type) -> Result<Vec<Limb>> {
+        self.values.get(name).cloned().ok_or(Error::Replay {
+            what: "the name".into(),
+            found: name.into(),
+            expected: "one of a value".into(),
+        })
+    }
+
+    fn seed(&mut self, name: &str) -> Result<Seed> {
+        Ok(Seed([name.len() as u8; 32]))
+    }
+
+    fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> Result<()> {
+        assert_eq!(limbs.len(), ty.limbs.len(), "{name}");
+        self.stored.insert(name.into(), limbs);
+        Ok(())
+    }
+}
+
+impl Names {
+    fn with(mut self, name: &str, limbs: &[Vec<u64>]) -> Self {
+        let limbs = limbs.iter().cloned().map(Arc::new).collect();
+        self.values.insert(name.into(), limbs);
+        self
+    }
+
+    fn run(&mut self, trace: &Trace) -> Result<Counts> {
+        replay(trace, self, |_| true)
+    }
+
+    fn stored(&self, name: &str) -> Vec<Vec<u64>> {
+        let limbs = self.stored[name].iter();
+        limbs.map(|limb| limb.to_vec()).collect()
+    }
+}
+
+/// What the lines of a main body store as `y`, with the values of `x`, `w`.
+fn run(lines: &str, x: &[Vec<u64>], w: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    run_with("", lines, x, w)
+}
+
+/// As [`run`], with lines of constants.
+fn run_with(constants: &str, lines: &str, x: &[Vec<u64>], w: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    let moduli = MODULI.map(|q| q.to_string()).join(" ");
+    let text =
+        format!("palladion-trace/1\nring {N}\nmoduli {moduli}\n{constants}\nmain:\n{lines}\nend\n");
+    let trace = Trace::parse(&text).unwrap();
+    let mut names = Names::default().with("x", x).with("w", w);
+    let counts = names.run(&trace).unwrap();
+    assert_eq!(counts, trace.counts());
+    names.stored("y")
+}
+
+fn modulus(id: usize) -> Modulus {
+    Modulus::new(MODULI[id]).unwrap()
+}
+
+fn table(id: usize) -> NttTable {
+    NttTable::new(modulus(id), N).unwrap()
+}
+
+/// Residues of limbs: random ones, the least and the greatest.
+fn residues(limbs: impl Into<Limbs>, seed: u64) -> Vec<Vec<u64>> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let limb = |id: usize| {
+        let q = MODULI[id];
+        let mut words: Vec<u64> = (0..N).map(|_| rng.random_range(0..q)).collect();
+        words[..3].copy_from_slice(&[0, q - 1, q / 2]);
+        words
+    };
+    limbs.into().iter().map(limb).collect()
+}
