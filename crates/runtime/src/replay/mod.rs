@@ -12,6 +12,7 @@ mod convert;
 mod frame;
 mod machine;
 mod operation;
+mod run;
 mod value;
 mod words;
 
@@ -21,6 +22,8 @@ use machine::Machine;
 use program::trace::{Counts, Op, Trace, Type};
 use ring::sample::Seed;
 use std::sync::Arc;
+
+pub use run::replay_run;
 
 /// The `N` residues of a limb.
 pub type Limb = Arc<Vec<u64>>;
