@@ -67,7 +67,7 @@ impl Walk<'_> {
         let (recording, chain) = (self.recording, self.chain);
         let step = &recording.steps[index];
         let Type::Ciphertext(ty) = step.ty else {
-            return self.to_samples(b, index).map(Made::Samples);
+            return self.samples(b, index).map(Made::Samples);
         };
         let parts: Vec<trace::ValueId> = match &step.op {
             Op::Input { index } => {
@@ -203,7 +203,7 @@ impl Walk<'_> {
         Ok(Made::Ciphertext(parts))
     }
 
-    fn to_samples(&mut self, b: &mut Builder, index: usize) -> Result<Samples> {
+    fn samples(&mut self, b: &mut Builder, index: usize) -> Result<Samples> {
         let Op::ToSamples { value } = self.recording.steps[index].op else {
             return Err(self.wrong(index, "its type", "samples", "a ciphertext"));
         };

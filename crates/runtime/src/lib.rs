@@ -24,6 +24,7 @@ mod record;
 mod rehearse;
 pub mod replay;
 mod server;
+mod verified;
 
 pub use calibrate::machine_factor;
 pub use checkpoint::Checkpoint;
@@ -32,3 +33,4 @@ pub use error::{Error, Result};
 pub use memory::Memory;
 pub use prepared::Prepared;
 pub use server::{Event, Held, Output, Report, Server, StepReport};
+pub use verified::{Exchange, Verified};

@@ -172,7 +172,7 @@ impl<'a> Server<'a> {
     fn check(&self, input: &Input) -> Result<()> {
         self.check_keys()?;
         input.check_program(self.prepared)?;
-        let expected = self.prepared.program().placement.len();
+        let expected = self.prepared.inputs();
         if input.ciphertexts.len() != expected {
             return Err(Error::Image {
                 what: "the number of encrypted inputs",

@@ -92,12 +92,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next line that is not empty.
+    /// The next line that is neither empty nor a comment.
     fn next_line(&mut self) -> Checked<&'a str> {
         for line in self.lines.by_ref() {
             self.line += 1;
             let line = line.trim_ascii();
-            if !line.is_empty() {
+            if !line.is_empty() && !line.starts_with('#') {
                 return Ok(line);
             }
         }

@@ -3,9 +3,9 @@
 use super::{Limb, Outside, replay};
 use crate::client::Input;
 use crate::error::{Error, Result};
-use crate::prepared::Prepared;
 use crate::replay::Progress;
 use crate::server::Output;
+use crate::verified::Exchange;
 use circuits::EvaluationKeys;
 use lower::names;
 use program::trace::{Counts, Trace, Type};
@@ -29,12 +29,12 @@ struct RunOutside<'a> {
 /// As [`replay`](super::replay); [`Error::Bytes`] for a query of another program; [`Error::Replay`] for results that the
 /// program does not give.
 pub fn replay_run(
-    prepared: &Prepared,
+    exchange: &Exchange,
     trace: &Trace,
     (keys, input): (&EvaluationKeys, &Input),
     observe: impl FnMut(Progress) -> bool,
 ) -> Result<(Output, Counts)> {
-    input.check_program(prepared)?;
+    input.check_program(exchange)?;
     let mut outside = RunOutside {
         keys,
         input,
@@ -42,8 +42,8 @@ pub fn replay_run(
     };
     let counts = replay(trace, &mut outside, observe)?;
     let mut ciphertexts = Vec::new();
-    let rlwe = prepared.params().bfv().rlwe();
-    for (index, &(_, level)) in prepared.outputs().iter().enumerate() {
+    let rlwe = exchange.params().bfv().rlwe();
+    for (index, &level) in exchange.output_levels().iter().enumerate() {
         let basis = rlwe.basis(level);
         let component = |component: usize| {
             let limbs = outside.answer.get(&(index, component));

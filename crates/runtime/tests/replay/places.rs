@@ -99,6 +99,10 @@ fn an_extraction_reads_the_mask_of_a_sample() {
         store y %1";
     let constants = "@0 = repeat 16: 6\n@1 = words 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0";
     let found = run_with(constants, lines, &x, &[]);
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "the index is the entry of the mask"
+    )]
     for j in 0..N / gap {
         let back = j * gap;
         let expected = match back <= k {
