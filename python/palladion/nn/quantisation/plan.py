@@ -37,7 +37,8 @@ class Planned:
     ``exact`` asks for a table that keeps the accumulator's unit, as differences of a maximum need.
     ``product`` are the sources of a product that takes the place of the form, which has no terms.
     ``softmax`` is the step of one whose function and ``grid`` the calibration data give. ``bits``
-    are those of the table's output, if not the ones that are asked for all.
+    are those of the table's output, if not the ones that are asked for all. ``largest`` is the
+    largest absolute value of the last layer on any input, where that is known.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Planned:
     softmax: Literal["exponential", "inverse"] | None = None
     grid: Grid | None = None
     bits: int | None = None
+    largest: float | None = None
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -117,7 +119,7 @@ class Planner:
         if last in self.products:
             self.layers.append(self.multiplied(last, name, None))
         else:
-            self.layers.append(Planned(name, self.form(last), None))
+            self.layers.append(Planned(name, self.form(last), None, largest=self.graph.largest))
         names = unique([layer.name for layer in self.layers])
         pairs = zip(self.layers, names, strict=True)
         return [replace(layer, name=name) for layer, name in pairs]
