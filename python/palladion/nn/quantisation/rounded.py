@@ -155,9 +155,9 @@ def multiplied(
 def units_of(
     planned: Planned, sources: Sources, reference: Array, settings: Settings
 ) -> tuple[float, units.Unit]:
-    """The finest unit with which accumulators keep the limit, and the one to begin with."""
+    """The finest unit with which accumulators and biases keep the limit, and that to begin with."""
     largest = float(np.abs(reference).max()) if planned.largest is None else planned.largest
-    finest = largest * settings.headroom / settings.limit
+    finest = max(largest * settings.headroom, np.abs(planned.form.bias).max()) / settings.limit
     scales_of = {s: v.scale for s, v in sources.items()}
     counted = varying(planned.form, sources)
     unit = units.choose(planned.form, counted, scales_of, finest, settings)
