@@ -283,7 +283,7 @@ def test_estimators() -> None:
 
     labels = (X[:, 0] > 0).astype(int)
     vectors = SVC().fit(X, labels)
-    raises(lambda: Model.from_sklearn(vectors, X), "support vectors", "multilayer perceptrons")
+    raises(lambda: Model.from_sklearn(vectors, X), "support vectors", "perceptrons and trees")
     network = MLPClassifier((4,), max_iter=30)
     raises(lambda: Model.from_sklearn(network, X), "MLPClassifier is not fitted", "fit first")
     raises(lambda: Model.from_sklearn(MLPClassifier, X), "no estimator", "fitted")

@@ -22,8 +22,8 @@ from palladion.nn.importer.ensembles import Ensemble, Leaf, Test
 from palladion.nn.importer.split import QONNX
 from palladion.nn.importer.writer import Writer, answered, transformed
 
-MOST_TESTS: Final = 1 << 14
-MOST_LEAVES: Final = 1 << 14
+MOST_TESTS: Final = 1 << 15
+MOST_LEAVES: Final = 1 << 15
 """Of all trees together: so many values of a layer fit a few ciphertexts."""
 
 WAYS_OUT: Final = (
