@@ -108,13 +108,14 @@ def test_random_regressors(seed: int, aggregate: str) -> None:
 @pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX"])
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_random_classifiers(columns: int, transform: str) -> None:
-    """With one column of weights for two classes too."""
+    """With one column of weights for two classes too, and a base for each."""
     rng = np.random.default_rng(columns)
+    base = floats(rng, max(columns, 2)).tolist()
     words = ["a", "b", "c"][: max(columns, 2)]
     attributes = ensemble(rng, (4, 5, columns), "class")
     made = learned(
         "TreeEnsembleClassifier", attributes, {"label": TensorProto.STRING, "y": TensorProto.FLOAT},
-        5, classlabels_strings=words, post_transform=transform,
+        5, classlabels_strings=words, post_transform=transform, base_values=base,
     )  # fmt: skip
     same(made, inputs(rng, 60, 5))
 
@@ -195,8 +196,32 @@ def test_what_stands_before_trees() -> None:
     assert found["y"].tolist() == [[-1], [-3]]
     with pytest.raises(NetworkError, match=r"\(Softmax\): stands before decision trees"):
         from_model(beside(node("Softmax", ["x"], "features"), node("Neg", ["t"], "y")))
+    made = beside(node("Neg", ["x"], "features"), node("Neg", ["t"], "y"))
+    made.graph.output.append(helper.make_tensor_value_info("features", TensorProto.FLOAT, None))
+    with pytest.raises(NetworkError, match="an output of the model: reads features beside"):
+        from_model(made)
     with pytest.raises(NetworkError, match=r"\(Add\): reads x beside decision trees"):
         from_model(beside(node("Neg", ["x"], "features"), node("Add", ["t", "x"], "y")))
+
+
+def test_several_ensembles() -> None:
+    """Each has tests of its own; what reads their sums is a part of the network."""
+    made, other = stump(nodes_values=[0.1, 0, 0]), stump(nodes_values=[7.0, 0, 0]).graph.node[0]
+    other.name, other.output[0] = "others", "b"
+    made.graph.node[0].output[0] = "a"
+    made.graph.node.extend([other, node("Mul", ["a", "b"], "y")])
+    x = np.array([[0, 0], [1, 0], [8, 0]], np.float32)
+    found = Model.from_onnx(made, x)
+    assert found.network.inputs(x).tolist() == [[1, 1], [0, 1], [0, 0]]
+    np.testing.assert_allclose(found.predict(x)["y"].ravel(), [1, 3, 9], rtol=0.02)
+
+
+def test_doubles_are_compared_as_such() -> None:
+    made = stump(nodes_values=[0.1, 0, 0])
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+    number = float(np.float32(0.1))
+    x = np.array([[number, 0], [np.nextafter(number, 1), 0]])
+    assert Model.from_onnx(made).network.inputs(x).tolist() == [[1], [0]]
 
 
 def test_the_interface_makes_the_tests() -> None:

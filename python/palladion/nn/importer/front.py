@@ -51,13 +51,13 @@ def cut_off(model: onnx.ModelProto, given: Source, tests: Sequence[str]) -> Fron
     inside = {id(node) for node in before}
     after = [node for node in model.graph.node if id(node) not in inside]
     live = living(before, given.name) - {*tests}
-    for node in after:
-        for name in node.input:
-            if name in live:
-                raise NetworkError(
-                    f"node {node.name or node.output[0]} ({node.op_type}): reads {name} beside "
-                    "decision trees, supported are models that read their input through trees only"
-                )
+    readers = [(f"node {node.name or node.output[0]} ({node.op_type})", name)
+               for node in after for name in node.input]  # fmt: skip
+    readers += [("an output of the model", entry.name) for entry in model.graph.output]
+    for word, name in readers:
+        if name in live:
+            raise NetworkError(f"{word}: reads {name} beside decision trees, supported are models "
+                               "that read their input through trees only")  # fmt: skip
     head = head_of(model, given, before, tests)
     parts = head.run(np.zeros((1, *given.sides)))
     left = onnx.ModelProto()

@@ -81,14 +81,25 @@ def divisor(w: Writer, aggregate: str, found: Ensemble) -> int:
 
 def summed(w: Writer, found: Ensemble, targets: Sequence[int], *, divisor: int = 1) -> str:
     """The sum of the reached leaves' values, of shape (N, targets)."""
-    base = np.zeros(len(targets)) + (found.base if len(found.base) else 0)
+    base = found.base[list(targets)] if len(found.base) > 1 else np.array([*found.base, 0.0])[:1]
+    base = np.zeros(len(targets)) + base
     trees = [values_of(tree, targets) / divisor for tree in found.trees]
     base = base + sum(values[0] for values in trees if len(values) == 1)
     pairs = [pair for tree, values in zip(found.trees, trees, strict=True) if len(tree) > 1
              for pair in zip(tree, values, strict=True) if pair[1].any()]  # fmt: skip
     if not pairs:
         raise w.fail("gives the same for every input")
-    leaves = [leaf for leaf, _ in pairs]
+    values = np.array([values for _, values in pairs], np.float32)
+    held = [w.constant("values", values), w.constant("base", base.astype(np.float32))]
+    given = w.add("MatMul", [reached(w, [leaf for leaf, _ in pairs]), held[0]], word="sum")
+    scores = w.add("Add", [given, held[1]], word="scores")
+    ends = [base + sum(end(v, axis=0) for v in trees if len(v) > 1) for end in (np.min, np.max)]
+    w.largest[scores] = float(np.abs(ends).max())
+    return scores
+
+
+def reached(w: Writer, leaves: Sequence[Leaf]) -> str:
+    """1 at each leaf whose conditions all hold, 0 at others, of shape (N, leaves)."""
     tests = sorted({test for leaf in leaves for tests in leaf.conditions for test in tests})
     check_size(w, len(tests), len(leaves))
     place = {test: index for index, test in enumerate(tests)}
@@ -97,18 +108,12 @@ def summed(w: Writer, found: Ensemble, targets: Sequence[int], *, divisor: int =
         for group, holds in leaf.conditions.items():
             paths[[place[test] for test in group], column] += 1 if holds else -1
             bias[column] -= holds
-    held = w.add("Cast", [tested(w, tests)], to=TensorProto.FLOAT)
-    counted = w.add("MatMul", [held, w.constant("paths", paths)])
+    truth = w.add("Cast", [tested(w, tests)], to=TensorProto.FLOAT)
+    counted = w.add("MatMul", [truth, w.constant("paths", paths)])
     above = w.add("Add", [counted, w.constant("all_but_one", bias)])
     bit = [w.constant(word, np.array(number, np.float32)) for word, number in
            (("scale", 1), ("zero", 0), ("bits", 1))]  # fmt: skip
-    reached = w.add("Quant", [above, *bit], word="leaves", domain=QONNX, signed=0, narrow=0)
-    values = np.array([values for _, values in pairs], np.float32)
-    given = w.add("MatMul", [reached, w.constant("values", values)], word="sum")
-    scores = w.add("Add", [given, w.constant("base", base.astype(np.float32))], word="scores")
-    ends = [base + sum(end(v, axis=0) for v in trees if len(v) > 1) for end in (np.min, np.max)]
-    w.largest[scores] = float(np.abs(ends).max())
-    return scores
+    return w.add("Quant", [above, *bit], word="leaves", domain=QONNX, signed=0, narrow=0)
 
 
 def values_of(tree: Sequence[Leaf], targets: Sequence[int]) -> Array:
