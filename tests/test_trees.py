@@ -120,12 +120,12 @@ def test_random_classifiers(columns: int, transform: str) -> None:
     same(made, inputs(rng, 60, 5))
 
 
+def tensor(*numbers: float, kind: type = np.float32) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.array(numbers, kind))
+
+
 def tree_of_members(**settings: Any) -> onnx.ModelProto:
     """x[0] in {1, 3}: leaf 0, else x[1] >= 0: leaf 1, else leaf 2."""
-
-    def tensor(*numbers: float, kind: type = np.float32) -> onnx.TensorProto:
-        return numpy_helper.from_array(np.array(numbers, kind))
-
     attributes = {
         "tree_roots": [0], "nodes_modes": tensor(6, 2, kind=np.uint8),
         "nodes_featureids": [0, 1], "nodes_splits": tensor(0, 0),
@@ -146,6 +146,7 @@ def test_members_of_a_set() -> None:
     ("made", "words"),
     [
         (lambda: tree_of_members(aggregate_function=2), "MIN, supported are SUM and AVERAGE"),
+        (lambda: tree_of_members(membership_values=tensor(1, 3)), "members of more sets than"),
         (lambda: tree_of_members(post_transform=4), "post_transform PROBIT, supported"),
         (lambda: stump(nodes_modes=["BRANCH_SAME", "LEAF", "LEAF"]), "mode BRANCH_SAME, supported"),
         (lambda: stump(target_weights=[0.0, 0.0]), "gives the same for every input"),

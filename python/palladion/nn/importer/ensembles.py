@@ -118,7 +118,10 @@ def plain(w: Writer) -> Ensemble:
             kind, holds = [*MODES.values()][mode]
             tests: tuple[Test, ...] = (Test(kind, feature, split),)
         else:
-            holds, tests = True, tuple(Test("Equal", feature, m) for m in next(sets))
+            known = next(sets, None)
+            if known is None:
+                raise w.fail("asks for members of more sets than membership_values has")
+            holds, tests = True, tuple(Test("Equal", feature, member) for member in known)
         behind = (yes + len(modes) * bool(yes_leaf), no + len(modes) * bool(no_leaf))
         nodes.append(Branch(tests, holds, *behind))
     nodes += [{target: weight} for target, weight in leaves]
