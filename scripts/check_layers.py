@@ -25,7 +25,7 @@ STANDS_ON: dict[str, set[str]] = {
     "bgv": {"exact"},
     "ckks": {"rlwe"},
     "tfhe": {"rlwe"},
-    # A recording is data of `program`: docs/adr/0018-one-description-of-every-run.md.
+    # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
     "circuits": {*SCHEMES, "program"},
     "network": set(),
     "program": set(),

@@ -24,6 +24,7 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Terms {
+    #[serde(with = "hex")]
     fingerprint: Fingerprint,
     parameters: Parameters,
     keys: KeyNeeds,
@@ -209,5 +210,31 @@ impl Deref for Verified {
 
     fn deref(&self) -> &Exchange {
         &self.exchange
+    }
+}
+
+/// A fingerprint as 64 hexadecimal digits.
+mod hex {
+    use rlwe::bytes::Fingerprint;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Fingerprint, to: S) -> Result<S::Ok, S::Error> {
+        let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+        to.serialize_str(&digits.collect::<String>())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
+        let digits = String::deserialize(from)?;
+        let wrong = || D::Error::custom("a fingerprint has 64 hexadecimal digits");
+        let mut bytes = Fingerprint::default();
+        if digits.len() != 2 * bytes.len() {
+            return Err(wrong());
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let pair = digits.get(2 * index..2 * index + 2).ok_or_else(wrong)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(bytes)
     }
 }

@@ -73,7 +73,11 @@ def replay(trace: Path, keys: Path, output: Path, query: Path, as_json: bool) ->
             )
         sent = files.parsed(query, partial(palladion.Query.for_trace, given), b"ENCI")
         steps.start_run()
-        answer = given.replay(evaluation, sent, steps.update)
+
+        def update(name: str, done: float, total: float) -> None:
+            steps.count(name, done, total)
+
+        answer = given.replay(evaluation, sent, update)
     files.write(output, answer)
     if as_json:
         print_json({**given.counts(), "answer_bytes": len(answer), "output": str(output)})
