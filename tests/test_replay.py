@@ -68,6 +68,18 @@ def test_a_wrong_trace_is_refused_by_what_is_wrong(
     assert not answer.exists()
 
 
+def test_each_floor_has_a_text(command: Command, halves: Halves, tmp_path: Path) -> None:
+    for floor, words in (
+        ("program", "= table %"),
+        ("recording", "= relinearize %"),
+        ("trace", "sub relinearize."),
+    ):
+        path = tmp_path / floor
+        result = command("lower", halves.program, "--to", floor, "--output", path, "--json")
+        assert result.returncode == 0, result.stderr
+        assert words in path.read_text()
+
+
 def test_other_files_are_named(
     command: Command, halves: Halves, trace: Path, tmp_path: Path
 ) -> None:

@@ -114,6 +114,9 @@ class Program:
     def to_text(self) -> str:
         """The program in its text form."""
 
+    def record(self) -> bytes:
+        """The operations on ciphertexts of a run, as text."""
+
     def lower(self) -> tuple[bytes, dict[str, Any]]:
         """The text of the program's trace: every instruction on limbs that a run executes.
 

@@ -194,6 +194,14 @@ impl Program {
         Ok(Self { verified, prepared })
     }
 
+    /// The operations on ciphertexts that a run does, as text.
+    fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let prepared = self.prepared(py)?;
+        guard_bytes(py, || {
+            Ok::<_, runtime::Error>(prepared.record()?.to_string().into_bytes())
+        })
+    }
+
     /// The instructions on limbs that a run does, as the text of a trace, and how many of each.
     fn lower<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
         let prepared = self.prepared(py)?;

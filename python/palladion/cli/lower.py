@@ -18,15 +18,30 @@ from palladion.text import size
 
 @click.command()
 @click.argument("program", type=FILE)
-@click.option("--output", type=FILE, required=True, help="File to write the trace to, as text.")
+@click.option("--output", type=FILE, required=True, help="File to write the text to.")
+@click.option(
+    "--to",
+    type=click.Choice(["program", "recording", "trace"]),
+    default="trace",
+    help="Floor to stop at: the program's steps, operations on ciphertexts, or instructions on "
+    "limbs. Only a trace can be replayed. Default: trace.",
+)
 @json_option
-def lower(program: Path, output: Path, as_json: bool) -> None:
+def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
     """Write a program as a trace: every instruction on limbs that a run executes.
 
     PROGRAM is a file that `compile` or `keygen` wrote. Prints how often each instruction is
     executed, and the passes over limbs that this takes.
     """
     given = files.parsed(program, palladion.Program.from_bytes, b"PROG")
+    if to != "trace":
+        text = given.record() if to == "recording" else given.to_text().encode()
+        files.write(output, text)
+        if as_json:
+            print_json({"text_bytes": len(text), "output": str(output)})
+        else:
+            click.echo(f"{output}: {size(len(text))}")
+        return
     text, counts = given.lower()
     files.write(output, text)
     if as_json:

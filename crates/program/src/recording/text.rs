@@ -1,4 +1,4 @@
-//! The text form: one line an operation.
+//! The text form: one line an operation, under the number of the program's step that it is a part of.
 
 use super::ir::{Op, Plain, Recording, Type};
 use std::fmt::{Display, Formatter, Result};
@@ -11,7 +11,12 @@ impl Display for Recording {
             let (filled, values) = (packing.samples.len(), packing.values);
             writeln!(f, "  packing {id}: {filled} of {values} values")?;
         }
+        let mut of = None;
         for (id, step) in self.steps.iter().enumerate() {
+            if of != Some(step.of) {
+                of = Some(step.of);
+                writeln!(f, "step {}:", step.of)?;
+            }
             writeln!(f, "  %{id} = {} : {}", step.op, step.ty)?;
         }
         Ok(())
