@@ -33,18 +33,20 @@ impl Machine<'_> {
             });
             entry.collect()
         };
-        let matrix: Vec<Vec<u64>> = rows.iter().enumerate().map(row).collect();
-        let made = matrix.iter().map(|row| {
+        let made = rows.iter().enumerate().map(|entry| {
+            let row = row(entry);
             Value::each(ty, |i, id| {
                 let q = self.modulus(id);
-                let mut sum = vec![0; self.n];
+                let mut sum = self.spare.stale();
+                sum.fill(0);
                 for (row, values) in row.chunks(MATRIX_TERMS).zip(values.chunks(MATRIX_TERMS)) {
                     let row: Vec<u64> = row.iter().map(|&m| q.reduce(m)).collect();
                     let x: Vec<&[u64]> = values.iter().map(|v| v.limbs[i].as_slice()).collect();
-                    let mut part = vec![0; self.n];
+                    let mut part = self.spare.stale();
                     let rows = &mut [part.as_mut_slice()];
                     kernels().mat_mul_into(&[*q], &row, (&x, q.bits()), rows);
                     kernels().add_assign(q, &mut sum, &part);
+                    self.spare.give_words(part);
                 }
                 sum
             })

@@ -35,7 +35,8 @@ impl Machine<'_> {
                 let words = self.words(*constant);
                 let made = Value::each(&types[0], |_, id| {
                     let q = self.modulus(id);
-                    words.iter().map(|&word| q.from_i64(word)).collect()
+                    let words = words.iter().map(|&word| q.from_i64(word));
+                    self.spare.filled(words)
                 });
                 self.counts.passes.constants += made.len();
                 made
@@ -59,7 +60,7 @@ impl Machine<'_> {
             Op::Ntt(x) => {
                 let x = value(*x);
                 let made = Value::each(&types[0], |i, id| {
-                    let mut words = x.limbs[i].to_vec();
+                    let mut words = self.spare.copy(&x.limbs[i]);
                     kernels().ntt(self.table(id), &mut words);
                     words
                 });
@@ -69,7 +70,7 @@ impl Machine<'_> {
             Op::Intt(x) => {
                 let x = value(*x);
                 let made = Value::each(&types[0], |i, id| {
-                    let mut words = x.limbs[i].to_vec();
+                    let mut words = self.spare.copy(&x.limbs[i]);
                     kernels().intt(self.table(id), &mut words);
                     words
                 });
@@ -80,7 +81,7 @@ impl Machine<'_> {
                 let (a, b) = (value(*a), value(*b));
                 let is_sum = matches!(op, Op::Add(..));
                 let made = Value::each(&types[0], |i, id| {
-                    let mut words = a.limbs[i].to_vec();
+                    let mut words = self.spare.copy(&a.limbs[i]);
                     match is_sum {
                         true => kernels().add_assign(self.modulus(id), &mut words, &b.limbs[i]),
                         false => kernels().sub_assign(self.modulus(id), &mut words, &b.limbs[i]),
@@ -93,8 +94,8 @@ impl Machine<'_> {
             Op::Mul(a, b) => {
                 let (a, b) = (value(*a), value(*b));
                 let made = Value::each(&types[0], |i, id| {
-                    let mut words = vec![0; self.n];
-                    kernels().mul_into(self.modulus(id), &mut words, &a.limbs[i], &b.limbs[i]);
+                    let mut words = self.spare.copy(&a.limbs[i]);
+                    kernels().mul_assign(self.modulus(id), &mut words, &b.limbs[i]);
                     words
                 });
                 self.counts.passes.products += made.len();
@@ -109,7 +110,7 @@ impl Machine<'_> {
             Op::Scale { value: x, factors } => {
                 let x = value(*x);
                 let made = Value::each(&types[0], |i, id| {
-                    let mut words = x.limbs[i].to_vec();
+                    let mut words = self.spare.copy(&x.limbs[i]);
                     kernels().scalar_mul_assign(self.modulus(id), &mut words, factors[i]);
                     words
                 });
@@ -124,7 +125,7 @@ impl Machine<'_> {
             Op::Slots(x) => {
                 let (x, places) = (value(*x), words::slot_places(self.n));
                 let made = Value::each(&types[0], |i, _| {
-                    let mut words = vec![0; self.n];
+                    let mut words = self.spare.stale();
                     let slots = x.limbs[i].iter().zip(&places);
                     slots.for_each(|(&slot, &place)| words[place] = slot);
                     words
@@ -139,7 +140,8 @@ impl Machine<'_> {
             } => {
                 let (x, sources) = (value(*x), self.sources(*at, *entries));
                 let made = Value::each(&types[0], |i, id| {
-                    words::extract(self.modulus(id), &x.limbs[i], &sources)
+                    let words = words::extract(self.modulus(id), &x.limbs[i], &sources);
+                    self.spare.filled(words)
                 });
                 self.counts.passes.permutations += made.len();
                 made
@@ -152,7 +154,8 @@ impl Machine<'_> {
                 let q = self.modulus(x.ty.limbs.ranges()[0].start).value();
                 let made = Value::each(&types[0], |i, to| {
                     let t = self.modulus(to).value();
-                    x.limbs[i].iter().map(|&c| words::round(c, q, t)).collect()
+                    let rounded = x.limbs[i].iter().map(|&c| words::round(c, q, t));
+                    self.spare.filled(rounded)
                 });
                 self.counts.passes.roundings += made.len();
                 made
@@ -166,7 +169,7 @@ impl Machine<'_> {
                 let x = value(x);
                 let made = Value::each(&types[0], |i, id| {
                     let digit = |&c: &u64| words::digit(self.modulus(id), c, index, bits, count);
-                    x.limbs[i].iter().map(digit).collect()
+                    self.spare.filled(x.limbs[i].iter().map(digit))
                 });
                 self.counts.passes.digits += made.len();
                 made
@@ -211,13 +214,18 @@ impl Machine<'_> {
     }
 
     fn dot(&self, id: ModulusId, limb: usize, left: &[&Value], right: &[&Value]) -> Vec<u64> {
-        let mut sum = vec![0; self.n];
         let of = |values: &[&Value]| -> Vec<Limb> {
             values.iter().map(|v| v.limbs[limb].clone()).collect()
         };
-        for (left, right) in left.chunks(DOT_TERMS).zip(right.chunks(DOT_TERMS)) {
-            let (left, right) = (of(left), of(right));
-            kernels().dot_add_assign(self.modulus(id), &mut sum, &slices(&left), &slices(&right));
+        let mut sum = self.spare.stale();
+        let chunks = left.chunks(DOT_TERMS).zip(right.chunks(DOT_TERMS));
+        for (index, (left, right)) in chunks.enumerate() {
+            let (q, left, right) = (self.modulus(id), of(left), of(right));
+            let (left, right) = (slices(&left), slices(&right));
+            match index {
+                0 => kernels().dot_into(q, &mut sum, &left, &right),
+                _ => kernels().dot_add_assign(q, &mut sum, &left, &right),
+            }
         }
         sum
     }
@@ -228,7 +236,7 @@ impl Machine<'_> {
             Domain::Eval => eval_automorphism_index(self.n, element),
         };
         let made = Value::each(&x.ty, |i, id| {
-            let mut words = vec![0; self.n];
+            let mut words = self.spare.stale();
             match x.ty.domain {
                 Domain::Coeff => {
                     let q = self.modulus(id);
@@ -256,7 +264,9 @@ impl Machine<'_> {
     }
 
     fn convert(&mut self, x: &Value, to: &Limbs) -> Value {
-        let limbs = self.conversion(&x.ty.limbs, to).convert(&x.limbs);
+        let limbs = self
+            .conversion(&x.ty.limbs, to)
+            .convert(&x.limbs, &self.spare);
         let passes = &mut self.counts.passes;
         passes.scalings += x.len();
         passes.quotients += 1;

@@ -1,6 +1,7 @@
 //! Values.
 
 use super::Limb;
+use super::spare::Spare;
 use program::trace::{ModulusId, Type};
 use ring::par_map;
 use std::sync::Arc;
@@ -20,6 +21,11 @@ impl Value {
             ty: ty.clone(),
             limbs: par_map(ids.len(), |i| Arc::new(work(i, ids[i]))),
         }
+    }
+
+    /// Gives the memory of its limbs to others, where nobody else holds them.
+    pub(super) fn give_to(self, spare: &Spare) {
+        self.limbs.into_iter().for_each(|limb| spare.give(limb));
     }
 
     pub(super) fn len(&self) -> u64 {

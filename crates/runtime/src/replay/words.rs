@@ -49,13 +49,13 @@ pub(super) fn source(n: usize, at: i64, exponent: usize) -> Source {
 }
 
 /// The words that are read at the sources.
-pub(super) fn extract(q: &Modulus, x: &[u64], sources: &[Source]) -> Vec<u64> {
-    let word = |source: &Source| match *source {
+pub(super) fn extract(q: &Modulus, x: &[u64], sources: &[Source]) -> impl Iterator<Item = u64> {
+    let word = move |source: &Source| match *source {
         Source::Zero => 0,
         Source::Plus(i) => x[i],
         Source::Minus(i) => q.neg(x[i]),
     };
-    sources.iter().map(word).collect()
+    sources.iter().map(word)
 }
 
 /// `round(c t / q) mod t`.
