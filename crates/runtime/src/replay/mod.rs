@@ -10,6 +10,7 @@
 mod combine;
 mod convert;
 mod frame;
+mod load;
 mod machine;
 mod operation;
 mod spare;

@@ -90,10 +90,10 @@ fn products_with_a_key_are_those_of_the_gadget() {
         })
         .collect();
     let mut names = Names::default().with("x", &limbs(&x));
-    for part in 0..2 {
-        let halves = (0..3).map(|j| {
+    for part in [0, 1] {
+        let halves = key.iter().enumerate().map(|(j, pair)| {
             let name = format!("key/{j}/{part}");
-            names = std::mem::take(&mut names).with(&name, &limbs(&key[j][part]));
+            names = std::mem::take(&mut names).with(&name, &limbs(&pair[part]));
             main.load(name, Type::eval(0..7))
         });
         let halves: Vec<ValueId> = halves.collect();
