@@ -25,12 +25,14 @@ STANDS_ON: dict[str, set[str]] = {
     "bgv": {"exact"},
     "ckks": {"rlwe"},
     "tfhe": {"rlwe"},
-    "circuits": SCHEMES,
+    # A recording is data of `program`: docs/adr/0018-one-description-of-every-run.md.
+    "circuits": {*SCHEMES, "program"},
     "network": set(),
     "program": set(),
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
-    "runtime": {"program", "circuits"},
+    "lower": {"program", "rlwe"},
+    "runtime": {"circuits", "lower"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},
     "server": {"runtime"},

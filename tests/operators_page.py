@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import onnx
+from palladion.nn.importer import trees
 from palladion.nn.importer.learning import WRITERS
 from palladion.nn.importer.read import HANDLERS
 from palladion.nn.importer.reasons import REASONS
@@ -75,11 +76,13 @@ BECOMES: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("ReduceMean", "ReduceSum"), (LINEAR, "over any axes but the batch")),
     **dict.fromkeys(("LpPool", "GlobalLpPool", "ReduceL1", "ReduceL2", "ReduceLogSum",
                      "ReduceLogSumExp", "ReduceSumSquare"), ("tables around a linear map", "")),
-    "MaxPool": (TREE, "pads only values that have a minimum, as those of Relu, Tanh and Gelu"),
+    "MaxPool": (TREE, "with pads, values are raised to 0 on: one table more if others read them"),
     **dict.fromkeys(("GlobalMaxPool", "ReduceMax", "ReduceMin"), (TREE, "")),
     "Softmax": ("two tables and a product", "over one axis"),
     "LogSoftmax": ("at the end only", ""),
     **dict.fromkeys(WRITERS, ("ONNX's own operators", "of ai.onnx.ml, written out")),
+    **dict.fromkeys(trees.WRITERS, (
+        "two matrices and a table between", "the client makes the tests: see below")),
 }  # fmt: skip
 """Of each operator that is read: what it becomes, and within what limits."""
 
@@ -127,9 +130,48 @@ operators marked with *.
 """
 
 TREES: Final = """
-Decision trees: scikit-learn's own export (`TreeEnsembleClassifier`) is refused. A small tree
-written as matrix products and comparisons, the GEMM strategy of `hummingbird`, is read: each test
-is a table that gives 0 or 1. Only this form was tried, not `hummingbird` itself.
+## Decision trees
+
+The operators of decision trees, forests and boosted trees (`TreeEnsembleClassifier`,
+`TreeEnsembleRegressor`, `TreeEnsemble`) become one table between two matrices, whatever their depth
+and number ([ADR 18](adr/0018-tests-of-trees-at-the-client.md)):
+
+1. **The client makes the tests** of all trees on its own features, before encryption, and encrypts
+   their truth values: `feature <= threshold`, each different test once. So no test is ever rounded,
+   whatever the range of a feature. Scalers, choices of columns, and matrices such as those of
+   principal components may stand before trees; the client computes them too.
+2. **A matrix** counts, for each leaf, how many of the tests on its path came out right. A **table**
+   gives 1 where all did, else 0. Its steps lie ten deviations of a run's noise from every count.
+3. **A matrix** adds up what the reached leaves give, in a unit of about 1 / 28,000 of the largest
+   sum that any input can have. Each tree is wrong by half a unit at most. Where all leaves are
+   multiples of one number, as those of a forest with pure leaves, the sum is exact.
+
+The modes BRANCH_LEQ, LT, GTE, GT, EQ, NEQ and MEMBER are read, the aggregates SUM and AVERAGE, and
+the transforms NONE, LOGISTIC and SOFTMAX, which the client computes. MIN, MAX, SOFTMAX_ZERO and
+PROBIT are refused. Missing values are refused, as for every model, so that it does not matter where
+trees send them. All trees together may have 32,768 different tests, 32,768 leaves, and 16.8 million
+weights in the first matrix: beyond, the message names `n_estimators`, `max_depth` and
+`max_leaf_nodes`. The thresholds stand in the program, as all of a model does, and a client reads
+them there.
+
+A model may have several ensembles, such as those of a vote; then the weights of the sum have the
+bits that `quantize` is asked for. A model that reads its input beside its trees as well is refused.
+
+What was tried, besides `tests/test_trees.py`:
+
+- **skl2onnx** 1.20 (`Model.from_sklearn`). Read: DecisionTree, RandomForest, ExtraTrees,
+  GradientBoosting, VotingRegressor and StackingClassifier of trees. Refused: Bagging, whose export
+  joins trees along the batch axis, and AdaBoost, which chooses by values before its end. Exports of
+  HistGradientBoosting fail with onnx 1.23.
+- **onnxmltools** 1.16. XGBClassifier and XGBRegressor of XGBoost 3.2, LGBMClassifier and
+  LGBMRegressor of LightGBM 4.7: labels as onnxruntime's, numbers within 0.0003 of their range.
+- **hummingbird** 0.4.12, a tree and a forest exported through torch. Refused: the strategy `gemm`
+  multiplies from the left, so that the first axis is not the batch, and `tree_trav` and
+  `perf_tree_trav` look up places that depend on values. Give the estimator itself.
+
+Trees that are written as matrix products and comparisons, the GEMM strategy by hand, are read as
+any network is. Their comparisons are tables of features of 8 bits, and may go wrong near a
+threshold.
 """
 
 CASES: Final = """

@@ -391,8 +391,8 @@ def test_chosen_channels_become_part_of_the_convolution(rng: np.random.Generator
     assert kinds(graph) == [Input, MaxPool, Activation, Conv]
 
 
-def test_padded_maximum_of_values_with_a_least_one(rng: np.random.Generator) -> None:
-    """Tanh is at least -1: raised by that, padding with 0 never wins."""
+def test_padded_maximum_of_values_below_0(rng: np.random.Generator) -> None:
+    """The importer leaves it to quantisation to keep padding from winning."""
     tensors = {"w": floats(rng, 3, 3, 1, 1)}
     pads = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}
     nodes = [
@@ -403,9 +403,6 @@ def test_padded_maximum_of_values_with_a_least_one(rng: np.random.Generator) -> 
     ]
     graph = agrees(model(["N", *IMAGE], nodes, tensors), floats(rng, 2, *IMAGE), 1e-4)
     assert kinds(graph) == [Input, Conv, Activation, MaxPool, Conv]
-    raised = graph.nodes[2]
-    assert isinstance(raised, Activation)
-    assert raised.function(np.linspace(-9, 9, 99)).min() >= 0
 
 
 def test_every_handler_is_tested() -> None:

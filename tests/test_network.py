@@ -213,6 +213,12 @@ def test_json_is_read_back_equal(rng: np.random.Generator) -> None:
     text = small(rng).to_json()
     network = IntNetwork.from_json(text)
     assert network.to_json() == text
+    assert network == IntNetwork.from_json(text)
+    last = network.layers[-1]
+    others = (replace(last, bias=last.bias + 1), replace(last, name="other"))
+    for other in others:
+        assert network != replace(network, layers=(*network.layers[:-1], other))
+    assert network.layers[0] != network.layers[1]
     image = images(rng, 1)
     assert (network.evaluate(image).logits == small_logits(text, image)).all()
 

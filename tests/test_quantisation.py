@@ -99,6 +99,9 @@ POOLS: list[dict[str, Any]] = [
     {"kernel_shape": [4, 4], "strides": [4, 4]},
     {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "relu": 1},
     {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1, "relu": 1},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]},
+    {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [2, 1, 0, 0], "dilations": [2, 1]},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
 ]
 
 
@@ -234,10 +237,34 @@ def test_names_of_layers_are_unique(rng: np.random.Generator) -> None:
     assert unique(["a", "", "a", "a.2", "a"]) == ["a", "layer2", "a.3", "a.2", "a.4"]
 
 
-def test_padded_maximum_of_signed_values(rng: np.random.Generator) -> None:
-    nodes = [node("MaxPool", ["x"], "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1])]
-    with pytest.raises(NetworkError, match=r"y_node \(MaxPool\).*below 0"):
-        quantise(from_model(model(IMAGE, nodes)), floats(rng, 4, *SHAPE))
+PADDED: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+
+
+@pytest.mark.parametrize("low", [-40.0, 3.0, -0.5])
+@pytest.mark.parametrize("twice", [False, True])
+def test_padded_maximum_of_signed_values(rng: np.random.Generator, low: float, twice: bool) -> None:
+    """Padding never wins, also where all values are below 0, and where something else reads them.
+
+    The value is that of a convolution, of a function without a least value, or of another maximum.
+    """
+    tensors: dict[str, Any] = {"w": floats(rng, 4, 3, 3, 3), "b": np.full(4, low, np.float32)}
+    nodes = [
+        node("Conv", ["x", "w", "b"], "c", pads=[1, 1, 1, 1]),
+        node("LeakyRelu", ["c"], "l"),
+        node("MaxPool", ["l"], "m", **PADDED),
+        node("MaxPool", ["m"], "p", **PADDED, strides=[2, 2]),
+        node("MaxPool", ["c"], "q", **PADDED, strides=[2, 2]),
+        node("Add", ["p", "q"], "y" if not twice else "s"),
+    ]
+    if twice:
+        nodes += [node("MaxPool", ["l"], "k", kernel_shape=[1, 1], strides=[2, 2]),
+                  node("Add", ["s", "k"], "y")]  # fmt: skip
+    made = model(IMAGE, nodes, tensors)
+    x = floats(rng, 64, *SHAPE)
+    found = quantise(from_model(made), x, Settings(activations=8, weights=8, method="max"))
+    expected = reference(made, x).reshape(64, -1)
+    apart = naive.logits(found.network, x) - expected
+    assert np.sqrt(np.mean(apart**2)) < 0.02 * np.ptp(expected)
 
 
 def test_calibration_data_are_checked(rng: np.random.Generator) -> None:

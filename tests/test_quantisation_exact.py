@@ -94,6 +94,22 @@ def normalised(rng: np.random.Generator) -> Made:
     return model([BATCH, *SHAPE], nodes, tensors), floats(rng, BATCH, *SHAPE)
 
 
+def padded(rng: np.random.Generator) -> Made:
+    """Maxima with padding of an input and of a layer whose grids reach below 0."""
+    tensors = bits() | {
+        "w": floats(rng, 4, 3, 3, 3), "ws": np.float32(0.5), "v": floats(rng, 5, 4, 2, 2),
+        "vs": np.float32(0.25), "xs": np.float32(0.5), "hs": np.float32(1),
+    }  # fmt: skip
+    pads = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    nodes = [
+        quant("x", "xq", "xs", "b3"), quant("w", "wq", "ws", "b3", narrow=1),
+        quant("v", "vq", "vs", "b4", narrow=1), node("MaxPool", ["xq"], "p", **pads),
+        node("Conv", ["p", "wq"], "c"), quant("c", "q", "hs", "b4"),
+        node("MaxPool", ["q"], "m", **pads, strides=[2, 2]), node("Conv", ["m", "vq"], "y"),
+    ]  # fmt: skip
+    return model([BATCH, *SHAPE], nodes, tensors), floats(rng, BATCH, *SHAPE)
+
+
 def depthwise(rng: np.random.Generator) -> Made:
     """Each channel by itself, with its own scale and bias, then a pointwise convolution."""
     w, v = floats(rng, 3, 1, 3, 3), floats(rng, 4, 3, 1, 1)
@@ -148,7 +164,7 @@ def bipolar(rng: np.random.Generator) -> Made:
     return model([BATCH, *SHAPE], nodes, tensors), rng.random((BATCH, *SHAPE), np.float32)
 
 
-NETWORKS = [mlp, normalised, depthwise, residual, bipolar]
+NETWORKS = [mlp, normalised, padded, depthwise, residual, bipolar]
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda f: str(f.__name__))

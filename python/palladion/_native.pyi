@@ -114,6 +114,12 @@ class Program:
     def to_text(self) -> str:
         """The program in its text form."""
 
+    def lower(self) -> tuple[bytes, dict[str, Any]]:
+        """The text of the program's trace: every instruction on limbs that a run executes.
+
+        The second has ``instructions`` by name, and ``passes`` over limbs by kind.
+        """
+
     def run(
         self,
         keys: EvaluationKeys,
@@ -184,6 +190,9 @@ class EvaluationKeys:
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(program: Program, data: bytes) -> EvaluationKeys: ...
+    @staticmethod
+    def for_trace(trace: Trace, data: bytes) -> EvaluationKeys:
+        """The keys of a trace's program."""
 
 @final
 class Query:
@@ -198,6 +207,31 @@ class Query:
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(program: Program, data: bytes) -> Query: ...
+    @staticmethod
+    def for_trace(trace: Trace, data: bytes) -> Query:
+        """A query for a trace's program."""
+
+@final
+class Trace:
+    """A program as instructions on limbs. Public."""
+
+    @staticmethod
+    def from_text(text: str) -> Trace:
+        """Read and verify a trace; ``FormatError`` names the line, what was found and expected."""
+
+    def counts(self) -> dict[str, Any]:
+        """``instructions`` that a replay executes, by name, and ``passes`` over limbs by kind."""
+
+    def replay(self, keys: EvaluationKeys, query: Query, progress: Progress | None = None) -> bytes:
+        """Execute every instruction: the bytes of the answer, the same that a run gives.
+
+        Raises
+        ------
+        UsageError
+            If keys or query are of another program.
+        FormatError
+            If the trace asks for what they do not have.
+        """
 
 @final
 class Answer:

@@ -153,8 +153,9 @@ class Model:
     def from_sklearn(cls, estimator: Any, calibrate: npt.ArrayLike, **options: Any) -> Model:
         """Quantise a fitted estimator or pipeline of scikit-learn (extra ``sklearn``).
 
-        Multilayer perceptrons, logistic and linear models, with scalers before them. Options as
-        :meth:`from_onnx`. Its outputs are scikit-learn's: labels and probabilities.
+        Multilayer perceptrons, logistic and linear models, trees, forests and boosted trees, with
+        scalers before them. Options as :meth:`from_onnx`. Its outputs are scikit-learn's: labels
+        and probabilities.
         """
         try:
             from skl2onnx import to_onnx

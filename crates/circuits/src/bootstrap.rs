@@ -18,10 +18,11 @@
 //! (the triangle of digits). F1 (MICRO 2021) measures this program with `p = 2`; the kernels' moduli are odd, and 3 is
 //! the least odd prime.
 
-use crate::engine::{Engine, Value};
+use crate::engine::{DryValue, EncryptedValue, Engine, Value, ValueOf};
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, Needs};
 use crate::layout::Layout;
+use crate::operations::{Dry, Operations, Plain, Words};
 use crate::pack::sum_copies;
 use crate::residual::Squares;
 use bgv::noise::Noise;
@@ -49,14 +50,13 @@ pub struct Bootstrap {
 pub struct BootstrapKeys {
     evaluation: EvaluationKeys,
     /// The secret, with plaintext modulus `p^d`.
-    secret: Value,
+    secret: EncryptedValue,
 }
 
 impl BootstrapKeys {
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
-        let secret = self.secret.ciphertext().map_or(0, |ct| ct.byte_len());
-        self.evaluation.byte_len() + secret
+        self.evaluation.byte_len() + self.secret.ciphertext().byte_len()
     }
 }
 
@@ -123,11 +123,11 @@ impl Bootstrap {
     }
 
     /// Levels and keys of a run, and the noise it leaves.
-    fn dry(&self) -> Result<(Value, Needs)> {
-        let engines: Vec<Engine<'_>> = self.rows.iter().map(Engine::dry).collect();
+    fn dry(&self) -> Result<(DryValue, Needs)> {
+        let engines: Vec<Engine<Dry>> = self.rows.iter().map(Engine::dry).collect();
         let rlwe = self.params().rlwe();
         let secret = Value::dry(rlwe.max_level(), engines[0].model().fresh());
-        let output = self.run(&engines, &secret, None)?;
+        let output = self.run(&engines, &secret, &[vec![], vec![]])?;
         let needs = engines.iter().map(Engine::needs);
         let level = needs.filter_map(|needs| needs.relinearization()).max();
         let galois = engines[0].needs();
@@ -190,9 +190,9 @@ impl Bootstrap {
         let engines: Vec<_> = engines
             .map(|params| Engine::new(params, &keys.evaluation))
             .collect();
-        let output = self.run(&engines, &keys.secret, Some(&parts))?;
-        let ct = output.ciphertext().expect("engines with keys encrypt");
-        Ok(Ciphertext::from_exact(self.params(), ct.clone())?)
+        let output = self.run(&engines, &keys.secret, &parts)?;
+        let ct = output.into_ciphertext();
+        Ok(Ciphertext::from_exact(self.params(), ct)?)
     }
 
     /// `1 / (N mu)` modulo `p^d`, where `mu = -1` or `1` modulo `p` is lifted to itself.
@@ -213,28 +213,27 @@ impl Bootstrap {
         component.to_coeff().limb(0).iter().map(round).collect()
     }
 
-    /// Steps 2 to 4; `parts` are the rounded components, which a dry run has not.
-    fn run(
+    /// Steps 2 to 4; `parts` are the rounded components, which a dry run does not look at.
+    fn run<O: Operations>(
         &self,
-        engines: &[Engine<'_>],
-        secret: &Value,
-        parts: Option<&[Vec<u64>; 2]>,
-    ) -> Result<Value> {
+        engines: &[Engine<O>],
+        secret: &ValueOf<O>,
+        parts: &[Vec<u64>; 2],
+    ) -> Result<ValueOf<O>> {
         let (whole, n) = (&engines[0], self.params().n());
         let plaintext = |i: usize| {
-            let parts = parts.expect("dry runs encode nothing");
-            self.rows[0].encoder().from_residues(parts[i].clone())
+            let word = |&w: &u64| u32::try_from(w).expect("p^d is far below 2^32");
+            Plain::Coefficients(Words::All(parts[i].iter().map(word).collect()))
         };
         let squares = Squares::uniform(whole.model(), n as f64, n);
-        let mut z =
-            whole.mul_plain_sum(&[secret], squares, secret.factor(), |_, _| plaintext(1))?;
+        let mut z = whole.mul_plain_sum(&[secret], squares, secret.factor(), |_| plaintext(1))?;
         whole.add_plain_assign(&mut z, || plaintext(0));
         let z = whole.settle(NAME, z)?;
         let z = sum_copies(whole, Layout::new(n, 1)?, n, z)?;
         let z = whole.settle(NAME, z)?;
 
         // After round `i`, digit `j` is right modulo `p^(i-j+1)`.
-        let mut digits: Vec<Value> = Vec::new();
+        let mut digits: Vec<ValueOf<O>> = Vec::new();
         for _ in engines {
             let mut rest = z.clone();
             for (j, digit) in digits.iter_mut().enumerate() {
@@ -247,30 +246,25 @@ impl Bootstrap {
     }
 
     /// `(rest - digit) / p`, from row `row` to the next.
-    fn without(
+    fn without<O: Operations>(
         &self,
-        engine: &Engine<'_>,
-        rest: Value,
-        digit: &Value,
+        engine: &Engine<O>,
+        rest: ValueOf<O>,
+        digit: &ValueOf<O>,
         row: usize,
-    ) -> Result<Value> {
+    ) -> Result<ValueOf<O>> {
         let level = rest.level().min(digit.level());
         let mut rest = engine.drop_to(rest, level)?;
         let digit = engine.drop_to(digit.clone(), level)?;
         engine.sub_assign(&mut rest, &digit)?;
         let noise = rest.noise().divided((P as f64).log2());
-        Ok(match rest.ciphertext() {
-            None => Value::dry(level, noise),
-            Some(ct) => {
-                let factor = self.rows[row + 1].t().reduce(ct.factor());
-                let ct = bfv::Ciphertext::new(ct.rlwe().clone(), factor);
-                Value::encrypted(ct, noise)
-            }
-        })
+        let factor = self.rows[row + 1].t().reduce(rest.factor());
+        let ct = engine.operations().reread(rest.into_ciphertext(), factor);
+        Ok(Value::new(ct, level, factor, noise))
     }
 }
 
-fn cube(engine: &Engine<'_>, x: &Value) -> Result<Value> {
+fn cube<O: Operations>(engine: &Engine<O>, x: &ValueOf<O>) -> Result<ValueOf<O>> {
     let square = engine.mul(NAME, x, x)?;
     engine.mul(NAME, &square, x)
 }

@@ -8,8 +8,9 @@
 //! Source: Athena (MICRO 2025), section 3.2.1, equation 1; Huang, Lu, Hong, Ding, "Cheetah", USENIX
 //! Security 2022, section 3.
 
-use crate::engine::{Engine, Value};
+use crate::engine::{Engine, ValueOf};
 use crate::error::Result;
+use crate::operations::{Operations, Plain, Words};
 use crate::residual::Squares;
 
 /// A sparse polynomial of small integers: each weight with its exponent below `2N`.
@@ -43,22 +44,25 @@ impl Kernel<'_> {
 ///
 /// # Panics
 /// If there is no term.
-pub fn multiply(engine: &Engine<'_>, terms: &[(&Value, Kernel<'_>)]) -> Result<Value> {
-    let (n, encoder) = (engine.params().n(), engine.params().encoder());
-    let t = engine.params().t();
+pub fn multiply<O: Operations>(
+    engine: &Engine<O>,
+    terms: &[(&ValueOf<O>, Kernel<'_>)],
+) -> Result<ValueOf<O>> {
+    let n = engine.params().n();
     let level = terms.iter().map(|(value, _)| value.level()).min();
     let level = level.expect("a sum of products has a term");
-    let mut sum: Option<Value> = None;
+    let mut sum: Option<ValueOf<O>> = None;
     for (value, kernel) in terms {
         let polynomial = kernel.polynomial(n);
         let mut squares = Squares::of(polynomial.iter().copied(), n);
         // A kernel of zeros makes a constant, whose noise must be a number.
         squares.sum = squares.sum.max(1.0);
         squares.peak = squares.peak.max(1.0);
-        let product = engine.mul_plain_sum_at(level, &[value], squares, 1, |_, unit| {
-            let residues = polynomial.iter().map(|&w| t.mul(unit, t.from_i64(w)));
-            encoder.from_residues(residues.collect())
-        })?;
+        let plain = |_| {
+            let weights = polynomial.iter().copied().enumerate();
+            Plain::Coefficients(Words::Sparse(weights.filter(|&(_, w)| w != 0).collect()))
+        };
+        let product = engine.mul_plain_sum_at(level, &[value], squares, 1, plain)?;
         match &mut sum {
             None => sum = Some(product),
             Some(sum) => engine.add_assign(sum, &product)?,

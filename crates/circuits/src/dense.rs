@@ -11,18 +11,23 @@
 //!
 //! This is ours; `docs/adr/0003-dense-from-slots.md` says what it saves.
 
-use crate::engine::{Engine, Value};
+use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
+use crate::operations::{Operations, Plain, Words};
 use crate::residual::Squares;
 use bfv::{Encoder, Plaintext};
+use std::sync::{Arc, OnceLock};
 
-/// A dense layer made ready: the plaintext that takes slots to the outputs' coefficients.
+/// A dense layer whose shape was checked.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    plaintext: Plaintext,
     layout: Layout,
-    outputs: usize,
+    /// Of each output, the value at which its inputs begin, and its weights.
+    weights: Vec<(usize, Vec<i64>)>,
+    /// The plaintext that takes slots to the outputs' coefficients, by its coefficients in `[0, t)`. The first product makes
+    /// it, so that dry runs do without.
+    plaintext: OnceLock<Arc<[u32]>>,
 }
 
 impl Layer {
@@ -32,7 +37,7 @@ impl Layer {
     /// # Errors
     /// [`Error::Shape`] for more outputs than copies, for a single copy, or for rows that reach beyond
     /// the values.
-    pub fn new(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -> Result<Self> {
+    pub fn new(layout: Layout, weights: Vec<(usize, Vec<i64>)>) -> Result<Self> {
         let copies = layout.copies();
         if copies < 2 || weights.len() > copies {
             return Err(Error::Shape {
@@ -54,9 +59,9 @@ impl Layer {
             });
         }
         Ok(Self {
-            plaintext: plaintext(encoder, layout, weights),
             layout,
-            outputs: weights.len(),
+            weights,
+            plaintext: OnceLock::new(),
         })
     }
 
@@ -64,44 +69,31 @@ impl Layer {
     ///
     /// # Errors
     /// From the scheme.
-    pub fn apply(&self, engine: &Engine<'_>, y: &Value) -> Result<Value> {
-        let (encoder, t) = (engine.params().encoder(), engine.params().t());
-        product(engine, y, self.layout, self.outputs, |unit| {
-            let scaled = self
-                .plaintext
-                .coefficients()
-                .iter()
-                .map(|&c| t.mul(unit, c))
-                .collect();
-            encoder.from_residues(scaled)
-        })
+    pub fn apply<O: Operations>(&self, engine: &Engine<O>, y: &ValueOf<O>) -> Result<ValueOf<O>> {
+        // `(X^N + 1) / Psi_i` has powers of `X^h` only, so coefficients `k` of the plaintext vanish
+        // unless `k mod h` is an output's.
+        let (layout, h) = (self.layout, self.layout.copies() / 2);
+        let nonzero = layout.slots() * self.weights.len().min(h) / h;
+        let squares = Squares::uniform(engine.model(), nonzero as f64, layout.slots());
+        let plain = |_| {
+            let words = self.words(engine.params().encoder());
+            Plain::Coefficients(Words::All(words))
+        };
+        // Samples are extracted from the result as it is, so its factor must be 1.
+        engine.mul_plain_sum(&[y], squares, 1, plain)
+    }
+
+    fn words(&self, encoder: &Encoder) -> Arc<[u32]> {
+        let make = || words_of(&plaintext(encoder, self.layout, &self.weights));
+        self.plaintext.get_or_init(make).clone()
     }
 }
 
-/// What a dry run knows of [`Layer::apply`] for a layer of `outputs` outputs, whatever the weights.
-///
-/// # Errors
-/// From the scheme.
-pub fn apply_dry(engine: &Engine<'_>, layout: Layout, outputs: usize, y: &Value) -> Result<Value> {
-    product(engine, &y.to_dry(), layout, outputs, |_| {
-        unreachable!("a dry run makes no plaintexts")
-    })
-}
-
-fn product(
-    engine: &Engine<'_>,
-    y: &Value,
-    layout: Layout,
-    outputs: usize,
-    plaintext: impl Fn(u64) -> Plaintext + Sync,
-) -> Result<Value> {
-    // `(X^N + 1) / Psi_i` has powers of `X^h` only, so coefficients `k` of the plaintext vanish
-    // unless `k mod h` is an output's.
-    let h = layout.copies() / 2;
-    let nonzero = layout.slots() * outputs.min(h) / h;
-    let squares = Squares::uniform(engine.model(), nonzero as f64, layout.slots());
-    // Samples are extracted from the result as it is, so its factor must be 1.
-    engine.mul_plain_sum(&[y], squares, 1, |_, unit| plaintext(unit))
+fn words_of(plaintext: &Plaintext) -> Arc<[u32]> {
+    let words = plaintext.coefficients().iter();
+    words
+        .map(|&c| u32::try_from(c).expect("slots exist for t below 2^32 only"))
+        .collect()
 }
 
 fn plaintext(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -> Plaintext {
@@ -196,8 +188,10 @@ mod tests {
                 .map(|s| y.get(layout.value_of(s)).map_or(999, |&y| t.from_i64(y)))
                 .collect();
             let rows: Vec<_> = weights.iter().map(|row| (0, row.clone())).collect();
-            let layer = Layer::new(encoder, layout, &rows).unwrap();
-            let layer = encoder.slots_of(&layer.plaintext);
+            let layer = Layer::new(layout, rows).unwrap();
+            let words = layer.words(encoder);
+            let words = words.iter().map(|&w| u64::from(w)).collect();
+            let layer = encoder.slots_of(&encoder.from_residues(words));
             slots
                 .iter_mut()
                 .zip(layer)
@@ -213,6 +207,6 @@ mod tests {
             }
         }
         let layout = Layout::new(n, n).unwrap();
-        assert!(Layer::new(encoder, layout, &[(0, vec![1])]).is_err());
+        assert!(Layer::new(layout, vec![(0, vec![1])]).is_err());
     }
 }

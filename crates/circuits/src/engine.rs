@@ -2,10 +2,11 @@
 
 use crate::counts::Counts;
 use crate::error::{Error, Result};
-use crate::keys::{EvaluationKeys, Needs};
+use crate::keys::{EvaluationKeys, LoopParams, Needs};
+use crate::operations::{Combination, Dry, Operations, Packing, Plain, Run, Words};
 use crate::residual::{Residual, Squares};
 use bfv::noise::{Factors, Model, Noise};
-use bfv::{Ciphertext, Evaluator, Params, Plaintext};
+use bfv::{Ciphertext, Params};
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,45 +20,71 @@ const HOT: f64 = -52.0;
 /// log2 of the least probability that is told: what is less is said to be this.
 pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
-/// An encrypted value, or in a dry run what is known about it without encrypting.
+/// A value of a circuit: a ciphertext in the form of a mode of [`Operations`], with what is known of it in all modes.
 #[derive(Clone, Debug)]
-pub struct Value {
-    ct: Option<Ciphertext>,
+pub struct Value<C> {
+    ct: C,
     level: usize,
     factor: u64,
     residual: Residual,
 }
 
-impl Value {
+/// A value of a run on ciphertexts.
+pub type EncryptedValue = Value<Ciphertext>;
+
+/// A value of the mode `O`.
+pub type ValueOf<O> = Value<<O as Operations>::Ciphertext>;
+
+/// A value of a dry run: what is known without encrypting.
+pub type DryValue = Value<()>;
+
+impl EncryptedValue {
     /// An encrypted value with its predicted noise.
     pub fn encrypted(ct: Ciphertext, noise: Noise) -> Self {
-        Self {
-            level: ct.level(),
-            factor: ct.factor(),
-            ct: Some(ct),
-            residual: Residual::even(noise),
-        }
+        let (level, factor) = (ct.level(), ct.factor());
+        Self::new(ct, level, factor, noise)
     }
+}
 
+impl DryValue {
     /// What is known of a value of factor 1 at `level`.
     pub fn dry(level: usize, noise: Noise) -> Self {
-        Self {
-            ct: None,
-            level,
-            factor: 1,
-            residual: Residual::even(noise),
-        }
+        Self::new((), level, 1, noise)
     }
+}
 
-    /// This value with the factor 1, in a dry run.
-    pub(crate) fn of_factor_1(self) -> Self {
-        Self { factor: 1, ..self }
+impl<C> Value<C> {
+    /// A ciphertext with its level, factor and predicted noise.
+    pub fn new(ct: C, level: usize, factor: u64, noise: Noise) -> Self {
+        let residual = Residual::even(noise);
+        Self {
+            ct,
+            level,
+            factor,
+            residual,
+        }
     }
 
     /// This value without its ciphertext.
     #[must_use]
-    pub fn to_dry(&self) -> Self {
-        Self { ct: None, ..*self }
+    pub fn to_dry(&self) -> DryValue {
+        let Self {
+            level,
+            factor,
+            residual,
+            ..
+        } = *self;
+        Value {
+            ct: (),
+            level,
+            factor,
+            residual,
+        }
+    }
+
+    /// This value with another factor: what is known of it, not its ciphertext.
+    pub(crate) fn of_factor(self, factor: u64) -> Self {
+        Self { factor, ..self }
     }
 
     /// Factor of the message, as in [`bfv::Ciphertext::factor`].
@@ -65,9 +92,14 @@ impl Value {
         self.factor
     }
 
-    /// The ciphertext; `None` in a dry run.
-    pub fn ciphertext(&self) -> Option<&Ciphertext> {
-        self.ct.as_ref()
+    /// The ciphertext.
+    pub fn ciphertext(&self) -> &C {
+        &self.ct
+    }
+
+    /// The ciphertext itself.
+    pub fn into_ciphertext(self) -> C {
+        self.ct
     }
 
     /// Limbs minus one.
@@ -92,8 +124,8 @@ impl Value {
 
 /// A sum of products that is not yet relinearised.
 #[derive(Clone, Debug)]
-pub struct Product {
-    pub(crate) ct: Option<Ciphertext>,
+pub struct Product<C> {
+    pub(crate) ct: C,
     pub(crate) level: usize,
     pub(crate) factor: u64,
     pub(crate) residual: Residual,
@@ -101,11 +133,11 @@ pub struct Product {
     pub(crate) hot: bool,
 }
 
-/// Runs circuits: on ciphertexts if it has keys, dry if not.
-pub struct Engine<'k> {
-    eval: Evaluator,
+/// Runs circuits in a mode, and keeps what all modes have: levels, factors, noise, counts, keys.
+pub struct Engine<O> {
+    operations: O,
+    params: Params,
     model: Model,
-    keys: Option<&'k EvaluationKeys>,
     slack_bits: f64,
     log: Mutex<Log>,
 }
@@ -129,22 +161,27 @@ impl Default for Log {
     }
 }
 
-impl<'k> Engine<'k> {
+impl<'k> Engine<Run<'k>> {
     /// An engine on ciphertexts.
     pub fn new(params: &Params, keys: &'k EvaluationKeys) -> Self {
-        Self::build(params, Some(keys))
+        Self::of(params, Run::new(params, keys))
     }
+}
 
+impl Engine<Dry> {
     /// An engine that only predicts levels, noise, counts and the keys that will be needed.
     pub fn dry(params: &Params) -> Self {
-        Self::build(params, None)
+        Self::of(params, Dry)
     }
+}
 
-    fn build(params: &Params, keys: Option<&'k EvaluationKeys>) -> Self {
+impl<O: Operations> Engine<O> {
+    /// An engine in the mode of `operations`.
+    pub fn of(params: &Params, operations: O) -> Self {
         Self {
-            eval: Evaluator::new(params),
+            operations,
+            params: params.clone(),
             model: Model::new(params),
-            keys,
             slack_bits: SLACK_BITS,
             log: Mutex::default(),
         }
@@ -160,33 +197,28 @@ impl<'k> Engine<'k> {
     }
 
     /// A dry engine of the same parameters and slack.
-    pub(crate) fn to_dry(&self) -> Engine<'static> {
-        Engine::dry(self.params()).with_slack(self.slack_bits)
+    pub(crate) fn to_dry(&self) -> Engine<Dry> {
+        Engine::dry(&self.params).with_slack(self.slack_bits)
     }
 
     /// Parameters.
     pub fn params(&self) -> &Params {
-        self.eval.params()
+        &self.params
     }
 
-    /// Operations of the scheme.
-    pub fn evaluator(&self) -> &Evaluator {
-        &self.eval
+    /// The operations of its mode.
+    pub fn operations(&self) -> &O {
+        &self.operations
+    }
+
+    /// The operations of its mode, once all is run.
+    pub fn into_operations(self) -> O {
+        self.operations
     }
 
     /// Noise formulas.
     pub fn model(&self) -> &Model {
         &self.model
-    }
-
-    /// The evaluation keys; `None` in a dry run.
-    pub fn keys(&self) -> Option<&'k EvaluationKeys> {
-        self.keys
-    }
-
-    /// Whether nothing is encrypted.
-    pub fn is_dry(&self) -> bool {
-        self.keys.is_none()
     }
 
     /// Operations run so far.
@@ -217,7 +249,7 @@ impl<'k> Engine<'k> {
 
     /// A value made by an operation, with the probability that its residual has reached half of the
     /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation.
-    fn made(&self, value: Value) -> Value {
+    fn made(&self, value: ValueOf<O>) -> ValueOf<O> {
         self.note_residual(value.level, value.residual);
         value
     }
@@ -296,7 +328,11 @@ impl<'k> Engine<'k> {
     ///
     /// # Errors
     /// From the scheme, if factors do not fit.
-    pub fn tensor_sum(&self, a: &[&Value], b: &[&Value]) -> Result<Product> {
+    pub fn tensor_sum(
+        &self,
+        a: &[&ValueOf<O>],
+        b: &[&ValueOf<O>],
+    ) -> Result<Product<O::Ciphertext>> {
         let level = a.iter().chain(b).map(|v| v.level).min().unwrap_or(0);
         let residual = a.iter().zip(b).fold(Residual::ZERO, |sum, (x, y)| {
             let factors = match std::ptr::eq(*x, *y) {
@@ -308,10 +344,9 @@ impl<'k> Engine<'k> {
         });
         let hot = a.iter().chain(b).any(|v| self.is_hot(v.residual));
         self.log().counts.tensors(level + 1, a.len());
-        let ct = match (ciphertexts(a), ciphertexts(b)) {
-            (Some(a), Some(b)) => Some(self.eval.tensor_sum(&a, &b)?),
-            _ => None,
-        };
+        let ct = self
+            .operations
+            .tensor_sum(&ciphertexts(a), &ciphertexts(b))?;
         let factor = match (a.first(), b.first()) {
             (Some(x), Some(y)) => self.product_factor(x, y, level),
             _ => 1,
@@ -329,7 +364,11 @@ impl<'k> Engine<'k> {
     ///
     /// # Errors
     /// [`Error::OutOfLevels`], and a missing key.
-    pub fn relinearize(&self, circuit: &'static str, product: &Product) -> Result<Value> {
+    pub fn relinearize(
+        &self,
+        circuit: &'static str,
+        product: &Product<O::Ciphertext>,
+    ) -> Result<ValueOf<O>> {
         let level = product.level;
         let switched = Residual::even(self.model.key_switch(level));
         let residual = product.residual.plus(switched);
@@ -349,14 +388,7 @@ impl<'k> Engine<'k> {
             counts.key_switch(level + 1, digits, special, dropped);
             needs.relinearize(level);
         }
-        let ct = match (&product.ct, self.keys) {
-            (Some(ct), Some(keys)) => Some(self.eval.relinearize_and_switch(
-                ct,
-                keys.relinearization()?,
-                dropped,
-            )?),
-            _ => None,
-        };
+        let ct = self.operations.relinearize(&product.ct, dropped)?;
         Ok(self.made(Value {
             ct,
             level: level - dropped,
@@ -365,44 +397,69 @@ impl<'k> Engine<'k> {
         }))
     }
 
+    /// For each factor, `sum_j (sum_i m_gji low_i) middle_j`, not relinearised, with the given residual.
+    pub(crate) fn combine(
+        &self,
+        (level, factors): (usize, &[u64]),
+        combination: &Combination<'_>,
+        (low, middle): (&[&ValueOf<O>], &[&ValueOf<O>]),
+        residual: Residual,
+    ) -> Result<Vec<Product<O::Ciphertext>>> {
+        let hot = low.iter().chain(middle).any(|v| self.is_hot(v.residual));
+        {
+            let counts = &mut self.log().counts;
+            let sums = middle.len() * factors.len();
+            counts.tensors(level + 1, sums);
+            counts.scalar_products += low.len() * sums;
+            counts.limb_combinations += 2 * low.len() * sums * (level + 1);
+        }
+        let (low, middle) = (ciphertexts(low), ciphertexts(middle));
+        let at = (level, factors);
+        let products = self.operations.combine(at, combination, &low, &middle)?;
+        let products = products.into_iter().zip(factors);
+        Ok(products
+            .map(|(ct, &factor)| Product {
+                ct,
+                level,
+                factor,
+                residual,
+                hot,
+            })
+            .collect())
+    }
+
     /// Factor of a value when dropped to `level`.
-    pub(crate) fn factor_at(&self, a: &Value, level: usize) -> u64 {
-        let (t, basis) = (self.params().t(), self.params().rlwe().basis(a.level));
-        (level + 1..=a.level).fold(a.factor, |mu, i| {
-            t.mul(mu, t.reduce(basis.modulus(i).value()))
-        })
+    pub(crate) fn factor_at<C>(&self, a: &Value<C>, level: usize) -> u64 {
+        factor_at(&self.params, (a.level, a.factor), level)
     }
 
     /// Factor of the product of residuals of two values at `level`.
-    fn product_factor(&self, a: &Value, b: &Value, level: usize) -> u64 {
-        let t = self.params().t();
-        let factors = t.mul(self.factor_at(a, level), self.factor_at(b, level));
-        t.neg(t.mul(self.params().q_mod_t(level), factors))
+    fn product_factor<C>(&self, a: &Value<C>, b: &Value<C>, level: usize) -> u64 {
+        let [a, b] = [a, b].map(|v| self.factor_at(v, level));
+        product_factor(&self.params, level, a, b)
     }
 
     /// `a b`, relinearised and switched down.
     ///
     /// # Errors
     /// As [`Engine::relinearize`].
-    pub fn mul(&self, circuit: &'static str, a: &Value, b: &Value) -> Result<Value> {
+    pub fn mul(&self, circuit: &'static str, a: &ValueOf<O>, b: &ValueOf<O>) -> Result<ValueOf<O>> {
         self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?)
     }
 
     /// `sum_k p_k v_k` with plaintexts whose coefficients have the given squares, at the lowest
-    /// level of the values, not switched down. The result carries the factor `factor`.
-    ///
-    /// `plaintext(k, unit)` gives plaintext `k` multiplied by `unit`, which is how values of
-    /// different factors are brought to one.
+    /// level of the values, not switched down. The result carries the factor `factor`: each plaintext is multiplied by
+    /// what takes the factor of its value there.
     ///
     /// # Errors
     /// From the scheme.
     pub fn mul_plain_sum(
         &self,
-        values: &[&Value],
+        values: &[&ValueOf<O>],
         squares: Squares,
         factor: u64,
-        plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
-    ) -> Result<Value> {
+        plaintext: impl Fn(usize) -> Plain + Sync,
+    ) -> Result<ValueOf<O>> {
         let level = values.iter().map(|v| v.level).min().unwrap_or(0);
         self.mul_plain_sum_at(level, values, squares, factor, plaintext)
     }
@@ -414,159 +471,133 @@ impl<'k> Engine<'k> {
     pub fn mul_plain_sum_at(
         &self,
         level: usize,
-        values: &[&Value],
+        values: &[&ValueOf<O>],
         squares: Squares,
         factor: u64,
-        plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
-    ) -> Result<Value> {
+        plaintext: impl Fn(usize) -> Plain + Sync,
+    ) -> Result<ValueOf<O>> {
         let residual = values.iter().fold(Residual::ZERO, |sum, v| {
             sum.plus(v.residual.mul_plain(&self.model, squares))
         });
-        let sum = self.made(Value {
-            ct: None,
+        self.note_residual(level, residual);
+        self.log().counts.plaintexts(level + 1, values.len());
+        let (at, cts) = ((level, factor), ciphertexts(values));
+        let ct = self.operations.mul_plain_sum(at, &cts, plaintext)?;
+        Ok(Value {
+            ct,
             level,
             factor,
             residual,
-        });
-        self.log().counts.plaintexts(level + 1, values.len());
-        match ciphertexts(values) {
-            Some(cts) => self.combine(&cts, sum, plaintext),
-            None => Ok(sum),
-        }
+        })
     }
 
-    /// The ciphertext of `sum`, by [`Engine::mul_plain_sum`]'s rule.
-    pub(crate) fn combine(
+    /// One giant step of a packing at `level`, with the given noise.
+    pub(crate) fn mul_masks(
         &self,
-        cts: &[&Ciphertext],
-        sum: Value,
-        plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
-    ) -> Result<Value> {
-        let (t, basis) = (self.params().t(), self.params().rlwe().basis(sum.level));
-        let plains: Vec<Vec<i32>> = ring::par_map(cts.len(), |k| {
-            let own = self.eval.factor_at(cts[k], sum.level);
-            let unit = t.mul(sum.factor, t.inv(own).expect("factors are units"));
-            let plaintext = plaintext(k, unit);
-            let centred = plaintext.coefficients().iter().map(|&c| t.center(c));
-            centred
-                .map(|c| i32::try_from(c).expect("t is below 2^32"))
-                .collect()
-        });
-        let parts = ring::dot_pairs_signed(basis, &plains, |i| {
-            [0, 1].map(|part| {
-                let components = cts.iter().map(|ct| &ct.rlwe().components()[part]);
-                components.map(|c| c.limb(i)).collect()
-            })
-        });
-        let total = rlwe::Ciphertext::new(parts.into());
-        let ct = Some(Ciphertext::new(total, sum.factor));
-        Ok(Value { ct, ..sum })
+        level: usize,
+        packing: &Packing<'_, O::Samples>,
+        giant: usize,
+        noise: Noise,
+    ) -> Result<ValueOf<O>> {
+        let count = packing.baby_steps;
+        self.log().counts.plaintexts(level + 1, count);
+        let ct = self.operations.mul_masks(level, packing, giant)?;
+        Ok(Value::new(ct, level, 1, noise))
+    }
+
+    /// Adds the bodies of a packing's samples.
+    pub(crate) fn add_bodies(
+        &self,
+        a: &mut ValueOf<O>,
+        packing: &Packing<'_, O::Samples>,
+    ) -> Result<()> {
+        self.operations.add_bodies(&mut a.ct, packing)
     }
 
     /// The constant 1 in every slot, encrypted by nobody: for sums of products.
-    pub fn one(&self, level: usize) -> Value {
-        let noise = Noise::free((self.params().t().value() as f64 / 2.0).powi(2));
-        if self.is_dry() {
-            return Value::dry(level, noise);
-        }
-        let message = self.params().encoder().coefficients(&[1]);
-        Value::encrypted(bfv::trivial(self.params(), &message, level), noise)
+    pub fn one(&self, level: usize) -> ValueOf<O> {
+        let noise = Noise::free((self.params.t().value() as f64 / 2.0).powi(2));
+        let one = || Plain::Coefficients(Words::Sparse(vec![(0, 1)]));
+        Value::new(self.operations.trivial(level, one), level, 1, noise)
     }
 
     /// `a += b`, at one level.
     ///
     /// # Errors
     /// If levels or factors differ.
-    pub fn add_assign(&self, a: &mut Value, b: &Value) -> Result<()> {
+    pub fn add_assign(&self, a: &mut ValueOf<O>, b: &ValueOf<O>) -> Result<()> {
+        check_alike(a, b)?;
         a.residual = a.residual.plus(b.residual);
-        self.add_ciphertexts(a, b)
+        self.note_residual(a.level, a.residual);
+        self.operations.add_assign(&mut a.ct, &b.ct)
     }
 
     /// `a` plus its automorphism of a Galois element: noise gathers where both are largest.
     ///
     /// # Errors
     /// As [`Engine::automorphism`].
-    pub fn add_automorphism(&self, a: &mut Value, element: usize) -> Result<()> {
+    pub fn add_automorphism(&self, a: &mut ValueOf<O>, element: usize) -> Result<()> {
         let rotated = self.automorphism(a, element)?;
         let added = self.switching_noise(a.level);
         a.residual = a.residual.plus_alike().plus(Residual::even(added));
-        self.add_ciphertexts(a, &rotated)
-    }
-
-    fn add_ciphertexts(&self, a: &mut Value, b: &Value) -> Result<()> {
         self.note_residual(a.level, a.residual);
-        if let (Some(x), Some(y)) = (&mut a.ct, &b.ct) {
-            self.eval.add_assign(x, y)?;
-        }
-        Ok(())
+        self.operations.add_assign(&mut a.ct, &rotated.ct)
     }
 
     /// `a -= b`, at one level.
     ///
     /// # Errors
     /// As [`Engine::add_assign`].
-    pub fn sub_assign(&self, a: &mut Value, b: &Value) -> Result<()> {
+    pub fn sub_assign(&self, a: &mut ValueOf<O>, b: &ValueOf<O>) -> Result<()> {
+        check_alike(a, b)?;
         a.residual = a.residual.plus(b.residual);
         self.note_residual(a.level, a.residual);
-        if let (Some(x), Some(y)) = (&mut a.ct, &b.ct) {
-            self.eval.sub_assign(x, y)?;
-        }
-        Ok(())
+        self.operations.sub_assign(&mut a.ct, &b.ct)
     }
 
     /// `a += m`.
-    pub fn add_plain_assign(&self, a: &mut Value, m: impl FnOnce() -> Plaintext) {
-        if let Some(ct) = &mut a.ct {
-            self.eval.add_plain_assign(ct, &m());
-        }
+    pub fn add_plain_assign(&self, a: &mut ValueOf<O>, plaintext: impl FnOnce() -> Plain) {
+        self.operations.add_plain_assign(&mut a.ct, plaintext);
     }
 
     /// The automorphism of a Galois element.
     ///
     /// # Errors
     /// If the key is missing.
-    pub fn automorphism(&self, a: &Value, element: usize) -> Result<Value> {
+    pub fn automorphism(&self, a: &ValueOf<O>, element: usize) -> Result<ValueOf<O>> {
         self.count_automorphisms(element, a.level, 1);
-        let residual = self.rotated(a);
-        let ct = match (&a.ct, self.keys) {
-            (Some(ct), Some(keys)) => Some(self.eval.automorphism(ct, element, keys.galois())?),
-            _ => None,
-        };
-        Ok(self.made(Value { ct, residual, ..*a }))
+        let ct = self.operations.automorphism(&a.ct, element)?;
+        Ok(self.rotated(a, ct))
     }
 
     /// The automorphisms of several Galois elements, with one decomposition.
     ///
     /// # Errors
     /// If a key is missing.
-    pub fn automorphisms(&self, a: &Value, elements: &[usize]) -> Result<Vec<Value>> {
-        let shared = match &a.ct {
-            Some(ct) => Some(self.eval.decompose(ct)?),
-            None => None,
-        };
-        elements
-            .iter()
-            .map(|&element| {
-                if element == 1 {
-                    return Ok(a.clone());
-                }
-                self.count_automorphisms(element, a.level, 1);
-                let ct =
-                    match (&a.ct, &shared, self.keys) {
-                        (Some(ct), Some(shared), Some(keys)) => Some(
-                            self.eval
-                                .automorphism_hoisted(ct, shared, element, keys.galois())?,
-                        ),
-                        _ => None,
-                    };
-                let residual = self.rotated(a);
-                Ok(self.made(Value { ct, residual, ..*a }))
-            })
-            .collect()
+    pub fn automorphisms(&self, a: &ValueOf<O>, elements: &[usize]) -> Result<Vec<ValueOf<O>>> {
+        let rotated = self.operations.automorphisms(&a.ct, elements)?;
+        let rotated = elements.iter().zip(rotated).map(|(&element, ct)| {
+            if element == 1 {
+                return a.clone();
+            }
+            self.count_automorphisms(element, a.level, 1);
+            self.rotated(a, ct)
+        });
+        Ok(rotated.collect())
+    }
+
+    /// The LWE samples of a value: switched to level 0, to the LWE secret, and rounded to `t`.
+    ///
+    /// # Errors
+    /// If the key is missing.
+    pub fn to_samples(&self, params: &LoopParams, a: &ValueOf<O>) -> Result<O::Samples> {
+        self.count_samples(a.level, params.small().digits());
+        let low = self.operations.switch_to(a.ct.clone(), 0)?;
+        self.operations.to_samples(&low)
     }
 
     /// Counts a switch of a value at `level` to LWE samples, by `digits` digits.
-    pub fn count_samples(&self, level: usize, digits: usize) {
+    fn count_samples(&self, level: usize, digits: usize) {
         let counts = &mut self.log().counts;
         // The way down to one limb, that limb's digits, and back to coefficients.
         counts.transforms += 2 * level + 5 + digits;
@@ -574,7 +605,7 @@ impl<'k> Engine<'k> {
     }
 
     /// Counts a sum with a plaintext at `level`.
-    pub fn count_sum(&self, level: usize) {
+    pub(crate) fn count_sum(&self, level: usize) {
         self.log().counts.transforms += level + 2;
     }
 
@@ -589,9 +620,13 @@ impl<'k> Engine<'k> {
         needs.galois(element, level);
     }
 
-    fn rotated(&self, a: &Value) -> Residual {
-        a.residual
-            .plus(Residual::even(self.switching_noise(a.level)))
+    fn rotated(&self, a: &ValueOf<O>, ct: O::Ciphertext) -> ValueOf<O> {
+        let added = Residual::even(self.switching_noise(a.level));
+        self.made(Value {
+            ct,
+            residual: a.residual.plus(added),
+            ..*a
+        })
     }
 
     /// What an automorphism adds.
@@ -603,7 +638,7 @@ impl<'k> Engine<'k> {
     ///
     /// # Errors
     /// [`Error::OutOfLevels`].
-    pub fn settle(&self, circuit: &'static str, a: Value) -> Result<Value> {
+    pub fn settle(&self, circuit: &'static str, a: ValueOf<O>) -> Result<ValueOf<O>> {
         let dropped = self.settling_drop(circuit, a.level, a.residual.mean)?;
         let level = a.level - dropped;
         self.switch_to(a, level)
@@ -613,21 +648,14 @@ impl<'k> Engine<'k> {
     ///
     /// # Errors
     /// If the value's level is lower.
-    pub fn switch_to(&self, a: Value, level: usize) -> Result<Value> {
+    pub fn switch_to(&self, a: ValueOf<O>, level: usize) -> Result<ValueOf<O>> {
         let dropped = a.level.checked_sub(level).ok_or(rlwe::Error::LevelTooLow {
             need: level,
             have: a.level,
         })?;
         let residual = self.after_drop(a.residual, a.level, dropped);
-        let ct = match a.ct {
-            Some(mut ct) => {
-                self.eval.switch_to(&mut ct, level)?;
-                Some(ct)
-            }
-            None => None,
-        };
         Ok(self.made(Value {
-            ct,
+            ct: self.operations.switch_to(a.ct, level)?,
             level,
             factor: a.factor,
             residual,
@@ -638,7 +666,7 @@ impl<'k> Engine<'k> {
     ///
     /// # Errors
     /// If the value's level is lower.
-    pub fn drop_to(&self, mut a: Value, level: usize) -> Result<Value> {
+    pub fn drop_to(&self, a: ValueOf<O>, level: usize) -> Result<ValueOf<O>> {
         if level > a.level {
             return Err(rlwe::Error::LevelTooLow {
                 need: level,
@@ -646,17 +674,18 @@ impl<'k> Engine<'k> {
             }
             .into());
         }
-        a.factor = self.factor_at(&a, level);
-        if let Some(ct) = &mut a.ct {
-            self.eval.drop_to(ct, level)?;
-        }
-        a.level = level;
-        Ok(self.made(a))
+        let factor = self.factor_at(&a, level);
+        Ok(self.made(Value {
+            ct: self.operations.drop_to(a.ct, level)?,
+            level,
+            factor,
+            residual: a.residual,
+        }))
     }
 
     /// Bits by which six deviations of the largest coefficients' predicted noise are below what
     /// decryption bears.
-    pub fn margin_bits(&self, a: &Value) -> f64 {
+    pub fn margin_bits<C>(&self, a: &Value<C>) -> f64 {
         self.params().rlwe().log_q(a.level) - 1.0 - a.residual.peak.bits() - 6.0f64.log2()
     }
 }
@@ -668,7 +697,34 @@ pub fn total_failure(steps: &[f64]) -> f64 {
     total.max(LEAST_LOG2_FAILURE)
 }
 
-/// The ciphertexts of values; `None` in a dry run.
-fn ciphertexts<'a>(values: &[&'a Value]) -> Option<Vec<&'a Ciphertext>> {
-    values.iter().map(|v| v.ct.as_ref()).collect()
+/// Factor of a value of the given level and factor when dropped to `level`: the dropped moduli go into it.
+pub(crate) fn factor_at(params: &Params, (from, factor): (usize, u64), level: usize) -> u64 {
+    let (t, basis) = (params.t(), params.rlwe().basis(from));
+    let dropped = level + 1..=from;
+    dropped.fold(factor, |mu, i| {
+        t.mul(mu, t.reduce(basis.modulus(i).value()))
+    })
+}
+
+/// Factor of the product of residuals at `level`, of two values that carry the given factors there.
+pub(crate) fn product_factor(params: &Params, level: usize, a: u64, b: u64) -> u64 {
+    let t = params.t();
+    t.neg(t.mul(params.q_mod_t(level), t.mul(a, b)))
+}
+
+/// Operands of a sum have one level and one factor.
+fn check_alike<C>(a: &Value<C>, b: &Value<C>) -> Result<()> {
+    if a.level != b.level {
+        let (left, right) = (a.level, b.level);
+        return Err(rlwe::Error::LevelMismatch { left, right }.into());
+    }
+    if a.factor != b.factor {
+        let (left, right) = (a.factor, b.factor);
+        return Err(bfv::Error::FactorMismatch { left, right }.into());
+    }
+    Ok(())
+}
+
+fn ciphertexts<'a, C>(values: &[&'a Value<C>]) -> Vec<&'a C> {
+    values.iter().map(|v| &v.ct).collect()
 }

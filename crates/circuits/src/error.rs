@@ -35,6 +35,14 @@ pub enum Error {
         /// Values of the layout.
         values: usize,
     },
+    /// A step of a program reads what no earlier step has made.
+    #[error("a step {op} reads %{value}, which is missing or of another kind")]
+    Operand {
+        /// Operation of the step.
+        op: &'static str,
+        /// The value.
+        value: usize,
+    },
     /// A circuit got a shape it does not do.
     #[error("{what} is {found}, expected {expected}")]
     Shape {

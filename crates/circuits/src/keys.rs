@@ -1,10 +1,11 @@
 //! The keys of the loop: what the client keeps, and what the server gets.
 
-use crate::engine::{Engine, SLACK_BITS};
+use crate::engine::{self, Engine, SLACK_BITS};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
+use crate::operations::{Dry, Operations, Run};
 use crate::pack;
-use bfv::{Ciphertext, Params};
+use bfv::{Ciphertext, Evaluator, Params};
 use rand::CryptoRng;
 use ring::sample::{Masks, Seed};
 use rlwe::lwe::LweSecret;
@@ -94,13 +95,28 @@ impl LoopParams {
     }
 
     /// An engine on ciphertexts.
-    pub fn engine<'k>(&self, keys: &'k EvaluationKeys) -> Engine<'k> {
-        Engine::new(&self.bfv, keys).with_slack(self.slack_bits)
+    pub fn engine<'k>(&self, keys: &'k EvaluationKeys) -> Engine<Run<'k>> {
+        self.engine_of(Run::new(&self.bfv, keys))
     }
 
     /// An engine that only predicts.
-    pub fn dry_engine(&self) -> Engine<'static> {
-        Engine::dry(&self.bfv).with_slack(self.slack_bits)
+    pub fn dry_engine(&self) -> Engine<Dry> {
+        self.engine_of(Dry)
+    }
+
+    /// An engine in the mode of `operations`.
+    pub fn engine_of<O: Operations>(&self, operations: O) -> Engine<O> {
+        Engine::of(&self.bfv, operations).with_slack(self.slack_bits)
+    }
+
+    /// Factor of a value of the given level and factor when dropped to `level`.
+    pub(crate) fn factor_at(&self, from: (usize, u64), level: usize) -> u64 {
+        engine::factor_at(&self.bfv, from, level)
+    }
+
+    /// Factor of a product at `level` of values that carry the given factors there.
+    pub(crate) fn product_factor(&self, level: usize, a: u64, b: u64) -> u64 {
+        engine::product_factor(&self.bfv, level, a, b)
     }
 
     /// Parameters of the scheme.
@@ -386,7 +402,7 @@ impl PackingKey {
     /// If the Galois key that makes them is missing, or the key was made for fewer.
     pub(crate) fn baby_steps(
         &self,
-        engine: &Engine<'_>,
+        evaluator: &Evaluator,
         keys: &EvaluationKeys,
         count: usize,
     ) -> Result<&[Ciphertext]> {
@@ -394,7 +410,7 @@ impl PackingKey {
             Some(made) => made,
             None => {
                 // Where two threads come here at once both make them, and the first to end is kept.
-                let made = pack::make_baby_steps(engine, keys, count, &self.ciphertexts)?;
+                let made = pack::make_baby_steps(evaluator, keys, count, &self.ciphertexts)?;
                 self.baby_steps.get_or_init(|| made)
             }
         };

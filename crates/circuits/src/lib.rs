@@ -1,9 +1,9 @@
 //! Athena's loop: from coefficients through LWE samples and slots, a table on every slot, and back.
 //!
-//! *Concept.* A circuit is written once, over [`Value`]s, and run by an [`Engine`] in one of two ways:
-//! with ciphertexts, or *dry*, where a value is only its level and predicted noise. The dry run
-//! is how a program's levels, keys and noise are known before anything is encrypted, so plan and
-//! run cannot disagree.
+//! *Concept.* A circuit is written once, over [`Value`]s, and run by an [`Engine`] in one of three modes of
+//! [`operations`]: on ciphertexts; *dry*, where a value is only its level and predicted noise; or to be *recorded*. The dry
+//! run is how a program's levels, keys and noise are known before anything is encrypted, so plan and run cannot
+//! disagree.
 //!
 //! The steps, in the order of the loop:
 //! 1. [`coefficients`]: linear layers as one product of polynomials;
@@ -12,6 +12,8 @@
 //! 4. [`lut`]: functional bootstrapping, any table on any interval;
 //! 5. [`transform`]: slots to coefficients; or [`dense`]: a dense layer taken from slots to coefficients
 //!    in one product.
+//!
+//! [`steps`] runs the steps of programs, which are made of these.
 //!
 //! Beside the loop: [`bootstrap`], BGV for one message per ciphertext.
 //!
@@ -30,12 +32,16 @@ mod error;
 mod keys;
 mod layout;
 pub mod lut;
+pub mod operations;
 pub mod pack;
 mod residual;
+pub mod steps;
 pub mod transform;
 
 pub use counts::Counts;
-pub use engine::{Engine, LEAST_LOG2_FAILURE, Product, Value, total_failure};
+pub use engine::{
+    DryValue, EncryptedValue, Engine, LEAST_LOG2_FAILURE, Product, Value, ValueOf, total_failure,
+};
 pub use error::{Error, Result};
 pub use keys::{ClientKeys, EvaluationKeys, LoopParams, Needs, PackingKey};
 pub use layout::Layout;

@@ -11,13 +11,13 @@
 //! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4; the
 //! spreading over idle slots follows Halevi, Shoup, CRYPTO 2014, section 4.3 (replication).
 
-use crate::engine::{Engine, Value};
+use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, LoopParams};
 use crate::layout::Layout;
+use crate::operations::{Operations, Packing, Sample};
 use bfv::noise::Noise;
-use bfv::{Ciphertext, Params};
-use rlwe::lwe::LweBatch;
+use bfv::{Ciphertext, Evaluator, Params};
 use std::collections::BTreeMap;
 
 /// Of how many baby steps one is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as a key and 25 ms to
@@ -30,22 +30,6 @@ const KEY: usize = 8;
 /// As many baby steps in memory weigh as much as a rotation: for ResNet-20 twice the baby steps, 1.1 GB, would save 18 of 270
 /// rotations.
 const HELD: usize = 4;
-
-/// One LWE sample: a coefficient of a batch.
-#[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
-    /// The batch.
-    pub batch: &'a LweBatch,
-    /// The coefficient.
-    pub coefficient: usize,
-}
-
-/// Entry of the secret in a slot: consecutive columns go through `w` entries, copies through the
-/// `w`-ths.
-fn entry(layout: Layout, dimension: usize, slot: usize) -> usize {
-    let width = width(dimension, layout);
-    slot % width + width * layout.copy_of(slot)
-}
 
 /// The slot `steps` columns to the right, in its row.
 fn right_of(layout: Layout, slot: usize, steps: usize) -> usize {
@@ -100,59 +84,88 @@ fn width(dimension: usize, layout: Layout) -> usize {
 
 /// Baby steps, from those that are key material: `count`, or as many as these are for.
 pub(crate) fn make_baby_steps(
-    engine: &Engine<'_>,
+    evaluator: &Evaluator,
     keys: &EvaluationKeys,
     count: usize,
     stored: &[Ciphertext],
 ) -> Result<Vec<Ciphertext>> {
-    let (evaluator, one) = (engine.evaluator(), rotation(engine.params()));
+    let one = rotation(evaluator.params());
     let stored = &stored[..stored.len().min(count.div_ceil(STORED))];
     let runs = ring::par_map(stored.len(), |index| {
-        let mut run = vec![stored[index].clone()];
-        while run.len() < STORED.min(count - index * STORED) {
-            let last = run.last().expect("a run begins with a stored rotation");
-            run.push(evaluator.automorphism(last, one, keys.galois())?);
-        }
-        Ok(run)
+        let steps = STORED.min(count - index * STORED);
+        unfold_baby_steps(
+            steps,
+            |_| stored[index].clone(),
+            |last| Ok(evaluator.automorphism(last, one, keys.galois())?),
+        )
     });
     let runs: Vec<Vec<Ciphertext>> = runs.into_iter().collect::<Result<_>>()?;
     Ok(runs.into_iter().flatten().collect())
 }
 
+/// `count` baby steps: each stored one, by its number, and the rotations of the one before up to the next stored one.
+pub(crate) fn unfold_baby_steps<C>(
+    count: usize,
+    stored: impl Fn(usize) -> C,
+    rotate: impl Fn(&C) -> Result<C>,
+) -> Result<Vec<C>> {
+    let mut steps: Vec<C> = Vec::with_capacity(count);
+    for step in 0..count {
+        let next = match steps.last() {
+            Some(last) if step % STORED > 0 => rotate(last)?,
+            _ => stored(step / STORED),
+        };
+        steps.push(next);
+    }
+    Ok(steps)
+}
+
 /// Galois element of the rotation by one column.
-fn rotation(params: &Params) -> usize {
+pub(crate) fn rotation(params: &Params) -> usize {
     params.encoder().rotation_element(1)
 }
 
 /// For each ciphertext of the packing key, the entry of the secret in each slot.
 pub(crate) fn key_patterns(params: &LoopParams, layout: Layout) -> Vec<Vec<usize>> {
-    (0..baby_steps(params, layout))
-        .step_by(STORED)
-        .map(|step| {
-            (0..layout.slots())
-                .map(|slot| entry(layout, params.dimension(), right_of(layout, slot, step)))
-                .collect()
-        })
-        .collect()
+    let packing = packing::<()>(params, layout, &[]);
+    let packing = &packing;
+    let pattern = |step: usize| {
+        let slots = 0..layout.slots();
+        slots.map(move |slot| packing.entry(right_of(layout, slot, step)))
+    };
+    let stored = (0..packing.baby_steps).step_by(STORED);
+    stored.map(|step| pattern(step).collect()).collect()
+}
+
+fn packing<'a, S>(
+    params: &LoopParams,
+    layout: Layout,
+    samples: &'a [Vec<Sample<'a, S>>],
+) -> Packing<'a, S> {
+    Packing {
+        layout,
+        dimension: params.dimension(),
+        baby_steps: baby_steps(params, layout),
+        samples,
+    }
 }
 
 /// Packs samples: value `i` is the sum of `samples[i]`, which is zero without any.
 ///
-/// In a dry run `samples` is not looked at. `level` is where the result starts; it ends lower by
+/// A dry run does not look at `samples`. `level` is where the result starts; it ends lower by
 /// what the noise costs.
 ///
 /// # Errors
 /// [`Error::Shape`] for more entries than values or a layout with too many copies,
 /// [`Error::MissingPackingKey`], and what rotations may lack.
-pub fn pack(
-    engine: &Engine<'_>,
+pub fn pack<O: Operations>(
+    engine: &Engine<O>,
     params: &LoopParams,
     layout: Layout,
-    samples: &[Vec<Sample<'_>>],
+    samples: &[Vec<Sample<'_, O::Samples>>],
     level: usize,
-) -> Result<Value> {
-    let (dimension, copies) = (params.dimension(), layout.copies());
-    let fewest = min_values(layout.slots(), dimension);
+) -> Result<ValueOf<O>> {
+    let fewest = min_values(layout.slots(), params.dimension());
     if samples.len() > layout.values() || layout.values() < fewest {
         return Err(Error::Shape {
             what: "the number of values to pack",
@@ -163,21 +176,14 @@ pub fn pack(
             ),
         });
     }
-    let (width, baby) = (width(dimension, layout), baby_steps(params, layout));
+    let packing = packing(params, layout, samples);
+    let (width, baby) = (packing.width(), packing.baby_steps);
     let first = engine.log().needs.packing(layout.values(), level);
     let made = baby - key_len(params, layout);
     if made > 0 {
         let rotations = if first { made } else { 0 };
         engine.count_automorphisms(rotation(params.bfv()), level, rotations);
     }
-    let key: Option<Vec<&Ciphertext>> = match engine.keys() {
-        Some(keys) => {
-            let key = keys.packing(layout.values())?;
-            Some(key.baby_steps(engine, keys, baby)?.iter().collect())
-        }
-        None => None,
-    };
-    let (encoder, t) = (params.bfv().encoder(), params.bfv().t());
     let squares = engine.model().uniform_plaintext(params.bfv().n() as f64);
     let noise = (0..baby).fold(Noise::ZERO, |sum, step| {
         let turns = (step % STORED) as f64;
@@ -188,59 +194,22 @@ pub fn pack(
         let key = engine.model().fresh().plus(turned.times(turns));
         sum.plus(engine.model().mul_plain(key, squares))
     });
-
-    let (columns, values) = (layout.slots() / 2, layout.values());
-    // Plans are many dry runs, and they make no plaintexts.
-    let slots = if key.is_some() { layout.slots() } else { 0 };
-    let entries: Vec<usize> = (0..slots)
-        .map(|slot| entry(layout, dimension, slot))
-        .collect();
-    let mut sum: Option<Value> = None;
+    let turn = params.bfv().encoder().rotation_element(baby as isize);
+    let mut sum: Option<ValueOf<O>> = None;
     for giant in (0..width / baby).rev() {
-        let offset = giant * baby;
-        engine.log().counts.plaintexts(level + 1, baby);
-        let products = Value::dry(level, noise);
-        let plaintext = |step: usize, unit: u64| {
-            // Rotating left by `offset` later brings the value of the slot `offset` to the right.
-            // Rows, columns and values are powers of two, and this is the inner loop: masks, not
-            // remainders.
-            let mut slots = vec![0; layout.slots()];
-            for (slot, out) in slots.iter_mut().enumerate() {
-                let (row, column) = (slot & columns, slot & (columns - 1));
-                let source = row | ((column + columns - offset) & (columns - 1));
-                if let Some(sum) = samples.get(source & (values - 1)) {
-                    let j = entries[row | ((column + step) & (columns - 1))];
-                    let masks = sum.iter().map(|s| s.batch.mask(s.coefficient, j));
-                    *out = t.mul(unit, t.reduce(masks.sum()));
-                }
-            }
-            encoder.slots_to_plaintext(&slots)
-        };
-        let inner = match &key {
-            Some(key) => engine.combine(key, products, plaintext)?,
-            None => products,
-        };
+        let inner = engine.mul_masks(level, &packing, giant, noise)?;
         sum = Some(match sum {
             None => inner,
             Some(outer) => {
-                let mut rotated =
-                    engine.automorphism(&outer, encoder.rotation_element(baby as isize))?;
+                let mut rotated = engine.automorphism(&outer, turn)?;
                 engine.add_assign(&mut rotated, &inner)?;
                 rotated
             }
         });
     }
     let sum = sum.expect("there is at least one giant step");
-    let mut sum = sum_copies(engine, layout, copies, sum)?;
-    engine.add_plain_assign(&mut sum, || {
-        let slots: Vec<u64> = (0..layout.slots())
-            .map(|slot| match samples.get(layout.value_of(slot)) {
-                Some(sum) => t.reduce(sum.iter().map(|s| s.batch.body(s.coefficient)).sum()),
-                None => 0,
-            })
-            .collect();
-        encoder.slots_to_plaintext(&slots)
-    });
+    let mut sum = sum_copies(engine, layout, layout.copies(), sum)?;
+    engine.add_bodies(&mut sum, &packing)?;
     engine.settle("packing", sum)
 }
 
@@ -253,12 +222,12 @@ pub fn pack(
 ///
 /// # Errors
 /// What rotations may lack.
-pub fn sum_copies(
-    engine: &Engine<'_>,
+pub fn sum_copies<O: Operations>(
+    engine: &Engine<O>,
     layout: Layout,
     count: usize,
-    mut value: Value,
-) -> Result<Value> {
+    mut value: ValueOf<O>,
+) -> Result<ValueOf<O>> {
     let encoder = engine.params().encoder();
     let mut elements: Vec<usize> = layout
         .rotations()

@@ -13,12 +13,14 @@
 
 mod slots_to_coeffs;
 
-use crate::engine::{Engine, Value};
+use crate::engine::{Engine, ValueOf};
 use crate::error::Result;
+use crate::operations::{Operations, Plain, Words};
 use crate::residual::Squares;
-use bfv::{Encoder, Plaintext};
+use bfv::Encoder;
 use ring::Modulus;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub use slots_to_coeffs::{SlotsToCoeffs, coefficient_of_slot, slots_to_coeffs};
 
@@ -158,7 +160,7 @@ fn gcd(a: usize, b: usize) -> usize {
 struct Term {
     baby: usize,
     /// Coefficients in `[0, t)`, which 32 bits hold for every `t` below them.
-    coefficients: Vec<u32>,
+    coefficients: Arc<[u32]>,
     /// Squares of the centred coefficients.
     squares: Squares,
 }
@@ -221,7 +223,11 @@ impl LinearTransform {
     ///
     /// # Errors
     /// What rotations may lack.
-    pub fn apply(&self, engine: &Engine<'_>, value: &Value) -> Result<Value> {
+    pub fn apply<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        value: &ValueOf<O>,
+    ) -> Result<ValueOf<O>> {
         self.apply_to_factor(engine, value, value.factor())
     }
 
@@ -229,12 +235,12 @@ impl LinearTransform {
     ///
     /// # Errors
     /// What rotations may lack.
-    pub fn apply_to_factor(
+    pub fn apply_to_factor<O: Operations>(
         &self,
-        engine: &Engine<'_>,
-        value: &Value,
+        engine: &Engine<O>,
+        value: &ValueOf<O>,
         factor: u64,
-    ) -> Result<Value> {
+    ) -> Result<ValueOf<O>> {
         let encoder = engine.params().encoder();
         let elements: Vec<usize> = self
             .babies
@@ -257,16 +263,16 @@ impl LinearTransform {
         })
     }
 
-    fn horner(
+    fn horner<O: Operations>(
         &self,
-        engine: &Engine<'_>,
-        rotated: &[Value],
+        engine: &Engine<O>,
+        rotated: &[ValueOf<O>],
         row: &[Vec<Term>],
         factor: u64,
-    ) -> Result<Option<Value>> {
-        let (t, encoder) = (engine.params().t(), engine.params().encoder());
+    ) -> Result<Option<ValueOf<O>>> {
+        let encoder = engine.params().encoder();
         let giant = encoder.rotation_element(self.giant as isize);
-        let mut sum: Option<Value> = None;
+        let mut sum: Option<ValueOf<O>> = None;
         for terms in row.iter().rev() {
             if let Some(outer) = &mut sum {
                 *outer = engine.automorphism(outer, giant)?;
@@ -274,7 +280,7 @@ impl LinearTransform {
             if terms.is_empty() {
                 continue;
             }
-            let factors: Vec<&Value> = terms.iter().map(|term| &rotated[term.baby]).collect();
+            let factors: Vec<&ValueOf<O>> = terms.iter().map(|term| &rotated[term.baby]).collect();
             // Rotations of one value have one factor: with it for the sum, units are 1 and the
             // sums of squares those of the plaintexts as they are. Other units make them uniform.
             let squares = |term: &Term| match factor == rotated[0].factor() {
@@ -286,9 +292,8 @@ impl LinearTransform {
                 sum: squares.iter().map(|s| s.sum).sum::<f64>() / terms.len() as f64,
                 peak: squares.iter().map(|s| s.peak).sum::<f64>() / terms.len() as f64,
             };
-            let inner = engine.mul_plain_sum(&factors, squares, factor, |k, unit| {
-                terms[k].plaintext(encoder, |c| t.mul(unit, c))
-            })?;
+            let plain = |k: usize| Plain::Coefficients(Words::All(terms[k].coefficients.clone()));
+            let inner = engine.mul_plain_sum(&factors, squares, factor, plain)?;
             match &mut sum {
                 Some(sum) => engine.add_assign(sum, &inner)?,
                 None => sum = Some(inner),
@@ -317,11 +322,6 @@ impl Term {
     /// Coefficients that are not 0.
     fn nonzero(&self) -> f64 {
         self.coefficients.iter().filter(|&&c| c != 0).count() as f64
-    }
-
-    fn plaintext(&self, encoder: &Encoder, scale: impl Fn(u64) -> u64) -> Plaintext {
-        let residues = self.coefficients.iter().map(|&c| scale(u64::from(c)));
-        encoder.from_residues(residues.collect())
     }
 }
 

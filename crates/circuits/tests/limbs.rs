@@ -4,13 +4,14 @@
 
 mod common;
 
-use circuits::{Engine, Value};
+use circuits::operations::Operations;
+use circuits::{Engine, Value, ValueOf};
 use common::{N, alone, setup_of};
 
 const LIMBS: usize = 10;
 
 /// `x, x^2, x^3, x^4, x^5, x^8, x^9, ..`: squares and `x` times them, as far as the chain reaches.
-fn powers(engine: &Engine<'_>, x: &Value) -> Vec<Value> {
+fn powers<O: Operations>(engine: &Engine<O>, x: &ValueOf<O>) -> Vec<ValueOf<O>> {
     let mut square = engine.mul("powers", x, x).unwrap();
     let mut made = vec![x.clone(), square.clone()];
     loop {
@@ -46,13 +47,12 @@ fn powers_have_the_predicted_noise_with_limbs_of_any_size() {
         let top = s.top();
         let slots = s.residues(N);
         let fresh = s.encrypt_slots(&slots, top);
-        let run = |engine: &Engine<'_>, x: &Value| {
-            let x = engine.switch_to(x.clone(), top - 1).unwrap();
-            powers(engine, &x)
-        };
-        let keys = s.keys_for(|engine| run(engine, &Value::dry(top, engine.model().fresh())));
+        let keys = s.keys_for(|engine| {
+            let fresh = Value::dry(top, engine.model().fresh());
+            powers(engine, &engine.switch_to(fresh, top - 1).unwrap())
+        });
         let engine = s.params.engine(&keys);
-        let made = run(&engine, &fresh);
+        let made = powers(&engine, &engine.switch_to(fresh, top - 1).unwrap());
         assert!(made.len() >= 9, "{} powers of {bits} bits", made.len());
         for (index, power) in made.iter().enumerate() {
             s.check_noise(&format!("{bits} bits, power {index}"), power);

@@ -6,9 +6,10 @@ mod common;
 
 use circuits::dense::Layer;
 use circuits::lut::{Lut, Shape, interpolate};
-use circuits::pack::{Sample, pack};
+use circuits::operations::{Operations, Plain, Sample, Words};
+use circuits::pack::pack;
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
-use circuits::{Engine, Layout, LoopParams, Squares, Value};
+use circuits::{EncryptedValue, Engine, Layout, LoopParams, Squares, Value, ValueOf};
 use common::conv::ConvShape;
 use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use rand::Rng;
@@ -31,16 +32,18 @@ fn relu(x: i64) -> i64 {
 }
 
 /// Product with a plaintext of the given coefficients, not switched down.
-fn mul_coefficients(engine: &Engine<'_>, x: &Value, weights: &[i64]) -> Value {
+fn mul_coefficients<O: Operations>(
+    engine: &Engine<O>,
+    x: &ValueOf<O>,
+    weights: &[i64],
+) -> ValueOf<O> {
     let squares = Squares::of(weights.iter().copied(), engine.params().n());
-    let (t, encoder) = (engine.params().t(), engine.params().encoder());
-    engine
-        .mul_plain_sum(&[x], squares, x.factor(), |_, unit| {
-            let plain = encoder.coefficients(weights);
-            let scaled = plain.coefficients().iter().map(|&c| t.mul(unit, c));
-            encoder.from_residues(scaled.collect())
-        })
-        .unwrap()
+    let plain = |_| {
+        let weights = weights.iter().copied().enumerate();
+        Plain::Coefficients(Words::Sparse(weights.collect()))
+    };
+    let product = engine.mul_plain_sum(&[x], squares, x.factor(), plain);
+    product.unwrap()
 }
 
 fn random_weights(s: &mut Setup, count: usize, bound: i64) -> Vec<i64> {
@@ -50,7 +53,7 @@ fn random_weights(s: &mut Setup, count: usize, bound: i64) -> Vec<i64> {
 }
 
 /// The convolution's outputs of the images side by side, and the encrypted product.
-fn convolve(s: &mut Setup, level: usize, images: usize) -> (Value, Vec<(usize, i64)>) {
+fn convolve(s: &mut Setup, level: usize, images: usize) -> (EncryptedValue, Vec<(usize, i64)>) {
     let weights = random_weights(s, 4 * 49, 3);
     let span = CONV.image_span();
     let pixels: Vec<Vec<i64>> = (0..images)
@@ -66,7 +69,8 @@ fn convolve(s: &mut Setup, level: usize, images: usize) -> (Value, Vec<(usize, i
     }
     let x = s.encrypt(&s.bfv().encoder().coefficients(&message), level);
     s.check_noise("fresh", &x);
-    let engine = Engine::dry(s.bfv());
+    let keys = s.keys_for(|_| ());
+    let engine = s.params.engine(&keys);
     let y = mul_coefficients(&engine, &x, &CONV.kernel_polynomial(&weights));
     let mut want = Vec::new();
     let [height, width] = CONV.output();
@@ -90,7 +94,7 @@ fn convolve(s: &mut Setup, level: usize, images: usize) -> (Value, Vec<(usize, i
     (y, want)
 }
 
-fn check_integers(s: &Setup, what: &str, value: &Value, want: &[(usize, i64)]) {
+fn check_integers(s: &Setup, what: &str, value: &EncryptedValue, want: &[(usize, i64)]) {
     let (t, got) = (s.bfv().t(), s.coefficients(value));
     let wrong = want
         .iter()
@@ -107,7 +111,7 @@ fn convolutions_on_coefficients_are_the_exact_integers() {
     let (y, want) = convolve(&mut s, 1, 4);
     check_integers(&s, "convolution of 4 images", &y, &want);
     s.check_noise("convolution", &y);
-    let low = Engine::dry(s.bfv()).switch_to(y, 0).unwrap();
+    let low = s.switched(y, 0);
     check_integers(&s, "at level 0", &low, &want);
     s.check_noise("switch to level 0", &low);
 }
@@ -145,16 +149,21 @@ struct Circuits {
 }
 
 /// What the loop leaves behind.
-struct Steps {
-    packed: Value,
-    table: Value,
-    dense: Value,
-    coeffs: Value,
-    next: Value,
+struct Steps<C> {
+    packed: Value<C>,
+    table: Value<C>,
+    dense: Value<C>,
+    coeffs: Value<C>,
+    next: Value<C>,
 }
 
 impl Circuits {
-    fn run(&self, engine: &Engine<'_>, params: &LoopParams, samples: &[Vec<Sample<'_>>]) -> Steps {
+    fn run<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        params: &LoopParams,
+        samples: &[Vec<Sample<'_, O::Samples>>],
+    ) -> Steps<O::Ciphertext> {
         let top = params.bfv().rlwe().max_level();
         let packed = timed("packing", || {
             pack(engine, params, self.layout, samples, top).unwrap()
@@ -162,10 +171,7 @@ impl Circuits {
         let table = timed("table", || {
             self.lut.apply(engine, self.layout, &packed).unwrap()
         });
-        let dense = match engine.is_dry() {
-            true => circuits::dense::apply_dry(engine, self.layout, 64, &table).unwrap(),
-            false => timed("dense", || self.dense.apply(engine, &table).unwrap()),
-        };
+        let dense = timed("dense", || self.dense.apply(engine, &table).unwrap());
         let coeffs = timed("slots to coefficients", || {
             self.to_coeffs.apply(engine, &table).unwrap()
         });
@@ -202,7 +208,7 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
         layout,
         lut: Lut::new(interpolate(&t, BOUND, relu).unwrap(), shape).unwrap(),
         to_coeffs: SlotsToCoeffs::balanced(s.bfv().encoder()).unwrap(),
-        dense: Layer::new(s.bfv().encoder(), layout, &rows).unwrap(),
+        dense: Layer::new(layout, rows.clone()).unwrap(),
         next,
     };
     let params = s.params.clone();
@@ -211,7 +217,7 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
 
     // Linear layer, level 0, LWE samples.
     let (y, sums) = convolve(&mut s, 1, 1);
-    let low = Engine::dry(s.bfv()).switch_to(y, 0).unwrap();
+    let low = s.switched(y, 0);
     check_integers(&s, "convolution at level 0", &low, &sums);
     s.check_noise("switch to level 0", &low);
     let batch = to_lwe(&mut s, &low);
@@ -227,7 +233,7 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
     check_rounding(&s, deviation(errors), 0.2);
 
     // Slots, table, and both ways to the next layer.
-    let samples: Vec<Vec<Sample<'_>>> = sums
+    let samples: Vec<Vec<Sample<'_, LweBatch>>> = sums
         .iter()
         .map(|&(coefficient, _)| {
             vec![Sample {
@@ -284,7 +290,7 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
     check_rounding(&s, deviation(errors), 0.04);
 }
 
-fn to_lwe(s: &mut Setup, low: &Value) -> LweBatch {
+fn to_lwe(s: &mut Setup, low: &EncryptedValue) -> LweBatch {
     let key = s.dimension_key();
     LweBatch::switch(ciphertext(low).rlwe(), &key, T).unwrap()
 }

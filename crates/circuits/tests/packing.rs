@@ -2,7 +2,8 @@
 
 mod common;
 
-use circuits::pack::{Sample, baby_steps, cheapest_baby_steps, pack};
+use circuits::operations::Sample;
+use circuits::pack::{baby_steps, cheapest_baby_steps, pack};
 use circuits::{ClientKeys, Engine, Layout, LoopParams};
 use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use ring::ntt_primes;
@@ -43,7 +44,7 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
         let layout = Layout::new(N, values).unwrap();
         // Any coefficients in any order: 5 is a unit modulo N.
         let coefficient = |value: usize| (value * 5 + 3) % N;
-        let samples: Vec<Vec<Sample<'_>>> = (0..values)
+        let samples: Vec<Vec<Sample<'_, LweBatch>>> = (0..values)
             .map(|value| {
                 vec![Sample {
                     batch: &batch,
@@ -119,7 +120,7 @@ fn keys_of_fewer_baby_steps_are_refused_and_those_of_more_serve() {
         batch: &batch,
         coefficient,
     };
-    let samples: Vec<Vec<Sample<'_>>> = (0..4096).map(|k| vec![sample(k)]).collect();
+    let samples: Vec<Vec<Sample<'_, LweBatch>>> = (0..4096).map(|k| vec![sample(k)]).collect();
     let pack_with = |params: &LoopParams| {
         let engine = Engine::new(params.bfv(), &keys);
         pack(&engine, params, layout, &samples, top)

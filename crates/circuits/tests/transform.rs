@@ -17,7 +17,7 @@ fn slots_come_to_their_coefficients_exactly() {
         let slots = s.residues(N);
         let fresh = s.encrypt_slots(&slots, s.top());
         // What a table leaves: the noise of a rounding.
-        let x = Engine::dry(s.bfv()).switch_to(fresh, start).unwrap();
+        let x = s.switched(fresh, start);
         s.check_noise("before", &x);
         let plain = x.to_dry();
         let keys = s.keys_for(|engine| transform.apply(engine, &plain).unwrap());
@@ -50,7 +50,7 @@ fn a_dry_run_foretells_levels_and_noise() {
     let x = Value::dry(4, engine.model().fresh());
     let transform = SlotsToCoeffs::balanced(s.bfv().encoder()).unwrap();
     let y = transform.apply(&engine, &x).unwrap();
-    assert!(y.ciphertext().is_none() && y.level() < 4);
+    assert!(y.level() < 4);
     // 8 + 8 + 7 baby steps, three giant steps, the swap of the rows.
     assert_eq!(engine.needs().galois_elements().len(), 27);
 }

@@ -1,26 +1,28 @@
 //! Writes a program step by step, running each step dry.
 
 use crate::error::Result;
-use circuits::coefficients::{Kernel, multiply};
+use circuits::operations::Dry;
+use circuits::steps::{Action, MadeBy, Work};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Layout, LoopParams, Value};
 use program::{
     Constant, ConstantId, Form, Indices, Op, Packed, Row, Shape, Step, Term, Type, ValueId,
 };
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A program under construction.
 pub(crate) struct Builder<'p> {
     params: &'p LoopParams,
-    engine: Engine<'static>,
+    engine: Engine<Dry>,
     counted: Counts,
     layer: String,
     constants: Vec<Constant>,
     /// Constants by their values: equal ones are one.
     known: HashMap<Vec<i64>, ConstantId>,
     steps: Vec<Step>,
-    /// The dry value of each step; `None` for samples.
-    values: Vec<Option<(Value, Form)>>,
+    /// What each step makes in a dry run.
+    made: Vec<MadeBy<Dry>>,
     /// log2 of the probability that each step is wrong.
     failure: Vec<f64>,
 }
@@ -59,7 +61,7 @@ impl<'p> Builder<'p> {
             constants: Vec::new(),
             known: HashMap::new(),
             steps: Vec::new(),
-            values: Vec::new(),
+            made: Vec::new(),
             failure: Vec::new(),
         }
     }
@@ -69,8 +71,8 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn finish(self) -> Built {
-        let ciphertexts = self.values.iter().flatten();
-        let margins = ciphertexts.map(|(v, _)| self.engine.margin_bits(v));
+        let ciphertexts = self.made.iter().filter_map(MadeBy::<Dry>::value);
+        let margins = ciphertexts.map(|v| self.engine.margin_bits(v));
         Built {
             margin_bits: margins.fold(f64::INFINITY, f64::min),
             needs: self.engine.needs(),
@@ -97,53 +99,60 @@ impl<'p> Builder<'p> {
         self.constants.len() - 1
     }
 
-    fn push(&mut self, op: Op, value: Option<(Value, Form)>) -> ValueId {
-        let counts = self.engine.counts();
-        let seconds = counts.since(&self.counted).seconds(self.params.bfv().n());
-        self.counted = counts;
-        let ty = match &value {
+    /// Runs a step dry and writes it down. A dense layer runs at `level`, an input is at it.
+    fn push(
+        &mut self,
+        op: Op,
+        form: Form,
+        level: usize,
+        transform: Option<&Arc<SlotsToCoeffs>>,
+    ) -> Result<ValueId> {
+        let of = (&self.constants[..], &self.steps[..]);
+        let transform = || {
+            Ok(transform
+                .expect("the step is slots to coefficients")
+                .clone())
+        };
+        let action = Action::new(self.params, of, &op, transform)?;
+        let work = Work {
+            params: self.params,
+            constants: &self.constants,
+            steps: &self.steps,
+            op: &op,
+            action: &action,
+            form,
+            level,
+        };
+        let input = |_| Value::dry(level, self.engine.model().fresh());
+        let made = work.run(&self.engine, |id| self.made.get(id), input)?;
+        let ty = match made.value() {
             None => Type::Samples,
-            Some((value, form)) => Type::Ciphertext {
-                form: *form,
+            Some(value) => Type::Ciphertext {
+                form,
                 level: value.level(),
                 noise_bits: value.noise().bits(),
             },
         };
+        let counts = self.engine.counts();
+        let seconds = counts.since(&self.counted).seconds(self.params.bfv().n());
+        self.counted = counts;
         self.steps.push(Step {
             op,
             ty,
             layer: self.layer.clone(),
             seconds,
         });
-        self.values.push(value);
+        self.made.push(made);
         self.failure.push(self.engine.take_failure());
-        self.steps.len() - 1
+        Ok(self.steps.len() - 1)
     }
 
-    fn value(&self, id: ValueId) -> &Value {
-        let (value, _) = self.values[id].as_ref().expect("operands are ciphertexts");
-        value
-    }
-
-    pub(crate) fn input(&mut self, index: usize, level: usize) -> ValueId {
-        let value = Value::dry(level, self.engine.model().fresh());
-        self.push(Op::Input { index }, Some((value, Form::Coefficients)))
+    pub(crate) fn input(&mut self, index: usize, level: usize) -> Result<ValueId> {
+        self.push(Op::Input { index }, Form::Coefficients, level, None)
     }
 
     pub(crate) fn mul_coefficients(&mut self, terms: Vec<Term>) -> Result<ValueId> {
-        let kernels: Vec<(&Value, Kernel<'_>)> = terms
-            .iter()
-            .map(|term| {
-                let kernel = Kernel {
-                    weights: &self.constants[term.weights].values,
-                    exponents: &self.constants[term.exponents].values,
-                };
-                (self.value(term.value), kernel)
-            })
-            .collect();
-        let product = multiply(&self.engine, &kernels)?;
-        let op = Op::MulCoefficients { terms };
-        Ok(self.push(op, Some((product, Form::Coefficients))))
+        self.push(Op::MulCoefficients { terms }, Form::Coefficients, 0, None)
     }
 
     pub(crate) fn add_coefficients(
@@ -151,19 +160,13 @@ impl<'p> Builder<'p> {
         value: ValueId,
         term: ConstantId,
         at: ConstantId,
-    ) -> ValueId {
-        let sum = self.value(value).clone();
-        self.engine.count_sum(sum.level());
-        self.push(
-            Op::AddCoefficients { value, term, at },
-            Some((sum, Form::Coefficients)),
-        )
+    ) -> Result<ValueId> {
+        let op = Op::AddCoefficients { value, term, at };
+        self.push(op, Form::Coefficients, 0, None)
     }
 
-    pub(crate) fn samples_of(&mut self, value: ValueId) -> ValueId {
-        let digits = self.params.small().digits();
-        self.engine.count_samples(self.value(value).level(), digits);
-        self.push(Op::ToSamples { value }, None)
+    pub(crate) fn samples_of(&mut self, value: ValueId) -> Result<ValueId> {
+        self.push(Op::ToSamples { value }, Form::Coefficients, 0, None)
     }
 
     pub(crate) fn pack(
@@ -172,7 +175,6 @@ impl<'p> Builder<'p> {
         layout: Layout,
         start_level: usize,
     ) -> Result<ValueId> {
-        let value = circuits::pack::pack(&self.engine, self.params, layout, &[], start_level)?;
         let batches = slots.iter().flat_map(|s| s.sum.iter().map(|s| s.batch));
         let mut sources: Vec<ValueId> = batches.collect();
         sources.sort_unstable();
@@ -192,7 +194,7 @@ impl<'p> Builder<'p> {
             sources,
             start_level,
         };
-        Ok(self.push(op, Some((value, Form::Slots(layout.values())))))
+        self.push(op, Form::Slots(layout.values()), 0, None)
     }
 
     pub(crate) fn table(
@@ -202,19 +204,6 @@ impl<'p> Builder<'p> {
         (polynomial, indices): (ConstantId, Indices),
         shape: circuits::lut::Shape,
     ) -> Result<ValueId> {
-        let coefficients = self.constants[polynomial]
-            .values
-            .iter()
-            .map(|&c| c as u64)
-            .collect();
-        let lut = circuits::lut::Lut::new(coefficients, shape)?;
-        let result = lut.apply(&self.engine, layout, self.value(value))?;
-        if let Op::Pack { values, .. } = &self.steps[value].op {
-            let samples = values.iter().map(|packed| packed.3.len());
-            let room = indices.border - indices.bound;
-            self.engine
-                .note_failure(self.params.log2_beyond(room, samples));
-        }
         let op = Op::Table {
             value,
             polynomial,
@@ -224,7 +213,7 @@ impl<'p> Builder<'p> {
                 digits: shape.digits,
             },
         };
-        Ok(self.push(op, Some((result, Form::Slots(layout.values())))))
+        self.push(op, Form::Slots(layout.values()), 0, None)
     }
 
     /// Product of two values in slots of one layout.
@@ -234,48 +223,43 @@ impl<'p> Builder<'p> {
         right: ValueId,
         layout: Layout,
     ) -> Result<ValueId> {
-        let result = self
-            .engine
-            .mul("product", self.value(left), self.value(right))?;
         let op = Op::Product { left, right };
-        Ok(self.push(op, Some((result, Form::Slots(layout.values())))))
+        self.push(op, Form::Slots(layout.values()), 0, None)
     }
 
     /// A dense layer from slots, at level 1: what it yields still decrypts there.
     pub(crate) fn dense(
         &mut self,
         value: ValueId,
-        layout: Layout,
         weights: ConstantId,
         inputs: usize,
         rows: Vec<Row>,
     ) -> Result<ValueId> {
-        let low = self.engine.drop_to(self.value(value).clone(), 1)?;
-        let result = circuits::dense::apply_dry(&self.engine, layout, rows.len(), &low)?;
         let op = Op::Dense {
             value,
             weights,
             inputs,
             rows,
         };
-        Ok(self.push(op, Some((result, Form::Coefficients))))
+        self.push(op, Form::Coefficients, 1, None)
     }
 
     pub(crate) fn slots_to_coefficients(
         &mut self,
         value: ValueId,
-        transform: &SlotsToCoeffs,
+        transform: &Arc<SlotsToCoeffs>,
     ) -> Result<ValueId> {
-        let result = transform.apply(&self.engine, self.value(value))?;
         let op = Op::SlotsToCoefficients { value };
-        Ok(self.push(op, Some((result, Form::Coefficients))))
+        self.push(op, Form::Coefficients, 0, Some(transform))
     }
 
-    pub(crate) fn output(&mut self, value: ValueId, rows: Vec<Row>, at: Vec<usize>) -> ValueId {
-        let result = self.value(value).clone();
-        self.push(
-            Op::Output { value, rows, at },
-            Some((result, Form::Coefficients)),
-        )
+    pub(crate) fn output(
+        &mut self,
+        value: ValueId,
+        rows: Vec<Row>,
+        at: Vec<usize>,
+    ) -> Result<ValueId> {
+        let op = Op::Output { value, rows, at };
+        self.push(op, Form::Coefficients, 0, None)
     }
 }

@@ -13,7 +13,7 @@ use network::{IntNetwork, Layer, Linear, Shape as Sides, Source, partners};
 use program::{Indices, Row, ValueId};
 use rlwe::noise::deviations;
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Level at which the client encrypts, and at which a dense layer ends: one limb above the one whose
 /// modulus the LWE samples are rounded from.
@@ -40,7 +40,7 @@ pub(crate) struct Fixed {
     pub(crate) tables: Vec<Vec<i64>>,
     /// Indices that each is for.
     pub(crate) indices: Vec<Indices>,
-    transform: OnceLock<SlotsToCoeffs>,
+    transform: OnceLock<Arc<SlotsToCoeffs>>,
     trial: LoopParams,
 }
 
@@ -65,10 +65,11 @@ impl Fixed {
     }
 
     /// The map from slots to coefficients.
-    pub(crate) fn transform(&self) -> &SlotsToCoeffs {
+    pub(crate) fn transform(&self) -> &Arc<SlotsToCoeffs> {
         self.transform.get_or_init(|| {
             let encoder = self.trial.bfv().encoder();
-            SlotsToCoeffs::balanced(encoder).expect("a ring of 32,768 slots has three stages")
+            let transform = SlotsToCoeffs::balanced(encoder);
+            Arc::new(transform.expect("a ring of 32,768 slots has three stages"))
         })
     }
 }
@@ -157,12 +158,13 @@ impl Accumulators {
         }
     }
 
-    fn add(&mut self, b: &mut Builder<'_>, found: &Outputs) {
-        let batch = b.samples_of(found.value);
+    fn add(&mut self, b: &mut Builder<'_>, found: &Outputs) -> Result<()> {
+        let batch = b.samples_of(found.value)?;
         for (row, &coefficient) in found.rows.iter().zip(&found.at) {
             let sum = &mut self.sums[row.image * self.outputs + row.output];
             sum.push(Sample { batch, coefficient });
         }
+        Ok(())
     }
 
     fn slot(&self, slot: usize, row: Row) -> Slot<'_> {
@@ -198,20 +200,20 @@ impl Writer<'_, '_> {
         let network = self.network;
         self.b.layer(&network.layers[0].name);
         let shapes = network.shapes()?;
-        let mut values = vec![Some(Values::Coefficients(self.input()))];
+        let mut values = vec![Some(Values::Coefficients(self.input()?))];
         for (index, layer) in network.layers.iter().enumerate() {
             self.b.layer(&layer.name);
             let found = self.linear(index, shapes[index], &values)?;
             if layer.lut.is_none() {
                 for outputs in found.into_iter().flatten() {
-                    self.b.output(outputs.value, outputs.rows, outputs.at);
+                    self.b.output(outputs.value, outputs.rows, outputs.at)?;
                 }
                 return Ok(());
             }
             let count = shapes[index].iter().product();
             let mut sums = Accumulators::new(count, self.batch);
             for outputs in found.iter().flatten() {
-                sums.add(self.b, outputs);
+                sums.add(self.b, outputs)?;
             }
             let made = self.table(index, shapes[index], &sums)?;
             values.push(made);
@@ -220,12 +222,12 @@ impl Writer<'_, '_> {
     }
 
     /// The client's ciphertexts.
-    fn input(&mut self) -> Tensor {
+    fn input(&mut self) -> Result<Tensor> {
         let placing = &self.forms.input;
         let values = (0..placing.parts(self.batch).len())
             .map(|index| self.b.input(index, LINEAR_LEVEL))
-            .collect();
-        tensor(placing, self.batch, values)
+            .collect::<Result<_>>()?;
+        Ok(tensor(placing, self.batch, values))
     }
 
     /// Accumulators of a layer, by groups of terms that add up under encryption.
@@ -318,9 +320,7 @@ impl Writer<'_, '_> {
             .collect();
         all.chunks(layout.copies())
             .map(|rows| {
-                let product = self
-                    .b
-                    .dense(value, layout, weights, dense.inputs, rows.to_vec())?;
+                let product = self.b.dense(value, weights, dense.inputs, rows.to_vec())?;
                 let bias = rows.iter().map(|row| layer.bias[row.output]).collect();
                 let at: Vec<usize> = (0..rows.len()).collect();
                 let term = self.b.constant("bias", bias);
@@ -328,7 +328,7 @@ impl Writer<'_, '_> {
                     .b
                     .constant("places", at.iter().map(|&a| a as i64).collect());
                 Ok(Outputs {
-                    value: self.b.add_coefficients(product, term, places),
+                    value: self.b.add_coefficients(product, term, places)?,
                     rows: rows.to_vec(),
                     at,
                 })
@@ -372,7 +372,7 @@ impl Writer<'_, '_> {
                     let value = self
                         .b
                         .slots_to_coefficients(value, self.fixed.transform())?;
-                    values.push(self.with_zeros(index, placing, &part.values, value));
+                    values.push(self.with_zeros(index, placing, &part.values, value)?);
                 }
                 Some(Values::Coefficients(tensor(placing, self.batch, values)))
             }
@@ -424,7 +424,7 @@ impl Writer<'_, '_> {
         placing: &Placing,
         values: &[(usize, Row)],
         value: ValueId,
-    ) -> ValueId {
+    ) -> Result<ValueId> {
         let idle = self.network.layers[index]
             .lut
             .as_ref()
@@ -438,7 +438,7 @@ impl Writer<'_, '_> {
             .flat_map(|p| placing.ring.coefficients(p))
             .collect();
         if idle == 0 || places.is_empty() {
-            return value;
+            return Ok(value);
         }
         let term = self.b.constant("zero", vec![-idle]);
         let places = self.b.constant("places", places);

@@ -189,13 +189,13 @@ pub(crate) fn only_bias(
         let at: Vec<usize> = (0..rows.len()).collect();
         let term = b.constant("bias", rows.iter().map(bias).collect());
         let places = b.constant("places", at.iter().map(|&a| a as i64).collect());
-        Outputs {
-            value: b.add_coefficients(zero, term, places),
+        Ok(Outputs {
+            value: b.add_coefficients(zero, term, places)?,
             rows: rows.to_vec(),
             at,
-        }
+        })
     });
-    Ok(Some(found.collect()))
+    found.collect::<Result<_>>().map(Some)
 }
 
 /// Windows of one output shape on their rasters.
@@ -426,15 +426,15 @@ impl Writer<'_> {
                 }
                 let term = b.constant("bias", bias);
                 let places = b.constant("places", at);
-                value = b.add_coefficients(product, term, places);
+                value = b.add_coefficients(product, term, places)?;
             }
-            Outputs {
+            Ok(Outputs {
                 value,
                 rows: sums.rows,
                 at: sums.at,
-            }
+            })
         });
-        Ok(outputs.collect())
+        outputs.collect()
     }
 
     /// Weights, by their index, and exponents of one term on one tile.

@@ -15,7 +15,7 @@ use crate::{Moduli, Options};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, Layout, LoopParams, Value, pack};
+use circuits::{Counts, DryValue, Layout, LoopParams, pack};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
 use ring::{ntt_primes, ntt_primes_avoiding};
@@ -286,7 +286,7 @@ impl<'a> Planner<'a> {
             layer: &self.network.layers[index].name,
             len,
             layout,
-            transform: (next != Next::Dense).then(|| self.fixed.transform()),
+            transform: (next != Next::Dense).then(|| self.fixed.transform().as_ref()),
             product: next == Next::Product,
             reach_bits: self.reach_bits,
         };
@@ -349,7 +349,7 @@ impl Task<'_> {
         params: &LoopParams,
         lut: &Lut,
         start_level: usize,
-    ) -> Result<(Value, Counts)> {
+    ) -> Result<(DryValue, Counts)> {
         let engine = params.dry_engine();
         let pack = || pack::pack(&engine, params, self.layout, &[], start_level);
         // The first packing makes the baby steps of all, so a later one is counted.
@@ -369,7 +369,7 @@ impl Task<'_> {
 
     /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
     /// plaintext as large as `t`, whatever its weights: for that the level is enough.
-    fn goes_on(&self, params: &LoopParams, end: &Value) -> bool {
+    fn goes_on(&self, params: &LoopParams, end: &DryValue) -> bool {
         let margin = params.dry_engine().margin_bits(end);
         end.level() >= END_LEVEL && (self.transform.is_none() || margin >= self.reach_bits)
     }

@@ -290,6 +290,17 @@ pub struct Step {
     pub seconds: f64,
 }
 
+impl Step {
+    /// The operation, and the form and level of its value; no noise, since machines round logarithms in their own ways.
+    fn identity(&self) -> (&Op, Option<(Form, usize)>) {
+        let ty = match self.ty {
+            Type::Ciphertext { form, level, .. } => Some((form, level)),
+            Type::Samples => None,
+        };
+        (&self.op, ty)
+    }
+}
+
 /// Integers of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -376,6 +387,27 @@ impl Program {
     /// The JSON form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a program has no keys that are not strings")
+    }
+
+    /// What the program computes, as text: all that a run, a key or a ciphertext depends on, and nothing that is
+    /// predicted of it or named for people. Programs of one identity take each other's keys and queries.
+    pub fn identity(&self) -> String {
+        let steps: Vec<_> = self.steps.iter().map(Step::identity).collect();
+        let constants: Vec<_> = self.constants.iter().map(|c| &c.values).collect();
+        let Self {
+            batch,
+            input,
+            input_range,
+            classes,
+            interface,
+            placement,
+            parameters,
+            keys,
+            ..
+        } = self;
+        let client = (batch, input, input_range, classes, interface, placement);
+        let whole = (FORMAT, client, parameters, keys, constants, steps);
+        serde_json::to_string(&whole).expect("a program has no keys that are not strings")
     }
 
     /// The value's type.

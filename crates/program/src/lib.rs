@@ -16,6 +16,7 @@
 pub mod circuit;
 mod error;
 mod ir;
+pub mod recording;
 mod text;
 pub mod trace;
 mod verify;

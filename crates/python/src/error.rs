@@ -177,7 +177,8 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuit, Circuits, Image, NoMargin, OtherQuery, Program, Stopped, Tfhe, Unsupported,
+        Bytes, Circuit, Circuits, Image, Lower, NoMargin, OtherQuery, Program, Replay, Stopped,
+        Tfhe,
     };
     match error {
         Program(error) => of_program(error),
@@ -185,7 +186,9 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         Tfhe(error) => of_tfhe(error),
         Bytes(error) => of_bytes(error),
         Circuit { .. } | Image { .. } => Fault::Usage,
-        Unsupported { .. } | OtherQuery { .. } => Fault::File,
+        OtherQuery { .. } | Replay { .. } => Fault::File,
+        // Programs are lowered after they were rehearsed.
+        Lower(_) => Fault::Internal,
         Stopped { .. } => Fault::Stop,
         NoMargin { .. } => Fault::Noise,
         _ => Fault::Internal,
@@ -193,26 +196,27 @@ fn of_runtime(error: &runtime::Error) -> Fault {
 }
 
 fn of_program(error: &program::Error) -> Fault {
-    use program::Error::{CircuitConstant, Constant, Format, Json, Parameters, Shape, Step};
+    use program::Error::{CircuitConstant, Constant, Format, Json, Parameters, Shape, Step, Trace};
     match error {
         Json(_)
         | Format { .. }
         | Parameters { .. }
         | Constant { .. }
         | CircuitConstant { .. }
-        | Step { .. } => Fault::File,
+        | Step { .. }
+        | Trace { .. } => Fault::File,
         Shape { .. } => Fault::Usage,
         _ => Fault::Internal,
     }
 }
 
 fn of_circuits(error: &circuits::Error) -> Fault {
-    use circuits::Error::{Bfv, Ckks, MissingKey, MissingPackingKey, OutOfLevels, Shape};
+    use circuits::Error::{Bfv, Ckks, MissingKey, MissingPackingKey, Operand, OutOfLevels, Shape};
     match error {
         Bfv(error) => of_bfv(error),
         Ckks(error) => of_ckks(error),
         MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
-        OutOfLevels { .. } | Shape { .. } => Fault::File,
+        Operand { .. } | OutOfLevels { .. } | Shape { .. } => Fault::File,
         _ => Fault::Internal,
     }
 }

@@ -6,11 +6,11 @@ use ::network::{Evaluator, IntNetwork};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use runtime::inspect::{Exact, LayerFindings, StepNoise};
-use runtime::{Report, Server, inspect};
+use runtime::{Prepared, Report, Server, inspect};
 
-use crate::guard::guard_with;
+use crate::guard::{guard, guard_with};
 use crate::keys::{EvaluationKeys, SecretKey};
-use crate::program::{Clock, Program, report_dict, tell};
+use crate::program::{Clock, check_program, report_dict, tell};
 
 /// The integer network as what runs are compared with.
 struct Integers {
@@ -52,6 +52,7 @@ impl Exact for Integers {
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Inspector {
     client: runtime::Client,
+    prepared: Prepared,
     found: Mutex<inspect::Inspector<Integers>>,
 }
 
@@ -61,11 +62,12 @@ type Outcome<'py> = (Vec<Vec<i64>>, f64, Bound<'py, PyDict>);
 #[pymethods]
 impl Inspector {
     #[new]
-    fn new(secret: &SecretKey, network_json: &str) -> PyResult<Self> {
+    fn new(py: Python<'_>, secret: &SecretKey, network_json: &str) -> PyResult<Self> {
         use crate::error::ToPython;
         let exact = Integers::from_json(network_json).map_err(ToPython::to_python)?;
         Ok(Self {
             client: secret.0.clone(),
+            prepared: guard(py, || Prepared::of(secret.0.verified()))?,
             found: Mutex::new(inspect::Inspector::new(&secret.0, exact)),
         })
     }
@@ -79,17 +81,17 @@ impl Inspector {
         images: Vec<Vec<i64>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome<'py>> {
-        Program(self.client.prepared().clone()).check(&keys.prepared, "evaluation keys")?;
+        check_program(self.client.verified(), &keys.exchange, "evaluation keys")?;
         let (decrypted, report) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), None, news),
             |line| -> runtime::Result<_> {
                 let mut found = self.found();
                 found.begin(&images)?;
-                let mut clock = Clock::new(self.client.prepared(), line);
+                let mut clock = Clock::new(&self.prepared, line);
                 let mut misfit = None;
                 let input = self.client.encrypt(&images)?;
-                let server = Server::new(self.client.prepared(), &keys.keys);
+                let server = Server::new(&self.prepared, &keys.keys);
                 let ran = server.run(&input, |event| {
                     misfit = found.observe(&event).err();
                     misfit.is_none() && clock.observe(&event)

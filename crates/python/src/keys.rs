@@ -2,11 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::{Client, Prepared, files};
+use runtime::{Client, Exchange, files};
 
 use crate::guard::{guard, guard_bytes};
 use crate::messages::{Answer, Query};
-use crate::program::Program;
+use crate::program::{Program, check_program};
+use crate::trace::Trace;
 
 /// The client's key. It never leaves the client.
 #[pyclass(frozen, module = "palladion")]
@@ -15,20 +16,20 @@ pub(crate) struct SecretKey(pub(crate) Client);
 /// What the server needs to compute blind. Public.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct EvaluationKeys {
-    pub(crate) prepared: Prepared,
+    pub(crate) exchange: Exchange,
     pub(crate) keys: circuits::EvaluationKeys,
 }
 
 /// Makes the keys of a program.
 #[pyfunction]
 pub(crate) fn keygen(py: Python<'_>, program: &Program) -> PyResult<(SecretKey, EvaluationKeys)> {
-    let prepared = program.0.clone();
     let (client, keys) = guard(py, || -> runtime::Result<_> {
-        let client = Client::generate(&prepared);
+        let client = Client::generate(&program.verified);
         let keys = client.evaluation_keys()?;
         Ok((client, keys))
     })?;
-    Ok((SecretKey(client), EvaluationKeys { prepared, keys }))
+    let exchange = program.verified.exchange().clone();
+    Ok((SecretKey(client), EvaluationKeys { exchange, keys }))
 }
 
 /// One list of logits per image.
@@ -40,27 +41,27 @@ impl SecretKey {
     #[staticmethod]
     fn generate(py: Python<'_>, program: &Program) -> PyResult<Self> {
         guard(py, || {
-            Ok::<_, runtime::Error>(Self(Client::generate(&program.0)))
+            Ok::<_, runtime::Error>(Self(Client::generate(&program.verified)))
         })
     }
 
     /// The evaluation keys that the program needs.
     fn evaluation_keys(&self, py: Python<'_>) -> PyResult<EvaluationKeys> {
         let keys = guard(py, || self.0.evaluation_keys())?;
-        let prepared = self.0.prepared().clone();
-        Ok(EvaluationKeys { prepared, keys })
+        let exchange = self.0.verified().exchange().clone();
+        Ok(EvaluationKeys { exchange, keys })
     }
 
     fn encrypt(&self, py: Python<'_>, images: Vec<Vec<i64>>) -> PyResult<Query> {
         Ok(Query {
-            prepared: self.0.prepared().clone(),
+            exchange: self.0.verified().exchange().clone(),
             input: guard(py, || self.0.encrypt(&images))?,
         })
     }
 
     /// The logits of each image of the query, and the bits of noise margin that were left.
     fn decrypt(&self, py: Python<'_>, answer: &Answer, query: &Query) -> PyResult<(Logits, f64)> {
-        Program(self.0.prepared().clone()).check(&answer.prepared, "encrypted results")?;
+        check_program(self.0.verified(), &answer.exchange, "encrypted results")?;
         let found = guard(py, || self.0.decrypt(&answer.output, &query.input))?;
         Ok((found.logits, found.margin_bits))
     }
@@ -71,21 +72,30 @@ impl SecretKey {
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
-        guard(py, || files::client_from_bytes(&program.0, data)).map(Self)
+        guard(py, || files::client_from_bytes(&program.verified, data)).map(Self)
     }
 }
 
 #[pymethods]
 impl EvaluationKeys {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        guard_bytes(py, || files::keys_to_bytes(&self.prepared, &self.keys))
+        guard_bytes(py, || files::keys_to_bytes(&self.exchange, &self.keys))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
         Ok(Self {
-            prepared: program.0.clone(),
-            keys: guard(py, || files::keys_from_bytes(&program.0, data))?,
+            exchange: program.verified.exchange().clone(),
+            keys: guard(py, || files::keys_from_bytes(&program.verified, data))?,
+        })
+    }
+
+    /// The keys of a trace's program.
+    #[staticmethod]
+    fn for_trace(py: Python<'_>, trace: &Trace, data: &[u8]) -> PyResult<Self> {
+        Ok(Self {
+            exchange: trace.exchange.clone(),
+            keys: guard(py, || files::keys_from_bytes(&trace.exchange, data))?,
         })
     }
 }

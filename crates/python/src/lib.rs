@@ -17,6 +17,7 @@ mod schemes;
 mod security;
 mod simulate;
 mod tfhe;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tfhe::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;
+    module.add_class::<trace::Trace>()?;
     module.add_class::<keys::SecretKey>()?;
     module.add_class::<keys::EvaluationKeys>()?;
     module.add_class::<messages::Query>()?;

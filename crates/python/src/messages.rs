@@ -2,22 +2,23 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::{Input, Output, Prepared, files};
+use runtime::{Exchange, Input, Output, files};
 
 use crate::guard::{guard, guard_bytes};
 use crate::program::Program;
+use crate::trace::Trace;
 
 /// Encrypted images.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Query {
-    pub(crate) prepared: Prepared,
+    pub(crate) exchange: Exchange,
     pub(crate) input: Input,
 }
 
 /// Encrypted results.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Answer {
-    pub(crate) prepared: Prepared,
+    pub(crate) exchange: Exchange,
     pub(crate) output: Output,
 }
 
@@ -40,8 +41,17 @@ impl Query {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
         Ok(Self {
-            prepared: program.0.clone(),
-            input: guard(py, || files::input_from_bytes(&program.0, data))?,
+            exchange: program.verified.exchange().clone(),
+            input: guard(py, || files::input_from_bytes(&program.verified, data))?,
+        })
+    }
+
+    /// A query for a trace's program.
+    #[staticmethod]
+    fn for_trace(py: Python<'_>, trace: &Trace, data: &[u8]) -> PyResult<Self> {
+        Ok(Self {
+            exchange: trace.exchange.clone(),
+            input: guard(py, || files::input_from_bytes(&trace.exchange, data))?,
         })
     }
 }
@@ -55,15 +65,15 @@ impl Answer {
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || {
-            Ok::<_, PyErr>(files::output_to_bytes(&self.prepared, &self.output))
+            Ok::<_, PyErr>(files::output_to_bytes(&self.exchange, &self.output))
         })
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
         Ok(Self {
-            prepared: program.0.clone(),
-            output: guard(py, || files::output_from_bytes(&program.0, data))?,
+            exchange: program.verified.exchange().clone(),
+            output: guard(py, || files::output_from_bytes(&program.verified, data))?,
         })
     }
 }

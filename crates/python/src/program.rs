@@ -5,17 +5,23 @@ use compiler::{Choices, Options};
 use program::{MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use runtime::{Checkpoint, Event, Prepared, Report, Server, files};
+use runtime::{Checkpoint, Event, Exchange, Prepared, Report, Server, Verified, files};
+use std::sync::OnceLock;
 
 use crate::choices::choices;
 use crate::error::UsageError;
 use crate::guard::{Line, guard, guard_bytes, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
+use crate::trace::counts_dict;
 
 /// A network compiled to operations on ciphertexts. Public.
 #[pyclass(frozen, module = "palladion")]
-pub(crate) struct Program(pub(crate) Prepared);
+pub(crate) struct Program {
+    pub(crate) verified: Verified,
+    /// Made when a server or a report asks for it: clients do without.
+    prepared: OnceLock<Prepared>,
+}
 
 /// Images in one run that the program's verifier allows.
 const LARGEST_BATCH: usize = 1 << 15;
@@ -62,23 +68,26 @@ fn compiled(
     };
     let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;
     let prepared = guard(py, || Prepared::new(program))?;
-    Ok((Program(prepared), choices))
+    let verified = prepared.verified().clone();
+    let prepared = OnceLock::from(prepared);
+    Ok((Program { verified, prepared }, choices))
 }
 
 #[pymethods]
 impl Program {
     /// Parameters, their security, the steps, and what a run will cost.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let program = self.0.program();
+        let prepared = self.prepared(py)?;
+        let program = prepared.program();
         let (parameters, prediction) = (&program.parameters, &program.prediction);
-        let small = self.0.params().small();
+        let small = prepared.params().small();
         let report = PyDict::new(py);
         report.set_item("network", &program.name)?;
         report.set_item("batch", program.batch)?;
         report.set_item("input_shape", program.input.to_vec())?;
         report.set_item("ciphertexts", program.placement.len())?;
         report.set_item("classes", program.classes)?;
-        let security = self.0.params().security();
+        let security = prepared.params().security();
         report.set_item("security", crate::security::to_dict(py, &security)?)?;
         report.set_item("security_bits", crate::security::bits(&security))?;
         report.set_item("log_n", parameters.n.ilog2())?;
@@ -90,18 +99,18 @@ impl Program {
         report.set_item("digit_limbs", parameters.digit_limbs)?;
         report.set_item("lwe_dimension", parameters.lwe_dimension)?;
         report.set_item("lwe_log_qp", small.log_q())?;
-        report.set_item("rounding_sigma", self.0.params().rounding_sigma())?;
+        report.set_item("rounding_sigma", prepared.params().rounding_sigma())?;
         report.set_item("predicted_margin_bits", prediction.margin_bits)?;
         report.set_item("predicted_log2_failure", prediction.log2_failure)?;
-        report.set_item("worst_step", worst_step(py, &self.0)?)?;
+        report.set_item("worst_step", worst_step(py, prepared)?)?;
         let sigmas = PyDict::new(py);
-        for (layer, sigma) in self.0.sigmas() {
+        for (layer, sigma) in prepared.sigmas() {
             sigmas.set_item(layer, sigma)?;
         }
         report.set_item("layer_sigmas", sigmas)?;
         report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
-        let memory = self.0.memory();
+        let memory = prepared.memory();
         report.set_item("predicted_peak_memory_bytes", memory.peak())?;
         report.set_item("predicted_key_memory_bytes", memory.keys)?;
         report.set_item("predicted_writing_memory_bytes", memory.writing)?;
@@ -118,17 +127,21 @@ impl Program {
     /// What a client must know of the network's input and output, as JSON; nothing in a program
     /// that was not compiled from a network.
     fn interface(&self) -> Option<String> {
-        self.0.program().interface.as_ref().map(ToString::to_string)
+        self.verified
+            .program()
+            .interface
+            .as_ref()
+            .map(ToString::to_string)
     }
 
     /// Deviation of the rounding noise before each table, first to last.
     fn sigmas(&self) -> Vec<f64> {
-        self.0.sigmas().into_iter().map(|(_, s)| s).collect()
+        self.verified.sigmas().into_iter().map(|(_, s)| s).collect()
     }
 
     /// The program in its text form.
     fn to_text(&self) -> String {
-        self.0.program().to_string()
+        self.verified.program().to_string()
     }
 
     /// Computes blind, from the bytes of a checkpoint if there is one; `save` gets those of the next ones.
@@ -142,51 +155,77 @@ impl Program {
         checkpoint: Option<&[u8]>,
         save: Option<Py<PyAny>>,
     ) -> PyResult<(Answer, Bound<'py, PyDict>)> {
-        self.check(&keys.prepared, "evaluation keys")?;
-        self.check(&query.prepared, "encrypted images")?;
+        check_program(&self.verified, &keys.exchange, "evaluation keys")?;
+        check_program(&self.verified, &query.exchange, "encrypted images")?;
+        let prepared = self.prepared(py)?;
         let (output, report) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), save.as_ref(), news),
             |line| {
-                let from = checkpoint.map(|data| Checkpoint::from_bytes(&self.0, data));
+                let from = checkpoint.map(|data| Checkpoint::from_bytes(prepared, data));
                 let from = from.transpose()?;
-                let mut clock = Clock::new(&self.0, line);
+                let mut clock = Clock::new(prepared, line);
                 clock.skip(from.as_ref().map_or(0, Checkpoint::steps));
-                Server::new(&self.0, &keys.keys).resume(
+                Server::new(prepared, &keys.keys).resume(
                     &query.input,
                     from,
                     |event| clock.observe(&event),
-                    |state| save.is_none() || line.tell(News::Checkpoint(state.to_bytes(&self.0))),
+                    |state| save.is_none() || line.tell(News::Checkpoint(state.to_bytes(prepared))),
                 )
             },
         )?;
         let answer = Answer {
-            prepared: self.0.clone(),
+            exchange: self.verified.exchange().clone(),
             output,
         };
         Ok((answer, report_dict(py, &report)?))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        guard_bytes(py, || Ok::<_, PyErr>(files::program_to_bytes(&self.0)))
+        guard_bytes(py, || {
+            Ok::<_, PyErr>(files::program_to_bytes(&self.verified))
+        })
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        guard(py, || files::program_from_bytes(data)).map(Self)
+        let verified = guard(py, || files::program_from_bytes(data))?;
+        let prepared = OnceLock::new();
+        Ok(Self { verified, prepared })
+    }
+
+    /// The instructions on limbs that a run does, as the text of a trace, and how many of each.
+    fn lower<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
+        let prepared = self.prepared(py)?;
+        let (text, counts) = guard(py, || -> runtime::Result<_> {
+            let trace = prepared.lower()?;
+            let text = files::trace_to_text(&self.verified, &trace);
+            Ok((text, trace.counts()))
+        })?;
+        let text = PyBytes::new(py, text.as_bytes());
+        Ok((text, counts_dict(py, &counts)?))
     }
 }
 
 impl Program {
-    /// What was made for another program cannot be used with this one.
-    pub(crate) fn check(&self, other: &Prepared, what: &str) -> PyResult<()> {
-        if self.0.fingerprint() == other.fingerprint() {
-            return Ok(());
+    /// The program made ready to run.
+    fn prepared(&self, py: Python<'_>) -> PyResult<&Prepared> {
+        if let Some(made) = self.prepared.get() {
+            return Ok(made);
         }
-        Err(UsageError::new_err(format!(
-            "these {what} were made for another program"
-        )))
+        let made = guard(py, || Prepared::of(&self.verified))?;
+        Ok(self.prepared.get_or_init(|| made))
     }
+}
+
+/// What was made for another program cannot be used with this one.
+pub(crate) fn check_program(own: &Exchange, other: &Exchange, what: &str) -> PyResult<()> {
+    if own.fingerprint() == other.fingerprint() {
+        return Ok(());
+    }
+    Err(UsageError::new_err(format!(
+        "these {what} were made for another program"
+    )))
 }
 
 /// News of a run.

@@ -1,8 +1,8 @@
 //! Basis conversion: residues in one basis from residues in another.
 //!
 //! With `y_i = x_i (Q/q_i)^{-1} mod q_i`, the value is `x = sum_i y_i Q/q_i - v Q` for an integer
-//! `0 <= v <= l`, and `v = round(sum_i y_i / q_i)`, in double precision, gives the centred representative
-//! (Halevi, Polyakov, Shoup, CT-RSA 2019, section 2.2).
+//! `0 <= v <= l`, and `v = round(sum_i y_i / q_i)` gives the centred representative (Halevi, Polyakov, Shoup, CT-RSA
+//! 2019, section 2.2: there in floating point, here in integers).
 
 use crate::basis::Basis;
 use crate::par::for_each_item;
@@ -77,9 +77,8 @@ impl BasisConverter {
 
     /// The centred representative of `x` modulo `Q`, in `[-Q/2, Q/2]`.
     ///
-    /// Exact for coefficients that lie further from `Q/2` than `l 2^-51 Q`, or than `l 2^-50 Q` if a modulus converted
-    /// from has more than 52 bits: the quotient is taken in double precision. Nearer than that, the result may be off
-    /// by `Q`.
+    /// Exact for one modulus, and for coefficients that lie further from `Q/2` than `l 2^-30 Q`: the quotient is taken in
+    /// words of 32 bits. Nearer than that, the result may be off by `Q`.
     ///
     /// # Panics
     /// If `x` is not over the basis converted from.
@@ -174,48 +173,58 @@ pub(crate) fn bits(basis: &Basis) -> u32 {
     basis.moduli().map(Modulus::bits).max().unwrap_or(0)
 }
 
-/// `1 / q`, for words whose upper 52 bits are taken as a double.
+/// `1 / q` in fixed point: a word `y` below `q` becomes the 32 bits `y 2^shift`, and `y / q` is about
+/// `(y 2^shift) factor / 2^63`.
 pub(crate) struct Reciprocal {
-    /// Bits that are cut off: none up to 52 bits.
-    shift: u32,
-    /// `2^shift / q`.
-    inverse: f64,
+    /// 32 minus the bits of `q`. A negative one cuts low bits off.
+    shift: i32,
+    /// `2^(63 - shift) / q`, rounded down: in `[2^31, 2^32)`.
+    factor: u32,
+    /// `(q - 1) / 2`: the largest centred residue.
+    half: u64,
 }
 
 /// The reciprocals of all moduli.
 pub(crate) fn reciprocals(basis: &Basis) -> Vec<Reciprocal> {
     let reciprocal = |q: &Modulus| {
-        let shift = q.bits().saturating_sub(52);
-        let inverse = (1u64 << shift) as f64 / q.value() as f64;
-        Reciprocal { shift, inverse }
+        let factor = (1u128 << (31 + q.bits())) / u128::from(q.value());
+        Reciprocal {
+            shift: 32 - q.bits() as i32,
+            factor: u32::try_from(factor).expect("q has a bit more than 2^(bits - 1)"),
+            half: (q.value() - 1) / 2,
+        }
     };
     basis.moduli().map(reciprocal).collect()
 }
 
-const TWO52: f64 = 4_503_599_627_370_496.0;
+/// Bits behind the point of a sum of quotients: so many that 64 of them fit a word.
+const POINT: u32 = 56;
 
-/// `v[k] = round(sum_i y_i[k] / q_i)`, with the reciprocals of the moduli.
+/// `v[k] = round(sum_i y_i[k] / q_i)`, with the reciprocals of the moduli: exact for one modulus. For `l > 1` of them it
+/// may be one too small where the sum exceeds the middle of two integers by less than `l 2^-30`.
 ///
-/// Words below 2^52 become doubles by their bits, `2^52 + y`, which every vector unit can do. Longer ones are cut to
-/// 52 bits, and half a unit is added for what is cut off: that is off by at most `2^-52 q`.
+/// In integers, because all machines give the same ones: see `program::trace::Op::Convert`. Vector units multiply 32 bits
+/// by 32 as fast as doubles.
 pub(crate) fn quotients(y: &[&mut [u64]], reciprocals: &[Reciprocal], v: &mut [u64]) {
-    const BITS: u64 = 0x4330_0000_0000_0000; // the bits of 2^52
     const STEP: usize = 64; // sums stay in the L1 cache, and in registers where there are enough
+    if let ([row], [Reciprocal { half, .. }]) = (y, reciprocals) {
+        let words = v.iter_mut().zip(row.iter());
+        words.for_each(|(v, y)| *v = u64::from(y > half));
+        return;
+    }
     for (start, v) in (0..).step_by(STEP).zip(v.chunks_mut(STEP)) {
-        let mut sums = [0.0f64; STEP];
-        for (row, &Reciprocal { shift, inverse }) in y.iter().zip(reciprocals) {
+        let mut sums = [1u64 << (POINT - 1); STEP];
+        for (row, &Reciprocal { shift, factor, .. }) in y.iter().zip(reciprocals) {
             let words = sums.iter_mut().zip(&row[start..start + v.len()]);
-            if shift == 0 {
-                words.for_each(|(sum, &y)| *sum += (f64::from_bits(y | BITS) - TWO52) * inverse);
+            let quotient = |y: u64| ((y & 0xffff_ffff) * u64::from(factor)) >> (63 - POINT);
+            if shift < 0 {
+                words.for_each(|(sum, &y)| *sum += quotient(y >> -shift));
             } else {
-                let base = TWO52 - 0.5;
-                let cut = |y: u64| f64::from_bits(y >> shift | BITS) - base;
-                words.for_each(|(sum, &y)| *sum += cut(y) * inverse);
+                words.for_each(|(sum, &y)| *sum += quotient(y << shift));
             }
         }
         for (out, sum) in v.iter_mut().zip(sums) {
-            // Adding 2^52 rounds to the nearest integer and leaves it in the low bits.
-            *out = (sum + TWO52).to_bits() ^ BITS;
+            *out = sum >> POINT;
         }
     }
 }

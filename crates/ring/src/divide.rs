@@ -50,8 +50,8 @@ impl Divider {
         &self.keep
     }
 
-    /// `round(c / D)`: the error is at most 1/2 per coefficient for one dropped modulus of up to 50 bits, and else
-    /// `1/2 + l 2^-50` for `l` dropped moduli.
+    /// `round(c / D)`: the error is at most 1/2 per coefficient for one dropped modulus, and else `1/2 + l 2^-30` for `l`
+    /// dropped moduli.
     ///
     /// # Panics
     /// If `c` is not over the whole basis.

@@ -12,8 +12,8 @@
 //! `(R/r_j)^{-1} mod r_j` of the second conversion is part of the first matrix.
 //!
 //! Source: Halevi, Polyakov, Shoup, CT-RSA 2019, sections 2.3 and 4 (there the parts `t/q_i` that
-//! do not divide are rounded in floating point; here the remainder is subtracted first, so
-//! floating point only finds the small integers `v` and the result is exact).
+//! do not divide are rounded in floating point; here the remainder is subtracted first, so only the small integers `v`
+//! are rounded, and the result is exact).
 
 use crate::basis::Basis;
 use crate::convert::{
@@ -113,8 +113,8 @@ impl Scaler {
     /// `round(t d / Q)` modulo `Q`, times the factor of `output`; `d` is given by its residues modulo
     /// `Q` and modulo `R`.
     ///
-    /// Exact if `|t d / Q| < R / 2 - l 2^-51 R`, except that the rounding may go the other way where
-    /// `t d / Q` is nearer than `l 2^-51` to the middle of two integers; with moduli of more than 52 bits read `2^-50`.
+    /// Exact if `|t d / Q| < R / 2 - l 2^-30 R`, except that the rounding may go the other way where
+    /// `t d / Q` is nearer than `l 2^-30` to the middle of two integers.
     ///
     /// # Panics
     /// If the bases are others.

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::files::input_to_bytes;
-use crate::prepared::Prepared;
 use crate::server::Output;
+use crate::verified::{Exchange, Verified};
 use circuits::{ClientKeys, EvaluationKeys};
 use program::{Op, Tile};
 use rand::CryptoRng;
@@ -18,7 +18,7 @@ const MIN_MARGIN_BITS: f64 = 0.5;
 /// The client of one program.
 #[derive(Clone)]
 pub struct Client {
-    prepared: Prepared,
+    verified: Verified,
     keys: ClientKeys,
 }
 
@@ -42,8 +42,8 @@ impl Input {
     }
 
     /// Refuses images that were encrypted for another program.
-    pub(crate) fn check_program(&self, prepared: &Prepared) -> Result<()> {
-        let expected = prepared.fingerprint();
+    pub(crate) fn check_program(&self, exchange: &Exchange) -> Result<()> {
+        let expected = exchange.fingerprint();
         if self.fingerprint == *expected {
             return Ok(());
         }
@@ -71,19 +71,19 @@ pub fn system_rng() -> SecretRng {
 
 impl Client {
     /// Fresh secrets from the operating system's randomness.
-    pub fn generate(prepared: &Prepared) -> Self {
-        Self::generate_from(prepared, &mut system_rng())
+    pub fn generate(verified: &Verified) -> Self {
+        Self::generate_from(verified, &mut system_rng())
     }
 
     /// Secrets from the given generator: for tests that must repeat.
-    pub fn generate_from(prepared: &Prepared, rng: &mut impl CryptoRng) -> Self {
-        Self::from_keys(prepared, ClientKeys::generate(prepared.params(), rng))
+    pub fn generate_from(verified: &Verified, rng: &mut impl CryptoRng) -> Self {
+        Self::from_keys(verified, ClientKeys::generate(verified.params(), rng))
     }
 
     /// A client with the given secrets.
-    pub fn from_keys(prepared: &Prepared, keys: ClientKeys) -> Self {
+    pub fn from_keys(verified: &Verified, keys: ClientKeys) -> Self {
         Self {
-            prepared: prepared.clone(),
+            verified: verified.clone(),
             keys,
         }
     }
@@ -94,8 +94,8 @@ impl Client {
     }
 
     /// The program.
-    pub fn prepared(&self) -> &Prepared {
-        &self.prepared
+    pub fn verified(&self) -> &Verified {
+        &self.verified
     }
 
     /// The evaluation keys the program needs, and no others.
@@ -105,7 +105,7 @@ impl Client {
     pub fn evaluation_keys(&self) -> Result<EvaluationKeys> {
         Ok(self
             .keys
-            .evaluation_keys(&self.prepared.needs(), &mut system_rng())?)
+            .evaluation_keys(&self.verified.needs(), &mut system_rng())?)
     }
 
     /// Encrypts the images of one run: as many as the program's batch, or fewer.
@@ -113,7 +113,7 @@ impl Client {
     /// # Errors
     /// [`Error::Image`] for too many images, a wrong number of pixels, or a pixel out of range.
     pub fn encrypt(&self, images: &[Vec<i64>]) -> Result<Input> {
-        let program = self.prepared.program();
+        let program = self.verified.program();
         if images.is_empty() || images.len() > program.batch {
             return Err(Error::Image {
                 what: "the number of images",
@@ -142,7 +142,7 @@ impl Client {
                 });
             }
         }
-        let (params, level) = (self.prepared.params().bfv(), self.prepared.input_level());
+        let (params, level) = (self.verified.params().bfv(), self.verified.input_level());
         let mut rng = system_rng();
         let mut masks = Masks::random(&mut rng);
         let count = images.len();
@@ -163,7 +163,7 @@ impl Client {
             })
             .collect::<Result<_>>()?;
         Ok(Input {
-            fingerprint: *self.prepared.fingerprint(),
+            fingerprint: *self.verified.fingerprint(),
             seed: *masks.seed(),
             images: count,
             ciphertexts,
@@ -177,7 +177,7 @@ impl Client {
     /// images or results, [`Error::Bytes`] for a query of another program, [`Error::NoMargin`] if noise
     /// has reached the modulus, or the results are under another key.
     pub fn decrypt(&self, output: &Output, query: &Input) -> Result<Decrypted> {
-        query.check_program(&self.prepared)?;
+        query.check_program(&self.verified)?;
         let expected = query.hash();
         if output.query != expected {
             return Err(Error::other_query("this answer", &output.query, &expected));
@@ -189,8 +189,15 @@ impl Client {
                 expected: format!("{}, as in the query", query.images),
             });
         }
-        let (program, params) = (self.prepared.program(), self.prepared.params().bfv());
-        let outputs = self.prepared.outputs();
+        let (program, params) = (self.verified.program(), self.verified.params().bfv());
+        let outputs: Vec<_> = program
+            .steps
+            .iter()
+            .filter_map(|step| match &step.op {
+                Op::Output { rows, at, .. } => Some((rows, at)),
+                _ => None,
+            })
+            .collect();
         if output.ciphertexts.len() != outputs.len() {
             return Err(Error::Image {
                 what: "the number of results",
@@ -200,15 +207,12 @@ impl Client {
         }
         let mut logits = vec![vec![0; program.classes]; program.batch];
         let mut margin_bits = f64::INFINITY;
-        for (&(step, _), ct) in outputs.iter().zip(&output.ciphertexts) {
+        for (&(rows, at), ct) in outputs.iter().zip(&output.ciphertexts) {
             let message = bfv::decrypt(params, self.keys.secret(), ct)?;
             let (_, margin) = bfv::measure(params, self.keys.secret(), ct)?;
             margin_bits = margin_bits.min(margin);
-            if let Op::Output { rows, at, .. } = &program.steps[step].op {
-                for (row, &place) in rows.iter().zip(at) {
-                    logits[row.image][row.output] =
-                        params.t().center(message.coefficients()[place]);
-                }
+            for (row, &place) in rows.iter().zip(at) {
+                logits[row.image][row.output] = params.t().center(message.coefficients()[place]);
             }
         }
         if margin_bits < MIN_MARGIN_BITS {

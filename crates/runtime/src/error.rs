@@ -19,6 +19,9 @@ pub enum Error {
     /// TFHE did not work out.
     #[error(transparent)]
     Tfhe(#[from] tfhe::Error),
+    /// A recording has no trace.
+    #[error(transparent)]
+    Lower(#[from] lower::Error),
     /// A file is wrong.
     #[error(transparent)]
     Bytes(#[from] rlwe::bytes::BytesError),
@@ -51,14 +54,6 @@ pub enum Error {
         found: String,
         /// What was expected.
         expected: String,
-    },
-    /// The program needs an operation the runtime lacks.
-    #[error("step %{step}: the runtime cannot do {op}")]
-    Unsupported {
-        /// The step.
-        step: usize,
-        /// Its operation.
-        op: &'static str,
     },
     /// A trace cannot be executed, or was given other values than it asks for.
     #[error("{what} is {found}, expected {expected}")]

@@ -5,10 +5,11 @@
 
 use crate::client::{Client, Input};
 use crate::error::{Error, Result};
-use crate::prepared::Prepared;
 use crate::server::Output;
+use crate::verified::{Exchange, Verified};
 use circuits::{ClientKeys, EvaluationKeys, Layout, PackingKey};
 use program::Program;
+use program::trace::Trace;
 use ring::sample;
 use ring::{Eval, Poly};
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
@@ -17,7 +18,8 @@ use rlwe::{GaloisKeys, SecretKey};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-const PROGRAM: Kind = kind(b"PROG", "a program", 1);
+const PROGRAM: Kind = kind(b"PROG", "a program", 2);
+const PROGRAM_1: Kind = kind(b"PROG", "a program", 1);
 const SECRET_KEY: Kind = kind(b"SKEY", "a secret key", 1);
 const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 1);
 const INPUT: Kind = kind(b"ENCI", "encrypted images", 1);
@@ -32,31 +34,39 @@ pub(crate) const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Ki
 }
 
 /// Bytes of a program.
-pub fn program_to_bytes(prepared: &Prepared) -> Vec<u8> {
+pub fn program_to_bytes(verified: &Verified) -> Vec<u8> {
     let mut w = Writer::new();
-    w.block(prepared.program().to_json().as_bytes());
-    w.seal(&PROGRAM, prepared.fingerprint())
+    w.block(verified.program().to_json().as_bytes());
+    w.seal(&PROGRAM, verified.fingerprint())
 }
 
 /// Reads a program.
 ///
+/// Files of version 1 bear the hash of their text, predictions included. They keep it as their fingerprint, so that keys and
+/// queries made for them stay good.
+///
 /// # Errors
 /// If the bytes are no program, or the program is wrong or not secure.
-pub fn program_from_bytes(bytes: &[u8]) -> Result<Prepared> {
-    let (mut r, found) = Reader::open_any(bytes, &PROGRAM)?;
+pub fn program_from_bytes(bytes: &[u8]) -> Result<Verified> {
+    let opened = Reader::open_any(bytes, &PROGRAM);
+    let is_old = matches!(opened, Err(BytesError::Version { found: 1, .. }));
+    let (mut r, found) = match is_old {
+        true => Reader::open_any(bytes, &PROGRAM_1)?,
+        false => opened?,
+    };
     let json = r.block("the program")?;
     r.end()?;
-    if fingerprint(json) != found {
-        return Err(BytesError::Checksum.into());
-    }
     let text = std::str::from_utf8(json).map_err(|e| program::Error::Json(e.to_string()))?;
-    let prepared = Prepared::new(Program::from_json(text)?)?;
-    if *prepared.fingerprint() != found {
-        // Another text of the same program: keys made for one would not be taken for the other.
-        let own = prepared.fingerprint();
-        return Err(BytesError::other_program(PROGRAM.words, &found, own).into());
+    let program = Program::from_json(text)?;
+    let own = match is_old {
+        true => fingerprint(program.to_json().as_bytes()),
+        false => fingerprint(program.identity().as_bytes()),
+    };
+    if own != found {
+        // Keys made for one program would not be taken for the other.
+        return Err(BytesError::other_program(PROGRAM.words, &found, &own).into());
     }
-    Ok(prepared)
+    Verified::of_fingerprint(program, own)
 }
 
 /// Bytes of a client's secrets, overwritten when dropped.
@@ -69,28 +79,28 @@ pub fn client_to_bytes(client: &Client) -> Zeroizing<Vec<u8>> {
     for secret in secrets {
         w.small(secret);
     }
-    w.seal(&SECRET_KEY, client.prepared().fingerprint()).into()
+    w.seal(&SECRET_KEY, client.verified().fingerprint()).into()
 }
 
 /// Reads a client's secrets.
 ///
 /// # Errors
 /// If the bytes are no secret key of this program.
-pub fn client_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Client> {
-    let mut r = Reader::open(bytes, &SECRET_KEY, prepared.fingerprint())?;
-    let params = prepared.params();
+pub fn client_from_bytes(verified: &Verified, bytes: &[u8]) -> Result<Client> {
+    let mut r = Reader::open(bytes, &SECRET_KEY, verified.fingerprint())?;
+    let params = verified.params();
     let secret = r.small("a coefficient of the secret key", params.bfv().n(), 1)?;
     let lwe = r.small("a coefficient of the LWE secret", params.dimension(), 1)?;
     r.end()?;
     let secret = SecretKey::from_coefficients(params.bfv().rlwe(), secret);
     let keys = ClientKeys::from_parts(params, secret, LweSecret::from_coefficients(lwe));
-    Ok(Client::from_keys(prepared, keys))
+    Ok(Client::from_keys(verified, keys))
 }
 
 /// Bytes of evaluation keys.
-pub fn keys_to_bytes(prepared: &Prepared, keys: &EvaluationKeys) -> Result<Vec<u8>> {
+pub fn keys_to_bytes(exchange: &Exchange, keys: &EvaluationKeys) -> Result<Vec<u8>> {
     let mut w = Writer::new();
-    let needs = prepared.needs();
+    let needs = exchange.needs();
     if needs.relinearization().is_some() {
         w.switch_key(keys.relinearization()?);
     }
@@ -108,16 +118,16 @@ pub fn keys_to_bytes(prepared: &Prepared, keys: &EvaluationKeys) -> Result<Vec<u
     if needs.switches() {
         w.dimension_key(keys.switch()?);
     }
-    Ok(w.seal(&EVALUATION_KEYS, prepared.fingerprint()))
+    Ok(w.seal(&EVALUATION_KEYS, exchange.fingerprint()))
 }
 
 /// Reads evaluation keys: exactly those the program needs.
 ///
 /// # Errors
 /// If the bytes are no evaluation keys of this program.
-pub fn keys_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<EvaluationKeys> {
-    let mut r = Reader::open(bytes, &EVALUATION_KEYS, prepared.fingerprint())?;
-    let (params, needs) = (prepared.params(), prepared.needs());
+pub fn keys_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<EvaluationKeys> {
+    let mut r = Reader::open(bytes, &EVALUATION_KEYS, exchange.fingerprint())?;
+    let (params, needs) = (exchange.params(), exchange.needs());
     let rlwe = params.bfv().rlwe();
     let at_level = |key: rlwe::SwitchKey, level: usize| -> Result<rlwe::SwitchKey> {
         if key.level() == level {
@@ -221,16 +231,16 @@ pub fn input_to_bytes(input: &Input) -> Vec<u8> {
 ///
 /// # Errors
 /// If the bytes are no encrypted images for this program.
-pub fn input_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Input> {
-    let mut r = Reader::open(bytes, &INPUT, prepared.fingerprint())?;
-    let (rlwe, level) = (prepared.params().bfv().rlwe(), prepared.input_level());
+pub fn input_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Input> {
+    let mut r = Reader::open(bytes, &INPUT, exchange.fingerprint())?;
+    let (rlwe, level) = (exchange.params().bfv().rlwe(), exchange.input_level());
     let seed = r.seed()?;
-    let images = r.bounded("the number of images", 1..=prepared.program().batch)?;
-    let ciphertexts = (0..prepared.program().placement.len())
+    let images = r.bounded("the number of images", 1..=exchange.batch())?;
+    let ciphertexts = (0..exchange.inputs())
         .map(|index| seeded(&mut r, rlwe, level, &seed, index as u32))
         .collect::<Result<_>>()?;
     r.end()?;
-    let fingerprint: Fingerprint = *prepared.fingerprint();
+    let fingerprint: Fingerprint = *exchange.fingerprint();
     Ok(Input {
         fingerprint,
         seed,
@@ -239,8 +249,36 @@ pub fn input_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Input> {
     })
 }
 
+/// The text of a trace, with the terms on which its program's keys and queries are exchanged as a comment.
+pub fn trace_to_text(exchange: &Exchange, trace: &Trace) -> String {
+    let text = trace.to_string();
+    let (header, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    format!("{header}\n{TERMS}{}\n{rest}", exchange.to_json())
+}
+
+/// Reads the text of a trace.
+///
+/// # Errors
+/// If the terms are missing or wrong, and those of [`Trace::parse`].
+pub fn trace_from_text(text: &str) -> Result<(Exchange, Trace)> {
+    let trace = Trace::parse(text)?;
+    let terms = text.lines().find_map(|line| line.strip_prefix(TERMS));
+    let terms = terms.ok_or_else(|| Error::Replay {
+        what: "the trace's program".into(),
+        found: "missing".into(),
+        expected: format!(
+            "a line that begins with `{}`, as `palladion lower` writes",
+            TERMS.trim_end()
+        ),
+    })?;
+    Ok((Exchange::from_json(terms)?, trace))
+}
+
+/// Begins the comment of a trace that has its program's terms.
+const TERMS: &str = "# of ";
+
 /// Bytes of encrypted results.
-pub fn output_to_bytes(prepared: &Prepared, output: &Output) -> Vec<u8> {
+pub fn output_to_bytes(exchange: &Exchange, output: &Output) -> Vec<u8> {
     let mut w = Writer::new();
     w.block(&output.query);
     w.u64(output.images as u64);
@@ -248,25 +286,25 @@ pub fn output_to_bytes(prepared: &Prepared, output: &Output) -> Vec<u8> {
         w.u64(ct.factor());
         w.ciphertext(ct.rlwe());
     }
-    w.seal(&OUTPUT, prepared.fingerprint())
+    w.seal(&OUTPUT, exchange.fingerprint())
 }
 
 /// Reads encrypted results.
 ///
 /// # Errors
 /// If the bytes are no results of this program.
-pub fn output_from_bytes(prepared: &Prepared, bytes: &[u8]) -> Result<Output> {
-    let mut r = Reader::open(bytes, &OUTPUT, prepared.fingerprint())?;
+pub fn output_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Output> {
+    let mut r = Reader::open(bytes, &OUTPUT, exchange.fingerprint())?;
     let (rlwe, t) = (
-        prepared.params().bfv().rlwe(),
-        prepared.params().bfv().t().value() as usize,
+        exchange.params().bfv().rlwe(),
+        exchange.params().bfv().t().value() as usize,
     );
     let query = read_hash(&mut r)?;
-    let images = r.bounded("the number of images", 1..=prepared.program().batch)?;
-    let ciphertexts = prepared
-        .outputs()
-        .into_iter()
-        .map(|(_, level)| {
+    let images = r.bounded("the number of images", 1..=exchange.batch())?;
+    let ciphertexts = exchange
+        .output_levels()
+        .iter()
+        .map(|&level| {
             let factor = r.bounded("the factor of a result", 1..=t - 1)?;
             let ct = r.ciphertext(rlwe, level, 2)?;
             Ok(bfv::Ciphertext::new(ct, factor as u64))

@@ -12,8 +12,9 @@
 
 use crate::client::{Client, Decrypted};
 use crate::error::{Error, Result};
-use crate::prepared::{Prepared, layout_of};
 use crate::server::{Event, Held};
+use crate::verified::Verified;
+use circuits::steps::layout_of;
 use program::{Op, Packed, Type, ValueId};
 use std::collections::BTreeMap;
 
@@ -136,7 +137,7 @@ impl<E: Exact> Inspector<E> {
     /// An inspector of `client`'s runs.
     pub fn new(client: &Client, exact: E) -> Self {
         let mut names: Vec<String> = Vec::new();
-        for step in &client.prepared().program().steps {
+        for step in &client.verified().program().steps {
             if !names.contains(&step.layer) {
                 names.push(step.layer.clone());
             }
@@ -199,8 +200,8 @@ impl<E: Exact> Inspector<E> {
         let &Event::End { step, value } = event else {
             return Ok(());
         };
-        let prepared = self.client.prepared().clone();
-        match (&prepared.program().steps[step].op, value) {
+        let verified = self.client.verified().clone();
+        match (&verified.program().steps[step].op, value) {
             (Op::ToSamples { .. }, Held::Samples(batch)) => {
                 let lwe = self.client.keys().lwe();
                 let taken = self.coefficients_taken(step).into_iter();
@@ -214,10 +215,8 @@ impl<E: Exact> Inspector<E> {
                 _,
             ) => self.accumulators(step, sources, values)?,
             (Op::Table { value: packed, .. }, Held::Ciphertext(value)) => {
-                if let (Op::Pack { values, .. }, Some(ct)) =
-                    (&prepared.program().steps[*packed].op, value.ciphertext())
-                {
-                    self.activations(step, values, ct)?;
+                if let Op::Pack { values, .. } = &verified.program().steps[*packed].op {
+                    self.activations(step, values, value.ciphertext())?;
                 }
             }
             _ => {}
@@ -246,7 +245,7 @@ impl<E: Exact> Inspector<E> {
     }
 
     fn layer_of(&self, step: usize) -> usize {
-        let name = &self.client.prepared().program().steps[step].layer;
+        let name = &self.client.verified().program().steps[step].layer;
         let found = self.names.iter().position(|known| known == name);
         found.expect("every step's layer is known")
     }
@@ -271,7 +270,7 @@ impl<E: Exact> Inspector<E> {
 
     /// Coefficients of a batch of samples that the program packs.
     fn coefficients_taken(&self, samples: ValueId) -> Vec<usize> {
-        let steps = self.client.prepared().program().steps.iter();
+        let steps = self.client.verified().program().steps.iter();
         steps
             .filter_map(|step| match &step.op {
                 Op::Pack {
@@ -294,7 +293,7 @@ impl<E: Exact> Inspector<E> {
         self.enter(layer)?;
         let (bound, t) = (
             self.exact.bound(layer),
-            self.client.prepared().params().bfv().t(),
+            self.client.verified().params().bfv().t(),
         );
         for Packed(_, image, output, samples) in values {
             let Some(image) = self.images.get_mut(*image) else {
@@ -319,10 +318,10 @@ impl<E: Exact> Inspector<E> {
 
     /// The slots that a table left, against the table's values for what entered it.
     fn activations(&mut self, step: usize, values: &[Packed], ct: &bfv::Ciphertext) -> Result<()> {
-        let (layer, prepared) = (self.layer_of(step), self.client.prepared());
-        let params = prepared.params();
+        let (layer, verified) = (self.layer_of(step), self.client.verified());
+        let params = verified.params();
         let bfv = params.bfv();
-        let layout = layout_of(prepared.program(), params, step)?;
+        let layout = layout_of(params, verified.program().ty(step))?;
         let message = bfv::decrypt(bfv, self.client.keys().secret(), ct)?;
         let slots = bfv.encoder().slots_of(&message);
         let slots: Vec<i64> = slots.into_iter().map(|x| bfv.t().center(x)).collect();
@@ -364,21 +363,20 @@ impl<E: Exact> Inspector<E> {
 
     /// Measures the noise of a ciphertext, in the first run only: it takes long.
     fn measure(&mut self, step: usize, value: &Held) -> Result<()> {
-        let prepared = self.client.prepared();
+        let verified = self.client.verified();
         let Held::Ciphertext(value) = value else {
             return Ok(());
         };
-        let described = &prepared.program().steps[step];
+        let described = &verified.program().steps[step];
         let name = format!("{step} {}: {}", described.layer, described.op.name());
-        let (Type::Ciphertext { noise_bits, .. }, Some(ct)) = (described.ty, value.ciphertext())
-        else {
+        let (Type::Ciphertext { noise_bits, .. }, ct) = (described.ty, value.ciphertext()) else {
             return Ok(());
         };
-        if self.noise.iter().any(|known| known.name == name) || is_constant(prepared, step) {
+        if self.noise.iter().any(|known| known.name == name) || is_constant(verified, step) {
             return Ok(());
         }
         let (size, margin_bits) =
-            bfv::measure(prepared.params().bfv(), self.client.keys().secret(), ct)?;
+            bfv::measure(verified.params().bfv(), self.client.keys().secret(), ct)?;
         self.noise.push(StepNoise {
             name,
             predicted_bits: noise_bits,
@@ -391,14 +389,14 @@ impl<E: Exact> Inspector<E> {
 
 /// Whether a step makes a constant, which has no noise: a product with a kernel of zeros, which stands for a
 /// channel that was pruned, and the bias added to it.
-fn is_constant(prepared: &Prepared, step: usize) -> bool {
-    let program = prepared.program();
+fn is_constant(verified: &Verified, step: usize) -> bool {
+    let program = verified.program();
     match &program.steps[step].op {
         Op::MulCoefficients { terms } => terms
             .iter()
             .flat_map(|term| &program.constants[term.weights].values)
             .all(|&weight| weight == 0),
-        Op::AddCoefficients { value, .. } => is_constant(prepared, *value),
+        Op::AddCoefficients { value, .. } => is_constant(verified, *value),
         _ => false,
     }
 }

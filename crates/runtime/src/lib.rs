@@ -20,9 +20,11 @@ pub mod files;
 pub mod inspect;
 mod memory;
 mod prepared;
+mod record;
 mod rehearse;
 pub mod replay;
 mod server;
+mod verified;
 
 pub use calibrate::machine_factor;
 pub use checkpoint::Checkpoint;
@@ -31,3 +33,4 @@ pub use error::{Error, Result};
 pub use memory::Memory;
 pub use prepared::Prepared;
 pub use server::{Event, Held, Output, Report, Server, StepReport};
+pub use verified::{Exchange, Verified};

@@ -1,8 +1,8 @@
 //! What a run will hold in memory at most, before it runs.
 
 use crate::error::Result;
-use crate::prepared::Action;
-use circuits::{LoopParams, Needs, Value};
+use circuits::steps::Action;
+use circuits::{DryValue, LoopParams, Needs};
 use program::{Op, Program, Type};
 
 /// The process before it has keys: interpreter, libraries, tables of transforms. Measured: 85 MB in `inspect` of
@@ -40,7 +40,7 @@ pub(crate) fn predict(
     params: &LoopParams,
     needs: &Needs,
     actions: &[Action],
-    values: &[Option<Value>],
+    values: &[Option<DryValue>],
 ) -> Result<Memory> {
     let limb = params.bfv().n() * size_of::<u64>();
     let mut last_use = vec![0; program.steps.len()];

@@ -5,10 +5,10 @@
 //! keys halfway, nor claims a margin it does not have.
 
 use crate::error::Result;
-use crate::prepared::{Action, kernel, layout_of};
-use circuits::coefficients::{Kernel, multiply};
-use circuits::pack::pack;
-use circuits::{Engine, LoopParams, Needs, Value, dense, total_failure};
+use crate::prepared::work;
+use circuits::operations::Dry;
+use circuits::steps::{Action, Made, MadeBy};
+use circuits::{DryValue, LoopParams, Needs, Value, total_failure};
 use program::{Error, Op, Program, Type};
 use std::fmt::Debug;
 
@@ -19,7 +19,7 @@ const ROUNDING_BITS: f64 = 0.01;
 const FAILURE_PART: f64 = 0.02;
 
 /// What is known of each step's ciphertext, `None` of samples, and log2 of the probability that it is wrong.
-type Rehearsed = (Vec<Option<Value>>, Vec<f64>);
+type Rehearsed = (Vec<Option<DryValue>>, Vec<f64>);
 
 /// Runs `program` dry.
 ///
@@ -32,16 +32,27 @@ pub(crate) fn rehearse(
     actions: &[Action],
 ) -> Result<Rehearsed> {
     let engine = params.dry_engine();
-    let mut values: Vec<Option<Value>> = Vec::with_capacity(actions.len());
+    let mut values: Vec<MadeBy<Dry>> = Vec::with_capacity(actions.len());
     let mut failure = Vec::with_capacity(actions.len());
-    for (index, action) in actions.iter().enumerate() {
-        let value = step(&engine, program, params, action, (index, &values))?;
-        if let Some(value) = &value {
+    for (index, step) in program.steps.iter().enumerate() {
+        let level = match step.ty {
+            Type::Ciphertext { level, .. } => level,
+            Type::Samples => 0,
+        };
+        let input = |_| Value::dry(level, engine.model().fresh());
+        let work = work(program, params, actions, index);
+        let made = work.run(&engine, |id| values.get(id), input)?;
+        if let Some(value) = made.value() {
             compare(program, index, value)?;
         }
-        values.push(value);
+        values.push(made);
         failure.push(engine.take_failure());
     }
+    let values = values.into_iter().map(|made| match made {
+        Made::Ciphertext(value) => Some(*value),
+        Made::Samples(_) => None,
+    });
+    let values = values.collect();
     let found = program.prediction.log2_failure;
     let expected = total_failure(&failure);
     if found < expected - FAILURE_PART * expected.abs() {
@@ -72,65 +83,8 @@ pub(crate) fn rehearse(
     Ok((values, failure))
 }
 
-fn step(
-    engine: &Engine<'_>,
-    program: &Program,
-    params: &LoopParams,
-    action: &Action,
-    (index, values): (usize, &[Option<Value>]),
-) -> Result<Option<Value>> {
-    let step = &program.steps[index];
-    let declared = match step.ty {
-        Type::Ciphertext { level, .. } => level,
-        Type::Samples => return Ok(None),
-    };
-    let of = |id: usize| {
-        let value = values[id].as_ref();
-        value.expect("a verified step that makes a ciphertext reads ciphertexts")
-    };
-    Ok(Some(match (&step.op, action) {
-        (Op::Input { .. }, _) => Value::dry(declared, engine.model().fresh()),
-        (Op::MulCoefficients { terms }, _) => {
-            let terms: Vec<(&Value, Kernel<'_>)> = terms
-                .iter()
-                .map(|term| (of(term.value), kernel(program, term)))
-                .collect();
-            multiply(engine, &terms)?
-        }
-        (Op::Pack { start_level, .. }, _) => {
-            let layout = layout_of(program, params, index)?;
-            pack(engine, params, layout, &[], *start_level)?
-        }
-        (Op::Table { value, indices, .. }, Action::Table(lut)) => {
-            if let Op::Pack { values, .. } = &program.steps[*value].op {
-                let samples = values.iter().map(|packed| packed.3.len());
-                let room = indices.border - indices.bound;
-                engine.note_failure(params.log2_beyond(room, samples));
-            }
-            lut.apply(engine, layout_of(program, params, *value)?, of(*value))?
-        }
-        (Op::Product { left, right }, _) => engine.mul("product", of(*left), of(*right))?,
-        (Op::Dense { value, rows, .. }, _) => {
-            let low = engine.drop_to(of(*value).clone(), declared)?;
-            dense::apply_dry(
-                engine,
-                layout_of(program, params, *value)?,
-                rows.len(),
-                &low,
-            )?
-        }
-        (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
-            transform.apply(engine, of(*value))?
-        }
-        (Op::AddCoefficients { value, .. } | Op::Output { value, .. }, _) => of(*value).clone(),
-        (Op::ToSamples { .. } | Op::Table { .. } | Op::SlotsToCoefficients { .. }, _) => {
-            unreachable!("steps of these kinds have their action, and samples are no ciphertext")
-        }
-    }))
-}
-
 /// Level and noise as the step says; a factor of 1, but for products, which slots to coefficients takes as they are.
-fn compare(program: &Program, index: usize, value: &Value) -> Result<()> {
+fn compare(program: &Program, index: usize, value: &DryValue) -> Result<()> {
     let step = &program.steps[index];
     let Type::Ciphertext {
         level, noise_bits, ..

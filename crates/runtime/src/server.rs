@@ -3,11 +3,11 @@
 use crate::checkpoint::{Checkpoint, last_uses};
 use crate::client::Input;
 use crate::error::{Error, Result};
-use crate::prepared::{Action, Prepared, kernel, layout_of};
-use circuits::coefficients::{Kernel, multiply};
-use circuits::pack::{Sample, pack};
+use crate::prepared::{Prepared, work};
+use circuits::operations::Run;
+use circuits::steps::Made;
 use circuits::{Engine, EvaluationKeys, Value};
-use program::{Op, Packed, Type};
+use program::Op;
 use rlwe::bytes::Fingerprint;
 use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
@@ -20,13 +20,7 @@ pub struct Server<'a> {
 }
 
 /// What a step has made.
-#[derive(Clone, Debug)]
-pub enum Held {
-    /// A ciphertext, with its predicted noise.
-    Ciphertext(Box<Value>),
-    /// LWE samples.
-    Samples(Box<LweBatch>),
-}
+pub type Held = Made<bfv::Ciphertext, LweBatch>;
 
 /// News of a run.
 #[derive(Debug)]
@@ -158,7 +152,7 @@ impl<'a> Server<'a> {
         }
         // What is still held are the results, in the order of their steps.
         let ciphertexts = state.held.into_values().filter_map(|held| match held {
-            Held::Ciphertext(value) => value.ciphertext().cloned(),
+            Held::Ciphertext(value) => Some(value.into_ciphertext()),
             Held::Samples(_) => None,
         });
         let output = Output {
@@ -178,7 +172,7 @@ impl<'a> Server<'a> {
     fn check(&self, input: &Input) -> Result<()> {
         self.check_keys()?;
         input.check_program(self.prepared)?;
-        let expected = self.prepared.program().placement.len();
+        let expected = self.prepared.inputs();
         if input.ciphertexts.len() != expected {
             return Err(Error::Image {
                 what: "the number of encrypted inputs",
@@ -229,99 +223,17 @@ impl<'a> Server<'a> {
 
     fn step(
         &self,
-        engine: &Engine<'_>,
+        engine: &Engine<Run<'_>>,
         input: &Input,
         held: &BTreeMap<usize, Held>,
         index: usize,
     ) -> Result<Held> {
         let (program, params) = (self.prepared.program(), self.prepared.params());
-        let step = &program.steps[index];
-        let encoder = params.bfv().encoder();
-        let constant = |id: usize| program.constants[id].values.as_slice();
-        let unsupported = || Error::Unsupported {
-            step: index,
-            op: step.op.name(),
+        let work = work(program, params, self.prepared.actions(), index);
+        let fresh = |index: usize| {
+            Value::encrypted(input.ciphertexts[index].clone(), engine.model().fresh())
         };
-        let ciphertext = |id: usize| match held.get(&id) {
-            Some(Held::Ciphertext(value)) => Ok(value.as_ref()),
-            _ => Err(unsupported()),
-        };
-        let level = match step.ty {
-            Type::Ciphertext { level, .. } => level,
-            Type::Samples => 0,
-        };
-        let value = match (&step.op, self.prepared.action(index)) {
-            (Op::Input { index }, _) => {
-                Value::encrypted(input.ciphertexts[*index].clone(), engine.model().fresh())
-            }
-            (Op::MulCoefficients { terms }, _) => {
-                let terms: Vec<(&Value, Kernel<'_>)> = terms
-                    .iter()
-                    .map(|term| Ok((ciphertext(term.value)?, kernel(program, term))))
-                    .collect::<Result<_>>()?;
-                multiply(engine, &terms)?
-            }
-            (Op::AddCoefficients { value, term, at }, _) => {
-                let mut coefficients = vec![0; params.bfv().n()];
-                for (&place, &value) in constant(*at).iter().zip(constant(*term).iter().cycle()) {
-                    coefficients[place as usize] += value;
-                }
-                let mut sum = ciphertext(*value)?.clone();
-                engine.add_plain_assign(&mut sum, || encoder.coefficients(&coefficients));
-                sum
-            }
-            (Op::ToSamples { value }, _) => {
-                let low = engine.switch_to(ciphertext(*value)?.clone(), 0)?;
-                let ct = low.ciphertext().ok_or_else(unsupported)?;
-                let (key, t) = (self.keys.switch()?, params.bfv().t().value());
-                let batch = LweBatch::switch(ct.rlwe(), key, t)?;
-                return Ok(Held::Samples(Box::new(batch)));
-            }
-            (
-                Op::Pack {
-                    sources,
-                    values,
-                    start_level,
-                },
-                _,
-            ) => {
-                let batches: Vec<&LweBatch> = sources
-                    .iter()
-                    .map(|id| match held.get(id) {
-                        Some(Held::Samples(batch)) => Ok(batch.as_ref()),
-                        _ => Err(unsupported()),
-                    })
-                    .collect::<Result<_>>()?;
-                let layout = layout_of(program, params, index)?;
-                let mut samples: Vec<Vec<Sample<'_>>> = vec![Vec::new(); layout.values()];
-                for Packed(slot, _, _, sum) in values {
-                    let sum = sum.iter().map(|&[source, coefficient]| Sample {
-                        batch: batches[source],
-                        coefficient,
-                    });
-                    samples[*slot] = sum.collect();
-                }
-                pack(engine, params, layout, &samples, *start_level)?
-            }
-            (Op::Table { value, .. }, Action::Table(lut)) => lut.apply(
-                engine,
-                layout_of(program, params, *value)?,
-                ciphertext(*value)?,
-            )?,
-            (Op::Product { left, right }, _) => {
-                engine.mul("product", ciphertext(*left)?, ciphertext(*right)?)?
-            }
-            (Op::Dense { value, .. }, Action::Dense(layer)) => {
-                let low = engine.drop_to(ciphertext(*value)?.clone(), level)?;
-                layer.apply(engine, &low)?
-            }
-            (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
-                transform.apply(engine, ciphertext(*value)?)?
-            }
-            (Op::Output { value, .. }, _) => ciphertext(*value)?.clone(),
-            _ => return Err(unsupported()),
-        };
-        Ok(Held::Ciphertext(Box::new(value)))
+        Ok(work.run(engine, |id| held.get(&id), fresh)?)
     }
 }
 

@@ -32,7 +32,7 @@ fn other_program() -> Program {
 
 /// Phases that were packed, centred slots after the last step in slots, and the logits.
 fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
-    let prepared = client.prepared();
+    let prepared = &Prepared::of(client.verified()).unwrap();
     let (bfv, lwe) = (prepared.params().bfv(), client.keys().lwe());
     let input = client.encrypt(&[image()]).unwrap();
     let (mut phases, mut slots) = (Vec::new(), Vec::new());
@@ -55,7 +55,7 @@ fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>)
                     Op::Pack { .. } | Op::Table { .. }
                 ) =>
                 {
-                    let ct = value.ciphertext().unwrap();
+                    let ct = value.ciphertext();
                     let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
                     let found = bfv.encoder().slots_of(&message).into_iter();
                     slots = found.map(|x| bfv.t().center(x)).collect();
@@ -89,7 +89,8 @@ fn everything_survives_its_file_and_the_result_is_exact() {
     let bytes = files::input_to_bytes(&client.encrypt(&[image()]).unwrap());
     let input = files::input_from_bytes(&theirs, &bytes).unwrap();
     assert_eq!(files::input_to_bytes(&input), bytes);
-    let (output, _) = Server::new(&theirs, &keys).run(&input, |_| true).unwrap();
+    let server = Prepared::of(&theirs).unwrap();
+    let (output, _) = Server::new(&server, &keys).run(&input, |_| true).unwrap();
     let bytes = files::output_to_bytes(&theirs, &output);
     let output = files::output_from_bytes(&prepared, &bytes).unwrap();
     assert_eq!(files::output_to_bytes(&prepared, &output), bytes);

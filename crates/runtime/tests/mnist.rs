@@ -66,12 +66,12 @@ impl Trail {
         let &Event::End { step, value } = event else {
             return;
         };
-        let op = &client.prepared().program().steps[step].op;
+        let op = &client.verified().program().steps[step].op;
         match value {
             Held::Samples(batch) => drop(self.samples.insert(step, batch.as_ref().clone())),
             Held::Ciphertext(value) if matches!(op, Op::Pack { .. } | Op::Table { .. }) => {
-                let bfv = client.prepared().params().bfv();
-                let ct = value.ciphertext().unwrap();
+                let bfv = client.verified().params().bfv();
+                let ct = value.ciphertext();
                 let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
                 let slots = bfv.encoder().slots_of(&message).into_iter();
                 let slots = slots.map(|x| bfv.t().center(x)).collect();
@@ -219,7 +219,7 @@ fn steps_of<'p>(
 
 /// What was packed, with the phases, which every copy in the slots must equal; other slots are 0.
 fn check_packing<'c>(client: &'c Client, trail: &Trail, id: ValueId) -> Vec<(&'c Packed, i64)> {
-    let prepared = client.prepared();
+    let prepared = client.verified();
     let step = &prepared.program().steps[id];
     let Op::Pack {
         sources, values, ..

@@ -28,6 +28,8 @@ COMMANDS: Final = {
     "encrypt": ("encrypt", "Encrypt pictures or arrays: the client's half."),
     "run": ("run", "Run a program on encrypted inputs."),
     "decrypt": ("decrypt", "Decrypt an answer: the client's half."),
+    "lower": ("lower", "Write a program as instructions on limbs: a trace."),
+    "replay": ("lower:replay", "Execute a trace on encrypted inputs."),
     "evaluate": ("evaluate", "Count right answers: float, integer, encrypted."),
     "bench": ("bench", "Measure transforms, schemes, tables, and the loop."),
     "reproduce": ("reproduce", "Reproduce tables and figures of papers."),

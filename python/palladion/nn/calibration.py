@@ -10,7 +10,7 @@ import numpy as np
 from palladion.errors import DataError, NetworkError, UsageError
 from palladion.nn import dataset
 from palladion.nn.graph import Array, Graph
-from palladion.nn.interface import Pixels
+from palladion.nn.interface import Pixels, Takes
 from palladion.nn.network import IntNetwork
 from palladion.nn.quantisation import Quantised, Settings, quantise
 from palladion.text import times
@@ -61,6 +61,8 @@ def calibrated(
     """
     if normalisation is None and data is not None and data.is_dir():
         normalisation = Normalisation()
+    if normalisation is not None:
+        check_pictures(graph.ends.takes)
     pixels = None if normalisation is None else pixels_of(graph.input.shape, normalisation)
     x = None if data is None else inputs(data, count, graph, pixels)
     found = quantise(graph, x, settings)
@@ -84,10 +86,25 @@ def pixels_of(shape: tuple[int, ...], normalisation: Normalisation) -> Pixels:
     return Pixels(tuple(mean), tuple(std))
 
 
+def check_pictures(takes: Takes) -> None:
+    """Refuse pictures where the network's input is the truth of tests.
+
+    Raises
+    ------
+    UsageError
+        If it is.
+    """
+    if takes.head.model:
+        raise UsageError("the model is one of decision trees, which take arrays, not pictures: "
+                         "give an array of their numbers, without a mean and a deviation of "
+                         "pixels")  # fmt: skip
+
+
 def of_pictures(network: IntNetwork, normalisation: Normalisation) -> IntNetwork:
     """The network, told what pictures are to its model; raises as :func:`pixels_of`."""
-    pixels = pixels_of(network.input.shape, normalisation)
     ends = network.boundary.interface
+    check_pictures(ends.takes)
+    pixels = pixels_of(network.input.shape, normalisation)
     interface = replace(ends, takes=replace(ends.takes, pixels=pixels))
     return replace(network, interface=interface)
 

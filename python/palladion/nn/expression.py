@@ -7,6 +7,7 @@ composition such as ``x * sigmoid(x)`` is therefore one function and costs one t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isclose
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,13 @@ class Grid:
     scale: float
     lo: int
     hi: int
+
+    def moved(self, by: float) -> Grid | None:
+        """The values with a number added, if that is a whole number of steps."""
+        steps = round(by / self.scale)
+        if not isclose(by, steps * self.scale, rel_tol=1e-9):
+            return None
+        return Grid(self.scale, self.lo + steps, self.hi + steps)
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,9 @@ class Expression:
             return Grid(scale, int(lo - zero), int(hi - zero))
         if self.operation == "bipolar":
             return Grid(self.parameters[0], -1, 1)
+        if self.operation == "add" and self.arguments[1].operation == "constant":
+            inner = self.arguments[0].grid()
+            return inner and inner.moved(self.arguments[1].parameters[0])
         if self.operation == "relu":
             inner = self.arguments[0].grid()
             return inner and Grid(inner.scale, max(inner.lo, 0), max(inner.hi, 0))

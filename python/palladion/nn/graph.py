@@ -197,12 +197,16 @@ class Softmax(Node):
 
 @dataclass(frozen=True)
 class Graph:
-    """A float network; ``notes`` say what its import left out or changed."""
+    """A float network; ``notes`` say what its import left out or changed.
+
+    ``largest`` is the largest absolute value that its output has on any input, where that is known.
+    """
 
     name: str
     nodes: tuple[Node, ...]
     notes: tuple[str, ...] = ()
     interface: Interface | None = None
+    largest: float | None = None
 
     @property
     def input(self) -> Input:

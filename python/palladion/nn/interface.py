@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import DataError, NetworkError
+from palladion.nn.head import Head
 from palladion.nn.tail import Tail
 from palladion.text import times
 
@@ -86,6 +87,7 @@ class Takes:
     ``order`` lists the axes of ``shape`` in the order in which the network has them: (2, 0, 1) for
     a model that takes (rows, columns, channels). ``pixels`` says what pictures are to the model,
     where that is known. ``own_grid`` is set where the model itself rounds and clips its input.
+    ``head`` is what the client computes of the input: then that is the network's.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Takes:
     order: tuple[int, ...] = ()
     pixels: Pixels | None = None
     own_grid: bool = False
+    head: Head = field(default_factory=Head)
 
     def arranged(self, x: Array) -> Array:
         """Arrays of the model, checked, in the network's order: shape (N, values).
@@ -117,6 +120,8 @@ class Takes:
             raise NetworkError(f"inputs with NaN or infinite numbers, {x.size - finite.sum()} of "
                                f"{x.size}, the first in input {first}; expected finite ones: "
                                "replace them, or leave these inputs out")  # fmt: skip
+        if self.head.model:
+            return self.head.tests(x)
         if self.order:
             x = x.transpose(0, *(axis + 1 for axis in self.order))
         return x.reshape(len(x), -1)
@@ -205,6 +210,9 @@ class Interface:
             given["pixels"] = {"mean": [*takes.pixels.mean], "std": [*takes.pixels.std]}
         if takes.own_grid:
             given["own_grid"] = True
+        if takes.head.model:
+            given["head"] = base64.b64encode(takes.head.model).decode()
+            given["batched"] = takes.head.batched
         found: dict[str, Any] = {"name": gives.name, "shape": list(gives.shape)}
         found["scale"] = list(gives.scale)
         if any(gives.shift):
@@ -235,14 +243,14 @@ class Interface:
                 tuple(int(axis) for axis in given.get("order", ())),
                 None if pixels is None else Pixels(numbers(pixels["mean"]), numbers(pixels["std"])),
                 bool(given.get("own_grid", False)),
+                Head(model_in(given, "head"), bool(given.get("batched", True))),
             )
-            model = base64.b64decode(found.get("tail", ""), validate=True)
             gives = Gives(
                 tuple(int(side) for side in found["shape"]),
                 numbers(found["scale"]),
                 numbers(found.get("shift", (0.0,))),
                 tuple(int(label) for label in found.get("labels", ())),
-                Tail(model, bool(found.get("batched", True))),
+                Tail(model_in(found, "tail"), bool(found.get("batched", True))),
                 str(found["name"]),
             )
             warned = tuple(str(words) for words in data.get("warnings", ()))
@@ -284,7 +292,8 @@ class Interface:
 
 def check(takes: Takes, gives: Gives, values: int, outputs: int) -> None:
     """Refuse an interface that does not fit its network."""
-    if min(takes.shape, default=1) < 1 or prod(takes.shape) != values:
+    taken = values if takes.head.model else prod(takes.shape)
+    if min(takes.shape, default=1) < 1 or taken != values:
         raise NetworkError(f"the interface takes shape {times(takes.shape)}, the network "
                            f"{values} values")  # fmt: skip
     if takes.order and sorted(takes.order) != list(range(len(takes.shape))):
@@ -301,6 +310,11 @@ def check(takes: Takes, gives: Gives, values: int, outputs: int) -> None:
         if not part or not np.isfinite(part).all() or outputs % len(part):
             raise NetworkError(f"the interface has a {name} of {len(part)} numbers, expected one "
                                "or one for each channel, finite")  # fmt: skip
+
+
+def model_in(found: Mapping[str, Any], name: str) -> bytes:
+    """A model in base64, empty where there is none."""
+    return base64.b64decode(found.get(name, ""), validate=True)
 
 
 def numbers(found: Any) -> tuple[float, ...]:

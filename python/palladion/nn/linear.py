@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,20 @@ Pair = tuple[int, int]
 Pads = tuple[int, int, int, int]
 
 
-@dataclass(frozen=True)
-class Conv:
+class Compared:
+    """Equality of data classes some of whose fields are arrays."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        pairs = ((vars(self)[f.name], vars(other)[f.name]) for f in fields(self))  # type: ignore[arg-type]
+        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Conv(Compared):
     """Two-dimensional convolution: weights of shape (kernels, channels of a group, rows, columns).
 
     ``pads`` are zeros at top, left, bottom, right; negative ones cut off.
@@ -28,15 +40,15 @@ class Conv:
     groups: int = 1
 
 
-@dataclass(frozen=True)
-class Dense:
+@dataclass(frozen=True, eq=False)
+class Dense(Compared):
     """Matrix times vector: weights of shape (outputs, inputs)."""
 
     weights: Ints
 
 
-@dataclass(frozen=True)
-class Window:
+@dataclass(frozen=True, eq=False)
+class Window(Compared):
     """One kernel over every channel by itself: weights of shape (rows, columns).
 
     The source's channel ``c`` gives channel ``first + c`` of ``channels``; the others are 0.

@@ -23,7 +23,7 @@ from palladion.errors import NetworkError
 from palladion.nn.boundary import Boundary, Input
 from palladion.nn.evaluation import Evaluation, LayerStatistics, Progress, Trace
 from palladion.nn.interface import Gives, Interface, Takes
-from palladion.nn.linear import Conv, Dense, Ints, Linear, Window, linear_from, linear_to
+from palladion.nn.linear import Compared, Conv, Dense, Ints, Linear, Window, linear_from, linear_to
 
 __all__ = [
     "Boundary",
@@ -47,8 +47,8 @@ Before a table there are sums of samples, whose noise adds up: :meth:`IntNetwork
 """
 
 
-@dataclass(frozen=True)
-class Lut:
+@dataclass(frozen=True, eq=False)
+class Lut(Compared):
     """A table by runs: ``values[i]`` from ``starts[i]`` up to before ``starts[i + 1]``."""
 
     starts: Ints
@@ -69,8 +69,8 @@ class Term:
     linear: Linear
 
 
-@dataclass(frozen=True)
-class Layer:
+@dataclass(frozen=True, eq=False)
+class Layer(Compared):
     """A linear group and its table, for accumulators in ``-bound..bound``.
 
     ``product`` names two layers, counted from 1, whose outputs' product is added to the terms.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,11 @@ class Tail:
     model: bytes = b""
     batched: bool = True
 
+    WHAT: ClassVar[str] = "the end of the model"
+    WHERE: ClassVar[str] = "from its last linear map on"
+    INPUT: ClassVar[str] = INPUT
+    ALLOWED: ClassVar[frozenset[str]] = frozenset(ALLOWED)
+
     def run(self, real: Array) -> dict[str, Array]:
         """The model's outputs by name, for real numbers of shape (N, ...).
 
@@ -87,14 +92,14 @@ class Tail:
         try:
             with np.errstate(all="ignore"):
                 for part in parts:
-                    given = {INPUT: part.astype(kind)}
+                    given = {self.INPUT: part.astype(kind)}
                     for name, value in zip(
                         self.names, self._evaluator.run(None, given), strict=True
                     ):
                         found.setdefault(name, []).append(np.asarray(value))
         except Exception as error:  # whatever ONNX's reference makes of a model
-            raise NetworkError(f"the end of the model, from its last linear map on, cannot be "
-                               f"computed: {type(error).__name__}: {error}") from error  # fmt: skip
+            raise NetworkError(f"{self.WHAT}, {self.WHERE}, cannot be computed: "
+                               f"{type(error).__name__}: {error}") from error  # fmt: skip
         return {name: np.concatenate(values) for name, values in found.items()}
 
     @cached_property
@@ -109,17 +114,17 @@ class Tail:
         import onnx
 
         if len(self.model) > MAX_BYTES:
-            raise NetworkError(f"the end of the model has {len(self.model)} bytes, expected at "
+            raise NetworkError(f"{self.WHAT} has {len(self.model)} bytes, expected at "
                                f"most {MAX_BYTES}")  # fmt: skip
         try:
             model = onnx.load_from_string(self.model)
             inputs = [entry.name for entry in model.graph.input]
         except Exception as error:
-            raise NetworkError(f"the end of the model is no ONNX model: {error}") from error
-        strange = {node.op_type for node in model.graph.node} - ALLOWED
-        if strange or inputs != [INPUT] or model.functions:
-            raise NetworkError(f"the end of the model has operators {sorted(strange)} and inputs "
-                               f"{inputs}, expected functions of {INPUT}")  # fmt: skip
+            raise NetworkError(f"{self.WHAT} is no ONNX model: {error}") from error
+        strange = {node.op_type for node in model.graph.node} - self.ALLOWED
+        if strange or inputs != [self.INPUT] or model.functions:
+            raise NetworkError(f"{self.WHAT} has operators {sorted(strange)} and inputs "
+                               f"{inputs}, expected functions of {self.INPUT}")  # fmt: skip
         return model
 
     @property

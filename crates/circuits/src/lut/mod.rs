@@ -20,10 +20,11 @@ mod interpolate;
 mod scalar;
 mod segments;
 
-use crate::engine::{Engine, Value};
+use crate::engine::{DryValue, Engine, Value, ValueOf};
 use crate::error::{Error, Result};
 use crate::keys::LoopParams;
 use crate::layout::Layout;
+use crate::operations::Operations;
 
 pub use interpolate::interpolate;
 
@@ -113,10 +114,10 @@ impl Lut {
     ///
     /// # Errors
     /// [`Error::OutOfLevels`].
-    pub fn live_limbs(&self, params: &LoopParams, x: &Value) -> Result<usize> {
+    pub fn live_limbs(&self, params: &LoopParams, x: &DryValue) -> Result<usize> {
         let engine = &params.dry_engine();
         let [k0, k1, k2] = self.shape.digits;
-        let low = powers(engine, &x.to_dry(), k0)?;
+        let low = powers(engine, x, k0)?;
         let (middle, high, sums) = match self.shape.segments {
             1 => {
                 let middle = powers(engine, &low[k0 - 1], k1)?;
@@ -142,7 +143,12 @@ impl Lut {
     ///
     /// # Errors
     /// [`Error::OutOfLevels`], missing keys, and [`Error::Shape`] for more segments than copies.
-    pub fn apply(&self, engine: &Engine<'_>, layout: Layout, x: &Value) -> Result<Value> {
+    pub fn apply<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        layout: Layout,
+        x: &ValueOf<O>,
+    ) -> Result<ValueOf<O>> {
         if self.shape.segments > layout.copies() {
             return Err(Error::Shape {
                 what: "the number of segments of a table",
@@ -150,24 +156,36 @@ impl Lut {
                 expected: format!("at most the {} copies of a value", layout.copies()),
             });
         }
-        let run = |engine: &Engine<'_>, x: &Value, unit: u64| match self.shape.segments {
-            1 => scalar::apply(self, engine, x, unit),
-            _ => segments::apply(self, engine, layout, x, unit),
-        };
-        let t = engine.params().t();
-        if engine.is_dry() {
-            let result = run(engine, x, 1)?;
-            return Ok(result.of_factor_1());
+        if !O::READS_PLAINTEXTS {
+            return Ok(self.run(engine, layout, x, 1)?.of_factor(1));
         }
         // The factor of the result is linear in the unit that the coefficients carry, and
         // depends on levels alone: a dry run finds what to start with.
-        let factor = run(&engine.to_dry(), &x.to_dry(), 1)?.factor();
-        run(engine, x, t.inv(factor).expect("factors are units"))
+        let factor = self.run(&engine.to_dry(), layout, &x.to_dry(), 1)?.factor();
+        let unit = engine.params().t().inv(factor).expect("factors are units");
+        self.run(engine, layout, x, unit)
+    }
+
+    fn run<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        layout: Layout,
+        x: &ValueOf<O>,
+        unit: u64,
+    ) -> Result<ValueOf<O>> {
+        match self.shape.segments {
+            1 => scalar::apply(self, engine, x, unit),
+            _ => segments::apply(self, engine, layout, x, unit),
+        }
     }
 }
 
 /// `x^1, .., x^count`, each as shallow as it can be.
-fn powers(engine: &Engine<'_>, x: &Value, count: usize) -> Result<Vec<Value>> {
+fn powers<O: Operations>(
+    engine: &Engine<O>,
+    x: &ValueOf<O>,
+    count: usize,
+) -> Result<Vec<ValueOf<O>>> {
     let mut powers = vec![x.clone()];
     for k in 2..=count {
         let (high, low) = (&powers[k.div_ceil(2) - 1], &powers[k / 2 - 1]);

@@ -8,20 +8,21 @@
 //! `2 sqrt(s) + 2 log2 S + log2 s` products.
 
 use super::{CIRCUIT, Lut, powers};
-use crate::engine::{Engine, Value};
+use crate::engine::{Engine, Value, ValueOf};
 use crate::error::Result;
 use crate::layout::Layout;
+use crate::operations::{Operations, Plain, Words};
 use crate::pack::sum_copies;
 use crate::residual::Squares;
 
 /// `f(x)` in all copies, its factor multiplied by `unit`.
-pub(super) fn apply(
+pub(super) fn apply<O: Operations>(
     lut: &Lut,
-    engine: &Engine<'_>,
+    engine: &Engine<O>,
     layout: Layout,
-    x: &Value,
+    x: &ValueOf<O>,
     unit: u64,
-) -> Result<Value> {
+) -> Result<ValueOf<O>> {
     let [k0, k1, _] = lut.shape().digits;
     let (segments, len) = (lut.shape().segments, lut.shape().segment_len());
     let low = powers(engine, x, k0)?;
@@ -32,73 +33,62 @@ pub(super) fn apply(
 }
 
 /// `f_c(x)` in copy `c`.
-fn segment_polynomials(
+fn segment_polynomials<O: Operations>(
     lut: &Lut,
-    engine: &Engine<'_>,
+    engine: &Engine<O>,
     layout: Layout,
-    low: &[Value],
+    low: &[ValueOf<O>],
     k1: usize,
     unit: u64,
-) -> Result<Value> {
-    let (t, encoder) = (engine.params().t(), engine.params().encoder());
+) -> Result<ValueOf<O>> {
+    let t = engine.params().t();
     let k0 = low.len();
     let high = powers(engine, &low[k0 - 1], k1 - 1)?;
     let level = high.iter().chain(low).map(Value::level).min().unwrap_or(0);
     let squares = uniform(engine, layout);
     let (segments, len) = (lut.shape().segments, lut.shape().segment_len());
-    let plaintext = |index: usize, unit: u64| {
-        let by_segment: Vec<u64> = (0..segments)
-            .map(|c| t.mul(unit, lut.coefficient(c * len + index)))
-            .collect();
-        let slots: Vec<u64> = (0..layout.slots())
-            .map(|slot| by_segment[layout.copy_of(slot) % segments])
-            .collect();
-        encoder.slots_to_plaintext(&slots)
+    let plaintext = |index: usize| {
+        let coefficients = (0..segments).map(|c| lut.coefficient(c * len + index));
+        by_copy(layout, coefficients.collect())
     };
-    let terms: Vec<&Value> = low[..k0 - 1].iter().collect();
+    let terms: Vec<&ValueOf<O>> = low[..k0 - 1].iter().collect();
     let one = engine.one(level);
-    let factors: Vec<&Value> = std::iter::once(&one).chain(&high).collect();
+    let factors: Vec<&ValueOf<O>> = std::iter::once(&one).chain(&high).collect();
     let mut sums = Vec::with_capacity(k1);
     for (j, factor) in factors.iter().enumerate() {
         let own = engine.factor_at(factor, level);
         let target = t.mul(unit, t.inv(own).expect("factors are units"));
-        let mut sum = engine.mul_plain_sum_at(level, &terms, squares, target, |i, u| {
-            plaintext(j * k0 + i + 1, u)
+        let mut sum = engine.mul_plain_sum_at(level, &terms, squares, target, |i| {
+            plaintext(j * k0 + i + 1)
         })?;
-        engine.add_plain_assign(&mut sum, || plaintext(j * k0, 1));
+        engine.add_plain_assign(&mut sum, || plaintext(j * k0));
         sums.push(sum);
     }
-    let sums: Vec<&Value> = sums.iter().collect();
+    let sums: Vec<&ValueOf<O>> = sums.iter().collect();
     engine.relinearize(CIRCUIT, &engine.tensor_sum(&sums, &factors)?)
 }
 
 /// `x^(len c)` in copy `c`, for `c` below `segments`; `low` holds `x^1, x^2, ..`.
-fn segment_powers(
-    engine: &Engine<'_>,
+fn segment_powers<O: Operations>(
+    engine: &Engine<O>,
     layout: Layout,
-    low: &[Value],
+    low: &[ValueOf<O>],
     segments: usize,
     len: usize,
-) -> Result<Value> {
+) -> Result<ValueOf<O>> {
     let (bits, width) = (segments.ilog2(), (low.len() + 1).ilog2());
     let squares = uniform(engine, layout);
-    let encoder = engine.params().encoder();
-    let mut result: Option<Value> = None;
+    let mut result: Option<ValueOf<O>> = None;
     for digit in (0..bits.div_ceil(width)).rev() {
         let shift = digit * width;
         let size = 1usize << width.min(bits - shift);
-        let mask = |v: usize, unit: u64| {
-            let slots: Vec<u64> = (0..layout.slots())
-                .map(|slot| {
-                    let value = (layout.copy_of(slot) % segments) >> shift & (size - 1);
-                    if value == v { unit } else { 0 }
-                })
-                .collect();
-            encoder.slots_to_plaintext(&slots)
+        let mask = |v: usize| {
+            let chosen = (0..segments).map(|c| u64::from(c >> shift & (size - 1) == v));
+            by_copy(layout, chosen.collect())
         };
-        let terms: Vec<&Value> = low[..size - 1].iter().collect();
-        let mut selected = engine.mul_plain_sum(&terms, squares, 1, |v, unit| mask(v + 1, unit))?;
-        engine.add_plain_assign(&mut selected, || mask(0, 1));
+        let terms: Vec<&ValueOf<O>> = low[..size - 1].iter().collect();
+        let mut selected = engine.mul_plain_sum(&terms, squares, 1, |v| mask(v + 1))?;
+        engine.add_plain_assign(&mut selected, || mask(0));
         let selected = engine.settle(CIRCUIT, selected)?;
         result = Some(match result {
             None => selected,
@@ -109,14 +99,24 @@ fn segment_powers(
     square(engine, power, len.ilog2())
 }
 
+/// The plaintext that has in copy `c` of every value `values[c]`, again and again.
+fn by_copy(layout: Layout, values: Vec<u64>) -> Plain {
+    let run = layout.values();
+    Plain::Slots(Words::Repeat { run, values })
+}
+
 /// Squares of a plaintext with values in all slots.
-fn uniform(engine: &Engine<'_>, layout: Layout) -> Squares {
+fn uniform<O: Operations>(engine: &Engine<O>, layout: Layout) -> Squares {
     let n = layout.slots();
     Squares::uniform(engine.model(), n as f64, n)
 }
 
 /// `v^(2^times)`.
-fn square(engine: &Engine<'_>, mut value: Value, times: u32) -> Result<Value> {
+fn square<O: Operations>(
+    engine: &Engine<O>,
+    mut value: ValueOf<O>,
+    times: u32,
+) -> Result<ValueOf<O>> {
     for _ in 0..times {
         value = engine.mul(CIRCUIT, &value, &value)?;
     }

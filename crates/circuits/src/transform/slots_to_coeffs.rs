@@ -17,8 +17,9 @@
 //! merged into few maps).
 
 use super::{Diagonals, LinearTransform, Offset};
-use crate::engine::{Engine, Value};
+use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
+use crate::operations::Operations;
 use bfv::Encoder;
 
 const CIRCUIT: &str = "slots to coefficients";
@@ -96,7 +97,11 @@ impl SlotsToCoeffs {
     ///
     /// # Errors
     /// [`Error::OutOfLevels`], and what rotations may lack.
-    pub fn apply(&self, engine: &Engine<'_>, value: &Value) -> Result<Value> {
+    pub fn apply<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        value: &ValueOf<O>,
+    ) -> Result<ValueOf<O>> {
         let mut value = shed(engine, value.clone())?;
         for stage in &self.stages {
             value = stage.apply_to_factor(engine, &value, 1)?;
@@ -116,12 +121,15 @@ impl SlotsToCoeffs {
 ///
 /// # Errors
 /// As [`SlotsToCoeffs::apply`].
-pub fn slots_to_coeffs(engine: &Engine<'_>, value: &Value) -> Result<Value> {
+pub fn slots_to_coeffs<O: Operations>(
+    engine: &Engine<O>,
+    value: &ValueOf<O>,
+) -> Result<ValueOf<O>> {
     SlotsToCoeffs::balanced(engine.params().encoder())?.apply(engine, value)
 }
 
 /// Drops limbs as long as what they leave of the noise is more than a rounding adds.
-fn shed(engine: &Engine<'_>, value: Value) -> Result<Value> {
+fn shed<O: Operations>(engine: &Engine<O>, value: ValueOf<O>) -> Result<ValueOf<O>> {
     let rlwe = engine.params().rlwe();
     let floor = engine.model().rounding().bits();
     let (mut level, mut bits) = (value.level(), value.noise().bits());

@@ -1,7 +1,9 @@
 use super::slots_to_coeffs::stage_maps;
 use super::*;
+use crate::engine::{DryValue, EncryptedValue, Value};
 use crate::error::Error;
 use crate::keys::{ClientKeys, LoopParams};
+use crate::operations::{Dry, Run};
 use bfv::noise::Noise;
 use bfv::{Params, T_FERMAT, decrypt, encrypt, measure};
 use rand::{Rng, SeedableRng};
@@ -101,7 +103,7 @@ fn small_insecure(limbs: usize, seed: u64) -> Small {
 }
 
 impl Small {
-    fn encrypt(&mut self, slots: &[u64]) -> Value {
+    fn encrypt(&mut self, slots: &[u64]) -> EncryptedValue {
         let message = self.params.encoder().slots_to_plaintext(slots);
         let masks = &mut Masks::random(&mut self.rng);
         let level = self.params.rlwe().max_level();
@@ -111,9 +113,14 @@ impl Small {
     }
 
     /// Runs dry, then with the keys the dry run asks for; both must agree.
-    fn run(&mut self, x: &Value, circuit: impl Fn(&Engine<'_>, &Value) -> Value) -> Value {
+    fn run(
+        &mut self,
+        x: &EncryptedValue,
+        plan: impl Fn(&Engine<Dry>, &DryValue) -> DryValue,
+        circuit: impl Fn(&Engine<Run<'_>>, &EncryptedValue) -> EncryptedValue,
+    ) -> EncryptedValue {
         let dry = Engine::dry(&self.params);
-        let planned = circuit(&dry, &x.to_dry());
+        let planned = plan(&dry, &x.to_dry());
         let keys = self
             .keys
             .evaluation_keys(&dry.needs(), &mut self.rng)
@@ -134,9 +141,8 @@ impl Small {
     /// 512 samples have a relative deviation of 1/32 in their root mean square, 0.045 bits, and the
     /// key's norm adds half as much: a quarter of a bit is five deviations. Special moduli are wide
     /// enough for key switching to add nothing to that.
-    fn check_noise(&self, out: &Value, predicted: Noise) {
-        let (size, _) =
-            measure(&self.params, self.keys.secret(), out.ciphertext().unwrap()).unwrap();
+    fn check_noise(&self, out: &EncryptedValue, predicted: Noise) {
+        let (size, _) = measure(&self.params, self.keys.secret(), out.ciphertext()).unwrap();
         let off = size.log2_rms - predicted.bits();
         println!(
             "noise {:.2}, predicted {:.2}",
@@ -167,8 +173,12 @@ fn any_map_on_slots_is_exact_insecure() {
     let slots = random_slots(n, &mut s.rng);
     let x = s.encrypt(&slots);
     let transform = LinearTransform::new(s.params.encoder(), &map);
-    let out = s.run(&x, |engine, x| transform.apply(engine, x).unwrap());
-    let message = decrypt(&s.params, s.keys.secret(), out.ciphertext().unwrap()).unwrap();
+    let out = s.run(
+        &x,
+        |engine, x| transform.apply(engine, x).unwrap(),
+        |engine, x| transform.apply(engine, x).unwrap(),
+    );
+    let message = decrypt(&s.params, s.keys.secret(), out.ciphertext()).unwrap();
     assert_eq!(s.params.encoder().slots_of(&message), map.apply(&t, &slots));
     s.check_noise(&out, out.noise());
 }
@@ -181,8 +191,12 @@ fn slots_to_coefficients_is_exact_insecure() {
         let transform = SlotsToCoeffs::new(s.params.encoder(), layers).unwrap();
         let slots = random_slots(n, &mut s.rng);
         let x = s.encrypt(&slots);
-        let out = s.run(&x, |engine, x| transform.apply(engine, x).unwrap());
-        let message = decrypt(&s.params, s.keys.secret(), out.ciphertext().unwrap()).unwrap();
+        let out = s.run(
+            &x,
+            |engine, x| transform.apply(engine, x).unwrap(),
+            |engine, x| transform.apply(engine, x).unwrap(),
+        );
+        let message = decrypt(&s.params, s.keys.secret(), out.ciphertext()).unwrap();
         for (slot, value) in slots.iter().enumerate() {
             assert_eq!(message.coefficients()[coefficient_of_slot(n, slot)], *value);
         }

@@ -11,7 +11,8 @@ pub mod conv;
 
 use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
 use circuits::lut::Shape;
-use circuits::{ClientKeys, Engine, EvaluationKeys, Layout, LoopParams, Value};
+use circuits::operations::{Dry, Run};
+use circuits::{ClientKeys, EncryptedValue, Engine, EvaluationKeys, Layout, LoopParams, Value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
@@ -103,7 +104,7 @@ impl Setup {
         (0..T).map(|_| self.rng.random_range(0..T as i64)).collect()
     }
 
-    pub fn encrypt(&mut self, message: &Plaintext, level: usize) -> Value {
+    pub fn encrypt(&mut self, message: &Plaintext, level: usize) -> EncryptedValue {
         let mut masks = Masks::random(&mut self.rng);
         let secret = self.keys.secret();
         let bfv = self.params.bfv();
@@ -111,23 +112,30 @@ impl Setup {
         Value::encrypted(ct, Engine::dry(bfv).model().fresh())
     }
 
-    pub fn encrypt_slots(&mut self, slots: &[u64], level: usize) -> Value {
+    pub fn encrypt_slots(&mut self, slots: &[u64], level: usize) -> EncryptedValue {
         let message = self.bfv().encoder().slots_to_plaintext(slots);
         self.encrypt(&message, level)
     }
 
-    pub fn coefficients(&self, value: &Value) -> Vec<u64> {
+    pub fn coefficients(&self, value: &EncryptedValue) -> Vec<u64> {
         let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value)).unwrap();
         message.coefficients().to_vec()
     }
 
-    pub fn slots(&self, value: &Value) -> Vec<u64> {
+    pub fn slots(&self, value: &EncryptedValue) -> Vec<u64> {
         let message = decrypt(self.bfv(), self.keys.secret(), ciphertext(value)).unwrap();
         self.bfv().encoder().slots_of(&message)
     }
 
+    /// A value switched to a level, which takes no key.
+    pub fn switched(&self, value: EncryptedValue, level: usize) -> EncryptedValue {
+        let keys = EvaluationKeys::from_parts(None, Default::default(), Default::default(), None);
+        let engine: Engine<Run<'_>> = Engine::new(self.bfv(), &keys);
+        engine.switch_to(value, level).unwrap()
+    }
+
     /// The keys that a dry run of `circuit` asks for.
-    pub fn keys_for<R>(&mut self, circuit: impl Fn(&Engine<'_>) -> R) -> EvaluationKeys {
+    pub fn keys_for<R>(&mut self, circuit: impl Fn(&Engine<Dry>) -> R) -> EvaluationKeys {
         let dry = self.params.dry_engine();
         circuit(&dry);
         let needs = dry.needs();
@@ -161,7 +169,7 @@ impl Setup {
     /// norm of a key with `2N/3` nonzero coefficients by `sqrt(1/(8N))` of itself, 0.003. A tenth of a
     /// bit is more than ten deviations of both, and a fifth of the half bit that one forgotten
     /// rounding makes.
-    pub fn check_noise(&self, step: &str, value: &Value) {
+    pub fn check_noise(&self, step: &str, value: &EncryptedValue) {
         self.check_noise_carried(step, value, N, 0.0);
     }
 
@@ -177,7 +185,7 @@ impl Setup {
     pub fn check_noise_carried(
         &self,
         step: &str,
-        value: &Value,
+        value: &EncryptedValue,
         samples: usize,
         carried: f64,
     ) -> f64 {
@@ -232,8 +240,8 @@ pub fn log2_wrong_slot(margin: f64) -> f64 {
     (N as f64).log2() + one
 }
 
-pub fn ciphertext(value: &Value) -> &Ciphertext {
-    value.ciphertext().expect("not a dry run")
+pub fn ciphertext(value: &EncryptedValue) -> &Ciphertext {
+    value.ciphertext()
 }
 
 /// Standard deviation of centred errors modulo `t`.

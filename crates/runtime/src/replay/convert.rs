@@ -66,8 +66,14 @@ impl Conversion {
         converted
     }
 
-    /// `v = (2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`, for each coefficient.
+    /// For each coefficient the quotient `v`: for one modulus whether `2 y_0 > q_0`, for several
+    /// `(2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`.
     fn quotients(&self, scaled: &[Vec<u64>], sums: &mut [u64]) {
+        if let ([y], [q]) = (scaled, self.from.as_slice()) {
+            let quotients = sums.iter_mut().zip(y);
+            quotients.for_each(|(v, &y)| *v = u64::from(2 * y > q.value()));
+            return;
+        }
         sums.fill(1 << 55);
         for (y, q) in scaled.iter().zip(&self.from) {
             let (b, m) = (

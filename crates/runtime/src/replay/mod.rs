@@ -13,6 +13,7 @@ mod frame;
 mod load;
 mod machine;
 mod operation;
+mod run;
 mod spare;
 mod value;
 mod words;
@@ -23,6 +24,8 @@ use machine::Machine;
 use program::trace::{Counts, Op, Trace, Type};
 use ring::sample::Seed;
 use std::sync::Arc;
+
+pub use run::replay_run;
 
 /// The `N` residues of a limb.
 pub type Limb = Arc<Vec<u64>>;

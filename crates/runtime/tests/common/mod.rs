@@ -11,7 +11,7 @@ use bfv::{Params, T_FERMAT};
 use circuits::coefficients::{Kernel, multiply};
 use circuits::lut::Lut;
 use circuits::pack::pack;
-use circuits::{Engine, Layout, LoopParams, Value, dense};
+use circuits::{DryValue, Engine, Layout, LoopParams, Value, dense};
 use program::{
     Constant, Form, Indices, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape,
     Step, Term, Tile, Type, ValueId,
@@ -77,17 +77,19 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         }
     };
     let low = engine.drop_to(activated.clone(), 1).unwrap();
-    let results = dense::apply_dry(&engine, layout, CLASSES, &low).unwrap();
+    let weights = vec![(0, vec![1; PIXELS]); CLASSES];
+    let layer = dense::Layer::new(layout, weights).unwrap();
+    let results = layer.apply(&engine, &low).unwrap();
     let margin_bits = engine.margin_bits(&results);
     let log2_failure = circuits::total_failure(&[engine.take_failure()]);
     let needs = engine.needs();
 
-    let ciphertext = |value: &Value, form: Form| Type::Ciphertext {
+    let ciphertext = |value: &DryValue, form: Form| Type::Ciphertext {
         form,
         level: value.level(),
         noise_bits: value.noise().bits(),
     };
-    let coefficients = |value: &Value| ciphertext(value, Form::Coefficients);
+    let coefficients = |value: &DryValue| ciphertext(value, Form::Coefficients);
     let step = |op: Op, ty: Type, layer: &str| Step {
         op,
         ty,

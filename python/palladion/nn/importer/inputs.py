@@ -17,6 +17,7 @@ import onnx
 from onnx import TensorProto
 
 from palladion.errors import NetworkError
+from palladion.nn.expression import Grid
 from palladion.nn.graph import Input, Shape
 from palladion.nn.importer.context import Array, Builder, Value, in_order
 from palladion.nn.interface import Takes
@@ -78,7 +79,10 @@ class Source:
         """Put the input node and the model's tensor into a new graph; what the model takes."""
         builder.batch = self.batch
         channels = arranged.shape[0]
-        builder.add(Input(self.name, (), arranged.shape, np.zeros(channels), np.ones(channels)))
+        grid = Grid(1.0, 0, 1) if self.kind == "b" else None  # truth values are exact
+        builder.add(
+            Input(self.name, (), arranged.shape, np.zeros(channels), np.ones(channels), grid)
+        )
         builder.tensors[self.name] = Value(0, arranged.labels(self.sides), kind=self.kind)
         own = arranged.order == tuple(range(len(self.sides)))
         return Takes(self.name, self.sides, () if own else arranged.order)

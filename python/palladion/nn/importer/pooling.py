@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.expression import Expression, apply
 from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Activation, Conv, Dense, MaxPool, Node, Window
-from palladion.nn.importer.arithmetic import larger, scaled
+from palladion.nn.graph import Conv, Dense, MaxPool, Node, Window
+from palladion.nn.importer.arithmetic import larger
 from palladion.nn.importer.arrange import MAX_WEIGHTS, function_of, matrix, scattered
 from palladion.nn.importer.context import Array, Handler, Op, Value
 from palladion.nn.importer.sliding import (
@@ -26,10 +26,6 @@ from palladion.nn.importer.sliding import (
     uniform,
 )
 
-SAMPLES: Final = np.concatenate([np.linspace(-8, 8, 4001), np.linspace(-1000, 1000, 4001)])
-"""Where a function is looked at for its least value."""
-LOWEST: Final = -100
-"""Functions that go below are taken for ones without a least value."""
 MAX_REDUCED: Final = 1 << 10
 """Values that a maximum over any axes takes together."""
 
@@ -57,20 +53,10 @@ def max_pool(op: Op) -> Value:
 
 
 def largest(op: Op, index: int, sliding: Geometry) -> Value:
-    """The node of a maximum. Padding is 0, so that values with a least one are raised to 0 on."""
+    """The node of a maximum."""
     node: Node = op.builder.nodes[index]
     output = (node.shape[0], *sliding.output(node.shape[1:]))
-    whole = MaxPool(op.name, (index,), output, sliding)
-    if not (sliding.padded and isinstance(node, Activation)):
-        return op.builder.add(whole)
-    least = float(np.min(node.function(SAMPLES)))
-    if not LOWEST < least < 0:
-        return op.builder.add(whole)
-    more = 1.0001 * -least
-    raised = apply("add", node.function, constant(more))
-    above = op.builder.add(Activation(f"{node.name}.raised", node.sources, node.shape, raised))
-    found = op.builder.add(MaxPool(op.name, (above.node,), output, sliding))
-    return scaled(op, found, np.ones(output), np.full(output, -more))
+    return op.builder.add(MaxPool(op.name, (index,), output, sliding))
 
 
 def average_pool(op: Op) -> Value:

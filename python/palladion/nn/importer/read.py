@@ -28,11 +28,13 @@ from palladion.nn.importer.context import (
     Tensor,
     Value,
 )
+from palladion.nn.importer.front import cut_off
 from palladion.nn.importer.inputs import source
-from palladion.nn.importer.learning import DOMAIN, written_out
+from palladion.nn.importer.learning import written_out
 from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
 from palladion.nn.importer.split import QUANTISERS, Split, chosen, living, needed, split, tail_of
+from palladion.nn.importer.writer import DOMAIN
 from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.limits import check_sizes
 from palladion.nn.onnx_file import FAULTS, first_line
@@ -86,11 +88,18 @@ def from_model(
     check(model)
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
-    model = written_out(model)
+    written = written_out(model)
+    model = written.model
     constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}
     if model.graph.sparse_initializer:
         raise NetworkError("the model has sparse tensors, supported are dense ones")
     origin = source([entry for entry in model.graph.input if entry.name not in constants])
+    head = None
+    if written.tests:
+        front = cut_off(model, origin, written.tests)
+        head = Takes(origin.name, origin.sides, head=front.head)
+        model, origin = front.model, front.source
+        constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}
     try:
         parts = split(model, outputs, {"Softmax"} if keep_softmax else ())
     except NetworkError as error:
@@ -102,11 +111,13 @@ def from_model(
         builder = Builder(opset=version(model), tensors=dict(constants))
         try:
             takes = origin.add(builder, arrangement)
-            graph = built(builder, takes, parts, model)
+            graph = built(builder, head or takes, parts, model)
         except NetworkError as error:
             failed.append(error)
             continue
-        found.append((builder.moved, replace(graph, name=name or model.graph.name or "network")))
+        graph = replace(graph, name=name or model.graph.name or "network",
+                        largest=written.largest.get(parts.cut))  # fmt: skip
+        found.append((builder.moved, graph))
         if not builder.moved:
             break
     if not found:

@@ -28,14 +28,9 @@ CONTROL: Final = (
     "simplify the model with its input shape fixed (onnxsim), which removes conditions on shapes"
 )
 BITS: Final = "works on the bits of integers, which tables of real functions cannot"
-TREES: Final = (
-    "is a tree of decisions: following branches that depend on encrypted values is out of reach; "
-    "use a multilayer perceptron, which may learn from the tree's answers, or write a small tree "
-    "as matrix products and comparisons, the GEMM strategy of `hummingbird`: see docs/operators.md"
-)
 KERNEL: Final = (
     "needs the distance of each input to support vectors and a product of them; supported are "
-    "linear models and multilayer perceptrons"
+    "linear models, multilayer perceptrons and trees"
 )
 SAMPLING: Final = "takes elements at places that depend on values, supported are constant places"
 RANDOM: Final = "gives random numbers, a network for inference is a function of its input"
@@ -65,7 +60,6 @@ REASONS: Final[dict[str, str]] = {
                      "TfIdfVectorizer", "LabelEncoder", "CategoryMapper"), STRINGS),
     **dict.fromkeys(("If", "Loop", "Scan"), CONTROL),
     **dict.fromkeys(("BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"), BITS),
-    **dict.fromkeys(("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"), TREES),
     **dict.fromkeys(("SVMClassifier", "SVMRegressor"), KERNEL),
     **dict.fromkeys(("GridSample", "RoiAlign", "MaxRoiPool", "DeformConv", "ScatterElements",
                      "ScatterND", "Scatter", "MaxUnpool", "AffineGrid"), SAMPLING),

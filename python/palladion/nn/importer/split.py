@@ -8,7 +8,7 @@ to a linear map or multiplied with it, which cost nothing there.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -241,7 +241,7 @@ def goes_together(tail: Tail, shape: Sequence[int]) -> bool:
             raise NetworkError(f"the output {name} has {len(array)} rows for {len(real)} images: "
                                "the model mixes the images of a batch")  # fmt: skip
     try:
-        together = Tail(tail.model, batched=True).run(real)
+        together = replace(tail, batched=True).run(real)
     except NetworkError:
         return False
     return all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil, sqrt
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from palladion.nn.quantisation.form import Form, Linear, Term, as_conv
 from palladion.nn.quantisation.lattice import Integers, Lattice, common_steps, lattice
 from palladion.nn.quantisation.plan import Planned
 from palladion.nn.quantisation.report import too_large
-from palladion.nn.quantisation.settings import Settings
+from palladion.nn.quantisation.settings import NOISE, ROOM, Settings
 from palladion.nn.quantisation.steps import Placed, Sums
 from palladion.nn.quantisation.values import Group, Made, Value, look_up
 
@@ -126,13 +127,20 @@ def fitted(
             raise too_large(planned.name, needed, settings)
         return f"its sums need a bound of {(sums.span + 1) // 2}, the limit is {settings.limit}", ()
     placed = (
-        steps.place(sums, planned.function, grid, settings.limit, settings.resolution)
+        steps.place(sums, planned.function, grid, settings.limit, room(planned, grid, settings))
         if settings.exact
         else steps.nearest(sums, planned.function, grid, settings.limit)
     )
     if placed is None:
         return f"its sums, scaled to be exact, pass the limit of {settings.limit}", ()
     return placed, warnings
+
+
+def room(planned: Planned, grid: Grid, settings: Settings) -> int:
+    """Units between sums and steps: for truth values, so many that noise changes none of them."""
+    if (grid.lo, grid.hi) != (0, 1):
+        return settings.resolution
+    return max(settings.resolution, ceil(ROOM * NOISE * sqrt(planned.samples)))
 
 
 def occurring(sums: Sums, seen: Array, settings: Settings) -> Sums:

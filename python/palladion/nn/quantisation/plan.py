@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Expression, Grid, X, apply
+from palladion.nn.expression import Expression, Grid, X, apply, constant
 from palladion.nn.graph import (
     Activation,
     Add,
@@ -37,7 +37,8 @@ class Planned:
     ``exact`` asks for a table that keeps the accumulator's unit, as differences of a maximum need.
     ``product`` are the sources of a product that takes the place of the form, which has no terms.
     ``softmax`` is the step of one whose function and ``grid`` the calibration data give. ``bits``
-    are those of the table's output, if not the ones that are asked for all.
+    are those of the table's output, if not the ones that are asked for all. ``largest`` is the
+    largest absolute value of the last layer on any input, where that is known.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Planned:
     softmax: Literal["exponential", "inverse"] | None = None
     grid: Grid | None = None
     bits: int | None = None
+    largest: float | None = None
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -92,7 +94,7 @@ def plan(graph: Graph, data: Array, settings: Settings) -> list[Planned]:
     Raises
     ------
     NetworkError
-        If the graph has the logarithm of a softmax, or pads a maximum of values below 0.
+        If the graph has the logarithm of a softmax.
     """
     return Planner(graph, data, settings).run()
 
@@ -117,7 +119,7 @@ class Planner:
         if last in self.products:
             self.layers.append(self.multiplied(last, name, None))
         else:
-            self.layers.append(Planned(name, self.form(last), None))
+            self.layers.append(Planned(name, self.form(last), None, largest=self.graph.largest))
         names = unique([layer.name for layer in self.layers])
         pairs = zip(self.layers, names, strict=True)
         return [replace(layer, name=name) for layer, name in pairs]
@@ -251,18 +253,45 @@ class Planner:
         return single(self.value(source), self.graph.nodes[source].shape[0], node)
 
     def maximum(self, node: MaxPool) -> Form:
+        """The largest of each window. Padding is 0, so what may be below is raised before it."""
         (index,) = node.sources
-        source = self.value(index)
+        source, shape = self.value(index), self.graph.nodes[index].shape
+        least = 0.0
         if node.geometry.padded and not (source and nonnegative(self.layers[source - 1].function)):
-            raise NetworkError(f"node {node.name} (MaxPool): pads values that can be below 0, and "
-                               "encrypted padding is 0, which would win: train the model with Relu "
-                               "before the maximum, or without its pads")  # fmt: skip
+            least = self.least(index, source)
+            source = self.raised(index, source, -least)
 
         def emit(name: str, form: Form) -> Form:
             return identity(self.rectified(name, form), form.shape)
 
-        form = identity(source, self.graph.nodes[index].shape)
-        return maximum(node.name, form, node.geometry, emit)
+        found = maximum(node.name, identity(source, shape), node.geometry, emit)
+        return found.scaled(np.ones(shape[0]), np.full(shape[0], least))
+
+    def least(self, index: int, source: int) -> float:
+        """The least value of a node: of its own grid, or else on the data; at most 0."""
+        function = self.layers[source - 1].function if source else None
+        grid = function.grid() if function else None if source else self.graph.input.grid
+        if grid is not None:
+            return min(grid.lo * grid.scale, 0.0)
+        before = replace(self.graph, nodes=self.graph.nodes[: index + 1])
+        return min(float(before.evaluate(self.data).min()), 0.0)
+
+    def raised(self, index: int, source: int, more: float) -> int:
+        """The layer of a node's value with so much added, and nothing below 0.
+
+        The node's own layer where nothing else reads it, or else one that follows it.
+        """
+        node = self.graph.nodes[index]
+        layer = self.layers[source - 1] if source else None
+        if layer is None or layer.function is None or len(self.readers[index]) > 1:
+            shift = np.full(node.shape[0], more)
+            form = identity(source, node.shape).scaled(np.ones(node.shape[0]), shift)
+            return self.emit(f"{node.name}.raised", form, apply("relu", X))
+        function = apply("add", layer.function, constant(more))
+        if layer.function.grid() is None:
+            function = apply("relu", function)
+        self.layers[source - 1] = replace(layer, function=function)
+        return source
 
     def emit(self, name: str, form: Form, function: Expression) -> int:
         self.layers.append(Planned(name, form, function))

@@ -36,8 +36,9 @@ def rounded(planned: Planned, sources: Sources, settings: Settings, *, real: boo
         planned = replace(planned, form=form, function=function)
     make = accumulated if planned.product is None else multiplied
     group, accumulators, before = make(planned, sources, settings)
-    if real or planned.product is not None:
-        largest = int(np.abs(accumulators).max())
+    if real or planned.product is not None or planned.largest is not None:
+        known = (planned.largest or 0.0) / group.unit.value
+        largest = max(float(np.abs(accumulators).max()), known)
         bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
     else:
         bound = worst(planned, group, sources, settings)
@@ -126,6 +127,8 @@ def accumulated(
     finest, unit = units_of(planned, sources, reference, settings)
     if planned.softmax == "exponential" and not unit.exact:
         unit = replace(unit, value=finest, wanted=finest)  # noise counts in the exponent
+    if planned.largest is not None and not unit.exact:
+        unit = units.Unit(finest, finest, finest)  # all the bits that no input makes too many
     group, accumulators = fit(planned, sources, reference, unit, settings)
     parts = resolving(planned, group.unit, accumulators, finest, settings)
     if parts > 1:
@@ -152,8 +155,9 @@ def multiplied(
 def units_of(
     planned: Planned, sources: Sources, reference: Array, settings: Settings
 ) -> tuple[float, units.Unit]:
-    """The finest unit with which accumulators keep the limit, and the one to begin with."""
-    finest = float(np.abs(reference).max()) * settings.headroom / settings.limit
+    """The finest unit with which accumulators and biases keep the limit, and that to begin with."""
+    largest = float(np.abs(reference).max()) if planned.largest is None else planned.largest
+    finest = max(largest * settings.headroom, np.abs(planned.form.bias).max()) / settings.limit
     scales_of = {s: v.scale for s, v in sources.items()}
     counted = varying(planned.form, sources)
     unit = units.choose(planned.form, counted, scales_of, finest, settings)

@@ -1,0 +1,84 @@
+//! Nothing is computed: what is left of a circuit are levels, noise, counts and keys.
+
+use super::{Combination, Operations, Packing, Plain};
+use crate::error::Result;
+
+/// The mode that computes nothing: a ciphertext is `()`.
+#[derive(Clone, Copy, Debug)]
+pub struct Dry;
+
+impl Operations for Dry {
+    type Ciphertext = ();
+    type Samples = ();
+
+    const READS_PLAINTEXTS: bool = false;
+
+    fn tensor_sum(&self, _: &[&()], _: &[&()]) -> Result<()> {
+        Ok(())
+    }
+
+    fn combine(
+        &self,
+        (_, factors): (usize, &[u64]),
+        _: &Combination<'_>,
+        _: &[&()],
+        _: &[&()],
+    ) -> Result<Vec<()>> {
+        Ok(vec![(); factors.len()])
+    }
+
+    fn relinearize(&self, (): &(), _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn mul_plain_sum(
+        &self,
+        _: (usize, u64),
+        _: &[&()],
+        _: impl Fn(usize) -> Plain + Sync,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    fn mul_masks(&self, _: usize, _: &Packing<'_, ()>, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn add_bodies(&self, (): &mut (), _: &Packing<'_, ()>) -> Result<()> {
+        Ok(())
+    }
+
+    fn trivial(&self, _: usize, _: impl FnOnce() -> Plain) {}
+
+    fn add_assign(&self, (): &mut (), (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn sub_assign(&self, (): &mut (), (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn add_plain_assign(&self, (): &mut (), _: impl FnOnce() -> Plain) {}
+
+    fn automorphisms(&self, (): &(), elements: &[usize]) -> Result<Vec<()>> {
+        Ok(vec![(); elements.len()])
+    }
+
+    fn automorphism(&self, (): &(), _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn switch_to(&self, (): (), _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn drop_to(&self, (): (), _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn reread(&self, (): (), _: u64) {}
+
+    fn to_samples(&self, (): &()) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Operations on ciphertexts.
+
+use super::{Combination, Operations, Packing, Plain};
+use crate::error::Result;
+use crate::keys::EvaluationKeys;
+use bfv::{Ciphertext, Evaluator, Params, Plaintext};
+use ring::par_map;
+use rlwe::lwe::LweBatch;
+
+/// The mode that computes with ciphertexts of BFV, and with keys.
+pub struct Run<'k> {
+    eval: Evaluator,
+    keys: &'k EvaluationKeys,
+}
+
+impl<'k> Run<'k> {
+    /// Operations with the given keys.
+    pub fn new(params: &Params, keys: &'k EvaluationKeys) -> Self {
+        Self {
+            eval: Evaluator::new(params),
+            keys,
+        }
+    }
+
+    fn params(&self) -> &Params {
+        self.eval.params()
+    }
+
+    /// `sum_k p_k cts_k` at a level, with the factor `factor`. `plaintext(k, unit)` gives plaintext `k` multiplied by
+    /// `unit`.
+    fn dot(
+        &self,
+        (level, factor): (usize, u64),
+        cts: &[&Ciphertext],
+        plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
+    ) -> Ciphertext {
+        let (t, basis) = (self.params().t(), self.params().rlwe().basis(level));
+        let plains: Vec<Vec<i32>> = par_map(cts.len(), |k| {
+            let own = self.eval.factor_at(cts[k], level);
+            let unit = t.mul(factor, t.inv(own).expect("factors are units"));
+            let plaintext = plaintext(k, unit);
+            let centred = plaintext.coefficients().iter().map(|&c| t.center(c));
+            centred
+                .map(|c| i32::try_from(c).expect("t is below 2^32"))
+                .collect()
+        });
+        let parts = ring::dot_pairs_signed(basis, &plains, |i| {
+            [0, 1].map(|part| {
+                let components = cts.iter().map(|ct| &ct.rlwe().components()[part]);
+                components.map(|c| c.limb(i)).collect()
+            })
+        });
+        Ciphertext::new(rlwe::Ciphertext::new(parts.into()), factor)
+    }
+}
+
+impl Operations for Run<'_> {
+    type Ciphertext = Ciphertext;
+    type Samples = LweBatch;
+
+    fn tensor_sum(&self, left: &[&Ciphertext], right: &[&Ciphertext]) -> Result<Ciphertext> {
+        Ok(self.eval.tensor_sum(left, right)?)
+    }
+
+    fn combine(
+        &self,
+        (level, factors): (usize, &[u64]),
+        combination: &Combination<'_>,
+        low: &[&Ciphertext],
+        middle: &[&Ciphertext],
+    ) -> Result<Vec<Ciphertext>> {
+        let Combination {
+            coefficients,
+            rows,
+            columns,
+        } = combination;
+        let t = self.params().t();
+        let mut matrix = Vec::with_capacity(rows.len() * columns.len());
+        for (r, &row) in rows.iter().enumerate() {
+            for (i, &column) in columns.iter().enumerate() {
+                let coefficient = coefficients.get(r * columns.len() + i);
+                matrix.push(t.mul(coefficient.copied().unwrap_or(0), t.mul(row, column)));
+            }
+        }
+        let sums = self.eval.tensor_combinations(level, &matrix, low, middle)?;
+        let products = sums.into_iter().zip(factors);
+        Ok(products
+            .map(|(ct, &factor)| Ciphertext::new(ct, factor))
+            .collect())
+    }
+
+    fn relinearize(&self, product: &Ciphertext, dropped: usize) -> Result<Ciphertext> {
+        let key = self.keys.relinearization()?;
+        Ok(self.eval.relinearize_and_switch(product, key, dropped)?)
+    }
+
+    fn mul_plain_sum(
+        &self,
+        (level, factor): (usize, u64),
+        values: &[&Ciphertext],
+        plaintext: impl Fn(usize) -> Plain + Sync,
+    ) -> Result<Ciphertext> {
+        let encoder = self.params().encoder();
+        Ok(self.dot((level, factor), values, |k, unit| {
+            plaintext(k).encode(encoder, unit)
+        }))
+    }
+
+    fn mul_masks(
+        &self,
+        level: usize,
+        packing: &Packing<'_, LweBatch>,
+        giant: usize,
+    ) -> Result<Ciphertext> {
+        let (layout, count) = (packing.layout, packing.baby_steps);
+        let key = self.keys.packing(layout.values())?;
+        let secret = key.baby_steps(&self.eval, self.keys, count)?;
+        let secret: Vec<&Ciphertext> = secret.iter().collect();
+        let (t, encoder) = (self.params().t(), self.params().encoder());
+        let entries: Vec<usize> = (0..layout.slots()).map(|s| packing.entry(s)).collect();
+        let (columns, values) = (layout.slots() / 2, layout.values());
+        let offset = giant * count;
+        let masks = |step: usize, unit: u64| {
+            // Rotating left by `offset` later brings the value of the slot `offset` to the right. Rows, columns and values
+            // are powers of two, and this is the inner loop: it takes bits, not remainders.
+            let mut slots = vec![0; layout.slots()];
+            for (slot, out) in slots.iter_mut().enumerate() {
+                let (row, column) = (slot & columns, slot & (columns - 1));
+                let source = row | ((column + columns - offset) & (columns - 1));
+                if let Some(sum) = packing.samples.get(source & (values - 1)) {
+                    let j = entries[row | ((column + step) & (columns - 1))];
+                    let masks = sum.iter().map(|s| s.batch.mask(s.coefficient, j));
+                    *out = t.mul(unit, t.reduce(masks.sum()));
+                }
+            }
+            encoder.slots_to_plaintext(&slots)
+        };
+        Ok(self.dot((level, 1), &secret, masks))
+    }
+
+    fn add_bodies(&self, a: &mut Ciphertext, packing: &Packing<'_, LweBatch>) -> Result<()> {
+        let (t, layout) = (self.params().t(), packing.layout);
+        let slots: Vec<u64> = (0..layout.slots())
+            .map(|slot| match packing.samples.get(layout.value_of(slot)) {
+                Some(sum) => t.reduce(sum.iter().map(|s| s.batch.body(s.coefficient)).sum()),
+                None => 0,
+            })
+            .collect();
+        let bodies = self.params().encoder().slots_to_plaintext(&slots);
+        self.eval.add_plain_assign(a, &bodies);
+        Ok(())
+    }
+
+    fn trivial(&self, level: usize, plaintext: impl FnOnce() -> Plain) -> Ciphertext {
+        let message = plaintext().encode(self.params().encoder(), 1);
+        bfv::trivial(self.params(), &message, level)
+    }
+
+    fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        Ok(self.eval.add_assign(a, b)?)
+    }
+
+    fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        Ok(self.eval.sub_assign(a, b)?)
+    }
+
+    fn add_plain_assign(&self, a: &mut Ciphertext, plaintext: impl FnOnce() -> Plain) {
+        let plaintext = plaintext().encode(self.params().encoder(), 1);
+        self.eval.add_plain_assign(a, &plaintext);
+    }
+
+    fn automorphisms(&self, a: &Ciphertext, elements: &[usize]) -> Result<Vec<Ciphertext>> {
+        let shared = self.eval.decompose(a)?;
+        let galois = self.keys.galois();
+        let rotated = elements.iter().map(|&element| {
+            let rotated = self.eval.automorphism_hoisted(a, &shared, element, galois);
+            Ok(rotated?)
+        });
+        rotated.collect()
+    }
+
+    fn automorphism(&self, a: &Ciphertext, element: usize) -> Result<Ciphertext> {
+        Ok(self.eval.automorphism(a, element, self.keys.galois())?)
+    }
+
+    fn switch_to(&self, mut a: Ciphertext, level: usize) -> Result<Ciphertext> {
+        self.eval.switch_to(&mut a, level)?;
+        Ok(a)
+    }
+
+    fn drop_to(&self, mut a: Ciphertext, level: usize) -> Result<Ciphertext> {
+        self.eval.drop_to(&mut a, level)?;
+        Ok(a)
+    }
+
+    fn reread(&self, a: Ciphertext, factor: u64) -> Ciphertext {
+        Ciphertext::new(a.into_rlwe(), factor)
+    }
+
+    fn to_samples(&self, a: &Ciphertext) -> Result<LweBatch> {
+        let t = self.params().t().value();
+        Ok(LweBatch::switch(a.rlwe(), self.keys.switch()?, t)?)
+    }
+}

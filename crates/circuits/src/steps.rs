@@ -1,0 +1,250 @@
+//! What each step of a program does, in any mode: the compiler writes programs by it, the rehearsal checks them, the server
+//! runs them, and a recording writes down what runs.
+
+use crate::coefficients::{Kernel, multiply};
+use crate::dense;
+use crate::engine::{Engine, Value, ValueOf};
+use crate::error::{Error, Result};
+use crate::keys::LoopParams;
+use crate::layout::Layout;
+use crate::lut::{Lut, Shape};
+use crate::operations::{Operations, Plain, Sample, Words};
+use crate::pack::pack;
+use crate::transform::SlotsToCoeffs;
+use program::{Constant, Form, Op, Packed, Step, Type, ValueId};
+use std::sync::Arc;
+
+/// What a step makes.
+#[derive(Clone, Debug)]
+pub enum Made<C, S> {
+    /// A ciphertext, with its predicted noise.
+    Ciphertext(Box<Value<C>>),
+    /// LWE samples.
+    Samples(Box<S>),
+}
+
+/// What steps make in a mode.
+pub type MadeBy<O> = Made<<O as Operations>::Ciphertext, <O as Operations>::Samples>;
+
+impl<C, S> Made<C, S> {
+    /// The value of a ciphertext; `None` of samples.
+    pub fn value(&self) -> Option<&Value<C>> {
+        match self {
+            Self::Ciphertext(value) => Some(value),
+            Self::Samples(_) => None,
+        }
+    }
+}
+
+/// What a step does, with its constants in the form that circuits want.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// As the operation says.
+    Plain,
+    /// A table.
+    Table(Lut),
+    /// A dense layer from slots.
+    Dense(dense::Layer),
+    /// Slots to coefficients. Every such step shares it.
+    Transform(Arc<SlotsToCoeffs>),
+}
+
+impl Action {
+    /// The action of an operation on values of the given steps. `transform` gives slots to coefficients.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if constants do not fit.
+    pub fn new(
+        params: &LoopParams,
+        (constants, steps): (&[Constant], &[Step]),
+        op: &Op,
+        transform: impl FnOnce() -> Result<Arc<SlotsToCoeffs>>,
+    ) -> Result<Self> {
+        let values = |id: usize| constants[id].values.as_slice();
+        Ok(match op {
+            Op::Table {
+                polynomial, shape, ..
+            } => {
+                let t = params.bfv().t();
+                let coefficients = values(*polynomial).iter().map(|&c| t.from_i64(c)).collect();
+                let shape = Shape {
+                    segments: shape.segments,
+                    digits: shape.digits,
+                };
+                Self::Table(Lut::new(coefficients, shape)?)
+            }
+            Op::Dense {
+                value,
+                weights,
+                inputs,
+                rows,
+            } => {
+                let weights = rows.iter().map(|row| {
+                    let neuron = &values(*weights)[row.output * inputs..][..*inputs];
+                    (row.image * inputs, neuron.to_vec())
+                });
+                let layout = layout_of(params, &steps[*value].ty)?;
+                Self::Dense(dense::Layer::new(layout, weights.collect())?)
+            }
+            Op::SlotsToCoefficients { .. } => Self::Transform(transform()?),
+            _ => Self::Plain,
+        })
+    }
+}
+
+/// A step at work.
+pub struct Work<'a> {
+    /// Parameters.
+    pub params: &'a LoopParams,
+    /// Constants of the program.
+    pub constants: &'a [Constant],
+    /// The steps before this one, at least.
+    pub steps: &'a [Step],
+    /// What is done.
+    pub op: &'a Op,
+    /// The same, with its constants made ready.
+    pub action: &'a Action,
+    /// How the result's message is read.
+    pub form: Form,
+    /// Level at which a dense layer runs. No other operation looks at it.
+    pub level: usize,
+}
+
+impl Work<'_> {
+    /// Runs the step. `made` gives what earlier steps have made, `input` the client's ciphertexts.
+    ///
+    /// # Errors
+    /// From the circuits, and [`Error::Operand`] if an operand is missing or of another kind.
+    pub fn run<'m, O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        made: impl Fn(ValueId) -> Option<&'m MadeBy<O>>,
+        input: impl FnOnce(usize) -> ValueOf<O>,
+    ) -> Result<MadeBy<O>>
+    where
+        O::Ciphertext: 'm,
+        O::Samples: 'm,
+    {
+        let Self { params, op, .. } = *self;
+        let missing = |value: ValueId| Error::Operand {
+            op: op.name(),
+            value,
+        };
+        let of = |id: ValueId| match made(id) {
+            Some(Made::Ciphertext(value)) => Ok(value.as_ref()),
+            _ => Err(missing(id)),
+        };
+        let constant = |id: usize| self.constants[id].values.as_slice();
+        let value = match (op, self.action) {
+            (Op::Input { index }, _) => input(*index),
+            (Op::MulCoefficients { terms }, _) => {
+                let terms: Vec<_> = terms
+                    .iter()
+                    .map(|term| {
+                        let kernel = Kernel {
+                            weights: constant(term.weights),
+                            exponents: constant(term.exponents),
+                        };
+                        Ok((of(term.value)?, kernel))
+                    })
+                    .collect::<Result<_>>()?;
+                multiply(engine, &terms)?
+            }
+            (Op::AddCoefficients { value, term, at }, _) => {
+                let mut sum = of(*value)?.clone();
+                engine.count_sum(sum.level());
+                engine.add_plain_assign(&mut sum, || {
+                    coefficients(params.bfv().n(), constant(*term), constant(*at))
+                });
+                sum
+            }
+            (Op::ToSamples { value }, _) => {
+                let samples = engine.to_samples(params, of(*value)?)?;
+                return Ok(Made::Samples(Box::new(samples)));
+            }
+            (
+                Op::Pack {
+                    sources,
+                    values,
+                    start_level,
+                },
+                _,
+            ) => {
+                let batches: Vec<&O::Samples> = sources
+                    .iter()
+                    .map(|&id| match made(id) {
+                        Some(Made::Samples(batch)) => Ok(batch.as_ref()),
+                        _ => Err(missing(id)),
+                    })
+                    .collect::<Result<_>>()?;
+                let layout = layout(params, self.form)?;
+                let mut samples = Vec::new();
+                if O::READS_PLAINTEXTS {
+                    samples.resize_with(layout.values(), Vec::new);
+                    for Packed(slot, _, _, sum) in values {
+                        let sum = sum.iter().map(|&[source, coefficient]| Sample {
+                            batch: batches[source],
+                            coefficient,
+                        });
+                        samples[*slot] = sum.collect();
+                    }
+                }
+                pack(engine, params, layout, &samples, *start_level)?
+            }
+            (Op::Table { value, indices, .. }, Action::Table(lut)) => {
+                let source = &self.steps[*value];
+                if let Op::Pack { values, .. } = &source.op {
+                    let samples = values.iter().map(|packed| packed.3.len());
+                    let room = indices.border - indices.bound;
+                    engine.note_failure(params.log2_beyond(room, samples));
+                }
+                lut.apply(engine, layout_of(params, &source.ty)?, of(*value)?)?
+            }
+            (Op::Product { left, right }, _) => engine.mul("product", of(*left)?, of(*right)?)?,
+            (Op::Dense { value, .. }, Action::Dense(layer)) => {
+                let low = engine.drop_to(of(*value)?.clone(), self.level)?;
+                layer.apply(engine, &low)?
+            }
+            (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
+                transform.apply(engine, of(*value)?)?
+            }
+            (Op::Output { value, .. }, _) => of(*value)?.clone(),
+            (
+                Op::Table { value, .. }
+                | Op::Dense { value, .. }
+                | Op::SlotsToCoefficients { value },
+                _,
+            ) => return Err(missing(*value)),
+        };
+        Ok(Made::Ciphertext(Box::new(value)))
+    }
+}
+
+/// A plaintext with the given values, or one for all, added up at the given coefficients.
+fn coefficients(n: usize, values: &[i64], at: &[i64]) -> Plain {
+    let mut sums = vec![0; n];
+    for (&place, &value) in at.iter().zip(values.iter().cycle()) {
+        sums[place as usize] += value;
+    }
+    let entries = sums.into_iter().enumerate().filter(|&(_, sum)| sum != 0);
+    Plain::Coefficients(Words::Sparse(entries.collect()))
+}
+
+/// Layout of a value in slots.
+///
+/// # Errors
+/// [`Error::Shape`] if it is not in slots.
+pub fn layout_of(params: &LoopParams, ty: &Type) -> Result<Layout> {
+    match ty {
+        Type::Ciphertext { form, .. } => layout(params, *form),
+        Type::Samples => layout(params, Form::Coefficients),
+    }
+}
+
+fn layout(params: &LoopParams, form: Form) -> Result<Layout> {
+    let values = match form {
+        Form::Slots(values) => values,
+        Form::Coefficients => 0,
+    };
+    Layout::new(params.bfv().n(), values)
+}

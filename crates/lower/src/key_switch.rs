@@ -1,0 +1,116 @@
+//! Key switching: the digits of a polynomial, their products with a key, the division by the special moduli.
+//!
+//! A polynomial `d` over `q_0 .. q_l` is cut into digits of some limbs each. Digit `j` is raised from its limbs to all of
+//! `Q_l P`, centred, multiplied by the pair `j` of the key, and the sum is divided by `P`.
+//!
+//! For `l` limbs, `k` special ones and digits of `d_j` limbs: `l` inverse transforms; for each digit a conversion from
+//! `d_j` to `l + k - d_j` limbs and as many transforms; two inner products over `l + k` limbs; two divisions.
+//!
+//! Source: Han, Ki, "Better Bootstrapping for Approximate Homomorphic Encryption", CT-RSA 2020, section 3.
+
+use crate::chain::{Chain, eval};
+use crate::divide::{divide, divide_pair};
+use program::trace::{Builder, SubId, Type, ValueId};
+
+/// The pairs of a key over the limbs of a level and the special ones: bodies, and masks.
+pub(crate) struct Key {
+    pub(crate) bodies: Vec<ValueId>,
+    pub(crate) masks: Vec<ValueId>,
+}
+
+impl Key {
+    fn all(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.bodies.iter().chain(&self.masks).copied()
+    }
+}
+
+/// The sub-trace of the digits of a polynomial at a level, raised: one parameter, a result for each digit.
+pub(crate) fn decompose(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
+    let (digits, whole) = (chain.digits(level), chain.extended(level));
+    let parameter = chain.component(level);
+    b.sub_trace(&format!("decompose.{level}"), &[parameter], |b| {
+        let coefficients = b.intt(0);
+        let raised = digits.iter().map(|digit| {
+            let low = b.select(coefficients, digit.clone());
+            let others = b.convert(low, whole.minus(digit));
+            let others = b.ntt(others);
+            let own = b.select(0, digit.clone());
+            b.join([own, others])
+        });
+        raised.collect()
+    })
+}
+
+/// The sub-trace that relinearises a product at `level` and divides it down to `to`: three components and a key for the
+/// level, two results.
+pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, (level, to): (usize, usize)) -> SubId {
+    let count = chain.digits(level).len();
+    let mut parameters = vec![chain.component(level); 3];
+    parameters.extend(key_types(chain, level, count));
+    let name = format!("relinearize.{level}.{to}");
+    b.sub_trace(&name, &parameters, |b| {
+        let decompose = decompose(chain, b, level);
+        let digits = b.call(decompose, &[2]);
+        let key = key_at(3, count);
+        let sums = inner_products(b, &digits, &key);
+        let (own, special) = (chain.level(level), chain.special());
+        let factors = chain.words(&own, |q| chain.product_mod(&special, q));
+        let with_carry = [0, 1].map(|part| {
+            let carry = b.scale(part, factors.clone());
+            let low = b.select(sums[part], own.clone());
+            let low = b.add(low, carry);
+            let high = b.select(sums[part], special.clone());
+            b.join([low, high])
+        });
+        let limbs = (&chain.extended(level), &chain.level(to));
+        divide_pair(chain, b, with_carry, limbs).to_vec()
+    })
+}
+
+/// The sub-trace of `X -> X^element` at a level, on the first component and the digits of the second: those, a key, and
+/// two results.
+pub(crate) fn automorphism(
+    chain: &Chain,
+    b: &mut Builder,
+    (level, element): (usize, usize),
+) -> SubId {
+    let count = chain.digits(level).len();
+    let whole = eval(chain.extended(level));
+    let mut parameters = vec![chain.component(level)];
+    parameters.extend(vec![whole; count]);
+    parameters.extend(key_types(chain, level, count));
+    let name = format!("automorphism.{level}.{element}");
+    b.sub_trace(&name, &parameters, |b| {
+        let digits: Vec<ValueId> = (1..1 + count).collect();
+        let sums = inner_products(b, &digits, &key_at(1 + count, count));
+        let divide = divide(chain, b, &chain.extended(level), &chain.level(level));
+        let [body, mask] = sums.map(|sum| b.call(divide, &[sum])[0]);
+        let body = b.add(body, 0);
+        [body, mask]
+            .map(|part| b.automorphism(part, element))
+            .to_vec()
+    })
+}
+
+/// `sum_j digit_j key_j`: of the bodies, and of the masks.
+fn inner_products(b: &mut Builder, digits: &[ValueId], key: &Key) -> [ValueId; 2] {
+    [&key.bodies, &key.masks].map(|part| b.dot(digits, part.as_slice()))
+}
+
+fn key_types(chain: &Chain, level: usize, count: usize) -> Vec<Type> {
+    vec![eval(chain.extended(level)); 2 * count]
+}
+
+/// The key among the parameters of a sub-trace.
+fn key_at(first: usize, count: usize) -> Key {
+    Key {
+        bodies: (first..first + count).collect(),
+        masks: (first + count..first + 2 * count).collect(),
+    }
+}
+
+/// Arguments, then those of a key.
+pub(crate) fn with_key(mut arguments: Vec<ValueId>, key: &Key) -> Vec<ValueId> {
+    arguments.extend(key.all());
+    arguments
+}

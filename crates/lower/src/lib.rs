@@ -1,0 +1,25 @@
+//! From a recording, the operations on ciphertexts, to a trace, the instructions on limbs.
+//!
+//! *Concept.* Each kind of operation has a rule, a file of its own, that says what it does limb by limb. So every operation
+//! is written twice in this repository: here as a definition, and in `rlwe`, `exact` and `circuits` as the fast path that
+//! runs on the CPU. `runtime` replays traces, and its tests hold the two to the same words.
+//!
+//! What an operation does at one level is a sub-trace, which is written once and called.
+//!
+//! *May use* `program`, and `rlwe` for its parameters. No key and no ciphertext comes here.
+
+#![forbid(unsafe_code)]
+
+mod chain;
+mod divide;
+mod error;
+mod key_switch;
+pub mod names;
+mod packing;
+mod plaintext;
+mod products;
+mod samples;
+mod walk;
+
+pub use error::{Error, Result};
+pub use walk::lower;

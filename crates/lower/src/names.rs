@@ -1,0 +1,42 @@
+//! The names by which a trace asks for its inputs and gives its results.
+//!
+//! A ciphertext and a key have bodies, which are loaded, and masks, which expand from a seed: the mask of body `j` is stream
+//! `j` of the seed.
+
+/// Seed of the query's masks.
+pub const QUERY: &str = "query";
+/// Seed of the relinearization key's masks.
+pub const RELINEARIZATION: &str = "keys/relinearization";
+/// Seed of the dimension key's masks.
+pub const DIMENSION: &str = "keys/dimension";
+
+/// Seeds of the masks of Galois keys: the element follows.
+pub const GALOIS: &str = "keys/galois/";
+/// Seeds of the masks of packing keys: the number of values follows.
+pub const PACKINGS: &str = "keys/packing/";
+
+/// Seed of the masks of the Galois key of an element.
+pub fn galois(element: usize) -> String {
+    format!("{GALOIS}{element}")
+}
+
+/// Seed of the masks of the packing key for a number of values.
+pub fn packing(values: usize) -> String {
+    format!("{PACKINGS}{values}")
+}
+
+/// Body `index` of what the seed of this name belongs to.
+pub fn body(seed: &str, index: usize) -> String {
+    format!("{seed}/{index}")
+}
+
+/// A component of a result.
+pub fn answer(index: usize, component: usize) -> String {
+    format!("answer/{index}/{component}")
+}
+
+/// Which result, and which component of it, a name is of; `None` if it is of another form.
+pub fn place_of_answer(name: &str) -> Option<(usize, usize)> {
+    let (index, component) = name.strip_prefix("answer/")?.split_once('/')?;
+    Some((index.parse().ok()?, component.parse().ok()?))
+}

@@ -1,0 +1,133 @@
+//! Packing: the plaintexts that LWE samples are.
+//!
+//! Value `i` is the sum of some samples, each a coefficient of a source. Sources that give the same coefficients to the same
+//! values are added up first. What is left is a few *layers*: in each a value takes one coefficient, or none.
+//!
+//! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4.
+
+use crate::chain::Chain;
+use crate::plaintext::{from_slots, times};
+use program::recording::Packing;
+use program::trace::{Builder, Constant, ConstantId, ValueId};
+use std::collections::BTreeMap;
+
+/// Samples of a ciphertext: a row of bodies and a row of masks, modulo `t`.
+pub(crate) type Samples = [ValueId; 2];
+
+/// A packing whose sources are added up.
+pub(crate) struct Layers {
+    baby_steps: usize,
+    layers: Vec<Layer>,
+    /// Entry of the secret in each slot.
+    entries: ConstantId,
+    /// Coefficients from one entry of a mask to the next.
+    gap: usize,
+}
+
+struct Layer {
+    samples: Samples,
+    /// Of each slot, the coefficient that it takes, or -1.
+    at: ConstantId,
+}
+
+impl Layers {
+    /// The layers of a packing; `sources` are the samples of its sources.
+    pub(crate) fn new(
+        chain: &Chain,
+        b: &mut Builder,
+        packing: &Packing,
+        sources: &[Samples],
+    ) -> Self {
+        let (n, dimension) = (chain.n(), chain.small().dimension());
+        let mut taken: BTreeMap<(usize, usize), Vec<i64>> = BTreeMap::new();
+        for (value, sum) in packing.samples.iter().enumerate() {
+            let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+            for &[source, coefficient] in sum {
+                let again = seen.entry(source).or_default();
+                let at = taken
+                    .entry((source, *again))
+                    .or_insert(vec![-1; packing.values]);
+                at[value] = coefficient as i64;
+                *again += 1;
+            }
+        }
+        let mut alike: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
+        for ((source, _), at) in taken {
+            alike.entry(at).or_default().push(source);
+        }
+        let layers = alike.into_iter().map(|(values, of)| {
+            let samples = [0, 1].map(|part| {
+                let mut rows = of.iter().map(|&source| sources[source][part]);
+                let first = rows.next().expect("a layer has a source");
+                rows.fold(first, |sum, row| b.add(sum, row))
+            });
+            let at = b.define(Constant::Repeat { run: 1, values });
+            Layer { samples, at }
+        });
+        let layers = layers.collect();
+        let copies = n / packing.values;
+        let width = dimension / copies;
+        let entry = |slot: usize| slot % width + width * (slot / packing.values);
+        let entries = (0..n).map(|slot| entry(slot) as i64).collect();
+        Self {
+            baby_steps: packing.baby_steps,
+            layers,
+            entries: b.define(Constant::Words(entries)),
+            gap: n / dimension,
+        }
+    }
+
+    /// The plaintext of masks that meets the secret rotated by `step` in a giant step, times `unit`.
+    pub(crate) fn masks(
+        &self,
+        chain: &Chain,
+        b: &mut Builder,
+        (giant, step): (usize, usize),
+        unit: u64,
+    ) -> ValueId {
+        let columns = chain.n() / 2;
+        // Rotating left by the giant step later brings the value from so many columns to the right.
+        let back = (columns - giant * self.baby_steps % columns) % columns;
+        let entries = turn(b, self.entries, step);
+        self.sum(chain, b, unit, |b, layer| {
+            let at = turn(b, layer.at, back);
+            b.extract(layer.samples[1], at, Some((entries, self.gap)))
+        })
+    }
+
+    /// The plaintext of bodies.
+    pub(crate) fn bodies(&self, chain: &Chain, b: &mut Builder) -> ValueId {
+        self.sum(chain, b, 1, |b, layer| {
+            b.extract(layer.samples[0], layer.at, None)
+        })
+    }
+
+    /// The coefficients of the plaintext whose slots are the sum over all layers of `row`, times `unit`.
+    fn sum(
+        &self,
+        chain: &Chain,
+        b: &mut Builder,
+        unit: u64,
+        row: impl Fn(&mut Builder, &Layer) -> ValueId,
+    ) -> ValueId {
+        let mut sum = None;
+        for layer in &self.layers {
+            let row = row(b, layer);
+            sum = Some(match sum {
+                None => row,
+                Some(sum) => b.add(sum, row),
+            });
+        }
+        let sum = sum.unwrap_or_else(|| b.zero(chain.row()));
+        let coefficients = from_slots(chain, b, sum);
+        times(b, coefficients, unit)
+    }
+}
+
+/// A constant with its rows rotated left.
+fn turn(b: &mut Builder, of: ConstantId, steps: usize) -> ConstantId {
+    match steps {
+        0 => of,
+        _ => b.define(Constant::Turn { of, steps }),
+    }
+}

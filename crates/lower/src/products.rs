@@ -1,0 +1,72 @@
+//! Products of residuals: `t (a (x) b)`, of one pair or of many.
+//!
+//! For `k` pairs at `l` limbs: `4 k` products of limbs for each, added up, and `3 l` scalings.
+
+use crate::chain::Chain;
+use program::trace::{Builder, ConstantId, ValueId};
+
+/// `t sum_k left_k (x) right_k`, from components at one level.
+pub(crate) fn tensor(
+    chain: &Chain,
+    b: &mut Builder,
+    level: usize,
+    [left, right]: [&[[ValueId; 2]]; 2],
+) -> [ValueId; 3] {
+    let count = left.len();
+    let parameters = vec![chain.component(level); 4 * count];
+    let sub = b.sub_trace(&format!("tensor.{level}.{count}"), &parameters, |b| {
+        let part = |side: usize, part: usize| -> Vec<ValueId> {
+            (0..count)
+                .map(|k| 2 * count * side + 2 * k + part)
+                .collect()
+        };
+        let (l, r) = ([part(0, 0), part(0, 1)], [part(1, 0), part(1, 1)]);
+        sums(chain, b, level, [&l, &r]).to_vec()
+    });
+    let arguments: Vec<ValueId> = left.iter().chain(right).flatten().copied().collect();
+    let parts = b.call(sub, &arguments);
+    [parts[0], parts[1], parts[2]]
+}
+
+/// The matrix of a combination: a list, where it begins there, and the factors of rows and columns.
+pub(crate) struct Matrix {
+    pub(crate) list: ConstantId,
+    pub(crate) first: usize,
+    pub(crate) rows: Vec<u64>,
+    pub(crate) columns: Vec<u64>,
+}
+
+/// `t sum_j (sum_i m_ji low_i) (x) middle_j`, from components at one level.
+pub(crate) fn combine(
+    chain: &Chain,
+    b: &mut Builder,
+    level: usize,
+    matrix: &Matrix,
+    [low, middle]: [&[[ValueId; 2]]; 2],
+) -> [ValueId; 3] {
+    let combined = [0, 1].map(|part| {
+        let values: Vec<ValueId> = low.iter().map(|pair| pair[part]).collect();
+        let factors = (matrix.rows.clone(), matrix.columns.clone());
+        b.combine(values, (matrix.list, matrix.first), chain.t_id(), factors)
+    });
+    let middle = [0, 1].map(|part| middle.iter().map(|pair| pair[part]).collect());
+    sums(chain, b, level, [&combined, &middle])
+}
+
+/// `t (sum l_0 r_0, sum l_0 r_1 + l_1 r_0, sum l_1 r_1)`.
+fn sums(
+    chain: &Chain,
+    b: &mut Builder,
+    level: usize,
+    [[l0, l1], [r0, r1]]: [&[Vec<ValueId>; 2]; 2],
+) -> [ValueId; 3] {
+    let crossed = [l0.as_slice(), l1].concat();
+    let others = [r1.as_slice(), r0].concat();
+    let dots = [
+        b.dot(l0.as_slice(), r0.as_slice()),
+        b.dot(crossed, others),
+        b.dot(l1.as_slice(), r1.as_slice()),
+    ];
+    let t = chain.words(&chain.level(level), |q| q.reduce(chain.t().value()));
+    dots.map(|sum| b.scale(sum, t.clone()))
+}

@@ -1,0 +1,241 @@
+//! The types of a recording.
+
+use crate::ir::{KeyNeeds, Parameters};
+use crate::trace::{Constant, ConstantId};
+
+/// A value: the number of the step that makes it.
+pub type ValueId = usize;
+
+/// Type of an encrypted value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ciphertext {
+    /// Limbs minus one.
+    pub level: usize,
+    /// Components: two, or three of a product that is not relinearised.
+    pub components: usize,
+    /// Factor of the message, modulo `t`.
+    pub factor: u64,
+}
+
+/// Type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A ciphertext.
+    Ciphertext(Ciphertext),
+    /// LWE samples modulo `t`, one for each coefficient.
+    Samples,
+}
+
+/// A plaintext: a constant of `N` integers modulo `t`, as coefficients or as slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Plain {
+    /// Its integers.
+    pub constant: ConstantId,
+    /// Whether they stand in slots, else they are coefficients.
+    pub slots: bool,
+}
+
+/// What is packed into slots by one packing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Packing {
+    /// Values in the slots, each in as many copies as fit.
+    pub values: usize,
+    /// Rotations of the secret that one giant step takes.
+    pub baby_steps: usize,
+    /// Samples that values are sums of.
+    pub sources: Vec<ValueId>,
+    /// Of each value, the samples whose sum it is, by source and coefficient. Missing values are 0.
+    pub samples: Vec<Vec<[usize; 2]>>,
+}
+
+/// An operation on ciphertexts. What it says of components holds modulo the moduli of the result's level.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A ciphertext of the client.
+    Input {
+        /// Which.
+        index: usize,
+    },
+    /// A ciphertext of a packing key: the LWE secret in the slots, rotated.
+    PackingKey {
+        /// Values of the layout that it is for.
+        values: usize,
+        /// Which of its ciphertexts.
+        index: usize,
+    },
+    /// A plaintext as a ciphertext that hides nothing.
+    Trivial {
+        /// The plaintext.
+        plain: Plain,
+    },
+    /// `t sum_k left_k (x) right_k`.
+    Tensor {
+        /// Left and right factors.
+        terms: Vec<[ValueId; 2]>,
+    },
+    /// `t sum_j (sum_i m_ji low_i) (x) middle_j`, with `m_ji = list[first + j I + i] rows[j] columns[i] mod t`, `I` being the
+    /// number of columns. The list counts as 0 beyond its end.
+    Combine {
+        /// What is combined.
+        low: Vec<ValueId>,
+        /// What the combinations are multiplied by.
+        middle: Vec<ValueId>,
+        /// A [`Constant::List`].
+        list: ConstantId,
+        /// Where the matrix begins in the list.
+        first: usize,
+        /// A factor for each middle value.
+        rows: Vec<u64>,
+        /// A factor for each low one.
+        columns: Vec<u64>,
+    },
+    /// Brings a product back to two components by a key switch, and divides it by the last moduli of its level, down to the
+    /// level of the result.
+    Relinearize {
+        /// The product.
+        value: ValueId,
+    },
+    /// `sum_k p_k values_k`, each plaintext times a unit, centred.
+    MulPlain {
+        /// Factors: the value, the plaintext and its unit.
+        terms: Vec<(ValueId, Plain, u64)>,
+    },
+    /// `sum_k A_k secret_k`: one giant step of a packing. `A_k` is the plaintext of masks whose slot `s` belongs to the value
+    /// `(s - giant baby_steps) mod values` and to entry `k + s` of the secret, both within the slot's row.
+    MulMasks {
+        /// The packing.
+        packing: usize,
+        /// Which giant step.
+        giant: usize,
+        /// The secret rotated by `0, 1, ..`.
+        secret: Vec<ValueId>,
+        /// The unit that each plaintext is multiplied by.
+        units: Vec<u64>,
+    },
+    /// Adds the bodies of a packing's samples.
+    AddBodies {
+        /// What they are added to.
+        value: ValueId,
+        /// The packing.
+        packing: usize,
+    },
+    /// `left + right`.
+    Add {
+        /// A value.
+        left: ValueId,
+        /// Another one of its type.
+        right: ValueId,
+    },
+    /// `left - right`.
+    Sub {
+        /// A value.
+        left: ValueId,
+        /// Another one of its type.
+        right: ValueId,
+    },
+    /// Adds a plaintext.
+    AddPlain {
+        /// What it is added to.
+        value: ValueId,
+        /// The plaintext.
+        plain: Plain,
+    },
+    /// `X -> X^element`, under the same secret.
+    Automorphism {
+        /// What is mapped.
+        value: ValueId,
+        /// The Galois element.
+        element: usize,
+    },
+    /// Modulus switch: divides by the last moduli, down to the level of the result.
+    Switch {
+        /// What is switched.
+        value: ValueId,
+    },
+    /// Level drop: leaves the last moduli out.
+    Drop {
+        /// What is dropped.
+        value: ValueId,
+    },
+    /// Dimension switch at level 0, rounded to `t`.
+    ToSamples {
+        /// What is switched.
+        value: ValueId,
+    },
+    /// A result for the client.
+    Output {
+        /// The result.
+        value: ValueId,
+    },
+}
+
+/// An operation, the type of its value, and the program's step that it is a part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The operation.
+    pub op: Op,
+    /// Type of its value; of an output, that of the result.
+    pub ty: Type,
+    /// Number of the program's step.
+    pub of: usize,
+}
+
+/// The operations of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Parameters of ciphertexts and samples.
+    pub parameters: Parameters,
+    /// The keys that are used, each with the level it is made for.
+    pub keys: KeyNeeds,
+    /// Integers of plaintexts and tables.
+    pub constants: Vec<Constant>,
+    /// Packings.
+    pub packings: Vec<Packing>,
+    /// Operations in order.
+    pub steps: Vec<Step>,
+}
+
+impl Op {
+    /// Name in text.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "input",
+            Self::PackingKey { .. } => "packing_key",
+            Self::Trivial { .. } => "trivial",
+            Self::Tensor { .. } => "tensor",
+            Self::Combine { .. } => "combine",
+            Self::Relinearize { .. } => "relinearize",
+            Self::MulPlain { .. } => "mul_plain",
+            Self::MulMasks { .. } => "mul_masks",
+            Self::AddBodies { .. } => "add_bodies",
+            Self::Add { .. } => "add",
+            Self::Sub { .. } => "sub",
+            Self::AddPlain { .. } => "add_plain",
+            Self::Automorphism { .. } => "automorphism",
+            Self::Switch { .. } => "switch",
+            Self::Drop { .. } => "drop",
+            Self::ToSamples { .. } => "to_samples",
+            Self::Output { .. } => "output",
+        }
+    }
+
+    /// Values it reads, without the samples of a packing.
+    pub fn operands(&self) -> Vec<ValueId> {
+        match self {
+            Self::Input { .. } | Self::PackingKey { .. } | Self::Trivial { .. } => Vec::new(),
+            Self::Tensor { terms } => terms.iter().flatten().copied().collect(),
+            Self::Combine { low, middle, .. } => low.iter().chain(middle).copied().collect(),
+            Self::MulPlain { terms } => terms.iter().map(|term| term.0).collect(),
+            Self::MulMasks { secret, .. } => secret.clone(),
+            Self::Add { left, right } | Self::Sub { left, right } => vec![*left, *right],
+            Self::Relinearize { value }
+            | Self::AddBodies { value, .. }
+            | Self::AddPlain { value, .. }
+            | Self::Automorphism { value, .. }
+            | Self::Switch { value }
+            | Self::Drop { value }
+            | Self::ToSamples { value }
+            | Self::Output { value } => vec![*value],
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The floor between programs and traces: the operations on ciphertexts of a run, in order.
+//!
+//! *Concept.* A [`Recording`] is what a program's steps do to ciphertexts: products, relinearisations, automorphisms,
+//! switches of moduli, packings of samples. It is made by running the very code that runs encrypted, in a mode that writes
+//! operations down. Every value has its level and factor, every plaintext is data. Nothing is predicted here.
+//!
+//! *May use* nothing of ours.
+
+mod ir;
+mod text;
+
+pub use ir::{Ciphertext, Op, Packing, Plain, Recording, Step, Type, ValueId};

@@ -1,0 +1,82 @@
+//! Traces: a program as instructions on limbs, executed one by one.
+
+use program::trace::{Counts, Op};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use runtime::replay::{Progress, replay_run};
+use runtime::{Exchange, files};
+
+use crate::guard::{guard, guard_with};
+use crate::keys::EvaluationKeys;
+use crate::messages::Query;
+use crate::program::{News, check_program, tell};
+
+/// A program as instructions on limbs. Public.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct Trace {
+    pub(crate) exchange: Exchange,
+    trace: program::trace::Trace,
+}
+
+#[pymethods]
+impl Trace {
+    /// Reads and verifies the text of a trace.
+    #[staticmethod]
+    fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let (exchange, trace) = guard(py, || files::trace_from_text(text))?;
+        Ok(Self { exchange, trace })
+    }
+
+    /// Instructions and passes over limbs of a replay.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counts_dict(py, &self.trace.counts())
+    }
+
+    /// Executes the trace on keys and a query: the bytes of the answer.
+    #[pyo3(signature = (keys, query, progress=None))]
+    fn replay<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &EvaluationKeys,
+        query: &Query,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        check_program(&self.exchange, &keys.exchange, "evaluation keys")?;
+        check_program(&self.exchange, &query.exchange, "encrypted images")?;
+        let answer = guard_with(
+            py,
+            |py, news| tell(py, progress.as_ref(), None, news),
+            |line| -> runtime::Result<_> {
+                let observe = |at: Progress| {
+                    // News of every instruction would take longer than the instructions.
+                    !at.done.is_multiple_of(64)
+                        || line.tell(News::Progress {
+                            step: "replay".into(),
+                            done: at.done as f64,
+                            total: at.total as f64,
+                        })
+                };
+                let given = (&keys.keys, &query.input);
+                let (output, _) = replay_run(&self.exchange, &self.trace, given, observe)?;
+                Ok(files::output_to_bytes(&self.exchange, &output))
+            },
+        )?;
+        Ok(PyBytes::new(py, &answer))
+    }
+}
+
+/// Instructions by name, and passes over limbs.
+pub(crate) fn counts_dict<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    let instructions = PyDict::new(py);
+    for (name, count) in Op::NAMES.iter().zip(counts.instructions) {
+        instructions.set_item(name, count)?;
+    }
+    found.set_item("instructions", instructions)?;
+    let passes = PyDict::new(py);
+    for (name, count) in counts.passes.all() {
+        passes.set_item(name, count)?;
+    }
+    found.set_item("passes", passes)?;
+    Ok(found)
+}

@@ -1,0 +1,49 @@
+//! Programs as recordings, and recordings as traces.
+
+use crate::error::Result;
+use crate::prepared::{Prepared, work};
+use circuits::Value;
+use circuits::operations::Record;
+use circuits::steps::{Made, MadeBy};
+use program::recording::Recording;
+use program::trace::Trace;
+use program::{Op, Type};
+
+impl Prepared {
+    /// The operations on ciphertexts that a run does, in order: the very steps of a run, in the mode that writes them down.
+    ///
+    /// # Errors
+    /// From the circuits.
+    pub fn record(&self) -> Result<Recording> {
+        let (program, params) = (self.program(), self.params());
+        let record = Record::new(params, &program.parameters, &program.keys);
+        let engine = params.engine_of(record);
+        let mut made: Vec<MadeBy<Record>> = Vec::with_capacity(program.steps.len());
+        for (index, step) in program.steps.iter().enumerate() {
+            engine.operations().begin_step(index);
+            let level = match step.ty {
+                Type::Ciphertext { level, .. } => level,
+                Type::Samples => 0,
+            };
+            let input = |index: usize| {
+                let ct = engine.operations().input(index, level);
+                Value::new(ct, level, 1, engine.model().fresh())
+            };
+            let work = work(program, params, self.actions(), index);
+            let value = work.run(&engine, |id| made.get(id), input)?;
+            if let (Op::Output { .. }, Made::Ciphertext(value)) = (&step.op, &value) {
+                engine.operations().output(value.ciphertext());
+            }
+            made.push(value);
+        }
+        Ok(engine.into_operations().finish())
+    }
+
+    /// The instructions on limbs that a run does.
+    ///
+    /// # Errors
+    /// From the circuits, and from lowering.
+    pub fn lower(&self) -> Result<Trace> {
+        Ok(lower::lower(&self.record()?)?)
+    }
+}

@@ -1,0 +1,57 @@
+//! Is the trace of a program what runs? Replayed, it gives the answer of the encrypted run, word for word.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+use compiler::{Options, compile};
+use network::IntNetwork;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use runtime::replay::replay_run;
+use runtime::{Client, Prepared, Server};
+use std::time::Instant;
+
+fn prepared(model: &str) -> Prepared {
+    let path = format!("{}/../../models/{model}.json", env!("CARGO_MANIFEST_DIR"));
+    let network = IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
+    Prepared::new(compile(&network, Options::of_batch(1)).unwrap()).unwrap()
+}
+
+fn check(model: &str) {
+    let mut rng = ChaCha20Rng::seed_from_u64(13);
+    let prepared = prepared(model);
+    let begin = Instant::now();
+    let recording = prepared.record().unwrap();
+    let recorded = begin.elapsed().as_secs_f64();
+    let trace = lower::lower(&recording).unwrap();
+    println!(
+        "{model}: {} operations recorded in {recorded:.2} s, lowered in {:.2} s to {} instructions, {} sub-traces\n{}",
+        recording.steps.len(),
+        begin.elapsed().as_secs_f64() - recorded,
+        trace.main.instructions.len(),
+        trace.subs.len(),
+        trace.counts()
+    );
+    let client = Client::generate_from(&prepared, &mut rng);
+    let keys = client.evaluation_keys().unwrap();
+    let program = prepared.program();
+    let [min, max] = program.input_range;
+    let pixels: usize = program.input.iter().product();
+    let image = (0..pixels).map(|_| rng.random_range(min..=max)).collect();
+    let query = client.encrypt(&[image]).unwrap();
+    let begin = Instant::now();
+    let (answer, _) = Server::new(&prepared, &keys).run(&query, |_| true).unwrap();
+    let ran = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    let (replayed, counts) = replay_run(&prepared, &trace, (&keys, &query), |_| true).unwrap();
+    println!(
+        "run {ran:.2} s, replay {:.2} s",
+        begin.elapsed().as_secs_f64()
+    );
+    assert_eq!(answer.ciphertexts, replayed.ciphertexts);
+    assert_eq!(counts, trace.counts());
+}
+
+#[test]
+fn the_replayed_trace_of_mnist_is_the_encrypted_run() {
+    check("mnist");
+}
