@@ -99,7 +99,8 @@ impl Counts {
             Op::Dot { left, .. } => passes.dot_terms = left.len() as u64 * made,
             Op::Scale { .. } => passes.scalings = made,
             Op::Combine { rows, columns, .. } => {
-                passes.combination_terms = (rows.len() * columns.len()) as u64 * made;
+                passes.combination_terms =
+                    (rows.len() as u64 * columns.len() as u64).saturating_mul(made);
             }
             Op::Automorphism { .. } | Op::Slots(_) | Op::Extract { .. } => {
                 passes.permutations = made;

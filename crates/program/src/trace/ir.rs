@@ -171,9 +171,9 @@ pub enum Op {
     ///
     /// With `Q` the product of the value's moduli `q_i`, `b_i` the bits of `q_i`, and `y_i = x_i (Q/q_i)^-1 mod q_i`, it
     /// is `sum_i y_i Q/q_i - v Q`. For one modulus `v` is 1 if `2 y_0 > q_0`, else 0. For several it is the fixed-point
-    /// quotient `v = (2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`, `m_i = 2^(31 + b_i) / q_i` rounded down. So
-    /// `v` is the nearest integer to `sum_i y_i / q_i`, unless that is above the middle of two by less than `2^-30` for
-    /// each modulus.
+    /// quotient `v = (2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`, with
+    /// `m_i = 2^(31 + b_i) / q_i` rounded down. So `v` is the nearest integer to `sum_i y_i / q_i`, unless that is above
+    /// the middle of two by less than `2^-30` for each modulus.
     Convert {
         /// What is converted, coefficients: at most 64 limbs.
         value: ValueId,

@@ -54,7 +54,8 @@ impl Limbs {
 
     /// Whether a modulus is among them.
     pub fn contains(&self, modulus: usize) -> bool {
-        self.0.iter().any(|range| range.contains(&modulus))
+        let next = self.0.partition_point(|range| range.end <= modulus);
+        self.0.get(next).is_some_and(|range| range.start <= modulus)
     }
 
     /// Whether all of these are among `other`.
@@ -82,7 +83,10 @@ impl Limbs {
 
     /// Place of a modulus among the limbs of a value; `None` if the value has no such limb.
     pub fn position(&self, modulus: usize) -> Option<usize> {
-        self.iter().position(|own| own == modulus)
+        let next = self.0.partition_point(|range| range.end <= modulus);
+        let range = self.0.get(next).filter(|range| range.start <= modulus)?;
+        let before: usize = self.0[..next].iter().map(Range::len).sum();
+        Some(before + modulus - range.start)
     }
 }
 
@@ -114,7 +118,10 @@ mod tests {
         let tail = Limbs::from(2..6);
         assert_eq!(limbs.minus(&tail).to_string(), "0..2,6..8");
         assert_eq!(limbs.union(&tail).to_string(), "0..8");
-        assert_eq!(limbs.position(6), Some(5));
+        let places: Vec<_> = limbs.iter().map(|limb| limbs.position(limb)).collect();
+        assert_eq!(places, (0..7).map(Some).collect::<Vec<_>>());
+        assert_eq!([4, 8, 9].map(|limb| limbs.position(limb)), [None; 3]);
+        assert_eq!((0..9).filter(|&limb| limbs.contains(limb)).count(), 7);
         assert!(Limbs::one(7).is_subset(&limbs) && limbs.is_disjoint(&Limbs::one(4)));
     }
 }

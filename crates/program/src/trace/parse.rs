@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
         for line in self.lines.by_ref() {
             self.line += 1;
             let line = line.trim_ascii();
-            if !line.is_empty() && !line.starts_with('#') {
+            if !is_idle(line) {
                 return Ok(line);
             }
         }
@@ -139,9 +139,9 @@ impl<'a> Parser<'a> {
         self.main()?;
         for line in self.lines.by_ref() {
             self.line += 1;
-            let empty = line.trim_ascii().is_empty();
+            let line = line.trim_ascii();
             let expected = || format!("none after `{END}`");
-            check(empty, "the line", shown(line), expected)?;
+            check(is_idle(line), "the line", shown(line), expected)?;
         }
         Ok(())
     }
@@ -253,6 +253,11 @@ impl<'a> Parser<'a> {
             places.push(self.line);
         }
     }
+}
+
+/// Whether a line is empty or a comment.
+fn is_idle(line: &str) -> bool {
+    line.is_empty() || line.starts_with('#')
 }
 
 fn sparse(words: &mut Words) -> Checked<Vec<(usize, i64)>> {

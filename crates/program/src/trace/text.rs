@@ -18,8 +18,8 @@
 //! end
 //! ```
 //!
-//! A line begins with the numbers and types of the results. Limbs and moduli that these types say are not said again:
-//! `convert %1` converts to the limbs of its result.
+//! An instruction begins with the numbers and types of its results. Limbs and moduli that these types say are not said again:
+//! `convert %1` converts to the limbs of its result. Empty lines and lines that begin with `#` do not count.
 
 use super::ir::{Body, Constant, Op, Trace};
 use std::fmt::{Display, Formatter, Result};

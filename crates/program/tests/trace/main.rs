@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+mod build;
 mod counts;
 mod mutations;
 mod random;

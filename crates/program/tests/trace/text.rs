@@ -60,6 +60,14 @@ fn every_operation_is_read_and_written_as_it_stands() {
     assert_eq!(missing.count(), 0, "the text shows every operation");
 }
 
+#[test]
+fn empty_lines_and_comments_do_not_count() {
+    let text = EVERY.replace("-15", "15");
+    let trace = Trace::parse(&text).unwrap();
+    let spaced = text.replace('\n', "\n\n  # a comment: %0\n");
+    assert_eq!(Trace::parse(&spaced).unwrap(), trace);
+}
+
 proptest! {
     #[test]
     fn a_trace_is_its_text(numbers in prop::collection::vec(any::<u32>(), 0..400)) {

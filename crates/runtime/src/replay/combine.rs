@@ -1,16 +1,47 @@
 //! Integer combinations of values.
 
 use super::machine::Machine;
-use super::value::Value;
+use super::value::{Value, slices};
 use kernels::kernels;
 use program::trace::{Op, Type};
+use ring::par_map;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Most terms of one call to the kernel of matrix products.
 const MATRIX_TERMS: usize = 512;
+/// Rows of one call: each limb is read once for all of them.
+const MATRIX_ROWS: usize = 64;
 
 impl Machine<'_> {
     /// All rows of a combination.
     pub(super) fn combine(&mut self, op: &Op, ty: &Type, values: &[&Value]) -> Vec<Value> {
+        let Op::Combine { rows, .. } = op else {
+            unreachable!("the operation is a combination")
+        };
+        let ids: Vec<usize> = ty.limbs.iter().collect();
+        let mut made = Vec::with_capacity(rows.len());
+        for start in (0..rows.len()).step_by(MATRIX_ROWS) {
+            let end = rows.len().min(start + MATRIX_ROWS);
+            let matrix = self.matrix(op, start..end);
+            // By limb, then by row.
+            let limbs = par_map(ids.len(), |i| {
+                self.combine_limb(&matrix, (i, ids[i]), values)
+            });
+            let mut limbs: Vec<_> = limbs.into_iter().map(Vec::into_iter).collect();
+            for _ in start..end {
+                let row = limbs.iter_mut().filter_map(Iterator::next);
+                let (ty, limbs) = (ty.clone(), row.map(Arc::new).collect());
+                made.push(Value { ty, limbs });
+            }
+        }
+        let limbs: u64 = made.iter().map(Value::len).sum();
+        self.counts.passes.combination_terms += limbs * values.len() as u64;
+        made
+    }
+
+    /// Some rows of the matrix, integers below the modulus.
+    fn matrix(&self, op: &Op, range: Range<usize>) -> Vec<Vec<u64>> {
         let Op::Combine {
             list,
             first,
@@ -23,35 +54,45 @@ impl Machine<'_> {
             unreachable!("the operation is a combination")
         };
         let t = self.modulus(*modulus);
-        let row = |(r, &row): (usize, &u64)| -> Vec<u64> {
-            let begin = r.checked_mul(columns.len());
-            let begin = begin.and_then(|begin| begin.checked_add(*first));
-            let columns = columns.iter().enumerate();
-            let entry = columns.map(|(k, &column)| {
-                let place = begin.and_then(|begin| begin.checked_add(k));
-                t.mul(t.mul(t.from_i64(self.listed(*list, place)), row), column)
-            });
-            entry.collect()
+        let entry = |r: usize, k: usize| {
+            // Beyond all lists where the place is no word.
+            let place = r.checked_mul(columns.len());
+            let place = place.and_then(|place| place.checked_add(k)?.checked_add(*first));
+            let integer = t.from_i64(self.listed(*list, place));
+            t.mul(t.mul(integer, rows[r]), columns[k])
         };
-        let matrix: Vec<Vec<u64>> = rows.iter().enumerate().map(row).collect();
-        let made = matrix.iter().map(|row| {
-            Value::each(ty, |i, id| {
-                let q = self.modulus(id);
-                let mut sum = vec![0; self.n];
-                for (row, values) in row.chunks(MATRIX_TERMS).zip(values.chunks(MATRIX_TERMS)) {
-                    let row: Vec<u64> = row.iter().map(|&m| q.reduce(m)).collect();
-                    let x: Vec<&[u64]> = values.iter().map(|v| v.limbs[i].as_slice()).collect();
-                    let mut part = vec![0; self.n];
-                    let rows = &mut [part.as_mut_slice()];
-                    kernels().mat_mul_into(&[*q], &row, (&x, q.bits()), rows);
-                    kernels().add_assign(q, &mut sum, &part);
-                }
-                sum
-            })
-        });
-        let made: Vec<Value> = made.collect();
-        let limbs: u64 = made.iter().map(Value::len).sum();
-        self.counts.passes.combination_terms += limbs * values.len() as u64;
-        made
+        let row = |r: usize| (0..columns.len()).map(|k| entry(r, k)).collect();
+        range.map(row).collect()
+    }
+
+    /// The rows modulo one limb, given by place and modulus.
+    fn combine_limb(
+        &self,
+        matrix: &[Vec<u64>],
+        (limb, id): (usize, usize),
+        values: &[&Value],
+    ) -> Vec<Vec<u64>> {
+        let q = self.modulus(id);
+        let moduli = vec![*q; matrix.len()];
+        let stale = || -> Vec<Vec<u64>> { matrix.iter().map(|_| self.spare.stale()).collect() };
+        let mut sums = stale();
+        for (index, values) in values.chunks(MATRIX_TERMS).enumerate() {
+            let first = index * MATRIX_TERMS;
+            let terms = first..first + values.len();
+            let entries = matrix.iter().flat_map(|row| &row[terms.clone()]);
+            let entries: Vec<u64> = entries.map(|&m| q.reduce(m)).collect();
+            let x = slices(values, limb);
+            let mut part = stale();
+            let mut rows: Vec<&mut [u64]> = part.iter_mut().map(Vec::as_mut_slice).collect();
+            kernels().mat_mul_into(&moduli, &entries, (&x, q.bits()), &mut rows);
+            if index == 0 {
+                std::mem::swap(&mut sums, &mut part);
+            } else {
+                let both = sums.iter_mut().zip(&part);
+                both.for_each(|(sum, part)| kernels().add_assign(q, sum, part));
+            }
+            part.into_iter().for_each(|row| self.spare.give_words(row));
+        }
+        sums
     }
 }

@@ -1,6 +1,7 @@
 //! Basis conversion, by the integers that [`Op::Convert`](program::trace::Op::Convert) defines.
 
 use super::Limb;
+use super::spare::Spare;
 use kernels::{Modulus, kernels};
 use ring::par_map;
 use std::sync::Arc;
@@ -45,29 +46,35 @@ impl Conversion {
     }
 
     /// Limbs modulo the other moduli.
-    pub(super) fn convert(&self, limbs: &[Limb]) -> Vec<Limb> {
+    pub(super) fn convert(&self, limbs: &[Limb], spare: &Spare) -> Vec<Limb> {
         let mut scaled = par_map(limbs.len(), |i| {
-            let mut y = limbs[i].to_vec();
+            let mut y = spare.copy(&limbs[i]);
             kernels().scalar_mul_assign(&self.from[i], &mut y, self.hat_inverse[i]);
             y
         });
-        scaled.push(self.quotients(&scaled));
-        let scaled: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
-        par_map(self.to.len(), |j| {
+        let mut quotients = spare.stale();
+        self.quotients(&scaled, &mut quotients);
+        scaled.push(quotients);
+        let rows: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
+        let converted = par_map(self.to.len(), |j| {
             let (p, row) = (&self.to[j..=j], &self.rows[j]);
-            let mut out = vec![0; scaled[0].len()];
-            kernels().mat_mul_into(p, row, (&scaled, self.bits), &mut [&mut out]);
+            let mut out = spare.stale();
+            kernels().mat_mul_into(p, row, (&rows, self.bits), &mut [&mut out]);
             Arc::new(out)
-        })
+        });
+        scaled.into_iter().for_each(|y| spare.give_words(y));
+        converted
     }
 
     /// For each coefficient the quotient `v`: for one modulus whether `2 y_0 > q_0`, for several
     /// `(2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`.
-    fn quotients(&self, scaled: &[Vec<u64>]) -> Vec<u64> {
+    fn quotients(&self, scaled: &[Vec<u64>], sums: &mut [u64]) {
         if let ([y], [q]) = (scaled, self.from.as_slice()) {
-            return y.iter().map(|y| u64::from(2 * y > q.value())).collect();
+            let quotients = sums.iter_mut().zip(y);
+            quotients.for_each(|(v, &y)| *v = u64::from(2 * y > q.value()));
+            return;
         }
-        let mut sums = vec![1u64 << 55; scaled[0].len()];
+        sums.fill(1 << 55);
         for (y, q) in scaled.iter().zip(&self.from) {
             let (b, m) = (
                 q.bits(),
@@ -83,6 +90,6 @@ impl Conversion {
                 *sum += (y * m) >> 7;
             }
         }
-        sums.iter().map(|sum| sum >> 56).collect()
+        sums.iter_mut().for_each(|sum| *sum >>= 56);
     }
 }

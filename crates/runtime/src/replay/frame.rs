@@ -1,5 +1,6 @@
 //! A body that is being executed, and how long its values are needed.
 
+use super::spare::Spare;
 use super::value::Value;
 use program::trace::{Body, Op, ValueId};
 
@@ -44,16 +45,14 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(body: usize, arguments: Vec<Value>, uses: &'a [Uses]) -> Self {
+    pub(super) fn new(body: usize, uses: &'a [Uses]) -> Self {
         let uses = &uses[body];
-        let mut frame = Self {
+        Self {
             body,
             next: 0,
             values: Vec::with_capacity(uses.last.len()),
             uses,
-        };
-        frame.add(arguments);
-        frame
+        }
     }
 
     pub(super) fn value(&self, value: ValueId) -> &Value {
@@ -62,20 +61,26 @@ impl<'a> Frame<'a> {
     }
 
     /// Goes on to the next instruction, without the values that `op` was the last to use.
-    pub(super) fn end(&mut self, op: &Op) {
+    pub(super) fn end(&mut self, op: &Op, spare: &Spare) {
         op.for_each_operand(|value| {
-            if self.uses.last[value] == Last::At(self.next) {
-                self.values[value] = None;
+            if self.uses.last[value] == Last::At(self.next)
+                && let Some(value) = self.values[value].take()
+            {
+                value.give_to(spare);
             }
         });
         self.next += 1;
     }
 
-    /// Takes new values.
-    pub(super) fn add(&mut self, made: Vec<Value>) {
+    /// Takes new values, the arguments first, and keeps those that are used.
+    pub(super) fn add(&mut self, made: Vec<Value>, spare: &Spare) {
         for value in made {
-            let used = self.uses.last[self.values.len()] != Last::Never;
-            self.values.push(used.then_some(value));
+            if self.uses.last[self.values.len()] == Last::Never {
+                value.give_to(spare);
+                self.values.push(None);
+            } else {
+                self.values.push(Some(value));
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! What instructions need beside their operands: moduli, transform tables, constants, conversions.
 
 use super::convert::Conversion;
+use super::spare::Spare;
 use crate::error::{Error, Result};
 use kernels::{Modulus, NttTable, is_prime};
 use program::trace::{Body, Constant, ConstantId, Counts, Limbs, ModulusId, Op, Trace};
@@ -18,6 +19,7 @@ pub(super) struct Machine<'a> {
     /// For each constant the one that it is a rotation of, itself if it is none, and the steps to the left.
     turns: Vec<(ConstantId, usize)>,
     conversions: HashMap<(Limbs, Limbs), Arc<Conversion>>,
+    pub(super) spare: Spare,
     pub(super) counts: Counts,
 }
 
@@ -52,6 +54,7 @@ impl<'a> Machine<'a> {
             constants: &trace.constants,
             turns: turns(trace),
             conversions: HashMap::new(),
+            spare: Spare::new(trace.n),
             counts: Counts::default(),
         })
     }

@@ -10,9 +10,11 @@
 mod combine;
 mod convert;
 mod frame;
+mod load;
 mod machine;
 mod operation;
 mod run;
+mod spare;
 mod value;
 mod words;
 
@@ -79,14 +81,14 @@ pub fn replay(
     let bodies: Vec<_> = trace.subs.iter().chain([&trace.main]).collect();
     let uses: Vec<Uses> = bodies.iter().map(|body| Uses::of(body)).collect();
     // Calls nest as deep as the trace has sub-traces: deeper than the thread's own stack.
-    let mut stack = vec![Frame::new(trace.subs.len(), Vec::new(), &uses)];
+    let mut stack = vec![Frame::new(trace.subs.len(), &uses)];
     while let Some(frame) = stack.last_mut() {
         let body = bodies[frame.body];
         let Some(instruction) = body.instructions.get(frame.next) else {
             let results = frame.results(&body.results);
             stack.pop();
             if let Some(caller) = stack.last_mut() {
-                caller.add(results);
+                caller.add(results, &machine.spare);
             }
             continue;
         };
@@ -100,13 +102,15 @@ pub fn replay(
         machine.counts.instructions[op.kind()] += 1;
         if let Op::Call { sub, arguments } = op {
             let arguments = arguments.iter().map(|&v| frame.value(v).clone()).collect();
-            frame.end(op);
-            stack.push(Frame::new(*sub, arguments, &uses));
+            frame.end(op, &machine.spare);
+            let mut callee = Frame::new(*sub, &uses);
+            callee.add(arguments, &machine.spare);
+            stack.push(callee);
             continue;
         }
         let made = machine.execute(op, &instruction.types, frame, outside)?;
-        frame.end(op);
-        frame.add(made);
+        frame.end(op, &machine.spare);
+        frame.add(made, &machine.spare);
     }
     Ok(machine.counts)
 }

@@ -1,7 +1,9 @@
 //! Values.
 
 use super::Limb;
-use program::trace::{ModulusId, Type};
+use super::frame::Frame;
+use super::spare::Spare;
+use program::trace::{ModulusId, Type, ValueId};
 use ring::par_map;
 use std::sync::Arc;
 
@@ -20,6 +22,11 @@ impl Value {
             ty: ty.clone(),
             limbs: par_map(ids.len(), |i| Arc::new(work(i, ids[i]))),
         }
+    }
+
+    /// Gives the memory of its limbs to others, where nobody else holds them.
+    pub(super) fn give_to(self, spare: &Spare) {
+        self.limbs.into_iter().for_each(|limb| spare.give(limb));
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -42,4 +49,14 @@ pub(super) fn gather(ty: &Type, values: &[&Value]) -> Value {
         ty: ty.clone(),
         limbs: ty.limbs.iter().map(limb).collect(),
     }
+}
+
+pub(super) fn operands<'a>(frame: &'a Frame, ids: &[ValueId]) -> Vec<&'a Value> {
+    ids.iter().map(|&id| frame.value(id)).collect()
+}
+
+/// The limb of one place of each value.
+pub(super) fn slices<'a>(values: &[&'a Value], limb: usize) -> Vec<&'a [u64]> {
+    let limbs = values.iter().map(|value| &value.limbs[limb]);
+    limbs.map(|limb| limb.as_slice()).collect()
 }

@@ -38,7 +38,7 @@ pub(super) enum Source {
 }
 
 /// Coefficient `at` of `X^exponent` times a polynomial, `exponent` below `2n`.
-pub(super) fn source(n: usize, at: i64, exponent: usize) -> Source {
+fn source(n: usize, at: i64, exponent: usize) -> Source {
     let Ok(at) = usize::try_from(at) else {
         return Source::Zero;
     };
@@ -48,14 +48,25 @@ pub(super) fn source(n: usize, at: i64, exponent: usize) -> Source {
     }
 }
 
+/// Where all words of an extraction are read.
+pub(super) fn sources(at: &[i64], entries: Option<(&[i64], usize)>) -> Vec<Source> {
+    let n = at.len();
+    let exponent = |s: usize| match entries {
+        None => 0,
+        Some((entries, gap)) => (entries[s] as u64 % (2 * n as u64)) as usize * gap % (2 * n),
+    };
+    let places = at.iter().enumerate();
+    places.map(|(s, &at)| source(n, at, exponent(s))).collect()
+}
+
 /// The words that are read at the sources.
-pub(super) fn extract(q: &Modulus, x: &[u64], sources: &[Source]) -> Vec<u64> {
-    let word = |source: &Source| match *source {
+pub(super) fn extract(q: &Modulus, x: &[u64], sources: &[Source]) -> impl Iterator<Item = u64> {
+    let word = move |source: &Source| match *source {
         Source::Zero => 0,
         Source::Plus(i) => x[i],
         Source::Minus(i) => q.neg(x[i]),
     };
-    sources.iter().map(word).collect()
+    sources.iter().map(word)
 }
 
 /// `round(c t / q) mod t`.

@@ -115,6 +115,26 @@ fn more_values_than_a_matrix_has_columns_are_combined() {
     assert_eq!(run_with(&list, &lines, &x, &[]), expected);
 }
 
+/// More rows than one call to the kernel makes: row `r` is `r + 1` times the value.
+#[test]
+fn many_rows_are_combined() {
+    let x = residues(0..8, 9);
+    let rows: Vec<String> = (1..=70).map(|r| r.to_string()).collect();
+    let results: Vec<String> = (1..=70).map(|r| format!("%{r}: coeff 0..8")).collect();
+    for row in [1, 64, 65, 70] {
+        let lines = format!(
+            "%0: coeff 0..8 = load x
+            {} = combine %0 list @0 first 0 modulus 2 rows {} columns 1
+            store y %{row}",
+            results.join(", "),
+            rows.join(" ")
+        );
+        let list = format!("@0 = list {}", ["1"; 70].join(" "));
+        let expected = each(&x, &x, |x, _, _| x * row);
+        assert_eq!(run_with(&list, &lines, &x, &[]), expected, "row {row}");
+    }
+}
+
 #[test]
 fn constants_are_their_words_modulo_the_limb() {
     let constants = "@0 = words 0 1 -1 3 4 5 6 7 8 9 10 11 12 13 14 -9223372036854775808

@@ -22,8 +22,11 @@ fn conversions_give_the_centred_representative() {
         };
         let others = Limbs::from(0..8).minus(&Limbs::new(ids.iter().map(|&i| i..i + 1)));
         let q: i128 = ids.iter().map(|&id| i128::from(MODULI[id])).product();
-        // At least 2^-30 of Q for each modulus away from the middle.
-        let bound = q / 2 - (q >> 30) * ids.len() as i128 - 1;
+        // One modulus is exact, several at 2^-30 of Q for each away from the middle.
+        let bound = match ids.len() {
+            1 => q / 2,
+            several => q / 2 - (q >> 30) * several as i128 - 1,
+        };
         let mut integers: Vec<i128> = (0..N).map(|_| rng.random_range(-bound..=bound)).collect();
         integers[..5].copy_from_slice(&[0, 1, -1, bound, -bound]);
         let limb = |id: usize| -> Vec<u64> {

@@ -4,6 +4,7 @@
 
 mod arithmetic;
 mod conversion;
+mod fused;
 mod outside;
 mod places;
 #[path = "../../../program/tests/trace/random.rs"]

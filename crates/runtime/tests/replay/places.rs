@@ -99,17 +99,13 @@ fn an_extraction_reads_the_mask_of_a_sample() {
         store y %1";
     let constants = "@0 = repeat 16: 6\n@1 = words 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0";
     let found = run_with(constants, lines, &x, &[]);
-    #[expect(
-        clippy::needless_range_loop,
-        reason = "the index is the entry of the mask"
-    )]
-    for j in 0..N / gap {
+    for (j, &word) in found[0][..N / gap].iter().enumerate() {
         let back = j * gap;
         let expected = match back <= k {
             true => x[0][k - back],
             false => modulus(0).neg(x[0][k + N - back]),
         };
-        assert_eq!(found[0][j], expected, "entry {j}");
+        assert_eq!(word, expected, "entry {j}");
     }
 }
 

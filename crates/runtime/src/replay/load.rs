@@ -1,0 +1,49 @@
+//! Values from outside, which are checked.
+
+use super::Outside;
+use super::machine::Machine;
+use super::value::Value;
+use crate::error::{Error, Result};
+use program::trace::Type;
+use ring::par_map;
+
+impl Machine<'_> {
+    /// Loads a value, and checks that its limbs are residues.
+    pub(super) fn load(
+        &mut self,
+        name: &str,
+        ty: &Type,
+        outside: &mut impl Outside,
+    ) -> Result<Value> {
+        let limbs = outside.load(name, ty)?;
+        let refused = |what: String, found: u64, expected: String| Error::Replay {
+            what: format!("{what} of {name}"),
+            found: found.to_string(),
+            expected,
+        };
+        let expected = ty.limbs.len();
+        if limbs.len() != expected {
+            let (what, found) = ("the number of limbs".into(), limbs.len() as u64);
+            return Err(refused(what, found, expected.to_string()));
+        }
+        let moduli: Vec<u64> = ty.limbs.iter().map(|id| self.modulus(id).value()).collect();
+        let checked = par_map(limbs.len(), |i| {
+            let (q, limb) = (moduli[i], &limbs[i]);
+            if limb.len() != self.n {
+                let what = format!("the number of words of limb {i}");
+                return Err(refused(what, limb.len() as u64, self.n.to_string()));
+            }
+            match limb.iter().position(|&word| word >= q) {
+                None => Ok(()),
+                Some(at) => {
+                    let what = format!("word {at} of limb {i}");
+                    Err(refused(what, limb[at], format!("below {q}")))
+                }
+            }
+        });
+        checked.into_iter().collect::<Result<()>>()?;
+        self.counts.passes.loaded += limbs.len() as u64;
+        let ty = ty.clone();
+        Ok(Value { ty, limbs })
+    }
+}
