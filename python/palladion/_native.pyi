@@ -166,6 +166,12 @@ class SecretKey:
     def evaluation_keys(self) -> EvaluationKeys:
         """The evaluation keys that the program needs."""
 
+    def write_evaluation_keys(self, path: str) -> int:
+        """Make the evaluation keys and write them to a new file; the bytes of the file.
+
+        One key at a time is in memory, where :meth:`evaluation_keys` holds all of them.
+        """
+
     def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
         """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
 
@@ -189,6 +195,9 @@ class SecretKey:
 @final
 class EvaluationKeys:
     """What the server needs to compute blind. Public."""
+
+    def byte_len(self) -> int:
+        """Length of :meth:`to_bytes`."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod

@@ -6,7 +6,8 @@ import io
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -95,14 +96,23 @@ def write(path: Path, data: bytes, *, secret: bool = False) -> None:
     DataError
         If the folder cannot be written to, or the disk is full; then ``path`` is as before.
     """
+    with replacing(path, secret=secret) as name:
+        Path(name).write_bytes(data)
+
+
+@contextmanager
+def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
+    """Give the name of a new file beside ``path`` to write, which then becomes ``path``.
+
+    Raises as :func:`write`.
+    """
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
+        with os.fdopen(handle, "r+b") as file:
+            yield name
             os.fsync(file.fileno())
         if not secret:  # mkstemp made it 0o600
             umask = os.umask(0)

@@ -89,9 +89,20 @@ def check_run(report: Mapping[str, Any], *, keys_are_loaded: bool = False) -> No
 
 
 def check_keys(report: Mapping[str, Any]) -> None:
-    """Before keys are made and written; raises as :func:`check`."""
+    """Before keys are made in memory, with room for their bytes; raises as :func:`check`."""
+    keys = report["predicted_key_memory_bytes"] + 2 * report["predicted_evaluation_key_bytes"]
+    check_making(report, keys)
+
+
+def check_writing(report: Mapping[str, Any]) -> None:
+    """Before keys are made and written one at a time; raises as :func:`check`."""
+    check_making(report, report["predicted_writing_memory_bytes"])
+
+
+def check_making(report: Mapping[str, Any], needed: float) -> None:
+    """Keys that need so much memory; raises as :func:`check`."""
     check(
         f"making the keys of {report['network']}",
-        int(report["predicted_key_memory_bytes"] + report["predicted_writing_memory_bytes"]),
+        int(needed),
         "make them on a machine with more memory, or compile a smaller network",
     )

@@ -320,27 +320,62 @@ impl ClientKeys {
         needs: &Needs,
         rng: &mut impl CryptoRng,
     ) -> Result<EvaluationKeys> {
-        let mut galois = GaloisKeys::new();
-        for (&element, &level) in &needs.galois {
-            galois.insert(element, self.secret.galois_key(element, level, rng));
+        let mut keys = EvaluationKeys::from_parts(None, GaloisKeys::new(), BTreeMap::new(), None);
+        self.each_evaluation_key(needs, rng, |key| {
+            match key {
+                EvaluationKey::Relinearization(key) => keys.relinearization = Some(key),
+                EvaluationKey::Galois(element, key) => keys.galois.insert(element, key),
+                EvaluationKey::Packing(values, key) => drop(keys.packing.insert(values, key)),
+                EvaluationKey::Dimension(key) => keys.switch = Some(key),
+            }
+            Ok::<_, Error>(())
+        })?;
+        Ok(keys)
+    }
+
+    /// As [`evaluation_keys`](Self::evaluation_keys), one at a time: each is given away before the next is made. They come
+    /// in the order of [`EvaluationKey`], those of one kind by element or number of values.
+    ///
+    /// # Errors
+    /// If a packing is no power of two of values, and those of `take`.
+    pub fn each_evaluation_key<E: From<Error>>(
+        &self,
+        needs: &Needs,
+        rng: &mut impl CryptoRng,
+        mut take: impl FnMut(EvaluationKey) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        if let Some(level) = needs.relinearize {
+            let key = self.secret.relinearization_key(level, rng);
+            take(EvaluationKey::Relinearization(key))?;
         }
-        let mut packing = BTreeMap::new();
+        for (&element, &level) in &needs.galois {
+            let key = self.secret.galois_key(element, level, rng);
+            take(EvaluationKey::Galois(element, key))?;
+        }
         for (&values, &level) in &needs.packing {
             let layout = Layout::new(self.params.bfv.n(), values)?;
             let key = PackingKey::generate(self, (layout, level), rng)?;
-            packing.insert(values, key);
+            take(EvaluationKey::Packing(values, key))?;
         }
-        Ok(EvaluationKeys {
-            relinearization: needs
-                .relinearize
-                .map(|level| self.secret.relinearization_key(level, rng)),
-            galois,
-            packing,
-            switch: needs
-                .switch
-                .then(|| DimensionKey::generate(&self.params.small, &self.secret, &self.lwe, rng)),
-        })
+        if needs.switch {
+            let small = &self.params.small;
+            let key = DimensionKey::generate(small, &self.secret, &self.lwe, rng);
+            take(EvaluationKey::Dimension(key))?;
+        }
+        Ok(())
     }
+}
+
+/// One of the evaluation keys.
+pub enum EvaluationKey {
+    /// The relinearization key.
+    Relinearization(SwitchKey),
+    /// The Galois key of an element.
+    Galois(usize, SwitchKey),
+    /// The packing key for a number of values.
+    Packing(usize, PackingKey),
+    /// The key of the dimension switch.
+    Dimension(DimensionKey),
 }
 
 /// The LWE secret in the slots of a few ciphertexts, rotated as [packing](crate::pack) wants it.

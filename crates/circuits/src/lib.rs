@@ -43,6 +43,6 @@ pub use engine::{
     DryValue, EncryptedValue, Engine, LEAST_LOG2_FAILURE, Product, Value, ValueOf, total_failure,
 };
 pub use error::{Error, Result};
-pub use keys::{ClientKeys, EvaluationKeys, LoopParams, Needs, PackingKey};
+pub use keys::{ClientKeys, EvaluationKey, EvaluationKeys, LoopParams, Needs, PackingKey};
 pub use layout::Layout;
 pub use residual::Squares;

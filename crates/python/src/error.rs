@@ -177,7 +177,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuit, Circuits, Image, Lower, NoMargin, OtherQuery, Program, Replay, Stopped,
+        Bytes, Circuit, Circuits, Image, Io, Lower, NoMargin, OtherQuery, Program, Replay, Stopped,
         Tfhe,
     };
     match error {
@@ -190,6 +190,8 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         // Programs are lowered after they were rehearsed.
         Lower(_) => Fault::Internal,
         Stopped { .. } => Fault::Stop,
+        // A full disk, a closed pipe: Python's own OSError would say no more.
+        Io(_) => Fault::Usage,
         NoMargin { .. } => Fault::Noise,
         _ => Fault::Internal,
     }

@@ -2,7 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::{Client, Exchange, files};
+use runtime::{Client, Exchange, files, system_rng};
+use std::fs::File;
+use std::io::BufWriter;
 
 use crate::guard::{guard, guard_bytes};
 use crate::messages::{Answer, Query};
@@ -52,6 +54,15 @@ impl SecretKey {
         Ok(EvaluationKeys { exchange, keys })
     }
 
+    /// Makes the evaluation keys and writes them to a new file, one at a time: the bytes of the file.
+    fn write_evaluation_keys(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
+        guard(py, || -> runtime::Result<_> {
+            let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+            files::write_new_keys(&self.0, &mut system_rng(), file)?;
+            files::keys_file_len(self.0.verified())
+        })
+    }
+
     fn encrypt(&self, py: Python<'_>, images: Vec<Vec<i64>>) -> PyResult<Query> {
         Ok(Query {
             exchange: self.0.verified().exchange().clone(),
@@ -78,6 +89,11 @@ impl SecretKey {
 
 #[pymethods]
 impl EvaluationKeys {
+    /// Length of [`EvaluationKeys::to_bytes`].
+    fn byte_len(&self, py: Python<'_>) -> PyResult<usize> {
+        guard(py, || files::keys_file_len(&self.exchange))
+    }
+
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || files::keys_to_bytes(&self.exchange, &self.keys))
     }

@@ -21,6 +21,7 @@ use crate::params::Params;
 use ring::sample::Seed;
 use ring::{Basis, Domain, Poly};
 use sha2::{Digest, Sha256};
+use std::io::{self, Write};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -239,17 +240,100 @@ impl Writer {
     /// Adds header and checksum.
     pub fn seal(mut self, kind: &Kind, fingerprint: &Fingerprint) -> Vec<u8> {
         let length = (self.bytes.len() - HEADER) as u64;
-        let mut header = Vec::with_capacity(HEADER);
-        header.extend_from_slice(MAGIC);
-        header.extend_from_slice(&kind.tag);
-        header.extend_from_slice(&kind.version.to_le_bytes());
-        header.extend_from_slice(fingerprint);
-        header.extend_from_slice(&length.to_le_bytes());
-        self.bytes[..HEADER].copy_from_slice(&header);
+        self.bytes[..HEADER].copy_from_slice(&header(kind, fingerprint, length));
         let checksum = Sha256::digest(&self.bytes);
         self.bytes.extend_from_slice(&checksum);
         self.bytes
     }
+}
+
+fn header(kind: &Kind, fingerprint: &Fingerprint, length: u64) -> Vec<u8> {
+    let mut header = Vec::with_capacity(HEADER);
+    header.extend_from_slice(MAGIC);
+    header.extend_from_slice(&kind.tag);
+    header.extend_from_slice(&kind.version.to_le_bytes());
+    header.extend_from_slice(fingerprint);
+    header.extend_from_slice(&length.to_le_bytes());
+    header
+}
+
+/// A sealed object that is written in parts, so that it is never whole in memory.
+pub struct Sealer<W> {
+    out: W,
+    hash: Sha256,
+    /// Bytes of the payload that are still to come.
+    left: u64,
+}
+
+impl<W: Write> Sealer<W> {
+    /// Writes the header of an object whose payload will have `length` bytes.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn new(
+        mut out: W,
+        kind: &Kind,
+        fingerprint: &Fingerprint,
+        length: u64,
+    ) -> io::Result<Self> {
+        let header = header(kind, fingerprint, length);
+        out.write_all(&header)?;
+        Ok(Self {
+            out,
+            hash: Sha256::new_with_prefix(header),
+            left: length,
+        })
+    }
+
+    /// Writes a part of the payload.
+    ///
+    /// # Errors
+    /// Those of the output.
+    ///
+    /// # Panics
+    /// If the payload is longer than was said.
+    pub fn part(&mut self, part: Writer) -> io::Result<()> {
+        let bytes = &part.bytes[HEADER..];
+        let left = self.left.checked_sub(bytes.len() as u64);
+        self.left = left.expect("a payload of the length that was said");
+        self.hash.update(bytes);
+        self.out.write_all(bytes)
+    }
+
+    /// Writes the checksum.
+    ///
+    /// # Errors
+    /// Those of the output.
+    ///
+    /// # Panics
+    /// If the payload is shorter than was said.
+    pub fn end(mut self) -> io::Result<()> {
+        assert_eq!(self.left, 0, "a payload of the length that was said");
+        self.out.write_all(&self.hash.finalize())?;
+        self.out.flush()
+    }
+}
+
+/// Bytes of a sealed object with a payload of `length` bytes.
+pub fn sealed_len(length: usize) -> usize {
+    HEADER + length + CHECKSUM
+}
+
+/// Bytes of a polynomial over a basis.
+pub fn poly_len(basis: &Basis) -> usize {
+    let limbs = basis.moduli().map(|q| packed_len(basis.n(), q.bits()));
+    limbs.sum()
+}
+
+/// Bytes of [`Writer::switch_key`], for a key made for a level.
+pub fn switch_key_len(params: &Params, level: usize) -> usize {
+    let digits = SwitchKey::digit_count(params, level);
+    8 + size_of::<Seed>() + digits * poly_len(&params.extended(level))
+}
+
+/// Bytes of [`Writer::dimension_key`].
+pub fn dimension_key_len(params: &DimensionParams) -> usize {
+    size_of::<Seed>() + params.digits() * poly_len(params.basis())
 }
 
 /// Payload being read.

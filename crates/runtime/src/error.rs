@@ -65,6 +65,9 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// An output could not be written.
+    #[error("cannot write: {0}")]
+    Io(#[from] std::io::Error),
     /// The observer asked to stop.
     #[error("stopped after {done} of {total} steps")]
     Stopped {

@@ -7,15 +7,20 @@ use crate::client::{Client, Input};
 use crate::error::{Error, Result};
 use crate::server::Output;
 use crate::verified::{Exchange, Verified};
-use circuits::{ClientKeys, EvaluationKeys, Layout, PackingKey};
+use circuits::{ClientKeys, EvaluationKey, EvaluationKeys, Layout, PackingKey};
 use program::Program;
 use program::trace::Trace;
+use rand::CryptoRng;
 use ring::sample;
 use ring::{Eval, Poly};
-use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
+use rlwe::bytes::{
+    BytesError, Fingerprint, Kind, Reader, Sealer, Writer, dimension_key_len, fingerprint,
+    poly_len, sealed_len, switch_key_len,
+};
 use rlwe::lwe::LweSecret;
-use rlwe::{GaloisKeys, SecretKey};
+use rlwe::{GaloisKeys, SecretKey, SwitchKey};
 use std::collections::BTreeMap;
+use std::io::Write;
 use zeroize::Zeroizing;
 
 const PROGRAM: Kind = kind(b"PROG", "a program", 2);
@@ -98,6 +103,9 @@ pub fn client_from_bytes(verified: &Verified, bytes: &[u8]) -> Result<Client> {
 }
 
 /// Bytes of evaluation keys.
+///
+/// # Errors
+/// If a key is missing.
 pub fn keys_to_bytes(exchange: &Exchange, keys: &EvaluationKeys) -> Result<Vec<u8>> {
     let mut w = Writer::new();
     let needs = exchange.needs();
@@ -105,20 +113,77 @@ pub fn keys_to_bytes(exchange: &Exchange, keys: &EvaluationKeys) -> Result<Vec<u
         w.switch_key(keys.relinearization()?);
     }
     for (element, key) in keys.galois().iter() {
-        w.u64(element as u64);
-        w.switch_key(key);
+        write_galois(&mut w, element, key);
     }
     for (&values, key) in keys.packings() {
-        w.u64(values as u64);
-        w.seed(key.seed());
-        key.ciphertexts()
-            .iter()
-            .for_each(|ct| w.poly(&ct.rlwe().components()[0]));
+        write_packing(&mut w, values, key);
     }
     if needs.switches() {
         w.dimension_key(keys.switch()?);
     }
     Ok(w.seal(&EVALUATION_KEYS, exchange.fingerprint()))
+}
+
+/// Makes the evaluation keys of a client's program and writes them, one at a time: none stays in memory.
+///
+/// # Errors
+/// From the circuits, and [`Error::Io`].
+pub fn write_new_keys(client: &Client, rng: &mut impl CryptoRng, out: impl Write) -> Result<()> {
+    let exchange = client.verified();
+    let (needs, length) = (exchange.needs(), keys_len(exchange)?);
+    let mut sealer = Sealer::new(out, &EVALUATION_KEYS, exchange.fingerprint(), length as u64)?;
+    client.keys().each_evaluation_key(&needs, rng, |key| {
+        let mut w = Writer::new();
+        match &key {
+            EvaluationKey::Relinearization(key) => w.switch_key(key),
+            EvaluationKey::Galois(element, key) => write_galois(&mut w, *element, key),
+            EvaluationKey::Packing(values, key) => write_packing(&mut w, *values, key),
+            EvaluationKey::Dimension(key) => w.dimension_key(key),
+        }
+        Ok::<_, Error>(sealer.part(w)?)
+    })?;
+    Ok(sealer.end()?)
+}
+
+fn write_galois(w: &mut Writer, element: usize, key: &SwitchKey) {
+    w.u64(element as u64);
+    w.switch_key(key);
+}
+
+fn write_packing(w: &mut Writer, values: usize, key: &PackingKey) {
+    w.u64(values as u64);
+    w.seed(key.seed());
+    let ciphertexts = key.ciphertexts().iter();
+    ciphertexts.for_each(|ct| w.poly(&ct.rlwe().components()[0]));
+}
+
+/// Bytes of a file of evaluation keys.
+///
+/// # Errors
+/// If a packing is no power of two of values.
+pub fn keys_file_len(exchange: &Exchange) -> Result<usize> {
+    Ok(sealed_len(keys_len(exchange)?))
+}
+
+/// Bytes of the keys in a file, without header and checksum.
+fn keys_len(exchange: &Exchange) -> Result<usize> {
+    let (params, needs) = (exchange.params(), exchange.needs());
+    let rlwe = params.bfv().rlwe();
+    let relinearization = needs.relinearization().into_iter();
+    let relinearization: usize = relinearization.map(|l| switch_key_len(rlwe, l)).sum();
+    let galois = needs.galois_elements().values();
+    let galois: usize = galois.map(|&level| 8 + switch_key_len(rlwe, level)).sum();
+    let mut packing = 0;
+    for (&values, &level) in needs.packings() {
+        let layout = Layout::new(rlwe.n(), values)?;
+        let bodies = circuits::pack::key_len(params, layout);
+        packing += 8 + size_of::<sample::Seed>() + bodies * poly_len(rlwe.basis(level));
+    }
+    let dimension = match needs.switches() {
+        true => dimension_key_len(params.small()),
+        false => 0,
+    };
+    Ok(relinearization + galois + packing + dimension)
 }
 
 /// Reads evaluation keys: exactly those the program needs.

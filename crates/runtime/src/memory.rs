@@ -20,7 +20,7 @@ pub struct Memory {
     pub process: u64,
     /// The evaluation keys.
     pub keys: u64,
-    /// Writing them, beside the keys: twice their byte form.
+    /// Making and writing them one at a time: the largest of them with its byte form.
     pub writing: u64,
     /// A run, beside the keys: the baby steps of packings, what the steps hold, what a table or a packing works
     /// with, and the pool of polynomials.
@@ -28,9 +28,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Largest resident memory of a process that makes the keys, writes them, and runs the program.
+    /// Largest resident memory of a process that makes the keys and runs the program.
     pub fn peak(&self) -> u64 {
-        self.process + self.keys + self.writing.max(self.running)
+        self.process + self.writing.max(self.keys + self.running)
     }
 }
 
@@ -79,7 +79,16 @@ pub(crate) fn predict(
     Ok(Memory {
         process: (BASE + PROGRAM_EXPANSION * text) as u64,
         keys: keys as u64,
-        writing: 2 * program.prediction.key_bytes,
+        writing: writing(params, needs) as u64,
         running: (needs.baby_steps_byte_len(params)? + most + ring::POOL_BYTES) as u64,
     })
+}
+
+/// The largest key at work: its digits, made twice over, since each is at hand as it is made and as it is kept.
+fn writing(params: &LoopParams, needs: &Needs) -> usize {
+    let rlwe = params.bfv().rlwe();
+    let levels = needs.galois_elements().values().copied();
+    let top = levels.chain(needs.relinearization()).max().unwrap_or(0);
+    let words = 2 * rlwe.extended(top).len() * rlwe::SwitchKey::digit_count(rlwe, top) * rlwe.n();
+    2 * words * size_of::<u64>() + ring::POOL_BYTES
 }

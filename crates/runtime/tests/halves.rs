@@ -84,6 +84,7 @@ fn everything_survives_its_file_and_the_result_is_exact() {
     let client = files::client_from_bytes(&theirs, &bytes).unwrap();
     assert_eq!(files::client_to_bytes(&client), bytes);
     let bytes = files::keys_to_bytes(&prepared, &keys).unwrap();
+    assert_eq!(files::keys_file_len(&prepared).unwrap(), bytes.len());
     let keys = files::keys_from_bytes(&theirs, &bytes).unwrap();
     assert_eq!(files::keys_to_bytes(&theirs, &keys).unwrap(), bytes);
     let bytes = files::input_to_bytes(&client.encrypt(&[image()]).unwrap());
@@ -543,4 +544,22 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<()> {
         assert!(!occurs(&file));
     }
     Ok(())
+}
+
+#[test]
+fn keys_written_one_at_a_time_are_those_made_at_once() {
+    let prepared = Prepared::new(table_program(1)).unwrap();
+    let client = Client::generate(&prepared);
+    let rng = || ChaCha20Rng::seed_from_u64(5);
+    let mut written = Vec::new();
+    files::write_new_keys(&client, &mut rng(), &mut written).unwrap();
+    let keys = client
+        .keys()
+        .evaluation_keys(&prepared.needs(), &mut rng())
+        .unwrap();
+    assert!(written == files::keys_to_bytes(&prepared, &keys).unwrap());
+    // An output that takes half of them.
+    let mut room = vec![0; written.len() / 2];
+    let error = files::write_new_keys(&client, &mut rng(), &mut room[..]).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write: "), "{error}");
 }

@@ -39,12 +39,11 @@ def both_halves(program: palladion.Program, inputs: list[list[int]], steps: Step
         If keys or a run need more memory than is left.
     """
     report = program.report()
-    memory.check_keys(report)
     memory.check_run(report)
     batch = report["batch"]
     with steps.step("make keys"):
         secret, keys = palladion.keygen(program)
-    found = Outcome([], 0.0, {}, float("inf"), 0, len(keys.to_bytes()))
+    found = Outcome([], 0.0, {}, float("inf"), 0, keys.byte_len())
     for start in range(0, len(inputs), batch):
         began = time.perf_counter()
         with steps.step("encrypt"):

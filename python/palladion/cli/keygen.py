@@ -65,27 +65,27 @@ def keygen(
                 program = palladion.compile_network(given.to_json(), batch or 1)
         report = program.report()
         budget.check(report)
-        memory.check_keys(report)
-        with steps.step("make keys"):
-            secret, keys = palladion.keygen(program)
-        with steps.step("write"):
-            try:
-                output.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise DataError(f"cannot make the folder {output}: {error.strerror}") from error
-            written = {PROGRAM: program.to_bytes(), EVALUATION: keys.to_bytes()}
-            for name, data in written.items():
-                files.write(output / name, data)
+        memory.check_writing(report)
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"cannot make the folder {output}: {error.strerror}") from error
+        with steps.step("make and write keys"):
+            secret = palladion.SecretKey.generate(program)
+            with files.replacing(output / EVALUATION) as name:
+                written = secret.write_evaluation_keys(name)
+            data = program.to_bytes()
+            files.write(output / PROGRAM, data)
             files.write(output / SECRET, secret.to_bytes(), secret=True)
     if as_json:
-        sizes = {"evaluation_key_bytes": len(written[EVALUATION])}
+        sizes = {"evaluation_key_bytes": written}
         print_json({**report, **sizes, "output": str(output)})
         return
     print_rows(
         {
             f"{output / SECRET}": "keep it: it alone decrypts",
-            f"{output / EVALUATION}": f"{size(len(written[EVALUATION]))}, for the server",
-            f"{output / PROGRAM}": f"{size(len(written[PROGRAM]))}, for both",
+            f"{output / EVALUATION}": f"{size(written)}, for the server",
+            f"{output / PROGRAM}": f"{size(len(data))}, for both",
             **security_rows(report["security"]),
         }
     )
