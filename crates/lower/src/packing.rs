@@ -1,7 +1,7 @@
 //! Packing: the plaintexts that LWE samples are.
 //!
 //! Value `i` is the sum of some samples, each a coefficient of a source. Sources that give the same coefficients to the same
-//! values are added up first. What is left is a few *layers*: in each a value takes one coefficient, or none.
+//! values are added up first. What is left is a few *layers*: in each a value takes one coefficient of one source, or none.
 //!
 //! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4.
 
@@ -25,10 +25,15 @@ pub(crate) struct Layers {
 }
 
 struct Layer {
-    samples: Samples,
-    /// Of each slot, the coefficient that it takes, or -1.
+    /// What values take a coefficient of.
+    sources: Vec<Samples>,
+    /// Of each slot, the source and the coefficient that it takes, as [`Op::Extract`](program::trace::Op::Extract) has them,
+    /// or -1.
     at: ConstantId,
 }
+
+/// Of each value the coefficient that it takes from a source, or -1.
+type Taken = Vec<i64>;
 
 impl Layers {
     /// The layers of a packing; `sources` are the samples of its sources.
@@ -39,30 +44,34 @@ impl Layers {
         sources: &[Samples],
     ) -> Self {
         let (n, dimension) = (chain.n(), chain.small().dimension());
-        let mut taken: BTreeMap<(usize, usize), Vec<i64>> = BTreeMap::new();
-        for (value, sum) in packing.samples.iter().enumerate() {
-            let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
-            for &[source, coefficient] in sum {
-                let again = seen.entry(source).or_default();
-                let at = taken
-                    .entry((source, *again))
-                    .or_insert(vec![-1; packing.values]);
-                at[value] = coefficient as i64;
-                *again += 1;
-            }
+        let mut alike: BTreeMap<Taken, Vec<usize>> = BTreeMap::new();
+        for (source, taken) in taken(packing) {
+            alike.entry(taken).or_default().push(source);
         }
-        let mut alike: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
-        for ((source, _), at) in taken {
-            alike.entry(at).or_default().push(source);
-        }
-        let layers = alike.into_iter().map(|(values, of)| {
+        // Patterns that share no value go into one layer: each into the first that it fits.
+        let mut layers: Vec<(Taken, Vec<Samples>)> = Vec::new();
+        for (taken, of) in alike {
             let samples = [0, 1].map(|part| {
                 let mut rows = of.iter().map(|&source| sources[source][part]);
-                let first = rows.next().expect("a layer has a source");
+                let first = rows.next().expect("a pattern has a source");
                 rows.fold(first, |sum, row| b.add(sum, row))
             });
+            let free = |at: &Taken| at.iter().zip(&taken).all(|(&x, &y)| x < 0 || y < 0);
+            let place = layers.iter().position(|(at, _)| free(at));
+            let place = place.unwrap_or_else(|| {
+                layers.push((vec![-1; packing.values], Vec::new()));
+                layers.len() - 1
+            });
+            let (at, own) = &mut layers[place];
+            let first = (own.len() * n) as i64;
+            for (at, taken) in at.iter_mut().zip(taken).filter(|(_, taken)| *taken >= 0) {
+                *at = first + taken;
+            }
+            own.push(samples);
+        }
+        let layers = layers.into_iter().map(|(values, sources)| {
             let at = b.define(Constant::Repeat { run: 1, values });
-            Layer { samples, at }
+            Layer { sources, at }
         });
         let layers = layers.collect();
         let copies = n / packing.values;
@@ -91,14 +100,14 @@ impl Layers {
         let entries = turn(b, self.entries, step);
         self.sum(chain, b, unit, |b, layer| {
             let at = turn(b, layer.at, back);
-            b.extract(layer.samples[1], at, Some((entries, self.gap)))
+            b.extract(layer.rows(1), at, Some((entries, self.gap)))
         })
     }
 
     /// The plaintext of bodies.
     pub(crate) fn bodies(&self, chain: &Chain, b: &mut Builder) -> ValueId {
         self.sum(chain, b, 1, |b, layer| {
-            b.extract(layer.samples[0], layer.at, None)
+            b.extract(layer.rows(0), layer.at, None)
         })
     }
 
@@ -122,6 +131,30 @@ impl Layers {
         let coefficients = from_slots(chain, b, sum);
         times(b, coefficients, unit)
     }
+}
+
+impl Layer {
+    /// Bodies (0) or masks (1) of its sources.
+    fn rows(&self, part: usize) -> Vec<ValueId> {
+        self.sources.iter().map(|samples| samples[part]).collect()
+    }
+}
+
+/// What values take of each source. A source comes again for values that take a second coefficient of it.
+fn taken(packing: &Packing) -> Vec<(usize, Taken)> {
+    let mut taken: BTreeMap<(usize, usize), Taken> = BTreeMap::new();
+    for (value, sum) in packing.samples.iter().enumerate() {
+        let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+        for &[source, coefficient] in sum {
+            let again = seen.entry(source).or_default();
+            let none = || vec![-1; packing.values];
+            let at = taken.entry((source, *again)).or_insert_with(none);
+            at[value] = coefficient as i64;
+            *again += 1;
+        }
+    }
+    let taken = taken.into_iter();
+    taken.map(|((source, _), taken)| (source, taken)).collect()
 }
 
 /// A constant with its rows rotated left.

@@ -137,11 +137,15 @@ impl Builder<'_> {
     #[track_caller]
     pub fn extract(
         &mut self,
-        value: ValueId,
+        values: impl Into<Vec<ValueId>>,
         at: ConstantId,
         entries: Option<(ConstantId, usize)>,
     ) -> ValueId {
-        self.one(Op::Extract { value, at, entries })
+        self.one(Op::Extract {
+            values: values.into(),
+            at,
+            entries,
+        })
     }
 
     /// [`Op::Convert`].

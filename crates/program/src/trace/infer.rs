@@ -94,8 +94,14 @@ impl Context {
                 self.transforms(&Limbs::one(limb))?;
                 Type::eval(Limbs::one(limb))
             }
-            Op::Extract { value, at, entries } => {
-                self.infer_extract(values.coeff(*value)?, *at, *entries)?
+            Op::Extract {
+                values: read,
+                at,
+                entries,
+            } => {
+                values.alike(read)?;
+                let ty = values.coeff(read[0])?;
+                self.infer_extract((ty, read.len()), *at, *entries)?
             }
             Op::Convert { value, to } => self.infer_convert(values.coeff(*value)?, to)?,
             Op::Select { value, limbs } => {
@@ -169,14 +175,15 @@ impl Context {
 
     fn infer_extract(
         &self,
-        ty: &Type,
+        (ty, count): (&Type, usize),
         at: ConstantId,
         entries: Option<(ConstantId, usize)>,
     ) -> Checked<Type> {
         let n = self.n();
         if let Shape::Words { greatest, .. } = self.words(at)? {
-            let expected = || format!("numbers of coefficients, below {n}");
-            let fits = greatest < n as i64;
+            let all = n.saturating_mul(count);
+            let expected = || format!("numbers of coefficients, below {all}");
+            let fits = i128::from(greatest) < all as i128;
             check(fits, format_args!("a word of @{at}"), greatest, expected)?;
         }
         if let Some((entries, gap)) = entries {

@@ -156,13 +156,13 @@ pub enum Op {
     /// From one limb of words by slot to values in the order of the evaluation domain: the slot `i < N/2` holds the
     /// value at `root^(5^i)`, the slot `N/2 + i` the one at `root^(-5^i)`. The operand counts as coefficients.
     Slots(ValueId),
-    /// Takes coefficients to other places: word `s` is coefficient `at[s]` of `X^(gap entries[s])` times the value, or 0
-    /// where `at[s]` is negative. Coefficients, in and out. Exponents count modulo `2N`, as `X^N = -1`; without entries
-    /// they are 0.
+    /// Takes coefficients of some values to other places. Word `s` belongs to the value `v = at[s] / N` and its coefficient
+    /// `at[s] mod N`: it is that coefficient of `X^(gap entries[s])` times `values[v]`, or 0 where `at[s]` is negative.
+    /// Coefficients, in and out; exponents count modulo `2N`, and `X^N = -1`.
     Extract {
-        /// What is read.
-        value: ValueId,
-        /// Coefficients, below `N`: a constant of `N` words.
+        /// What is read: at least one.
+        values: Vec<ValueId>,
+        /// Values and coefficients: a constant of `N` words below `values.len() N`.
         at: ConstantId,
         /// Entries of a mask, a constant of `N` words that are not negative, and the gap between entries: 1 to `N`.
         entries: Option<(ConstantId, usize)>,

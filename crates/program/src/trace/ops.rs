@@ -75,7 +75,6 @@ impl Op {
             | Self::Scale { value, .. }
             | Self::Automorphism { value, .. }
             | Self::Slots(value)
-            | Self::Extract { value, .. }
             | Self::Convert { value, .. }
             | Self::Select { value, .. }
             | Self::Round { value, .. }
@@ -86,6 +85,7 @@ impl Op {
             }
             Self::Dot { left, right } => left.iter().chain(right).copied().for_each(visit),
             Self::Combine { values, .. }
+            | Self::Extract { values, .. }
             | Self::Join(values)
             | Self::Call {
                 arguments: values, ..

@@ -111,7 +111,7 @@ fn combine(words: &mut Words) -> Checked<Op> {
 }
 
 fn extract(words: &mut Words) -> Checked<Op> {
-    let value = words.value()?;
+    let values = words.values()?;
     words.expect("at")?;
     let at = words.constant()?;
     let entries = if words.peek().is_some() {
@@ -120,7 +120,11 @@ fn extract(words: &mut Words) -> Checked<Op> {
     } else {
         None
     };
-    Ok(Op::Extract { value, at, entries })
+    Ok(Op::Extract {
+        values,
+        at,
+        entries,
+    })
 }
 
 /// A number after its name.

@@ -131,8 +131,13 @@ impl Trace {
                 list(f, " ", columns)
             }
             Op::Automorphism { value, element } => write!(f, " %{value} by {element}"),
-            Op::Extract { value, at, entries } => {
-                write!(f, " %{value} at @{at}")?;
+            Op::Extract {
+                values,
+                at,
+                entries,
+            } => {
+                list(f, " %", values)?;
+                write!(f, " at @{at}")?;
                 match entries {
                     Some((entries, gap)) => write!(f, " entries @{entries} gap {gap}"),
                     None => Ok(()),

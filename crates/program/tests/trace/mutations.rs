@@ -58,8 +58,8 @@ proptest! {
         match op {
             Op::Ntt(v) | Op::Intt(v) | Op::Slots(v) | Op::Add(_, v) | Op::Sub(v, _) | Op::Mul(_, v) => *v = wrong,
             Op::Dot { right, .. } => right[0] = wrong,
-            Op::Join(values) | Op::Combine { values, .. } | Op::Call { arguments: values, .. } => values[0] = wrong,
-            Op::Scale { value, .. } | Op::Automorphism { value, .. } | Op::Extract { value, .. }
+            Op::Join(values) | Op::Combine { values, .. } | Op::Extract { values, .. } | Op::Call { arguments: values, .. } => values[0] = wrong,
+            Op::Scale { value, .. } | Op::Automorphism { value, .. }
             | Op::Digit { value, .. } => *value = wrong,
             op => panic!("{op:?} has no operand of its type"),
         }

@@ -192,9 +192,14 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
         }),
         13 => pick(c, &|ty| one(ty) && friendly(ty)).map(Op::Slots),
         14 => pick(c, &coeff).map(|value| {
-            let at = words(b, c, -3, N as i64 - 1);
+            let values = vec![value; 1 + c.below(3)];
+            let at = words(b, c, -3, (values.len() * N) as i64 - 1);
             let entries = (c.below(2) == 1).then(|| (words(b, c, 0, 40), 1 + c.below(N)));
-            Op::Extract { value, at, entries }
+            Op::Extract {
+                values,
+                at,
+                entries,
+            }
         }),
         15 => pick(c, &|ty| coeff(ty) && ty.limbs.len() < MODULI.len()).map(|value| {
             let others = Limbs::from(0..MODULI.len()).minus(&made[value].limbs);

@@ -129,16 +129,17 @@ impl Machine<'_> {
                 (made, |passes| &mut passes.permutations)
             }
             Op::Extract {
-                value: x,
+                values,
                 at,
                 entries,
             } => {
-                let (x, at) = (value(*x), self.words(*at));
+                let (x, at) = (operands(frame, values), self.words(*at));
                 let entries = entries.map(|(entries, gap)| (self.words(entries), gap));
                 let entries = entries.as_ref().map(|(entries, gap)| (&**entries, *gap));
                 let sources = words::sources(&at, entries);
                 let made = Value::each(ty, |i, id| {
-                    let words = words::extract(self.modulus(id), &x.limbs[i], &sources);
+                    let limbs = slices(&x, i);
+                    let words = words::extract(self.modulus(id), &limbs, &sources);
                     self.spare.filled(words)
                 });
                 (made, |passes| &mut passes.permutations)

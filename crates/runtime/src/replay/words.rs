@@ -31,20 +31,21 @@ pub(super) fn slot_places(n: usize) -> Vec<usize> {
 pub(super) enum Source {
     /// Nowhere: it is 0.
     Zero,
-    /// A coefficient.
-    Plus(usize),
-    /// The negative of a coefficient.
-    Minus(usize),
+    /// A coefficient of a value.
+    Plus(usize, usize),
+    /// The negative of one.
+    Minus(usize, usize),
 }
 
-/// Coefficient `at` of `X^exponent` times a polynomial, `exponent` below `2n`.
+/// Coefficient `at mod n` of `X^exponent` times value `at / n`, `exponent` below `2n`.
 fn source(n: usize, at: i64, exponent: usize) -> Source {
     let Ok(at) = usize::try_from(at) else {
         return Source::Zero;
     };
+    let (value, at) = (at / n, at % n);
     match (at + 2 * n - exponent) % (2 * n) {
-        from if from < n => Source::Plus(from),
-        from => Source::Minus(from - n),
+        from if from < n => Source::Plus(value, from),
+        from => Source::Minus(value, from - n),
     }
 }
 
@@ -60,11 +61,15 @@ pub(super) fn sources(at: &[i64], entries: Option<(&[i64], usize)>) -> Vec<Sourc
 }
 
 /// The words that are read at the sources.
-pub(super) fn extract(q: &Modulus, x: &[u64], sources: &[Source]) -> impl Iterator<Item = u64> {
+pub(super) fn extract(
+    q: &Modulus,
+    values: &[&[u64]],
+    sources: &[Source],
+) -> impl Iterator<Item = u64> {
     let word = move |source: &Source| match *source {
         Source::Zero => 0,
-        Source::Plus(i) => x[i],
-        Source::Minus(i) => q.neg(x[i]),
+        Source::Plus(value, i) => values[value][i],
+        Source::Minus(value, i) => q.neg(values[value][i]),
     };
     sources.iter().map(word)
 }

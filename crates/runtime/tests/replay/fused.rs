@@ -155,7 +155,7 @@ fn samples_of_a_dimension_switch_are_those_of_rlwe() {
     let entries = (0..N as i64).map(|j| j % dimension as i64).collect();
     let entries = main.define(program::trace::Constant::Words(entries));
     let mask = main.values().len() - 1;
-    let row = main.extract(mask, at, Some((entries, N / dimension)));
+    let row = main.extract([mask], at, Some((entries, N / dimension)));
     main.store("row", row);
 
     let names = run(builder, names);
