@@ -38,11 +38,16 @@ pub(crate) const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Ki
     }
 }
 
-/// Bytes of a program.
+/// Bytes of a program, in the version that its fingerprint is of.
 pub fn program_to_bytes(verified: &Verified) -> Vec<u8> {
     let mut w = Writer::new();
     w.block(verified.program().to_json().as_bytes());
-    w.seal(&PROGRAM, verified.fingerprint())
+    let identity = fingerprint(verified.program().identity().as_bytes());
+    let kind = match identity == *verified.fingerprint() {
+        true => &PROGRAM,
+        false => &PROGRAM_1,
+    };
+    w.seal(kind, verified.fingerprint())
 }
 
 /// Reads a program.

@@ -11,8 +11,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::{Basis, Coeff, Domain, Eval, Poly};
 use rlwe::GaloisKeys;
-use rlwe::bytes::{BytesError, Kind, Writer};
-use runtime::{Checkpoint, Client, Error, Event, Held, Prepared, Result, Server, files};
+use rlwe::bytes::{BytesError, Fingerprint, Kind, Writer, fingerprint};
+use runtime::{Checkpoint, Client, Error, Event, Held, Prepared, Result, Server, Verified, files};
 use std::collections::{BTreeMap, HashSet};
 
 fn client_of(prepared: &Prepared, seed: u64) -> Client {
@@ -562,4 +562,52 @@ fn keys_written_one_at_a_time_are_those_made_at_once() {
     let mut room = vec![0; written.len() / 2];
     let error = files::write_new_keys(&client, &mut rng(), &mut room[..]).unwrap_err();
     assert!(error.to_string().starts_with("cannot write: "), "{error}");
+}
+
+#[test]
+fn the_fingerprint_is_what_a_program_computes() {
+    let of = |program: &Program| *Verified::new(program.clone()).unwrap().fingerprint();
+    let program = small_program();
+    let mut retuned = program.clone();
+    retuned.name = "other".into();
+    for step in &mut retuned.steps {
+        step.seconds += 1.0;
+        step.layer.push('!');
+        if let Type::Ciphertext { noise_bits, .. } = &mut step.ty {
+            *noise_bits += 0.001;
+        }
+    }
+    retuned.prediction.key_bytes += 1;
+    assert_eq!(of(&retuned), of(&program));
+    assert_ne!(of(&other_program()), of(&program));
+    let mut lower = program.clone();
+    lower.keys.packing[0].1 -= 1;
+    assert_ne!(of(&lower), of(&program));
+}
+
+#[test]
+fn files_of_version_1_keep_their_fingerprint() {
+    let json = small_program().to_json();
+    let old = |found: Fingerprint| {
+        let mut w = Writer::new();
+        w.block(json.as_bytes());
+        let kind = Kind {
+            tag: *b"PROG",
+            words: "a program",
+            version: 1,
+        };
+        files::program_from_bytes(&w.seal(&kind, &found))
+    };
+    let whole = fingerprint(json.as_bytes());
+    let read = old(whole).unwrap();
+    assert_eq!(read.fingerprint(), &whole);
+    let again = files::program_from_bytes(&files::program_to_bytes(&read)).unwrap();
+    assert_eq!(again.fingerprint(), &whole);
+    // Compiled again it takes keys of its own.
+    assert_ne!(
+        Verified::new(small_program()).unwrap().fingerprint(),
+        &whole
+    );
+    let refused = old([7; 32]).err().unwrap().to_string();
+    assert!(refused.contains("made for other parameters"), "{refused}");
 }
