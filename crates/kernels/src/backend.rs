@@ -182,12 +182,14 @@ pub fn available() -> Vec<&'static dyn Kernels> {
     all
 }
 
+/// The backend of the process, from the first call of [`kernels`] on.
+pub(crate) static CHOSEN: OnceLock<&'static dyn Kernels> = OnceLock::new();
+
 /// The backend in use: `PALLADION_KERNELS=scalar` forces one by name, otherwise the fastest.
 ///
 /// # Panics
 /// If the forced name is not available, so that a typo cannot pass for a measurement.
 pub fn kernels() -> &'static dyn Kernels {
-    static CHOSEN: OnceLock<&'static dyn Kernels> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
         let all = available();
         match std::env::var("PALLADION_KERNELS") {

@@ -37,6 +37,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod backend;
+mod counted;
 mod modulus;
 #[doc(hidden)]
 pub mod naive;
@@ -49,6 +50,7 @@ mod wide;
 pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
 pub use backend::{Kernels, available, kernels};
+pub use counted::Counted;
 pub use modulus::Modulus;
 pub use ntt::NttTable;
 pub use prime::is_prime;

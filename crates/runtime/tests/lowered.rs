@@ -1,8 +1,10 @@
-//! Is the trace of a program what runs? Replayed, it gives the answer of the encrypted run, word for word.
+//! Is the trace of a program what runs? Replayed, it gives the answer of the encrypted run, word for word, and a run asks the
+//! kernels for as many transforms as the trace counts.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use compiler::{Options, compile};
+use kernels::Counted;
 use network::IntNetwork;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -17,6 +19,7 @@ fn prepared(model: &str) -> Prepared {
 }
 
 fn check(model: &str) {
+    let kernels = Counted::install().unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(13);
     let prepared = prepared(model);
     let begin = Instant::now();
@@ -38,9 +41,12 @@ fn check(model: &str) {
     let pixels: usize = program.input.iter().product();
     let image = (0..pixels).map(|_| rng.random_range(min..=max)).collect();
     let query = client.encrypt(&[image]).unwrap();
+    kernels.take();
     let begin = Instant::now();
     let (answer, _) = Server::new(&prepared, &keys).run(&query, |_| true).unwrap();
     let ran = begin.elapsed().as_secs_f64();
+    let passes = trace.counts().passes;
+    assert_eq!(kernels.take(), [passes.ntt, passes.intt]);
     let begin = Instant::now();
     let (replayed, counts) = replay_run(&prepared, &trace, (&keys, &query), |_| true).unwrap();
     println!(
