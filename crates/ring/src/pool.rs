@@ -50,6 +50,16 @@ pub(crate) fn give(words: Vec<u64>) {
     }
 }
 
+/// Gives all memory that dropped polynomials have left back to the system: for work whose pieces differ in size.
+pub fn release_pool() {
+    let freed = {
+        let mut pool = pool();
+        pool.words = 0;
+        std::mem::take(&mut pool.free)
+    };
+    drop(freed); // outside of the lock, as above
+}
+
 impl Pool {
     const fn new() -> Self {
         Self {

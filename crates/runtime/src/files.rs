@@ -145,7 +145,10 @@ pub fn write_new_keys(client: &Client, rng: &mut impl CryptoRng, out: impl Write
             EvaluationKey::Packing(values, key) => write_packing(&mut w, *values, key),
             EvaluationKey::Dimension(key) => w.dimension_key(key),
         }
-        Ok::<_, Error>(sealer.part(w)?)
+        drop(key);
+        sealer.part(w)?;
+        ring::release_pool();
+        Ok::<_, Error>(())
     })?;
     Ok(sealer.end()?)
 }

@@ -90,5 +90,5 @@ fn writing(params: &LoopParams, needs: &Needs) -> usize {
     let levels = needs.galois_elements().values().copied();
     let top = levels.chain(needs.relinearization()).max().unwrap_or(0);
     let words = 2 * rlwe.extended(top).len() * rlwe::SwitchKey::digit_count(rlwe, top) * rlwe.n();
-    2 * words * size_of::<u64>() + ring::POOL_BYTES
+    2 * words * size_of::<u64>()
 }
