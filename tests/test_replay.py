@@ -68,6 +68,27 @@ def test_a_wrong_trace_is_refused_by_what_is_wrong(
     assert not answer.exists()
 
 
+def test_a_trace_is_held_to_its_program(
+    command: Command, halves: Halves, trace: Path, tmp_path: Path
+) -> None:
+    answer, changed = tmp_path / "answer", tmp_path / "changed.trace"
+    given = ["--keys", halves.evaluation, "--program", halves.program, "--output", answer]
+    result = command("replay", trace, *given, halves.query)
+    assert result.returncode == 0, result.stderr
+    # A sum of two values of one type, with one of them twice: well formed, and wrong.
+    text = trace.read_text()
+    place = text.index(" = add %", text.index("\nmain:"))
+    line = text[place : text.index("\n", place)]
+    left, right = line.removeprefix(" = add ").split()
+    changed.write_text(text.replace(line, f" = add {right} {left}", 1))
+    answer.unlink()
+    refused(
+        command("replay", changed, *given, halves.query),
+        "changed.trace", "another program's or was changed", "instruction", "expected",
+    )  # fmt: skip
+    assert not answer.exists()
+
+
 def test_each_floor_has_a_text(command: Command, halves: Halves, tmp_path: Path) -> None:
     for floor, words in (
         ("program", "= table %"),

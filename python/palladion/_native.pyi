@@ -231,6 +231,9 @@ class Trace:
     def from_text(text: str) -> Trace:
         """Read and verify a trace; ``FormatError`` names the line, what was found and expected."""
 
+    def check(self, program: Program) -> None:
+        """Raise ``FormatError`` unless this is the trace of a program, to the last instruction."""
+
     def counts(self) -> dict[str, Any]:
         """``instructions`` that a replay executes, by name, and ``passes`` over limbs by kind."""
 

@@ -15,6 +15,18 @@ pub enum Error {
     /// The parameters are none.
     #[error(transparent)]
     Rlwe(#[from] rlwe::Error),
+    /// A trace is not that of a recording.
+    #[error(
+        "the trace is another program's or was changed: {part} is {found}, expected {expected}"
+    )]
+    Differs {
+        /// The first part that differs.
+        part: String,
+        /// What stands there.
+        found: String,
+        /// What the recording gives.
+        expected: String,
+    },
     /// An operation that cannot be.
     #[error("step %{step} ({op}): {what} is {found}, expected {expected}")]
     Step {

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod chain;
+mod check;
 mod divide;
 mod error;
 mod key_switch;
@@ -21,5 +22,6 @@ mod products;
 mod samples;
 mod walk;
 
+pub use check::check;
 pub use error::{Error, Result};
 pub use walk::lower;

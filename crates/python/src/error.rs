@@ -187,6 +187,7 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         Bytes(error) => of_bytes(error),
         Circuit { .. } | Image { .. } => Fault::Usage,
         OtherQuery { .. } | Replay { .. } => Fault::File,
+        Lower(::lower::Error::Differs { .. }) => Fault::File,
         // Programs are lowered after they were rehearsed.
         Lower(_) => Fault::Internal,
         Stopped { .. } => Fault::Stop,

@@ -217,7 +217,7 @@ impl Program {
 
 impl Program {
     /// The program made ready to run.
-    fn prepared(&self, py: Python<'_>) -> PyResult<&Prepared> {
+    pub(crate) fn prepared(&self, py: Python<'_>) -> PyResult<&Prepared> {
         if let Some(made) = self.prepared.get() {
             return Ok(made);
         }

@@ -9,7 +9,7 @@ use runtime::{Exchange, files};
 use crate::guard::{guard, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::Query;
-use crate::program::{News, check_program, tell};
+use crate::program::{News, Program, check_program, tell};
 
 /// A program as instructions on limbs. Public.
 #[pyclass(frozen, module = "palladion")]
@@ -25,6 +25,12 @@ impl Trace {
     fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
         let (exchange, trace) = guard(py, || files::trace_from_text(text))?;
         Ok(Self { exchange, trace })
+    }
+
+    /// Raises if this is not the trace of a program, instruction by instruction.
+    fn check(&self, py: Python<'_>, program: &Program) -> PyResult<()> {
+        let prepared = program.prepared(py)?;
+        guard(py, || prepared.check_trace(&self.trace))
     }
 
     /// Instructions and passes over limbs of a replay.

@@ -39,6 +39,14 @@ impl Prepared {
         Ok(engine.into_operations().finish())
     }
 
+    /// Checks that a trace is what [`lower`](Self::lower) makes of this program, instruction by instruction.
+    ///
+    /// # Errors
+    /// [`lower::Error::Differs`] with the first difference.
+    pub fn check_trace(&self, trace: &Trace) -> Result<()> {
+        Ok(lower::check(&self.record()?, trace)?)
+    }
+
     /// The instructions on limbs that a run does.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 use compiler::{Options, compile};
 use kernels::Counted;
 use network::IntNetwork;
+use program::trace::{Body, Op, Trace};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use runtime::replay::replay_run;
@@ -60,4 +61,58 @@ fn check(model: &str) {
 #[test]
 fn the_replayed_trace_of_mnist_is_the_encrypted_run() {
     check("mnist");
+}
+
+/// Drops, swaps or alters one instruction; `None` if that changes nothing.
+fn mutated(trace: &Trace, rng: &mut ChaCha20Rng) -> Option<Trace> {
+    let mut mutant = trace.clone();
+    let count = mutant.subs.len() + 1;
+    let body: &mut Body = match rng.random_range(0..count) {
+        0 => &mut mutant.main,
+        sub => &mut mutant.subs[sub - 1],
+    };
+    let index = rng.random_range(0..body.instructions.len());
+    let other = rng.random_range(0..body.instructions.len());
+    match rng.random_range(0..3) {
+        0 => drop(body.instructions.remove(index)),
+        1 => body.instructions.swap(index, other),
+        _ => match &mut body.instructions[index].op {
+            Op::Add(a, b) | Op::Sub(a, b) => std::mem::swap(a, b),
+            Op::Dot { left, right } => std::mem::swap(&mut left[0], &mut right[0]),
+            Op::Scale { factors, .. } => factors[0] ^= 1,
+            Op::Automorphism { element, .. } => *element ^= 2,
+            Op::Ntt(value) | Op::Intt(value) => *value ^= 1,
+            Op::Select { value, .. } | Op::Convert { value, .. } => *value ^= 1,
+            Op::Call { arguments, .. } => arguments.reverse(),
+            Op::Load { name, .. } | Op::Store { name, .. } => name.push('1'),
+            Op::Sample { stream, .. } => *stream += 1,
+            _ => {}
+        },
+    }
+    (mutant != *trace).then_some(mutant)
+}
+
+/// The verifier finds what is not well formed; what is but computes something else is found by lowering again.
+#[test]
+fn a_changed_trace_is_refused() {
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let prepared = prepared("mnist");
+    let trace = prepared.lower().unwrap();
+    prepared.check_trace(&trace).unwrap();
+    assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
+    let (mut mutants, mut malformed) = (0, 0);
+    while mutants < 60 {
+        let Some(mutant) = mutated(&trace, &mut rng) else {
+            continue;
+        };
+        mutants += 1;
+        malformed += usize::from(mutant.verify().is_err());
+        let error = prepared.check_trace(&mutant).unwrap_err().to_string();
+        assert!(
+            error.contains("another program's or was changed"),
+            "{error}"
+        );
+    }
+    println!("{mutants} mutants refused, {malformed} of them by the verifier alone");
+    assert!(malformed > mutants / 3);
 }

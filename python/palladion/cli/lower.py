@@ -70,10 +70,17 @@ def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
 @click.argument("trace", type=FILE)
 @click.option("--keys", type=FILE, required=True, help="Evaluation keys of the trace's program.")
 @click.option("--output", type=FILE, required=True, help="File to write the answer to.")
+@click.option(
+    "--program",
+    type=FILE,
+    help="Program that the trace must be of, to the last instruction: it is lowered again.",
+)
 @click.argument("query", type=FILE)
 @threads_option
 @json_option
-def replay(trace: Path, keys: Path, output: Path, query: Path, as_json: bool) -> None:
+def replay(
+    trace: Path, keys: Path, output: Path, program: Path | None, query: Path, as_json: bool
+) -> None:
     """Execute a trace, instruction by instruction, on an encrypted query.
 
     The answer has the bytes that `run` writes. A replay fuses nothing, so it takes longer than a
@@ -82,6 +89,9 @@ def replay(trace: Path, keys: Path, output: Path, query: Path, as_json: bool) ->
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
             given = load(trace)
+        if program is not None:
+            with steps.step("compare with the program"):
+                check(given, trace, program)
         with steps.step("read keys"):
             evaluation = files.parsed(
                 keys, partial(palladion.EvaluationKeys.for_trace, given), b"EKEY"
@@ -116,5 +126,20 @@ def load(path: Path) -> palladion.Trace:
         raise FormatError(
             f"{path} is {found}, expected a trace: `palladion lower` writes one"
         ) from error
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+def check(trace: palladion.Trace, path: Path, program: Path) -> None:
+    """Hold a trace to a program.
+
+    Raises
+    ------
+    FormatError
+        With the first instruction that differs.
+    """
+    own = files.parsed(program, palladion.Program.from_bytes, b"PROG")
+    try:
+        trace.check(own)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
