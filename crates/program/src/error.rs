@@ -90,4 +90,30 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A line of a table that cannot be read.
+    #[error("line {line}: {what} is {found}, expected {expected}")]
+    Line {
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A step of a recording that has no counterpart elsewhere.
+    #[error("recorded step %{step} ({op}): {what} is {found}, expected {expected}")]
+    Recorded {
+        /// Number of the step.
+        step: usize,
+        /// Its operation.
+        op: &'static str,
+        /// What is wrong.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
 }

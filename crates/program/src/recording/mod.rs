@@ -7,6 +7,7 @@
 //! *May use* nothing of ours.
 
 mod ir;
+pub mod program_trace;
 mod text;
 
 pub use ir::{Ciphertext, Op, Packing, Plain, Recording, Step, Type, ValueId};

@@ -14,6 +14,7 @@ mod build;
 mod build_ops;
 mod context;
 mod counts;
+mod fhetch;
 mod infer;
 mod ir;
 mod limbs;

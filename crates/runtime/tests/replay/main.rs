@@ -4,11 +4,14 @@
 
 mod arithmetic;
 mod conversion;
+mod exchange;
 mod fused;
 mod outside;
 mod places;
 #[path = "../../../program/tests/trace/random.rs"]
 mod random;
+#[path = "../../../program/tests/exchange/subset.rs"]
+mod subset;
 mod whole;
 
 use program::trace::{Counts, Limbs, Trace, Type};

@@ -1,0 +1,144 @@
+//! From a text to a trace: its constants, ring and moduli, then its functions from `main` on.
+
+mod builtins;
+mod calls;
+mod convert;
+mod eval;
+mod expr;
+mod lex;
+mod limbs;
+mod parse;
+mod syntax;
+mod value;
+
+use self::eval::Reader;
+use self::lex::tokens;
+use self::parse::source;
+use self::syntax::{ExprKind, Source, Statement};
+use self::value::{Value, constant};
+use crate::error::{Error, Result};
+use crate::trace::TraceBuilder;
+use crate::trace::ir::Trace;
+use crate::trace::place::{Part, Problem};
+use std::collections::HashMap;
+
+type Globals<'a> = HashMap<&'a str, Value>;
+
+/// See [`Trace::from_fhetch`].
+pub(super) fn read(text: &str) -> Result<Trace> {
+    let tokens = tokens(text).map_err(place)?;
+    let source = source(&tokens).map_err(place)?;
+    let (globals, mut primes) = globals(&source)?;
+    let roots = roots(&source, &globals);
+    primes.extend(roots.iter().map(|&(line, _, q)| (line, q)));
+    let (line, n) = ring(&source, &roots)?;
+    let degree = usize::try_from(n).unwrap_or(0);
+    let mut builder = TraceBuilder::new(degree, &[]).map_err(|error| at(line, error))?;
+    for (line, q) in primes {
+        // A number that is no word is none that the table takes either.
+        let q = u64::try_from(q).unwrap_or(0);
+        builder.modulus(q).map_err(|error| at(line, error))?;
+    }
+    let mut functions = HashMap::new();
+    for function in &source.functions {
+        if functions.insert(function.name, function).is_some() {
+            let found = format!("`{}`", function.name);
+            let expected = "one that no function before it has";
+            let problem = Problem::new("the name of a function", found, expected);
+            return Err(place((function.line, problem)));
+        }
+    }
+    let last = tokens.last().map_or(1, |token| token.line);
+    Reader::new(globals, functions).main(&mut builder.main(), last)?;
+    builder.finish().map_err(|error| at(last, error))
+}
+
+/// Constants by name, and all moduli among them with their lines.
+fn globals<'a>(source: &Source<'a>) -> Result<(Globals<'a>, Vec<(usize, i128)>)> {
+    let (mut globals, mut primes) = (Globals::new(), Vec::new());
+    for global in &source.globals {
+        let value = constant(&global.value, &globals).map_err(place)?;
+        match &value {
+            Value::Number(q) if global.primes => primes.push((global.line, *q)),
+            Value::Numbers(all) if global.primes => {
+                primes.extend(all.iter().map(|&q| (global.line, q)));
+            }
+            other if global.primes => {
+                let problem = other.wrong("a constant of primes", "numbers");
+                return Err(place((global.line, problem)));
+            }
+            _ => {}
+        }
+        if globals.insert(global.name, value).is_some() {
+            let found = format!("`{}`", global.name);
+            let expected = "one that no constant before it has";
+            let problem = Problem::new("the name of a constant", found, expected);
+            return Err(place((global.line, problem)));
+        }
+    }
+    Ok((globals, primes))
+}
+
+/// Lines, ring degrees and moduli of the roots that the text sets with constants.
+fn roots(source: &Source, globals: &Globals) -> Vec<(usize, i128, i128)> {
+    let statements = source.functions.iter().flat_map(|function| &function.body);
+    let root = |statement: &Statement| match &statement.value.kind {
+        ExprKind::Call("sr_set_rou", arguments) => {
+            let mut numbers = arguments.iter().map(|e| constant(e, globals));
+            match (numbers.next()?.ok()?, numbers.next()?.ok()?) {
+                (Value::Number(n), Value::Number(q)) => Some((statement.line, n, q)),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    statements.filter_map(root).collect()
+}
+
+/// The ring degree and the line that states it: the one of the roots, else the one of the types.
+fn ring(source: &Source, roots: &[(usize, i128, i128)]) -> Result<(usize, i128)> {
+    if let Some(&(line, n, _)) = roots.first() {
+        return Ok((line, n));
+    }
+    let Some(&(line, n)) = source.lengths.first() else {
+        let found = "not stated";
+        let expected = "a call of sr_set_rou, or a type MRP<u32, N, Q>";
+        return Err(place((1, Problem::new("the ring degree", found, expected))));
+    };
+    match source.lengths.iter().find(|length| length.1 != n) {
+        None => Ok((line, n)),
+        Some(&(line, other)) => {
+            let expected = format!("{n}, as in the first type");
+            Err(place((
+                line,
+                Problem::new("the length of a polynomial", other, expected),
+            )))
+        }
+    }
+}
+
+/// The error of a problem on a line.
+fn place((line, problem): (usize, Problem)) -> Error {
+    problem.at(Some(line), Part::Text)
+}
+
+/// An error of the trace, with the line that it comes from.
+fn at(line: usize, error: Error) -> Error {
+    match error {
+        Error::Trace {
+            mut place,
+            what,
+            found,
+            expected,
+        } => {
+            place.line = place.line.or(Some(line));
+            Error::Trace {
+                place,
+                what,
+                found,
+                expected,
+            }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,129 @@
+//! Which instructions of a body are written, and as what.
+
+use crate::trace::fhetch::modular::inverse_of_product;
+use crate::trace::ir::{Body, Op, Trace, Type, ValueId};
+use crate::trace::limbs::Limbs;
+
+/// What an instruction is written as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// It is not, as nothing needs it.
+    Nothing,
+    /// Itself.
+    Own,
+    /// A transform of converted limbs: `BaseExtend` of the value's limbs `from`.
+    Extend { value: ValueId, from: Limbs },
+    /// A scaling of the difference to converted limbs: `Rescale` of the value's limbs `of` by those of `by`.
+    Rescale {
+        value: ValueId,
+        of: Limbs,
+        by: Limbs,
+    },
+}
+
+/// The forms of a body's instructions.
+pub(super) fn forms(trace: &Trace, body: &Body) -> Vec<Form> {
+    let view = View::new(trace, body);
+    let mut needed = vec![false; view.types.len()];
+    body.results.iter().for_each(|&value| needed[value] = true);
+    let mut forms = vec![Form::Nothing; body.instructions.len()];
+    for (index, instruction) in body.instructions.iter().enumerate().rev() {
+        let results = view.first[index]..view.first[index] + instruction.types.len();
+        let stores = matches!(instruction.op, Op::Store { .. });
+        if !stores && !needed[results].contains(&true) {
+            continue;
+        }
+        forms[index] = view.form(&instruction.op);
+        match &forms[index] {
+            Form::Nothing => {}
+            Form::Own => instruction
+                .op
+                .for_each_operand(|value| needed[value] = true),
+            Form::Extend { value, .. } | Form::Rescale { value, .. } => needed[*value] = true,
+        }
+    }
+    forms
+}
+
+/// A body's values.
+struct View<'a> {
+    trace: &'a Trace,
+    types: Vec<&'a Type>,
+    /// What makes each value; nothing makes parameters.
+    made_by: Vec<Option<&'a Op>>,
+    /// First result of each instruction.
+    first: Vec<ValueId>,
+}
+
+impl<'a> View<'a> {
+    fn new(trace: &'a Trace, body: &'a Body) -> Self {
+        let mut types: Vec<&Type> = body.parameters.iter().collect();
+        let (mut made_by, mut first) = (vec![None; types.len()], Vec::new());
+        for instruction in &body.instructions {
+            first.push(types.len());
+            types.extend(&instruction.types);
+            made_by.resize(types.len(), Some(&instruction.op));
+        }
+        Self {
+            trace,
+            types,
+            made_by,
+            first,
+        }
+    }
+
+    fn form(&self, op: &Op) -> Form {
+        let found = match op {
+            Op::Ntt(value) => self.extension(*value),
+            Op::Scale { value, factors } => self.division(*value, factors),
+            _ => None,
+        };
+        found.unwrap_or(Form::Own)
+    }
+
+    /// The value of which this is a selection.
+    fn whole(&self, mut value: ValueId) -> ValueId {
+        while let Some(Op::Select { value: of, .. }) = self.made_by[value] {
+            value = *of;
+        }
+        value
+    }
+
+    /// The form of a transform of this value.
+    fn extension(&self, converted: ValueId) -> Option<Form> {
+        let Some(Op::Convert { value, .. }) = self.made_by[converted] else {
+            return None;
+        };
+        let Some(Op::Intt(values)) = self.made_by[self.whole(*value)] else {
+            return None;
+        };
+        Some(Form::Extend {
+            value: self.whole(*values),
+            from: self.types[*value].limbs.clone(),
+        })
+    }
+
+    /// The form of a scaling of this value.
+    fn division(&self, difference: ValueId, factors: &[u64]) -> Option<Form> {
+        let Some(Op::Sub(kept, remainder)) = self.made_by[difference] else {
+            return None;
+        };
+        let Some(Op::Ntt(converted)) = self.made_by[*remainder] else {
+            return None;
+        };
+        let Some(Form::Extend { value, from: by }) = self.extension(*converted) else {
+            return None;
+        };
+        let (q, keep) = (&self.trace.moduli, &self.types[*kept].limbs);
+        let dividers = || by.iter().map(|limb| q[limb]);
+        let mut inverses = keep
+            .iter()
+            .map(|limb| inverse_of_product(dividers(), q[limb]).ok());
+        let same = self.whole(*kept) == value
+            && factors
+                .iter()
+                .all(|&factor| inverses.next() == Some(Some(factor)));
+        let of = keep.union(&by);
+        same.then_some(Form::Rescale { value, of, by })
+    }
+}
