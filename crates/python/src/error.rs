@@ -5,6 +5,7 @@
 //! classed.
 
 use pyo3::PyErr;
+use pyo3::exceptions::PyOSError;
 
 pyo3::import_exception!(palladion.errors, FormatError);
 pyo3::import_exception!(palladion.errors, InternalError);
@@ -156,7 +157,19 @@ impl ToPython for sim::Error {
 
 impl ToPython for runtime::Error {
     fn to_python(self) -> PyErr {
-        of_runtime(&self).exception(self.to_string())
+        match self {
+            // As Python's own: whoever names the file reads `strerror`.
+            Self::Io(error) => {
+                let words = error.to_string();
+                let words = words
+                    .split(" (os error")
+                    .next()
+                    .unwrap_or(&words)
+                    .to_owned();
+                PyOSError::new_err((error.raw_os_error().unwrap_or(0), words))
+            }
+            other => of_runtime(&other).exception(other.to_string()),
+        }
     }
 }
 
@@ -177,7 +190,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuit, Circuits, Image, Io, Lower, NoMargin, OtherQuery, Program, Replay, Stopped,
+        Bytes, Circuit, Circuits, Image, Lower, NoMargin, OtherQuery, Program, Replay, Stopped,
         Tfhe,
     };
     match error {
@@ -191,15 +204,15 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         // Programs are lowered after they were rehearsed.
         Lower(_) => Fault::Internal,
         Stopped { .. } => Fault::Stop,
-        // A full disk, a closed pipe: Python's own OSError would say no more.
-        Io(_) => Fault::Usage,
         NoMargin { .. } => Fault::Noise,
         _ => Fault::Internal,
     }
 }
 
 fn of_program(error: &program::Error) -> Fault {
-    use program::Error::{CircuitConstant, Constant, Format, Json, Parameters, Shape, Step, Trace};
+    use program::Error::{
+        CircuitConstant, Constant, Format, Json, Line, Parameters, Recorded, Shape, Step, Trace,
+    };
     match error {
         Json(_)
         | Format { .. }
@@ -207,7 +220,9 @@ fn of_program(error: &program::Error) -> Fault {
         | Constant { .. }
         | CircuitConstant { .. }
         | Step { .. }
-        | Trace { .. } => Fault::File,
+        | Trace { .. }
+        | Line { .. }
+        | Recorded { .. } => Fault::File,
         Shape { .. } => Fault::Usage,
         _ => Fault::Internal,
     }
