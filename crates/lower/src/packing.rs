@@ -27,7 +27,7 @@ pub(crate) struct Layers {
 struct Layer {
     /// What values take a coefficient of.
     sources: Vec<Samples>,
-    /// Of each slot, the source and the coefficient that it takes, as [`Op::Extract`](program::trace::Op::Extract) has them,
+    /// Of each slot, the source and the coefficient that it takes, as an extraction has them,
     /// or -1.
     at: ConstantId,
 }
