@@ -95,6 +95,24 @@ impl Words {
     }
 }
 
+impl Words {
+    /// What larger moduli may bear is told as such.
+    fn explain(self, error: Error) -> Error {
+        match (self, error) {
+            (
+                Self::Bits32,
+                reason @ (Error::NoParameters { .. }
+                | Error::Failure { .. }
+                | Error::Layer { .. }
+                | Error::Circuits(circuits::Error::OutOfLevels { .. })),
+            ) => Error::Words {
+                reason: Box::new(reason),
+            },
+            (_, error) => error,
+        }
+    }
+}
+
 impl Moduli {
     /// The sizes that are best in such words.
     ///

@@ -56,7 +56,7 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
                 options.moduli.limb_bits += 1;
             }
             // Larger limbs may fit no chain: what was wrong with smaller ones is the reason.
-            Err(error) => return Err(first.unwrap_or(error)),
+            Err(error) => return Err(options.moduli.words.explain(first.unwrap_or(error))),
             found => return found,
         }
     }
