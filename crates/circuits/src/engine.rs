@@ -20,6 +20,9 @@ const HOT: f64 = -52.0;
 /// Limbs beyond those that a product's noise asks for on average, by which the product of a hot value is brought down.
 const COOLING_LIMBS: f64 = 1.0;
 
+/// Bits above a rounding's noise up to which a hot value is multiplied before it has come down.
+const CARRIED_BITS: f64 = 0.25;
+
 /// log2 of the least probability that is told: what is less is said to be this.
 pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
@@ -322,9 +325,11 @@ impl<O: Operations> Engine<O> {
     }
 
     /// Whether a value's square is not hot when it drops [`COOLING_LIMBS`] limbs more than its noise asks for on
-    /// average.
+    /// average. Of a value much above a rounding, most may be the work of points so rare that no run has them, and its
+    /// mean says little.
     fn can_cool(&self, level: usize, residual: Residual) -> bool {
-        if level == 0 {
+        let above = residual.mean.bits() - self.model.rounding().bits();
+        if level == 0 || above > CARRIED_BITS {
             return false;
         }
         let square = Residual::tensor(&self.model, residual, residual, Factors::Same);
