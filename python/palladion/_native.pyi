@@ -67,8 +67,8 @@ def compile(
 ) -> Program:
     """Compile an integer network for ``batch`` images per run.
 
-    A run is wrong with a probability of at most ``2**failure``. With ``words=32`` every modulus fits
-    a word of 32 bits.
+    A run is wrong with a probability of at most ``2**failure``. With ``words=32`` every modulus
+    fits a word of 32 bits.
 
     Raises
     ------

@@ -76,8 +76,8 @@ def choose(
 ) -> tuple[palladion.Program, list[Candidate]]:
     """The program with the least predicted seconds per image within the budget, and all candidates.
 
-    A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits, 32
-    or, with None, any.
+    A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits,
+    32 or, with None, any.
 
     The search ends at the first batch that cannot be compiled. It also ends after :data:`NO_BETTER`
     batches in a row that are no better than the best or beyond the budget.
