@@ -23,10 +23,9 @@ pub(super) fn apply<O: Operations>(
     } else {
         Vec::new()
     };
-    let level = low[k0 - 2]
-        .level()
-        .min(middle[k1 - 2].level())
-        .min(low[0].level());
+    // Products that come down further than others may make any power the lowest, not only the last.
+    let used = low[..k0 - 1].iter().chain(&middle[..k1 - 1]);
+    let level = used.map(Value::level).min().unwrap_or(0);
     let one = engine.one(level);
     let low: Vec<&ValueOf<O>> = std::iter::once(&one).chain(&low[..k0 - 1]).collect();
     let middle: Vec<&ValueOf<O>> = std::iter::once(&one).chain(&middle[..k1 - 1]).collect();
