@@ -17,12 +17,6 @@ pub(crate) const SLACK_BITS: f64 = 1.5;
 /// noise asks for.
 const HOT: f64 = -52.0;
 
-/// Limbs beyond those that a product's noise asks for on average, by which the product of a hot value is brought down.
-const COOLING_LIMBS: f64 = 1.0;
-
-/// Bits above a rounding's noise up to which a hot value is multiplied before it has come down.
-const CARRIED_BITS: f64 = 0.25;
-
 /// log2 of the least probability that is told: what is less is said to be this.
 pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
@@ -254,8 +248,7 @@ impl<O: Operations> Engine<O> {
     }
 
     /// A value made by an operation, with the probability that its residual has reached half of the
-    /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation, but for
-    /// single points at which products are much larger than on average.
+    /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation.
     fn made(&self, value: ValueOf<O>) -> ValueOf<O> {
         self.note_residual(value.level, value.residual);
         value
@@ -265,7 +258,6 @@ impl<O: Operations> Engine<O> {
         let rlwe = self.params().rlwe();
         let deviations = (rlwe.log_q(level) - 1.0 - residual.peak.bits()).exp2();
         self.note_failure((rlwe.n() as f64).log2() + log2_two_sided_tail(deviations));
-        self.note_failure(residual.log2_beyond(rlwe.n(), rlwe.log_q(level)));
     }
 
     /// Digits of a key switch at `level`, and the special moduli.
@@ -300,9 +292,8 @@ impl<O: Operations> Engine<O> {
         Ok(dropped)
     }
 
-    /// As [`settling_drop`](Self::settling_drop), of a product. One of hot factors drops more, until nothing of
-    /// earlier products grows from product to product: until it is not hot itself, or the next product can still
-    /// come down.
+    /// As [`settling_drop`](Self::settling_drop), of a product. One of hot factors drops more, until it is
+    /// not hot itself: then nothing of earlier products grows from product to product.
     fn cooling_drop(
         &self,
         circuit: &'static str,
@@ -311,32 +302,13 @@ impl<O: Operations> Engine<O> {
         residual: Residual,
     ) -> Result<usize> {
         let mut dropped = self.settling_drop(circuit, level, residual.mean)?;
-        let enough = |dropped: usize| {
-            let left = self.after_drop(residual, level, dropped);
-            !self.is_hot(left) || self.can_cool(level - dropped, left)
-        };
-        while hot && !enough(dropped) {
+        while hot && self.is_hot(self.after_drop(residual, level, dropped)) {
             if dropped == level {
                 return Err(Error::OutOfLevels { circuit, need: 1 });
             }
             dropped += 1;
         }
         Ok(dropped)
-    }
-
-    /// Whether a value's square is not hot when it drops [`COOLING_LIMBS`] limbs more than its noise asks for on
-    /// average. Of a value much above a rounding, most may be the work of points so rare that no run has them, and its
-    /// mean says little.
-    fn can_cool(&self, level: usize, residual: Residual) -> bool {
-        let above = residual.mean.bits() - self.model.rounding().bits();
-        if level == 0 || above > CARRIED_BITS {
-            return false;
-        }
-        let square = Residual::tensor(&self.model, residual, residual, Factors::Same);
-        let limb = self.bits_of(level);
-        let above = square.mean.bits() - self.model.rounding().bits() - self.slack_bits;
-        let limbs = (above / limb).ceil().max(0.0) + COOLING_LIMBS;
-        !self.is_hot(square.switched(&self.model, limbs * limb))
     }
 
     /// Whether a value carries so much of earlier products that another one must not carry it on.
@@ -670,18 +642,6 @@ impl<O: Operations> Engine<O> {
         let dropped = self.settling_drop(circuit, a.level, a.residual.mean)?;
         let level = a.level - dropped;
         self.switch_to(a, level)
-    }
-
-    /// Switches a hot value down by a limb: what products left at single points is gone then.
-    ///
-    /// # Errors
-    /// [`Error::OutOfLevels`].
-    pub fn cool(&self, circuit: &'static str, a: ValueOf<O>) -> Result<ValueOf<O>> {
-        match (self.is_hot(a.residual), a.level.checked_sub(1)) {
-            (false, _) => Ok(a),
-            (true, Some(level)) => self.switch_to(a, level),
-            (true, None) => Err(Error::OutOfLevels { circuit, need: 1 }),
-        }
     }
 
     /// Modulus switch to `level`.

@@ -115,25 +115,12 @@ impl Residual {
         }
     }
 
-    /// log2 of the probability that, at one of the `n / 2` points of evaluation, products carried on are so large
-    /// that they move a coefficient by an eighth of half of a modulus of `log_q` bits: one point
-    /// and its conjugate move it by `2 / n` of their size.
-    pub(crate) fn log2_beyond(self, n: usize, log_q: f64) -> f64 {
-        let log_n = (n as f64).log2();
-        let bits = log_q - 1.0 - EIGHTH + log_n / 2.0 - 1.0;
-        self.mean.log2_beyond(bits) + log_n - 1.0
-    }
-
     /// log2 of the probability that, at one of the `n / 2` points of evaluation, powers of this residual
     /// do not come down to rounding size.
     pub(crate) fn log2_escape(self, n: usize) -> f64 {
         self.mean.log2_escape() + (n as f64 / 2.0).log2()
     }
 }
-
-/// Bits below half of the modulus that single points may take of a coefficient's room: the other seven eighths are the
-/// sum's over all points.
-const EIGHTH: f64 = 3.0;
 
 fn lesser(a: Noise, b: Noise) -> Noise {
     if b.bits() < a.bits() { b } else { a }

@@ -202,8 +202,7 @@ impl Work<'_> {
             }
             (Op::Product { left, right }, _) => engine.mul("product", of(*left)?, of(*right)?)?,
             (Op::Dense { value, .. }, Action::Dense(layer)) => {
-                let cool = engine.cool("a dense layer", of(*value)?.clone())?;
-                let low = engine.drop_to(cool, self.level)?;
+                let low = engine.drop_to(of(*value)?.clone(), self.level)?;
                 layer.apply(engine, &low)?
             }
             (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {

@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 use crate::forms::{Forms, Placing};
 use crate::layers::{Fixed, Plans, Table, TablePlan, Writer};
 use crate::products::Next;
-use crate::{Moduli, Options, Words};
+use crate::{Moduli, Options};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, DryValue, Layout, LoopParams, pack};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
-use ring::{ntt_primes, ntt_primes_up_to};
+use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -44,19 +44,15 @@ const MAX_CHAIN_BITS: u32 = 24 * 34;
 /// Compiles with the best parameters found: with larger limbs than asked for, where runs would be wrong too often with
 /// those.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let largest = match options.moduli.words {
-        Words::Any => LARGEST_LIMB,
-        Words::Bits32 => options.moduli.limb_bits,
-    };
     let (mut options, mut first) = (options, None);
     loop {
         match choose_with(network, options) {
-            Err(error @ Error::Failure { .. }) if options.moduli.limb_bits < largest => {
+            Err(error @ Error::Failure { .. }) if options.moduli.limb_bits < LARGEST_LIMB => {
                 first.get_or_insert(error);
                 options.moduli.limb_bits += 1;
             }
             // Larger limbs may fit no chain: what was wrong with smaller ones is the reason.
-            Err(error) => return Err(options.moduli.words.explain(first.unwrap_or(error))),
+            Err(error) => return Err(first.unwrap_or(error)),
             found => return found,
         }
     }
@@ -67,11 +63,7 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
 /// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
 /// dense layer from slots, and not for coefficients, which drop a limb on their way.
 fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let trial = spec(
-        options.moduli,
-        max_limbs(options.moduli),
-        (special_limbs(options.moduli, 5), 5),
-    )?;
+    let trial = spec(options.moduli, max_limbs(options.moduli), (4, 5))?;
     let trial = loop_params(&trial, options.moduli, true)?;
     let fixed = &Fixed::new(network, options, &trial)?;
     match choose_for(network, options, (fixed, &trial), true) {
@@ -211,23 +203,12 @@ fn max_limbs(moduli: Moduli) -> usize {
     MAX_CHAIN_BITS.div_ceil(moduli.limb_bits) as usize
 }
 
-/// Special moduli as large as a digit of so many limbs.
-fn special_limbs(moduli: Moduli, digit_limbs: usize) -> usize {
-    let bits = digit_limbs as u32 * moduli.limb_bits;
-    bits.div_ceil(moduli.special_bits) as usize
-}
-
 /// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
 fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
-    // Digits of single limbs are dear. They leave most room for limbs, which 32-bit words may need.
-    let shortest = match moduli.words {
-        Words::Any => 2,
-        Words::Bits32 => 1,
-    };
-    for digit_limbs in shortest..=limbs {
+    for digit_limbs in 2..=limbs {
         let digits = limbs.div_ceil(digit_limbs);
-        if digit_limbs > 2 && limbs.div_ceil(digit_limbs - 1) == digits {
+        if limbs.div_ceil(digit_limbs - 1) == digits && digit_limbs > 2 {
             continue; // as many digits as with shorter ones
         }
         let bits = digit_limbs as u32 * moduli.limb_bits;
@@ -246,10 +227,8 @@ fn spec(
     (special, digit_limbs): (usize, usize),
 ) -> Result<ParamsSpec> {
     let mut q = ntt_primes(Q0_BITS, N, 1)?;
-    let largest = moduli.words.largest();
-    let primes = |bits, count, avoid: &[u64]| ntt_primes_up_to(largest, bits, N, count, avoid);
-    q.extend(primes(moduli.limb_bits, limbs - 1, &[])?);
-    let p = primes(moduli.special_bits, special, &q)?;
+    q.extend(ntt_primes(moduli.limb_bits, N, limbs - 1)?);
+    let p = ntt_primes_avoiding(moduli.special_bits, N, special, &q)?;
     Ok(ParamsSpec {
         n: N,
         q,
@@ -384,8 +363,6 @@ impl Task<'_> {
         }
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
-        } else {
-            result = engine.cool("a dense layer", result)?;
         }
         Ok((result, engine.counts().since(&before)))
     }

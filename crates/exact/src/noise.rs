@@ -14,14 +14,8 @@
 use crate::params::Params;
 use ring::sample::SIGMA;
 
-/// Powers of the secret that can be kept apart, and the power 0.
-const DEGREES: usize = 17;
-
-/// Highest power kept apart where products bring their noise down to a rounding's at all points: higher ones count as it.
-const COOL_DEGREE: usize = 8;
-
-/// Bits of a limb from which on they do: roundings then escape with less than 2^-52 (`Noise::log2_escape`).
-const COOL_LIMB_BITS: f64 = 33.5;
+/// Powers of the secret kept apart, less one; higher ones count as the highest.
+const DEGREES: usize = 9;
 
 /// log2 of a part of a variance that is too small to be carried on.
 const NEGLIGIBLE: f64 = -80.0;
@@ -85,26 +79,6 @@ impl Noise {
             let energy = if d == 2 { ESCAPE } else { 1.0 };
             total = log_sum(total, log2_product_tail(energy * log2_z.exp2()));
         }
-        total = log_sum(total, log2_of_higher(self.0[DEGREES - 1] - base));
-        total.min(0.0)
-    }
-
-    /// log2 of the probability, for one point of evaluation, that a product carried on is larger there than
-    /// `2^bits` times a coefficient's root mean square at that point would be without any part of degree 2 or more:
-    /// larger than `2^bits sqrt(n)`.
-    ///
-    /// The part of degree `d` has there the mean square `n V_d`, and is `z^(d/2) / d!` times as large where
-    /// `|u|^2` is `z` times its mean, as in [`log2_escape`](Self::log2_escape).
-    pub fn log2_beyond(self, bits: f64) -> f64 {
-        let mut total = f64::NEG_INFINITY;
-        let mut log2_factorial = 0.0;
-        for (d, &variance) in self.0.iter().enumerate().skip(2) {
-            log2_factorial += (d as f64).log2();
-            let log2_z = (2.0 * (bits + log2_factorial) - variance) / d as f64;
-            if log2_z <= NEVER {
-                total = log_sum(total, log2_product_tail(log2_z.exp2()));
-            }
-        }
         total.min(0.0)
     }
 
@@ -125,22 +99,6 @@ impl Noise {
     pub fn divided(self, bits: f64) -> Self {
         self.map(|v| v - 2.0 * bits)
     }
-}
-
-/// log2 of the largest probability that a part reaches the rounding's size, whose variance over the rounding's is
-/// `2^log2_ratio` and whose degree is at least the highest kept apart: of the degrees up to that of two more products.
-fn log2_of_higher(log2_ratio: f64) -> f64 {
-    let highest = DEGREES - 1;
-    let mut log2_factorial = 0.0;
-    let mut most = f64::NEG_INFINITY;
-    for d in 2..=4 * highest {
-        log2_factorial += (d as f64).log2();
-        let log2_z = (2.0 * log2_factorial - log2_ratio) / (d - 1) as f64;
-        if d > highest && log2_z <= NEVER {
-            most = most.max(log2_product_tail(log2_z.exp2()));
-        }
-    }
-    most
 }
 
 /// log2 of a `z` that is never reached: with 2^-2951.
@@ -218,22 +176,15 @@ const BINOMIALS: [[f64; DEGREES]; DEGREES] = {
 pub struct Model {
     n: f64,
     t: f64,
-    /// Highest power of the secret that products keep apart.
-    highest: usize,
     params: Params,
 }
 
 impl Model {
     /// Formulas for `params`.
     pub fn new(params: &Params) -> Self {
-        let rlwe = params.rlwe();
-        let top = rlwe.basis(rlwe.max_level());
-        let limb = top.moduli().skip(1).map(|q| (q.value() as f64).log2());
-        let cool = limb.fold(f64::INFINITY, f64::min) > COOL_LIMB_BITS;
         Self {
             n: params.n() as f64,
             t: params.t().value() as f64,
-            highest: if cool { COOL_DEGREE } else { DEGREES - 1 },
             params: params.clone(),
         }
     }
@@ -302,7 +253,7 @@ impl Model {
         for (i, &x) in a.iter().enumerate().filter(|(_, x)| **x > 0.0) {
             for (j, &y) in b.iter().enumerate().filter(|(_, y)| **y > 0.0) {
                 let factor = factors.gain(i, j) * BINOMIALS[i][j];
-                parts[(i + j).min(self.highest)] += x * y * factor;
+                parts[(i + j).min(DEGREES - 1)] += x * y * factor;
             }
         }
         let scale = scales[0] + scales[1] + self.n.log2();

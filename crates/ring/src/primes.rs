@@ -19,20 +19,6 @@ pub fn ntt_primes(bits: u32, n: usize, count: usize) -> Result<Vec<u64>> {
 /// # Errors
 /// As [`ntt_primes`].
 pub fn ntt_primes_avoiding(bits: u32, n: usize, count: usize, avoid: &[u64]) -> Result<Vec<u64>> {
-    ntt_primes_up_to(u64::MAX, bits, n, count, avoid)
-}
-
-/// As [`ntt_primes_avoiding`], none of them above `largest`.
-///
-/// # Errors
-/// As [`ntt_primes`].
-pub fn ntt_primes_up_to(
-    largest: u64,
-    bits: u32,
-    n: usize,
-    count: usize,
-    avoid: &[u64],
-) -> Result<Vec<u64>> {
     let too_few = |found| Error::TooFewPrimes {
         bits,
         n,
@@ -47,7 +33,7 @@ pub fn ntt_primes_up_to(
     let mut found = Vec::with_capacity(count);
     let mut q = ((high - 2) / step) * step + 1;
     while found.len() < count && q > low {
-        if q <= largest && is_prime(q) && !avoid.contains(&q) {
+        if is_prime(q) && !avoid.contains(&q) {
             found.push(q);
         }
         q = match q.checked_sub(step) {
