@@ -320,17 +320,27 @@ impl ClientKeys {
         needs: &Needs,
         rng: &mut impl CryptoRng,
     ) -> Result<EvaluationKeys> {
-        let mut keys = EvaluationKeys::from_parts(None, GaloisKeys::new(), BTreeMap::new(), None);
-        self.each_evaluation_key(needs, rng, |key| {
-            match key {
-                EvaluationKey::Relinearization(key) => keys.relinearization = Some(key),
-                EvaluationKey::Galois(element, key) => keys.galois.insert(element, key),
-                EvaluationKey::Packing(values, key) => drop(keys.packing.insert(values, key)),
-                EvaluationKey::Dimension(key) => keys.switch = Some(key),
-            }
-            Ok::<_, Error>(())
-        })?;
-        Ok(keys)
+        let mut galois = GaloisKeys::new();
+        for (&element, &level) in &needs.galois {
+            galois.insert(element, self.secret.galois_key(element, level, rng));
+        }
+        let mut packing = BTreeMap::new();
+        for (&values, &level) in &needs.packing {
+            let layout = Layout::new(self.params.bfv.n(), values)?;
+            let key = PackingKey::generate(self, (layout, level), rng)?;
+            packing.insert(values, key);
+        }
+        let relinearization = needs.relinearize;
+        let small = &self.params.small;
+        Ok(EvaluationKeys {
+            relinearization: relinearization
+                .map(|level| self.secret.relinearization_key(level, rng)),
+            galois,
+            packing,
+            switch: needs
+                .switch
+                .then(|| DimensionKey::generate(small, &self.secret, &self.lwe, rng)),
+        })
     }
 
     /// As [`evaluation_keys`](Self::evaluation_keys), one at a time: each is given away before the next is made. They come
