@@ -238,30 +238,28 @@ impl Bootstrap {
             let mut rest = z.clone();
             for (j, digit) in digits.iter_mut().enumerate() {
                 *digit = cube(&engines[j], digit)?;
-                rest = self.without(&engines[j], rest, digit, j)?;
+                rest = without([&engines[j], &engines[j + 1]], rest, digit)?;
             }
             digits.push(rest);
         }
         Ok(digits.pop().expect("there are digits"))
     }
+}
 
-    /// `(rest - digit) / p`, from row `row` to the next.
-    fn without<O: Operations>(
-        &self,
-        engine: &Engine<O>,
-        rest: ValueOf<O>,
-        digit: &ValueOf<O>,
-        row: usize,
-    ) -> Result<ValueOf<O>> {
-        let level = rest.level().min(digit.level());
-        let mut rest = engine.drop_to(rest, level)?;
-        let digit = engine.drop_to(digit.clone(), level)?;
-        engine.sub_assign(&mut rest, &digit)?;
-        let noise = rest.noise().divided((P as f64).log2());
-        let factor = self.rows[row + 1].t().reduce(rest.factor());
-        let ct = engine.operations().reread(rest.into_ciphertext(), factor);
-        Ok(Value::new(ct, level, factor, noise))
-    }
+/// `(rest - digit) / p`, from one row's plaintext modulus to the next one's.
+fn without<O: Operations>(
+    [engine, next]: [&Engine<O>; 2],
+    rest: ValueOf<O>,
+    digit: &ValueOf<O>,
+) -> Result<ValueOf<O>> {
+    let level = rest.level().min(digit.level());
+    let mut rest = engine.drop_to(rest, level)?;
+    let digit = engine.drop_to(digit.clone(), level)?;
+    engine.sub_assign(&mut rest, &digit)?;
+    let noise = rest.noise().divided((P as f64).log2());
+    let factor = next.params().t().reduce(rest.factor());
+    let ct = next.operations().reread(rest.into_ciphertext(), factor);
+    Ok(Value::new(ct, level, factor, noise))
 }
 
 fn cube<O: Operations>(engine: &Engine<O>, x: &ValueOf<O>) -> Result<ValueOf<O>> {

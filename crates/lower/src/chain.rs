@@ -1,16 +1,30 @@
 //! The table of moduli of a trace, and the words that rules multiply by.
 
 use crate::error::Result;
-use program::Parameters;
+use program::recording::{Ciphertext, Message, Parameters, Scalar};
 use program::trace::{Domain, Limbs, Type};
 use ring::Modulus;
 use rlwe::{DimensionParams, Params, ParamsSpec};
 
-/// The moduli of a recording: the chain `q_0, q_1, ..`, then the special moduli, then `t`.
+/// The moduli of a recording: the chain `q_0, q_1, ..`, then the special moduli, then the plaintext moduli.
 pub(crate) struct Chain {
     rlwe: Params,
-    small: DimensionParams,
-    t: Modulus,
+    small: Option<DimensionParams>,
+    t: Vec<Modulus>,
+}
+
+/// A plaintext modulus, and its number in the table.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainModulus {
+    pub(crate) t: Modulus,
+    pub(crate) id: usize,
+}
+
+impl PlainModulus {
+    /// Type of a polynomial modulo `t`.
+    pub(crate) fn row(&self) -> Type {
+        Type::coeff(Limbs::one(self.id))
+    }
 }
 
 impl Chain {
@@ -24,38 +38,51 @@ impl Chain {
         };
         // Parameters are checked where programs are made ready; nothing is encrypted here.
         let rlwe = Params::new_insecure(&spec)?;
-        let (q, dimension, bits) = (p.q[0], p.lwe_dimension, p.lwe_digit_bits);
-        let small = DimensionParams::new_insecure(p.n, q, dimension, bits)?;
-        let t = Modulus::new(p.t).ok_or(program::Error::Parameters {
-            what: "the plaintext modulus",
-            found: p.t.to_string(),
-            expected: "an odd modulus below 2^60".into(),
-        })?;
-        Ok(Self { rlwe, small, t })
+        let small = p.samples.map(|samples| {
+            let (dimension, bits) = (samples.dimension, samples.digit_bits);
+            DimensionParams::new_insecure(p.n, p.q[0], dimension, bits)
+        });
+        let t = p.t.iter().map(|&t| {
+            Modulus::new(t).ok_or(program::Error::Parameters {
+                what: "the plaintext modulus",
+                found: t.to_string(),
+                expected: "an odd modulus below 2^60".into(),
+            })
+        });
+        Ok(Self {
+            rlwe,
+            small: small.transpose()?,
+            t: t.collect::<std::result::Result<_, _>>()?,
+        })
     }
 
     /// The table.
     pub(crate) fn table(&self) -> Vec<u64> {
         let spec = self.rlwe.spec();
         let chain = spec.q.iter().chain(&spec.p).copied();
-        chain.chain([self.t.value()]).collect()
+        chain.chain(self.t.iter().map(Modulus::value)).collect()
     }
 
     pub(crate) fn n(&self) -> usize {
         self.rlwe.n()
     }
 
-    pub(crate) fn t(&self) -> &Modulus {
-        &self.t
+    /// The plaintext modulus of a message; `None` for approximate ones, and for one that the parameters lack.
+    pub(crate) fn plain_modulus(&self, ty: Ciphertext) -> Option<PlainModulus> {
+        let Message::Modulo { t, .. } = ty.message else {
+            return None;
+        };
+        let place = self.t.iter().position(|own| own.value() == t)?;
+        let id = self.special_range().end + place;
+        Some(PlainModulus {
+            t: self.t[place],
+            id,
+        })
     }
 
-    pub(crate) fn small(&self) -> &DimensionParams {
-        &self.small
-    }
-
-    /// Number of `t` in the table.
-    pub(crate) fn t_id(&self) -> usize {
-        self.special_range().end
+    /// Parameters of the dimension switch; `None` if there are no samples.
+    pub(crate) fn small(&self) -> Option<&DimensionParams> {
+        self.small.as_ref()
     }
 
     /// Limbs of a level.
@@ -91,7 +118,7 @@ impl Chain {
         } else if id < special.end {
             self.rlwe.special().modulus(id - special.start)
         } else {
-            &self.t
+            &self.t[id - special.end]
         }
     }
 
@@ -106,17 +133,26 @@ impl Chain {
         factors.fold(1, |product, factor| q.mul(product, factor))
     }
 
+    /// The residues of a number.
+    pub(crate) fn scalar(&self, limbs: &Limbs, c: Scalar) -> Vec<u64> {
+        self.words(limbs, |q| {
+            let power = q.pow(q.reduce(2), c.shift.into());
+            let value = q.mul(q.from_i64(c.integer), power);
+            q.mul(value, inverse(q, q.reduce(c.over)))
+        })
+    }
+
+    /// Limbs of the components of a ciphertext.
+    pub(crate) fn limbs(&self, ty: Ciphertext) -> Limbs {
+        match ty.extended {
+            true => self.extended(ty.level),
+            false => self.level(ty.level),
+        }
+    }
+
     /// Type of a component of a ciphertext at a level.
     pub(crate) fn component(&self, level: usize) -> Type {
         eval(self.level(level))
-    }
-
-    /// Type of a polynomial modulo `t`.
-    pub(crate) fn row(&self) -> Type {
-        Type {
-            domain: Domain::Coeff,
-            limbs: Limbs::one(self.t_id()),
-        }
     }
 }
 

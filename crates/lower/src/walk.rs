@@ -1,16 +1,19 @@
 //! From step to step of a recording.
 
-use crate::chain::{Chain, eval};
-use crate::divide::divide_pair;
+use crate::chain::{Chain, PlainModulus, eval};
+use crate::divide::{divide, divide_pair};
 use crate::error::{Error, Result};
-use crate::key_switch::{Key, automorphism, decompose, relinearize, with_key};
+use crate::key_switch::{
+    First, Key, automorphism, automorphism_extended, decompose, extend, relinearize, with_key,
+};
 use crate::names;
 use crate::packing::{Layers, Samples};
 use crate::plaintext;
 use crate::products::{self, Matrix};
 use crate::samples;
-use program::recording::{Ciphertext, Op, Plain, Recording, Type, ValueId};
+use program::recording::{Ciphertext, Message, Op, Plain, Recording, Scalar, Type, ValueId};
 use program::trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
+use rlwe::DimensionParams;
 use std::collections::HashMap;
 
 /// The trace of a recording: it loads what [`names`] names, and stores the components of the results.
@@ -31,8 +34,8 @@ pub fn lower(recording: &Recording) -> Result<Trace> {
         made: Vec::with_capacity(recording.steps.len()),
         keys: HashMap::new(),
         digits: HashMap::new(),
+        integers: HashMap::new(),
         layers: HashMap::new(),
-        outputs: 0,
     };
     for step in 0..recording.steps.len() {
         let made = walk.step(&mut b, step)?;
@@ -59,10 +62,11 @@ struct Walk<'a> {
     /// The digits of second components, by the step of the ciphertext.
     digits: HashMap<ValueId, Vec<trace::ValueId>>,
     layers: HashMap<usize, Layers>,
-    outputs: usize,
+    /// Plaintexts of integers, by the limbs that they were made over.
+    integers: HashMap<(ConstantId, Scalar, Limbs), trace::ValueId>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     fn step(&mut self, b: &mut Builder, index: usize) -> Result<Made> {
         let (recording, chain) = (self.recording, self.chain);
         let step = &recording.steps[index];
@@ -76,6 +80,9 @@ impl Walk<'_> {
                 let mask = b.sample(names::QUERY, *index as u32, chain.level(ty.level));
                 vec![body, mask]
             }
+            Op::Given { name } => [0, 1]
+                .map(|part| b.load(names::given(name, part), chain.component(ty.level)))
+                .to_vec(),
             Op::PackingKey { values, index } => {
                 let seed = names::packing(*values);
                 let body = b.load(names::body(&seed, *index), chain.component(ty.level));
@@ -83,7 +90,7 @@ impl Walk<'_> {
                 vec![body, mask]
             }
             Op::Trivial { plain } => {
-                let body = self.term(b, *plain, ty);
+                let body = self.term(b, index, *plain, ty)?;
                 vec![body, b.zero(chain.component(ty.level))]
             }
             Op::Tensor { terms } => {
@@ -92,7 +99,11 @@ impl Walk<'_> {
                     values.collect()
                 };
                 let (left, right) = (side(b, 0)?, side(b, 1)?);
-                products::tensor(chain, b, ty.level, [&left, &right]).to_vec()
+                let t = match ty.message {
+                    Message::Modulo { .. } => Some(self.modulus(index)?),
+                    Message::Approximate { .. } => None,
+                };
+                products::tensor(chain, b, (ty.level, t), [&left, &right]).to_vec()
             }
             Op::Combine {
                 low,
@@ -112,7 +123,8 @@ impl Walk<'_> {
                     rows: rows.clone(),
                     columns: columns.clone(),
                 };
-                products::combine(chain, b, ty.level, &matrix, [&low, &middle]).to_vec()
+                let t = self.modulus(index)?;
+                products::combine(chain, b, (ty.level, t), &matrix, [&low, &middle]).to_vec()
             }
             Op::Relinearize { value } => {
                 let from = self.ty(index, *value)?.level;
@@ -130,8 +142,7 @@ impl Walk<'_> {
                 let mut factors = Vec::with_capacity(terms.len());
                 let mut pairs = Vec::with_capacity(terms.len());
                 for &(value, plain, unit) in terms {
-                    let row = plaintext::coefficients(chain, b, plain, &self.constants, unit);
-                    factors.push(plaintext::factor(chain, b, row, ty.level));
+                    factors.push(self.factor(b, index, (plain, unit), ty)?);
                     pairs.push(self.pair(b, index, value, ty)?);
                 }
                 dot(b, &pairs, &factors)
@@ -142,58 +153,84 @@ impl Walk<'_> {
                 secret,
                 units,
             } => {
+                let t = self.modulus(index)?;
                 let mut factors = Vec::with_capacity(secret.len());
                 let mut pairs = Vec::with_capacity(secret.len());
                 for (step, (&value, &unit)) in secret.iter().zip(units).enumerate() {
                     let layers = self.layers(b, index, *packing)?;
-                    let row = layers.masks(chain, b, (*giant, step), unit);
-                    factors.push(plaintext::factor(chain, b, row, ty.level));
+                    let row = layers.masks(b, (*giant, step), unit);
+                    factors.push(plaintext::factor(chain, b, (t, row), ty.level));
                     pairs.push(self.pair(b, index, value, ty)?);
                 }
                 dot(b, &pairs, &factors)
             }
             Op::AddBodies { value, packing } => {
-                let row = self.layers(b, index, *packing)?.bodies(chain, b);
-                let term = plaintext::term(chain, b, row, (ty.level, ty.factor));
+                let row = self.layers(b, index, *packing)?.bodies(b);
+                let term = self.residual_term(b, index, row, ty)?;
                 let [body, mask] = self.pair(b, index, *value, ty)?;
                 vec![b.add(body, term), mask]
             }
             Op::AddPlain { value, plain } => {
-                let term = self.term(b, *plain, ty);
-                let [body, mask] = self.pair(b, index, *value, ty)?;
-                vec![b.add(body, term), mask]
+                let term = self.term(b, index, *plain, ty)?;
+                let mut parts = self.components(b, index, *value, ty)?;
+                parts[0] = b.add(parts[0], term);
+                parts
             }
             Op::Add { left, right } => {
                 let (x, y) = (
-                    self.pair(b, index, *left, ty)?,
-                    self.pair(b, index, *right, ty)?,
+                    self.components(b, index, *left, ty)?,
+                    self.components(b, index, *right, ty)?,
                 );
-                vec![b.add(x[0], y[0]), b.add(x[1], y[1])]
+                longest(&x, &y, |x, y| match (x, y) {
+                    (Some(x), Some(y)) => b.add(x, y),
+                    (x, y) => x.or(y).expect("one is as long as the sum"),
+                })
             }
             Op::Sub { left, right } => {
                 let (x, y) = (
-                    self.pair(b, index, *left, ty)?,
-                    self.pair(b, index, *right, ty)?,
+                    self.components(b, index, *left, ty)?,
+                    self.components(b, index, *right, ty)?,
                 );
-                vec![b.sub(x[0], y[0]), b.sub(x[1], y[1])]
+                let zero = eval(chain.limbs(ty));
+                longest(&x, &y, |x, y| match (x, y) {
+                    (Some(x), None) => x,
+                    (x, y) => {
+                        let x = x.unwrap_or_else(|| b.zero(zero.clone()));
+                        b.sub(x, y.expect("one is as long as the difference"))
+                    }
+                })
+            }
+            Op::Scale { value, by } => {
+                let parts = self.components(b, index, *value, ty)?;
+                let factors = chain.scalar(&chain.limbs(ty), *by);
+                let parts = parts.into_iter();
+                parts.map(|part| b.scale(part, factors.clone())).collect()
+            }
+            Op::Extend { value } => {
+                let own = Ciphertext {
+                    extended: false,
+                    ..ty
+                };
+                let pair = self.pair(b, index, *value, own)?;
+                let extend = extend(chain, b, ty.level);
+                pair.map(|part| b.call(extend, &[part])[0]).to_vec()
             }
             Op::Automorphism { value, element } => {
-                self.automorphism(b, index, (*value, *element), ty.level)?
+                self.automorphism(b, index, (*value, *element), ty)?
             }
             Op::Switch { value } => {
-                let from = self.ty(index, *value)?.level;
+                let from = self.ty(index, *value)?;
                 let pair = self.parts(index, *value, 2)?;
                 let pair = [pair[0], pair[1]];
-                let limbs = (&chain.level(from), &chain.level(ty.level));
+                let limbs = (&chain.limbs(from), &chain.level(ty.level));
                 divide_pair(chain, b, pair, limbs).to_vec()
             }
-            Op::Drop { value } => self.pair(b, index, *value, ty)?.to_vec(),
-            Op::Output { value } => {
+            Op::Drop { value } => self.components(b, index, *value, ty)?,
+            Op::Output { name, value } => {
                 let pair = self.pair(b, index, *value, ty)?;
                 for (component, part) in pair.into_iter().enumerate() {
-                    b.store(names::answer(self.outputs, component), part);
+                    b.store(names::answer(name, component), part);
                 }
-                self.outputs += 1;
                 pair.to_vec()
             }
             Op::ToSamples { .. } => {
@@ -209,9 +246,16 @@ impl Walk<'_> {
         };
         let pair = self.parts(index, value, 2)?;
         let pair = [pair[0], pair[1]];
-        let (chain, count) = (self.chain, self.chain.small().digits());
+        let chain = self.chain;
+        let small = self.small(index)?;
+        let t = self.chain.plain_modulus(self.ty(index, value)?);
+        let t = t.ok_or_else(|| {
+            let expected = "one with a plaintext modulus";
+            self.wrong(index, "the message of the operand", "without one", expected)
+        })?;
+        let count = small.digits();
         let key = self.key_over(b, names::DIMENSION, count, &chain.level(0), &chain.level(0));
-        Ok(samples::to_samples(chain, b, pair, &key))
+        Ok(samples::to_samples(chain, b, (small, t), pair, &key))
     }
 
     fn automorphism(
@@ -219,15 +263,21 @@ impl Walk<'_> {
         b: &mut Builder,
         index: usize,
         (value, element): (ValueId, usize),
-        level: usize,
+        ty: Ciphertext,
     ) -> Result<Vec<trace::ValueId>> {
+        let (chain, level) = (self.chain, ty.level);
+        let from = self.ty(index, value)?;
         let pair = self.parts(index, value, 2)?;
-        let pair = [pair[0], pair[1]];
+        let (body, mut mask) = (pair[0], pair[1]);
         let digits = match self.digits.get(&value) {
             Some(digits) => digits.clone(),
             None => {
-                let sub = decompose(self.chain, b, level);
-                let digits = b.call(sub, &[pair[1]]);
+                if from.extended {
+                    let sub = divide(chain, b, &chain.extended(level), &chain.level(level));
+                    mask = b.call(sub, &[mask])[0];
+                }
+                let sub = decompose(chain, b, level);
+                let digits = b.call(sub, &[mask]);
                 self.digits.insert(value, digits.clone());
                 digits
             }
@@ -239,9 +289,18 @@ impl Walk<'_> {
             self.wrong(index, "the list of Galois keys", &found, "one with it")
         })?;
         let key = self.key(b, &names::galois(element), key_level, level);
-        let mut arguments = vec![pair[0]];
+        let mut arguments = vec![body];
         arguments.extend(digits);
-        let sub = automorphism(self.chain, b, (level, element));
+        let at = (level, element);
+        let sub = match (from.extended, ty.extended) {
+            (false, false) => automorphism(chain, b, at),
+            (false, true) => automorphism_extended(chain, b, at, First::Narrow),
+            (true, true) => automorphism_extended(chain, b, at, First::Extended),
+            (true, false) => {
+                let expected = "extended, as the operand is";
+                return Err(self.wrong(index, "its type", "not extended", expected));
+            }
+        };
         Ok(b.call(sub, &with_key(arguments, &key)))
     }
 
@@ -287,9 +346,103 @@ impl Walk<'_> {
         }
     }
 
-    fn term(&self, b: &mut Builder, plain: Plain, ty: Ciphertext) -> trace::ValueId {
-        let row = plaintext::coefficients(self.chain, b, plain, &self.constants, 1);
-        plaintext::term(self.chain, b, row, (ty.level, ty.factor))
+    /// A plaintext as a factor of what has the type of the result.
+    fn factor(
+        &mut self,
+        b: &mut Builder,
+        index: usize,
+        (plain, unit): (Plain, u64),
+        ty: Ciphertext,
+    ) -> Result<trace::ValueId> {
+        if let Plain::Integers(constant, by) = plain {
+            return Ok(self.integers(b, (constant, by), self.chain.limbs(ty)));
+        }
+        let (t, row) = self.row(b, index, plain)?;
+        let row = plaintext::times(b, row, unit);
+        Ok(plaintext::factor(self.chain, b, (t, row), ty.level))
+    }
+
+    /// A plaintext as a term of what has the type of the result.
+    fn term(
+        &mut self,
+        b: &mut Builder,
+        index: usize,
+        plain: Plain,
+        ty: Ciphertext,
+    ) -> Result<trace::ValueId> {
+        if let Plain::Integers(constant, by) = plain {
+            return Ok(self.integers(b, (constant, by), self.chain.limbs(ty)));
+        }
+        let (_, row) = self.row(b, index, plain)?;
+        self.residual_term(b, index, row, ty)
+    }
+
+    fn residual_term(
+        &self,
+        b: &mut Builder,
+        index: usize,
+        row: trace::ValueId,
+        ty: Ciphertext,
+    ) -> Result<trace::ValueId> {
+        let t = self.modulus(index)?;
+        let Message::Modulo { factor, .. } = ty.message else {
+            unreachable!("a message with a plaintext modulus has a factor");
+        };
+        let at = (ty.level, factor);
+        Ok(plaintext::term(self.chain, b, (t, row), at))
+    }
+
+    fn integers(
+        &mut self,
+        b: &mut Builder,
+        (constant, by): (ConstantId, Scalar),
+        limbs: Limbs,
+    ) -> trace::ValueId {
+        let (chain, constants) = (self.chain, &self.constants);
+        let made = self.integers.entry((constant, by, limbs));
+        let make = |(constant, by, limbs): &(ConstantId, Scalar, Limbs)| {
+            plaintext::integers(chain, b, (constants[*constant], *by), limbs)
+        };
+        *made.or_insert_with_key(make)
+    }
+
+    /// The coefficients of a plaintext modulo `t`.
+    fn row(
+        &self,
+        b: &mut Builder,
+        index: usize,
+        plain: Plain,
+    ) -> Result<(PlainModulus, trace::ValueId)> {
+        let t = self.modulus(index)?;
+        let (constant, slots) = match plain {
+            Plain::Coefficients(constant) | Plain::Integers(constant, _) => (constant, false),
+            Plain::Slots(constant) => (constant, true),
+        };
+        let row = plaintext::coefficients(b, t, self.constants[constant]);
+        let row = match slots {
+            true => plaintext::from_slots(b, t, row),
+            false => row,
+        };
+        Ok((t, row))
+    }
+
+    /// The plaintext modulus of a step's message.
+    fn modulus(&self, index: usize) -> Result<PlainModulus> {
+        let found = match self.recording.steps[index].ty {
+            Type::Ciphertext(ty) => self.chain.plain_modulus(ty),
+            Type::Samples => None,
+        };
+        found.ok_or_else(|| {
+            let expected = "one with a plaintext modulus of the parameters";
+            self.wrong(index, "its message", "without one", expected)
+        })
+    }
+
+    fn small(&self, index: usize) -> Result<&'a DimensionParams> {
+        self.chain.small().ok_or_else(|| {
+            let expected = "those of samples";
+            self.wrong(index, "the parameters", "without samples", expected)
+        })
     }
 
     fn layers(&mut self, b: &mut Builder, index: usize, packing: usize) -> Result<&Layers> {
@@ -306,13 +459,14 @@ impl Walk<'_> {
                     _ => Err(self.wrong(index, "a source", "no samples", "samples")),
                 });
             let sources: Vec<Samples> = sources.collect::<Result<_>>()?;
-            let layers = Layers::new(self.chain, b, described, &sources);
+            let of = (self.modulus(index)?, self.small(index)?.dimension());
+            let layers = Layers::new(b, of, described, &sources);
             self.layers.insert(packing, layers);
         }
         Ok(&self.layers[&packing])
     }
 
-    /// Components of a value at the level of `ty`: limbs above it are left out.
+    /// The two components of a value over the limbs of `ty`: others are left out.
     fn pair(
         &self,
         b: &mut Builder,
@@ -320,19 +474,32 @@ impl Walk<'_> {
         value: ValueId,
         ty: Ciphertext,
     ) -> Result<[trace::ValueId; 2]> {
-        let parts = self.parts(index, value, 2)?;
-        let level = self.ty(index, value)?.level;
-        if level < ty.level {
-            let expected = format!("at least {}", ty.level);
-            return Err(self.wrong(
-                index,
-                "the level of an operand",
-                &level.to_string(),
-                &expected,
-            ));
+        self.parts(index, value, 2)?;
+        let parts = self.components(b, index, value, ty)?;
+        Ok([parts[0], parts[1]])
+    }
+
+    /// The components of a value over the limbs of `ty`: others are left out.
+    fn components(
+        &self,
+        b: &mut Builder,
+        index: usize,
+        value: ValueId,
+        ty: Ciphertext,
+    ) -> Result<Vec<trace::ValueId>> {
+        let own = self.ty(index, value)?;
+        if own.level < ty.level || own.extended != ty.extended {
+            let of = |ty: Ciphertext| match ty.extended {
+                true => format!("level {}, extended", ty.level),
+                false => format!("level {}", ty.level),
+            };
+            let (found, expected) = (of(own), format!("at least {}", of(ty)));
+            return Err(self.wrong(index, "the level of an operand", &found, &expected));
         }
-        let limbs = self.chain.level(ty.level);
-        Ok([parts[0], parts[1]].map(|part| b.select(part, limbs.clone())))
+        let parts = self.parts(index, value, own.components)?;
+        let limbs = self.chain.limbs(ty);
+        let parts = parts.iter().map(|&part| b.select(part, limbs.clone()));
+        Ok(parts.collect())
     }
 
     fn parts(&self, index: usize, value: ValueId, count: usize) -> Result<&[trace::ValueId]> {
@@ -367,6 +534,16 @@ impl Walk<'_> {
             expected: expected.into(),
         }
     }
+}
+
+/// A component for each of the longer of two lists.
+fn longest(
+    x: &[trace::ValueId],
+    y: &[trace::ValueId],
+    mut of: impl FnMut(Option<trace::ValueId>, Option<trace::ValueId>) -> trace::ValueId,
+) -> Vec<trace::ValueId> {
+    let parts = (0..x.len().max(y.len())).map(|i| of(x.get(i).copied(), y.get(i).copied()));
+    parts.collect()
 }
 
 /// `sum_k factors_k pairs_k`, both components.

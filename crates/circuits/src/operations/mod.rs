@@ -8,6 +8,8 @@
 mod dry;
 mod plain;
 mod record;
+mod recorder;
+mod ring;
 mod run;
 
 use crate::error::Result;
@@ -16,7 +18,9 @@ use std::fmt::Debug;
 
 pub use dry::Dry;
 pub use plain::{Plain, Words};
-pub use record::{Record, RecordedCiphertext, RecordedSamples};
+pub use record::{Record, RecordedSamples};
+pub use recorder::{RecordedCiphertext, Recorder};
+pub use ring::{BlockMatrix, RecordRing, RingOperations, RunRing};
 pub use run::Run;
 
 /// Operations on ciphertexts of arithmetic modulo `t`, and on the LWE samples of the loop.

@@ -29,10 +29,10 @@ impl Context {
                 check_name("the name", name)?;
                 return Ok(Vec::new());
             }
-            Op::Constant { constant, modulus } => {
+            Op::Constant { constant, limbs } => {
                 self.words(*constant)?;
-                self.modulus(*modulus)?;
-                Type::coeff(Limbs::one(*modulus))
+                self.limbs(limbs)?;
+                Type::coeff(limbs.clone())
             }
             Op::Zero { ty } => {
                 self.ty(ty)?;

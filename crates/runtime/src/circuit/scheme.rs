@@ -6,6 +6,7 @@ use crate::error::Result;
 use circuits::approximate::Diagonal;
 use ckks::Complex64;
 use program::circuit::{Arithmetic, Circuit, Type};
+use program::recording::{self, Message};
 use ring::{Eval, Modulus, Poly};
 use std::fmt::Debug;
 
@@ -67,8 +68,26 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// As [`Scheme::encode`].
     fn term(&self, slots: &[Self::Slot], ty: Type, factor: u64) -> Result<Poly<Eval>>;
 
-    /// What a product of ciphertexts is multiplied by, if by anything.
+    /// What a product of ciphertexts is multiplied by, and terms are divided by: the plaintext modulus, if there is one.
     fn unit(&self) -> Option<u64>;
+
+    /// How a value of a type holds its message, which has a factor.
+    #[doc(hidden)]
+    fn message(&self, ty: Type, factor: u64) -> Message;
+
+    /// The parameters, as recordings have them.
+    #[doc(hidden)]
+    fn recorded(&self) -> recording::Parameters {
+        let spec = self.rlwe().spec();
+        recording::Parameters {
+            n: spec.n,
+            q: spec.q.clone(),
+            p: spec.p.clone(),
+            digit_limbs: spec.digit_limbs,
+            t: self.unit().into_iter().collect(),
+            samples: None,
+        }
+    }
 
     /// The components of an input of a type.
     ///

@@ -7,12 +7,14 @@
 //! *Invariant*: every limb of a value has `N` residues of its modulus. Limbs are shared, so that selecting, joining and
 //! calling copy no words, and each value is let go after its last use.
 
+mod circuit;
 mod combine;
 mod convert;
 mod frame;
 mod load;
 mod machine;
 mod operation;
+mod outside;
 mod run;
 mod spare;
 mod value;
@@ -25,6 +27,7 @@ use program::trace::{Counts, Op, Trace, Type};
 use ring::sample::Seed;
 use std::sync::Arc;
 
+pub(crate) use circuit::replay_circuit;
 pub use run::replay_run;
 
 /// The `N` residues of a limb.
