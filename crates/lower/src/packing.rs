@@ -109,9 +109,7 @@ impl Layers {
 
     /// The plaintext of bodies.
     pub(crate) fn bodies(&self, b: &mut Builder) -> ValueId {
-        self.sum(b, 1, |b, layer| {
-            b.extract(layer.rows(0), layer.at, None)
-        })
+        self.sum(b, 1, |b, layer| b.extract(layer.rows(0), layer.at, None))
     }
 
     /// The coefficients of the plaintext whose slots are the sum over all layers of `row`, times `unit`.

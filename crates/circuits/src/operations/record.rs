@@ -251,7 +251,9 @@ impl Operations for Record<'_> {
 
     fn add_plain_assign(&self, a: &mut RecordedCiphertext, plaintext: impl FnOnce() -> Plain) {
         let plain = self.plain(plaintext());
-        *a = self.recorder.push(Op::AddPlain { value: a.id, plain }, a.ty);
+        *a = self
+            .recorder
+            .push(Op::AddPlain { value: a.id, plain }, a.ty);
     }
 
     fn automorphisms(

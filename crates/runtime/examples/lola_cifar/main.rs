@@ -17,6 +17,8 @@ mod common;
 mod inference;
 mod layout;
 mod network;
+#[path = "../common/replay.rs"]
+mod replay;
 #[path = "../common/tensors.rs"]
 mod tensors;
 

@@ -37,8 +37,8 @@ pub(crate) fn replay_circuit<'b>(
         answer: Answer::default(),
     };
     let counts = replay(trace, &mut outside, observe)?;
-    let made = results
-        .map(|(name, basis)| Ok((name.to_owned(), outside.answer.ciphertext(name, basis)?)));
+    let made =
+        results.map(|(name, basis)| Ok((name.to_owned(), outside.answer.ciphertext(name, basis)?)));
     Ok((made.collect::<Result<_>>()?, counts))
 }
 

@@ -8,9 +8,7 @@ use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{
-    Argument, Keys, Runner, Scheme, Slots, arithmetic, predict, run_clear,
-};
+use runtime::circuit::{Argument, Keys, Runner, Scheme, Slots, arithmetic, predict, run_clear};
 use std::collections::BTreeMap;
 
 pub(crate) const BITS: u32 = 36;

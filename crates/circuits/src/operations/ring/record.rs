@@ -202,7 +202,10 @@ impl RingOperations for RecordRing<'_> {
     ) -> Result<Vec<RecordedCiphertext>> {
         let level = values[0].ty.level;
         let rows = self.rows(matrix, self.params.basis(level), values)?;
-        Ok(rows.into_iter().map(|op| self.push(op, (level, 2))).collect())
+        Ok(rows
+            .into_iter()
+            .map(|op| self.push(op, (level, 2)))
+            .collect())
     }
 
     fn switch_to(&self, a: RecordedCiphertext, level: usize) -> Result<RecordedCiphertext> {

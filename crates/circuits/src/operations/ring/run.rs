@@ -107,11 +107,7 @@ impl RingOperations for RunRing<'_> {
         Ok(product.relinearize(key, dropped)?)
     }
 
-    fn mul_plain_sum(
-        &self,
-        values: &[&Ciphertext],
-        factors: &[&Poly<Eval>],
-    ) -> Result<Ciphertext> {
+    fn mul_plain_sum(&self, values: &[&Ciphertext], factors: &[&Poly<Eval>]) -> Result<Ciphertext> {
         let parts = components(values)?.map(|part| Poly::dot(&part, factors));
         Ok(Ciphertext::new(parts.into()))
     }
