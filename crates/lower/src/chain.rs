@@ -4,13 +4,22 @@ use crate::error::Result;
 use program::recording::{Ciphertext, Message, Parameters, Scalar};
 use program::trace::{Domain, Limbs, Type};
 use ring::Modulus;
-use rlwe::{DimensionParams, Params, ParamsSpec};
+use rlwe::DimensionParams;
+use std::ops::Range;
 
-/// The moduli of a recording: the chain `q_0, q_1, ..`, then the special moduli, then the plaintext moduli.
+/// The moduli of a recording, `q_0, q_1, ..`, then the special moduli, then the plaintext moduli; and how key switching uses them.
 pub(crate) struct Chain {
-    rlwe: Params,
+    n: usize,
+    table: Vec<Modulus>,
+    /// Places of the special moduli that key switching uses.
+    special: Range<usize>,
+    /// Places of the plaintext moduli.
+    plain: Range<usize>,
+    /// Limbs of the digits of key switching.
+    digits: Vec<Range<usize>>,
     small: Option<DimensionParams>,
-    t: Vec<Modulus>,
+    /// What names of sub-traces begin with.
+    prefix: &'static str,
 }
 
 /// A plaintext modulus, and its number in the table.
@@ -30,41 +39,56 @@ impl PlainModulus {
 impl Chain {
     pub(crate) fn new(parameters: &Parameters) -> Result<Self> {
         let p = parameters;
-        let spec = ParamsSpec {
-            n: p.n,
-            q: p.q.clone(),
-            p: p.p.clone(),
-            digit_limbs: p.digit_limbs,
-        };
-        // Parameters are checked where programs are made ready; nothing is encrypted here.
-        let rlwe = Params::new_insecure(&spec)?;
         let small = p.samples.map(|samples| {
             let (dimension, bits) = (samples.dimension, samples.digit_bits);
             DimensionParams::new_insecure(p.n, p.q[0], dimension, bits)
         });
-        let t = p.t.iter().map(|&t| {
-            Modulus::new(t).ok_or(program::Error::Parameters {
-                what: "the plaintext modulus",
-                found: t.to_string(),
-                expected: "an odd modulus below 2^60".into(),
+        let (limbs, all) = (p.q.len(), p.q.len() + p.p.len());
+        let table = p.q.iter().chain(&p.p).chain(&p.t).enumerate();
+        let table = table.map(|(id, &q)| {
+            Modulus::new(q).ok_or_else(|| program::Error::Parameters {
+                what: match id < all {
+                    true => "a modulus",
+                    false => "the plaintext modulus",
+                },
+                found: q.to_string(),
+                expected: "an odd number below 2^60".into(),
             })
         });
         Ok(Self {
-            rlwe,
+            n: p.n,
+            table: table.collect::<std::result::Result<_, _>>()?,
+            special: limbs..all,
+            plain: all..all + p.t.len(),
+            digits: p.digits.clone(),
             small: small.transpose()?,
-            t: t.collect::<std::result::Result<_, _>>()?,
+            prefix: "",
         })
+    }
+
+    /// Key switching to the sparse secret: one special modulus, and digits of one limb, at the level of `q_0`.
+    pub(crate) fn sparse(parameters: &Parameters, level: usize) -> Result<Self> {
+        let whole = Self::new(parameters)?;
+        Ok(Self {
+            special: whole.special.start..whole.special.start + 1,
+            digits: (0..=level).map(|limb| limb..limb + 1).collect(),
+            prefix: "sparse.",
+            ..whole
+        })
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        self.n
     }
 
     /// The table.
     pub(crate) fn table(&self) -> Vec<u64> {
-        let spec = self.rlwe.spec();
-        let chain = spec.q.iter().chain(&spec.p).copied();
-        chain.chain(self.t.iter().map(Modulus::value)).collect()
+        self.table.iter().map(Modulus::value).collect()
     }
 
-    pub(crate) fn n(&self) -> usize {
-        self.rlwe.n()
+    /// A name of a sub-trace of key switching.
+    pub(crate) fn named(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 
     /// The plaintext modulus of a message; `None` for approximate ones, and for one that the parameters lack.
@@ -72,12 +96,9 @@ impl Chain {
         let Message::Modulo { t, .. } = ty.message else {
             return None;
         };
-        let place = self.t.iter().position(|own| own.value() == t)?;
-        let id = self.special_range().end + place;
-        Some(PlainModulus {
-            t: self.t[place],
-            id,
-        })
+        let own = self.plain.clone().map(|id| (id, self.table[id]));
+        let (id, t) = own.into_iter().find(|(_, own)| own.value() == t)?;
+        Some(PlainModulus { t, id })
     }
 
     /// Parameters of the dimension switch; `None` if there are no samples.
@@ -92,12 +113,7 @@ impl Chain {
 
     /// The special limbs.
     pub(crate) fn special(&self) -> Limbs {
-        Limbs::from(self.special_range())
-    }
-
-    fn special_range(&self) -> std::ops::Range<usize> {
-        let limbs = self.rlwe.max_level() + 1;
-        limbs..limbs + self.rlwe.special().len()
+        Limbs::from(self.special.clone())
     }
 
     /// Limbs of a level and the special ones.
@@ -107,19 +123,14 @@ impl Chain {
 
     /// The digits of key switching at a level.
     pub(crate) fn digits(&self, level: usize) -> Vec<Limbs> {
-        self.rlwe.digits(level).map(Limbs::from).collect()
+        let within = self.digits.iter().take_while(|digit| digit.start <= level);
+        let cut = within.map(|digit| digit.start..digit.end.min(level + 1));
+        cut.map(Limbs::from).collect()
     }
 
     /// Modulus `id` of the table.
     pub(crate) fn modulus(&self, id: usize) -> &Modulus {
-        let special = self.special_range();
-        if id < special.start {
-            self.rlwe.basis(self.rlwe.max_level()).modulus(id)
-        } else if id < special.end {
-            self.rlwe.special().modulus(id - special.start)
-        } else {
-            &self.t[id - special.end]
-        }
+        &self.table[id]
     }
 
     /// A word for each limb: `word(q)` of its modulus.

@@ -28,7 +28,8 @@ impl Key {
 pub(crate) fn decompose(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     let (digits, whole) = (chain.digits(level), chain.extended(level));
     let parameter = chain.component(level);
-    b.sub_trace(&format!("decompose.{level}"), &[parameter], |b| {
+    let name = chain.named(&format!("decompose.{level}"));
+    b.sub_trace(&name, &[parameter], |b| {
         let coefficients = b.intt(0);
         let raised = digits.iter().map(|digit| {
             let low = b.select(coefficients, digit.clone());
@@ -56,6 +57,21 @@ pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, (level, to): (usize, u
         let with_carry = [0, 1].map(|part| add_scaled(chain, b, level, (sums[part], part)));
         let limbs = (&chain.extended(level), &chain.level(to));
         divide_pair(chain, b, with_carry, limbs).to_vec()
+    })
+}
+
+/// The sub-trace that leads a ciphertext at a level to another secret: two components, a key, and two results.
+pub(crate) fn switch(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
+    let count = chain.digits(level).len();
+    let mut parameters = vec![chain.component(level); 2];
+    parameters.extend(key_types(chain, level, count));
+    b.sub_trace(&chain.named(&format!("switch.{level}")), &parameters, |b| {
+        let decompose = decompose(chain, b, level);
+        let digits = b.call(decompose, &[1]);
+        let sums = inner_products(b, &digits, &key_at(2, count));
+        let divide = divide(chain, b, &chain.extended(level), &chain.level(level));
+        let [body, mask] = sums.map(|sum| b.call(divide, &[sum])[0]);
+        vec![b.add(body, 0), mask]
     })
 }
 

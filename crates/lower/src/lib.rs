@@ -19,6 +19,7 @@ pub mod names;
 mod packing;
 mod plaintext;
 mod products;
+mod raise;
 mod samples;
 mod walk;
 

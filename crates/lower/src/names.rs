@@ -20,6 +20,11 @@ pub fn galois(element: usize) -> String {
     format!("{GALOIS}{element}")
 }
 
+/// Seed of the masks of the key that leads to the sparse secret.
+pub const TO_SPARSE: &str = "keys/sparse";
+/// Seed of the masks of the key that leads back from it.
+pub const TO_DENSE: &str = "keys/dense";
+
 /// Seed of the masks of the packing key for a number of values.
 pub fn packing(values: usize) -> String {
     format!("{PACKINGS}{values}")

@@ -4,14 +4,18 @@ use crate::chain::{Chain, PlainModulus, eval};
 use crate::divide::{divide, divide_pair};
 use crate::error::{Error, Result};
 use crate::key_switch::{
-    First, Key, automorphism, automorphism_extended, decompose, extend, relinearize, with_key,
+    First, Key, automorphism, automorphism_extended, decompose, extend, relinearize, switch,
+    with_key,
 };
 use crate::names;
 use crate::packing::{Layers, Samples};
 use crate::plaintext;
 use crate::products::{self, Matrix};
+use crate::raise::raise;
 use crate::samples;
-use program::recording::{Ciphertext, Message, Op, Plain, Recording, Scalar, Type, ValueId};
+use program::recording::{
+    Ciphertext, Message, Op, Plain, Recording, Scalar, Secret, Type, ValueId,
+};
 use program::trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
 use rlwe::DimensionParams;
 use std::collections::HashMap;
@@ -218,6 +222,21 @@ impl<'a> Walk<'a> {
             Op::Automorphism { value, element } => {
                 self.automorphism(b, index, (*value, *element), ty)?
             }
+            Op::SwitchSecret { value, to } => {
+                let pair = self.pair(b, index, *value, ty)?;
+                self.switch_secret(b, pair, *to, ty.level)?
+            }
+            Op::Raise { value } => {
+                let from = self.ty(index, *value)?.level;
+                if from >= ty.level {
+                    let (found, expected) = (from.to_string(), format!("below {}", ty.level));
+                    return Err(self.wrong(index, "the level of the operand", &found, &expected));
+                }
+                let parts = self.parts(index, *value, 2)?.to_vec();
+                let sub = raise(chain, b, (from, ty.level));
+                let parts = parts.into_iter();
+                parts.map(|part| b.call(sub, &[part])[0]).collect()
+            }
             Op::Switch { value } => {
                 let from = self.ty(index, *value)?;
                 let pair = self.parts(index, *value, 2)?;
@@ -304,13 +323,44 @@ impl<'a> Walk<'a> {
         Ok(b.call(sub, &with_key(arguments, &key)))
     }
 
+    fn switch_secret(
+        &mut self,
+        b: &mut Builder,
+        pair: [trace::ValueId; 2],
+        to: Secret,
+        level: usize,
+    ) -> Result<Vec<trace::ValueId>> {
+        let parameters = &self.recording.parameters;
+        let sparse;
+        let (chain, seed, key_level) = match to {
+            Secret::Sparse => {
+                sparse = Chain::sparse(parameters, level)?;
+                (&sparse, names::TO_SPARSE, level)
+            }
+            Secret::Dense => (self.chain, names::TO_DENSE, parameters.q.len() - 1),
+        };
+        let key = self.key_of(chain, b, seed, (key_level, level));
+        let sub = switch(chain, b, level);
+        Ok(b.call(sub, &with_key(pair.to_vec(), &key)))
+    }
+
     fn relinearization_level(&self) -> usize {
         self.recording.keys.relinearization.unwrap_or(0)
     }
 
     /// A key made for a level, at another one.
     fn key(&mut self, b: &mut Builder, seed: &str, key_level: usize, level: usize) -> Key {
-        let chain = self.chain;
+        self.key_of(self.chain, b, seed, (key_level, level))
+    }
+
+    /// A key of another chain's key switching.
+    fn key_of(
+        &mut self,
+        chain: &Chain,
+        b: &mut Builder,
+        seed: &str,
+        (key_level, level): (usize, usize),
+    ) -> Key {
         let count = chain.digits(key_level).len();
         let (whole, own) = (chain.extended(key_level), chain.extended(level));
         let mut key = self.key_over(b, seed, count, &whole, &own);
@@ -417,6 +467,16 @@ impl<'a> Walk<'a> {
         let (constant, slots) = match plain {
             Plain::Coefficients(constant) | Plain::Integers(constant, _) => (constant, false),
             Plain::Slots(constant) => (constant, true),
+            Plain::Rounded {
+                value,
+                component,
+                unit,
+            } => {
+                let part = self.parts(index, value, 2)?[component.min(1)];
+                let row = b.intt(part);
+                let row = b.round(row, t.id);
+                return Ok((t, plaintext::times(b, row, unit)));
+            }
         };
         let row = plaintext::coefficients(b, t, self.constants[constant]);
         let row = match slots {

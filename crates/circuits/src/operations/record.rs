@@ -59,6 +59,17 @@ impl<'r> Record<'r> {
         let (words, slots) = match plain {
             Plain::Coefficients(words) => (words, false),
             Plain::Slots(words) => (words, true),
+            Plain::Rounded {
+                value,
+                component,
+                unit,
+            } => {
+                return recording::Plain::Rounded {
+                    value,
+                    component,
+                    unit,
+                };
+            }
         };
         let constant = match words {
             Words::All(words) => Constant::Words(words.iter().map(|&w| i64::from(w)).collect()),
@@ -298,6 +309,14 @@ impl Operations for Record<'_> {
         let message = Message::Modulo { t, factor };
         let ty = recording::Ciphertext { message, ..a.ty };
         RecordedCiphertext { ty, ..a }
+    }
+
+    fn rounded(&self, a: &RecordedCiphertext, component: usize, unit: u64) -> Result<Plain> {
+        Ok(Plain::Rounded {
+            value: a.id,
+            component,
+            unit,
+        })
     }
 
     fn to_samples(&self, a: &RecordedCiphertext) -> Result<RecordedSamples> {

@@ -42,6 +42,19 @@ impl RecordedCiphertext {
     }
 }
 
+/// The parameters of ciphertexts whose messages are modulo `t`, if any, as recordings have them.
+pub fn parameters(rlwe: &rlwe::Params, t: Vec<u64>) -> Parameters {
+    let spec = rlwe.spec();
+    Parameters {
+        n: spec.n,
+        q: spec.q.clone(),
+        p: spec.p.clone(),
+        digits: rlwe.digits(rlwe.max_level()).collect(),
+        t,
+        samples: None,
+    }
+}
+
 impl Recorder {
     /// An empty recording.
     pub fn new(parameters: Parameters) -> Self {

@@ -2,6 +2,7 @@
 
 use crate::ir::KeyNeeds;
 use crate::trace::{Constant, ConstantId};
+use std::ops::Range;
 
 /// A value: the number of the step that makes it.
 pub type ValueId = usize;
@@ -15,8 +16,8 @@ pub struct Parameters {
     pub q: Vec<u64>,
     /// Special moduli of key switching.
     pub p: Vec<u64>,
-    /// Limbs per digit of key switching.
-    pub digit_limbs: usize,
+    /// The limbs of each digit of key switching, over the whole chain. A level has the digits that begin within it, cut there.
+    pub digits: Vec<Range<usize>>,
     /// Plaintext moduli of messages. Approximate arithmetic has none.
     pub t: Vec<u64>,
     /// Of LWE samples, if there are any.
@@ -38,7 +39,10 @@ impl From<&crate::ir::Parameters> for Parameters {
             n: p.n,
             q: p.q.clone(),
             p: p.p.clone(),
-            digit_limbs: p.digit_limbs,
+            digits: (0..p.q.len())
+                .step_by(p.digit_limbs.max(1))
+                .map(|start| start..p.q.len().min(start + p.digit_limbs.max(1)))
+                .collect(),
             t: vec![p.t],
             samples: Some(SampleParameters {
                 dimension: p.lwe_dimension,
@@ -135,6 +139,15 @@ impl From<i64> for Scalar {
     }
 }
 
+/// A secret that a ciphertext is under for a while: bootstrapping of approximate numbers raises the modulus under a sparse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Secret {
+    /// The sparse one, which only ever protects `q_0` and the first special modulus: so many limbs has its key, and a digit each.
+    Sparse,
+    /// The secret of all other ciphertexts.
+    Dense,
+}
+
 /// A plaintext: a polynomial by a constant of `N` integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Plain {
@@ -142,8 +155,28 @@ pub enum Plain {
     Coefficients(ConstantId),
     /// Its slots, modulo `t`.
     Slots(ConstantId),
+    /// A component of a value at level 0, rounded to `t` and multiplied by a unit: `unit round(c t / q_0) mod t` of each
+    /// coefficient `c`.
+    Rounded {
+        /// The value.
+        value: ValueId,
+        /// Which component.
+        component: usize,
+        /// The unit.
+        unit: u64,
+    },
     /// Its coefficients, times a number: as they are added to a component, or multiplied with one.
     Integers(ConstantId, Scalar),
+}
+
+impl Plain {
+    /// The value that it is made of, if it is of one.
+    fn operand(&self) -> Option<ValueId> {
+        match self {
+            Self::Rounded { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
 }
 
 /// What is packed into slots by one packing.
@@ -275,6 +308,18 @@ pub enum Op {
         /// The Galois element.
         element: usize,
     },
+    /// The same message under another secret, by a key switch.
+    SwitchSecret {
+        /// What is switched.
+        value: ValueId,
+        /// The secret.
+        to: Secret,
+    },
+    /// The centred components, modulo the moduli of the higher level of the result.
+    Raise {
+        /// What is raised.
+        value: ValueId,
+    },
     /// Modulus switch: divides by the special moduli, if the value is extended over them, and by the last moduli, down to
     /// the level of the result.
     Switch {
@@ -346,6 +391,8 @@ impl Op {
             Self::Scale { .. } => "scale",
             Self::Extend { .. } => "extend",
             Self::Automorphism { .. } => "automorphism",
+            Self::SwitchSecret { .. } => "switch_secret",
+            Self::Raise { .. } => "raise",
             Self::Switch { .. } => "switch",
             Self::Drop { .. } => "drop",
             Self::ToSamples { .. } => "to_samples",
@@ -356,21 +403,27 @@ impl Op {
     /// Values it reads, without the samples of a packing.
     pub fn operands(&self) -> Vec<ValueId> {
         match self {
-            Self::Input { .. }
-            | Self::Given { .. }
-            | Self::PackingKey { .. }
-            | Self::Trivial { .. } => Vec::new(),
+            Self::Input { .. } | Self::Given { .. } | Self::PackingKey { .. } => Vec::new(),
+            Self::Trivial { plain } => plain.operand().into_iter().collect(),
+            Self::AddPlain { value, plain } => {
+                std::iter::once(*value).chain(plain.operand()).collect()
+            }
             Self::Tensor { terms } => terms.iter().flatten().copied().collect(),
             Self::Combine { low, middle, .. } => low.iter().chain(middle).copied().collect(),
-            Self::MulPlain { terms } => terms.iter().map(|term| term.0).collect(),
+            Self::MulPlain { terms } => {
+                let all = terms.iter();
+                all.flat_map(|(value, plain, _)| std::iter::once(*value).chain(plain.operand()))
+                    .collect()
+            }
             Self::MulMasks { secret, .. } => secret.clone(),
             Self::Add { left, right } | Self::Sub { left, right } => vec![*left, *right],
             Self::Relinearize { value }
             | Self::AddBodies { value, .. }
-            | Self::AddPlain { value, .. }
             | Self::Scale { value, .. }
             | Self::Extend { value }
             | Self::Automorphism { value, .. }
+            | Self::SwitchSecret { value, .. }
+            | Self::Raise { value }
             | Self::Switch { value }
             | Self::Drop { value }
             | Self::ToSamples { value }

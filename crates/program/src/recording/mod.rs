@@ -12,6 +12,6 @@ pub mod program_trace;
 mod text;
 
 pub use ir::{
-    Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, SampleParameters, Scalar, Step,
-    Type, ValueId,
+    Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, SampleParameters, Scalar,
+    Secret, Step, Type, ValueId,
 };

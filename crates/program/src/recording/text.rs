@@ -1,6 +1,6 @@
 //! The text form: one line an operation, under the number of the program's step that it is a part of.
 
-use super::ir::{Message, Op, Plain, Recording, Scalar, Type};
+use super::ir::{Message, Op, Plain, Recording, Scalar, Secret, Type};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Recording {
@@ -54,6 +54,11 @@ impl Display for Plain {
         match self {
             Self::Coefficients(constant) => write!(f, "coefficients @{constant}"),
             Self::Slots(constant) => write!(f, "slots @{constant}"),
+            Self::Rounded {
+                value,
+                component,
+                unit,
+            } => write!(f, "rounded %{value}/{component}*{unit}"),
             Self::Integers(constant, Scalar::ONE) => write!(f, "integers @{constant}"),
             Self::Integers(constant, by) => write!(f, "integers @{constant}*{by}"),
         }
@@ -80,6 +85,13 @@ impl Display for Op {
             Self::Input { index } => write!(f, " {index}"),
             Self::Given { name } => write!(f, " {name}"),
             Self::Output { name, value } => write!(f, " {name} %{value}"),
+            Self::SwitchSecret { value, to } => {
+                let to = match to {
+                    Secret::Sparse => "sparse",
+                    Secret::Dense => "dense",
+                };
+                write!(f, " %{value} to the {to} one")
+            }
             Self::Scale { value, by } => write!(f, " %{value} by {by}"),
             Self::PackingKey { values, index } => write!(f, " {values}/{index}"),
             Self::Trivial { plain } => write!(f, " {plain}"),

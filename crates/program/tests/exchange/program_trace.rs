@@ -144,7 +144,7 @@ fn recording(steps: Vec<(Op, usize, usize)>) -> Recording {
             n: 32768,
             q: vec![97, 193, 257, 353],
             p: vec![449, 577],
-            digit_limbs: 2,
+            digits: vec![0..2, 2..4],
             t: vec![65537],
             samples: None,
         },

@@ -6,7 +6,7 @@ use super::keys::Keys;
 use super::runner::{Argument, Runner};
 use super::scheme::Scheme;
 use crate::error::Result;
-use crate::replay::{Progress, replay_circuit};
+use crate::replay::{Progress, SwitchKeys, replay_circuit};
 use circuits::operations::{RecordRing, Recorder};
 use program::circuit::Op;
 use program::recording::Recording;
@@ -93,7 +93,12 @@ impl<S: Scheme> Runner<'_, S> {
         let basis = |level: usize| params.rlwe().basis(params.ring_level(level));
         let results = self.circuit.outputs();
         let results = results.map(|(name, ty)| (name, basis(ty.level)));
-        let (made, counts) = replay_circuit(trace, (given, keys), results, observe)?;
+        let keys = SwitchKeys {
+            relinearization: keys.relinearization.as_ref(),
+            galois: &keys.galois,
+            sparse: None,
+        };
+        let (made, counts) = replay_circuit(trace, (&given, &keys), results, observe)?;
         Ok((self.close(made)?, counts))
     }
 }

@@ -4,6 +4,7 @@ use super::factors::Factors;
 use super::plan::Plan;
 use crate::error::Result;
 use circuits::approximate::Diagonal;
+use circuits::operations::parameters;
 use ckks::Complex64;
 use program::circuit::{Arithmetic, Circuit, Type};
 use program::recording::{self, Message};
@@ -78,15 +79,7 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// The parameters, as recordings have them.
     #[doc(hidden)]
     fn recorded(&self) -> recording::Parameters {
-        let spec = self.rlwe().spec();
-        recording::Parameters {
-            n: spec.n,
-            q: spec.q.clone(),
-            p: spec.p.clone(),
-            digit_limbs: spec.digit_limbs,
-            t: self.unit().into_iter().collect(),
-            samples: None,
-        }
+        parameters(self.rlwe(), self.unit().into_iter().collect())
     }
 
     /// The components of an input of a type.

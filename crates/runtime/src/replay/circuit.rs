@@ -1,8 +1,7 @@
-//! What a circuit's trace loads and stores: keys and ciphertexts by name in, the results out.
+//! What the trace of a circuit or of a bootstrapping loads and stores: keys and ciphertexts by name in, the results out.
 
 use super::outside::{Answer, SwitchKeys, limbs_of, no_seed};
 use super::{Limb, Outside, Progress, replay};
-use crate::circuit::Keys;
 use crate::error::Result;
 use lower::names;
 use program::trace::{Counts, Trace, Type};
@@ -12,33 +11,31 @@ use rlwe::Ciphertext;
 use std::collections::BTreeMap;
 
 struct CircuitOutside<'a> {
-    inputs: BTreeMap<&'a str, &'a Ciphertext>,
-    keys: SwitchKeys<'a>,
+    inputs: &'a BTreeMap<&'a str, &'a Ciphertext>,
+    keys: &'a SwitchKeys<'a>,
     answer: Answer,
 }
 
-/// Replays the trace of a circuit on the ciphertexts of its encrypted inputs: its results by name, over their bases, and what was
-/// executed.
+/// Replays the trace of a circuit or of a bootstrapping on the ciphertexts that it is given by name: its results by name, over
+/// their bases, and what was executed.
 ///
 /// # Errors
 /// As [`replay`]; [`Error::Replay`](crate::Error::Replay) for a trace that asks for what is not there, or lacks a result.
-pub(crate) fn replay_circuit<'b>(
+pub fn replay_circuit<'b>(
     trace: &Trace,
-    (inputs, keys): (BTreeMap<&str, &Ciphertext>, &Keys),
-    results: impl Iterator<Item = (&'b str, &'b Basis)>,
+    (inputs, keys): (&BTreeMap<&str, &Ciphertext>, &SwitchKeys),
+    results: impl IntoIterator<Item = (&'b str, &'b Basis)>,
     observe: impl FnMut(Progress) -> bool,
 ) -> Result<(BTreeMap<String, Ciphertext>, Counts)> {
     let mut outside = CircuitOutside {
         inputs,
-        keys: SwitchKeys {
-            relinearization: keys.relinearization.as_ref(),
-            galois: &keys.galois,
-        },
+        keys,
         answer: Answer::default(),
     };
     let counts = replay(trace, &mut outside, observe)?;
-    let made =
-        results.map(|(name, basis)| Ok((name.to_owned(), outside.answer.ciphertext(name, basis)?)));
+    let made = results
+        .into_iter()
+        .map(|(name, basis)| Ok((name.to_owned(), outside.answer.ciphertext(name, basis)?)));
     Ok((made.collect::<Result<_>>()?, counts))
 }
 

@@ -27,7 +27,8 @@ use program::trace::{Counts, Op, Trace, Type};
 use ring::sample::Seed;
 use std::sync::Arc;
 
-pub(crate) use circuit::replay_circuit;
+pub use circuit::replay_circuit;
+pub use outside::SwitchKeys;
 pub use run::replay_run;
 
 /// The `N` residues of a limb.

@@ -10,10 +10,14 @@ use rlwe::{Ciphertext, GaloisKeys, SwitchKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The keys of key switching, by the names that traces have for them.
-pub(super) struct SwitchKeys<'a> {
-    pub(super) relinearization: Option<&'a SwitchKey>,
-    pub(super) galois: &'a GaloisKeys,
+/// The keys of key switching, which a trace loads by the [names](lower::names) that it has for them.
+pub struct SwitchKeys<'a> {
+    /// Relinearization key.
+    pub relinearization: Option<&'a SwitchKey>,
+    /// Galois keys.
+    pub galois: &'a GaloisKeys,
+    /// Keys to the sparse secret, and back.
+    pub sparse: Option<[&'a SwitchKey; 2]>,
 }
 
 impl<'a> SwitchKeys<'a> {
@@ -28,8 +32,11 @@ impl<'a> SwitchKeys<'a> {
     }
 
     fn key(&self, name: &str) -> Option<&'a SwitchKey> {
-        if name == names::RELINEARIZATION {
-            return self.relinearization;
+        match name {
+            names::RELINEARIZATION => return self.relinearization,
+            names::TO_SPARSE => return self.sparse.map(|[to, _]| to),
+            names::TO_DENSE => return self.sparse.map(|[_, back]| back),
+            _ => {}
         }
         let element = name.strip_prefix(names::GALOIS)?.parse().ok()?;
         let (key, _) = self.galois.get(element).ok()?;

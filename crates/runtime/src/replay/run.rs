@@ -82,6 +82,7 @@ impl RunOutside<'_> {
         SwitchKeys {
             relinearization: self.keys.relinearization().ok(),
             galois: self.keys.galois(),
+            sparse: None,
         }
     }
 

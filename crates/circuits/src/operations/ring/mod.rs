@@ -12,6 +12,7 @@ use ring::{Eval, Poly};
 use std::fmt::Debug;
 
 pub use matrix::BlockMatrix;
+pub use program::recording::Secret;
 pub use record::RecordRing;
 pub use run::RunRing;
 
@@ -25,6 +26,9 @@ pub trait RingOperations {
     type Extended: Clone + Debug + 'static;
     /// What rotations of one ciphertext share.
     type Decomposed;
+
+    /// What is made next has a message of this scale. It is for readers of a recording.
+    fn begin_scale(&self, _: f64) {}
 
     /// Limbs minus one.
     fn level(&self, a: &Self::Ciphertext) -> usize;
@@ -64,6 +68,21 @@ pub trait RingOperations {
     /// # Errors
     /// As [`add_term`](Self::add_term).
     fn sub_term(&self, a: &mut Self::Ciphertext, term: &Poly<Eval>, over: u64) -> Result<()>;
+
+    /// Adds a number to the constant coefficient.
+    fn add_integer(&self, a: &mut Self::Ciphertext, c: Scalar);
+
+    /// The same message under another secret.
+    ///
+    /// # Errors
+    /// If the key is missing or was made for lower levels, or `a` has not two components.
+    fn switch_secret(&self, a: &Self::Ciphertext, to: Secret) -> Result<Self::Ciphertext>;
+
+    /// The same components at a higher level: centred, and read modulo all its moduli.
+    ///
+    /// # Errors
+    /// If `a` has not two components.
+    fn raise(&self, a: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext>;
 
     /// `unit sum_k left_k right_k`, of three components.
     ///

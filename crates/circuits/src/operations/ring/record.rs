@@ -5,7 +5,8 @@ use super::{BlockMatrix, RingOperations};
 use crate::approximate::Diagonal;
 use crate::error::Result;
 use crate::operations::{RecordedCiphertext, Recorder};
-use program::recording::{Ciphertext, Message, Op, Plain, Scalar};
+use program::recording::{Ciphertext, Message, Op, Plain, Scalar, Secret};
+use program::trace::Constant;
 use ring::{Basis, Eval, Poly};
 use rlwe::Params;
 use std::cell::Cell;
@@ -119,6 +120,10 @@ impl RingOperations for RecordRing<'_> {
     type Extended = RecordedCiphertext;
     type Decomposed = ();
 
+    fn begin_scale(&self, scale: f64) {
+        self.message.set(Message::Approximate { scale });
+    }
+
     fn level(&self, a: &RecordedCiphertext) -> usize {
         a.ty.level
     }
@@ -163,6 +168,22 @@ impl RingOperations for RecordRing<'_> {
 
     fn sub_term(&self, a: &mut RecordedCiphertext, term: &Poly<Eval>, over: u64) -> Result<()> {
         self.term(a, (term, -1, over))
+    }
+
+    fn add_integer(&self, a: &mut RecordedCiphertext, c: Scalar) {
+        let one = self.recorder.constant(Constant::Sparse(vec![(0, 1)]));
+        let (value, plain) = (a.id, Plain::Integers(one, c));
+        *a = self.push(Op::AddPlain { value, plain }, parts(a));
+    }
+
+    fn switch_secret(&self, a: &RecordedCiphertext, to: Secret) -> Result<RecordedCiphertext> {
+        let value = a.id;
+        Ok(self.push(Op::SwitchSecret { value, to }, parts(a)))
+    }
+
+    fn raise(&self, a: &RecordedCiphertext, level: usize) -> Result<RecordedCiphertext> {
+        let op = Op::Raise { value: a.id };
+        Ok(self.push(op, (level, a.ty.components)))
     }
 
     fn tensor_sum(

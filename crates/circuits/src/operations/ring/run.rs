@@ -3,15 +3,16 @@
 use super::{BlockMatrix, RingOperations, residue};
 use crate::approximate::Diagonal;
 use crate::error::{Error, Result};
-use program::recording::Scalar;
-use ring::{Eval, Poly};
-use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey};
+use program::recording::{Scalar, Secret};
+use ring::{BasisConverter, Coeff, Eval, Poly};
+use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey, switch_poly};
 
 /// The mode that computes with ciphertexts and keys.
 pub struct RunRing<'k> {
     params: Params,
     relinearization: Option<&'k SwitchKey>,
     galois: &'k GaloisKeys,
+    secrets: Vec<(Secret, &'k SwitchKey)>,
 }
 
 impl<'k> RunRing<'k> {
@@ -25,7 +26,13 @@ impl<'k> RunRing<'k> {
             params: params.clone(),
             relinearization,
             galois,
+            secrets: Vec::new(),
         }
+    }
+
+    /// A key that leads to another secret.
+    pub fn add_secret(&mut self, to: Secret, key: &'k SwitchKey) {
+        self.secrets.push((to, key));
     }
 }
 
@@ -79,6 +86,42 @@ impl RingOperations for RunRing<'_> {
     fn sub_term(&self, a: &mut Ciphertext, term: &Poly<Eval>, _: u64) -> Result<()> {
         a.components_mut()[0].sub_assign(term);
         Ok(())
+    }
+
+    fn add_integer(&self, a: &mut Ciphertext, c: Scalar) {
+        let body = &mut a.components_mut()[0];
+        let basis = body.basis().clone();
+        body.for_each_limb(|i, limb| {
+            let q = basis.modulus(i);
+            let c = residue(q, c);
+            limb.iter_mut().for_each(|x| *x = q.add(*x, c));
+        });
+    }
+
+    fn switch_secret(&self, a: &Ciphertext, to: Secret) -> Result<Ciphertext> {
+        let what = "key to the other secret";
+        let key = self.secrets.iter().find(|(own, _)| *own == to);
+        let (_, key) = key.ok_or(Error::MissingKey { what })?;
+        let (c0, c1) = a.pair()?;
+        let mut out = switch_poly(c1, key, None, 0)?;
+        out.components_mut()[0].add_assign(c0);
+        Ok(out)
+    }
+
+    fn raise(&self, a: &Ciphertext, level: usize) -> Result<Ciphertext> {
+        let (c0, c1) = a.pair()?;
+        let (low, whole) = (c0.basis(), self.params.basis(level));
+        let rest = whole.slice(low.len()..whole.len());
+        let converter = BasisConverter::new(low, &rest);
+        let raise = |c: &Poly<Eval>| {
+            let low = c.to_coeff();
+            let high = converter.exact(&low);
+            let mut words = low.into_words();
+            words.extend_from_slice(high.words());
+            let poly = Poly::<Coeff>::from_words(whole, words);
+            poly.expect("a limb for each modulus").into_eval()
+        };
+        Ok(Ciphertext::new(vec![raise(c0), raise(c1)]))
     }
 
     fn tensor_sum(

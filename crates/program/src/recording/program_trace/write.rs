@@ -125,6 +125,8 @@ impl Writer<'_> {
             Op::Drop { value } | Op::Output { value, .. } => return self.operand(*value, ty),
             Op::Scale { .. }
             | Op::Extend { .. }
+            | Op::SwitchSecret { .. }
+            | Op::Raise { .. }
             | Op::Combine { .. }
             | Op::MulMasks { .. }
             | Op::AddBodies { .. }
@@ -273,6 +275,7 @@ fn plaintext(plain: Plain, unit: u64) -> String {
         Plain::Slots(constant) => ("slots", constant),
         Plain::Coefficients(constant) => ("coefficients", constant),
         Plain::Integers(constant, _) => ("integers", constant),
+        Plain::Rounded { value, .. } => ("rounded", value),
     };
     match unit {
         1 => format!("pt{constant}_{place}"),
