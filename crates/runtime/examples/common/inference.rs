@@ -1,7 +1,8 @@
 //! What LoLa's networks share: images through one circuit, encrypted and in the clear, beside the network by its definition.
 
 use crate::common::{Result, timed};
-use crate::replay::{counted, replay};
+use crate::replay::replay;
+use crate::trace::counted;
 use ckks::{Ciphertext, Complex64, Params, Plaintext, decrypt, encrypt};
 use program::circuit::Circuit;
 use rand::SeedableRng;

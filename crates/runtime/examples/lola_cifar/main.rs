@@ -21,6 +21,8 @@ mod network;
 mod replay;
 #[path = "../common/tensors.rs"]
 mod tensors;
+#[path = "../common/trace.rs"]
+mod trace;
 
 use ckks::{Params, ParamsSpec};
 use common::{Result, number, option, timed};

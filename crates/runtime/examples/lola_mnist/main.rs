@@ -13,15 +13,20 @@
 mod common;
 #[path = "../common/inference.rs"]
 mod inference;
+#[path = "../common/mnist.rs"]
+mod mnist;
 mod network;
 #[path = "../common/replay.rs"]
 mod replay;
 #[path = "../common/tensors.rs"]
 mod tensors;
+#[path = "../common/trace.rs"]
+mod trace;
 
 use ckks::{Params, ParamsSpec};
-use common::{Images, Result, number, option};
+use common::{Result, number, option};
 use inference::{Image, complex, infer, plain};
+use mnist::Images;
 use network::{Network, inputs};
 use program::circuit::Weights;
 use ring::ntt_primes;

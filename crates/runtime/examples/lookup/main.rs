@@ -9,15 +9,20 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/mnist.rs"]
+mod mnist;
 #[path = "../common/replay.rs"]
 mod replay;
 mod table;
+#[path = "../common/trace.rs"]
+mod trace;
 
 use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
-use common::{Images, Result, number, option, timed};
+use common::{Result, number, option, timed};
+use mnist::Images;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use replay::{counted, replay};
+use replay::replay;
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
@@ -27,6 +32,7 @@ use runtime::circuit::{
 use std::collections::BTreeMap;
 use std::path::Path;
 use table::{Table, column_name, word_name};
+use trace::counted;
 
 const N: usize = 1 << 15;
 const SIDE: usize = 28;
