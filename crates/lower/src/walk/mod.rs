@@ -1,29 +1,27 @@
 //! From step to step of a recording.
 
-use crate::chain::{Chain, PlainModulus, eval};
-use crate::divide::{divide, divide_pair};
-use crate::error::{Error, Result};
-use crate::key_switch::{
-    First, Key, automorphism, automorphism_extended, decompose, extend, relinearize, switch,
-    with_key,
-};
+mod keys;
+mod operands;
+mod plain;
+
+use crate::chain::{Chain, eval};
+use crate::divide::divide_pair;
+use crate::error::Result;
+use crate::key_switch::{Key, extend, relinearize, with_key};
 use crate::names;
 use crate::packing::{Layers, Samples};
 use crate::plaintext;
 use crate::products::{self, Matrix};
 use crate::raise::raise;
 use crate::samples;
-use program::recording::{
-    Ciphertext, Message, Op, Plain, Recording, Scalar, Secret, Type, ValueId,
-};
+use program::recording::{Ciphertext, Message, Op, Recording, Scalar, Type, ValueId};
 use program::trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
-use rlwe::DimensionParams;
 use std::collections::HashMap;
 
 /// The trace of a recording: it loads what [`names`] names, and stores the components of the results.
 ///
 /// # Errors
-/// [`Error::Step`] for a step whose operands are missing or of another kind, and [`Error::Rlwe`] for parameters that are
+/// [`Error::Step`](crate::Error::Step) for a step whose operands are missing or of another kind, and [`Error::Rlwe`](crate::Error::Rlwe) for parameters that are
 /// none.
 pub fn lower(recording: &Recording) -> Result<Trace> {
     let chain = Chain::new(&recording.parameters)?;
@@ -69,7 +67,6 @@ struct Walk<'a> {
     /// Plaintexts of integers, by the limbs that they were made over.
     integers: HashMap<(ConstantId, Scalar, Limbs), trace::ValueId>,
 }
-
 impl<'a> Walk<'a> {
     fn step(&mut self, b: &mut Builder, index: usize) -> Result<Made> {
         let (recording, chain) = (self.recording, self.chain);
@@ -84,9 +81,11 @@ impl<'a> Walk<'a> {
                 let mask = b.sample(names::QUERY, *index as u32, chain.level(ty.level));
                 vec![body, mask]
             }
-            Op::Given { name } => [0, 1]
-                .map(|part| b.load(names::given(name, part), chain.component(ty.level)))
-                .to_vec(),
+            Op::Given { name } => {
+                self.check_name(index, name)?;
+                let part = |part| b.load(names::given(name, part), chain.component(ty.level));
+                [0, 1].map(part).to_vec()
+            }
             Op::PackingKey { values, index } => {
                 let seed = names::packing(*values);
                 let body = b.load(names::body(&seed, *index), chain.component(ty.level));
@@ -246,6 +245,7 @@ impl<'a> Walk<'a> {
             }
             Op::Drop { value } => self.components(b, index, *value, ty)?,
             Op::Output { name, value } => {
+                self.check_name(index, name)?;
                 let pair = self.pair(b, index, *value, ty)?;
                 for (component, part) in pair.into_iter().enumerate() {
                     b.store(names::answer(name, component), part);
@@ -276,235 +276,6 @@ impl<'a> Walk<'a> {
         let key = self.key_over(b, names::DIMENSION, count, &chain.level(0), &chain.level(0));
         Ok(samples::to_samples(chain, b, (small, t), pair, &key))
     }
-
-    fn automorphism(
-        &mut self,
-        b: &mut Builder,
-        index: usize,
-        (value, element): (ValueId, usize),
-        ty: Ciphertext,
-    ) -> Result<Vec<trace::ValueId>> {
-        let (chain, level) = (self.chain, ty.level);
-        let from = self.ty(index, value)?;
-        let pair = self.parts(index, value, 2)?;
-        let (body, mut mask) = (pair[0], pair[1]);
-        let digits = match self.digits.get(&value) {
-            Some(digits) => digits.clone(),
-            None => {
-                if from.extended {
-                    let sub = divide(chain, b, &chain.extended(level), &chain.level(level));
-                    mask = b.call(sub, &[mask])[0];
-                }
-                let sub = decompose(chain, b, level);
-                let digits = b.call(sub, &[mask]);
-                self.digits.insert(value, digits.clone());
-                digits
-            }
-        };
-        let own = |&(of, level): &(usize, usize)| (of == element).then_some(level);
-        let key_level = self.recording.keys.galois.iter().find_map(own);
-        let key_level = key_level.ok_or_else(|| {
-            let found = format!("without the element {element}");
-            self.wrong(index, "the list of Galois keys", &found, "one with it")
-        })?;
-        let key = self.key(b, &names::galois(element), key_level, level);
-        let mut arguments = vec![body];
-        arguments.extend(digits);
-        let at = (level, element);
-        let sub = match (from.extended, ty.extended) {
-            (false, false) => automorphism(chain, b, at),
-            (false, true) => automorphism_extended(chain, b, at, First::Narrow),
-            (true, true) => automorphism_extended(chain, b, at, First::Extended),
-            (true, false) => {
-                let expected = "extended, as the operand is";
-                return Err(self.wrong(index, "its type", "not extended", expected));
-            }
-        };
-        Ok(b.call(sub, &with_key(arguments, &key)))
-    }
-
-    fn switch_secret(
-        &mut self,
-        b: &mut Builder,
-        pair: [trace::ValueId; 2],
-        to: Secret,
-        level: usize,
-    ) -> Result<Vec<trace::ValueId>> {
-        let parameters = &self.recording.parameters;
-        let sparse;
-        let (chain, seed, key_level) = match to {
-            Secret::Sparse => {
-                sparse = Chain::sparse(parameters, level)?;
-                (&sparse, names::TO_SPARSE, level)
-            }
-            Secret::Dense => (self.chain, names::TO_DENSE, parameters.q.len() - 1),
-        };
-        let key = self.key_of(chain, b, seed, (key_level, level));
-        let sub = switch(chain, b, level);
-        Ok(b.call(sub, &with_key(pair.to_vec(), &key)))
-    }
-
-    fn relinearization_level(&self) -> usize {
-        self.recording.keys.relinearization.unwrap_or(0)
-    }
-
-    /// A key made for a level, at another one.
-    fn key(&mut self, b: &mut Builder, seed: &str, key_level: usize, level: usize) -> Key {
-        self.key_of(self.chain, b, seed, (key_level, level))
-    }
-
-    /// A key of another chain's key switching.
-    fn key_of(
-        &mut self,
-        chain: &Chain,
-        b: &mut Builder,
-        seed: &str,
-        (key_level, level): (usize, usize),
-    ) -> Key {
-        let count = chain.digits(key_level).len();
-        let (whole, own) = (chain.extended(key_level), chain.extended(level));
-        let mut key = self.key_over(b, seed, count, &whole, &own);
-        let digits = chain.digits(level).len();
-        key.bodies.truncate(digits);
-        key.masks.truncate(digits);
-        key
-    }
-
-    /// A key of `count` pairs over the limbs `whole`, of which those of `own` are taken. It is loaded once.
-    fn key_over(
-        &mut self,
-        b: &mut Builder,
-        seed: &str,
-        count: usize,
-        whole: &Limbs,
-        own: &Limbs,
-    ) -> Key {
-        let key = self.keys.entry(seed.into()).or_insert_with(|| Key {
-            bodies: (0..count)
-                .map(|j| b.load(names::body(seed, j), eval(whole.clone())))
-                .collect(),
-            masks: (0..count)
-                .map(|j| b.sample(seed, j as u32, whole.clone()))
-                .collect(),
-        });
-        let mut select = |part: &[trace::ValueId]| -> Vec<trace::ValueId> {
-            part.iter().map(|&v| b.select(v, own.clone())).collect()
-        };
-        Key {
-            bodies: select(&key.bodies),
-            masks: select(&key.masks),
-        }
-    }
-
-    /// A plaintext as a factor of what has the type of the result.
-    fn factor(
-        &mut self,
-        b: &mut Builder,
-        index: usize,
-        (plain, unit): (Plain, u64),
-        ty: Ciphertext,
-    ) -> Result<trace::ValueId> {
-        if let Plain::Integers(constant, by) = plain {
-            return Ok(self.integers(b, (constant, by), self.chain.limbs(ty)));
-        }
-        let (t, row) = self.row(b, index, plain)?;
-        let row = plaintext::times(b, row, unit);
-        Ok(plaintext::factor(self.chain, b, (t, row), ty.level))
-    }
-
-    /// A plaintext as a term of what has the type of the result.
-    fn term(
-        &mut self,
-        b: &mut Builder,
-        index: usize,
-        plain: Plain,
-        ty: Ciphertext,
-    ) -> Result<trace::ValueId> {
-        if let Plain::Integers(constant, by) = plain {
-            return Ok(self.integers(b, (constant, by), self.chain.limbs(ty)));
-        }
-        let (_, row) = self.row(b, index, plain)?;
-        self.residual_term(b, index, row, ty)
-    }
-
-    fn residual_term(
-        &self,
-        b: &mut Builder,
-        index: usize,
-        row: trace::ValueId,
-        ty: Ciphertext,
-    ) -> Result<trace::ValueId> {
-        let t = self.modulus(index)?;
-        let Message::Modulo { factor, .. } = ty.message else {
-            unreachable!("a message with a plaintext modulus has a factor");
-        };
-        let at = (ty.level, factor);
-        Ok(plaintext::term(self.chain, b, (t, row), at))
-    }
-
-    fn integers(
-        &mut self,
-        b: &mut Builder,
-        (constant, by): (ConstantId, Scalar),
-        limbs: Limbs,
-    ) -> trace::ValueId {
-        let (chain, constants) = (self.chain, &self.constants);
-        let made = self.integers.entry((constant, by, limbs));
-        let make = |(constant, by, limbs): &(ConstantId, Scalar, Limbs)| {
-            plaintext::integers(chain, b, (constants[*constant], *by), limbs)
-        };
-        *made.or_insert_with_key(make)
-    }
-
-    /// The coefficients of a plaintext modulo `t`.
-    fn row(
-        &self,
-        b: &mut Builder,
-        index: usize,
-        plain: Plain,
-    ) -> Result<(PlainModulus, trace::ValueId)> {
-        let t = self.modulus(index)?;
-        let (constant, slots) = match plain {
-            Plain::Coefficients(constant) | Plain::Integers(constant, _) => (constant, false),
-            Plain::Slots(constant) => (constant, true),
-            Plain::Rounded {
-                value,
-                component,
-                unit,
-            } => {
-                let part = self.parts(index, value, 2)?[component.min(1)];
-                let row = b.intt(part);
-                let row = b.round(row, t.id);
-                return Ok((t, plaintext::times(b, row, unit)));
-            }
-        };
-        let row = plaintext::coefficients(b, t, self.constants[constant]);
-        let row = match slots {
-            true => plaintext::from_slots(b, t, row),
-            false => row,
-        };
-        Ok((t, row))
-    }
-
-    /// The plaintext modulus of a step's message.
-    fn modulus(&self, index: usize) -> Result<PlainModulus> {
-        let found = match self.recording.steps[index].ty {
-            Type::Ciphertext(ty) => self.chain.plain_modulus(ty),
-            Type::Samples => None,
-        };
-        found.ok_or_else(|| {
-            let expected = "one with a plaintext modulus of the parameters";
-            self.wrong(index, "its message", "without one", expected)
-        })
-    }
-
-    fn small(&self, index: usize) -> Result<&'a DimensionParams> {
-        self.chain.small().ok_or_else(|| {
-            let expected = "those of samples";
-            self.wrong(index, "the parameters", "without samples", expected)
-        })
-    }
-
     fn layers(&mut self, b: &mut Builder, index: usize, packing: usize) -> Result<&Layers> {
         if !self.layers.contains_key(&packing) {
             let described = self.recording.packings.get(packing).ok_or_else(|| {
@@ -524,75 +295,6 @@ impl<'a> Walk<'a> {
             self.layers.insert(packing, layers);
         }
         Ok(&self.layers[&packing])
-    }
-
-    /// The two components of a value over the limbs of `ty`: others are left out.
-    fn pair(
-        &self,
-        b: &mut Builder,
-        index: usize,
-        value: ValueId,
-        ty: Ciphertext,
-    ) -> Result<[trace::ValueId; 2]> {
-        self.parts(index, value, 2)?;
-        let parts = self.components(b, index, value, ty)?;
-        Ok([parts[0], parts[1]])
-    }
-
-    /// The components of a value over the limbs of `ty`: others are left out.
-    fn components(
-        &self,
-        b: &mut Builder,
-        index: usize,
-        value: ValueId,
-        ty: Ciphertext,
-    ) -> Result<Vec<trace::ValueId>> {
-        let own = self.ty(index, value)?;
-        if own.level < ty.level || own.extended != ty.extended {
-            let of = |ty: Ciphertext| match ty.extended {
-                true => format!("level {}, extended", ty.level),
-                false => format!("level {}", ty.level),
-            };
-            let (found, expected) = (of(own), format!("at least {}", of(ty)));
-            return Err(self.wrong(index, "the level of an operand", &found, &expected));
-        }
-        let parts = self.parts(index, value, own.components)?;
-        let limbs = self.chain.limbs(ty);
-        let parts = parts.iter().map(|&part| b.select(part, limbs.clone()));
-        Ok(parts.collect())
-    }
-
-    fn parts(&self, index: usize, value: ValueId, count: usize) -> Result<&[trace::ValueId]> {
-        match self.made.get(value) {
-            Some(Made::Ciphertext(parts)) if parts.len() == count => Ok(parts),
-            _ => {
-                let found = format!("%{value}");
-                let expected = format!("an earlier ciphertext of {count} components");
-                Err(self.wrong(index, "an operand", &found, &expected))
-            }
-        }
-    }
-
-    fn ty(&self, index: usize, value: ValueId) -> Result<Ciphertext> {
-        match self.recording.steps.get(value).map(|step| step.ty) {
-            Some(Type::Ciphertext(ty)) if value < index => Ok(ty),
-            _ => Err(self.wrong(
-                index,
-                "an operand",
-                &format!("%{value}"),
-                "an earlier ciphertext",
-            )),
-        }
-    }
-
-    fn wrong(&self, step: usize, what: &'static str, found: &str, expected: &str) -> Error {
-        Error::Step {
-            step,
-            op: self.recording.steps[step].op.name(),
-            what,
-            found: found.into(),
-            expected: expected.into(),
-        }
     }
 }
 
