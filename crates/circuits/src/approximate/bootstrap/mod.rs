@@ -124,6 +124,8 @@ impl Bootstrapper {
         }
         let after = scale * 2.0 * PI / spec.log_ratio.exp2();
         let to_slots = encode(outward, first - spec.doublings, params.scale() / after)?;
+        // A constant like the matrices: made now, not by the first bootstrapping.
+        params.imaginary();
         Ok(Self {
             params: params.clone(),
             spec: spec.clone(),
