@@ -89,7 +89,7 @@ pub struct Type {
 pub enum Op {
     /// A value from outside, encrypted or not, as its type says.
     Input {
-        /// Its name, alone among inputs.
+        /// Its name, alone among encrypted inputs. Plaintexts of one name are one input, encoded at several levels or scales.
         name: String,
     },
     /// A plaintext that is part of the circuit.
@@ -175,6 +175,25 @@ impl Op {
             Self::SwapRows { .. } => "swap",
             Self::Output { .. } => "output",
         }
+    }
+
+    /// The operation on other values in place of those it reads.
+    pub(super) fn reading(mut self, other: impl Fn(ValueId) -> ValueId) -> Self {
+        match &mut self {
+            Self::Input { .. } | Self::Constant { .. } => {}
+            Self::Add { left, right } | Self::Sub { left, right } => {
+                (*left, *right) = (other(*left), other(*right));
+            }
+            Self::Mul { terms } => terms.iter_mut().for_each(|term| *term = term.map(&other)),
+            Self::Rescale { value }
+            | Self::Drop { value }
+            | Self::Read { value }
+            | Self::Rotate { value, .. }
+            | Self::Conjugate { value }
+            | Self::SwapRows { value }
+            | Self::Output { value, .. } => *value = other(*value),
+        }
+        self
     }
 
     /// Values it reads, as often as it does.
