@@ -37,8 +37,11 @@ pub fn arithmetic(params: &impl Scheme) -> Arithmetic {
     params.arithmetic()
 }
 
-/// Whether a circuit is one, and was written for these parameters or for their first levels.
-fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
+/// Checks that a circuit is one, and was written for these parameters or for their first levels.
+///
+/// # Errors
+/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one written for other parameters.
+pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let (found, limit) = (circuit.slots, params.slots());
     if found > limit {
