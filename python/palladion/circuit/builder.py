@@ -39,14 +39,14 @@ class Circuit(Written):
         self.name = name
         slots = params.slots if slots is None else natural("the number of slots", slots)
         self.builder = _native.CircuitBuilder(params.native, name, slots)
-        self._slots = slots
+        self._width = slots
         self._constants = 0
         self._finished: _native.Circuit | None = None
 
     @property
     def slots(self) -> int:
         """Slots of every value."""
-        return self._slots
+        return self._width
 
     @property
     def native(self) -> _native.Circuit:
@@ -81,8 +81,8 @@ class Circuit(Written):
         found = shortest(filled(values, self.slots, kinds))
         return Value(self, self.builder.constant(name, found.astype(np.float64).tobytes()))
 
-    def output(self, name: str, value: Value) -> None:
-        """Make a value a result, by a name of its own."""
+    def output(self, name: str, value: Value | ArrayLike) -> None:
+        """Make an encrypted value a result, by a name of its own."""
         self.builder.output(name, self.operand(value))
         self._finished = None
 

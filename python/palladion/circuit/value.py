@@ -22,7 +22,7 @@ class Value:
     stand in every slot, and arrays of shape ``(k,)``, padded with zeros. One operand must be
     encrypted. Operands of different levels meet at the lower one.
 
-    A product takes a level. It takes none with an integer in CKKS, and with a number in BGV and BFV.
+    A product takes a level, but not that with an integer in CKKS or with a number in BGV and BFV.
     Sums of products are rescaled together, so ``a * b + c * d`` takes one level, one rescale and
     one relinearisation.
 
@@ -72,7 +72,7 @@ class Value:
         return self._of(self.circuit.builder.pow(self.index, natural("the exponent", exponent)))
 
     def rotate(self, k: int) -> Value:
-        """Slot ``i`` of the result is slot ``i + k``, around the end; in BGV and BFV of each row."""
+        """Slot ``i`` becomes slot ``i + k``, around the end; in BGV and BFV in each row."""
         return self._of(self.circuit.builder.rotate(self.index, rotation(k)))
 
     def conjugate(self) -> Value:
@@ -84,7 +84,7 @@ class Value:
         return self._of(self.circuit.builder.swap_rows(self.index))
 
     def sum(self, stride: int = 1, count: int | None = None) -> Value:
-        """Slot ``i`` of the result is the sum of slots ``i``, ``i + stride``, .., ``count`` of them.
+        """Slot ``i`` becomes the sum of the ``count`` slots ``i``, ``i + stride``, and so on.
 
         ``count`` is a power of two. Unless given, all slots are summed, in BGV and BFV those of
         each row. This takes ``log2(count)`` rotations and no level.

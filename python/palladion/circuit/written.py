@@ -21,7 +21,8 @@ Params: TypeAlias = ckks.Params | exact.ExactParams
 Ciphertext: TypeAlias = ckks.Ciphertext | exact.Ciphertext
 SecretKey: TypeAlias = ckks.SecretKey | exact.SecretKey
 PublicKey: TypeAlias = ckks.PublicKey | exact.PublicKey
-Array: TypeAlias = NDArray[np.complex128] | NDArray[np.int64]
+Array: TypeAlias = NDArray[Any]
+"""Complex doubles for CKKS, 64-bit integers for BGV and BFV."""
 
 
 class Written:
