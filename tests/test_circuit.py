@@ -61,18 +61,21 @@ def check_exact(c: circuit.Written, inputs: dict[str, NDArray[Any]]) -> dict[str
     for name, values in decrypted.items():
         assert values.tolist() == clear[name].tolist(), name
         assert found[name].level == c.outputs[name]
-        assert secret.budget(found[name]) > predicted[name].margin_bits
+        assert secret.budget(found[name]) >= predicted[name].margin_bits
     return clear
 
 
-def check_precision(c: circuit.Written, inputs: dict[str, NDArray[Any]], bits: float) -> None:
-    """Encrypted as in the clear, as precise as predicted to so many bits on both sides."""
+def excess(c: circuit.Written, inputs: dict[str, NDArray[Any]]) -> list[float]:
+    """Bits by which each result is more precise than predicted; of results that have an error."""
     clear, predicted = c.run_clear(inputs), c.predict(inputs)
     decrypted, _, _ = results(c, inputs)
+    bits = []
     for name, values in decrypted.items():
         np.testing.assert_allclose(predicted[name].values, clear[name], atol=1e-12)
-        measured = -np.log2(np.sqrt(np.mean(np.abs(values - clear[name]) ** 2)))
-        assert abs(measured - predicted[name].bits) < bits, name
+        if (difference := values - clear[name]).any():
+            measured = -np.log2(np.sqrt(np.mean(np.abs(difference) ** 2)))
+            bits.append(float(measured - predicted[name].bits))
+    return bits
 
 
 # Twelve lines, as the matrix-vector product of F1's language (MICRO 2021, listing 2).
@@ -93,7 +96,7 @@ def test_a_matrix_times_a_vector(approximate: ckks.Params, rng: np.random.Genera
     np.testing.assert_allclose(c.run_clear({"x": x})["y"], matrix @ x, atol=1e-12)
     assert c.counts()[approximate.max_level]["rescale"] == 1
     assert c.keys_needed().rotations == dict.fromkeys(range(1, 16), 6)
-    check_precision(c, {"x": x}, 0.5)
+    assert abs(excess(c, {"x": x})[0]) < 0.5
 
 
 def test_a_dense_layer_and_its_square(approximate: ckks.Params, rng: np.random.Generator) -> None:
@@ -108,7 +111,7 @@ def test_a_dense_layer_and_its_square(approximate: ckks.Params, rng: np.random.G
     inputs = {"x": rng.uniform(-1, 1, 32)}
     found = c.run_clear(inputs)["y"][:8].real
     np.testing.assert_allclose(found, (weights @ inputs["x"] + bias) ** 2, atol=1e-12)
-    check_precision(c, inputs, 0.5)
+    assert abs(excess(c, inputs)[0]) < 0.5
 
 
 def lookup(params: Exact, keys: NDArray[Any], values: NDArray[Any]) -> circuit.Circuit:
@@ -187,15 +190,20 @@ def test_random_circuits_of_integers(exact: Exact, seed: int) -> None:
     check_exact(c, {name: rng.integers(T, size=slots) for name in ("x", "y", "p")})
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_random_circuits_of_complex_numbers(approximate: ckks.Params, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    slots = [approximate.slots, 32][seed % 2]
-    c = random_circuit(approximate, slots, seed)
-    parts = rng.uniform(-0.7, 0.7, (3, 2, slots))
-    inputs = {name: re + 1j * im for name, (re, im) in zip("xyp", parts, strict=True)}
-    # Errors of a value and its rotations count as unrelated, which sums of them are not.
-    check_precision(c, inputs, 3.0 if slots == 32 else 1.0)
+def test_random_circuits_of_complex_numbers(approximate: ckks.Params) -> None:
+    found = []
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        slots = [approximate.slots, 32][seed % 2]
+        c = random_circuit(approximate, slots, seed)
+        parts = rng.uniform(-0.7, 0.7, (3, 2, slots))
+        inputs = {name: re + 1j * im for name, (re, im) in zip("xyp", parts, strict=True)}
+        found += excess(c, inputs)
+    # Sums in which terms cancel, and products with a number near a modulus, are more precise than
+    # predicted, so the worst and the middle one are held. The mean square of 32 errors, which
+    # rotations and sums relate, has a relative deviation of up to 0.4: 0.75 bits are four of them.
+    assert min(found) > -0.75
+    assert abs(np.median(found)) < 0.25
 
 
 def test_operators_are_numpys(exact: Exact, rng: np.random.Generator) -> None:
@@ -375,7 +383,7 @@ def test_inputs_that_do_not_fit_are_refused(exact: Exact, approximate: ckks.Para
         (lambda: c.run_clear({"x": np.ones((2, 2)), "p": 1}), "input x: "),
         (lambda: real.run_clear({"x": float("nan"), "p": 1}), "input x: value 0 is NaN"),
         (lambda: real.predict({"x": 1, "p": [0, float("inf")]}), "input p: value 1 is inf"),
-        (lambda: real.predict({"x": 2.0**60, "p": 1}), "which level 6 holds|holds"),
+        (lambda: real.predict({"x": 2.0**260, "p": 1}), "less than 290.0, which level 6 holds"),
         (lambda: real.predict_noise(), "parameters of ckks.*, expected bfv or bgv"),
         (lambda: c.predict({"x": 1, "p": 1}), "parameters of b.v.*, expected ckks"),
         (lambda: c.keys(stranger), "the secret key is of other parameters"),

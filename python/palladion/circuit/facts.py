@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,5 +46,9 @@ class Precision:
 
     @property
     def bits(self) -> float:
-        """Bits that are right after the binary point: -log2 of the root mean square over slots."""
-        return -float(np.log2(np.sqrt(np.mean(self.errors**2))))
+        """Bits that are right after the binary point: -log2 of the root mean square over slots.
+
+        Infinity for a result without error, such as ``x - x``.
+        """
+        square = float(np.mean(self.errors**2))
+        return inf if square == 0 else -log2(square) / 2
