@@ -152,7 +152,8 @@ class Written:
         """Run the circuit: ciphertexts by the names of its outputs.
 
         Inputs are ciphertexts, and arrays for plaintexts. A ciphertext is fresh, at the level of
-        its input. Results have the ``keys``, for operators.
+        its input, and of a circuit of fewer slots its values repeat: :meth:`encrypt` makes such
+        ones. Results have the ``keys``, for operators.
 
         Raises
         ------

@@ -4,7 +4,8 @@ use super::ir::{Circuit, Op, Step};
 use std::collections::BTreeSet;
 
 impl Circuit {
-    /// The circuit without the steps and constants that no output depends on. Every input keeps at least one step.
+    /// The circuit without the steps and constants that no output depends on. Every input keeps at
+    /// least one step.
     pub(super) fn pruned(&self) -> Self {
         let mut used = vec![false; self.steps.len()];
         let mut named = BTreeSet::new();

@@ -59,7 +59,8 @@ fn operands_of_different_levels_meet_at_the_lower_one() {
         let circuit = b.finish().unwrap();
         let found = operations(&circuit);
         let count = found.iter().filter(|&&op| op == lowered).count();
-        // The operand comes down once, for both sums; the product of approximate numbers is rescaled too.
+        // The operand comes down once, for both sums; the product of approximate numbers is
+        // rescaled too.
         assert_eq!(count, if lowered == "drop" { 1 } else { 2 }, "{circuit}");
     }
 }
@@ -92,7 +93,8 @@ fn numbers_that_take_no_level_take_none() {
 
 #[test]
 fn scales_do_not_drift_over_many_levels() {
-    // The square of a scale, divided by it, is off by a last bit, and by twice as many on each level.
+    // The square of a scale, divided by it, is off by a last bit, and by twice as many on each
+    // level.
     let scale = 40.3f64.exp2();
     let mut moduli = vec![scale; 40];
     moduli[0] = 50f64.exp2();

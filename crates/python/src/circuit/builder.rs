@@ -22,7 +22,8 @@ impl CircuitBuilder {
         write: impl FnOnce(&mut AutoBuilder) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         guard(py, || {
-            // A refused operation leaves the builder as it was, but for constants that nothing uses.
+            // A refused operation leaves the builder as it was, but for constants that nothing
+            // uses.
             let mut builder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             write(&mut builder)
         })

@@ -158,8 +158,8 @@ pub(crate) fn encrypted(
     }
 }
 
-/// A run of one scheme: `slots` are those of a plaintext's bytes, `open` gives a ciphertext of the scheme, if it is one, and `close`
-/// a result.
+/// A run of one scheme: `slots` are those of a plaintext's bytes, `open` gives a ciphertext of the
+/// scheme, if it is one, and `close` a result.
 fn run<S: circuit::Scheme>(
     scheme: &S,
     (circuit, inputs, keys): (&Circuit, &BTreeMap<String, Given>, &SchemeKeys),

@@ -22,8 +22,11 @@ pub(crate) struct Circuit {
 
 /// Name, whether it is encrypted, level, scale.
 type Described<'a> = (&'a str, bool, usize, f64);
-/// By kind of key, the highest level that it is used at: relinearization, rotations by steps, conjugation.
+/// By kind of key, the highest level that it is used at: relinearization, rotations by steps,
+/// conjugation.
 type Needed = (Option<usize>, BTreeMap<usize, usize>, Option<usize>);
+/// Bytes of values, and of the mean squares of their errors.
+type Foretold = (Vec<u8>, Vec<u8>);
 
 #[pymethods]
 impl Circuit {
@@ -107,13 +110,14 @@ impl Circuit {
         guard(py, || run::clear(&self.circuit, &inputs))
     }
 
-    /// Of approximate arithmetic, by output: values, and the mean square of the error of each as doubles.
+    /// Of approximate arithmetic, by output: values, and the mean square of the error of each as
+    /// doubles.
     fn predict(
         &self,
         py: Python<'_>,
         params: &SchemeParams,
         inputs: BTreeMap<String, PyBackedBytes>,
-    ) -> PyResult<BTreeMap<String, (Vec<u8>, Vec<u8>)>> {
+    ) -> PyResult<BTreeMap<String, Foretold>> {
         let bytes = |Predicted { slots, errors }: Predicted| {
             let errors = errors.iter().flat_map(|e| e.to_ne_bytes());
             (complex_bytes(&slots), errors.collect())
@@ -126,7 +130,8 @@ impl Circuit {
         })
     }
 
-    /// Of exact arithmetic, by output: bits of noise, of margin, log2 of the probability of a wrong answer.
+    /// Of exact arithmetic, by output: bits of noise, of margin, log2 of the probability of a wrong
+    /// answer.
     fn predict_noise(
         &self,
         py: Python<'_>,

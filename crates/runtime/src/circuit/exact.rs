@@ -1,7 +1,8 @@
 //! BGV and BFV, for circuits: one implementation.
 //!
-//! Their ciphertexts are the same but for the factor `f` of a fresh message in its residual ([`bgv`]): 1 for BGV, and `-Q` modulo
-//! `t` for BFV. So BFV runs as BGV does, and its products are those of residuals, each followed by a modulus switch.
+//! Their ciphertexts are the same but for the factor `f` of a fresh message in its residual
+//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. So BFV runs as BGV does, and its products are
+//! those of residuals, each followed by a modulus switch.
 
 use super::budget::{self, Budget};
 use super::clear::residues;
@@ -16,12 +17,14 @@ use program::circuit::{Arithmetic, Circuit, Type};
 use ring::{Eval, Poly};
 use std::collections::BTreeMap;
 
-/// Predicts the noise of every output of a circuit, encrypted inputs being fresh under the secret key. It depends on no message:
-/// plaintexts among the inputs count as uniform residues, constants as what they are.
+/// Predicts the noise of every output of a circuit, encrypted inputs being fresh under the secret
+/// key. It depends on no message: plaintexts among the inputs count as uniform residues, constants
+/// as what they are.
 ///
 /// # Errors
-/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one written for other
-/// parameters and for one whose noise reaches its modulus at some step.
+/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify,
+/// [`Error::Circuit`](crate::Error::Circuit) for one written for other parameters and for one whose
+/// noise reaches its modulus at some step.
 pub fn predict_noise(
     scheme: &impl ExactScheme,
     circuit: &Circuit,
@@ -32,7 +35,8 @@ pub fn predict_noise(
     budget::predict(scheme.params(), circuit, &plan, &factors)
 }
 
-/// How a scheme of exact arithmetic reads ciphertexts: [`bgv::Params`] as BGV does, [`Bfv`] as BFV does.
+/// How a scheme of exact arithmetic reads ciphertexts: [`bgv::Params`] as BGV does, [`Bfv`] as BFV
+/// does.
 pub trait ExactScheme: Clone + Sync + Sealed {
     /// A ciphertext.
     type Read;
@@ -127,10 +131,8 @@ impl<E: ExactScheme> Scheme for E {
     type Ciphertext = E::Read;
 
     fn arithmetic(&self) -> Arithmetic {
-        let (t, basis) = (
-            self.params().t().value(),
-            self.params().rlwe().basis(self.params().rlwe().max_level()),
-        );
+        let (t, rlwe) = (self.params().t().value(), self.params().rlwe());
+        let basis = rlwe.basis(rlwe.max_level());
         let moduli = basis.values().iter().map(|&q| q as f64).collect();
         Arithmetic::Exact { t, moduli }
     }
@@ -166,28 +168,25 @@ impl<E: ExactScheme> Scheme for E {
     }
 
     fn factor(&self, slots: &[u64], ty: Type) -> Result<Poly<Eval>> {
-        let basis = self.params().rlwe().basis(ty.level);
-        Ok(self
-            .params()
-            .encoder()
-            .lift(&plaintext(self.params(), slots)?, basis))
+        let params = self.params();
+        let basis = params.rlwe().basis(ty.level);
+        Ok(params.encoder().lift(&plaintext(params, slots)?, basis))
     }
 
     fn diagonal(&self, slots: &[u64], ty: Type) -> Result<Diagonal> {
-        let plaintext = plaintext(self.params(), slots)?;
+        let params = self.params();
+        let plaintext = plaintext(params, slots)?;
         let coefficients = plaintext.coefficients().iter();
-        let centred: Vec<i64> = coefficients.map(|&c| self.params().t().center(c)).collect();
-        Ok(Diagonal::of_integers(
-            self.params().rlwe(),
-            &centred,
-            ty.level,
-        ))
+        let centred: Vec<i64> = coefficients.map(|&c| params.t().center(c)).collect();
+        Ok(Diagonal::of_integers(params.rlwe(), &centred, ty.level))
     }
 
-    /// What a noiseless ciphertext of factor 1 has in its first component, of the message times the factor.
+    /// What a noiseless ciphertext of factor 1 has in its first component, of the message times the
+    /// factor.
     fn term(&self, slots: &[u64], ty: Type, factor: u64) -> Result<Poly<Eval>> {
-        let slots: Vec<u64> = residues(self.params().t(), slots, factor);
-        let ct = bgv::trivial(self.params(), &plaintext(self.params(), &slots)?, ty.level)?;
+        let params = self.params();
+        let slots: Vec<u64> = residues(params.t(), slots, factor);
+        let ct = bgv::trivial(params, &plaintext(params, &slots)?, ty.level)?;
         Ok(ct.exact().rlwe().components()[0].clone())
     }
 
@@ -202,11 +201,10 @@ impl<E: ExactScheme> Scheme for E {
             Ok(ct) => ct,
             Err(found) => return Err(unfit(what, found, format!("{:?}", self.params()))),
         };
-        let (level, degree) = (ct.level(), ct.degree());
+        let (level, degree, t) = (ct.level(), ct.degree(), self.params().t());
         let factor = residual_factor(self.params(), level, ct.factor());
-        let t = self.params().t();
         let unit = t.inv(self.unit_factor(level));
-        let factor = t.mul(factor, unit.expect("the unit is one modulo t"));
+        let factor = t.mul(factor, unit.expect("moduli are units modulo t"));
         if (level, degree, factor) == (ty.level, 1, 1) {
             return Ok(ct.rlwe());
         }
@@ -218,7 +216,7 @@ impl<E: ExactScheme> Scheme for E {
     fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<E::Read> {
         let t = self.params().t();
         let minus_q = t.inv(residual_factor(self.params(), ty.level, 1));
-        let mu = t.mul(factor, minus_q.expect("the moduli are units modulo t"));
+        let mu = t.mul(factor, minus_q.expect("moduli are units modulo t"));
         self.read(bfv::Ciphertext::new(inner, mu))
     }
 }

@@ -7,7 +7,8 @@ use crate::circuit::ir::{Type, ValueId};
 use crate::circuit::linear::shape;
 use crate::error::Result;
 
-/// Scales that differ from their level's by less count as it. Far below what two operands of a sum may differ by.
+/// Scales that differ from their level's by less count as it. Far below what two operands of a sum
+/// may differ by.
 const EXACT_SCALE: f64 = 1e-13;
 
 impl AutoBuilder {
@@ -122,7 +123,8 @@ impl AutoBuilder {
         ))
     }
 
-    /// A value at a level of its own or below, at the scale of one that `waits` or does not. One that waits is there already, or above.
+    /// A value at a level of its own or below, at the scale of one that `waits` or does not. One
+    /// that waits is there already, or above.
     pub(super) fn at(&mut self, value: ValueId, level: usize, waits: bool) -> Result<ValueId> {
         let value = match self.b.ty(value).level > level {
             true => self.settled(value)?,

@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An operand: its number among those of an [`AutoBuilder`].
 pub type OperandId = usize;
 
-/// What an operand is. Plaintexts become values where they are used: at the level and scale of the other operand.
+/// What an operand is. Plaintexts become values where they are used: at the level and scale of the
+/// other operand.
 #[derive(Clone, Debug)]
 enum Operand {
     Ciphertext(ValueId),
@@ -25,12 +26,14 @@ enum Operand {
 
 /// Writes a circuit over a [`CircuitBuilder`], and chooses levels, scales and rescales itself.
 ///
-/// Every ciphertext has the scale of its level, or its square: the latter is a product that waits for its rescale. A product waits
-/// until something other than a sum, a number or a result that waits too reads it; so a sum of products takes one rescale, and one
-/// relinearisation. In sums and products the operand of the higher level comes down to the other one.
+/// Every ciphertext has the scale of its level, or its square: the latter is a product that waits
+/// for its rescale. A product waits until something other than a sum, a number or a result that
+/// waits too reads it; so a sum of products takes one rescale, and one relinearisation. In sums and
+/// products the operand of the higher level comes down to the other one.
 ///
-/// A product takes a level, but for two: with a number in exact arithmetic, and with a whole number in approximate arithmetic. At
-/// level 0 a product of exact arithmetic keeps its level, and the prediction of noise decides whether it decrypts.
+/// A product takes a level, but for two: with a number in exact arithmetic, and with a whole number
+/// in approximate arithmetic. At level 0 a product of exact arithmetic keeps its level, and the
+/// prediction of noise decides whether it decrypts.
 ///
 /// ```
 /// use program::circuit::{Arithmetic, AutoBuilder};
@@ -62,8 +65,8 @@ pub struct AutoBuilder {
 }
 
 impl AutoBuilder {
-    /// An empty circuit. `scales` has the scale of each level, that of level `l - 1` being the square of that of `l` divided by the
-    /// modulus of `l`; 1 for all levels of exact arithmetic.
+    /// An empty circuit. `scales` has the scale of each level, that of level `l - 1` being the
+    /// square of that of `l` divided by the modulus of `l`; 1 for all levels of exact arithmetic.
     ///
     /// # Errors
     /// [`Error::Parameters`], also for a number of scales that is not the number of levels.

@@ -164,10 +164,12 @@ impl AutoBuilder {
         self.settled_operation("a summed operand", x, |b, x| sum_strided(b, x, at))
     }
 
-    /// Takes the rescale that a product waits for. In exact arithmetic any ciphertext is switched down one level.
+    /// Takes the rescale that a product waits for. In exact arithmetic any ciphertext is switched
+    /// down one level.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a plaintext, and for one that waits for none in approximate arithmetic; [`Error::NoLevel`].
+    /// [`Error::Shape`] for a plaintext, and for one that waits for none in approximate arithmetic;
+    /// [`Error::NoLevel`].
     pub fn rescale(&mut self, x: OperandId) -> Result<OperandId> {
         let value = self.ciphertext("a rescaled operand", x)?;
         let rescaled = if self.waiting.contains(&value) {
