@@ -22,7 +22,7 @@ pub enum Arithmetic {
         /// By level, the product of the moduli that a rescale from there divides by; those of level 0 stay to the end.
         moduli: Vec<f64>,
     },
-    /// Integers modulo `t`, exactly: BGV. Every scale is 1, and a rescale is a modulus switch, which divides noise alone. Slots
+    /// Integers modulo `t`, exactly: BGV and BFV. Every scale is 1, and a rescale is a modulus switch, which divides noise alone. Slots
     /// are two rows of half of them each.
     Exact {
         /// Plaintext modulus.

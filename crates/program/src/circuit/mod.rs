@@ -1,4 +1,4 @@
-//! Circuits of homomorphic operations: what is done to ciphertexts of CKKS or BGV, whatever it is done for.
+//! Circuits of homomorphic operations: what is done to ciphertexts of CKKS, BGV or BFV, whatever it is done for.
 //!
 //! *Concept.* A [`Circuit`] is a list of operations in single assignment form on values that are plaintexts or
 //! ciphertexts, each with a level and a scale. It is written once, by a [`CircuitBuilder`], or by an [`AutoBuilder`] that chooses levels and scales; the same list is verified, printed,
