@@ -54,6 +54,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "bfv": {"schemes"},
     "bgv": {"schemes"},
     "tfhe": {"schemes"},
+    "circuit": {"ckks", "bfv", "bgv", "files"},
     "security": {"_native"},
     "sets": {"security", "_native"},
     "evaluation": {"memory", "text", "packaged"},
@@ -94,6 +95,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "bfv",
         "bgv",
         "tfhe",
+        "circuit",
     },
 }
 

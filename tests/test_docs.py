@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-def test_the_page_of_the_schemes() -> None:
-    text = (DOCS / "schemes.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "count"), [("schemes.md", 6), ("circuits.md", 8)])
+def test_the_examples_of_a_page(page: str, count: int) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == count
     names: dict[str, object] = {}
     for block in blocks:
         exec(block, names)

@@ -14,7 +14,7 @@ The client encrypts, the server computes blind, the client decrypts::
 One floor below are integer networks (:class:`IntNetwork`), programs (:func:`compile_network`,
 :class:`Program`) and keys (:func:`keygen`), which take and give integers. The schemes
 themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and
-:mod:`palladion.tfhe`.
+:mod:`palladion.tfhe`; :mod:`palladion.circuit` writes a computation of the first three once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from palladion.errors import (
 )
 
 if TYPE_CHECKING:
-    from palladion import bfv, bgv, ckks, tfhe
+    from palladion import bfv, bgv, circuit, ckks, tfhe
     from palladion.deployment import Client, CompiledModel
     from palladion.model import Model
     from palladion.nn.network import IntNetwork
@@ -94,6 +94,7 @@ __all__ = [
     "__version__",
     "bfv",
     "bgv",
+    "circuit",
     "ckks",
     "compile_network",
     "compile_with_choices",
@@ -121,7 +122,7 @@ LATER: Final = {
 }
 """Names whose modules are imported when they are asked for: numpy takes longer than a command."""
 
-MODULES: Final = {"bfv", "bgv", "ckks", "tfhe"}
+MODULES: Final = {"bfv", "bgv", "circuit", "ckks", "tfhe"}
 
 
 if not TYPE_CHECKING:  # a checker would take any name for one of ours

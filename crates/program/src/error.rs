@@ -78,6 +78,14 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// An operation that takes a level, on a value that has none left.
+    #[error(
+        "{op} needs level 1 or above, the value is at level 0: use fewer products in a row or more levels"
+    )]
+    NoLevel {
+        /// The operation.
+        op: &'static str,
+    },
     /// A trace that cannot be.
     #[error("{place}: {what} is {found}, expected {expected}")]
     Trace {

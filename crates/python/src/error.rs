@@ -119,6 +119,13 @@ impl ToPython for circuits::Error {
     }
 }
 
+/// Of a circuit that the caller writes; one that is read from a file is refused by [`runtime::Error`].
+impl ToPython for program::Error {
+    fn to_python(self) -> PyErr {
+        of_program(&self).of_operands().exception(self.to_string())
+    }
+}
+
 impl ToPython for ::network::Error {
     fn to_python(self) -> PyErr {
         let fault = match self {
@@ -211,7 +218,8 @@ fn of_runtime(error: &runtime::Error) -> Fault {
 
 fn of_program(error: &program::Error) -> Fault {
     use program::Error::{
-        CircuitConstant, Constant, Format, Json, Line, Parameters, Recorded, Shape, Step, Trace,
+        CircuitConstant, Constant, Format, Json, Line, NoLevel, Parameters, Recorded, Shape, Step,
+        Trace,
     };
     match error {
         Json(_)
@@ -224,6 +232,7 @@ fn of_program(error: &program::Error) -> Fault {
         | Line { .. }
         | Recorded { .. } => Fault::File,
         Shape { .. } => Fault::Usage,
+        NoLevel { .. } => Fault::Level,
         _ => Fault::Internal,
     }
 }

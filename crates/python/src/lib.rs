@@ -5,6 +5,7 @@
 
 mod bench;
 mod choices;
+mod circuit;
 mod error;
 mod guard;
 mod info;
@@ -25,6 +26,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::quieten_panics();
     schemes::register(module)?;
+    circuit::register(module)?;
     tfhe::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;

@@ -12,19 +12,19 @@ use crate::public::PublicKey;
 use ring::sample::Seed;
 use zeroize::Zeroizing;
 
-const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
+const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
     Kind {
         tag: *tag,
         words,
-        version: 1,
+        version,
     }
 }
 
-const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme");
-const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme");
-const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme");
-const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme");
-const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme");
+const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme", 1);
+const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme", 1);
+const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme", 2);
+const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme", 1);
+const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme", 1);
 
 /// Bytes of a secret key, overwritten when dropped.
 pub fn secret_to_bytes(secret: &SecretKey, made_for: &Fingerprint) -> Zeroizing<Vec<u8>> {
@@ -73,19 +73,22 @@ pub fn public_from_bytes(
     Ok(PublicKey::from_parts(body, seed))
 }
 
-/// Bytes of a relinearization key and Galois keys.
+/// Bytes of a relinearization key, if there is one, and Galois keys.
 pub fn evaluation_to_bytes(
-    relinearization: &SwitchKey,
+    relinearization: Option<&SwitchKey>,
     galois: &GaloisKeys,
     made_for: &Fingerprint,
 ) -> Vec<u8> {
     let mut w = Writer::new();
-    write_evaluation(&mut w, relinearization, galois);
+    w.u64(u64::from(relinearization.is_some()));
+    relinearization
+        .into_iter()
+        .for_each(|key| w.switch_key(key));
+    write_galois(&mut w, galois);
     w.seal(&EVALUATION, made_for)
 }
 
-fn write_evaluation(w: &mut Writer, relinearization: &SwitchKey, galois: &GaloisKeys) {
-    w.switch_key(relinearization);
+fn write_galois(w: &mut Writer, galois: &GaloisKeys) {
     w.u64(galois.iter().len() as u64);
     for (element, key) in galois.iter() {
         w.u64(element as u64);
@@ -93,7 +96,7 @@ fn write_evaluation(w: &mut Writer, relinearization: &SwitchKey, galois: &Galois
     }
 }
 
-/// Reads a relinearization key and Galois keys.
+/// Reads a relinearization key, if there is one, and Galois keys.
 ///
 /// # Errors
 /// As [`secret_from_bytes`].
@@ -101,11 +104,15 @@ pub fn evaluation_from_bytes(
     params: &Params,
     made_for: &Fingerprint,
     bytes: &[u8],
-) -> Result<(SwitchKey, GaloisKeys)> {
+) -> Result<(Option<SwitchKey>, GaloisKeys)> {
     let mut r = Reader::open(bytes, &EVALUATION, made_for)?;
-    let keys = read_evaluation(&mut r, params)?;
+    let relinearization = match r.bounded("the number of relinearization keys", 0..=1)? {
+        0 => None,
+        _ => Some(r.switch_key(params)?),
+    };
+    let galois = read_galois(&mut r, params)?;
     r.end()?;
-    Ok(keys)
+    Ok((relinearization, galois))
 }
 
 /// Bytes of evaluation keys and of the keys to a sparse secret and back.
@@ -116,7 +123,8 @@ pub fn bootstrap_to_bytes(
     made_for: &Fingerprint,
 ) -> Vec<u8> {
     let mut w = Writer::new();
-    write_evaluation(&mut w, relinearization, galois);
+    w.switch_key(relinearization);
+    write_galois(&mut w, galois);
     sparse.into_iter().for_each(|key| w.switch_key(key));
     w.seal(&BOOTSTRAP, made_for)
 }
@@ -132,14 +140,14 @@ pub fn bootstrap_from_bytes(
     bytes: &[u8],
 ) -> Result<(SwitchKey, GaloisKeys, [SwitchKey; 2])> {
     let mut r = Reader::open(bytes, &BOOTSTRAP, made_for)?;
-    let (relinearization, galois) = read_evaluation(&mut r, params)?;
+    let relinearization = r.switch_key(params)?;
+    let galois = read_galois(&mut r, params)?;
     let sparse = [r.switch_key(sparse)?, r.switch_key(params)?];
     r.end()?;
     Ok((relinearization, galois, sparse))
 }
 
-fn read_evaluation(r: &mut Reader<'_>, params: &Params) -> Result<(SwitchKey, GaloisKeys)> {
-    let relinearization = r.switch_key(params)?;
+fn read_galois(r: &mut Reader<'_>, params: &Params) -> Result<GaloisKeys> {
     let mut galois = GaloisKeys::new();
     for _ in 0..r.bounded("the number of Galois keys", 0..=params.n())? {
         let element = r.bounded("a Galois element", 1..=2 * params.n() - 1)?;
@@ -148,7 +156,7 @@ fn read_evaluation(r: &mut Reader<'_>, params: &Params) -> Result<(SwitchKey, Ga
         }
         galois.insert(element, r.switch_key(params)?);
     }
-    Ok((relinearization, galois))
+    Ok(galois)
 }
 
 /// Bytes of a ciphertext of two components and the number that its scheme keeps with it.

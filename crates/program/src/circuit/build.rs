@@ -1,7 +1,7 @@
 //! Writing a circuit.
 
 use super::infer::{Problem, same_scale};
-use super::ir::{Arithmetic, Circuit, Constant, FORMAT, Op, Step, Type, ValueId};
+use super::ir::{Arithmetic, Circuit, Constant, ConstantId, FORMAT, Op, Step, Type, ValueId};
 use crate::error::{Error, Result};
 
 /// Writes a circuit, operation by operation. Each is checked when it is written: what would not decrypt is refused with the
@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 /// assert_eq!(circuit.keys().relinearization, Some(2));
 /// # Ok::<(), program::Error>(())
 /// ```
+#[derive(Clone, Debug)]
 pub struct CircuitBuilder {
     circuit: Circuit,
 }
@@ -67,6 +68,11 @@ impl CircuitBuilder {
         self.circuit.ty(value)
     }
 
+    /// What is written so far; [`CircuitBuilder::finish`] verifies it.
+    pub(super) fn written(&self) -> &Circuit {
+        &self.circuit
+    }
+
     /// A value from outside.
     ///
     /// # Errors
@@ -79,12 +85,16 @@ impl CircuitBuilder {
     ///
     /// # Errors
     /// [`Error::CircuitConstant`], and [`Error::Step`] as for an input.
-    pub fn constant(
-        &mut self,
-        name: &str,
-        values: &[f64],
-        (level, scale): (usize, f64),
-    ) -> Result<ValueId> {
+    pub fn constant(&mut self, name: &str, values: &[f64], at: (usize, f64)) -> Result<ValueId> {
+        let id = self.numbers(name, values)?;
+        self.place(id, at)
+    }
+
+    /// Numbers for any count of constants: [`CircuitBuilder::place`] makes a value of them.
+    ///
+    /// # Errors
+    /// [`Error::CircuitConstant`], as for [`CircuitBuilder::constant`].
+    pub fn numbers(&mut self, name: &str, values: &[f64]) -> Result<ConstantId> {
         let id = self.circuit.constants.len();
         let constant = Constant {
             name: name.into(),
@@ -92,6 +102,14 @@ impl CircuitBuilder {
         };
         self.circuit.verify_constant(id, &constant)?;
         self.circuit.constants.push(constant);
+        Ok(id)
+    }
+
+    /// A constant of these numbers at a level and scale.
+    ///
+    /// # Errors
+    /// [`Error::Step`] for numbers that are not there, and as for an input.
+    pub fn place(&mut self, id: ConstantId, (level, scale): (usize, f64)) -> Result<ValueId> {
         let encrypted = false;
         let ty = Type {
             encrypted,

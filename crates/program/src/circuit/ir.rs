@@ -22,7 +22,7 @@ pub enum Arithmetic {
         /// By level, the product of the moduli that a rescale from there divides by; those of level 0 stay to the end.
         moduli: Vec<f64>,
     },
-    /// Integers modulo `t`, exactly: BGV. Every scale is 1, and a rescale is a modulus switch, which divides noise alone. Slots
+    /// Integers modulo `t`, exactly: BGV and BFV. Every scale is 1, and a rescale is a modulus switch, which divides noise alone. Slots
     /// are two rows of half of them each.
     Exact {
         /// Plaintext modulus.
@@ -89,7 +89,7 @@ pub struct Type {
 pub enum Op {
     /// A value from outside, encrypted or not, as its type says.
     Input {
-        /// Its name, alone among inputs.
+        /// Its name, alone among encrypted inputs. Plaintexts of one name are one input, encoded at several levels or scales.
         name: String,
     },
     /// A plaintext that is part of the circuit.
@@ -175,6 +175,25 @@ impl Op {
             Self::SwapRows { .. } => "swap",
             Self::Output { .. } => "output",
         }
+    }
+
+    /// The operation on other values in place of those it reads.
+    pub(super) fn reading(mut self, other: impl Fn(ValueId) -> ValueId) -> Self {
+        match &mut self {
+            Self::Input { .. } | Self::Constant { .. } => {}
+            Self::Add { left, right } | Self::Sub { left, right } => {
+                (*left, *right) = (other(*left), other(*right));
+            }
+            Self::Mul { terms } => terms.iter_mut().for_each(|term| *term = term.map(&other)),
+            Self::Rescale { value }
+            | Self::Drop { value }
+            | Self::Read { value }
+            | Self::Rotate { value, .. }
+            | Self::Conjugate { value }
+            | Self::SwapRows { value }
+            | Self::Output { value, .. } => *value = other(*value),
+        }
+        self
     }
 
     /// Values it reads, as often as it does.

@@ -1,21 +1,24 @@
-//! Circuits of homomorphic operations: what is done to ciphertexts of CKKS or BGV, whatever it is done for.
+//! Circuits of homomorphic operations: what is done to ciphertexts of CKKS, BGV or BFV, whatever it is done for.
 //!
 //! *Concept.* A [`Circuit`] is a list of operations in single assignment form on values that are plaintexts or
-//! ciphertexts, each with a level and a scale. It is written once, by a [`CircuitBuilder`]; the same list is verified, printed,
+//! ciphertexts, each with a level and a scale. It is written once, by a [`CircuitBuilder`], or by an [`AutoBuilder`] that chooses levels and scales; the same list is verified, printed,
 //! counted, asked which keys it needs, run on plain numbers, and run encrypted. [`Program`](crate::Program) has the steps
 //! of quantised networks instead: `docs/adr/0011-circuits-of-homomorphic-operations.md` says why there are two.
 //!
 //! *Invariant*: a circuit that came from [`CircuitBuilder::finish`] or [`Circuit::from_json`] is verified.
 
+mod auto;
 mod build;
 mod infer;
 mod ir;
 mod linear;
 mod map;
 mod needs;
+mod prune;
 mod text;
 mod verify;
 
+pub use auto::{AutoBuilder, OperandId};
 pub use build::CircuitBuilder;
 pub use ir::{Arithmetic, Circuit, Constant, ConstantId, Op, Step, Type, ValueId};
 pub use linear::{Dense, Weights, sum_strided};

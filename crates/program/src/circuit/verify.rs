@@ -36,6 +36,7 @@ impl Circuit {
             agreed.map_err(|problem| refused(index, &step.op, problem))?;
             if let Op::Input { name } | Op::Output { name, .. } = &step.op
                 && !names.insert((step.op.name(), name))
+                && !self.is_plain_again(index, name)
             {
                 let problem = (
                     "the name",
@@ -84,6 +85,12 @@ impl Circuit {
             ),
             None => Ok(()),
         }
+    }
+
+    /// Whether the input at `index` is a plaintext, and so is every other input of its name.
+    fn is_plain_again(&self, index: usize, name: &str) -> bool {
+        let mut all = self.inputs().filter(|(other, _)| *other == name);
+        matches!(self.steps[index].op, Op::Input { .. }) && all.all(|(_, ty)| !ty.encrypted)
     }
 
     /// Inputs may stand unused, so that a circuit can keep to an interface; whatever is computed may not.

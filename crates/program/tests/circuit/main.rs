@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+mod auto;
 mod exact;
 mod layers;
 mod refused;

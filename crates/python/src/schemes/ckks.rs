@@ -185,12 +185,13 @@ impl CkksCiphertext {
     fn mul(&self, py: Python<'_>, other: &Self, keys: &SchemeKeys) -> PyResult<Self> {
         self.params.check("ciphertext", &other.params)?;
         self.params.check("evaluation keys", &keys.params)?;
+        let key = keys.relinearization()?;
         self.made(py, |e| {
             let (mut a, mut b) = (self.ct.clone(), other.ct.clone());
             let level = e.level(&a)?.min(e.level(&b)?);
             e.drop_to(&mut a, level)?;
             e.drop_to(&mut b, level)?;
-            e.mul_and_rescale(&a, &b, keys.relinearization())
+            e.mul_and_rescale(&a, &b, key)
         })
     }
 
@@ -271,7 +272,7 @@ impl CkksCiphertext {
 }
 
 /// Pairs of doubles; bytes at the end that are no pair are left out.
-fn complex(bytes: &[u8]) -> Vec<Complex64> {
+pub(crate) fn complex(bytes: &[u8]) -> Vec<Complex64> {
     let (doubles, _) = bytes.as_chunks::<8>();
     let (pairs, _) = doubles.as_chunks::<2>();
     let part = |&bytes: &[u8; 8]| f64::from_ne_bytes(bytes);

@@ -27,12 +27,20 @@ pub(crate) struct ExactCiphertext {
 }
 
 impl ExactCiphertext {
-    fn new(params: &SchemeParams, ct: Ciphertext) -> Self {
+    pub(crate) fn new(params: &SchemeParams, ct: Ciphertext) -> Self {
         Self {
             params: params.clone(),
             ct,
             seed: None,
         }
+    }
+
+    pub(crate) fn params(&self) -> &SchemeParams {
+        &self.params
+    }
+
+    pub(crate) fn ct(&self) -> &Ciphertext {
+        &self.ct
     }
 
     fn made(
@@ -49,26 +57,34 @@ impl ExactCiphertext {
 
 /// The plaintext of 64-bit integers in the plaintext space, in slots or as coefficients.
 fn encode(params: &SchemeParams, values: &[u8], coefficients: bool) -> PyResult<Plaintext> {
-    let (values, _) = values.as_chunks::<8>();
     let exact = params.exact()?;
     let encoder = exact.params().encoder();
-    let t = encoder.modulus().value() as i64;
-    let least = -(t / 2);
-    let residues = values.iter().enumerate().map(|(index, &bytes)| {
-        let value = i64::from_ne_bytes(bytes);
-        if (least..t).contains(&value) {
-            return Ok(value.rem_euclid(t) as u64);
-        }
-        let words = format!("value {index} is {value}, expected {least} to {}", t - 1);
-        Err(UsageError::new_err(words))
-    });
-    let mut residues = residues.collect::<PyResult<Vec<u64>>>()?;
+    let residues = residues(encoder.modulus().value(), values);
+    let mut residues = residues.map_err(UsageError::new_err)?;
     encoder.check(&residues).or_raise()?;
     if coefficients {
         residues.resize(params.rlwe().n(), 0);
         return Ok(encoder.from_residues(residues));
     }
     encoder.encode_slots(&residues).or_raise()
+}
+
+/// 64-bit integers of the plaintext space, as residues; or what is wrong with one of them.
+pub(crate) fn residues(t: u64, values: &[u8]) -> Result<Vec<u64>, String> {
+    let (values, _) = values.as_chunks::<8>();
+    let t = t as i64;
+    let least = -(t / 2);
+    let residues = values.iter().enumerate().map(|(index, &bytes)| {
+        let value = i64::from_ne_bytes(bytes);
+        if (least..t).contains(&value) {
+            return Ok(value.rem_euclid(t) as u64);
+        }
+        let most = t - 1;
+        Err(format!(
+            "value {index} is {value}, expected {least} to {most}"
+        ))
+    });
+    residues.collect()
 }
 
 /// Two ciphertexts of one level and factor.
@@ -225,7 +241,7 @@ impl ExactCiphertext {
     fn mul(&self, py: Python<'_>, other: &Self, keys: &SchemeKeys) -> PyResult<Self> {
         self.params.check("ciphertext", &other.params)?;
         self.params.check("evaluation keys", &keys.params)?;
-        let key = keys.relinearization();
+        let key = keys.relinearization()?;
         self.made(py, |e| {
             if let Scheme::Bfv(bfv) = self.params.scheme() {
                 if self.ct.level() == other.ct.level() {

@@ -4,11 +4,12 @@ use circuits::approximate::BootstrapKeys;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::{GaloisKeys, PublicKey, SecretKey, SwitchKey, galois, store};
+use runtime::circuit::Keys;
 use runtime::system_rng;
 
 use super::InScheme;
 use super::params::SchemeParams;
-use crate::error::MissingKeyError;
+use crate::error::{MissingKeyError, UsageError};
 use crate::guard::{guard, guard_bytes};
 
 /// A secret key of a scheme.
@@ -33,7 +34,7 @@ pub(crate) struct SchemeKeys {
 }
 
 pub(crate) enum Held {
-    Own(SwitchKey, GaloisKeys),
+    Own(Keys),
     Bootstrap(BootstrapKeys),
 }
 
@@ -79,10 +80,11 @@ impl SchemeSecret {
                     galois.insert(element, self.key.galois_key(element, top, &mut rng));
                 }
             }
-            Ok::<_, PyErr>(SchemeKeys {
-                params: self.params.clone(),
-                held: Held::Own(self.key.relinearization_key(top, &mut rng), galois),
-            })
+            let keys = Keys {
+                relinearization: Some(self.key.relinearization_key(top, &mut rng)),
+                galois,
+            };
+            Ok::<_, PyErr>(SchemeKeys::new(&self.params, keys))
         })
     }
 
@@ -129,11 +131,27 @@ impl SchemePublic {
 }
 
 impl SchemeKeys {
-    pub(crate) fn relinearization(&self) -> &SwitchKey {
+    pub(crate) fn new(params: &SchemeParams, keys: Keys) -> Self {
+        let (params, held) = (params.clone(), Held::Own(keys));
+        Self { params, held }
+    }
+
+    /// The keys as circuits take them.
+    pub(crate) fn of_circuit(&self) -> PyResult<&Keys> {
         match &self.held {
-            Held::Own(key, _) => key,
-            Held::Bootstrap(keys) => keys.relinearization(),
+            Held::Own(keys) => Ok(keys),
+            Held::Bootstrap(_) => Err(UsageError::new_err(
+                "the evaluation keys are those of bootstrapping, expected those of the circuit",
+            )),
         }
+    }
+
+    pub(crate) fn relinearization(&self) -> PyResult<&SwitchKey> {
+        let key = match &self.held {
+            Held::Own(keys) => keys.relinearization.as_ref(),
+            Held::Bootstrap(keys) => Some(keys.relinearization()),
+        };
+        key.ok_or_else(|| self.missing("relinearization key for products"))
     }
 
     /// The Galois keys, among which is that of the rotation by `k`.
@@ -150,7 +168,7 @@ impl SchemeKeys {
 
     fn galois(&self) -> &GaloisKeys {
         match &self.held {
-            Held::Own(_, galois) => galois,
+            Held::Own(keys) => &keys.galois,
             Held::Bootstrap(keys) => keys.galois(),
         }
     }
@@ -160,21 +178,21 @@ impl SchemeKeys {
         if element == 1 || keys.get(element).is_ok() {
             return Ok(keys);
         }
-        let held = self
-            .rotations()
-            .iter()
-            .map(isize::to_string)
-            .collect::<Vec<_>>();
-        Err(MissingKeyError::new_err(format!(
-            "no Galois key for {}: found keys of the rotations [{}]{}",
-            words(),
+        Err(self.missing(&format!("Galois key for {}", words())))
+    }
+
+    fn missing(&self, what: &str) -> PyErr {
+        let held = self.rotations();
+        let held: Vec<String> = held.iter().map(isize::to_string).collect();
+        MissingKeyError::new_err(format!(
+            "no {what}: found keys of the rotations [{}]{}",
             held.join(", "),
             if self.conjugation() {
                 " and of the conjugation"
             } else {
                 ""
             }
-        )))
+        ))
     }
 }
 
@@ -200,7 +218,7 @@ impl SchemeKeys {
     /// Bytes in memory.
     fn nbytes(&self) -> usize {
         match &self.held {
-            Held::Own(key, galois) => key.byte_len() + galois.byte_len(),
+            Held::Own(keys) => keys.byte_len(),
             Held::Bootstrap(keys) => keys.byte_len(),
         }
     }
@@ -209,7 +227,10 @@ impl SchemeKeys {
         let made_for = self.params.made_for();
         guard_bytes(py, || {
             Ok::<_, PyErr>(match &self.held {
-                Held::Own(key, galois) => store::evaluation_to_bytes(key, galois, made_for),
+                Held::Own(Keys {
+                    relinearization,
+                    galois,
+                }) => store::evaluation_to_bytes(relinearization.as_ref(), galois, made_for),
                 Held::Bootstrap(keys) => keys.to_bytes(made_for),
             })
         })
@@ -219,10 +240,13 @@ impl SchemeKeys {
     fn from_bytes(py: Python<'_>, params: &SchemeParams, data: &[u8]) -> PyResult<Self> {
         let params = params.clone();
         guard(py, || {
-            let (key, galois) =
+            let (relinearization, galois) =
                 store::evaluation_from_bytes(params.rlwe(), params.made_for(), data).or_raise()?;
-            let held = Held::Own(key, galois);
-            Ok::<_, PyErr>(Self { params, held })
+            let keys = Keys {
+                relinearization,
+                galois,
+            };
+            Ok::<_, PyErr>(Self::new(&params, keys))
         })
     }
 }

@@ -3,9 +3,9 @@
 //! Numbers cross as bytes in this machine's order: complex doubles for CKKS, 64-bit integers for the others.
 
 mod bootstrap;
-mod ckks;
-mod exact;
-mod keys;
+pub(crate) mod ckks;
+pub(crate) mod exact;
+pub(crate) mod keys;
 pub(crate) mod params;
 
 use crate::error::ToPython;
@@ -24,7 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// An error of a scheme, whose operands the caller chose, as an exception.
-trait InScheme<T> {
+pub(crate) trait InScheme<T> {
     fn or_raise(self) -> PyResult<T>;
 }
 

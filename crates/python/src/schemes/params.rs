@@ -3,10 +3,12 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use program::circuit::Arithmetic;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ring::ntt_primes_of_sizes;
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
+use runtime::circuit::{Bfv, arithmetic};
 
 use super::InScheme;
 use crate::error::{SecurityError, UsageError};
@@ -240,6 +242,15 @@ impl SchemeParams {
         }
     }
 
+    /// The arithmetic of circuits for these parameters.
+    pub(crate) fn arithmetic(&self) -> Arithmetic {
+        match &self.0.scheme {
+            Scheme::Ckks(e) => arithmetic(e.params()),
+            Scheme::Bfv(e) => arithmetic(&Bfv(e.params().clone())),
+            Scheme::Bgv(e) => arithmetic(e.params()),
+        }
+    }
+
     /// Operations that BFV and BGV share.
     pub(crate) fn exact(&self) -> PyResult<::exact::Evaluator> {
         match &self.0.scheme {
@@ -373,7 +384,7 @@ impl SchemeParams {
     }
 
     /// Values of one ciphertext.
-    fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         let n = self.rlwe().n();
         match &self.0.scheme {
             Scheme::Ckks(_) => n / 2,

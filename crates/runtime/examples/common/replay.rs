@@ -15,10 +15,7 @@ pub(crate) fn replay<S: Scheme>(
     (inputs, keys): (&BTreeMap<&str, Argument<S>>, &Keys),
     answer: &BTreeMap<String, S::Ciphertext>,
     run: [u64; 2],
-) -> Result<()>
-where
-    S::Ciphertext: PartialEq,
-{
+) -> Result<()> {
     let recording = timed("recorded", || Ok(runner.record(&BTreeMap::new())?))?;
     let trace = lowered(&recording)?;
     let (replayed, counts) = timed("replayed", || {

@@ -1,30 +1,121 @@
-//! BGV, for circuits.
+//! BGV and BFV, for circuits: one implementation.
+//!
+//! Their ciphertexts are the same but for the factor `f` of a fresh message in its residual
+//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. So BFV runs as BGV does, and its products are
+//! those of residuals, each followed by a modulus switch.
 
 use super::budget::{self, Budget};
 use super::clear::residues;
 use super::factors::Factors;
 use super::plan::Plan;
-use super::scheme::Scheme;
+use super::scheme::{Scheme, sealed::Sealed};
 use super::{check, unfit};
 use crate::error::Result;
-use bgv::{Ciphertext, Params, Plaintext};
+use bgv::{Params, Plaintext};
 use circuits::approximate::Diagonal;
 use program::circuit::{Arithmetic, Circuit, Type};
 use program::recording::Message;
 use ring::{Eval, Poly};
 use std::collections::BTreeMap;
 
-/// Predicts the noise of every output of a circuit, encrypted inputs being fresh under the secret key. It depends on no message:
-/// plaintexts among the inputs count as uniform residues, constants as what they are.
+/// Predicts the noise of every output of a circuit, encrypted inputs being fresh under the secret
+/// key. It depends on no message: plaintexts among the inputs count as uniform residues, constants
+/// as what they are.
 ///
 /// # Errors
-/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one written for other
-/// parameters and for one whose noise reaches its modulus at some step.
-pub fn predict_noise(params: &Params, circuit: &Circuit) -> Result<BTreeMap<String, Budget>> {
-    check(params, circuit)?;
+/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify,
+/// [`Error::Circuit`](crate::Error::Circuit) for one written for other parameters and for one whose
+/// noise reaches its modulus at some step.
+pub fn predict_noise(
+    scheme: &impl ExactScheme,
+    circuit: &Circuit,
+) -> Result<BTreeMap<String, Budget>> {
+    check(scheme, circuit)?;
     let plan = Plan::new(circuit);
-    let factors = Factors::exact(params, circuit)?;
-    budget::predict(params, circuit, &plan, &factors)
+    let factors = Factors::exact(scheme, circuit)?;
+    budget::predict(scheme.params(), circuit, &plan, &factors)
+}
+
+/// How a scheme of exact arithmetic reads ciphertexts: [`bgv::Params`] as BGV does, [`Bfv`] as BFV
+/// does.
+pub trait ExactScheme: Clone + Sync + Sealed {
+    /// A ciphertext.
+    type Read: PartialEq;
+
+    /// The parameters.
+    fn params(&self) -> &Params;
+
+    /// Factor `f` in the residual, modulo `t`, of a message that this scheme reads with factor 1.
+    fn unit_factor(&self, level: usize) -> u64;
+
+    /// A ciphertext, if it is of these parameters; else in words what it is of.
+    ///
+    /// # Errors
+    /// Those words.
+    fn exact<'a>(&self, ct: &'a Self::Read) -> std::result::Result<&'a bfv::Ciphertext, String>;
+
+    /// The ciphertext as this scheme reads it.
+    ///
+    /// # Errors
+    /// From the scheme, none if the components are its own.
+    fn read(&self, ct: bfv::Ciphertext) -> Result<Self::Read>;
+}
+
+impl ExactScheme for Params {
+    type Read = bgv::Ciphertext;
+
+    fn params(&self) -> &Params {
+        self
+    }
+
+    fn unit_factor(&self, _: usize) -> u64 {
+        1
+    }
+
+    fn exact<'a>(
+        &self,
+        ct: &'a bgv::Ciphertext,
+    ) -> std::result::Result<&'a bfv::Ciphertext, String> {
+        match ct.params() == self {
+            true => Ok(ct.exact()),
+            false => Err(format!("{:?}", ct.params())),
+        }
+    }
+
+    fn read(&self, ct: bfv::Ciphertext) -> Result<bgv::Ciphertext> {
+        Ok(bgv::Ciphertext::from_exact(self, ct)?)
+    }
+}
+
+/// BFV, by its parameters.
+#[derive(Clone, Debug)]
+pub struct Bfv(pub Params);
+
+impl ExactScheme for Bfv {
+    type Read = bfv::Ciphertext;
+
+    fn params(&self) -> &Params {
+        &self.0
+    }
+
+    fn unit_factor(&self, level: usize) -> u64 {
+        residual_factor(&self.0, level, 1)
+    }
+
+    fn exact<'a>(
+        &self,
+        ct: &'a bfv::Ciphertext,
+    ) -> std::result::Result<&'a bfv::Ciphertext, String> {
+        let (rlwe, basis) = (self.0.rlwe(), ct.rlwe().components()[0].basis());
+        match ct.level() <= rlwe.max_level() && rlwe.basis(ct.level()) == basis {
+            true => Ok(ct),
+            false => Err(format!("{} limbs of N = {}", basis.len(), basis.n())),
+        }
+    }
+
+    fn read(&self, ct: bfv::Ciphertext) -> Result<bfv::Ciphertext> {
+        Ok(ct)
+    }
 }
 
 /// The message with these slots, two rows, which repeat in its rows.
@@ -35,27 +126,20 @@ pub(super) fn plaintext(params: &Params, slots: &[u64]) -> Result<Plaintext> {
     Ok(params.encoder().encode_slots(&all)?)
 }
 
-/// BFV's name `mu` of a factor: `f = -Q mu`.
-fn mu(params: &Params, level: usize, factor: u64) -> u64 {
-    let t = params.t();
-    let q = t.inv(params.q_mod_t(level));
-    let q = q.expect("the moduli are units modulo t");
-    t.neg(t.mul(factor, q))
-}
-
-impl Scheme for Params {
+impl<E: ExactScheme> Scheme for E {
     type Slot = u64;
     type Plaintext = Plaintext;
-    type Ciphertext = Ciphertext;
+    type Ciphertext = E::Read;
 
     fn arithmetic(&self) -> Arithmetic {
-        let (t, basis) = (self.t().value(), self.rlwe().basis(self.rlwe().max_level()));
+        let (t, rlwe) = (self.params().t().value(), self.params().rlwe());
+        let basis = rlwe.basis(rlwe.max_level());
         let moduli = basis.values().iter().map(|&q| q as f64).collect();
         Arithmetic::Exact { t, moduli }
     }
 
     fn rlwe(&self) -> &rlwe::Params {
-        self.rlwe()
+        self.params().rlwe()
     }
 
     fn ring_level(&self, level: usize) -> usize {
@@ -63,74 +147,94 @@ impl Scheme for Params {
     }
 
     fn slots(&self) -> usize {
-        self.n()
+        self.params().n()
     }
 
     fn rotation(&self, steps: usize) -> usize {
-        self.encoder().rotation_element(steps as isize)
+        self.params().encoder().rotation_element(steps as isize)
     }
 
     fn reflection(&self) -> usize {
-        self.encoder().swap_element()
+        self.params().encoder().swap_element()
     }
 
     fn prepare(&self, circuit: &Circuit, plan: &Plan) -> Result<Factors> {
         let factors = Factors::exact(self, circuit)?;
-        budget::predict(self, circuit, plan, &factors)?;
+        budget::predict(self.params(), circuit, plan, &factors)?;
         Ok(factors)
     }
 
     fn encode(&self, slots: &[u64], _: Type) -> Result<Plaintext> {
-        plaintext(self, slots)
+        plaintext(self.params(), slots)
     }
 
     fn factor(&self, slots: &[u64], ty: Type) -> Result<Poly<Eval>> {
-        let basis = self.rlwe().basis(ty.level);
-        Ok(self.encoder().lift(&plaintext(self, slots)?, basis))
+        let params = self.params();
+        let basis = params.rlwe().basis(ty.level);
+        Ok(params.encoder().lift(&plaintext(params, slots)?, basis))
     }
 
     fn diagonal(&self, slots: &[u64], ty: Type) -> Result<Diagonal> {
-        let plaintext = plaintext(self, slots)?;
+        let params = self.params();
+        let plaintext = plaintext(params, slots)?;
         let coefficients = plaintext.coefficients().iter();
-        let centred: Vec<i64> = coefficients.map(|&c| self.t().center(c)).collect();
-        Ok(Diagonal::of_integers(self.rlwe(), &centred, ty.level))
+        let centred: Vec<i64> = coefficients.map(|&c| params.t().center(c)).collect();
+        Ok(Diagonal::of_integers(params.rlwe(), &centred, ty.level))
     }
 
-    /// What a noiseless ciphertext of factor 1 has in its first component, of the message times the factor.
+    /// What a noiseless ciphertext of factor 1 has in its first component, of the message times the
+    /// factor.
     fn term(&self, slots: &[u64], ty: Type, factor: u64) -> Result<Poly<Eval>> {
-        let slots: Vec<u64> = residues(self.t(), slots, factor);
-        let ct = bgv::trivial(self, &plaintext(self, &slots)?, ty.level)?;
+        let params = self.params();
+        let slots: Vec<u64> = residues(params.t(), slots, factor);
+        let ct = bgv::trivial(params, &plaintext(params, &slots)?, ty.level)?;
         Ok(ct.exact().rlwe().components()[0].clone())
     }
 
     /// Components are those of the literature divided by `t`.
     fn unit(&self) -> Option<u64> {
-        Some(self.t().value())
+        Some(self.params().t().value())
     }
 
     fn message(&self, ty: Type, factor: u64) -> Message {
-        let t = self.t().value();
-        let factor = mu(self, ty.level, factor);
+        let t = self.params().t().value();
+        let factor = mu(self.params(), ty.level, factor);
         Message::Modulo { t, factor }
     }
 
-    fn open<'a>(&self, name: &str, ct: &'a Ciphertext, ty: Type) -> Result<&'a rlwe::Ciphertext> {
+    fn open<'a>(&self, name: &str, ct: &'a E::Read, ty: Type) -> Result<&'a rlwe::Ciphertext> {
         let what = format!("the input {name}");
-        if ct.params() != self {
-            let (found, expected) = (format!("{:?}", ct.params()), format!("{self:?}"));
-            return Err(unfit(what, found, expected));
-        }
-        let (level, degree, factor) = (ct.level(), ct.degree(), ct.factor());
+        let ct = match self.exact(ct) {
+            Ok(ct) => ct,
+            Err(found) => return Err(unfit(what, found, format!("{:?}", self.params()))),
+        };
+        let (level, degree, t) = (ct.level(), ct.degree(), self.params().t());
+        let factor = residual_factor(self.params(), level, ct.factor());
+        let unit = t.inv(self.unit_factor(level));
+        let factor = t.mul(factor, unit.expect("moduli are units modulo t"));
         if (level, degree, factor) == (ty.level, 1, 1) {
-            return Ok(ct.exact().rlwe());
+            return Ok(ct.rlwe());
         }
         let found = format!("of degree {degree}, level {level}, factor {factor}");
         let expected = format!("of degree 1, level {}, factor 1", ty.level);
         Err(unfit(what, found, expected))
     }
 
-    fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<Ciphertext> {
-        let exact = bfv::Ciphertext::new(inner, mu(self, ty.level, factor));
-        Ok(Ciphertext::from_exact(self, exact)?)
+    fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<E::Read> {
+        let mu = mu(self.params(), ty.level, factor);
+        self.read(bfv::Ciphertext::new(inner, mu))
     }
+}
+
+/// `f = -Q mu`.
+fn residual_factor(params: &Params, level: usize, mu: u64) -> u64 {
+    let t = params.t();
+    t.neg(t.mul(params.q_mod_t(level), mu))
+}
+
+/// The inverse: `mu` of a residual whose factor is `f`.
+fn mu(params: &Params, level: usize, f: u64) -> u64 {
+    let t = params.t();
+    let minus_q = t.inv(residual_factor(params, level, 1));
+    t.mul(f, minus_q.expect("moduli are units modulo t"))
 }

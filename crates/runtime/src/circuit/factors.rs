@@ -1,11 +1,12 @@
-//! The factors of exact messages: a BGV ciphertext holds its message times a known unit modulo `t`.
+//! The factors of exact messages: a ciphertext's residual holds its message times a known unit modulo `t`.
 //!
 //! A product has the product of factors, a modulus switch divides by what it drops, sums ask for equal ones. All follow from the
 //! circuit, which knows nothing of them: they say how a message is held, not what it is.
 
+use super::exact::ExactScheme;
 use super::unfit;
 use crate::error::Result;
-use bgv::{Params, short_ratio};
+use bgv::short_ratio;
 use program::circuit::{Circuit, Op, ValueId};
 use std::collections::BTreeMap;
 
@@ -26,11 +27,12 @@ impl Factors {
         }
     }
 
-    /// Those of BGV, inputs being fresh.
+    /// Those of exact arithmetic, inputs being fresh.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a sum of products whose factors differ.
-    pub(super) fn exact(params: &Params, circuit: &Circuit) -> Result<Self> {
+    pub(super) fn exact(scheme: &impl ExactScheme, circuit: &Circuit) -> Result<Self> {
+        let params = scheme.params();
         let t = params.t();
         let mut factors = Self {
             of: Vec::with_capacity(circuit.steps.len()),
@@ -39,6 +41,7 @@ impl Factors {
         for (index, step) in circuit.steps.iter().enumerate() {
             let of = |value: ValueId| factors.of[value];
             let made = match &step.op {
+                Op::Input { .. } if step.ty.encrypted => scheme.unit_factor(step.ty.level),
                 // A plaintext is held as it is.
                 Op::Input { .. } | Op::Constant { .. } => 1,
                 Op::Add { left, right } | Op::Sub { left, right } => {

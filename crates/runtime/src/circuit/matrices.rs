@@ -80,7 +80,7 @@ impl Open {
     /// Takes a step if its ciphertexts are there when the first one is computed.
     fn join(&mut self, index: usize, step: &Step, terms: &[[ValueId; 2]]) -> bool {
         let lefts = terms.iter().map(|&[left, _]| left);
-        if step.ty.level != self.level || lefts.clone().any(|left| left > self.rows[0]) {
+        if step.ty.level != self.level || lefts.clone().any(|left| left >= self.rows[0]) {
             return false;
         }
         let new = lefts.clone().filter(|left| !self.columns.contains(left));
@@ -159,5 +159,7 @@ mod tests {
         assert_eq!(sizes(apart), [], "two thirds are zero");
         let after: &[&[_]] = &[whole, whole, &[(9, 1), (1, 1)], &[(0, 1), (1, 1)]];
         assert_eq!(sizes(after), [(2, 4), (2, 3)], "a row needs an earlier one");
+        let of_first: &[&[_]] = &[&[(0, 1)], &[(9, 1)]];
+        assert_eq!(sizes(of_first), [], "a row needs the first one");
     }
 }

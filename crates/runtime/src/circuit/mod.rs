@@ -1,4 +1,4 @@
-//! Runs [circuits](program::circuit) of CKKS and BGV: in the clear, encrypted, and dry for the precision or the noise of the results.
+//! Runs [circuits](program::circuit) of CKKS, BGV and BFV: in the clear, encrypted, and dry for the precision or the noise of the results.
 //!
 //! All three walk the same list in order and free a value after its last use. How the encrypted run holds a value (before a
 //! relinearisation or a division by the special moduli, or after) is planned once (`plan.rs`), for the run and for the prediction.
@@ -24,7 +24,7 @@ mod walk;
 
 pub use budget::Budget;
 pub use clear::{Slots, run_clear};
-pub use exact::predict_noise;
+pub use exact::{Bfv, ExactScheme, predict_noise};
 pub use keys::Keys;
 pub use predict::{Predicted, predict};
 pub use runner::{Argument, Runner};
@@ -38,8 +38,11 @@ pub fn arithmetic(params: &impl Scheme) -> Arithmetic {
     params.arithmetic()
 }
 
-/// Whether a circuit is one, and was written for these parameters or for their first levels.
-fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
+/// Checks that a circuit is one, and was written for these parameters or for their first levels.
+///
+/// # Errors
+/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one written for other parameters.
+pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let (found, limit) = (circuit.slots, params.slots());
     if found > limit {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// What an input is given.
 pub enum Argument<'a, S: Scheme = ckks::Params> {
-    /// A ciphertext of the input's level and scale; of BGV, a fresh one or one whose factor is 1.
+    /// A ciphertext of the input's level and scale; of exact arithmetic, a fresh one or one whose factor is 1.
     Ciphertext(&'a S::Ciphertext),
     /// Slots, a power of two of them, which repeat.
     Plain(&'a [S::Slot]),
@@ -49,7 +49,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
     ///
     /// # Errors
     /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one written for other
-    /// parameters and for one of BGV whose noise reaches its modulus, and those of [`Scheme::encode`].
+    /// parameters and for one of exact arithmetic whose noise reaches its modulus, and those of [`Scheme::encode`].
     pub fn new(params: &S, circuit: &'c Circuit) -> Result<Self> {
         check(params, circuit)?;
         let plan = Plan::new(circuit);

@@ -1,4 +1,4 @@
-//! What a circuit needs of a scheme. Beneath it, the run is the same for both: ciphertexts of `rlwe`, and key switching.
+//! What a circuit needs of a scheme. Beneath it, the run is the same for all: ciphertexts of `rlwe`, and key switching.
 
 use super::factors::Factors;
 use super::plan::Plan;
@@ -11,14 +11,15 @@ use program::recording::{self, Message};
 use ring::{Eval, Modulus, Poly};
 use std::fmt::Debug;
 
-/// A scheme that runs circuits, by its parameters: [`ckks::Params`] for approximate arithmetic, [`bgv::Params`] for exact.
+/// A scheme that runs circuits, by its parameters: [`ckks::Params`] for approximate arithmetic, an [`ExactScheme`](super::ExactScheme)
+/// for exact.
 pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// What a slot holds in the clear.
     type Slot: Slot;
     /// A message that a client encrypts.
     type Plaintext;
     /// A ciphertext.
-    type Ciphertext;
+    type Ciphertext: PartialEq;
 
     /// The arithmetic of circuits for these parameters: all their levels.
     fn arithmetic(&self) -> Arithmetic;
@@ -202,11 +203,12 @@ impl Slot for u64 {
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     /// What is in this crate.
     pub trait Sealed {}
     impl Sealed for ckks::Params {}
     impl Sealed for bgv::Params {}
+    impl Sealed for crate::circuit::Bfv {}
     impl Sealed for ckks::Complex64 {}
     impl Sealed for u64 {}
 }

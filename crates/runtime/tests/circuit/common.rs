@@ -174,9 +174,7 @@ pub(crate) fn replays<S: Scheme>(
     circuit: &Circuit,
     (given, keys): (&BTreeMap<&str, Argument<S>>, &Keys),
     outputs: &BTreeMap<String, S::Ciphertext>,
-) where
-    S::Ciphertext: PartialEq,
-{
+) {
     let mut plain = BTreeMap::new();
     for (&name, argument) in given {
         if let Argument::Plain(slots) = argument {

@@ -1,14 +1,16 @@
-//! Circuits of BGV: parameters, inputs, and the comparison of a run with the clear one and with its predicted noise.
+//! Circuits of BGV and BFV: parameters, inputs, and the comparison of a run with the clear one and with its predicted noise.
 
 use crate::common::replays;
-use bgv::{Ciphertext, Params, decrypt, encrypt, measure};
+use bgv::{Ciphertext, Params, Plaintext};
 use program::circuit::{Circuit, CircuitBuilder, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
-use runtime::circuit::{Argument, Keys, Runner, Slots, arithmetic, predict_noise, run_clear};
+use runtime::circuit::{
+    Argument, Bfv, ExactScheme, Keys, Runner, Slots, arithmetic, predict_noise, run_clear,
+};
 use std::collections::BTreeMap;
 
 pub(crate) const T: u64 = bgv::T_FERMAT;
@@ -48,6 +50,25 @@ pub(crate) fn fresh(params: &Params) -> Type {
     of_level(params.rlwe().max_level(), true)
 }
 
+/// A scheme whose messages are encrypted here.
+pub(crate) trait Encrypts: ExactScheme {
+    fn encrypt(&self, setup: &mut Setup, message: &Plaintext, level: usize) -> Self::Read;
+}
+
+impl Encrypts for Params {
+    fn encrypt(&self, setup: &mut Setup, message: &Plaintext, level: usize) -> bgv::Ciphertext {
+        let (masks, rng) = (&mut setup.masks, &mut setup.rng);
+        bgv::encrypt(self, &setup.secret, message, level, masks, rng).unwrap()
+    }
+}
+
+impl Encrypts for Bfv {
+    fn encrypt(&self, setup: &mut Setup, message: &Plaintext, level: usize) -> bfv::Ciphertext {
+        let (masks, rng) = (&mut setup.masks, &mut setup.rng);
+        bfv::encrypt(&self.0, &setup.secret, message, level, masks, rng).unwrap()
+    }
+}
+
 /// A client with its secret.
 pub(crate) struct Setup {
     pub(crate) params: Params,
@@ -84,30 +105,28 @@ impl Setup {
     }
 
     /// The encrypted inputs.
-    pub(crate) fn encrypt(
+    fn encrypt_as<E: Encrypts>(
         &mut self,
-        runner: &Runner<Params>,
+        (scheme, runner): (&E, &Runner<E>),
         circuit: &Circuit,
         inputs: &Slots<u64>,
-    ) -> BTreeMap<String, Ciphertext> {
+    ) -> BTreeMap<String, E::Read> {
         let mut out = BTreeMap::new();
         for (name, ty) in circuit.inputs().filter(|(_, ty)| ty.encrypted) {
             let message = runner.encode(name, &inputs[name]).unwrap();
-            let (masks, rng) = (&mut self.masks, &mut self.rng);
-            let ct = encrypt(&self.params, &self.secret, &message, ty.level, masks, rng).unwrap();
-            out.insert(name.to_owned(), ct);
+            out.insert(name.to_owned(), scheme.encrypt(self, &message, ty.level));
         }
         out
     }
 
     /// Runs the circuit encrypted.
-    pub(crate) fn run(
+    fn run_as<E: Encrypts>(
         &mut self,
-        runner: &Runner<Params>,
+        (scheme, runner): (&E, &Runner<E>),
         circuit: &Circuit,
         inputs: &Slots<u64>,
-    ) -> BTreeMap<String, Ciphertext> {
-        let encrypted = self.encrypt(runner, circuit, inputs);
+    ) -> BTreeMap<String, E::Read> {
+        let encrypted = self.encrypt_as((scheme, runner), circuit, inputs);
         let keys = self.keys(circuit);
         let argument = |name| match encrypted.get(name) {
             Some(ct) => (name, Argument::Ciphertext(ct)),
@@ -120,27 +139,71 @@ impl Setup {
     }
 
     /// Slots of a result that has as many as the parameters.
-    pub(crate) fn slots(&self, ct: &Ciphertext) -> Vec<u64> {
-        let message = decrypt(&self.secret, ct).unwrap();
+    fn slots_as<E: ExactScheme>(&self, scheme: &E, ct: &E::Read) -> Vec<u64> {
+        let ct = scheme.exact(ct).unwrap();
+        let message = bfv::decrypt(&self.params, &self.secret, ct).unwrap();
         self.params.encoder().slots_of(&message)
+    }
+
+    /// [`Setup::encrypt_as`] of BGV.
+    pub(crate) fn encrypt(
+        &mut self,
+        runner: &Runner<Params>,
+        circuit: &Circuit,
+        inputs: &Slots<u64>,
+    ) -> BTreeMap<String, Ciphertext> {
+        let bgv = self.params.clone();
+        self.encrypt_as((&bgv, runner), circuit, inputs)
+    }
+
+    /// [`Setup::run_as`] of BGV.
+    pub(crate) fn run(
+        &mut self,
+        runner: &Runner<Params>,
+        circuit: &Circuit,
+        inputs: &Slots<u64>,
+    ) -> BTreeMap<String, Ciphertext> {
+        let bgv = self.params.clone();
+        self.run_as((&bgv, runner), circuit, inputs)
+    }
+
+    /// [`Setup::slots_as`] of BGV.
+    pub(crate) fn slots(&self, ct: &Ciphertext) -> Vec<u64> {
+        self.slots_as(&self.params, ct)
+    }
+
+    /// [`Setup::check_as`] of BGV.
+    pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: Option<f64>) {
+        let bgv = self.params.clone();
+        self.check_as(&bgv, what, circuit, tolerance);
     }
 
     /// Encrypted against clear, to the last integer, and the noise against its prediction: within `tolerance` bits, or, without, no
     /// more than the margin says.
-    pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: Option<f64>) {
-        let params = self.params.clone();
+    pub(crate) fn check_as<E: Encrypts>(
+        &mut self,
+        scheme: &E,
+        what: &str,
+        circuit: &Circuit,
+        tolerance: Option<f64>,
+    ) {
         let inputs = self.messages(circuit);
         let clear = run_clear(circuit, &inputs).unwrap();
-        let budgets = predict_noise(&params, circuit).unwrap();
-        let runner = Runner::new(&params, circuit).unwrap();
+        let budgets = predict_noise(scheme, circuit).unwrap();
+        let runner = Runner::new(scheme, circuit).unwrap();
         let types: BTreeMap<_, _> = circuit.outputs().collect();
-        for (name, ct) in self.run(&runner, circuit, &inputs) {
-            assert_eq!(ct.level(), types[name.as_str()].level);
-            let (size, left) = measure(&self.secret, &ct).unwrap();
+        for (name, ct) in self.run_as((scheme, &runner), circuit, &inputs) {
+            let inner = scheme.exact(&ct).unwrap();
+            assert_eq!(inner.level(), types[name.as_str()].level);
+            let (size, left) = bfv::measure(&self.params, &self.secret, inner).unwrap();
             let predicted = budgets[&name].noise.bits();
             let measured = size.log2_rms;
             println!("{what}, {name}: {measured:.2} bits, predicted {predicted:.2}");
-            assert_eq!(self.slots(&ct), clear[&name], "{what}, {name}\n{circuit}");
+            assert_eq!(
+                self.slots_as(scheme, &ct),
+                clear[&name],
+                "{what}, {name}\n{circuit}"
+            );
             assert!(
                 left > budgets[&name].margin_bits,
                 "{what}, {name}\n{circuit}"

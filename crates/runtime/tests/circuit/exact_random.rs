@@ -1,10 +1,10 @@
-//! Random circuits of BGV, encrypted and in the clear: they agree to the last integer, with the noise that was promised.
+//! Random circuits of BGV and BFV, encrypted and in the clear: they agree to the last integer, with the noise that was promised.
 
-use crate::exact::{Setup, builder, fresh, insecure_params, of_level};
+use crate::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
 use bgv::Params;
 use program::circuit::{Circuit, CircuitBuilder, ValueId, sum_strided};
 use proptest::prelude::*;
-use runtime::circuit::predict_noise;
+use runtime::circuit::{Bfv, predict_noise};
 
 const LEVELS: usize = 4;
 
@@ -134,18 +134,30 @@ fn switched(b: &mut CircuitBuilder, x: ValueId) -> ValueId {
     }
 }
 
+/// Whatever is not refused for its noise decrypts, and leaves more than was promised.
+fn check<E: Encrypts>(scheme: &E, circuit: &Circuit, seed: u64) -> Result<(), TestCaseError> {
+    let mut setup = Setup::new(scheme.params().clone(), seed);
+    match predict_noise(scheme, circuit) {
+        Ok(_) => setup.check_as(scheme, "random", circuit, None),
+        Err(refused) => {
+            prop_assert!(
+                refused.to_string().starts_with("the noise of step %"),
+                "{refused}"
+            );
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is not refused for its noise decrypts, and leaves more than was promised.
     #[test]
     fn a_circuit_decrypts_to_what_it_computes_in_the_clear_insecure(moves in moves(), seed in 0..1000u64) {
         let params = insecure_params(9, LEVELS);
         let circuit = circuit(&params, &moves);
-        match predict_noise(&params, &circuit) {
-            Ok(_) => Setup::new(params, seed).check("random", &circuit, None),
-            Err(refused) => prop_assert!(refused.to_string().starts_with("the noise of step %"), "{refused}"),
-        }
+        check(&params, &circuit, seed)?;
+        check(&Bfv(params), &circuit, seed)?;
     }
 
     #[test]

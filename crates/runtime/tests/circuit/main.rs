@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 mod batches;
+mod bfv_operands;
 mod common;
 mod exact;
 mod exact_operations;

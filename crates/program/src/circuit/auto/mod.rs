@@ -1,0 +1,214 @@
+//! Writing a circuit without a word on levels and scales.
+//!
+//! `operations.rs` has the operations, `levels.rs` brings their operands together.
+
+mod levels;
+mod operations;
+
+use super::build::CircuitBuilder;
+use super::ir::{Arithmetic, Circuit, ConstantId, Type, ValueId};
+use super::linear::shape;
+use crate::error::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An operand: its number among those of an [`AutoBuilder`].
+pub type OperandId = usize;
+
+/// What an operand is. Plaintexts become values where they are used: at the level and scale of the
+/// other operand.
+#[derive(Clone, Debug)]
+enum Operand {
+    Ciphertext(ValueId),
+    /// An input in plain.
+    Input(String),
+    Numbers(ConstantId),
+}
+
+/// Writes a circuit over a [`CircuitBuilder`], and chooses levels, scales and rescales itself.
+///
+/// Every ciphertext has the scale of its level, or its square: the latter is a product that waits
+/// for its rescale. A product waits until something other than a sum, a number or a result that
+/// waits too reads it; so a sum of products takes one rescale, and one relinearisation. In sums and
+/// products the operand of the higher level comes down to the other one.
+///
+/// A product takes a level, but for two: with a number in exact arithmetic, and with a whole number
+/// in approximate arithmetic. At level 0 a product of exact arithmetic keeps its level, and the
+/// prediction of noise decides whether it decrypts.
+///
+/// ```
+/// use program::circuit::{Arithmetic, AutoBuilder};
+///
+/// // x^2 + x, from level 2 to level 1.
+/// let moduli = [40.0, 28.0, 28.0].map(f64::exp2).to_vec();
+/// let scales = vec![28f64.exp2(); 3];
+/// let mut b = AutoBuilder::new("polynomial", Arithmetic::Approximate { moduli }, 8, scales)?;
+/// let x = b.input("x", 2)?;
+/// let square = b.mul(x, x)?;
+/// let y = b.add(square, x)?;
+/// b.output("y", y)?;
+/// assert_eq!(b.finish()?.outputs().next().map(|(_, ty)| ty.level), Some(1));
+/// # Ok::<(), program::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct AutoBuilder {
+    b: CircuitBuilder,
+    scales: Vec<f64>,
+    operands: Vec<Operand>,
+    /// Numbers that stand for themselves, by their bits.
+    numbers: BTreeMap<u64, OperandId>,
+    /// Products that wait for their rescale.
+    waiting: BTreeSet<ValueId>,
+    /// What was made of a value at a level, waiting or not.
+    made: BTreeMap<(ValueId, usize, bool), ValueId>,
+    /// Plaintexts by operand, level and bits of the scale.
+    placed: BTreeMap<(OperandId, usize, u64), ValueId>,
+}
+
+impl AutoBuilder {
+    /// An empty circuit. `scales` has the scale of each level, that of level `l - 1` being the
+    /// square of that of `l` divided by the modulus of `l`; 1 for all levels of exact arithmetic.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`], also for a number of scales that is not the number of levels.
+    pub fn new(name: &str, arithmetic: Arithmetic, slots: usize, scales: Vec<f64>) -> Result<Self> {
+        if scales.len() != arithmetic.levels() {
+            return Err(Error::Parameters {
+                what: "the number of scales",
+                found: scales.len().to_string(),
+                expected: format!("{}, as of levels", arithmetic.levels()),
+            });
+        }
+        Ok(Self {
+            b: CircuitBuilder::new(name, arithmetic, slots)?,
+            scales,
+            operands: Vec::new(),
+            numbers: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            made: BTreeMap::new(),
+            placed: BTreeMap::new(),
+        })
+    }
+
+    /// An encrypted input at a level.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a name that is taken, [`Error::Step`] for a level that is not there.
+    pub fn input(&mut self, name: &str, level: usize) -> Result<OperandId> {
+        self.check_name(name)?;
+        let ty = Type {
+            encrypted: true,
+            level,
+            scale: self.scales.get(level).copied().unwrap_or(1.0),
+        };
+        let value = self.b.input(name, ty)?;
+        Ok(self.operand(Operand::Ciphertext(value)))
+    }
+
+    /// An input in plain: encoded wherever it is used.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a name that is taken.
+    pub fn plain_input(&mut self, name: &str) -> Result<OperandId> {
+        self.check_name(name)?;
+        Ok(self.operand(Operand::Input(name.into())))
+    }
+
+    /// Numbers that repeat, a power of two of them: encoded wherever they are used.
+    ///
+    /// # Errors
+    /// [`Error::CircuitConstant`].
+    pub fn constant(&mut self, name: &str, values: &[f64]) -> Result<OperandId> {
+        let id = self.b.numbers(name, values)?;
+        Ok(self.operand(Operand::Numbers(id)))
+    }
+
+    /// One number, in every slot.
+    ///
+    /// # Errors
+    /// [`Error::CircuitConstant`].
+    pub fn number(&mut self, value: f64) -> Result<OperandId> {
+        if let Some(&known) = self.numbers.get(&value.to_bits()) {
+            return Ok(known);
+        }
+        let made = self.constant(&value.to_string(), &[value])?;
+        self.numbers.insert(value.to_bits(), made);
+        Ok(made)
+    }
+
+    /// Level of a ciphertext after the rescale that it waits for; `None` for a plaintext.
+    ///
+    /// # Panics
+    /// If there is no such operand.
+    pub fn level(&self, x: OperandId) -> Option<usize> {
+        match self.operands[x] {
+            Operand::Ciphertext(value) => {
+                Some(self.b.ty(value).level - usize::from(self.waiting.contains(&value)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A result.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a plaintext and a name that is taken.
+    pub fn output(&mut self, name: &str, x: OperandId) -> Result<()> {
+        if self.b.written().outputs().any(|(other, _)| other == name) {
+            return Err(shape(
+                "the name of an output",
+                format!("{name:?} again"),
+                NEW_NAME,
+            ));
+        }
+        let value = self.ciphertext("an output", x)?;
+        let value = self.settled(value)?;
+        self.b.output(name, value)
+    }
+
+    /// The circuit as far as its outputs need it. More may be written after that.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] if there is no output.
+    pub fn finish(&self) -> Result<Circuit> {
+        let mut whole = self.clone();
+        let plain =
+            (0..self.operands.len()).filter(|&x| matches!(self.operands[x], Operand::Input(_)));
+        for input in plain {
+            whole.place(input, (0, self.scales[0]))?;
+        }
+        let circuit = whole.b.written().pruned();
+        circuit.verify()?;
+        Ok(circuit)
+    }
+
+    fn is_exact(&self) -> bool {
+        matches!(self.b.arithmetic(), Arithmetic::Exact { .. })
+    }
+
+    fn check_name(&self, name: &str) -> Result<()> {
+        let plain = |x: &Operand| matches!(x, Operand::Input(other) if other == name);
+        let mut encrypted = self.b.written().inputs();
+        if self.operands.iter().any(plain) || encrypted.any(|(other, _)| other == name) {
+            return Err(shape(
+                "the name of an input",
+                format!("{name:?} again"),
+                NEW_NAME,
+            ));
+        }
+        Ok(())
+    }
+
+    fn operand(&mut self, operand: Operand) -> OperandId {
+        self.operands.push(operand);
+        self.operands.len() - 1
+    }
+
+    fn result(&mut self, value: ValueId, waits: bool) -> OperandId {
+        if waits {
+            self.waiting.insert(value);
+        }
+        self.operand(Operand::Ciphertext(value))
+    }
+}
+
+const NEW_NAME: &str = "a name that is not taken";

@@ -1,0 +1,221 @@
+//! Circuits whose builder chooses the levels: what it writes, and what it refuses.
+
+use program::Error;
+use program::circuit::{Arithmetic, AutoBuilder, Circuit, Op};
+
+const MODULI: [f64; 4] = [40.0, 30.0, 30.5, 29.5];
+
+fn approximate() -> AutoBuilder {
+    let moduli = MODULI.map(f64::exp2).to_vec();
+    let mut scales = vec![30f64.exp2(); moduli.len()];
+    for level in (1..moduli.len()).rev() {
+        scales[level - 1] = scales[level].powi(2) / moduli[level];
+    }
+    AutoBuilder::new("test", Arithmetic::Approximate { moduli }, 8, scales).unwrap()
+}
+
+fn exact() -> AutoBuilder {
+    let moduli = MODULI.map(f64::exp2).to_vec();
+    let arithmetic = Arithmetic::Exact { t: 17, moduli };
+    AutoBuilder::new("test", arithmetic, 8, vec![1.0; 4]).unwrap()
+}
+
+/// Names of the operations, inputs and constants left out.
+fn operations(circuit: &Circuit) -> Vec<&'static str> {
+    let ops = circuit.steps.iter().map(|step| &step.op);
+    ops.filter(|op| !matches!(op, Op::Input { .. } | Op::Constant { .. }))
+        .map(Op::name)
+        .collect()
+}
+
+#[test]
+fn a_sum_of_products_takes_one_rescale() {
+    for mut b in [approximate(), exact()] {
+        let (x, y) = (b.input("x", 3).unwrap(), b.input("y", 3).unwrap());
+        let w = b.constant("w", &[2.0, 3.0]).unwrap();
+        let (square, other) = (b.mul(x, x).unwrap(), b.mul(w, y).unwrap());
+        let sum = b.add(square, other).unwrap();
+        let sum = b.sub(sum, square).unwrap();
+        assert_eq!(b.level(sum), Some(2));
+        b.output("sum", sum).unwrap();
+        let circuit = b.finish().unwrap();
+        assert_eq!(
+            operations(&circuit),
+            ["mul", "mul", "add", "sub", "rescale", "output"],
+            "{circuit}"
+        );
+    }
+}
+
+#[test]
+fn operands_of_different_levels_meet_at_the_lower_one() {
+    for (mut b, lowered) in [(approximate(), "rescale"), (exact(), "drop")] {
+        let (x, y) = (b.input("x", 3).unwrap(), b.input("y", 1).unwrap());
+        let sum = b.add(x, y).unwrap();
+        let again = b.sub(y, x).unwrap();
+        let product = b.mul(sum, again).unwrap();
+        assert_eq!([b.level(sum), b.level(product)], [Some(1), Some(0)]);
+        b.output("y", product).unwrap();
+        let circuit = b.finish().unwrap();
+        let found = operations(&circuit);
+        let count = found.iter().filter(|&&op| op == lowered).count();
+        // The operand comes down once, for both sums; the product of approximate numbers is
+        // rescaled too.
+        assert_eq!(count, if lowered == "drop" { 1 } else { 2 }, "{circuit}");
+    }
+}
+
+#[test]
+fn a_term_that_waits_for_no_rescale_joins_one_that_does() {
+    let mut b = approximate();
+    let x = b.input("x", 3).unwrap();
+    let square = b.mul(x, x).unwrap();
+    let sum = b.add(square, x).unwrap();
+    b.output("y", sum).unwrap();
+    let circuit = b.finish().unwrap();
+    let expected = ["mul", "mul", "add", "rescale", "output"];
+    assert_eq!(operations(&circuit), expected, "{circuit}");
+}
+
+#[test]
+fn numbers_that_take_no_level_take_none() {
+    for mut b in [approximate(), exact()] {
+        let x = b.input("x", 1).unwrap();
+        let three = b.number(3.0).unwrap();
+        let tripled = b.mul(three, x).unwrap();
+        let shifted = b.sub(three, tripled).unwrap();
+        assert_eq!(b.level(shifted), Some(1));
+        let row = b.constant("row", &[1.0, 2.0]).unwrap();
+        let product = b.mul(x, row).unwrap();
+        assert_eq!(b.level(product), Some(0));
+    }
+}
+
+#[test]
+fn scales_do_not_drift_over_many_levels() {
+    // The square of a scale, divided by it, is off by a last bit, and by twice as many on each
+    // level.
+    let scale = 40.3f64.exp2();
+    let mut moduli = vec![scale; 40];
+    moduli[0] = 50f64.exp2();
+    let mut scales = vec![scale; 40];
+    for level in (1..moduli.len()).rev() {
+        scales[level - 1] = scales[level].powi(2) / moduli[level];
+    }
+    let arithmetic = Arithmetic::Approximate { moduli };
+    let mut b = AutoBuilder::new("deep", arithmetic, 8, scales).unwrap();
+    let x = b.input("x", 39).unwrap();
+    let mut y = x;
+    for _ in 0..39 {
+        let lifted = b.mul(y, x).unwrap();
+        y = b.add(lifted, x).unwrap();
+    }
+    b.output("y", y).unwrap();
+    assert_eq!(b.finish().unwrap().outputs().next().unwrap().1.level, 0);
+}
+
+#[test]
+fn powers_take_as_few_levels_as_their_logarithm() {
+    for (exponent, products) in [(1, 0), (2, 1), (3, 2), (7, 4), (8, 3)] {
+        let mut b = approximate();
+        let x = b.input("x", 3).unwrap();
+        let power = b.pow(x, exponent).unwrap();
+        let level = 3 - exponent.next_power_of_two().ilog2() as usize;
+        assert_eq!(b.level(power), Some(level), "{exponent}");
+        b.output("y", power).unwrap();
+        let counts = b.finish().unwrap().counts();
+        assert_eq!(counts.total("mul"), products, "{exponent}");
+    }
+}
+
+#[test]
+fn a_plaintext_input_is_encoded_where_it_is_used() {
+    let mut b = exact();
+    let (x, key) = (b.input("x", 3).unwrap(), b.plain_input("key").unwrap());
+    let idle = b.plain_input("idle").unwrap();
+    assert_eq!(b.level(idle), None);
+    let difference = b.sub(x, key).unwrap();
+    let square = b.mul(difference, difference).unwrap();
+    let square = b.rescale(square).unwrap();
+    let y = b.add(key, square).unwrap();
+    b.output("y", y).unwrap();
+    let circuit = b.finish().unwrap();
+    let inputs: Vec<_> = circuit
+        .inputs()
+        .map(|(name, ty)| (name, ty.level))
+        .collect();
+    assert_eq!(inputs, [("x", 3), ("key", 3), ("key", 2), ("idle", 0)]);
+    let again = Circuit::from_json(&circuit.to_json());
+    assert_eq!(again.as_ref(), Ok(&circuit));
+}
+
+#[test]
+fn what_no_output_needs_is_left_out() {
+    let mut b = exact();
+    let (x, unused) = (b.input("x", 3).unwrap(), b.input("unused", 3).unwrap());
+    let w = b.constant("w", &[1.0, 2.0]).unwrap();
+    b.mul(x, w).unwrap();
+    b.mul(unused, x).unwrap();
+    let v = b.constant("v", &[3.0, 4.0]).unwrap();
+    let sum = b.add(x, v).unwrap();
+    b.output("y", sum).unwrap();
+    let circuit = b.finish().unwrap();
+    assert_eq!(operations(&circuit), ["add", "output"]);
+    assert_eq!(circuit.constants.len(), 1);
+    assert_eq!(circuit.constants[0].name, "v");
+    assert_eq!(circuit.inputs().count(), 2);
+    // More may be written after that.
+    let more = b.mul(sum, x).unwrap();
+    b.output("more", more).unwrap();
+    assert_eq!(b.finish().unwrap().outputs().count(), 2);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let said = |found: Result<usize, Error>| found.unwrap_err().to_string();
+    let mut b = approximate();
+    let (x, low) = (b.input("x", 3).unwrap(), b.input("low", 0).unwrap());
+    let p = b.plain_input("p").unwrap();
+    let w = b.constant("w", &[0.5, 1.5]).unwrap();
+    for found in [
+        b.add(p, w),
+        b.sub(w, p),
+        b.mul(p, p),
+        b.dot(&[[x, x], [p, w]]),
+    ] {
+        assert!(said(found).contains("two plaintexts, expected a ciphertext among them"));
+    }
+    assert_eq!(b.mul(low, x), Err(Error::NoLevel { op: "a product" }));
+    assert!(said(b.dot(&[])).contains("the number of products is 0"));
+    assert!(said(b.pow(x, 0)).contains("the exponent is 0, expected at least 1"));
+    assert!(said(b.rotate(p, 1)).contains("a rotated operand is a plaintext"));
+    assert!(said(b.rescale(x)).contains("expected a product that was not rescaled"));
+    assert!(said(b.drop_to(low, 1)).contains("the level of a drop is 1, expected 0 to 0"));
+    assert!(said(b.swap_rows(x)).contains("expected conjugate"));
+    assert!(said(b.input("x", 1)).contains("\"x\" again"));
+    assert!(said(b.plain_input("x")).contains("\"x\" again"));
+    assert!(said(b.input("p", 1)).contains("\"p\" again"));
+    assert!(said(b.input("high", 4)).contains("the level is 4, expected less than 4"));
+    assert!(said(b.constant("w", &[f64::NAN])).contains("NaN, expected a finite number"));
+    b.output("y", x).unwrap();
+    assert!(
+        b.output("y", x)
+            .unwrap_err()
+            .to_string()
+            .contains("\"y\" again")
+    );
+    assert!(
+        b.output("p", p)
+            .unwrap_err()
+            .to_string()
+            .contains("a plaintext")
+    );
+
+    let mut b = exact();
+    let low = b.input("low", 0).unwrap();
+    assert_eq!(b.rescale(low), Err(Error::NoLevel { op: "a rescale" }));
+    let product = b.mul(low, low).unwrap();
+    assert_eq!(b.level(product), Some(0));
+    assert!(said(b.conjugate(low)).contains("expected swap"));
+    assert!(matches!(b.finish(), Err(Error::Parameters { .. })));
+}

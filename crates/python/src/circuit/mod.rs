@@ -1,0 +1,15 @@
+//! Circuits of homomorphic operations: written, predicted and run.
+//!
+//! Numbers cross as those of [`schemes`](crate::schemes) do.
+
+mod builder;
+mod run;
+mod written;
+
+use pyo3::prelude::*;
+
+/// Adds the classes to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<builder::CircuitBuilder>()?;
+    module.add_class::<written::Circuit>()
+}

@@ -1,0 +1,197 @@
+//! Runs of a circuit: inputs as its slots, results as ciphertexts or bytes.
+
+use std::collections::BTreeMap;
+
+use ckks::Complex64;
+use program::circuit::{Arithmetic, Circuit};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use runtime::circuit::{self, Argument, Bfv, Runner, Slot, Slots};
+
+use crate::error::{ToPython, UsageError};
+use crate::schemes::InScheme;
+use crate::schemes::ckks::{CkksCiphertext, complex};
+use crate::schemes::exact::{ExactCiphertext, residues};
+use crate::schemes::keys::SchemeKeys;
+use crate::schemes::params::{Scheme, SchemeParams};
+
+/// What Python gives an input.
+#[derive(FromPyObject)]
+pub(crate) enum Given {
+    Ckks(Py<CkksCiphertext>),
+    Exact(Py<ExactCiphertext>),
+    Plain(PyBackedBytes),
+}
+
+/// A result.
+#[derive(IntoPyObject)]
+pub(crate) enum Made {
+    Ckks(CkksCiphertext),
+    Exact(ExactCiphertext),
+}
+
+type Bytes = BTreeMap<String, PyBackedBytes>;
+
+impl Given {
+    /// The parameters of a ciphertext.
+    pub(crate) fn params(&self) -> Option<&SchemeParams> {
+        match self {
+            Self::Ckks(ct) => Some(ct.get().params()),
+            Self::Exact(ct) => Some(ct.get().params()),
+            Self::Plain(_) => None,
+        }
+    }
+}
+
+/// The circuit on plain numbers.
+pub(crate) fn clear(circuit: &Circuit, inputs: &Bytes) -> PyResult<BTreeMap<String, Vec<u8>>> {
+    Ok(match &circuit.arithmetic {
+        Arithmetic::Exact { t, .. } => {
+            let inputs = slots_by_name(inputs, |bytes| residues(*t, bytes))?;
+            let bytes = |slots: Vec<u64>| slots.iter().flat_map(|v| v.to_ne_bytes()).collect();
+            values(circuit, &inputs, bytes)?
+        }
+        _ => values(circuit, &complex_inputs(inputs)?, |slots| {
+            complex_bytes(&slots)
+        })?,
+    })
+}
+
+fn values<T: Slot>(
+    circuit: &Circuit,
+    inputs: &Slots<T>,
+    bytes: impl Fn(Vec<T>) -> Vec<u8>,
+) -> PyResult<BTreeMap<String, Vec<u8>>> {
+    let found = circuit::run_clear(circuit, inputs).map_err(ToPython::to_python)?;
+    let found = found.into_iter();
+    Ok(found.map(|(name, slots)| (name, bytes(slots))).collect())
+}
+
+/// What the bytes of each input say, or what is wrong with one.
+fn slots_by_name<T>(
+    inputs: &Bytes,
+    slots: impl Fn(&[u8]) -> Result<Vec<T>, String>,
+) -> PyResult<Slots<T>> {
+    let one = |(name, bytes): (&String, &PyBackedBytes)| {
+        let slots = slots(bytes).map_err(|words| in_input(name, words))?;
+        Ok((name.clone(), slots))
+    };
+    inputs.iter().map(one).collect()
+}
+
+fn in_input(name: &str, words: String) -> PyErr {
+    UsageError::new_err(format!("input {name}: {words}"))
+}
+
+/// Complex slots by name; finite numbers all.
+pub(crate) fn complex_inputs(inputs: &Bytes) -> PyResult<Slots> {
+    slots_by_name(inputs, finite)
+}
+
+fn finite(bytes: &[u8]) -> Result<Vec<Complex64>, String> {
+    let slots = complex(bytes);
+    match slots.iter().position(|v| !v.is_finite()) {
+        Some(index) => {
+            let found = slots[index];
+            Err(format!(
+                "value {index} is {found}, expected a finite number"
+            ))
+        }
+        None => Ok(slots),
+    }
+}
+
+/// Raises for the first key that the circuit needs and that is not there.
+pub(crate) fn check_keys(circuit: &Circuit, keys: &SchemeKeys) -> PyResult<()> {
+    let needs = circuit.keys();
+    if needs.relinearization.is_some() {
+        keys.relinearization()?;
+    }
+    for &steps in needs.rotations.keys() {
+        keys.for_rotation(steps as isize)?;
+    }
+    if needs.conjugation.is_some() {
+        keys.for_conjugation("the conjugation, or the swap of rows")?;
+    }
+    Ok(())
+}
+
+/// The circuit on ciphertexts.
+pub(crate) fn encrypted(
+    circuit: &Circuit,
+    inputs: &BTreeMap<String, Given>,
+    keys: &SchemeKeys,
+) -> PyResult<BTreeMap<String, Made>> {
+    let params = &keys.params;
+    match params.scheme() {
+        Scheme::Ckks(e) => {
+            let open = |given: &Given| match given {
+                Given::Ckks(ct) => Ok(Some(ct.get().ct().clone())),
+                _ => Ok(None),
+            };
+            let close = |ct| Made::Ckks(CkksCiphertext::new(params, ct));
+            run(e.params(), (circuit, inputs, keys), finite, open, close)
+        }
+        Scheme::Bfv(e) => {
+            let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
+            let scheme = Bfv(e.params().clone());
+            let open = |given: &Given| match given {
+                Given::Exact(ct) => Ok(Some(ct.get().ct().clone())),
+                _ => Ok(None),
+            };
+            let close = |ct| Made::Exact(ExactCiphertext::new(params, ct));
+            run(&scheme, (circuit, inputs, keys), slots, open, close)
+        }
+        Scheme::Bgv(e) => {
+            let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
+            let open = |given: &Given| match given {
+                Given::Exact(ct) => {
+                    let ct = bgv::Ciphertext::from_exact(e.params(), ct.get().ct().clone());
+                    ct.or_raise().map(Some)
+                }
+                _ => Ok(None),
+            };
+            let close =
+                |ct: bgv::Ciphertext| Made::Exact(ExactCiphertext::new(params, ct.into_exact()));
+            run(e.params(), (circuit, inputs, keys), slots, open, close)
+        }
+    }
+}
+
+/// A run of one scheme: `slots` are those of a plaintext's bytes, `open` gives a ciphertext of the
+/// scheme, if it is one, and `close` a result.
+fn run<S: circuit::Scheme>(
+    scheme: &S,
+    (circuit, inputs, keys): (&Circuit, &BTreeMap<String, Given>, &SchemeKeys),
+    slots: impl Fn(&[u8]) -> Result<Vec<S::Slot>, String>,
+    open: impl Fn(&Given) -> PyResult<Option<S::Ciphertext>>,
+    close: impl Fn(S::Ciphertext) -> Made,
+) -> PyResult<BTreeMap<String, Made>> {
+    let (mut plain, mut ciphertexts) = (BTreeMap::new(), BTreeMap::new());
+    for (name, given) in inputs {
+        if let Given::Plain(bytes) = given {
+            let slots = slots(bytes).map_err(|words| in_input(name, words))?;
+            plain.insert(name.as_str(), slots);
+        } else if let Some(ct) = open(given)? {
+            ciphertexts.insert(name.as_str(), ct);
+        }
+    }
+    let mut arguments = BTreeMap::new();
+    arguments.extend(
+        plain
+            .iter()
+            .map(|(&name, slots)| (name, Argument::Plain(slots))),
+    );
+    let ciphertexts = ciphertexts.iter();
+    arguments.extend(ciphertexts.map(|(&name, ct)| (name, Argument::Ciphertext(ct))));
+    let runner = Runner::new(scheme, circuit).or_raise()?;
+    let found = runner.run(&arguments, keys.of_circuit()?).or_raise()?;
+    let found = found.into_iter();
+    Ok(found.map(|(name, ct)| (name, close(ct))).collect())
+}
+
+/// Complex doubles in this machine's order.
+pub(crate) fn complex_bytes(slots: &[Complex64]) -> Vec<u8> {
+    let parts = slots.iter().flat_map(|v| [v.re, v.im]);
+    parts.flat_map(f64::to_ne_bytes).collect()
+}

@@ -1,0 +1,175 @@
+//! A circuit that is written: its text, its needs, its predictions and its runs.
+
+use std::collections::BTreeMap;
+
+use program::circuit::Type;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use runtime::circuit::{self, Bfv, Budget, Keys, Predicted};
+use runtime::system_rng;
+
+use super::run::{self, Given, Made, complex_bytes};
+use crate::error::ToPython;
+use crate::guard::guard;
+use crate::schemes::keys::{SchemeKeys, SchemeSecret};
+use crate::schemes::params::{Scheme, SchemeParams};
+
+/// A circuit of homomorphic operations.
+#[pyclass(frozen, module = "palladion._native")]
+pub(crate) struct Circuit {
+    pub(crate) circuit: program::circuit::Circuit,
+}
+
+/// Name, whether it is encrypted, level, scale.
+type Described<'a> = (&'a str, bool, usize, f64);
+/// By kind of key, the highest level that it is used at: relinearization, rotations by steps,
+/// conjugation.
+type Needed = (Option<usize>, BTreeMap<usize, usize>, Option<usize>);
+/// Bytes of values, and of the mean squares of their errors.
+type Foretold = (Vec<u8>, Vec<u8>);
+
+#[pymethods]
+impl Circuit {
+    /// Reads and verifies a circuit, which must be one for these parameters.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, params: &SchemeParams, text: &str) -> PyResult<Self> {
+        let circuit = guard(py, || -> runtime::Result<_> {
+            Ok(program::circuit::Circuit::from_json(text)?)
+        })?;
+        guard(py, || match params.scheme() {
+            Scheme::Ckks(e) => circuit::check(e.params(), &circuit),
+            Scheme::Bfv(e) => circuit::check(&Bfv(e.params().clone()), &circuit),
+            Scheme::Bgv(e) => circuit::check(e.params(), &circuit),
+        })?;
+        Ok(Self { circuit })
+    }
+
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        guard(py, || Ok::<_, PyErr>(self.circuit.to_json()))
+    }
+
+    /// One line for each step.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        guard(py, || Ok::<_, PyErr>(self.circuit.to_string()))
+    }
+
+    fn slots(&self) -> usize {
+        self.circuit.slots
+    }
+
+    /// Inputs as their steps: plaintexts of one name stand as often as they are encoded.
+    fn inputs(&self) -> Vec<Described<'_>> {
+        self.circuit.inputs().map(described).collect()
+    }
+
+    fn outputs(&self) -> Vec<Described<'_>> {
+        self.circuit.outputs().map(described).collect()
+    }
+
+    fn keys_needed(&self) -> Needed {
+        let needs = self.circuit.keys();
+        (needs.relinearization, needs.rotations, needs.conjugation)
+    }
+
+    /// Operations by level and kind.
+    fn counts(&self) -> BTreeMap<usize, BTreeMap<&'static str, usize>> {
+        self.circuit.counts().0
+    }
+
+    /// The keys that it needs, each for the highest level of its use.
+    fn keys(
+        &self,
+        py: Python<'_>,
+        params: &SchemeParams,
+        secret: &SchemeSecret,
+    ) -> PyResult<SchemeKeys> {
+        params.check("secret key", &secret.params)?;
+        guard(py, || {
+            let (needs, mut rng) = (self.circuit.keys(), system_rng());
+            let key = &secret.key;
+            let keys = match params.scheme() {
+                Scheme::Ckks(e) => {
+                    circuit::check(e.params(), &self.circuit).map_err(ToPython::to_python)?;
+                    Keys::generate(e.params(), &needs, key, &mut rng)
+                }
+                Scheme::Bfv(_) | Scheme::Bgv(_) => {
+                    let exact = params.exact()?;
+                    circuit::check(exact.params(), &self.circuit).map_err(ToPython::to_python)?;
+                    Keys::generate(exact.params(), &needs, key, &mut rng)
+                }
+            };
+            Ok::<_, PyErr>(SchemeKeys::new(params, keys))
+        })
+    }
+
+    fn run_clear(
+        &self,
+        py: Python<'_>,
+        inputs: BTreeMap<String, PyBackedBytes>,
+    ) -> PyResult<BTreeMap<String, Vec<u8>>> {
+        guard(py, || run::clear(&self.circuit, &inputs))
+    }
+
+    /// Of approximate arithmetic, by output: values, and the mean square of the error of each as
+    /// doubles.
+    fn predict(
+        &self,
+        py: Python<'_>,
+        params: &SchemeParams,
+        inputs: BTreeMap<String, PyBackedBytes>,
+    ) -> PyResult<BTreeMap<String, Foretold>> {
+        let bytes = |Predicted { slots, errors }: Predicted| {
+            let errors = errors.iter().flat_map(|e| e.to_ne_bytes());
+            (complex_bytes(&slots), errors.collect())
+        };
+        guard(py, || {
+            let inputs = run::complex_inputs(&inputs)?;
+            let found = circuit::predict(params.ckks()?.params(), &self.circuit, &inputs);
+            let found = found.map_err(ToPython::to_python)?.into_iter();
+            Ok::<_, PyErr>(found.map(|(name, one)| (name, bytes(one))).collect())
+        })
+    }
+
+    /// Of exact arithmetic, by output: bits of noise, of margin, log2 of the probability of a wrong
+    /// answer.
+    fn predict_noise(
+        &self,
+        py: Python<'_>,
+        params: &SchemeParams,
+    ) -> PyResult<BTreeMap<String, (f64, f64, f64)>> {
+        let found = guard(py, || {
+            let found = match params.scheme() {
+                Scheme::Bfv(e) => circuit::predict_noise(&Bfv(e.params().clone()), &self.circuit),
+                _ => circuit::predict_noise(params.exact()?.params(), &self.circuit),
+            };
+            found.map_err(ToPython::to_python)
+        })?;
+        let facts = |b: Budget| (b.noise.bits(), b.margin_bits, b.log2_failure);
+        Ok(found
+            .into_iter()
+            .map(|(name, b)| (name, facts(b)))
+            .collect())
+    }
+
+    /// Ciphertexts by name, from ciphertexts and from the bytes of plaintexts.
+    fn run(
+        &self,
+        py: Python<'_>,
+        params: &SchemeParams,
+        inputs: BTreeMap<String, Given>,
+        keys: &SchemeKeys,
+    ) -> PyResult<BTreeMap<String, Made>> {
+        params.check("evaluation keys", &keys.params)?;
+        for (name, given) in &inputs {
+            if let Some(found) = given.params() {
+                params.check(&format!("input {name}"), found)?;
+            }
+        }
+        run::check_keys(&self.circuit, keys)?;
+        guard(py, || run::encrypted(&self.circuit, &inputs, keys))
+    }
+}
+
+fn described((name, ty): (&str, Type)) -> Described<'_> {
+    (name, ty.encrypted, ty.level, ty.scale)
+}

@@ -1,0 +1,100 @@
+"""A circuit that grows."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palladion import _native
+from palladion.circuit.arrays import INTEGERS, REALS, centred, filled, real, shortest
+from palladion.circuit.value import Value
+from palladion.circuit.written import Params, Written
+from palladion.errors import UsageError
+from palladion.schemes.arrays import natural
+
+
+class Circuit(Written):
+    """A circuit, to which inputs, operations and outputs are added.
+
+    Parameters
+    ----------
+    params
+        Parameters of CKKS, BGV or BFV.
+    slots
+        Slots of every value, a power of two; all of a ciphertext unless given. A circuit of fewer
+        slots repeats them in its ciphertexts, and its constants are smaller.
+    name
+        Name in its text.
+
+    Raises
+    ------
+    UsageError
+        If the slots are no power of two, or more than those of the parameters.
+    """
+
+    def __init__(self, params: Params, slots: int | None = None, name: str = "circuit") -> None:
+        self.params = params
+        self.name = name
+        slots = params.slots if slots is None else natural("the number of slots", slots)
+        self.builder = _native.CircuitBuilder(params.native, name, slots)
+        self._width = slots
+        self._constants = 0
+        self._finished: _native.Circuit | None = None
+
+    @property
+    def slots(self) -> int:
+        """Slots of every value."""
+        return self._width
+
+    @property
+    def native(self) -> _native.Circuit:
+        """The circuit as far as its outputs need it."""
+        if self._finished is None:
+            self._finished = self.builder.finish()
+        return self._finished
+
+    def input(self, name: str, *, encrypted: bool = True, level: int | None = None) -> Value:
+        """Add an input, by a name of its own.
+
+        One that is ``encrypted`` is at the highest level unless ``level`` says another. One that is
+        not has no level: it is encoded wherever it is used.
+        """
+        self._finished = None
+        if encrypted:
+            level = self.params.max_level if level is None else natural("the level", level)
+            return Value(self, self.builder.input(name, level))
+        if level is not None:
+            raise UsageError(f"level {level} of the plaintext {name!r}, expected none")
+        return Value(self, self.builder.plain_input(name))
+
+    def constant(self, values: ArrayLike, name: str | None = None) -> Value:
+        """Add numbers that the circuit holds: a number, or an array of shape ``(k,)``.
+
+        They are real in CKKS and integers between ``-t`` and ``t`` in BGV and BFV. Behind an array
+        come zeros. An array that repeats takes the room of its first period.
+        """
+        self._constants += 1
+        name = f"constant {self._constants}" if name is None else name
+        kinds = REALS if self.t is None else INTEGERS
+        found = shortest(filled(values, self.slots, kinds))
+        return Value(self, self.builder.constant(name, found.astype(np.float64).tobytes()))
+
+    def output(self, name: str, value: Value | ArrayLike) -> None:
+        """Make an encrypted value a result, by a name of its own."""
+        self.builder.output(name, self.operand(value))
+        self._finished = None
+
+    def operand(self, x: Value | ArrayLike) -> int:
+        """What an operator is given, as the core numbers it."""
+        if isinstance(x, Value):
+            if x.circuit is not self:
+                raise UsageError(f"a value of {x.circuit!r}, expected one of {self!r}")
+            return x.index
+        if isinstance(x, numbers.Number):
+            return self.builder.number(real(x) if self.t is None else centred(x, self.t))
+        return self.constant(x).index
+
+    def __repr__(self) -> str:
+        return f"Circuit({self.name!r}, {self.slots} slots)"

@@ -1,0 +1,54 @@
+"""What is known of a circuit before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palladion.schemes.arrays import Complex
+
+
+@dataclass(frozen=True)
+class KeysNeeded:
+    """The keys that a circuit needs, each with the highest level at which it is used."""
+
+    relinearization: int | None
+    """Level of the key for products, if there is one."""
+    rotations: dict[int, int]
+    """Level by number of slots to the left."""
+    conjugation: int | None
+    """Level of the key for conjugation (CKKS) or the swap of rows (BGV, BFV), if there is one."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Predicted noise of a result of BGV or BFV."""
+
+    bits: float
+    """log2 of the root mean square of a coefficient."""
+    margin_bits: float
+    """Bits by which six root mean squares stay below what decryption bears."""
+    log2_failure: float
+    """log2 of a bound on the probability that a run gives a wrong result."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Predicted precision of a result of CKKS."""
+
+    values: Complex
+    """The slots, as in the clear."""
+    errors: NDArray[np.float64]
+    """For each slot, the root mean square of its error."""
+
+    @property
+    def bits(self) -> float:
+        """Bits that are right after the binary point: -log2 of the root mean square over slots.
+
+        Infinity for a result without error, such as ``x - x``.
+        """
+        square = float(np.mean(self.errors**2))
+        return inf if square == 0 else -log2(square) / 2

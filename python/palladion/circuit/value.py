@@ -1,0 +1,136 @@
+"""Values of a circuit, with operators."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from palladion.errors import UsageError
+from palladion.schemes.arrays import natural, rotation
+
+if TYPE_CHECKING:
+    from palladion.circuit.builder import Circuit
+
+
+class Value:
+    """A value of a circuit: a ciphertext of its run, or a plaintext.
+
+    ``+``, ``-`` and ``*`` work slot by slot. They take values of the same circuit, numbers, which
+    stand in every slot, and arrays of shape ``(k,)``, padded with zeros. One operand must be
+    encrypted. Operands of different levels meet at the lower one.
+
+    A product takes a level, but not that with an integer in CKKS or with a number in BGV and BFV.
+    Sums of products are rescaled together, so ``a * b + c * d`` takes one level, one rescale and
+    one relinearisation.
+
+    Every operation raises
+
+    LevelError
+        if it needs a level and none is left;
+    UsageError
+        if an operand is of another circuit, of a wrong type or shape, too long, not finite, or if
+        no operand is encrypted.
+    """
+
+    __array_ufunc__ = None  # an array on the left leaves the operator to us
+
+    def __init__(self, circuit: Circuit, index: int) -> None:
+        self.circuit = circuit
+        self.index = index
+
+    @property
+    def level(self) -> int | None:
+        """Levels left; ``None`` for a plaintext."""
+        return self.circuit.builder.level(self.index)
+
+    def __add__(self, other: Value | ArrayLike) -> Value:
+        if isinstance(other, numbers.Number) and other == 0:
+            return self  # where Python's sum() begins
+        return self._of(self.circuit.builder.add(self.index, self.circuit.operand(other)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Value | ArrayLike) -> Value:
+        return self._of(self.circuit.builder.sub(self.index, self.circuit.operand(other)))
+
+    def __rsub__(self, other: ArrayLike) -> Value:
+        return self._of(self.circuit.builder.sub(self.circuit.operand(other), self.index))
+
+    def __neg__(self) -> Value:
+        return self * -1
+
+    def __mul__(self, other: Value | ArrayLike) -> Value:
+        return self._of(self.circuit.builder.mul(self.index, self.circuit.operand(other)))
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> Value:
+        """``x * x * .. * x``, in as few levels as there are: ``ceil(log2(exponent))``."""
+        return self._of(self.circuit.builder.pow(self.index, natural("the exponent", exponent)))
+
+    def rotate(self, k: int) -> Value:
+        """Slot ``i`` becomes slot ``i + k``, around the end; in BGV and BFV in each row."""
+        return self._of(self.circuit.builder.rotate(self.index, rotation(k)))
+
+    def conjugate(self) -> Value:
+        """The complex conjugate of every slot, in CKKS."""
+        return self._of(self.circuit.builder.conjugate(self.index))
+
+    def swap_rows(self) -> Value:
+        """The two rows of slots swapped, in BGV and BFV."""
+        return self._of(self.circuit.builder.swap_rows(self.index))
+
+    def sum(self, stride: int = 1, count: int | None = None) -> Value:
+        """Slot ``i`` becomes the sum of the ``count`` slots ``i``, ``i + stride``, and so on.
+
+        ``count`` is a power of two. Unless given, all slots are summed, in BGV and BFV those of
+        each row. This takes ``log2(count)`` rotations and no level.
+        """
+        if count is None:
+            if stride != 1:
+                raise UsageError(f"a sum of stride {stride} without a count, expected a count")
+            count = self.circuit.row
+        at = (rotation(stride), natural("the number of terms", count))
+        return self._of(self.circuit.builder.sum(self.index, at))
+
+    def rescale(self) -> Value:
+        """Rescales a product now, where it would be rescaled by the operation that reads it.
+
+        In BGV and BFV any value may be rescaled: its modulus and its noise are divided.
+        """
+        return self._of(self.circuit.builder.rescale(self.index))
+
+    def drop(self, level: int) -> Value:
+        """The same at a lower level: smaller, and faster to compute with."""
+        return self._of(self.circuit.builder.drop_to(self.index, natural("the level", level)))
+
+    def __repr__(self) -> str:
+        kind = "a plaintext" if self.level is None else f"level {self.level}"
+        return f"Value({kind}, of {self.circuit!r})"
+
+    def _of(self, index: int) -> Value:
+        return Value(self.circuit, index)
+
+
+def dot(left: Sequence[Value | ArrayLike], right: Sequence[Value | ArrayLike]) -> Value:
+    """``left[0] * right[0] + left[1] * right[1] + ..``, one value in each product encrypted.
+
+    It takes one level, one rescale and one relinearisation, as the sum of products does. Numbers
+    are encoded as arrays are.
+
+    Raises
+    ------
+    LevelError, UsageError
+        As operators of :class:`Value`; and if the sequences are empty or differ in length.
+    """
+    if len(left) != len(right) or len(left) == 0:
+        raise UsageError(f"{len(left)} and {len(right)} factors, expected equal numbers from 1 on")
+    values = [x for x in [*left, *right] if isinstance(x, Value)]
+    if not values:
+        raise UsageError("a dot product without a value of a circuit, expected one in each term")
+    circuit = values[0].circuit
+    terms = [(circuit.operand(a), circuit.operand(b)) for a, b in zip(left, right, strict=True)]
+    return Value(circuit, circuit.builder.dot(terms))

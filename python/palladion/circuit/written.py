@@ -1,0 +1,216 @@
+"""A circuit that is written: what is known of it, and its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from palladion import _native, ckks
+from palladion.circuit.arrays import COMPLEX, INTEGERS, filled
+from palladion.circuit.facts import KeysNeeded, Noise, Precision
+from palladion.errors import FormatError, UsageError
+from palladion.files import read, write
+from palladion.schemes import exact
+from palladion.schemes.keys import EvaluationKeys
+
+Params: TypeAlias = ckks.Params | exact.ExactParams
+Ciphertext: TypeAlias = ckks.Ciphertext | exact.Ciphertext
+SecretKey: TypeAlias = ckks.SecretKey | exact.SecretKey
+PublicKey: TypeAlias = ckks.PublicKey | exact.PublicKey
+Array: TypeAlias = NDArray[Any]
+"""Complex doubles for CKKS, 64-bit integers for BGV and BFV."""
+
+
+class Written:
+    """A circuit as :func:`load` reads it, which does not grow."""
+
+    params: Params
+
+    def __init__(self, params: Params, native: _native.Circuit) -> None:
+        self.params = params
+        self._native = native
+
+    @property
+    def native(self) -> _native.Circuit:
+        """The circuit of the core."""
+        return self._native
+
+    @property
+    def slots(self) -> int:
+        """Slots of every value."""
+        return self.native.slots()
+
+    @property
+    def t(self) -> int | None:
+        """Plaintext modulus of BGV and BFV; ``None`` for CKKS."""
+        return self.params.t if isinstance(self.params, exact.ExactParams) else None
+
+    @property
+    def row(self) -> int:
+        """Slots in which rotations are cyclic: all, or in BGV and BFV half of them."""
+        return self.slots if self.t is None else self.slots // 2
+
+    @property
+    def inputs(self) -> dict[str, int | None]:
+        """Level of each input; ``None`` for a plaintext."""
+        found = self.native.inputs()
+        return {name: level if encrypted else None for name, encrypted, level, _ in found}
+
+    @property
+    def outputs(self) -> dict[str, int]:
+        """Level of each output."""
+        return {name: level for name, _, level, _ in self.native.outputs()}
+
+    def counts(self) -> dict[int, dict[str, int]]:
+        """Operations by level and kind; a ``relinearize`` or ``rotate`` is most of the work."""
+        return self.native.counts()
+
+    def keys_needed(self) -> KeysNeeded:
+        """The keys that the circuit needs."""
+        return KeysNeeded(*self.native.keys_needed())
+
+    def text(self) -> str:
+        """The circuit, one line for each step."""
+        return self.native.text()
+
+    def save(self, path: str | Path) -> None:
+        """Write the circuit, constants included, as JSON; ``DataError`` if that cannot be."""
+        write(Path(path), self.native.to_json().encode())
+
+    def run_clear(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """The results in plain numbers: all slots, of every output.
+
+        Every input takes an array of shape ``(k,)``, with zeros behind, or a number for all slots.
+
+        Raises
+        ------
+        UsageError
+            If an input is missing or unknown, or has values that it cannot take.
+        """
+        found = self.native.run_clear(self._bytes(inputs))
+        return {name: np.frombuffer(data, self._dtype) for name, data in found.items()}
+
+    def predict(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Precision]:
+        """The precision of the results of CKKS for inputs, as :meth:`run_clear` takes them.
+
+        Raises
+        ------
+        UsageError
+            As :meth:`run_clear`; if a value does not fit its modulus; and in BGV and BFV.
+        """
+        found = self.native.predict(self.params.native, self._bytes(inputs))
+        return {
+            name: Precision(np.frombuffer(values, np.complex128), np.sqrt(np.frombuffer(errors)))
+            for name, (values, errors) in found.items()
+        }
+
+    def predict_noise(self) -> dict[str, Noise]:
+        """The noise of the results of BGV and BFV, which depends on no message.
+
+        Raises
+        ------
+        UsageError
+            If noise reaches the modulus at some step, so that results would be wrong; and in CKKS.
+        """
+        found = self.native.predict_noise(self.params.native)
+        return {name: Noise(*facts) for name, facts in found.items()}
+
+    def keys(self, secret: SecretKey) -> EvaluationKeys:
+        """The keys that the circuit needs and no other, each for the highest level of its use."""
+        return EvaluationKeys(self.native.keys(self.params.native, secret.native))
+
+    def encrypt(
+        self, key: SecretKey | PublicKey, inputs: Mapping[str, ArrayLike]
+    ) -> dict[str, Ciphertext]:
+        """Encrypt values for inputs, each at its level; fewer slots than a ciphertext's repeat."""
+        levels = self.inputs
+        found: dict[str, Ciphertext] = {}
+        for name, values in inputs.items():
+            if levels.get(name) is None:
+                known = [name for name, level in levels.items() if level is not None]
+                raise UsageError(f"input {name!r}, expected one of the encrypted inputs {known}")
+            rows = self._slots(name, values).reshape(-1, self.row)
+            repeated = np.tile(rows, self.params.slots // self.slots).ravel()
+            found[name] = key.encrypt(repeated, level=levels[name])
+        return found
+
+    def decrypt(self, secret: SecretKey, outputs: Mapping[str, Any]) -> dict[str, Array]:
+        """Decrypt results: the slots of the circuit."""
+        found: dict[str, Array] = {}
+        for name, x in outputs.items():
+            rows = secret.decrypt(x).reshape(self.slots // self.row, -1)
+            found[name] = rows[:, : self.row].ravel()
+        return found
+
+    def run(
+        self, inputs: Mapping[str, Ciphertext | ArrayLike], keys: EvaluationKeys
+    ) -> dict[str, Any]:
+        """Run the circuit: ciphertexts by the names of its outputs.
+
+        Inputs are ciphertexts, and arrays for plaintexts. A ciphertext is fresh, at the level of
+        its input, and of a circuit of fewer slots its values repeat: :meth:`encrypt` makes such
+        ones. Results have the ``keys``, for operators.
+
+        Raises
+        ------
+        MissingKeyError
+            If there is no key for a product or a rotation.
+        UsageError
+            As :meth:`run_clear`; for ciphertexts or keys of other parameters; for a ciphertext at
+            another level or scale, with a factor, or of coefficients; in BGV and BFV as
+            :meth:`predict_noise`.
+        """
+        given = {name: self._given(name, value) for name, value in inputs.items()}
+        found = self.native.run(self.params.native, given, keys.native)
+        return {name: self._ciphertext(native, keys) for name, native in found.items()}
+
+    @property
+    def _dtype(self) -> type[np.complex128] | type[np.int64]:
+        return np.complex128 if self.t is None else np.int64
+
+    def _slots(self, name: str, values: ArrayLike) -> NDArray[Any]:
+        try:
+            found = filled(values, self.slots, COMPLEX if self.t is None else INTEGERS)
+        except UsageError as error:
+            raise UsageError(f"input {name}: {error}") from error
+        return found.astype(self._dtype)
+
+    def _bytes(self, inputs: Mapping[str, ArrayLike]) -> dict[str, bytes]:
+        return {name: self._slots(name, values).tobytes() for name, values in inputs.items()}
+
+    def _given(
+        self, name: str, value: Ciphertext | ArrayLike
+    ) -> bytes | _native.CkksCiphertext | _native.ExactCiphertext:
+        if isinstance(value, exact.Ciphertext) and value.coefficients:
+            raise UsageError(f"input {name}: the ciphertext holds coefficients, expected slots")
+        if isinstance(value, ckks.Ciphertext | exact.Ciphertext):
+            return value.native
+        return self._slots(name, value).tobytes()
+
+    def _ciphertext(
+        self, native: _native.CkksCiphertext | _native.ExactCiphertext, keys: EvaluationKeys
+    ) -> Ciphertext:
+        if isinstance(native, _native.CkksCiphertext):
+            return ckks.Ciphertext(native, keys)
+        return exact.Ciphertext(native, keys)
+
+
+def load(path: str | Path, params: Params) -> Written:
+    """Read a circuit that :meth:`Written.save` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read; ``FormatError`` if it holds no circuit, or one that is damaged.
+    UsageError
+        If the circuit was written for other parameters.
+    """
+    try:
+        text = read(Path(path)).decode()
+    except UnicodeDecodeError:
+        raise FormatError(f"{path}: bytes that are no text, expected a circuit") from None
+    return Written(params, _native.Circuit.from_json(params.native, text))
