@@ -121,6 +121,12 @@ impl Builder<'_> {
         .collect()
     }
 
+    /// [`Op::Turn`].
+    #[track_caller]
+    pub fn turn(&mut self, value: ValueId, by: ValueId) -> ValueId {
+        self.one(Op::Turn { value, by })
+    }
+
     /// [`Op::Automorphism`].
     #[track_caller]
     pub fn automorphism(&mut self, value: ValueId, element: usize) -> ValueId {

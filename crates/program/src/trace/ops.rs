@@ -6,7 +6,7 @@ use std::fmt::{Display, Formatter};
 
 impl Op {
     /// Names of all operations, in the order of [`Op`].
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 23] = [
         "load",
         "store",
         "constant",
@@ -20,6 +20,7 @@ impl Op {
         "dot",
         "scale",
         "combine",
+        "turn",
         "automorphism",
         "slots",
         "extract",
@@ -52,15 +53,16 @@ impl Op {
             Self::Dot { .. } => 10,
             Self::Scale { .. } => 11,
             Self::Combine { .. } => 12,
-            Self::Automorphism { .. } => 13,
-            Self::Slots(_) => 14,
-            Self::Extract { .. } => 15,
-            Self::Convert { .. } => 16,
-            Self::Select { .. } => 17,
-            Self::Join(_) => 18,
-            Self::Round { .. } => 19,
-            Self::Digit { .. } => 20,
-            Self::Call { .. } => 21,
+            Self::Turn { .. } => 13,
+            Self::Automorphism { .. } => 14,
+            Self::Slots(_) => 15,
+            Self::Extract { .. } => 16,
+            Self::Convert { .. } => 17,
+            Self::Select { .. } => 18,
+            Self::Join(_) => 19,
+            Self::Round { .. } => 20,
+            Self::Digit { .. } => 21,
+            Self::Call { .. } => 22,
         }
     }
 
@@ -79,7 +81,13 @@ impl Op {
             | Self::Select { value, .. }
             | Self::Round { value, .. }
             | Self::Digit { value, .. } => visit(*value),
-            Self::Add(left, right) | Self::Sub(left, right) | Self::Mul(left, right) => {
+            Self::Add(left, right)
+            | Self::Sub(left, right)
+            | Self::Mul(left, right)
+            | Self::Turn {
+                value: left,
+                by: right,
+            } => {
                 visit(*left);
                 visit(*right);
             }

@@ -83,6 +83,7 @@ impl<'a> Parser<'a> {
             trace: Trace {
                 n: 0,
                 moduli: Vec::new(),
+                powers: Vec::new(),
                 constants: Vec::new(),
                 subs: Vec::new(),
                 main: Body::default(),
@@ -115,7 +116,7 @@ impl<'a> Parser<'a> {
         self.places.ring = self.line;
         let mut words = Words::new(self.next_line()?);
         words.expect("moduli")?;
-        self.trace.moduli = words.numbers("a modulus")?;
+        (self.trace.moduli, self.trace.powers) = words.moduli()?;
         words.end()?;
         self.places.moduli = self.line;
         let mut line = self.next_line()?;

@@ -50,6 +50,13 @@ pub(super) fn operation(
             },
         },
         "combine" => combine(words)?,
+        "turn" => Op::Turn {
+            value: words.value()?,
+            by: {
+                words.expect("by")?;
+                words.value()?
+            },
+        },
         "automorphism" => Op::Automorphism {
             value: words.value()?,
             element: named(words, "by")?,

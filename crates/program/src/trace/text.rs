@@ -47,6 +47,7 @@ impl Display for Trace {
         writeln!(f, "{HEADER}\nring {}", self.n)?;
         write!(f, "moduli")?;
         list(f, " ", &self.moduli)?;
+        list(f, " 2^", &self.powers)?;
         writeln!(f)?;
         for (id, constant) in self.constants.iter().enumerate() {
             writeln!(f, "@{id} = {constant}")?;
@@ -130,6 +131,7 @@ impl Trace {
                 write!(f, " columns")?;
                 list(f, " ", columns)
             }
+            Op::Turn { value, by } => write!(f, " %{value} by %{by}"),
             Op::Automorphism { value, element } => write!(f, " %{value} by {element}"),
             Op::Extract {
                 values,

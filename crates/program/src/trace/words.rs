@@ -63,7 +63,8 @@ impl<'a> Words<'a> {
     pub(super) fn numbers<T: FromStr>(&mut self, what: &str) -> Checked<Vec<T>> {
         let mut numbers = Vec::new();
         while let Some(word) = self.peek() {
-            if !word.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+            let number_begins = word.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            if !number_begins || word.contains('^') {
                 break;
             }
             numbers.push(number(what, word)?);
@@ -71,6 +72,16 @@ impl<'a> Words<'a> {
         }
         numbers.shrink_to_fit();
         Ok(numbers)
+    }
+
+    /// Odd moduli, then exponents of powers of two: `97 193 2^64`.
+    pub(super) fn moduli(&mut self) -> Checked<(Vec<u64>, Vec<u32>)> {
+        let moduli = self.numbers("a modulus")?;
+        let mut powers = Vec::new();
+        while let Some(word) = self.next() {
+            powers.push(marked("a power of two", word, "2^", "")?);
+        }
+        Ok((moduli, powers))
     }
 
     /// The number of a value, `%5`.

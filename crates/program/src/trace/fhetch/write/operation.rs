@@ -84,6 +84,7 @@ impl BodyWriter<'_, '_> {
             | Op::Call { .. }
             | Op::Sample { .. }
             | Op::Combine { .. }
+            | Op::Turn { .. }
             | Op::Slots(_)
             | Op::Extract { .. }
             | Op::Round { .. }
