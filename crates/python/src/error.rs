@@ -211,7 +211,8 @@ fn of_runtime(error: &runtime::Error) -> Fault {
 
 fn of_program(error: &program::Error) -> Fault {
     use program::Error::{
-        CircuitConstant, Constant, Format, Json, Line, Parameters, Recorded, Shape, Step, Trace,
+        CircuitConstant, Constant, Format, Json, Line, Parameters, Recorded, Shape, Step, Torus,
+        Trace,
     };
     match error {
         Json(_)
@@ -221,6 +222,7 @@ fn of_program(error: &program::Error) -> Fault {
         | CircuitConstant { .. }
         | Step { .. }
         | Trace { .. }
+        | Torus { .. }
         | Line { .. }
         | Recorded { .. } => Fault::File,
         Shape { .. } => Fault::Usage,

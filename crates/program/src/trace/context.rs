@@ -15,7 +15,7 @@ const POWERS: std::ops::RangeInclusive<u32> = 1..=64;
 
 /// The parts of a trace that stand before an instruction, as far as its types need them.
 #[derive(Clone, Debug)]
-pub(super) struct Context {
+pub(crate) struct Context {
     n: usize,
     moduli: Vec<u64>,
     known: HashSet<u64>,
@@ -27,7 +27,7 @@ pub(super) struct Context {
 
 /// What a constant is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// `N` words, none of them below `least` or above `greatest`.
     Words { least: i64, greatest: i64 },
     /// Any number of integers.
@@ -42,7 +42,7 @@ pub(super) struct Signature {
 }
 
 impl Context {
-    pub(super) fn new(n: usize) -> Checked<Self> {
+    pub(crate) fn new(n: usize) -> Checked<Self> {
         let degrees = MIN_DEGREE..=MAX_DEGREE;
         check(
             n.is_power_of_two() && degrees.contains(&n),
@@ -122,7 +122,7 @@ impl Context {
         }
     }
 
-    pub(super) fn add_constant(&mut self, constant: &Constant) -> Checked<()> {
+    pub(crate) fn add_constant(&mut self, constant: &Constant) -> Checked<()> {
         let of = |values: &mut dyn Iterator<Item = i64>| {
             let (mut least, mut greatest) = (i64::MAX, i64::MIN);
             values.for_each(|v| (least, greatest) = (least.min(v), greatest.max(v)));
@@ -199,7 +199,7 @@ impl Context {
     }
 
     /// A constant of `N` words.
-    pub(super) fn words(&self, id: ConstantId) -> Checked<Shape> {
+    pub(crate) fn words(&self, id: ConstantId) -> Checked<Shape> {
         match self.shape(id)? {
             Shape::List => {
                 let found = format!("@{id}, a list");

@@ -23,10 +23,6 @@ impl Power {
         Self { bits }
     }
 
-    pub(super) fn bits(self) -> u32 {
-        self.bits
-    }
-
     fn low(self, word: u64) -> u64 {
         word & self.largest()
     }

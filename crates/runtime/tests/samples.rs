@@ -1,0 +1,181 @@
+//! Is the trace of a gate what a server computes? Replayed, it gives the server's samples, word for word, and the server asks
+//! the kernels for the transforms that the trace counts.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+use kernels::Counted;
+use program::torus::{Circuit, KeySwitch, Parameters};
+use program::trace::{Passes, Trace};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use ring::torus::{Ntt, Torus};
+use runtime::torus::{gate, replay, run, table};
+use std::sync::{LazyLock, Mutex};
+use std::time::Instant;
+use tfhe::{ClientKey, Gate, Lwe, Params, Scratch, ServerKey, Table, modulus_switch, sets};
+
+/// The backend that counts. One test at a time uses it.
+static KERNELS: LazyLock<Mutex<&'static Counted>> =
+    LazyLock::new(|| Mutex::new(Counted::install().unwrap()));
+
+/// A multiplier that is exact for external products and key switches.
+fn multiplier<T: Torus>(params: &Params) -> Ntt<T> {
+    let spec = params.spec();
+    let switch = spec.key_switch.decomposition();
+    let rows = [
+        (params.rank() + 1) * spec.bootstrap.levels() as usize,
+        params.rank() * switch.levels() as usize,
+    ];
+    // Both have digits of at most half a base; rows and digits are bounded apart.
+    let digits = [spec.bootstrap, switch].map(|digits| 1u32 << (digits.base_log() - 1));
+    let bits = |i: usize| rows[i] as u128 * u128::from(digits[i]);
+    let larger = usize::from(bits(1) > bits(0));
+    Ntt::new(params.n(), rows[larger], digits[larger]).unwrap()
+}
+
+/// Transforms and inverse ones of keys that are made ready, and of one bootstrapping, as formulas.
+fn closed_form(p: &Parameters, primes: usize) -> [[usize; 2]; 2] {
+    let KeySwitch::Ring(digits) = p.key_switch else {
+        panic!("a key switch in the ring")
+    };
+    let (components, small) = (p.rank + 1, p.small_rank() + 1);
+    let rows = components * p.bootstrap.count as usize;
+    let switch_rows = p.rank * digits.count as usize;
+    let keys = p.dimension * rows * components + switch_rows * small;
+    let forward = p.dimension * rows + switch_rows;
+    let inverse = p.dimension * components + small;
+    [[keys * primes, 0], [forward * primes, inverse * primes]]
+}
+
+/// Steps of a blind rotation of which the server does nothing, as their exponents are 0.
+fn idle<T: Torus>(server: &ServerKey<T, Ntt<T>>, input: &Lwe<T>, drop: u32) -> usize {
+    let (params, bootstrapper) = (server.params(), server.bootstrapper());
+    let mut scratch = Scratch::new(params, bootstrapper.multiplier());
+    let small = bootstrapper.key_switch(input, &mut scratch);
+    let mut exponents = vec![0; small.words().len()];
+    modulus_switch(&mut exponents, small.words(), params.spec().log_n + 1, drop);
+    let (_, mask) = exponents.split_last().unwrap();
+    mask.iter().filter(|&&exponent| exponent == 0).count()
+}
+
+struct Case<'a, T> {
+    circuit: Circuit,
+    inputs: Vec<Lwe<T>>,
+    /// What is bootstrapped.
+    operand: Lwe<T>,
+    drop: u32,
+    /// The server's own code.
+    server: &'a dyn Fn(&ServerKey<T, Ntt<T>>) -> Vec<Lwe<T>>,
+}
+
+/// Keys of the set, and what `case` does with them.
+fn check<T: Torus>(name: &str, client: &ClientKey<T>, rng: &mut ChaCha20Rng, case: &Case<'_, T>) {
+    let kernels = KERNELS.lock().unwrap();
+    let params = client.params();
+    let keys = client.evaluation_keys(&multiplier(params), rng).unwrap();
+    let circuit = Circuit::parse(&case.circuit.to_string()).unwrap();
+    let begin = Instant::now();
+    let trace = lower::torus::lower(&circuit).unwrap();
+    let lowered = begin.elapsed().as_secs_f64();
+    lower::torus::check(&circuit, &trace).unwrap();
+    println!(
+        "{name}: lowered in {lowered:.3} s to {} instructions, {} sub-traces, {} bytes of text\n{}",
+        trace.main.instructions.len(),
+        trace.subs.len(),
+        trace.to_string().len(),
+        trace.counts()
+    );
+
+    let multiplier = multiplier(params);
+    let primes = multiplier.primes();
+    assert_eq!(trace.moduli.len(), primes);
+    kernels.take();
+    let server = ServerKey::new(&keys, multiplier).unwrap();
+    let made_ready = kernels.take();
+    let begin = Instant::now();
+    let outputs = (case.server)(&server);
+    let ran = begin.elapsed().as_secs_f64();
+    let executed = kernels.take();
+
+    // What is executed, what the trace counts, and the formulas.
+    let Passes { ntt, intt, .. } = trace.counts().passes;
+    let [keys_form, form] = closed_form(&circuit.parameters, primes).map(|of| of.map(|n| n as u64));
+    assert_eq!(made_ready, keys_form);
+    assert_eq!([ntt, intt], [0, 1].map(|i| keys_form[i] + form[i]));
+    let idle = idle(&server, &case.operand, case.drop) as u64;
+    let p = &circuit.parameters;
+    let skipped =
+        [p.bootstrap.count as usize, 1].map(|of| idle * (of * (p.rank + 1) * primes) as u64);
+    assert_eq!(executed, [0, 1].map(|i| form[i] - skipped[i]));
+
+    assert_eq!(run(&server, &circuit, &case.inputs).unwrap(), outputs);
+    let begin = Instant::now();
+    let (replayed, counts) = replay(&keys, &trace, &case.inputs, |_| true).unwrap();
+    println!(
+        "run {:.1} ms, replay with the keys made ready {:.1} ms, {idle} idle steps",
+        1e3 * ran,
+        1e3 * begin.elapsed().as_secs_f64()
+    );
+    assert_eq!(replayed, outputs);
+    assert_eq!(counts, trace.counts());
+}
+
+/// NAND at the default set.
+#[test]
+fn the_replayed_trace_of_a_gate_is_the_server_s() {
+    let (params, rng) = (sets::gates_2m128(), &mut ChaCha20Rng::seed_from_u64(5));
+    let client = ClientKey::<u64>::generate(&params, rng).unwrap();
+    let [x, y] = [true, false].map(|bit| client.encrypt_bit(bit, rng).unwrap());
+    let mut operand = Lwe::trivial(params.big_dimension(), 1 << 61);
+    operand.add_scaled(x.lwe(), -1);
+    operand.add_scaled(y.lwe(), -1);
+    let case = Case {
+        circuit: gate(&params, Gate::Nand),
+        inputs: vec![x.lwe().clone(), y.lwe().clone()],
+        operand,
+        drop: 0,
+        server: &|server| vec![server.gate(Gate::Nand, &x, &y).unwrap().lwe().clone()],
+    };
+    check("NAND", &client, rng, &case);
+}
+
+/// Tables of an integer of 2 message bits and 2 carry bits: one alone, and two in one bootstrapping.
+fn tables(count: u64) {
+    let (params, rng) = (
+        sets::integers_2_2_2m128(),
+        &mut ChaCha20Rng::seed_from_u64(6),
+    );
+    let client = ClientKey::<u64>::generate(&params, rng).unwrap();
+    let x = client.encrypt(3, rng).unwrap();
+    let entries = |t: u64| -> Vec<u64> { (0..16).map(|v| (v * v + t) % 4).collect() };
+    let entries: Vec<Vec<u64>> = (0..count).map(entries).collect();
+    let own = Table::<u64>::new(&params, &entries).unwrap();
+    let case = Case {
+        circuit: table(&params, &own),
+        inputs: vec![x.lwe().clone()],
+        operand: x.lwe().clone(),
+        drop: own.test().drop(),
+        server: &|server| {
+            let outputs = server.apply_tables(&x, &own).unwrap();
+            let outputs = outputs.iter().map(|output| output.lwe().clone());
+            outputs.collect()
+        },
+    };
+    check(&format!("{count} tables"), &client, rng, &case);
+}
+
+#[test]
+fn the_replayed_trace_of_a_table_is_the_server_s() {
+    tables(1);
+}
+
+#[test]
+fn the_replayed_trace_of_two_tables_is_the_server_s() {
+    tables(2);
+}
+
+#[test]
+fn a_trace_is_its_text() {
+    let trace = lower::torus::lower(&gate(&sets::gates_2m128(), Gate::Xor)).unwrap();
+    assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
+}
