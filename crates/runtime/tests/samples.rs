@@ -33,18 +33,33 @@ fn multiplier<T: Torus>(params: &Params) -> Ntt<T> {
     Ntt::new(params.n(), rows[larger], digits[larger]).unwrap()
 }
 
-/// Transforms and inverse ones of keys that are made ready, and of one bootstrapping, as formulas.
-fn closed_form(p: &Parameters, primes: usize) -> [[usize; 2]; 2] {
-    let KeySwitch::Ring(digits) = p.key_switch else {
-        panic!("a key switch in the ring")
-    };
-    let (components, small) = (p.rank + 1, p.small_rank() + 1);
+/// Transforms and inverse ones, as formulas: of keys that are made ready, and of one bootstrapping.
+struct Forms {
+    /// Of all blind rotations.
+    rotation: [[u64; 2]; 2],
+    /// Of the key switch.
+    switch: [[u64; 2]; 2],
+}
+
+fn forms(p: &Parameters, primes: usize) -> Forms {
+    let components = p.rank + 1;
     let rows = components * p.bootstrap.count as usize;
-    let switch_rows = p.rank * digits.count as usize;
-    let keys = p.dimension * rows * components + switch_rows * small;
-    let forward = p.dimension * rows + switch_rows;
-    let inverse = p.dimension * components + small;
-    [[keys * primes, 0], [forward * primes, inverse * primes]]
+    let factors = p.rank * p.key_switch.digits().count as usize;
+    // Polynomials that a key switch gives: by samples each has one word that counts.
+    let sums = match p.key_switch {
+        KeySwitch::Ring(_) => p.small_rank() + 1,
+        KeySwitch::Lwe(_) => p.dimension + 1,
+    };
+    let limbs = |[ntt, intt]: [usize; 2]| [ntt * primes, intt * primes].map(|n| n as u64);
+    let n = p.dimension;
+    Forms {
+        rotation: [[n * rows * components, 0], [n * rows, n * components]].map(limbs),
+        switch: [[factors * sums, 0], [factors, sums]].map(limbs),
+    }
+}
+
+fn sum(left: [u64; 2], right: [u64; 2]) -> [u64; 2] {
+    [left[0] + right[0], left[1] + right[1]]
 }
 
 /// Steps of a blind rotation of which the server does nothing, as their exponents are 0.
@@ -58,7 +73,7 @@ fn idle<T: Torus>(server: &ServerKey<T, Ntt<T>>, input: &Lwe<T>, drop: u32) -> u
     mask.iter().filter(|&&exponent| exponent == 0).count()
 }
 
-struct Case<'a, T> {
+struct Case<'a, T: Torus> {
     circuit: Circuit,
     inputs: Vec<Lwe<T>>,
     /// What is bootstrapped.
@@ -99,14 +114,20 @@ fn check<T: Torus>(name: &str, client: &ClientKey<T>, rng: &mut ChaCha20Rng, cas
 
     // What is executed, what the trace counts, and the formulas.
     let Passes { ntt, intt, .. } = trace.counts().passes;
-    let [keys_form, form] = closed_form(&circuit.parameters, primes).map(|of| of.map(|n| n as u64));
-    assert_eq!(made_ready, keys_form);
-    assert_eq!([ntt, intt], [0, 1].map(|i| keys_form[i] + form[i]));
-    let idle = idle(&server, &case.operand, case.drop) as u64;
     let p = &circuit.parameters;
-    let skipped =
-        [p.bootstrap.count as usize, 1].map(|of| idle * (of * (p.rank + 1) * primes) as u64);
-    assert_eq!(executed, [0, 1].map(|i| form[i] - skipped[i]));
+    let Forms { rotation, switch } = forms(p, primes);
+    let [all_keys, all] = [0, 1].map(|i| sum(rotation[i], switch[i]));
+    assert_eq!([ntt, intt], sum(all_keys, all));
+    let idle = idle(&server, &case.operand, case.drop) as u64;
+    let step = [p.bootstrap.count as usize, 1].map(|of| (of * (p.rank + 1) * primes) as u64);
+    let skipped = step.map(|limbs| idle * limbs);
+    // The fast path of a key switch by samples has no transforms.
+    let [own_keys, own] = match p.key_switch {
+        KeySwitch::Ring(_) => [all_keys, all],
+        KeySwitch::Lwe(_) => rotation,
+    };
+    assert_eq!(made_ready, own_keys);
+    assert_eq!(sum(executed, skipped), own);
 
     assert_eq!(run(&server, &circuit, &case.inputs).unwrap(), outputs);
     let begin = Instant::now();
@@ -120,23 +141,34 @@ fn check<T: Torus>(name: &str, client: &ClientKey<T>, rng: &mut ChaCha20Rng, cas
     assert_eq!(counts, trace.counts());
 }
 
-/// NAND at the default set.
-#[test]
-fn the_replayed_trace_of_a_gate_is_the_server_s() {
-    let (params, rng) = (sets::gates_2m128(), &mut ChaCha20Rng::seed_from_u64(5));
-    let client = ClientKey::<u64>::generate(&params, rng).unwrap();
+/// NAND at a set.
+fn nand<T: Torus>(name: &str, params: &Params) {
+    let rng = &mut ChaCha20Rng::seed_from_u64(5);
+    let client = ClientKey::<T>::generate(params, rng).unwrap();
     let [x, y] = [true, false].map(|bit| client.encrypt_bit(bit, rng).unwrap());
-    let mut operand = Lwe::trivial(params.big_dimension(), 1 << 61);
+    let mut operand = Lwe::trivial(params.big_dimension(), T::from_torus(0.125));
     operand.add_scaled(x.lwe(), -1);
     operand.add_scaled(y.lwe(), -1);
     let case = Case {
-        circuit: gate(&params, Gate::Nand),
+        circuit: gate(params, Gate::Nand),
         inputs: vec![x.lwe().clone(), y.lwe().clone()],
         operand,
         drop: 0,
         server: &|server| vec![server.gate(Gate::Nand, &x, &y).unwrap().lwe().clone()],
     };
-    check("NAND", &client, rng, &case);
+    check(name, &client, rng, &case);
+}
+
+/// The default set.
+#[test]
+fn the_replayed_trace_of_a_gate_is_the_server_s() {
+    nand::<u64>("NAND", &sets::gates_2m128());
+}
+
+/// Words of 32 bits, and a key switch by samples.
+#[test]
+fn the_replayed_trace_of_a_gate_by_samples_is_the_server_s() {
+    nand::<u32>("NAND by samples", &sets::gates_lwe());
 }
 
 /// Tables of an integer of 2 message bits and 2 carry bits: one alone, and two in one bootstrapping.

@@ -8,20 +8,21 @@ pub mod names;
 mod product;
 mod rotation;
 mod rounding;
+mod samples;
 mod switch;
 mod table;
 
 use crate::check::compare;
-use crate::error::{Error, Result};
-use product::prepare;
+use crate::error::Result;
+use product::{prepare, prepare_column};
 use program::torus::{Circuit, KeySwitch, Op};
-use program::trace::{Builder, Trace, ValueId};
+use program::trace::{Builder, SubId, Trace, ValueId};
 use table::Table;
 
 /// The trace of a circuit on samples.
 ///
 /// # Errors
-/// Those of [`Circuit::verify`]; [`Error::Step`] for a key switch by samples, which has no rule.
+/// Those of [`Circuit::verify`]; one for parameters whose products no primes hold.
 pub fn lower(circuit: &Circuit) -> Result<Trace> {
     circuit.verify()?;
     let (table, mut builder) = Table::new(circuit)?;
@@ -44,7 +45,7 @@ pub fn lower(circuit: &Circuit) -> Result<Trace> {
 /// Checks that a trace is what [`lower`] makes of a circuit.
 ///
 /// # Errors
-/// [`Error::Differs`] with the first difference, and those of [`lower`].
+/// [`Error::Differs`](crate::Error::Differs) with the first difference, and those of [`lower`].
 pub fn check(circuit: &Circuit, trace: &Trace) -> Result<()> {
     compare(trace, &lower(circuit)?)
 }
@@ -72,14 +73,19 @@ impl Walk<'_> {
             }
             Op::Combine { constant, terms } => self.combine(b, *constant, terms),
             Op::KeySwitch { value } => {
-                let KeySwitch::Ring(gadget) = p.key_switch else {
-                    return Err(self.no_rule(index));
-                };
-                self.load_switch(b, p.rank * gadget.count as usize);
-                let mut arguments = self.made[*value].clone();
-                arguments.extend(&self.switch);
-                let sub = switch::key_switch(table, b, gadget);
-                b.call(sub, &arguments)
+                self.load_switch(b);
+                let value = &self.made[*value];
+                match p.key_switch {
+                    KeySwitch::Ring(gadget) => {
+                        let mut arguments = value.clone();
+                        arguments.extend(&self.switch);
+                        let sub = switch::key_switch(table, b, gadget);
+                        b.call(sub, &arguments)
+                    }
+                    KeySwitch::Lwe(gadget) => {
+                        samples::key_switch(table, b, (value, &self.switch), gadget)
+                    }
+                }
             }
             Op::ModulusSwitch { value, drop } => {
                 let sub = rounding::modulus_switch(table, b, *drop);
@@ -144,10 +150,18 @@ impl Walk<'_> {
         (0..rank + 1).map(component).collect()
     }
 
-    fn load_switch(&mut self, b: &mut Builder, rows: usize) {
+    fn load_switch(&mut self, b: &mut Builder) {
         if self.switch.is_empty() {
-            let components = self.circuit.parameters.small_rank() + 1;
-            self.switch = load(self.table, b, names::SWITCH, (rows, components));
+            let (table, p) = (self.table, &self.circuit.parameters);
+            let count = p.rank * p.key_switch.digits().count as usize;
+            let (prepare, sizes) = match p.key_switch {
+                KeySwitch::Ring(_) => {
+                    let components = p.small_rank() + 1;
+                    (prepare(table, b, components), (count, components))
+                }
+                KeySwitch::Lwe(_) => (prepare_column(table, b, count), (p.dimension + 1, count)),
+            };
+            self.switch = load(table, b, (names::SWITCH, prepare), sizes);
         }
     }
 
@@ -156,29 +170,20 @@ impl Walk<'_> {
             let p = &self.circuit.parameters;
             let components = p.rank + 1;
             let rows = p.dimension * components * p.bootstrap.count as usize;
-            self.bootstrap = load(self.table, b, names::BOOTSTRAP, (rows, components));
-        }
-    }
-
-    fn no_rule(&self, step: usize) -> Error {
-        Error::Step {
-            step,
-            op: self.circuit.steps[step].name(),
-            what: "the kind of the key switch",
-            found: "lwe".into(),
-            expected: "ring".into(),
+            let prepare = prepare(self.table, b, components);
+            let key = (names::BOOTSTRAP, prepare);
+            self.bootstrap = load(self.table, b, key, (rows, components));
         }
     }
 }
 
-/// The polynomials of a key's rows, made ready.
+/// The polynomials of a key's rows or columns, made ready by a sub-trace.
 fn load(
     table: &Table,
     b: &mut Builder,
-    key: &str,
+    (key, prepare): (&str, SubId),
     (rows, components): (usize, usize),
 ) -> Vec<ValueId> {
-    let prepare = prepare(table, b, components);
     let row = |row: usize| {
         let parts = 0..components;
         let parts = parts.map(|c| b.load(names::part(key, row, c), table.words()));

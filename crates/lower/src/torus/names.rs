@@ -9,7 +9,9 @@ pub use crate::names::answer;
 pub const QUERY: &str = "query";
 /// Rows of the bootstrapping key: all of the first GGSW ciphertext, then those of the next.
 pub const BOOTSTRAP: &str = "keys/bootstrap";
-/// Rows of the key switching key.
+/// Rows of a key switching key in the ring. Of one by samples the columns: for each word of a small sample the words that
+/// all rows have there. A column has a value for each polynomial of the mask and each digit: of `N` words, of row
+/// `i count + j - 1` for the words `i` of that polynomial.
 pub const SWITCH: &str = "keys/switch";
 
 /// A polynomial of a sample or of a row.

@@ -21,6 +21,18 @@ pub(super) fn prepare(table: &Table, b: &mut Builder, components: usize) -> SubI
     })
 }
 
+/// The sub-trace that makes a column of a key by samples ready: so many polynomials of its words.
+pub(super) fn prepare_column(table: &Table, b: &mut Builder, polynomials: usize) -> SubId {
+    let parameters = vec![table.words(); polynomials];
+    b.sub_trace("prepare_column", &parameters, |b| {
+        let ready = |words| {
+            let poly = table.reversed(b, words);
+            factor(table, b, poly)
+        };
+        (0..polynomials).map(ready).collect()
+    })
+}
+
 /// The digits of a rounded value as factors, the most significant one first.
 pub(super) fn digits(
     table: &Table,
@@ -50,12 +62,20 @@ pub(super) fn products(
         rows.map(|row| first + row * components + component)
             .collect()
     };
-    let sum = |component| {
-        let sum = b.dot(factors, column(component));
-        let sum = b.intt(sum);
-        b.convert(sum, table.word..table.word + 1)
-    };
+    let sum = |component| product(table, b, factors, &column(component));
     (0..components).map(sum).collect()
+}
+
+/// The sum of factors times others, as words.
+pub(super) fn product(
+    table: &Table,
+    b: &mut Builder,
+    left: &[ValueId],
+    right: &[ValueId],
+) -> ValueId {
+    let sum = b.dot(left, right);
+    let sum = b.intt(sum);
+    b.convert(sum, table.word..table.word + 1)
 }
 
 /// Centred integers as factors of products.

@@ -26,6 +26,7 @@ pub fn replay<T: Torus>(
         inputs,
         n: trace.n,
         row: None,
+        samples: Vec::new(),
         answer: BTreeMap::new(),
     };
     let counts = crate::replay::replay(trace, &mut outside, observe)?;
@@ -41,12 +42,14 @@ struct Samples<'a, T> {
     n: usize,
     /// The row of a key that was read last: its polynomials come one after another.
     row: Option<(String, usize, Vec<T>)>,
+    /// The rows of a key switching key by samples, one after another, if they were asked for.
+    samples: Vec<T>,
     answer: BTreeMap<(usize, usize), Limb>,
 }
 
 impl<T: Torus> Samples<'_, T> {
     /// The words of a sample or of a row.
-    fn words(&self, of: &str, index: usize) -> Option<Vec<T>> {
+    fn words(&mut self, of: &str, index: usize) -> Option<Vec<T>> {
         let (bootstrap, switch) = (self.keys.bootstrap(), self.keys.switch());
         match (of, switch) {
             (names::QUERY, _) => Some(self.inputs.get(index)?.words().to_vec()),
@@ -56,8 +59,27 @@ impl<T: Torus> Samples<'_, T> {
             (names::SWITCH, SwitchKey::Ring(list)) if index < list.len() => {
                 Some(list.expand(index..index + 1))
             }
+            (names::SWITCH, SwitchKey::Lwe(list)) => {
+                if self.samples.is_empty() {
+                    self.samples = list.expand(0..list.len());
+                }
+                self.column(index)
+            }
             _ => None,
         }
+    }
+
+    /// A column of the key switching key by samples: first of the first `N` words of a mask those of the first digit.
+    fn column(&self, index: usize) -> Option<Vec<T>> {
+        let params = self.keys.params();
+        let digits = params.spec().key_switch.decomposition().levels() as usize;
+        let size = params.lwe_dimension() + 1;
+        let rows = self.samples.len() / size;
+        let word = |at: usize| {
+            let (poly, level, i) = (at / self.n / digits, at / self.n % digits, at % self.n);
+            self.samples[((poly * self.n + i) * digits + level) * size + index]
+        };
+        (index < size).then(|| (0..rows).map(word).collect())
     }
 
     /// Polynomial `component` of what a name is of. The body of a sample is filled up with words that are 0.
@@ -65,7 +87,8 @@ impl<T: Torus> Samples<'_, T> {
         let (of, index, component) = names::place(name)?;
         let known = self.row.as_ref();
         if known.is_none_or(|(own, at, _)| own != of || *at != index) {
-            self.row = Some((of.into(), index, self.words(of, index)?));
+            let words = self.words(of, index)?;
+            self.row = Some((of.into(), index, words));
         }
         let (_, _, words) = self.row.as_ref()?;
         let words = words.chunks(self.n).nth(component)?;
