@@ -5,14 +5,17 @@
 
 use kernels::Counted;
 use program::torus::{Circuit, KeySwitch, Parameters};
-use program::trace::{Passes, Trace};
+use program::trace::Passes;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use ring::torus::{Ntt, Torus};
+use ring::torus::{Decomposition, Ntt, Torus};
 use runtime::torus::{gate, replay, run, table};
 use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
-use tfhe::{ClientKey, Gate, Lwe, Params, Scratch, ServerKey, Table, modulus_switch, sets};
+use tfhe::{
+    ClientKey, Gate, Layout, Lwe, Params, ParamsSpec, Scratch, ServerKey, Table, modulus_switch,
+    sets,
+};
 
 /// The backend that counts. One test at a time uses it.
 static KERNELS: LazyLock<Mutex<&'static Counted>> =
@@ -171,19 +174,17 @@ fn the_replayed_trace_of_a_gate_by_samples_is_the_server_s() {
     nand::<u32>("NAND by samples", &sets::gates_lwe());
 }
 
-/// Tables of an integer of 2 message bits and 2 carry bits: one alone, and two in one bootstrapping.
-fn tables(count: u64) {
-    let (params, rng) = (
-        sets::integers_2_2_2m128(),
-        &mut ChaCha20Rng::seed_from_u64(6),
-    );
-    let client = ClientKey::<u64>::generate(&params, rng).unwrap();
-    let x = client.encrypt(3, rng).unwrap();
-    let entries = |t: u64| -> Vec<u64> { (0..16).map(|v| (v * v + t) % 4).collect() };
+/// Tables of an integer, all of them in one bootstrapping.
+fn tables<T: Torus>(params: &Params, count: u64) {
+    let rng = &mut ChaCha20Rng::seed_from_u64(6);
+    let client = ClientKey::<T>::generate(params, rng).unwrap();
+    let x = client.encrypt(1, rng).unwrap();
+    let entry = |t: u64, v: u64| (v * v + t) % params.messages();
+    let entries = |t: u64| -> Vec<u64> { (0..params.values()).map(|v| entry(t, v)).collect() };
     let entries: Vec<Vec<u64>> = (0..count).map(entries).collect();
-    let own = Table::<u64>::new(&params, &entries).unwrap();
+    let own = Table::<T>::new(params, &entries).unwrap();
     let case = Case {
-        circuit: table(&params, &own),
+        circuit: table(params, &own),
         inputs: vec![x.lwe().clone()],
         operand: x.lwe().clone(),
         drop: own.test().drop(),
@@ -198,16 +199,68 @@ fn tables(count: u64) {
 
 #[test]
 fn the_replayed_trace_of_a_table_is_the_server_s() {
-    tables(1);
+    tables::<u64>(&sets::integers_2_2_2m128(), 1);
 }
 
 #[test]
 fn the_replayed_trace_of_two_tables_is_the_server_s() {
-    tables(2);
+    tables::<u64>(&sets::integers_2_2_2m128(), 2);
 }
 
+/// Small parameters without noise, which hide nothing.
+fn insecure(
+    word_bits: u32,
+    (dimension, rank, log_n): (usize, usize, u32),
+    bootstrap: (u32, u32),
+    key_switch: tfhe::KeySwitch,
+    layout: Layout,
+) -> Params {
+    let spec = ParamsSpec {
+        word_bits,
+        lwe_dimension: dimension,
+        lwe_sigma: 0.0,
+        rank,
+        log_n,
+        ring_sigma: 0.0,
+        bootstrap: digits(bootstrap),
+        key_switch,
+        layout,
+    };
+    Params::new_insecure(&spec).unwrap()
+}
+
+fn digits((base_log, levels): (u32, u32)) -> Decomposition {
+    Decomposition::new(base_log, levels).unwrap()
+}
+
+/// Several digits, dimensions below, at and above the degree, sums of rests beyond a word, both kinds of key switch.
 #[test]
-fn a_trace_is_its_text() {
-    let trace = lower::torus::lower(&gate(&sets::gates_2m128(), Gate::Xor)).unwrap();
-    assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
+fn replayed_traces_at_insecure_parameters_are_the_server_s() {
+    let ring = |of| tfhe::KeySwitch::Ring(digits(of));
+    let lwe = |of| tfhe::KeySwitch::Lwe(digits(of));
+    let wide = [
+        ((16, 1, 4), (7, 3), ring((3, 5))),
+        ((40, 2, 4), (17, 1), ring((1, 1))),
+        ((33, 1, 5), (30, 2), lwe((4, 4))),
+        ((5, 3, 5), (1, 9), lwe((1, 1))),
+    ];
+    for (sizes, bootstrap, key_switch) in wide {
+        let params = insecure(64, sizes, bootstrap, key_switch, Layout::Gates);
+        nand::<u64>(&format!("{sizes:?}"), &params);
+    }
+    let short = [
+        ((20, 3, 5), (10, 2), lwe((3, 4))),
+        ((64, 1, 6), (6, 4), ring((2, 8))),
+        ((70, 1, 6), (15, 2), ring((1, 31))),
+    ];
+    let layout = Layout::Integers {
+        message_bits: 1,
+        carry_bits: 1,
+    };
+    for (sizes, bootstrap, key_switch) in short {
+        let gates = insecure(32, sizes, bootstrap, key_switch, Layout::Gates);
+        nand::<u32>(&format!("{sizes:?}"), &gates);
+        let integers = insecure(32, sizes, bootstrap, key_switch, layout);
+        tables::<u32>(&integers, sizes.2 as u64 - 3);
+    }
 }

@@ -22,7 +22,7 @@ use table::Table;
 /// The trace of a circuit on samples.
 ///
 /// # Errors
-/// Those of [`Circuit::verify`]; one for parameters whose products no primes hold.
+/// Those of [`Circuit::verify`].
 pub fn lower(circuit: &Circuit) -> Result<Trace> {
     circuit.verify()?;
     let (table, mut builder) = Table::new(circuit)?;
@@ -99,7 +99,7 @@ impl Walk<'_> {
                 let rows = |bit: usize| self.bootstrap[bit * size..][..size].to_vec();
                 rotation::rotate(table, b, &self.made[*value], test, rows)
             }
-            Op::Extract { value, place } => {
+            Op::Extraction { value, place } => {
                 let (body, masks) = self.made[*value].split_last().expect("it has a body");
                 let turn = |b: &mut Builder, value| match place {
                     0 => value,

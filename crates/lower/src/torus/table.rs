@@ -5,14 +5,12 @@
 //! is known if it is smaller than half of their product, and so are its low bits, the words.
 
 use crate::error::Result;
-use program::torus::{Circuit, Digits, KeySwitch, Op, Parameters};
+use program::torus::{Circuit, Digits, Op, Parameters};
 use program::trace::{Builder, Constant, Limbs, ModulusId, TraceBuilder, Type, ValueId};
 use ring::ntt_primes;
 
-/// Bits of primes: those whose transforms are fast, and the longest.
-const PRIME_BITS: [u32; 2] = [50, 60];
-/// Most primes of a table.
-const MAX_PRIMES: usize = 4;
+/// Bits and numbers of primes. Transforms modulo primes of 50 bits are fast, and primes of 60 bits are the longest.
+const PRIMES: [(u32, usize); 4] = [(50, 1), (60, 1), (50, 2), (60, 2)];
 /// A conversion of several limbs is exact away from the middle of two integers: a part of `2^-30` of the product for each
 /// limb. So sums stay below half of the product by a part of `2^-25`.
 const MARGIN_BITS: u32 = 25;
@@ -115,40 +113,71 @@ impl Table {
 
 /// As few primes as make all sums exact, and short ones if they do as well.
 fn primes(p: &Parameters) -> Result<Vec<u64>> {
-    let rotation = (p.rank + 1, p.bootstrap);
-    let switch = match p.key_switch {
-        KeySwitch::Lwe(digits) | KeySwitch::Ring(digits) => (p.rank, digits),
-    };
-    let bound = |(polynomials, digits): (usize, Digits)| {
-        let terms = (polynomials * p.n) as u128 * u128::from(digits.count);
-        terms << (digits.bits - 1 + p.word_bits - 1)
-    };
-    let bound = bound(rotation).max(bound(switch));
-    let all = (1..=MAX_PRIMES).flat_map(|count| PRIME_BITS.map(|bits| (bits, count)));
-    for (bits, count) in all {
+    let bound = bound(p);
+    for (bits, count) in PRIMES {
         let primes = ntt_primes(bits, p.n, count).map_err(rlwe::Error::from)?;
         if hold(&primes, bound) {
             return Ok(primes);
         }
     }
-    Err(program::Error::Torus {
-        place: "parameters".into(),
-        what: "the largest sum of products".into(),
-        found: bound.to_string(),
-        expected: format!("below half the product of {MAX_PRIMES} primes of 60 bits"),
-    }
-    .into())
+    unreachable!("two primes of 60 bits hold what parameters can have: 2^116")
+}
+
+/// Largest sum of products.
+fn bound(p: &Parameters) -> u128 {
+    let sum = |(polynomials, digits): (usize, Digits)| {
+        let terms = (polynomials * p.n) as u128 * u128::from(digits.count);
+        terms << (digits.bits - 1 + p.word_bits - 1)
+    };
+    let rotation = sum((p.rank + 1, p.bootstrap));
+    rotation.max(sum((p.rank, p.key_switch.digits())))
 }
 
 /// Whether the conversion from these primes is exact for all integers up to `bound` in size.
 fn hold(primes: &[u64], bound: u128) -> bool {
-    if bound >= 1 << 126 {
-        return false;
+    let product: u128 = primes.iter().map(|&q| u128::from(q)).product();
+    2 * bound + (bound >> (MARGIN_BITS - 1)) < product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use program::torus::KeySwitch;
+
+    fn of(rank: usize, n: usize, bits: u32, word_bits: u32) -> Parameters {
+        Parameters {
+            word_bits,
+            dimension: 8,
+            rank,
+            n,
+            bootstrap: Digits { bits, count: 2 },
+            key_switch: KeySwitch::Ring(Digits { bits: 1, count: 1 }),
+        }
     }
-    let needed = 2 * bound + (bound >> (MARGIN_BITS - 1)) + 1;
-    let product = primes
-        .iter()
-        .try_fold(1u128, |all, &q| all.checked_mul(q.into()));
-    // A product that no u128 holds is larger than what is needed.
-    product.is_none_or(|product| needed < product)
+
+    #[test]
+    fn as_few_primes_as_hold_the_sums() {
+        let sizes = |p: Parameters| -> Vec<u32> {
+            let primes = primes(&p).expect("there are primes").into_iter();
+            primes.map(|q| 64 - q.leading_zeros()).collect()
+        };
+        // 2^10 terms of 7 + 31 bits, of 8 + 31 bits, of 29 + 63 bits, of 29 + 63 bits with four times the terms.
+        assert_eq!(sizes(of(1, 256, 8, 32)), [50]);
+        assert_eq!(sizes(of(1, 256, 10, 32)), [60]);
+        assert_eq!(sizes(of(1, 16, 30, 64)), [50, 50]);
+        assert_eq!(sizes(of(3, 64, 30, 64)), [60, 60]);
+        // The largest parameters that are verified.
+        let largest = of(64, 1 << 17, 30, 64);
+        assert!(bound(&largest) < 1 << 117);
+        assert_eq!(sizes(largest), [60, 60]);
+    }
+
+    #[test]
+    fn a_sum_of_half_the_product_is_refused() {
+        let primes = ntt_primes(50, 1 << 10, 2).expect("there are primes");
+        let half = primes.iter().map(|&q| u128::from(q)).product::<u128>() / 2;
+        assert!(!hold(&primes, half));
+        assert!(!hold(&primes, half - (half >> MARGIN_BITS)));
+        assert!(hold(&primes, half - (half >> (MARGIN_BITS - 1))));
+    }
 }

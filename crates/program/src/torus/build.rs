@@ -45,7 +45,7 @@ impl Op {
             Self::KeySwitch { .. } => "key_switch",
             Self::ModulusSwitch { .. } => "modulus_switch",
             Self::BlindRotation { .. } => "blind_rotation",
-            Self::Extract { .. } => "extract",
+            Self::Extraction { .. } => "extract",
             Self::Output { .. } => "output",
         }
     }
@@ -55,7 +55,7 @@ impl Op {
         match self {
             Self::Input { .. }
             | Self::Combine { .. }
-            | Self::Extract { .. }
+            | Self::Extraction { .. }
             | Self::Output { .. } => Type::Sample,
             Self::KeySwitch { .. } => Type::Small,
             Self::ModulusSwitch { .. } => Type::Exponents,
@@ -72,7 +72,7 @@ impl Op {
             | Self::Output { .. } => Type::Sample,
             Self::ModulusSwitch { .. } => Type::Small,
             Self::BlindRotation { .. } => Type::Exponents,
-            Self::Extract { .. } => Type::Ring,
+            Self::Extraction { .. } => Type::Ring,
         }
     }
 
@@ -84,7 +84,7 @@ impl Op {
             Self::KeySwitch { value }
             | Self::ModulusSwitch { value, .. }
             | Self::BlindRotation { value, .. }
-            | Self::Extract { value, .. }
+            | Self::Extraction { value, .. }
             | Self::Output { value } => vec![*value],
         }
     }

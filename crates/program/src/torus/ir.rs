@@ -134,7 +134,7 @@ pub enum Op {
     },
     /// The sample of a coefficient: words `A_i[place - m]`, with a minus and `N` more where that is below 0, and the
     /// coefficient of the body.
-    Extract {
+    Extraction {
         /// Polynomials.
         value: ValueId,
         /// Which coefficient.

@@ -23,7 +23,7 @@
 //! let eighth = circuit.define(Constant::Repeat { run: 1, values: vec![1 << 61] });
 //! let x = circuit.push(Op::Input { index: 0 });
 //! let turned = circuit.rotated(x, eighth, 0);
-//! let sign = circuit.push(Op::Extract { value: turned, place: 0 });
+//! let sign = circuit.push(Op::Extraction { value: turned, place: 0 });
 //! circuit.push(Op::Output { value: sign });
 //! circuit.verify()?;
 //! assert_eq!(Circuit::parse(&circuit.to_string())?, circuit);

@@ -163,7 +163,7 @@ fn step(line: &str, next: usize) -> Checked<Op> {
                 words.constant()?
             },
         },
-        "extract" => Op::Extract {
+        "extract" => Op::Extraction {
             value: words.value()?,
             place: named(&mut words, "at")?,
         },

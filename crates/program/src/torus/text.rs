@@ -88,7 +88,7 @@ impl Display for Op {
             Self::KeySwitch { value } | Self::Output { value } => write!(f, " %{value}"),
             Self::ModulusSwitch { value, drop } => write!(f, " %{value} drop {drop}"),
             Self::BlindRotation { value, test } => write!(f, " %{value} of @{test}"),
-            Self::Extract { value, place } => write!(f, " %{value} at {place}"),
+            Self::Extraction { value, place } => write!(f, " %{value} at {place}"),
         }
     }
 }

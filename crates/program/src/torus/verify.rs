@@ -88,7 +88,7 @@ impl Circuit {
                 below("the number of bits dropped", drop, p.exponent_bits())
             }
             Op::BlindRotation { test, .. } => context.words(*test).map(|_| ()),
-            &Op::Extract { place, .. } => below("the coefficient", place, p.n),
+            &Op::Extraction { place, .. } => below("the coefficient", place, p.n),
             Op::Input { .. } | Op::KeySwitch { .. } | Op::Output { .. } => Ok(()),
         }
     }

@@ -60,7 +60,7 @@ pub fn table<T: Torus>(params: &Params, table: &Table<T>) -> Circuit {
 /// Gives the samples of the first coefficients.
 fn extract(circuit: &mut Circuit, value: usize, count: usize) {
     for place in 0..count {
-        let value = circuit.push(Op::Extract { value, place });
+        let value = circuit.push(Op::Extraction { value, place });
         circuit.push(Op::Output { value });
     }
 }

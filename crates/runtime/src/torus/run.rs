@@ -75,7 +75,7 @@ pub fn run<T: Torus, M: Multiplier<T>>(
                 let words: Vec<T> = words.collect();
                 Made::Ring(bootstrapper.blind_rotation(exponents, &words, &mut scratch))
             }
-            Op::Extract { value, place } => {
+            Op::Extraction { value, place } => {
                 let Made::Ring(ring) = &made[*value] else {
                     unreachable!("the verifier knows what operands are")
                 };
