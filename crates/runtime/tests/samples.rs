@@ -134,11 +134,19 @@ fn check<T: Torus>(name: &str, client: &ClientKey<T>, rng: &mut ChaCha20Rng, cas
 
     assert_eq!(run(&server, &circuit, &case.inputs).unwrap(), outputs);
     let begin = Instant::now();
-    let (replayed, counts) = replay(&keys, &trace, &case.inputs, |_| true).unwrap();
+    let mut last_load = begin;
+    let (replayed, counts) = replay(&keys, &trace, &case.inputs, |at| {
+        if at.next == "load" {
+            last_load = Instant::now();
+        }
+        true
+    })
+    .unwrap();
     println!(
-        "run {:.1} ms, replay with the keys made ready {:.1} ms, {idle} idle steps",
+        "run {:.0} ms, replay {:.0} ms, of which {:.0} ms after all keys are made ready; {idle} idle steps",
         1e3 * ran,
-        1e3 * begin.elapsed().as_secs_f64()
+        1e3 * begin.elapsed().as_secs_f64(),
+        1e3 * last_load.elapsed().as_secs_f64()
     );
     assert_eq!(replayed, outputs);
     assert_eq!(counts, trace.counts());
@@ -262,5 +270,41 @@ fn replayed_traces_at_insecure_parameters_are_the_server_s() {
         nand::<u32>(&format!("{sizes:?}"), &gates);
         let integers = insecure(32, sizes, bootstrap, key_switch, layout);
         tables::<u32>(&integers, sizes.2 as u64 - 3);
+    }
+}
+
+/// The texts of `docs/programs.md`.
+#[test]
+fn the_documented_texts_are_those_of_the_gate() {
+    let page = include_str!("../../../docs/programs.md");
+    let (_, section) = page.split_once("## A gate of TFHE").unwrap();
+    let blocks: Vec<&str> = section.split("```").skip(1).step_by(2).collect();
+    let texts = blocks
+        .iter()
+        .filter_map(|block| block.strip_prefix("text\n"));
+    if let Ok(path) = std::env::var("GATE_TRACE") {
+        let trace = lower::torus::lower(&gate(&sets::gates_2m128(), Gate::Nand)).unwrap();
+        std::fs::write(path, trace.to_string()).unwrap();
+    }
+    let [described, instructions] = texts.collect::<Vec<_>>()[..] else {
+        panic!("two texts")
+    };
+    let circuit = gate(&sets::gates_2m128(), Gate::Nand);
+    assert_eq!(described, circuit.to_string());
+    let trace = lower::torus::lower(&circuit).unwrap();
+    let text = trace.to_string();
+    // Dots stand for lines, and for the end of a line, that are left out.
+    let lines: Vec<&str> = text.lines().collect();
+    let mut rest = lines.iter();
+    for line in instructions.lines().filter(|line| line.trim() != "...") {
+        let begin = line.strip_suffix("...");
+        let same = |own: &&&str| begin.map_or(**own == line, |begin| own.starts_with(begin));
+        assert!(rest.by_ref().any(|own| same(&own)), "{line}");
+    }
+    let Passes { ntt, intt, .. } = trace.counts().passes;
+    for number in [ntt, intt] {
+        let digits = number.to_string();
+        let (thousands, last) = digits.split_at(digits.len() - 3);
+        assert!(section.contains(&format!("{thousands},{last}")), "{number}");
     }
 }

@@ -4,6 +4,7 @@
 //! exact by residues modulo primes ([`table`]). Each rule is a sub-trace: key switch, modulus switch, the step of a blind
 //! rotation.
 
+mod keys;
 pub mod names;
 mod product;
 mod rotation;
@@ -14,9 +15,9 @@ mod table;
 
 use crate::check::compare;
 use crate::error::Result;
-use product::{prepare, prepare_column};
+use keys::Keys;
 use program::torus::{Circuit, KeySwitch, Op};
-use program::trace::{Builder, SubId, Trace, ValueId};
+use program::trace::{Builder, Trace, ValueId};
 use table::Table;
 
 /// The trace of a circuit on samples.
@@ -30,8 +31,7 @@ pub fn lower(circuit: &Circuit) -> Result<Trace> {
         circuit,
         table: &table,
         made: Vec::with_capacity(circuit.steps.len()),
-        bootstrap: Vec::new(),
-        switch: Vec::new(),
+        keys: Keys::default(),
         outputs: 0,
     };
     let mut b = builder.main();
@@ -55,9 +55,7 @@ struct Walk<'a> {
     table: &'a Table,
     /// Values of each step: masks or mask polynomials, and the body.
     made: Vec<Vec<ValueId>>,
-    /// The keys made ready, if they were needed: the polynomials of all rows.
-    bootstrap: Vec<ValueId>,
-    switch: Vec<ValueId>,
+    keys: Keys,
     outputs: usize,
 }
 
@@ -73,18 +71,16 @@ impl Walk<'_> {
             }
             Op::Combine { constant, terms } => self.combine(b, *constant, terms),
             Op::KeySwitch { value } => {
-                self.load_switch(b);
+                let key = self.keys.switch(table, b);
                 let value = &self.made[*value];
                 match p.key_switch {
                     KeySwitch::Ring(gadget) => {
                         let mut arguments = value.clone();
-                        arguments.extend(&self.switch);
+                        arguments.extend(key);
                         let sub = switch::key_switch(table, b, gadget);
                         b.call(sub, &arguments)
                     }
-                    KeySwitch::Lwe(gadget) => {
-                        samples::key_switch(table, b, (value, &self.switch), gadget)
-                    }
+                    KeySwitch::Lwe(gadget) => samples::key_switch(table, b, (value, key), gadget),
                 }
             }
             Op::ModulusSwitch { value, drop } => {
@@ -92,12 +88,10 @@ impl Walk<'_> {
                 b.call(sub, &self.made[*value])
             }
             Op::BlindRotation { value, test } => {
-                self.load_bootstrap(b);
+                let key = self.keys.bootstrap(table, b);
                 let test = b.define(circuit.constants[*test].clone());
                 let test = b.constant(test, table.word);
-                let size = self.bootstrap.len() / p.dimension;
-                let rows = |bit: usize| self.bootstrap[bit * size..][..size].to_vec();
-                rotation::rotate(table, b, &self.made[*value], test, rows)
+                rotation::rotate(table, b, &self.made[*value], test, key)
             }
             Op::Extraction { value, place } => {
                 let (body, masks) = self.made[*value].split_last().expect("it has a body");
@@ -149,46 +143,4 @@ impl Walk<'_> {
         };
         (0..rank + 1).map(component).collect()
     }
-
-    fn load_switch(&mut self, b: &mut Builder) {
-        if self.switch.is_empty() {
-            let (table, p) = (self.table, &self.circuit.parameters);
-            let count = p.rank * p.key_switch.digits().count as usize;
-            let (prepare, sizes) = match p.key_switch {
-                KeySwitch::Ring(_) => {
-                    let components = p.small_rank() + 1;
-                    (prepare(table, b, components), (count, components))
-                }
-                KeySwitch::Lwe(_) => (prepare_column(table, b, count), (p.dimension + 1, count)),
-            };
-            self.switch = load(table, b, (names::SWITCH, prepare), sizes);
-        }
-    }
-
-    fn load_bootstrap(&mut self, b: &mut Builder) {
-        if self.bootstrap.is_empty() {
-            let p = &self.circuit.parameters;
-            let components = p.rank + 1;
-            let rows = p.dimension * components * p.bootstrap.count as usize;
-            let prepare = prepare(self.table, b, components);
-            let key = (names::BOOTSTRAP, prepare);
-            self.bootstrap = load(self.table, b, key, (rows, components));
-        }
-    }
-}
-
-/// The polynomials of a key's rows or columns, made ready by a sub-trace.
-fn load(
-    table: &Table,
-    b: &mut Builder,
-    (key, prepare): (&str, SubId),
-    (rows, components): (usize, usize),
-) -> Vec<ValueId> {
-    let row = |row: usize| {
-        let parts = 0..components;
-        let parts = parts.map(|c| b.load(names::part(key, row, c), table.words()));
-        let parts: Vec<ValueId> = parts.collect();
-        b.call(prepare, &parts)
-    };
-    (0..rows).flat_map(row).collect()
 }

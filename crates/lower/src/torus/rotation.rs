@@ -11,13 +11,13 @@ use super::product::{digits, products};
 use super::table::Table;
 use program::trace::{Builder, SubId, ValueId};
 
-/// The accumulator after all steps. `exponents` are masks and body, `rows` gives the key of a step.
+/// The accumulator after all steps. `exponents` are masks and body, `key` has the rows of all steps.
 pub(super) fn rotate(
     table: &Table,
     b: &mut Builder,
     exponents: &[ValueId],
     test: ValueId,
-    rows: impl Fn(usize) -> Vec<ValueId>,
+    key: &[ValueId],
 ) -> Vec<ValueId> {
     let p = &table.parameters;
     let (body, masks) = exponents.split_last().expect("a sample has a body");
@@ -28,13 +28,14 @@ pub(super) fn rotate(
     accumulator.push(b.turn(test, back));
     let step = step(table, b);
     let mut next = masks[0];
-    for bit in 0..p.dimension {
+    let rows = key.chunks_exact(key.len() / p.dimension);
+    for (bit, rows) in rows.enumerate() {
         if bit % p.n == 0 {
             next = masks[bit / p.n];
         }
         let mut arguments = accumulator;
         arguments.push(next);
-        arguments.extend(rows(bit));
+        arguments.extend(rows);
         accumulator = b.call(step, &arguments);
         next = accumulator.pop().expect("a step gives the exponents");
     }

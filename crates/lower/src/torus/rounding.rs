@@ -47,24 +47,26 @@ pub(super) fn half_of_sum(table: &Table, b: &mut Builder, count: usize) -> SubId
                 Some(sums) => [b.add(sums[0], half), b.add(sums[1], left)],
             });
         }
-        let [halves, left] = sums
-            .expect("there is a value")
-            .map(|sum| total(table, b, sum));
+        let total = total(table, b);
+        let sums = sums.expect("there is a value");
+        let [halves, left] = sums.map(|sum| b.call(total, &[sum])[0]);
         let more = b.call(halve, &[left])[0];
         vec![b.add(halves, more)]
     })
 }
 
-/// The sum of all words, as word 0.
-fn total(table: &Table, b: &mut Builder, mut value: ValueId) -> ValueId {
+/// The sub-trace of the sum of all words of a value: word 0 of the result.
+fn total(table: &Table, b: &mut Builder) -> SubId {
     let n = table.parameters.n;
-    let mut width = n;
-    while width > 1 {
-        width /= 2;
-        let turned = table.turned(b, value, 2 * n - width);
-        value = b.add(value, turned);
-    }
-    value
+    b.sub_trace("total", &[table.words()], |b| {
+        let (mut sum, mut width) = (0, n);
+        while width > 1 {
+            width /= 2;
+            let turned = table.turned(b, sum, 2 * n - width);
+            sum = b.add(sum, turned);
+        }
+        vec![sum]
+    })
 }
 
 /// The sub-trace of a modulus switch: the values of a small sample, and as many results.

@@ -91,7 +91,7 @@ impl Counts {
             Op::Load { .. } => passes.loaded = made,
             Op::Store { .. } => passes.stored = read,
             Op::Constant { .. } | Op::Zero { .. } => passes.constants = made,
-            Op::Sample { .. } => passes.sampled = made,
+            Op::Sample { .. } | Op::Expand { .. } => passes.sampled = made,
             Op::Ntt(_) => passes.ntt = made,
             Op::Intt(_) => passes.intt = made,
             Op::Add(..) | Op::Sub(..) => passes.additions = made,

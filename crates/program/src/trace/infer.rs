@@ -44,6 +44,13 @@ impl Context {
                 self.ty(&ty)?;
                 ty
             }
+            Op::Expand { seed, modulus, .. } => {
+                check_name("the name of the seed", seed)?;
+                let q = self.modulus(*modulus)?;
+                let fits = matches!(self.power(*modulus), Some(32 | 64));
+                check(fits, "the modulus", q, || "2^32 or 2^64")?;
+                Type::coeff(Limbs::one(*modulus))
+            }
             Op::Ntt(value) => {
                 let limbs = &values.coeff(*value)?.limbs;
                 self.transforms(limbs)?;

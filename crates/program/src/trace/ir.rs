@@ -105,6 +105,21 @@ pub enum Op {
         /// Limbs of the result.
         limbs: Limbs,
     },
+    /// Uniform words as coefficients modulo `2^32` or `2^64`, expanded from a seed as of [`Op::Sample`]: the masks of keys
+    /// of TFHE.
+    ///
+    /// Word `i` of the result is word `skip + i` of the ChaCha20 stream `stream` under the seed, in words of as many bits
+    /// as the modulus has.
+    Expand {
+        /// Name of the seed, as of [`Op::Load`].
+        seed: String,
+        /// The stream.
+        stream: u32,
+        /// Words of the stream that are left out.
+        skip: u32,
+        /// The modulus, `2^32` or `2^64`.
+        modulus: ModulusId,
+    },
     /// From coefficients to values.
     Ntt(ValueId),
     /// From values to coefficients.
@@ -248,7 +263,7 @@ pub struct Body {
     pub name: String,
     /// Types of the parameters. The main body has none.
     pub parameters: Vec<Type>,
-    /// Instructions in order. A sub-trace neither loads nor stores nor samples.
+    /// Instructions in order. A sub-trace neither loads nor stores nor samples nor expands.
     pub instructions: Vec<Instruction>,
     /// Values that a call gives. The main body has none: it stores.
     pub results: Vec<ValueId>,

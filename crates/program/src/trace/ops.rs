@@ -6,12 +6,13 @@ use std::fmt::{Display, Formatter};
 
 impl Op {
     /// Names of all operations, in the order of [`Op`].
-    pub const NAMES: [&'static str; 23] = [
+    pub const NAMES: [&'static str; 24] = [
         "load",
         "store",
         "constant",
         "zero",
         "sample",
+        "expand",
         "ntt",
         "intt",
         "add",
@@ -45,32 +46,36 @@ impl Op {
             Self::Constant { .. } => 2,
             Self::Zero { .. } => 3,
             Self::Sample { .. } => 4,
-            Self::Ntt(_) => 5,
-            Self::Intt(_) => 6,
-            Self::Add(..) => 7,
-            Self::Sub(..) => 8,
-            Self::Mul(..) => 9,
-            Self::Dot { .. } => 10,
-            Self::Scale { .. } => 11,
-            Self::Combine { .. } => 12,
-            Self::Turn { .. } => 13,
-            Self::Automorphism { .. } => 14,
-            Self::Slots(_) => 15,
-            Self::Extract { .. } => 16,
-            Self::Convert { .. } => 17,
-            Self::Select { .. } => 18,
-            Self::Join(_) => 19,
-            Self::Round { .. } => 20,
-            Self::Digit { .. } => 21,
-            Self::Call { .. } => 22,
+            Self::Expand { .. } => 5,
+            Self::Ntt(_) => 6,
+            Self::Intt(_) => 7,
+            Self::Add(..) => 8,
+            Self::Sub(..) => 9,
+            Self::Mul(..) => 10,
+            Self::Dot { .. } => 11,
+            Self::Scale { .. } => 12,
+            Self::Combine { .. } => 13,
+            Self::Turn { .. } => 14,
+            Self::Automorphism { .. } => 15,
+            Self::Slots(_) => 16,
+            Self::Extract { .. } => 17,
+            Self::Convert { .. } => 18,
+            Self::Select { .. } => 19,
+            Self::Join(_) => 20,
+            Self::Round { .. } => 21,
+            Self::Digit { .. } => 22,
+            Self::Call { .. } => 23,
         }
     }
 
     /// Calls `visit` with every operand, in order. A value that is used twice comes twice.
     pub fn for_each_operand(&self, mut visit: impl FnMut(ValueId)) {
         match self {
-            Self::Load { .. } | Self::Constant { .. } | Self::Zero { .. } | Self::Sample { .. } => {
-            }
+            Self::Load { .. }
+            | Self::Constant { .. }
+            | Self::Zero { .. }
+            | Self::Sample { .. }
+            | Self::Expand { .. } => {}
             Self::Store { value, .. }
             | Self::Ntt(value)
             | Self::Intt(value)

@@ -97,6 +97,9 @@ impl Trace {
             Op::Constant { constant, .. } => write!(f, " @{constant}"),
             Op::Zero { .. } => Ok(()),
             Op::Sample { seed, stream, .. } => write!(f, " {seed} {stream}"),
+            Op::Expand {
+                seed, stream, skip, ..
+            } => write!(f, " {seed} {stream} skip {skip}"),
             Op::Ntt(value)
             | Op::Intt(value)
             | Op::Slots(value)

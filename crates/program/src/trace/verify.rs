@@ -35,7 +35,7 @@ impl Trace {
     ///   of two are different ones, from `2^1` to `2^64`.
     /// - Every value is made before its use, and has the type that the operation gives it.
     /// - Names are well formed, and sub-traces have different ones, none of them `main`.
-    /// - The main body has no parameters and no results. It alone loads, stores and samples. It stores no name twice,
+    /// - The main body has no parameters and no results. It alone loads, stores, samples and expands. It stores no name twice,
     ///   and loads no name that it stores.
     ///
     /// # Errors
@@ -128,12 +128,15 @@ fn check_body(
 
 /// Refuses operations that a sub-trace may not have.
 pub(super) fn check_place(is_main: bool, op: &Op) -> Checked<()> {
-    let outside = matches!(op, Op::Load { .. } | Op::Store { .. } | Op::Sample { .. });
+    let outside = matches!(
+        op,
+        Op::Load { .. } | Op::Store { .. } | Op::Sample { .. } | Op::Expand { .. }
+    );
     check(
         is_main || !outside,
         "the operation",
         op.name(),
-        || "one that the main body need not do: sub-traces do not load, store or sample",
+        || "one that the main body need not do: sub-traces do not load, store, sample or expand",
     )
 }
 

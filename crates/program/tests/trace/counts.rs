@@ -17,7 +17,7 @@ fn passes_are_those_of_the_limbs() {
         ("conversion terms", 4),
         ("roundings", 1),
         ("digits", 1),
-        ("sampled", 2),
+        ("sampled", 2 + 1),
         ("constants", 1 + 2 + 1),
         ("loaded", 2),
         ("stored", 3),

@@ -180,6 +180,12 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
             stream: c.below(1 << 32) as u32,
             limbs: c.limbs(&Limbs::from(0..ODD)),
         }),
+        22 if is_main => Some(Op::Expand {
+            seed: "seed".into(),
+            stream: c.below(1 << 32) as u32,
+            skip: c.below(1 << 10) as u32,
+            modulus: MODULI.len() + 1,
+        }),
         4 => pick(c, &friendly).map(Op::Ntt),
         5 => pick(c, &eval).map(Op::Intt),
         6 => pick(c, &all)

@@ -45,17 +45,17 @@ fn errors_of_text_name_line_found_and_expected() {
             "line 3, ring: modulus 1 is 193, expected an odd number above 1 and below 2^60 that is not in the table yet",
         ),
         (
-            "101 2^5",
+            "101 2^5 2^64",
             "101 2^5 2^5",
             "line 3, ring: modulus 5 is 2^5, expected a power of two from 2^1 to 2^64 that is not in the table yet",
         ),
         (
-            "101 2^5",
+            "101 2^5 2^64",
             "101 2^65",
             "line 3, ring: modulus 4 is 2^65, expected a power of two from 2^1 to 2^64 that is not in the table yet",
         ),
         (
-            "101 2^5",
+            "101 2^5 2^64",
             "2^5 101",
             "line 3: a power of two is `101`, expected a number as 2^5",
         ),
@@ -112,7 +112,7 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "intt %0",
             "untt %0",
-            "line 11: the operation is `untt`, expected an operation: load, store, constant, zero, sample, ntt, intt, add, sub, mul, dot, scale, combine, turn, automorphism, slots, extract, convert, select, join, round, digit, call",
+            "line 11: the operation is `untt`, expected an operation: load, store, constant, zero, sample, expand, ntt, intt, add, sub, mul, dot, scale, combine, turn, automorphism, slots, extract, convert, select, join, round, digit, call",
         ),
         (
             "sub idle.2 ():\n",
@@ -127,7 +127,7 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "  return\n",
             "  store x %0\n  return\n",
-            "line 17, body idle.2, instruction 0 (store): the operation is store, expected one that the main body need not do: sub-traces do not load, store or sample",
+            "line 17, body idle.2, instruction 0 (store): the operation is store, expected one that the main body need not do: sub-traces do not load, store, sample or expand",
         ),
         (
             "call inner %0 %2",
@@ -137,12 +137,12 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "end\n",
             "end\nend\n",
-            "line 45: the line is `end`, expected none after `end`",
+            "line 46: the line is `end`, expected none after `end`",
         ),
         (
             "end\n",
             "",
-            "line 43: the text is cut off after line 43, expected a last line `end`",
+            "line 44: the text is cut off after line 44, expected a last line `end`",
         ),
         (
             "main:",
@@ -190,8 +190,8 @@ fn errors_of_types_name_instruction_found_and_expected() {
         ),
         (
             "%0: eval 0..2 = load",
-            "%0: eval 0..6 = load",
-            "line 20, body main, instruction 0 (load): the limbs is 0..6, expected moduli below 5, the length of the table",
+            "%0: eval 0..7 = load",
+            "line 20, body main, instruction 0 (load): the limbs is 0..7, expected moduli below 6, the length of the table",
         ),
         (
             "%0: eval 0..2 = load",
@@ -245,8 +245,8 @@ fn errors_of_types_name_instruction_found_and_expected() {
         ),
         (
             "modulus 3",
-            "modulus 5",
-            "line 32, body main, instruction 12 (combine): the modulus is number 5, expected a number below 5",
+            "modulus 6",
+            "line 32, body main, instruction 12 (combine): the modulus is number 6, expected a number below 6",
         ),
         (
             "modulus 3",
@@ -354,9 +354,14 @@ fn errors_of_types_name_instruction_found_and_expected() {
             "line 40, body main, instruction 20 (sample): modulus 4 is 2^5, expected an odd one",
         ),
         (
+            "%23: coeff 5..6 = expand",
+            "%23: coeff 4..5 = expand",
+            "line 42, body main, instruction 22 (expand): the modulus is 32, expected 2^32 or 2^64",
+        ),
+        (
             "answer/1",
             "answer/0",
-            "line 43, body main, instruction 23 (store): the name is answer/0, expected a name that is neither loaded nor stored before",
+            "line 44, body main, instruction 24 (store): the name is answer/0, expected a name that is neither loaded nor stored before",
         ),
     ];
     for (part, by, expected) in cases {

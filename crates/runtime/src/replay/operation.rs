@@ -42,6 +42,17 @@ impl Machine<'_> {
                 self.counts.passes.sampled += made.len();
                 made
             }
+            Op::Expand {
+                seed, stream, skip, ..
+            } => {
+                let seed = outside.seed(seed)?;
+                let made = Value::each(&types[0], |_, id| {
+                    let bits = self.arithmetic(id).largest().count_ones();
+                    words::expand(&seed, (*stream, *skip), bits, self.n)
+                });
+                self.counts.passes.sampled += made.len();
+                made
+            }
             Op::Dot { left, right } => self.dot(&operands(frame, left), &operands(frame, right)),
             Op::Combine { values, .. } => {
                 let values = operands(frame, values);

@@ -20,6 +20,18 @@ pub(super) fn sample(seed: &Seed, stream: u64, q: &Modulus, n: usize) -> Vec<u64
     residues.take(n).collect()
 }
 
+/// Words of 32 or 64 bits of a stream of a seed, after those that are left out.
+pub(super) fn expand(seed: &Seed, (stream, skip): (u32, u32), bits: u32, n: usize) -> Vec<u64> {
+    let mut rng = ChaCha20Rng::from_seed(seed.0);
+    rng.set_stream(stream.into());
+    rng.set_word_pos(u128::from(skip) * u128::from(bits / 32));
+    let word = || match bits {
+        32 => u64::from(rng.next_u32()),
+        _ => rng.next_u64(),
+    };
+    std::iter::repeat_with(word).take(n).collect()
+}
+
 /// For each slot its place in the evaluation domain.
 pub(super) fn slot_places(n: usize) -> Vec<usize> {
     let reverse = |i: usize| i.reverse_bits() >> (usize::BITS - n.ilog2());

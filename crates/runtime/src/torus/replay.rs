@@ -8,7 +8,7 @@ use ring::sample::Seed;
 use ring::torus::Torus;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tfhe::{EvaluationKeys, Lwe, SwitchKey};
+use tfhe::{EvaluationKeys, GlweList, Lwe, SwitchKey};
 
 /// Replays the trace of a circuit on samples: what it gives, in order, and what was executed.
 ///
@@ -25,7 +25,6 @@ pub fn replay<T: Torus>(
         keys,
         inputs,
         n: trace.n,
-        row: None,
         samples: Vec::new(),
         answer: BTreeMap::new(),
     };
@@ -40,61 +39,56 @@ struct Samples<'a, T> {
     keys: &'a EvaluationKeys<T>,
     inputs: &'a [Lwe<T>],
     n: usize,
-    /// The row of a key that was read last: its polynomials come one after another.
-    row: Option<(String, usize, Vec<T>)>,
     /// The rows of a key switching key by samples, one after another, if they were asked for.
     samples: Vec<T>,
     answer: BTreeMap<(usize, usize), Limb>,
 }
 
 impl<T: Torus> Samples<'_, T> {
-    /// The words of a sample or of a row.
-    fn words(&mut self, of: &str, index: usize) -> Option<Vec<T>> {
-        let (bootstrap, switch) = (self.keys.bootstrap(), self.keys.switch());
-        match (of, switch) {
-            (names::QUERY, _) => Some(self.inputs.get(index)?.words().to_vec()),
-            (names::BOOTSTRAP, _) if index < bootstrap.len() => {
-                Some(bootstrap.expand(index..index + 1))
-            }
-            (names::SWITCH, SwitchKey::Ring(list)) if index < list.len() => {
-                Some(list.expand(index..index + 1))
-            }
-            (names::SWITCH, SwitchKey::Lwe(list)) => {
-                if self.samples.is_empty() {
-                    self.samples = list.expand(0..list.len());
-                }
-                self.column(index)
-            }
+    /// The key of a name that has rows.
+    fn rows(&self, key: &str) -> Option<&GlweList<T>> {
+        match (key, self.keys.switch()) {
+            (names::BOOTSTRAP, _) => Some(self.keys.bootstrap()),
+            (names::SWITCH, SwitchKey::Ring(list)) => Some(list),
             _ => None,
         }
     }
 
-    /// A column of the key switching key by samples: first of the first `N` words of a mask those of the first digit.
-    fn column(&self, index: usize) -> Option<Vec<T>> {
-        let params = self.keys.params();
-        let digits = params.spec().key_switch.decomposition().levels() as usize;
-        let size = params.lwe_dimension() + 1;
-        let rows = self.samples.len() / size;
-        let word = |at: usize| {
-            let (poly, level, i) = (at / self.n / digits, at / self.n % digits, at % self.n);
-            self.samples[((poly * self.n + i) * digits + level) * size + index]
-        };
-        (index < size).then(|| (0..rows).map(word).collect())
+    /// The words of a name, at most `N`.
+    fn words(&mut self, name: &str) -> Option<Vec<T>> {
+        if let Some((of, index, component)) = names::place(name) {
+            return match of {
+                names::QUERY => {
+                    let words = self.inputs.get(index)?.words();
+                    words.chunks(self.n).nth(component).map(<[T]>::to_vec)
+                }
+                names::SWITCH => self.column(index, component),
+                _ => None,
+            };
+        }
+        let (key, index) = names::row(name)?;
+        let bodies = self.rows(key)?.bodies();
+        bodies.chunks(self.n).nth(index).map(<[T]>::to_vec)
     }
 
-    /// Polynomial `component` of what a name is of. The body of a sample is filled up with words that are 0.
-    fn part(&mut self, name: &str) -> Option<Vec<u64>> {
-        let (of, index, component) = names::place(name)?;
-        let known = self.row.as_ref();
-        if known.is_none_or(|(own, at, _)| own != of || *at != index) {
-            let words = self.words(of, index)?;
-            self.row = Some((of.into(), index, words));
+    /// A polynomial of a column of the key switching key by samples.
+    fn column(&mut self, index: usize, polynomial: usize) -> Option<Vec<T>> {
+        let SwitchKey::Lwe(list) = self.keys.switch() else {
+            return None;
+        };
+        if self.samples.is_empty() {
+            self.samples = list.expand(0..list.len());
         }
-        let (_, _, words) = self.row.as_ref()?;
-        let words = words.chunks(self.n).nth(component)?;
-        let mut words: Vec<u64> = words.iter().map(|word| word.to_u64()).collect();
-        words.resize(self.n, 0);
-        Some(words)
+        let params = self.keys.params();
+        let digits = params.spec().key_switch.decomposition().levels() as usize;
+        let (mask, level) = (polynomial / digits, polynomial % digits);
+        let size = params.lwe_dimension() + 1;
+        let row = |i: usize| (mask * self.n + i) * digits + level;
+        let fits = index < size && mask < params.rank();
+        fits.then(|| {
+            let words = (0..self.n).map(|i| self.samples[row(i) * size + index]);
+            words.collect()
+        })
     }
 
     fn output(&self, index: usize, rank: usize) -> Result<Lwe<T>> {
@@ -114,16 +108,22 @@ impl<T: Torus> Samples<'_, T> {
 
 impl<T: Torus> Outside for Samples<'_, T> {
     fn load(&mut self, name: &str, _: &Type) -> Result<Vec<Limb>> {
-        let words = self.part(name).ok_or_else(|| {
+        let words = self.words(name).ok_or_else(|| {
             let expected = "a polynomial of a sample or of a key".into();
             refused(format!("the value {name}"), "missing", expected)
         })?;
+        let mut words: Vec<u64> = words.iter().map(|word| word.to_u64()).collect();
+        // The body of a sample is one word.
+        words.resize(self.n, 0);
         Ok(vec![Arc::new(words)])
     }
 
     fn seed(&mut self, name: &str) -> Result<Seed> {
-        let expected = "none: keys are loaded with their masks".into();
-        Err(refused("a seed".into(), name, expected))
+        let seed = self.rows(name).map(|list| *list.seed());
+        seed.ok_or_else(|| {
+            let expected = "a seed among the keys".into();
+            refused(format!("the seed {name}"), "missing", expected)
+        })
     }
 
     fn store(&mut self, name: &str, _: &Type, limbs: Vec<Limb>) -> Result<()> {

@@ -1,6 +1,8 @@
 //! Limbs modulo powers of two, and products that residues make exact, against integers and the torus of `ring`.
 
 use crate::{MODULI, N, modulus, random, residues, run};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Multiplier, Naive};
 
 /// Places of `2^5 = 2N`, `2^64` and `2^12` in the table.
@@ -144,6 +146,21 @@ fn roundings_between_powers_are_to_the_nearest() {
         .map(|&word| ((u128::from(word) + (1 << 51)) >> 52) as u64 & 4095);
     let expected: Vec<u64> = rounded.collect();
     assert_eq!(run(&lines, &[x], &[]), [expected]);
+}
+
+#[test]
+fn words_of_seeds_are_those_of_the_stream() {
+    let lines = |skip: usize| {
+        let ty = ty(WORD);
+        format!("%0: {ty} = expand abc 5 skip {skip}\nstore y %0")
+    };
+    // The seed of a name of three letters.
+    let mut rng = ChaCha20Rng::from_seed([3; 32]);
+    rng.set_stream(5);
+    let words: Vec<u64> = (0..3 * N).map(|_| rng.next_u64()).collect();
+    for skip in [0, 1, N, 2 * N] {
+        assert_eq!(run(&lines(skip), &[], &[]), [&words[skip..][..N]]);
+    }
 }
 
 /// Digits times words as integers: their residues modulo two primes say the sum, whose low bits are the words'.

@@ -83,6 +83,7 @@ impl BodyWriter<'_, '_> {
             Op::Store { .. }
             | Op::Call { .. }
             | Op::Sample { .. }
+            | Op::Expand { .. }
             | Op::Combine { .. }
             | Op::Turn { .. }
             | Op::Slots(_)
