@@ -282,10 +282,6 @@ fn the_documented_texts_are_those_of_the_gate() {
     let texts = blocks
         .iter()
         .filter_map(|block| block.strip_prefix("text\n"));
-    if let Ok(path) = std::env::var("GATE_TRACE") {
-        let trace = lower::torus::lower(&gate(&sets::gates_2m128(), Gate::Nand)).unwrap();
-        std::fs::write(path, trace.to_string()).unwrap();
-    }
     let [described, instructions] = texts.collect::<Vec<_>>()[..] else {
         panic!("two texts")
     };

@@ -106,9 +106,10 @@ pub enum Op {
         /// Factors and samples, at least one.
         terms: Vec<(i64, ValueId)>,
     },
-    /// From the big secret to the small one, as the [parameters](KeySwitch) say. Half of the sum of all rests, rounded
-    /// down, is taken from the body. In the ring the sum counts the rest of each `A_i[0]` with the other sign: for each
-    /// `i` twice its half, rounded down, is taken and the half of the whole sum, rounded down, is added.
+    /// From the big secret to the small one, as the [parameters](KeySwitch) say, with half of the sum of all rests.
+    ///
+    /// By samples that half, rounded down, is taken from the body. In the ring the rests are those of the `A_i`. Their half,
+    /// rounded down, is added to the body. Then for each `i` twice the half of the rest of `A_i[0]`, rounded down, is taken.
     KeySwitch {
         /// A sample.
         value: ValueId,

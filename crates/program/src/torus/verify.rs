@@ -46,8 +46,8 @@ impl Fault {
 impl Circuit {
     /// Checks parameters, constants and every step.
     ///
-    /// - Words have 32 or 64 bits. The ring degree is a power of two from 16 to `2^17` whose exponents of X are fewer than
-    ///   words. Digits keep fewer bits than words have.
+    /// - Words have 32 or 64 bits. The ring degree is a power of two from 16 to `2^17`. Digits keep fewer bits than words
+    ///   have.
     /// - Constants have `N` words.
     /// - Every operand is an earlier step that makes what the operation takes.
     ///

@@ -18,6 +18,8 @@
 //! end
 //! ```
 //!
+//! Powers of two end the table of moduli: `moduli 193 257 2^64`.
+//!
 //! An instruction begins with the numbers and types of its results. Limbs and moduli that these types say are not said again:
 //! `convert %1` converts to the limbs of its result. Empty lines and lines that begin with `#` do not count.
 

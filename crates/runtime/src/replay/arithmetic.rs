@@ -61,7 +61,7 @@ impl Arithmetic {
     }
 
     /// The residue of an integer.
-    pub(super) fn from_i64(&self, integer: i64) -> u64 {
+    pub(super) fn residue(&self, integer: i64) -> u64 {
         match self {
             Self::Prime(q) => q.from_i64(integer),
             Self::Power(power) => power.low(integer as u64),

@@ -36,7 +36,7 @@ impl Conversion {
             Self::Primes(conversion) => conversion.convert(limbs, spare),
             Self::Power(from, to) => par_map(to.len(), |j| {
                 let words = limbs[0].iter();
-                let words = words.map(|&word| to[j].from_i64(from.center(word)));
+                let words = words.map(|&word| to[j].residue(from.center(word)));
                 Arc::new(spare.filled(words))
             }),
         }

@@ -78,7 +78,7 @@ impl Machine<'_> {
                 let words = self.words(*constant);
                 let made = Value::each(ty, |_, id| {
                     let q = self.arithmetic(id);
-                    let words = words.iter().map(|&word| q.from_i64(word));
+                    let words = words.iter().map(|&word| q.residue(word));
                     self.spare.filled(words)
                 });
                 (made, |passes| &mut passes.constants)

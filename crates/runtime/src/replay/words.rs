@@ -109,10 +109,10 @@ pub(super) fn digit(q: &Arithmetic, c: u64, index: usize, (bits, count): (u32, u
         Arithmetic::Power(power) => {
             // All bits are in digits, so what leaves at the top is a multiple of the modulus.
             let rest = (0..index).fold(power.center(c), |rest, _| above(rest));
-            return q.from_i64(low(rest));
+            return q.residue(low(rest));
         }
     };
     let rest = (0..index).fold(centred.abs(), |rest, _| above(rest));
     let digit = if index + 1 == count { rest } else { low(rest) };
-    q.from_i64(if centred < 0 { -digit } else { digit })
+    q.residue(if centred < 0 { -digit } else { digit })
 }

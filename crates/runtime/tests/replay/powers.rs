@@ -4,6 +4,7 @@ use crate::{MODULI, N, modulus, random, residues, run};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Multiplier, Naive};
+use std::slice::from_ref;
 
 /// Places of `2^5 = 2N`, `2^64` and `2^12` in the table.
 const ORDER: usize = MODULI.len();
@@ -32,7 +33,7 @@ fn words_wrap_around() {
         let of = |op: &str| {
             let lines =
                 format!("%0: {ty} = load x\n%1: {ty} = load w\n%2: {ty} = {op}\nstore y %2");
-            run(&lines, &[x.clone()], &[w.clone()]).remove(0)
+            run(&lines, from_ref(&x), from_ref(&w)).remove(0)
         };
         let each = |work: &dyn Fn(u64, u64) -> u64| -> Vec<u64> {
             let pairs = x.iter().zip(&w);
@@ -98,7 +99,7 @@ fn digits_are_those_of_the_torus() {
             word = ty(WORD),
             short = ty(SHORT),
         );
-        let found = run(&lines, &[x.clone()], &[]);
+        let found = run(&lines, from_ref(&x), &[]);
         let own = &expected[(level - 1) * N..][..N];
         let words: Vec<u64> = own.iter().map(|&digit| i64::from(digit) as u64).collect();
         let residues = own.iter().map(|&digit| modulus(0).from_i64(digit.into()));
