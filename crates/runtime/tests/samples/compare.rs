@@ -12,11 +12,11 @@ use std::time::Instant;
 use tfhe::{ClientKey, Lwe, Params, Scratch, ServerKey, modulus_switch};
 
 /// The backend that counts. One test at a time uses it.
-static KERNELS: LazyLock<Mutex<&'static Counted>> =
+pub(crate) static KERNELS: LazyLock<Mutex<&'static Counted>> =
     LazyLock::new(|| Mutex::new(Counted::install().unwrap()));
 
 /// A multiplier that is exact for external products and key switches.
-fn multiplier<T: Torus>(params: &Params) -> Ntt<T> {
+pub(crate) fn multiplier<T: Torus>(params: &Params) -> Ntt<T> {
     let spec = params.spec();
     let switch = spec.key_switch.decomposition();
     let rows = [

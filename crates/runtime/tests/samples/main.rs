@@ -6,6 +6,7 @@
 mod compare;
 mod documented;
 mod forms;
+mod several;
 
 use compare::{Case, check};
 use rand::SeedableRng;
@@ -78,7 +79,7 @@ fn the_replayed_trace_of_two_tables_is_the_server_s() {
 }
 
 /// Small parameters without noise, which hide nothing.
-fn insecure(
+pub(crate) fn insecure(
     word_bits: u32,
     (dimension, rank, log_n): (usize, usize, u32),
     bootstrap: (u32, u32),
@@ -99,7 +100,7 @@ fn insecure(
     Params::new_insecure(&spec).unwrap()
 }
 
-fn digits((base_log, levels): (u32, u32)) -> Decomposition {
+pub(crate) fn digits((base_log, levels): (u32, u32)) -> Decomposition {
     Decomposition::new(base_log, levels).unwrap()
 }
 
