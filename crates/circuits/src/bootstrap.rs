@@ -22,14 +22,16 @@ use crate::engine::{DryValue, EncryptedValue, Engine, Value, ValueOf};
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, Needs};
 use crate::layout::Layout;
-use crate::operations::{Dry, Operations, Plain, Words};
+use crate::operations::{Dry, Operations, Record, Recorder, parameters};
 use crate::pack::sum_copies;
 use crate::residual::Squares;
 use bgv::noise::Noise;
 use bgv::{Ciphertext, Params};
+use program::KeyNeeds;
+use program::recording::Recording;
 use rand::CryptoRng;
+use ring::Basis;
 use ring::sample::Masks;
-use ring::{Basis, Eval, Poly};
 use rlwe::{GaloisKeys, SecretKey};
 use zeroize::Zeroizing;
 
@@ -54,6 +56,16 @@ pub struct BootstrapKeys {
 }
 
 impl BootstrapKeys {
+    /// Keys of products and automorphisms.
+    pub fn evaluation(&self) -> &EvaluationKeys {
+        &self.evaluation
+    }
+
+    /// The secret, encrypted.
+    pub fn secret(&self) -> &bfv::Ciphertext {
+        self.secret.ciphertext()
+    }
+
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
         self.evaluation.byte_len() + self.secret.ciphertext().byte_len()
@@ -127,7 +139,7 @@ impl Bootstrap {
         let engines: Vec<Engine<Dry>> = self.rows.iter().map(Engine::dry).collect();
         let rlwe = self.params().rlwe();
         let secret = Value::dry(rlwe.max_level(), engines[0].model().fresh());
-        let output = self.run(&engines, &secret, &[vec![], vec![]])?;
+        let output = self.run(&engines, &secret, (&(), 1))?;
         let needs = engines.iter().map(Engine::needs);
         let level = needs.filter_map(|needs| needs.relinearization()).max();
         let galois = engines[0].needs();
@@ -183,16 +195,45 @@ impl Bootstrap {
     pub fn refresh(&self, ct: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
         let mut low = ct.clone();
         bgv::Evaluator::new(self.params()).switch_to(&mut low, 0)?;
-        let (c0, c1) = low.exact().rlwe().pair()?;
-        let unit = self.unit(low.exact().factor());
-        let parts = [c0, c1].map(|c| self.rounded(c, unit));
         let engines = self.rows.iter();
         let engines: Vec<_> = engines
             .map(|params| Engine::new(params, &keys.evaluation))
             .collect();
-        let output = self.run(&engines, &keys.secret, &parts)?;
+        let low = low.exact();
+        let output = self.run(&engines, &keys.secret, (low, low.factor()))?;
         let ct = output.into_ciphertext();
         Ok(Ciphertext::from_exact(self.params(), ct)?)
+    }
+
+    /// The operations of a bootstrapping, in order: of a ciphertext `low` at level 0 whose message has the factor `factor`, and of
+    /// the `secret`, encrypted by [`Bootstrap::keys`]. The result is `high`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] if the chain is too short.
+    pub fn record(&self, factor: u64) -> Result<Recording> {
+        let (_, needs) = self.dry()?;
+        let keys = KeyNeeds {
+            relinearization: needs.relinearization(),
+            galois: needs.galois_elements().clone().into_iter().collect(),
+            packing: Vec::new(),
+        };
+        let rlwe = self.params().rlwe();
+        let t = self.rows.iter().map(|row| row.t().value());
+        let recorder = Recorder::new(parameters(rlwe, t.collect()));
+        let engine = |params| Engine::of(params, Record::new(&recorder, params, &keys));
+        let engines: Vec<_> = self.rows.iter().map(engine).collect();
+        let (whole, last) = (&engines[0], &engines[engines.len() - 1]);
+        let low = last.operations().given("low", (0, factor));
+        let (top, t) = (rlwe.max_level(), whole.params().t());
+        // A fresh ciphertext has BGV's factor 1.
+        let q = t.inv(whole.params().q_mod_t(top));
+        let own = t.neg(q.expect("the moduli are units"));
+        let secret = whole.operations().given("secret", (top, own));
+        let secret = Value::new(secret, top, own, whole.model().fresh());
+        let high = self.run(&engines, &secret, (&low, factor))?;
+        recorder.output("high", high.ciphertext());
+        drop(engines);
+        Ok(recorder.finish(&keys))
     }
 
     /// `1 / (N mu)` modulo `p^d`, where `mu = -1` or `1` modulo `p` is lifted to itself.
@@ -203,31 +244,21 @@ impl Bootstrap {
         t.inv(t.mul(mu, n)).expect("N and the factor are units")
     }
 
-    /// A component modulo `q_0`, rounded to modulo `p^d` and multiplied by `unit`.
-    fn rounded(&self, component: &Poly<Eval>, unit: u64) -> Vec<u64> {
-        let (t, q) = (self.rows[0].t(), component.basis().modulus(0).value());
-        let round = |&c: &u64| {
-            let scaled = u128::from(c) * u128::from(t.value()) + u128::from(q / 2);
-            t.mul(unit, t.reduce((scaled / u128::from(q)) as u64))
-        };
-        component.to_coeff().limb(0).iter().map(round).collect()
-    }
-
-    /// Steps 2 to 4; `parts` are the rounded components, which a dry run does not look at.
+    /// Steps 1 to 4; `low` is at level 0, with its factor.
     fn run<O: Operations>(
         &self,
         engines: &[Engine<O>],
         secret: &ValueOf<O>,
-        parts: &[Vec<u64>; 2],
+        (low, factor): (&O::Ciphertext, u64),
     ) -> Result<ValueOf<O>> {
         let (whole, n) = (&engines[0], self.params().n());
-        let plaintext = |i: usize| {
-            let word = |&w: &u64| u32::try_from(w).expect("p^d is far below 2^32");
-            Plain::Coefficients(Words::All(parts[i].iter().map(word).collect()))
-        };
+        let unit = self.unit(factor);
+        let part = |i: usize| whole.operations().rounded(low, i, unit);
+        let parts = [part(0)?, part(1)?];
         let squares = Squares::uniform(whole.model(), n as f64, n);
-        let mut z = whole.mul_plain_sum(&[secret], squares, secret.factor(), |_| plaintext(1))?;
-        whole.add_plain_assign(&mut z, || plaintext(0));
+        let mut z =
+            whole.mul_plain_sum(&[secret], squares, secret.factor(), |_| parts[1].clone())?;
+        whole.add_plain_assign(&mut z, || parts[0].clone());
         let z = whole.settle(NAME, z)?;
         let z = sum_copies(whole, Layout::new(n, 1)?, n, z)?;
         let z = whole.settle(NAME, z)?;
@@ -238,30 +269,28 @@ impl Bootstrap {
             let mut rest = z.clone();
             for (j, digit) in digits.iter_mut().enumerate() {
                 *digit = cube(&engines[j], digit)?;
-                rest = self.without(&engines[j], rest, digit, j)?;
+                rest = without([&engines[j], &engines[j + 1]], rest, digit)?;
             }
             digits.push(rest);
         }
         Ok(digits.pop().expect("there are digits"))
     }
+}
 
-    /// `(rest - digit) / p`, from row `row` to the next.
-    fn without<O: Operations>(
-        &self,
-        engine: &Engine<O>,
-        rest: ValueOf<O>,
-        digit: &ValueOf<O>,
-        row: usize,
-    ) -> Result<ValueOf<O>> {
-        let level = rest.level().min(digit.level());
-        let mut rest = engine.drop_to(rest, level)?;
-        let digit = engine.drop_to(digit.clone(), level)?;
-        engine.sub_assign(&mut rest, &digit)?;
-        let noise = rest.noise().divided((P as f64).log2());
-        let factor = self.rows[row + 1].t().reduce(rest.factor());
-        let ct = engine.operations().reread(rest.into_ciphertext(), factor);
-        Ok(Value::new(ct, level, factor, noise))
-    }
+/// `(rest - digit) / p`, from one row's plaintext modulus to the next one's.
+fn without<O: Operations>(
+    [engine, next]: [&Engine<O>; 2],
+    rest: ValueOf<O>,
+    digit: &ValueOf<O>,
+) -> Result<ValueOf<O>> {
+    let level = rest.level().min(digit.level());
+    let mut rest = engine.drop_to(rest, level)?;
+    let digit = engine.drop_to(digit.clone(), level)?;
+    engine.sub_assign(&mut rest, &digit)?;
+    let noise = rest.noise().divided((P as f64).log2());
+    let factor = next.params().t().reduce(rest.factor());
+    let ct = next.operations().reread(rest.into_ciphertext(), factor);
+    Ok(Value::new(ct, level, factor, noise))
 }
 
 fn cube<O: Operations>(engine: &Engine<O>, x: &ValueOf<O>) -> Result<ValueOf<O>> {

@@ -211,11 +211,6 @@ impl<O: Operations> Engine<O> {
         &self.operations
     }
 
-    /// The operations of its mode, once all is run.
-    pub fn into_operations(self) -> O {
-        self.operations
-    }
-
     /// Noise formulas.
     pub fn model(&self) -> &Model {
         &self.model

@@ -1,6 +1,6 @@
 //! The keys of the loop: what the client keeps, and what the server gets.
 
-use crate::engine::{self, Engine, SLACK_BITS};
+use crate::engine::{Engine, SLACK_BITS};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::operations::{Dry, Operations, Run};
@@ -107,16 +107,6 @@ impl LoopParams {
     /// An engine in the mode of `operations`.
     pub fn engine_of<O: Operations>(&self, operations: O) -> Engine<O> {
         Engine::of(&self.bfv, operations).with_slack(self.slack_bits)
-    }
-
-    /// Factor of a value of the given level and factor when dropped to `level`.
-    pub(crate) fn factor_at(&self, from: (usize, u64), level: usize) -> u64 {
-        engine::factor_at(&self.bfv, from, level)
-    }
-
-    /// Factor of a product at `level` of values that carry the given factors there.
-    pub(crate) fn product_factor(&self, level: usize, a: u64, b: u64) -> u64 {
-        engine::product_factor(&self.bfv, level, a, b)
     }
 
     /// Parameters of the scheme.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use circuits::approximate::{
-    BootstrapSpec, Bootstrapper, Chebyshev, LinearTransform, Matrix, evaluate,
+    Arithmetic, BootstrapSpec, Bootstrapper, Chebyshev, LinearTransform, Matrix, evaluate,
 };
 use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
@@ -150,12 +150,14 @@ fn matrices_multiply_slots_insecure() {
         }
         let x = s.message(slots);
         let ct = s.encrypt(&x, 2);
-        let y = map.apply(&ct, &keys).unwrap();
+        let arithmetic = Arithmetic::run(&s.params, None, &keys);
+        let apply = |ct: &Ciphertext| map.apply(&arithmetic, &arithmetic.open(ct).unwrap());
+        let y = arithmetic.close(apply(&ct).unwrap());
         assert!((y.scale() / ct.scale() - 1.0).abs() < 1e-12);
         let bits = s.precision(&y, &matrix.apply(&x));
         assert!(bits > 25.0, "{bits} bits with {} diagonals", indices.len());
         let high = s.encrypt(&x, 3);
-        let refused = map.apply(&high, &keys).unwrap_err();
+        let refused = apply(&high).unwrap_err();
         assert!(
             refused.to_string().contains("3") && refused.to_string().contains("2"),
             "{refused}"
@@ -167,33 +169,34 @@ fn matrices_multiply_slots_insecure() {
 fn polynomials_take_the_fewest_levels_insecure() {
     let mut s = Setup::new(insecure_params(9, 6), 3);
     let key = s.secret.relinearization_key(6, &mut s.rng);
-    let evaluator = Evaluator::new(&s.params);
+    let galois = GaloisKeys::new();
+    let arithmetic = Arithmetic::run(&s.params, Some(&key), &galois);
     let x: Vec<Complex64> = (0..256)
         .map(|j| (f64::from(j) / 128.0 - 1.0).into())
         .collect();
-    let ct = s.encrypt(&x, 6);
+    let ct = arithmetic.open(&s.encrypt(&x, 6)).unwrap();
     for degree in [1, 2, 3, 4, 7, 8, 13, 15, 16, 30, 31, 32, 63] {
         let p = Chebyshev::interpolate(|x| (3.0 * x).sin() + 0.25 * x * x, degree);
         let scale = s.params.scale() * 1.25;
-        let y = evaluate(&evaluator, &p, &ct, scale, &key).unwrap();
+        let y = evaluate(&arithmetic, &p, &ct, scale).unwrap();
         assert_eq!(y.scale(), scale);
         let depth = (p.degree() + 1).next_power_of_two().ilog2() as usize;
         assert_eq!(
-            (evaluator.level(&y), p.depth()),
-            (Ok(6 - depth), depth),
+            (y.level(), p.depth()),
+            (6 - depth, depth),
             "degree {degree}"
         );
         let expected: Vec<Complex64> = x.iter().map(|x| p.at(x.re).into()).collect();
-        let bits = s.precision(&y, &expected);
+        let bits = s.precision(&arithmetic.close(y), &expected);
         assert!(bits > 25.0, "{bits} bits at degree {degree}");
     }
     let long = Chebyshev::interpolate(|x| (9.0 * x).sin(), 64);
-    let refused = evaluate(&evaluator, &long, &ct, s.params.scale(), &key).unwrap_err();
+    let refused = evaluate(&arithmetic, &long, &ct, s.params.scale()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "7 levels needed, the ciphertext has 6 left: use fewer products or bootstrap"
     );
-    assert!(evaluate(&evaluator, &Chebyshev::new(vec![2.0]), &ct, 1.0, &key).is_err());
+    assert!(evaluate(&arithmetic, &Chebyshev::new(vec![2.0]), &ct, 1.0).is_err());
 }
 
 #[test]

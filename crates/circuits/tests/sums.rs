@@ -5,10 +5,17 @@
 #[path = "common/slots.rs"]
 mod slots;
 
-use circuits::approximate::{Samples, sum_rotations, sum_strided};
-use ckks::Plaintext;
+use circuits::Result;
+use circuits::approximate::{Arithmetic, Samples, sum_rotations, sum_strided};
+use ckks::{Ciphertext, Plaintext};
 use rlwe::GaloisKeys;
 use slots::Setup;
+
+fn summed(s: &Setup, x: &Ciphertext, of: (isize, usize), keys: &GaloisKeys) -> Result<Ciphertext> {
+    let arithmetic = Arithmetic::run(&s.params, None, keys);
+    let sum = sum_strided(&arithmetic, &arithmetic.open(x)?, of)?;
+    Ok(arithmetic.close(sum))
+}
 
 #[test]
 fn sums_run_over_strides_insecure() {
@@ -25,7 +32,7 @@ fn sums_run_over_strides_insecure() {
         (3, 1),
     ] {
         let keys = s.keys(sum_rotations(stride, count));
-        let sum = sum_strided(&s.evaluator, &ct, (stride, count), &keys).unwrap();
+        let sum = summed(&s, &ct, (stride, count), &keys).unwrap();
         let term = |j: usize, i: usize| {
             x[(j as isize + i as isize * stride).rem_euclid(slots as isize) as usize]
         };
@@ -36,13 +43,13 @@ fn sums_run_over_strides_insecure() {
     }
     for count in [0, 3] {
         let keys = GaloisKeys::new();
-        let refused = sum_strided(&s.evaluator, &ct, (1, count), &keys).unwrap_err();
+        let refused = summed(&s, &ct, (1, count), &keys).unwrap_err();
         assert_eq!(
             refused.to_string(),
             format!("the number of terms of a sum over slots is {count}, expected a power of two")
         );
     }
-    assert!(sum_strided(&s.evaluator, &ct, (1, 2), &GaloisKeys::new()).is_err());
+    assert!(summed(&s, &ct, (1, 2), &GaloisKeys::new()).is_err());
 }
 
 #[test]
@@ -62,18 +69,18 @@ fn samples_are_summed_over_features_and_over_samples_insecure() {
     let totals: Vec<f64> = (0..16)
         .map(|s| rows.get(s).map_or(0.0, |row| row.iter().sum()))
         .collect();
-    let found = sum_strided(&s.evaluator, &ct, features, &keys).unwrap();
+    let found = summed(&s, &ct, features, &keys).unwrap();
     s.check(&found, &totals, "over features");
     // Per feature, in all of its slots after the mask.
     let column: Vec<f64> = (0..11)
         .map(|f| rows.iter().map(|row| row[f]).sum())
         .collect();
-    let mut found = sum_strided(&s.evaluator, &ct, samples, &keys).unwrap();
+    let mut found = summed(&s, &ct, samples, &keys).unwrap();
     let scale = s.params.level_modulus(2);
     let mask = Plaintext::encode_real(&s.params, &layout.first(1.0), 2, scale).unwrap();
     s.evaluator.mul_plain_assign(&mut found, &mask).unwrap();
     s.evaluator.rescale(&mut found).unwrap();
-    let found = sum_strided(&s.evaluator, &found, copies, &keys).unwrap();
+    let found = summed(&s, &found, copies, &keys).unwrap();
     s.check(&found, &layout.repeat(&column).unwrap(), "over samples");
 
     let refused = layout.pack(&[[0.0]; 17]).unwrap_err();

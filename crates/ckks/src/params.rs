@@ -211,7 +211,7 @@ impl Params {
     }
 
     /// The polynomial `X^(N/2)`, whose slots are all `i`, over all moduli.
-    pub(crate) fn imaginary(&self) -> &Poly<Eval> {
+    pub fn imaginary(&self) -> &Poly<Eval> {
         self.0.imaginary.get_or_init(|| {
             let mut coefficients = vec![0; self.n()];
             coefficients[self.n() / 2] = 1;

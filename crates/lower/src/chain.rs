@@ -1,61 +1,109 @@
 //! The table of moduli of a trace, and the words that rules multiply by.
 
 use crate::error::Result;
-use program::Parameters;
+use program::recording::{Ciphertext, Message, Parameters, Scalar};
 use program::trace::{Domain, Limbs, Type};
 use ring::Modulus;
-use rlwe::{DimensionParams, Params, ParamsSpec};
+use rlwe::DimensionParams;
+use std::ops::Range;
 
-/// The moduli of a recording: the chain `q_0, q_1, ..`, then the special moduli, then `t`.
+/// The moduli of a recording, `q_0, q_1, ..`, then the special moduli, then the plaintext moduli; and how key switching uses them.
 pub(crate) struct Chain {
-    rlwe: Params,
-    small: DimensionParams,
-    t: Modulus,
+    n: usize,
+    table: Vec<Modulus>,
+    /// Places of the special moduli that key switching uses.
+    special: Range<usize>,
+    /// Places of the plaintext moduli.
+    plain: Range<usize>,
+    /// Limbs of the digits of key switching.
+    digits: Vec<Range<usize>>,
+    small: Option<DimensionParams>,
+    /// What names of sub-traces begin with.
+    prefix: &'static str,
+}
+
+/// A plaintext modulus, and its number in the table.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainModulus {
+    pub(crate) t: Modulus,
+    pub(crate) id: usize,
+}
+
+impl PlainModulus {
+    /// Type of a polynomial modulo `t`.
+    pub(crate) fn row(&self) -> Type {
+        Type::coeff(Limbs::one(self.id))
+    }
 }
 
 impl Chain {
     pub(crate) fn new(parameters: &Parameters) -> Result<Self> {
         let p = parameters;
-        let spec = ParamsSpec {
+        let small = p.samples.map(|samples| {
+            let (dimension, bits) = (samples.dimension, samples.digit_bits);
+            DimensionParams::new_insecure(p.n, p.q[0], dimension, bits)
+        });
+        let (limbs, all) = (p.q.len(), p.q.len() + p.p.len());
+        let table = p.q.iter().chain(&p.p).chain(&p.t).enumerate();
+        let table = table.map(|(id, &q)| {
+            Modulus::new(q).ok_or_else(|| program::Error::Parameters {
+                what: match id < all {
+                    true => "a modulus",
+                    false => "the plaintext modulus",
+                },
+                found: q.to_string(),
+                expected: "an odd number below 2^60".into(),
+            })
+        });
+        Ok(Self {
             n: p.n,
-            q: p.q.clone(),
-            p: p.p.clone(),
-            digit_limbs: p.digit_limbs,
-        };
-        // Parameters are checked where programs are made ready; nothing is encrypted here.
-        let rlwe = Params::new_insecure(&spec)?;
-        let (q, dimension, bits) = (p.q[0], p.lwe_dimension, p.lwe_digit_bits);
-        let small = DimensionParams::new_insecure(p.n, q, dimension, bits)?;
-        let t = Modulus::new(p.t).ok_or(program::Error::Parameters {
-            what: "the plaintext modulus",
-            found: p.t.to_string(),
-            expected: "an odd modulus below 2^60".into(),
-        })?;
-        Ok(Self { rlwe, small, t })
+            table: table.collect::<std::result::Result<_, _>>()?,
+            special: limbs..all,
+            plain: all..all + p.t.len(),
+            digits: p.digits.clone(),
+            small: small.transpose()?,
+            prefix: "",
+        })
+    }
+
+    /// Key switching to the sparse secret: one special modulus, and digits of one limb, at the level of `q_0`.
+    pub(crate) fn sparse(parameters: &Parameters, level: usize) -> Result<Self> {
+        let whole = Self::new(parameters)?;
+        Ok(Self {
+            special: whole.special.start..whole.special.start + 1,
+            digits: (0..=level).map(|limb| limb..limb + 1).collect(),
+            prefix: "sparse.",
+            ..whole
+        })
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        self.n
     }
 
     /// The table.
     pub(crate) fn table(&self) -> Vec<u64> {
-        let spec = self.rlwe.spec();
-        let chain = spec.q.iter().chain(&spec.p).copied();
-        chain.chain([self.t.value()]).collect()
+        self.table.iter().map(Modulus::value).collect()
     }
 
-    pub(crate) fn n(&self) -> usize {
-        self.rlwe.n()
+    /// A name of a sub-trace of key switching.
+    pub(crate) fn named(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 
-    pub(crate) fn t(&self) -> &Modulus {
-        &self.t
+    /// The plaintext modulus of a message; `None` for approximate ones, and for one that the parameters lack.
+    pub(crate) fn plain_modulus(&self, ty: Ciphertext) -> Option<PlainModulus> {
+        let Message::Modulo { t, .. } = ty.message else {
+            return None;
+        };
+        let own = self.plain.clone().map(|id| (id, self.table[id]));
+        let (id, t) = own.into_iter().find(|(_, own)| own.value() == t)?;
+        Some(PlainModulus { t, id })
     }
 
-    pub(crate) fn small(&self) -> &DimensionParams {
-        &self.small
-    }
-
-    /// Number of `t` in the table.
-    pub(crate) fn t_id(&self) -> usize {
-        self.special_range().end
+    /// Parameters of the dimension switch; `None` if there are no samples.
+    pub(crate) fn small(&self) -> Option<&DimensionParams> {
+        self.small.as_ref()
     }
 
     /// Limbs of a level.
@@ -65,12 +113,7 @@ impl Chain {
 
     /// The special limbs.
     pub(crate) fn special(&self) -> Limbs {
-        Limbs::from(self.special_range())
-    }
-
-    fn special_range(&self) -> std::ops::Range<usize> {
-        let limbs = self.rlwe.max_level() + 1;
-        limbs..limbs + self.rlwe.special().len()
+        Limbs::from(self.special.clone())
     }
 
     /// Limbs of a level and the special ones.
@@ -80,19 +123,14 @@ impl Chain {
 
     /// The digits of key switching at a level.
     pub(crate) fn digits(&self, level: usize) -> Vec<Limbs> {
-        self.rlwe.digits(level).map(Limbs::from).collect()
+        let within = self.digits.iter().take_while(|digit| digit.start <= level);
+        let cut = within.map(|digit| digit.start..digit.end.min(level + 1));
+        cut.map(Limbs::from).collect()
     }
 
     /// Modulus `id` of the table.
     pub(crate) fn modulus(&self, id: usize) -> &Modulus {
-        let special = self.special_range();
-        if id < special.start {
-            self.rlwe.basis(self.rlwe.max_level()).modulus(id)
-        } else if id < special.end {
-            self.rlwe.special().modulus(id - special.start)
-        } else {
-            &self.t
-        }
+        &self.table[id]
     }
 
     /// A word for each limb: `word(q)` of its modulus.
@@ -106,17 +144,26 @@ impl Chain {
         factors.fold(1, |product, factor| q.mul(product, factor))
     }
 
+    /// The residues of a number.
+    pub(crate) fn scalar(&self, limbs: &Limbs, c: Scalar) -> Vec<u64> {
+        self.words(limbs, |q| {
+            let power = q.pow(q.reduce(2), c.shift.into());
+            let value = q.mul(q.from_i64(c.integer), power);
+            q.mul(value, inverse(q, q.reduce(c.over)))
+        })
+    }
+
+    /// Limbs of the components of a ciphertext.
+    pub(crate) fn limbs(&self, ty: Ciphertext) -> Limbs {
+        match ty.extended {
+            true => self.extended(ty.level),
+            false => self.level(ty.level),
+        }
+    }
+
     /// Type of a component of a ciphertext at a level.
     pub(crate) fn component(&self, level: usize) -> Type {
         eval(self.level(level))
-    }
-
-    /// Type of a polynomial modulo `t`.
-    pub(crate) fn row(&self) -> Type {
-        Type {
-            domain: Domain::Coeff,
-            limbs: Limbs::one(self.t_id()),
-        }
     }
 }
 

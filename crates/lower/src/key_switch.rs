@@ -28,7 +28,8 @@ impl Key {
 pub(crate) fn decompose(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     let (digits, whole) = (chain.digits(level), chain.extended(level));
     let parameter = chain.component(level);
-    b.sub_trace(&format!("decompose.{level}"), &[parameter], |b| {
+    let name = chain.named(&format!("decompose.{level}"));
+    b.sub_trace(&name, &[parameter], |b| {
         let coefficients = b.intt(0);
         let raised = digits.iter().map(|digit| {
             let low = b.select(coefficients, digit.clone());
@@ -53,17 +54,24 @@ pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, (level, to): (usize, u
         let digits = b.call(decompose, &[2]);
         let key = key_at(3, count);
         let sums = inner_products(b, &digits, &key);
-        let (own, special) = (chain.level(level), chain.special());
-        let factors = chain.words(&own, |q| chain.product_mod(&special, q));
-        let with_carry = [0, 1].map(|part| {
-            let carry = b.scale(part, factors.clone());
-            let low = b.select(sums[part], own.clone());
-            let low = b.add(low, carry);
-            let high = b.select(sums[part], special.clone());
-            b.join([low, high])
-        });
+        let with_carry = [0, 1].map(|part| add_scaled(chain, b, level, (sums[part], part)));
         let limbs = (&chain.extended(level), &chain.level(to));
         divide_pair(chain, b, with_carry, limbs).to_vec()
+    })
+}
+
+/// The sub-trace that leads a ciphertext at a level to another secret: two components, a key, and two results.
+pub(crate) fn switch(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
+    let count = chain.digits(level).len();
+    let mut parameters = vec![chain.component(level); 2];
+    parameters.extend(key_types(chain, level, count));
+    b.sub_trace(&chain.named(&format!("switch.{level}")), &parameters, |b| {
+        let decompose = decompose(chain, b, level);
+        let digits = b.call(decompose, &[1]);
+        let sums = inner_products(b, &digits, &key_at(2, count));
+        let divide = divide(chain, b, &chain.extended(level), &chain.level(level));
+        let [body, mask] = sums.map(|sum| b.call(divide, &[sum])[0]);
+        vec![b.add(body, 0), mask]
     })
 }
 
@@ -90,6 +98,74 @@ pub(crate) fn automorphism(
             .map(|part| b.automorphism(part, element))
             .to_vec()
     })
+}
+
+/// The sub-trace of `X -> X^element` at a level, times the special moduli, on the first component and the digits of the second:
+/// those, a key, and two results over the special moduli. The first component is multiplied by these, unless it is already.
+pub(crate) fn automorphism_extended(
+    chain: &Chain,
+    b: &mut Builder,
+    (level, element): (usize, usize),
+    first: First,
+) -> SubId {
+    let count = chain.digits(level).len();
+    let whole = eval(chain.extended(level));
+    let (name, own) = match first {
+        First::Narrow => ("rotate", chain.component(level)),
+        First::Extended => ("turn", whole.clone()),
+    };
+    let mut parameters = vec![own];
+    parameters.extend(vec![whole; count]);
+    parameters.extend(key_types(chain, level, count));
+    let name = format!("{name}.{level}.{element}");
+    b.sub_trace(&name, &parameters, |b| {
+        let digits: Vec<ValueId> = (1..1 + count).collect();
+        let [body, mask] = inner_products(b, &digits, &key_at(1 + count, count));
+        let body = match first {
+            First::Extended => b.add(body, 0),
+            First::Narrow => add_scaled(chain, b, level, (body, 0)),
+        };
+        [body, mask]
+            .map(|part| b.automorphism(part, element))
+            .to_vec()
+    })
+}
+
+/// What the first component of a rotation is over.
+#[derive(Clone, Copy)]
+pub(crate) enum First {
+    /// The chain.
+    Narrow,
+    /// The special moduli as well, by which it is multiplied.
+    Extended,
+}
+
+/// The sub-trace that multiplies a component at a level by the special moduli, over which the result is extended.
+pub(crate) fn extend(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
+    let name = format!("extend.{level}");
+    b.sub_trace(&name, &[chain.component(level)], |b| {
+        let (own, special) = (chain.level(level), chain.special());
+        let factors = chain.words(&own, |q| chain.product_mod(&special, q));
+        let scaled = b.scale(0, factors);
+        let zero = b.zero(eval(special));
+        vec![b.join([scaled, zero])]
+    })
+}
+
+/// A sum over the special moduli, plus their product times a component over the chain.
+fn add_scaled(
+    chain: &Chain,
+    b: &mut Builder,
+    level: usize,
+    (sum, part): (ValueId, ValueId),
+) -> ValueId {
+    let (own, special) = (chain.level(level), chain.special());
+    let factors = chain.words(&own, |q| chain.product_mod(&special, q));
+    let carry = b.scale(part, factors);
+    let low = b.select(sum, own);
+    let low = b.add(low, carry);
+    let high = b.select(sum, special);
+    b.join([low, high])
 }
 
 /// `sum_j digit_j key_j`: of the bodies, and of the masks.

@@ -21,6 +21,7 @@ pub mod names;
 mod packing;
 mod plaintext;
 mod products;
+mod raise;
 mod samples;
 pub mod torus;
 mod walk;

@@ -20,6 +20,11 @@ pub fn galois(element: usize) -> String {
     format!("{GALOIS}{element}")
 }
 
+/// Seed of the masks of the key that leads to the sparse secret.
+pub const TO_SPARSE: &str = "keys/sparse";
+/// Seed of the masks of the key that leads back from it.
+pub const TO_DENSE: &str = "keys/dense";
+
 /// Seed of the masks of the packing key for a number of values.
 pub fn packing(values: usize) -> String {
     format!("{PACKINGS}{values}")
@@ -30,13 +35,27 @@ pub fn body(seed: &str, index: usize) -> String {
     format!("{seed}/{index}")
 }
 
+/// A component of a ciphertext that is given by its name.
+pub fn given(name: &str, component: usize) -> String {
+    format!("given/{name}/{component}")
+}
+
 /// A component of a result.
-pub fn answer(index: usize, component: usize) -> String {
-    format!("answer/{index}/{component}")
+pub fn answer(name: &str, component: usize) -> String {
+    format!("answer/{name}/{component}")
+}
+
+/// Which ciphertext that is given, and which component of it, a name is of; `None` if it is of another form.
+pub fn place_of_given(name: &str) -> Option<(&str, usize)> {
+    place(name, "given/")
 }
 
 /// Which result, and which component of it, a name is of; `None` if it is of another form.
-pub fn place_of_answer(name: &str) -> Option<(usize, usize)> {
-    let (index, component) = name.strip_prefix("answer/")?.split_once('/')?;
-    Some((index.parse().ok()?, component.parse().ok()?))
+pub fn place_of_answer(name: &str) -> Option<(&str, usize)> {
+    place(name, "answer/")
+}
+
+fn place<'a>(name: &'a str, of: &str) -> Option<(&'a str, usize)> {
+    let (name, component) = name.strip_prefix(of)?.rsplit_once('/')?;
+    Some((name, component.parse().ok()?))
 }

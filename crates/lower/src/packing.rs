@@ -5,7 +5,7 @@
 //!
 //! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4.
 
-use crate::chain::Chain;
+use crate::chain::PlainModulus;
 use crate::plaintext::{from_slots, times};
 use program::recording::Packing;
 use program::trace::{Builder, Constant, ConstantId, ValueId};
@@ -16,6 +16,8 @@ pub(crate) type Samples = [ValueId; 2];
 
 /// A packing whose sources are added up.
 pub(crate) struct Layers {
+    t: PlainModulus,
+    n: usize,
     baby_steps: usize,
     layers: Vec<Layer>,
     /// Entry of the secret in each slot.
@@ -36,14 +38,14 @@ struct Layer {
 type Taken = Vec<i64>;
 
 impl Layers {
-    /// The layers of a packing; `sources` are the samples of its sources.
+    /// The layers of a packing of samples of this dimension; `sources` are the samples of its sources.
     pub(crate) fn new(
-        chain: &Chain,
         b: &mut Builder,
+        (t, dimension): (PlainModulus, usize),
         packing: &Packing,
         sources: &[Samples],
     ) -> Self {
-        let (n, dimension) = (chain.n(), chain.small().dimension());
+        let n = b.n();
         let mut alike: BTreeMap<Taken, Vec<usize>> = BTreeMap::new();
         for (source, taken) in taken(packing) {
             alike.entry(taken).or_default().push(source);
@@ -79,6 +81,8 @@ impl Layers {
         let entry = |slot: usize| slot % width + width * (slot / packing.values);
         let entries = (0..n).map(|slot| entry(slot) as i64).collect();
         Self {
+            t,
+            n,
             baby_steps: packing.baby_steps,
             layers,
             entries: b.define(Constant::Words(entries)),
@@ -89,32 +93,28 @@ impl Layers {
     /// The plaintext of masks that meets the secret rotated by `step` in a giant step, times `unit`.
     pub(crate) fn masks(
         &self,
-        chain: &Chain,
         b: &mut Builder,
         (giant, step): (usize, usize),
         unit: u64,
     ) -> ValueId {
-        let columns = chain.n() / 2;
+        let columns = self.n / 2;
         // Rotating left by the giant step later brings the value from so many columns to the right.
         let back = (columns - giant * self.baby_steps % columns) % columns;
         let entries = turn(b, self.entries, step);
-        self.sum(chain, b, unit, |b, layer| {
+        self.sum(b, unit, |b, layer| {
             let at = turn(b, layer.at, back);
             b.extract(layer.rows(1), at, Some((entries, self.gap)))
         })
     }
 
     /// The plaintext of bodies.
-    pub(crate) fn bodies(&self, chain: &Chain, b: &mut Builder) -> ValueId {
-        self.sum(chain, b, 1, |b, layer| {
-            b.extract(layer.rows(0), layer.at, None)
-        })
+    pub(crate) fn bodies(&self, b: &mut Builder) -> ValueId {
+        self.sum(b, 1, |b, layer| b.extract(layer.rows(0), layer.at, None))
     }
 
     /// The coefficients of the plaintext whose slots are the sum over all layers of `row`, times `unit`.
     fn sum(
         &self,
-        chain: &Chain,
         b: &mut Builder,
         unit: u64,
         row: impl Fn(&mut Builder, &Layer) -> ValueId,
@@ -127,8 +127,8 @@ impl Layers {
                 Some(sum) => b.add(sum, row),
             });
         }
-        let sum = sum.unwrap_or_else(|| b.zero(chain.row()));
-        let coefficients = from_slots(chain, b, sum);
+        let sum = sum.unwrap_or_else(|| b.zero(self.t.row()));
+        let coefficients = from_slots(b, self.t, sum);
         times(b, coefficients, unit)
     }
 }

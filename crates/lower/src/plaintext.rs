@@ -1,35 +1,24 @@
-//! Plaintexts modulo `t` as factors and as terms of ciphertexts.
+//! Plaintexts as factors and as terms of ciphertexts.
 //!
-//! A factor is the polynomial with centred coefficients, over the limbs of the ciphertext. A term is `t^-1 m'`, with `m'`
-//! the centred message times `-Q mu` modulo `t`, so that its residual is what the factor `mu` of the ciphertext asks for.
-//!
+//! *Modulo `t`.* A factor is the polynomial with centred coefficients, over the limbs of the ciphertext. A term is `t^-1 m'`, with
+//! `m'` the centred message times `-Q mu` modulo `t`, so that its residual is what the factor `mu` of the ciphertext asks for.
 //! A plaintext in slots takes an inverse transform modulo `t`. Either use takes a conversion from one limb to those of the
 //! level, and as many transforms.
+//!
+//! *Integers.* Either use takes a transform for each limb, and a scaling if they are multiplied by a number.
 
-use crate::chain::{Chain, inverse};
-use program::recording::Plain;
-use program::trace::{Builder, ConstantId, ValueId};
+use crate::chain::{Chain, PlainModulus, inverse};
+use program::recording::Scalar;
+use program::trace::{Builder, ConstantId, Limbs, ValueId};
 
-/// A plaintext's coefficients modulo `t`, times `unit`.
-pub(crate) fn coefficients(
-    chain: &Chain,
-    b: &mut Builder,
-    plain: Plain,
-    constants: &[ConstantId],
-    unit: u64,
-) -> ValueId {
-    let row = b.constant(constants[plain.constant], chain.t_id());
-    let row = if plain.slots {
-        from_slots(chain, b, row)
-    } else {
-        row
-    };
-    times(b, row, unit)
+/// The polynomial whose coefficients modulo `t` are a constant.
+pub(crate) fn coefficients(b: &mut Builder, t: PlainModulus, constant: ConstantId) -> ValueId {
+    b.constant(constant, Limbs::one(t.id))
 }
 
-/// The coefficients of the polynomial whose slots are given.
-pub(crate) fn from_slots(chain: &Chain, b: &mut Builder, row: ValueId) -> ValueId {
-    let sub = b.sub_trace("from_slots", &[chain.row()], |b| {
+/// The coefficients of the polynomial whose slots modulo `t` are given.
+pub(crate) fn from_slots(b: &mut Builder, t: PlainModulus, row: ValueId) -> ValueId {
+    let sub = b.sub_trace(&named("from_slots", t), &[t.row()], |b| {
         let values = b.slots(0);
         vec![b.intt(values)]
     });
@@ -41,26 +30,33 @@ pub(crate) fn times(b: &mut Builder, row: ValueId, unit: u64) -> ValueId {
     if unit == 1 { row } else { b.scale(row, [unit]) }
 }
 
-/// A row of coefficients as a factor of ciphertexts at a level.
-pub(crate) fn factor(chain: &Chain, b: &mut Builder, row: ValueId, level: usize) -> ValueId {
-    let sub = b.sub_trace(&format!("lift.{level}"), &[chain.row()], |b| {
+/// A row of coefficients modulo `t` as a factor of ciphertexts at a level.
+pub(crate) fn factor(
+    chain: &Chain,
+    b: &mut Builder,
+    (t, row): (PlainModulus, ValueId),
+    level: usize,
+) -> ValueId {
+    let name = named(&format!("lift.{level}"), t);
+    let sub = b.sub_trace(&name, &[t.row()], |b| {
         let lifted = b.convert(0, chain.level(level));
         vec![b.ntt(lifted)]
     });
     b.call(sub, &[row])[0]
 }
 
-/// A row of coefficients as a term of ciphertexts at a level that carry the factor `mu`.
+/// A row of coefficients modulo `t` as a term of ciphertexts at a level that carry the factor `mu`.
 pub(crate) fn term(
     chain: &Chain,
     b: &mut Builder,
-    row: ValueId,
+    (modulus, row): (PlainModulus, ValueId),
     (level, mu): (usize, u64),
 ) -> ValueId {
-    let t = chain.t();
-    let unit = t.neg(t.mul(chain.product_mod(&chain.level(level), t), mu));
+    let t = modulus.t;
+    let unit = t.neg(t.mul(chain.product_mod(&chain.level(level), &t), mu));
     let row = times(b, row, unit);
-    let sub = b.sub_trace(&format!("term.{level}"), &[chain.row()], |b| {
+    let name = named(&format!("term.{level}"), modulus);
+    let sub = b.sub_trace(&name, &[modulus.row()], |b| {
         let limbs = chain.level(level);
         let lifted = b.convert(0, limbs.clone());
         let t_inverse = |q: &_| inverse(q, q.reduce(t.value()));
@@ -68,4 +64,23 @@ pub(crate) fn term(
         vec![b.ntt(scaled)]
     });
     b.call(sub, &[row])[0]
+}
+
+/// The polynomial with integer coefficients times a number, over some limbs.
+pub(crate) fn integers(
+    chain: &Chain,
+    b: &mut Builder,
+    (constant, by): (ConstantId, Scalar),
+    limbs: &Limbs,
+) -> ValueId {
+    let mut value = b.constant(constant, limbs.clone());
+    if by != Scalar::ONE {
+        value = b.scale(value, chain.scalar(limbs, by));
+    }
+    b.ntt(value)
+}
+
+/// A name of a sub-trace, for one plaintext modulus.
+fn named(name: &str, t: PlainModulus) -> String {
+    format!("{name}.t{}", t.t.value())
 }

@@ -1,27 +1,29 @@
-//! Products of residuals: `t (a (x) b)`, of one pair or of many.
+//! Products: `a (x) b`, of one pair or of many. Those of residuals are multiplied by `t`.
 //!
-//! For `k` pairs at `l` limbs: `4 k` products of limbs for each, added up, and `3 l` scalings.
+//! For `k` pairs at `l` limbs: `4 k` products of limbs for each, added up, and `3 l` scalings if there is a `t`.
 
-use crate::chain::Chain;
+use crate::chain::{Chain, PlainModulus};
 use program::trace::{Builder, ConstantId, ValueId};
 
-/// `t sum_k left_k (x) right_k`, from components at one level.
+/// `t sum_k left_k (x) right_k`, from components at one level; without a `t`, the sum alone.
 pub(crate) fn tensor(
     chain: &Chain,
     b: &mut Builder,
-    level: usize,
+    (level, t): (usize, Option<PlainModulus>),
     [left, right]: [&[[ValueId; 2]]; 2],
 ) -> [ValueId; 3] {
     let count = left.len();
     let parameters = vec![chain.component(level); 4 * count];
-    let sub = b.sub_trace(&format!("tensor.{level}.{count}"), &parameters, |b| {
+    let of = t.map_or(String::new(), |t| format!(".t{}", t.t.value()));
+    let name = format!("tensor.{level}.{count}{of}");
+    let sub = b.sub_trace(&name, &parameters, |b| {
         let part = |side: usize, part: usize| -> Vec<ValueId> {
             (0..count)
                 .map(|k| 2 * count * side + 2 * k + part)
                 .collect()
         };
         let (l, r) = ([part(0, 0), part(0, 1)], [part(1, 0), part(1, 1)]);
-        sums(chain, b, level, [&l, &r]).to_vec()
+        sums(chain, b, (level, t), [&l, &r]).to_vec()
     });
     let arguments: Vec<ValueId> = left.iter().chain(right).flatten().copied().collect();
     let parts = b.call(sub, &arguments);
@@ -40,24 +42,24 @@ pub(crate) struct Matrix {
 pub(crate) fn combine(
     chain: &Chain,
     b: &mut Builder,
-    level: usize,
+    (level, t): (usize, PlainModulus),
     matrix: &Matrix,
     [low, middle]: [&[[ValueId; 2]]; 2],
 ) -> [ValueId; 3] {
     let combined = [0, 1].map(|part| {
         let values: Vec<ValueId> = low.iter().map(|pair| pair[part]).collect();
         let factors = (matrix.rows.clone(), matrix.columns.clone());
-        b.combine(values, (matrix.list, matrix.first), chain.t_id(), factors)
+        b.combine(values, (matrix.list, matrix.first), t.id, factors)
     });
     let middle = [0, 1].map(|part| middle.iter().map(|pair| pair[part]).collect());
-    sums(chain, b, level, [&combined, &middle])
+    sums(chain, b, (level, Some(t)), [&combined, &middle])
 }
 
 /// `t (sum l_0 r_0, sum l_0 r_1 + l_1 r_0, sum l_1 r_1)`.
 fn sums(
     chain: &Chain,
     b: &mut Builder,
-    level: usize,
+    (level, t): (usize, Option<PlainModulus>),
     [[l0, l1], [r0, r1]]: [&[Vec<ValueId>; 2]; 2],
 ) -> [ValueId; 3] {
     let crossed = [l0.as_slice(), l1].concat();
@@ -67,6 +69,9 @@ fn sums(
         b.dot(crossed, others),
         b.dot(l1.as_slice(), r1.as_slice()),
     ];
-    let t = chain.words(&chain.level(level), |q| q.reduce(chain.t().value()));
+    let Some(t) = t else {
+        return dots;
+    };
+    let t = chain.words(&chain.level(level), |q| q.reduce(t.t.value()));
     dots.map(|sum| b.scale(sum, t.clone()))
 }

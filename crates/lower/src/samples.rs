@@ -5,18 +5,20 @@
 //!
 //! Source: Athena (MICRO 2025), section 3.2.2, step 2; Brakerski, Vaikuntanathan, FOCS 2011, section 3.2.
 
-use crate::chain::Chain;
+use crate::chain::{Chain, PlainModulus};
 use crate::key_switch::{Key, with_key};
 use program::trace::{Builder, ValueId};
+use rlwe::DimensionParams;
 
 /// Bodies and masks of the samples of a ciphertext at level 0.
 pub(crate) fn to_samples(
     chain: &Chain,
     b: &mut Builder,
+    (small, t): (&DimensionParams, PlainModulus),
     [c0, c1]: [ValueId; 2],
     key: &Key,
 ) -> [ValueId; 2] {
-    let (bits, count) = (chain.small().digit_bits(), chain.small().digits());
+    let (bits, count) = (small.digit_bits(), small.digits());
     let parameters = vec![chain.component(0); 2 + 2 * count];
     let sub = b.sub_trace("to_samples", &parameters, |b| {
         let coefficients = b.intt(1);
@@ -27,7 +29,7 @@ pub(crate) fn to_samples(
         let body = b.add(body, 0);
         let rounded = [body, mask].map(|part| {
             let part = b.intt(part);
-            b.round(part, chain.t_id())
+            b.round(part, t.id)
         });
         rounded.to_vec()
     });

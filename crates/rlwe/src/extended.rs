@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::keys::GaloisKeys;
 use crate::params::Params;
 use crate::switch::{Decomposed, check};
-use ring::{Eval, Pair, Poly, block_combinations, dot_pairs_filled};
+use ring::{Eval, Modulus, Pair, Poly, block_combinations, dot_pairs_filled};
 
 /// A ciphertext of degree 1 times `P`, over `Q_l P`.
 #[derive(Clone)]
@@ -131,16 +131,11 @@ impl Extended {
         Ok(())
     }
 
-    /// `self = -self`.
-    pub fn neg_assign(&mut self) {
-        self.parts.iter_mut().for_each(Poly::neg_assign);
-    }
-
-    /// `self *= c`.
-    pub fn scalar_mul_assign(&mut self, c: i64) {
+    /// `self *= c`, the number by its residue modulo each modulus.
+    pub fn scale_assign(&mut self, residue: impl Fn(&Modulus) -> u64 + Sync) {
         for part in &mut self.parts {
             let basis = part.basis().clone();
-            part.scalar_mul_assign(|i| basis.modulus(i).from_i64(c));
+            part.scalar_mul_assign(|i| residue(basis.modulus(i)));
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::prepared::{Prepared, work};
 use circuits::Value;
-use circuits::operations::Record;
+use circuits::operations::{Record, Recorder};
 use circuits::steps::{Made, MadeBy};
 use program::recording::Recording;
 use program::trace::Trace;
@@ -16,11 +16,12 @@ impl Prepared {
     /// From the circuits.
     pub fn record(&self) -> Result<Recording> {
         let (program, params) = (self.program(), self.params());
-        let record = Record::new(params, &program.parameters, &program.keys);
-        let engine = params.engine_of(record);
+        let recorder = Recorder::new((&program.parameters).into());
+        let engine = params.engine_of(Record::new(&recorder, params.bfv(), &program.keys));
+        let mut outputs = 0;
         let mut made: Vec<MadeBy<Record>> = Vec::with_capacity(program.steps.len());
         for (index, step) in program.steps.iter().enumerate() {
-            engine.operations().begin_step(index);
+            recorder.begin_step(index);
             let level = match step.ty {
                 Type::Ciphertext { level, .. } => level,
                 Type::Samples => 0,
@@ -32,11 +33,13 @@ impl Prepared {
             let work = work(program, params, self.actions(), index);
             let value = work.run(&engine, |id| made.get(id), input)?;
             if let (Op::Output { .. }, Made::Ciphertext(value)) = (&step.op, &value) {
-                engine.operations().output(value.ciphertext());
+                recorder.output(&outputs.to_string(), value.ciphertext());
+                outputs += 1;
             }
             made.push(value);
         }
-        Ok(engine.into_operations().finish())
+        drop(engine);
+        Ok(recorder.finish(&program.keys))
     }
 
     /// Checks that a trace is what [`lower`](Self::lower) makes of this program, instruction by instruction.

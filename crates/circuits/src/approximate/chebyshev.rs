@@ -7,9 +7,9 @@
 //!
 //! Sources: Paterson, Stockmeyer, SIAM J. Comput. 1973; Bossuat et al., EUROCRYPT 2021, section 5 (scales handed down).
 
+use crate::approximate::arithmetic::{Arithmetic, ScaledOf};
 use crate::error::{Error, Result};
-use ckks::{Ciphertext, Evaluator};
-use rlwe::SwitchKey;
+use crate::operations::RingOperations;
 use std::collections::BTreeMap;
 
 /// A polynomial `sum_k c_k T_k` on `[-1, 1]`.
@@ -85,13 +85,12 @@ fn depth(degree: usize) -> usize {
 ///
 /// # Errors
 /// If the levels do not suffice, the key was made for lower ones, or the degree is 0.
-pub fn evaluate(
-    evaluator: &Evaluator,
+pub fn evaluate<O: RingOperations>(
+    arithmetic: &Arithmetic<O>,
     p: &Chebyshev,
-    x: &Ciphertext,
+    x: &ScaledOf<O>,
     scale: f64,
-    key: &SwitchKey,
-) -> Result<Ciphertext> {
+) -> Result<ScaledOf<O>> {
     if p.degree() == 0 {
         return Err(Error::Shape {
             what: "the degree of a polynomial",
@@ -99,14 +98,13 @@ pub fn evaluate(
             expected: "at least 1".into(),
         });
     }
-    let top = evaluator.level(x)?;
+    let top = x.level();
     let need = p.depth();
     if top < need {
         return Err(ckks::Error::LevelExhausted { need, have: top }.into());
     }
     let mut powers = Powers {
-        evaluator,
-        key,
+        arithmetic,
         top,
         at: BTreeMap::from([(1, x.clone())]),
     };
@@ -117,16 +115,22 @@ pub fn evaluate(
 }
 
 /// Chebyshev polynomials of the input, made when first needed.
-struct Powers<'a> {
-    evaluator: &'a Evaluator,
-    key: &'a SwitchKey,
+struct Powers<'a, O: RingOperations> {
+    arithmetic: &'a Arithmetic<O>,
     top: usize,
-    at: BTreeMap<usize, Ciphertext>,
+    at: BTreeMap<usize, ScaledOf<O>>,
 }
 
-impl Powers<'_> {
+impl<O: RingOperations> Powers<'_, O> {
     /// `p` at a level and scale.
-    fn eval(&mut self, p: &Chebyshev, leaf: usize, level: usize, scale: f64) -> Result<Ciphertext> {
+    fn eval(
+        &mut self,
+        p: &Chebyshev,
+        leaf: usize,
+        level: usize,
+        scale: f64,
+    ) -> Result<ScaledOf<O>> {
+        let arithmetic = self.arithmetic;
         let spare = self.top - level;
         let degree = p.degree();
         // A leaf of degree d needs T_d, at depth ceil(log2 d), and a level for its constants.
@@ -136,56 +140,50 @@ impl Powers<'_> {
         let m = 1 << degree.ilog2();
         let (q, r) = p.split(m);
         self.make(m)?;
-        let params = self.evaluator.params();
-        let modulus = params.level_modulus(level + 1);
-        let mut power = self.at[&m].clone();
-        self.evaluator.drop_to(&mut power, level + 1)?;
+        let modulus = arithmetic.params().level_modulus(level + 1);
+        let power = arithmetic.drop_to(self.at[&m].clone(), level + 1)?;
         let wide = scale * modulus;
         let mut product = if q.degree() == 0 {
             // q is a number: a multiple of the power.
             let c = q.coefficients().first().copied().unwrap_or(0.0);
             let mut out = power.clone();
-            self.evaluator
-                .mul_const_assign(&mut out, c, wide / power.scale())?;
+            arithmetic.mul_const_assign(&mut out, c, wide / power.scale())?;
             out.set_scale(wide);
             out
         } else {
             let q = self.eval(&q, leaf, level + 1, wide / power.scale())?;
-            let product = self.evaluator.mul(&q, &power)?;
-            self.evaluator.relinearize(&product, self.key)?
+            arithmetic.mul(&q, &power)?
         };
-        self.evaluator.rescale(&mut product)?;
+        product = arithmetic.rescale(product)?;
         product.set_scale(scale);
         if r.degree() == 0 {
             let c = r.coefficients().first().copied().unwrap_or(0.0);
-            self.evaluator.add_const_assign(&mut product, c.into())?;
+            arithmetic.add_const_assign(&mut product, c)?;
         } else {
             let r = self.eval(&r, leaf, level, scale)?;
-            self.evaluator.add_assign(&mut product, &r)?;
+            arithmetic.add_assign(&mut product, &r)?;
         }
         Ok(product)
     }
 
     /// A sum of powers, constants taken at the scale of the level's modulus.
-    fn leaf(&mut self, p: &Chebyshev, level: usize, scale: f64) -> Result<Ciphertext> {
+    fn leaf(&mut self, p: &Chebyshev, level: usize, scale: f64) -> Result<ScaledOf<O>> {
+        let arithmetic = self.arithmetic;
         for k in 1..=p.degree() {
             self.make(k)?;
         }
-        let params = self.evaluator.params();
-        let wide = scale * params.level_modulus(level + 1);
-        let mut sum = self.at[&1].clone();
-        self.evaluator.drop_to(&mut sum, level + 1)?;
+        let wide = scale * arithmetic.params().level_modulus(level + 1);
+        let mut sum = arithmetic.drop_to(self.at[&1].clone(), level + 1)?;
         let c1 = p.coefficients().get(1).copied().unwrap_or(0.0);
         let factor = wide / sum.scale();
-        self.evaluator.mul_const_assign(&mut sum, c1, factor)?;
+        arithmetic.mul_const_assign(&mut sum, c1, factor)?;
         sum.set_scale(wide);
         for (k, &c) in p.coefficients().iter().enumerate().skip(2) {
-            self.evaluator
-                .add_scaled_assign(&mut sum, &self.at[&k], c)?;
+            arithmetic.add_scaled_assign(&mut sum, &self.at[&k], c)?;
         }
         let c0 = p.coefficients().first().copied().unwrap_or(0.0);
-        self.evaluator.add_const_assign(&mut sum, c0.into())?;
-        self.evaluator.rescale(&mut sum)?;
+        arithmetic.add_const_assign(&mut sum, c0)?;
+        let mut sum = arithmetic.rescale(sum)?;
         sum.set_scale(scale);
         Ok(sum)
     }
@@ -199,25 +197,20 @@ impl Powers<'_> {
         let b = k - a;
         self.make(a)?;
         self.make(b)?;
-        let evaluator = self.evaluator;
-        let level = evaluator
-            .level(&self.at[&a])?
-            .min(evaluator.level(&self.at[&b])?);
-        let (mut left, mut right) = (self.at[&a].clone(), self.at[&b].clone());
-        evaluator.drop_to(&mut left, level)?;
-        evaluator.drop_to(&mut right, level)?;
-        let product = evaluator.mul(&left, &right)?;
-        let mut product = evaluator.relinearize(&product, self.key)?;
-        evaluator.mul_const_assign(&mut product, 2.0, 1.0)?;
+        let arithmetic = self.arithmetic;
+        let level = self.at[&a].level().min(self.at[&b].level());
+        let left = arithmetic.drop_to(self.at[&a].clone(), level)?;
+        let right = arithmetic.drop_to(self.at[&b].clone(), level)?;
+        let mut product = arithmetic.mul(&left, &right)?;
+        arithmetic.mul_const_assign(&mut product, 2.0, 1.0)?;
         if a == b {
-            evaluator.add_const_assign(&mut product, (-1.0).into())?;
+            arithmetic.add_const_assign(&mut product, -1.0)?;
         } else {
             // The difference is at hand: a power of smaller index, at a level no lower.
             self.make(a - b)?;
-            evaluator.add_scaled_assign(&mut product, &self.at[&(a - b)], -1.0)?;
+            arithmetic.add_scaled_assign(&mut product, &self.at[&(a - b)], -1.0)?;
         }
-        evaluator.rescale(&mut product)?;
-        self.at.insert(k, product);
+        self.at.insert(k, arithmetic.rescale(product)?);
         Ok(())
     }
 }

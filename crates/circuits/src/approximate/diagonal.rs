@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use ckks::{Complex64, Error, Params};
-use ring::{Eval, Poly};
+use ring::{Basis, Eval, Poly};
 
 /// A plaintext over `Q_l P`. If its slots repeat, every word in the evaluation domain stands `gap` times in a row, and is
 /// kept once.
@@ -92,6 +92,16 @@ impl Diagonal {
         for (block, &word) in words.chunks_exact_mut(self.gap).zip(own) {
             block.fill(word);
         }
+    }
+
+    /// The polynomial over its basis.
+    ///
+    /// # Panics
+    /// If the basis has another number of limbs.
+    pub(crate) fn to_poly(&self, basis: &Basis) -> Poly<Eval> {
+        let words = self.words.iter();
+        let words = words.flat_map(|&word| std::iter::repeat_n(word, self.gap));
+        Poly::from_words(basis, words.collect()).expect("limbs of its basis")
     }
 
     /// Bytes in memory.

@@ -6,10 +6,11 @@
 //!
 //! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al., EUROCRYPT 2021, section 4.
 
+use crate::approximate::arithmetic::{Arithmetic, Scaled, ScaledOf};
 use crate::approximate::{Diagonal, Matrix};
 use crate::error::Result;
-use ckks::{Ciphertext, Error, Params};
-use rlwe::{Decomposed, Extended, GaloisKeys};
+use crate::operations::RingOperations;
+use ckks::{Error, Params};
 use std::collections::BTreeSet;
 
 /// A matrix encoded for ciphertexts of one level.
@@ -101,52 +102,53 @@ impl LinearTransform {
     ///
     /// # Errors
     /// If `x` is at another level, or a key is missing.
-    pub fn apply(&self, x: &Ciphertext, keys: &GaloisKeys) -> Result<Ciphertext> {
-        let params = self.params.rlwe();
-        let found = self.params.level_of(x.rlwe())?;
+    pub fn apply<O: RingOperations>(
+        &self,
+        arithmetic: &Arithmetic<O>,
+        x: &ScaledOf<O>,
+    ) -> Result<ScaledOf<O>> {
+        let (found, operations) = (x.level(), arithmetic.operations());
         if found != self.level {
             let (left, right) = (found, self.level);
             return Err(Error::from(rlwe::Error::LevelMismatch { left, right }).into());
         }
-        if self.level == 0 {
-            return Err(Error::LevelExhausted { need: 1, have: 0 }.into());
-        }
+        let below = arithmetic.below(self.level)?;
         let element = |k: usize| self.params.encoder().rotation_element(k as isize);
-        let decomposed = Decomposed::new(params, x.rlwe().pair().map_err(Error::from)?.1);
+        operations.begin_scale(x.scale());
+        let decomposed = operations.decompose(&x.ct)?;
         let used: BTreeSet<usize> = self.giants.iter().flatten().map(|(b, _)| *b).collect();
-        let mut babies: Vec<Option<Extended>> = vec![None; self.babies];
+        let mut babies: Vec<Option<O::Extended>> = vec![None; self.babies];
         for &baby in &used {
             let g = element(baby * self.step);
-            let rotated = Extended::automorphism_of(x.rlwe(), &decomposed, g, keys);
-            babies[baby] = Some(rotated.map_err(Error::from)?);
+            babies[baby] = Some(operations.automorphism_extended(&x.ct, &decomposed, g)?);
         }
         drop(decomposed);
-        let mut sum: Option<Extended> = None;
+        let mut sum: Option<O::Extended> = None;
         for diagonals in self.giants.iter().rev() {
             if let Some(inner) = sum.take() {
-                let rotated = inner.automorphism(element(self.giant()), keys);
-                sum = Some(rotated.map_err(Error::from)?);
+                operations.begin_scale(x.scale() * self.scale);
+                sum = Some(operations.turn(inner, element(self.giant()))?);
             }
             if diagonals.is_empty() {
                 continue;
             }
-            let terms: Vec<&Extended> = diagonals
+            let terms: Vec<&O::Extended> = diagonals
                 .iter()
                 .map(|(baby, _)| babies[*baby].as_ref().expect("a baby step in use"))
                 .collect();
-            let dot = Extended::dot(&terms, |k, i, words| diagonals[k].1.write(i, words));
+            operations.begin_scale(x.scale() * self.scale);
+            let factors: Vec<&Diagonal> = diagonals.iter().map(|(_, factor)| factor).collect();
+            let dot = operations.dot(&terms, &factors)?;
             match &mut sum {
-                Some(sum) => sum.add_assign(&dot).map_err(Error::from)?,
+                Some(sum) => operations.add_extended(sum, &dot)?,
                 None => sum = Some(dot),
             }
         }
-        let dropped = self.params.ring_level(self.level) - self.params.ring_level(self.level - 1);
+        let dropped = self.params.ring_level(self.level) - self.params.ring_level(below);
         let sum = sum.expect("a matrix has a diagonal");
         let scale = x.scale() * self.scale / self.params.level_modulus(self.level);
-        Ok(Ciphertext::new(
-            sum.divide(dropped).map_err(Error::from)?,
-            scale,
-        ))
+        operations.begin_scale(scale);
+        Ok(Scaled::new(operations.divide(sum, dropped)?, below, scale))
     }
 
     fn giant(&self) -> usize {

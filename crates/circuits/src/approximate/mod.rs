@@ -2,6 +2,7 @@
 //!
 //! *May use* `ckks`. What a circuit needs of keys it says before they are made.
 
+mod arithmetic;
 mod bootstrap;
 mod chebyshev;
 mod diagonal;
@@ -10,6 +11,7 @@ mod matrix;
 mod samples;
 mod sums;
 
+pub use arithmetic::{Arithmetic, Scaled, ScaledOf};
 pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 pub use chebyshev::{Chebyshev, evaluate};
 pub use diagonal::Diagonal;

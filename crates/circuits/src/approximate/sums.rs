@@ -2,9 +2,9 @@
 //!
 //! Source: Halevi, Shoup, CRYPTO 2014, section 4 (total sums, replication).
 
+use crate::approximate::arithmetic::{Arithmetic, ScaledOf};
 use crate::error::{Error, Result};
-use ckks::{Ciphertext, Evaluator};
-use rlwe::GaloisKeys;
+use crate::operations::RingOperations;
 
 /// `y_j = sum_(i < count) x_(j + i stride)`, slots taken modulo their number.
 ///
@@ -13,12 +13,11 @@ use rlwe::GaloisKeys;
 ///
 /// # Errors
 /// [`Error::Shape`] if `count` is no power of two, and a missing key of [`sum_rotations`].
-pub fn sum_strided(
-    evaluator: &Evaluator,
-    x: &Ciphertext,
+pub fn sum_strided<O: RingOperations>(
+    arithmetic: &Arithmetic<O>,
+    x: &ScaledOf<O>,
     (stride, count): (isize, usize),
-    keys: &GaloisKeys,
-) -> Result<Ciphertext> {
+) -> Result<ScaledOf<O>> {
     if !count.is_power_of_two() {
         return Err(Error::Shape {
             what: "the number of terms of a sum over slots",
@@ -28,8 +27,8 @@ pub fn sum_strided(
     }
     let mut sum = x.clone();
     for step in sum_rotations(stride, count) {
-        let rotated = evaluator.rotate(&sum, step, keys)?;
-        evaluator.add_assign(&mut sum, &rotated)?;
+        let rotated = arithmetic.rotate(&sum, step)?;
+        arithmetic.add_assign(&mut sum, &rotated)?;
     }
     Ok(sum)
 }

@@ -8,6 +8,8 @@
 mod dry;
 mod plain;
 mod record;
+mod recorder;
+mod ring;
 mod run;
 
 use crate::error::Result;
@@ -16,7 +18,9 @@ use std::fmt::Debug;
 
 pub use dry::Dry;
 pub use plain::{Plain, Words};
-pub use record::{Record, RecordedCiphertext, RecordedSamples};
+pub use record::{Record, RecordedSamples};
+pub use recorder::{RecordedCiphertext, Recorder, parameters};
+pub use ring::{BlockMatrix, RecordRing, RingOperations, RunRing, Secret};
 pub use run::Run;
 
 /// Operations on ciphertexts of arithmetic modulo `t`, and on the LWE samples of the loop.
@@ -143,6 +147,13 @@ pub trait Operations: Sync {
 
     /// The same components, read as a ciphertext of factor `factor` by a scheme with another plaintext modulus.
     fn reread(&self, a: Self::Ciphertext, factor: u64) -> Self::Ciphertext;
+
+    /// A component of a ciphertext at level 0, rounded to the plaintext modulus `t` and multiplied by `unit`: the plaintext of its
+    /// coefficients.
+    ///
+    /// # Errors
+    /// If there is no such component.
+    fn rounded(&self, a: &Self::Ciphertext, component: usize, unit: u64) -> Result<Plain>;
 
     /// The dimension switch of a ciphertext at level 0, rounded to `t`.
     ///

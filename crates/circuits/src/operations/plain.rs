@@ -10,6 +10,15 @@ pub enum Plain {
     Coefficients(Words),
     /// Slots.
     Slots(Words),
+    /// Of a recording: what [`Operations::rounded`](super::Operations::rounded) makes of a value of it.
+    Rounded {
+        /// The value.
+        value: program::recording::ValueId,
+        /// Its component.
+        component: usize,
+        /// What the rounded coefficients are multiplied by.
+        unit: u64,
+    },
 }
 
 /// `N` integers.
@@ -34,6 +43,7 @@ impl Plain {
         match self {
             Self::Coefficients(words) => encoder.from_residues(words.residues(encoder, unit)),
             Self::Slots(words) => encoder.slots_to_plaintext(&words.residues(encoder, unit)),
+            Self::Rounded { .. } => unreachable!("a recording encodes no plaintext"),
         }
     }
 }

@@ -1,42 +1,18 @@
 //! Operations are written down.
 
-use super::{Combination, Operations, Packing, Plain, Words};
+use super::{Combination, Operations, Packing, Plain, RecordedCiphertext, Recorder, Words};
+use crate::engine;
 use crate::error::Result;
-use crate::keys::LoopParams;
 use crate::pack;
-use program::recording::{self, Op, Recording, Step, Type, ValueId};
-use program::trace::{Constant, ConstantId};
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use bfv::Params;
+use program::recording::{self, Message, Op, Type, ValueId};
+use program::trace::Constant;
 
-/// The mode that writes operations down, as a [`Recording`].
-pub struct Record {
-    params: LoopParams,
-    parameters: program::Parameters,
+/// The mode that writes operations down, as a [`Recording`](program::recording::Recording).
+pub struct Record<'r> {
+    recorder: &'r Recorder,
+    params: Params,
     keys: program::KeyNeeds,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    constants: Vec<Constant>,
-    /// Constants by their values: equal ones are one.
-    known: HashMap<Constant, ConstantId>,
-    packings: Vec<recording::Packing>,
-    steps: Vec<Step>,
-    /// The rotated secrets of each layout, by its number of values.
-    secrets: HashMap<usize, Vec<RecordedCiphertext>>,
-    /// Number of the program's step at work.
-    of: usize,
-}
-
-/// A ciphertext of a recording.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordedCiphertext {
-    id: ValueId,
-    level: usize,
-    components: usize,
-    factor: u64,
 }
 
 /// The samples of a recording's ciphertext.
@@ -45,24 +21,14 @@ pub struct RecordedSamples {
     id: ValueId,
 }
 
-impl Record {
-    /// An empty recording of a run with the given keys.
-    pub fn new(
-        params: &LoopParams,
-        parameters: &program::Parameters,
-        keys: &program::KeyNeeds,
-    ) -> Self {
+impl<'r> Record<'r> {
+    /// Operations that go to a recorder, for runs with the given keys.
+    pub fn new(recorder: &'r Recorder, params: &Params, keys: &program::KeyNeeds) -> Self {
         Self {
+            recorder,
             params: params.clone(),
-            parameters: parameters.clone(),
             keys: keys.clone(),
-            state: Mutex::default(),
         }
-    }
-
-    /// What follows belongs to step `of` of the program.
-    pub fn begin_step(&self, of: usize) {
-        self.state().of = of;
     }
 
     /// Ciphertext `index` of the client, at a level.
@@ -70,47 +36,40 @@ impl Record {
         self.push(Op::Input { index }, (level, 2, 1))
     }
 
-    /// A result for the client.
-    pub fn output(&self, a: &RecordedCiphertext) {
-        self.push(Op::Output { value: a.id }, a.parts());
-    }
-
-    /// The operations so far.
-    pub fn finish(self) -> Recording {
-        let state = self.state.into_inner();
-        let state = state.unwrap_or_else(PoisonError::into_inner);
-        Recording {
-            parameters: self.parameters,
-            keys: self.keys,
-            constants: state.constants,
-            packings: state.packings,
-            steps: state.steps,
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A ciphertext of the given name, at a level and with a factor.
+    pub fn given(&self, name: &str, (level, factor): (usize, u64)) -> RecordedCiphertext {
+        let name = name.to_owned();
+        self.push(Op::Given { name }, (level, 2, factor))
     }
 
     fn push(&self, op: Op, (level, components, factor): (usize, usize, u64)) -> RecordedCiphertext {
-        let ct = recording::Ciphertext {
+        let ty = recording::Ciphertext {
             level,
             components,
-            factor,
+            extended: false,
+            message: Message::Modulo {
+                t: self.params.t().value(),
+                factor,
+            },
         };
-        let id = self.state().push(op, Type::Ciphertext(ct));
-        RecordedCiphertext {
-            id,
-            level,
-            components,
-            factor,
-        }
+        self.recorder.push(op, ty)
     }
 
     fn plain(&self, plain: Plain) -> recording::Plain {
         let (words, slots) = match plain {
             Plain::Coefficients(words) => (words, false),
             Plain::Slots(words) => (words, true),
+            Plain::Rounded {
+                value,
+                component,
+                unit,
+            } => {
+                return recording::Plain::Rounded {
+                    value,
+                    component,
+                    unit,
+                };
+            }
         };
         let constant = match words {
             Words::All(words) => Constant::Words(words.iter().map(|&w| i64::from(w)).collect()),
@@ -120,20 +79,21 @@ impl Record {
                 values: values.iter().map(|&v| v as i64).collect(),
             },
         };
-        recording::Plain {
-            constant: self.state().constant(constant),
-            slots,
+        let constant = self.recorder.constant(constant);
+        match slots {
+            true => recording::Plain::Slots(constant),
+            false => recording::Plain::Coefficients(constant),
         }
     }
 
     /// Factor of a ciphertext when dropped to `level`.
     fn factor_at(&self, a: &RecordedCiphertext, level: usize) -> u64 {
-        self.params.factor_at((a.level, a.factor), level)
+        engine::factor_at(&self.params, (a.ty.level, a.factor()), level)
     }
 
     /// What a plaintext is multiplied by, for the factor `factor` of its product with `a` at `level`.
     fn unit(&self, a: &RecordedCiphertext, (level, factor): (usize, u64)) -> u64 {
-        let t = self.params.bfv().t();
+        let t = self.params.t();
         let inverse = t.inv(self.factor_at(a, level));
         t.mul(factor, inverse.expect("factors are units"))
     }
@@ -157,18 +117,14 @@ impl Record {
             samples: samples.collect(),
             sources,
         };
-        let packings = &mut self.state().packings;
-        if packings.last() != Some(&recorded) {
-            packings.push(recorded);
-        }
-        packings.len() - 1
+        self.recorder.packing(recorded)
     }
 
     /// The rotations of the secret that a packing takes: the first packing of a layout makes them.
     fn secret(&self, packing: &Packing<'_, RecordedSamples>) -> Result<Vec<RecordedCiphertext>> {
         let values = packing.layout.values();
-        if let Some(made) = self.state().secrets.get(&values) {
-            return Ok(made.clone());
+        if let Some(made) = self.recorder.secrets(values) {
+            return Ok(made);
         }
         let of = |&(of, level): &(usize, usize)| (of == values).then_some(level);
         let level = self.keys.packing.iter().find_map(of);
@@ -179,34 +135,10 @@ impl Record {
                 let op = Op::PackingKey { values, index };
                 self.push(op, (level, 2, 1))
             },
-            |last| self.automorphism(last, pack::rotation(self.params.bfv())),
+            |last| self.automorphism(last, pack::rotation(&self.params)),
         )?;
-        self.state().secrets.insert(values, made.clone());
+        self.recorder.keep_secrets(values, made.clone());
         Ok(made)
-    }
-}
-
-impl State {
-    fn push(&mut self, op: Op, ty: Type) -> ValueId {
-        let of = self.of;
-        self.steps.push(Step { op, ty, of });
-        self.steps.len() - 1
-    }
-
-    fn constant(&mut self, constant: Constant) -> ConstantId {
-        if let Some(&known) = self.known.get(&constant) {
-            return known;
-        }
-        let id = self.constants.len();
-        self.known.insert(constant.clone(), id);
-        self.constants.push(constant);
-        id
-    }
-}
-
-impl RecordedCiphertext {
-    fn parts(&self) -> (usize, usize, u64) {
-        (self.level, self.components, self.factor)
     }
 }
 
@@ -214,7 +146,7 @@ fn ids(values: &[&RecordedCiphertext]) -> Vec<ValueId> {
     values.iter().map(|value| value.id).collect()
 }
 
-impl Operations for Record {
+impl Operations for Record<'_> {
     type Ciphertext = RecordedCiphertext;
     type Samples = RecordedSamples;
 
@@ -223,10 +155,10 @@ impl Operations for Record {
         left: &[&RecordedCiphertext],
         right: &[&RecordedCiphertext],
     ) -> Result<RecordedCiphertext> {
-        let levels = left.iter().chain(right).map(|ct| ct.level);
+        let levels = left.iter().chain(right).map(|ct| ct.ty.level);
         let level = levels.min().expect("a sum of products has a term");
         let [a, b] = [left[0], right[0]].map(|ct| self.factor_at(ct, level));
-        let factor = self.params.product_factor(level, a, b);
+        let factor = engine::product_factor(&self.params, level, a, b);
         let pairs = left.iter().zip(right);
         let terms = pairs.map(|(a, b)| [a.id, b.id]).collect();
         Ok(self.push(Op::Tensor { terms }, (level, 3, factor)))
@@ -241,7 +173,7 @@ impl Operations for Record {
     ) -> Result<Vec<RecordedCiphertext>> {
         let coefficients = combination.coefficients.iter().map(|&c| c as i64);
         let list = Constant::List(coefficients.collect());
-        let list = self.state().constant(list);
+        let list = self.recorder.constant(list);
         let groups = combination.rows.chunks(middle.len()).zip(factors);
         let products = groups.enumerate().map(|(g, (rows, &factor))| {
             let op = Op::Combine {
@@ -263,7 +195,7 @@ impl Operations for Record {
         dropped: usize,
     ) -> Result<RecordedCiphertext> {
         let op = Op::Relinearize { value: product.id };
-        Ok(self.push(op, (product.level - dropped, 2, product.factor)))
+        Ok(self.push(op, (product.ty.level - dropped, 2, product.factor())))
     }
 
     fn mul_plain_sum(
@@ -307,7 +239,7 @@ impl Operations for Record {
             value: a.id,
             packing: self.packing(packing),
         };
-        *a = self.push(op, a.parts());
+        *a = self.recorder.push(op, a.ty);
         Ok(())
     }
 
@@ -318,19 +250,21 @@ impl Operations for Record {
 
     fn add_assign(&self, a: &mut RecordedCiphertext, b: &RecordedCiphertext) -> Result<()> {
         let (left, right) = (a.id, b.id);
-        *a = self.push(Op::Add { left, right }, a.parts());
+        *a = self.recorder.push(Op::Add { left, right }, a.ty);
         Ok(())
     }
 
     fn sub_assign(&self, a: &mut RecordedCiphertext, b: &RecordedCiphertext) -> Result<()> {
         let (left, right) = (a.id, b.id);
-        *a = self.push(Op::Sub { left, right }, a.parts());
+        *a = self.recorder.push(Op::Sub { left, right }, a.ty);
         Ok(())
     }
 
     fn add_plain_assign(&self, a: &mut RecordedCiphertext, plaintext: impl FnOnce() -> Plain) {
         let plain = self.plain(plaintext());
-        *a = self.push(Op::AddPlain { value: a.id, plain }, a.parts());
+        *a = self
+            .recorder
+            .push(Op::AddPlain { value: a.id, plain }, a.ty);
     }
 
     fn automorphisms(
@@ -350,33 +284,44 @@ impl Operations for Record {
             value: a.id,
             element,
         };
-        Ok(self.push(op, a.parts()))
+        Ok(self.recorder.push(op, a.ty))
     }
 
     fn switch_to(&self, a: RecordedCiphertext, level: usize) -> Result<RecordedCiphertext> {
-        if level == a.level {
+        if level == a.ty.level {
             return Ok(a);
         }
         let op = Op::Switch { value: a.id };
-        Ok(self.push(op, (level, a.components, a.factor)))
+        Ok(self.push(op, (level, a.ty.components, a.factor())))
     }
 
     fn drop_to(&self, a: RecordedCiphertext, level: usize) -> Result<RecordedCiphertext> {
-        if level == a.level {
+        if level == a.ty.level {
             return Ok(a);
         }
         let factor = self.factor_at(&a, level);
         let op = Op::Drop { value: a.id };
-        Ok(self.push(op, (level, a.components, factor)))
+        Ok(self.push(op, (level, a.ty.components, factor)))
     }
 
     fn reread(&self, a: RecordedCiphertext, factor: u64) -> RecordedCiphertext {
-        RecordedCiphertext { factor, ..a }
+        let t = self.params.t().value();
+        let message = Message::Modulo { t, factor };
+        let ty = recording::Ciphertext { message, ..a.ty };
+        RecordedCiphertext { ty, ..a }
+    }
+
+    fn rounded(&self, a: &RecordedCiphertext, component: usize, unit: u64) -> Result<Plain> {
+        Ok(Plain::Rounded {
+            value: a.id,
+            component,
+            unit,
+        })
     }
 
     fn to_samples(&self, a: &RecordedCiphertext) -> Result<RecordedSamples> {
         let op = Op::ToSamples { value: a.id };
-        let id = self.state().push(op, Type::Samples);
+        let id = self.recorder.push_any(op, Type::Samples);
         Ok(RecordedSamples { id })
     }
 }

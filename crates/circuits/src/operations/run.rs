@@ -1,6 +1,6 @@
 //! Operations on ciphertexts.
 
-use super::{Combination, Operations, Packing, Plain};
+use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::Result;
 use crate::keys::EvaluationKeys;
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
@@ -195,6 +195,20 @@ impl Operations for Run<'_> {
 
     fn reread(&self, a: Ciphertext, factor: u64) -> Ciphertext {
         Ciphertext::new(a.into_rlwe(), factor)
+    }
+
+    fn rounded(&self, a: &Ciphertext, component: usize, unit: u64) -> Result<Plain> {
+        let (c0, c1) = a.rlwe().pair()?;
+        let component = [c0, c1][component.min(1)];
+        let (t, q) = (self.params().t(), component.basis().modulus(0).value());
+        let round = |&c: &u64| {
+            let scaled = u128::from(c) * u128::from(t.value()) + u128::from(q / 2);
+            let rounded = t.mul(unit, t.reduce((scaled / u128::from(q)) as u64));
+            u32::try_from(rounded).expect("plaintext moduli are below 2^32")
+        };
+        let coefficients = component.to_coeff();
+        let words = coefficients.limb(0).iter().map(round);
+        Ok(Plain::Coefficients(Words::All(words.collect())))
     }
 
     fn to_samples(&self, a: &Ciphertext) -> Result<LweBatch> {

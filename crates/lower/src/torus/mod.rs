@@ -22,7 +22,7 @@ use crate::check::compare;
 use crate::error::Result;
 use keys::Keys;
 use program::torus::{Circuit, KeySwitch, Op};
-use program::trace::{Builder, Trace, ValueId};
+use program::trace::{Builder, Limbs, Trace, ValueId};
 use table::Table;
 
 /// The trace of a circuit on samples.
@@ -95,7 +95,7 @@ impl Walk<'_> {
             Op::BlindRotation { value, test } => {
                 let key = self.keys.bootstrap(table, b);
                 let test = b.define(circuit.constants[*test].clone());
-                let test = b.constant(test, table.word);
+                let test = b.constant(test, Limbs::one(table.word));
                 rotation::rotate(table, b, &self.made[*value], test, key)
             }
             Op::Extraction { value, place } => {
@@ -115,7 +115,7 @@ impl Walk<'_> {
             Op::Output { value } => {
                 let parts = self.made[*value].clone();
                 for (component, &part) in parts.iter().enumerate() {
-                    b.store(names::answer(self.outputs, component), part);
+                    b.store(names::part(names::ANSWER, self.outputs, component), part);
                 }
                 self.outputs += 1;
                 parts

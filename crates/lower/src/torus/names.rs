@@ -4,10 +4,12 @@
 //! have bodies, which are loaded, and masks: polynomial `i` of the mask of row `r` is expanded from word `i N` of stream `r`
 //! of the key's seed.
 
-pub use crate::names::{answer, body};
+pub use crate::names::body;
 
 /// Samples of the client.
 pub const QUERY: &str = "query";
+/// Samples for the client.
+pub const ANSWER: &str = "answer";
 /// The bootstrapping key, by rows: all of the first GGSW ciphertext, then those of the next.
 pub const BOOTSTRAP: &str = "keys/bootstrap";
 /// The key switching key. One in the ring has rows. One by samples has columns, which are loaded whole: for each word of a

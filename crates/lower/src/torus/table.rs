@@ -96,7 +96,7 @@ impl Table {
     pub(super) fn repeated(&self, b: &mut Builder, word: i64, modulus: ModulusId) -> ValueId {
         let (run, values) = (1, vec![word]);
         let constant = b.define(Constant::Repeat { run, values });
-        b.constant(constant, modulus)
+        b.constant(constant, Limbs::one(modulus))
     }
 
     /// `X^exponent` times a value.

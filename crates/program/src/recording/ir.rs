@@ -1,24 +1,90 @@
 //! The types of a recording.
 
-use crate::ir::{KeyNeeds, Parameters};
+use crate::ir::KeyNeeds;
 use crate::trace::{Constant, ConstantId};
+use std::ops::Range;
 
 /// A value: the number of the step that makes it.
 pub type ValueId = usize;
 
+/// Parameters of ciphertexts and samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Ring degree `N`.
+    pub n: usize,
+    /// Modulus chain.
+    pub q: Vec<u64>,
+    /// Special moduli of key switching.
+    pub p: Vec<u64>,
+    /// The limbs of each digit of key switching, over the whole chain. A level has the digits that begin within it, cut there.
+    pub digits: Vec<Range<usize>>,
+    /// Plaintext moduli of messages. Approximate arithmetic has none.
+    pub t: Vec<u64>,
+    /// Of LWE samples, if there are any.
+    pub samples: Option<SampleParameters>,
+}
+
+/// Parameters of the LWE samples that a dimension switch makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleParameters {
+    /// LWE dimension.
+    pub dimension: usize,
+    /// Bits of a digit of the dimension switch.
+    pub digit_bits: u32,
+}
+
+impl From<&crate::ir::Parameters> for Parameters {
+    fn from(p: &crate::ir::Parameters) -> Self {
+        Self {
+            n: p.n,
+            q: p.q.clone(),
+            p: p.p.clone(),
+            digits: (0..p.q.len())
+                .step_by(p.digit_limbs.max(1))
+                .map(|start| start..p.q.len().min(start + p.digit_limbs.max(1)))
+                .collect(),
+            t: vec![p.t],
+            samples: Some(SampleParameters {
+                dimension: p.lwe_dimension,
+                digit_bits: p.lwe_digit_bits,
+            }),
+        }
+    }
+}
+
+/// How a ciphertext holds its message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Message {
+    /// As a residual modulo `t`, with a factor: BFV and BGV.
+    Modulo {
+        /// Plaintext modulus.
+        t: u64,
+        /// Factor `mu` of the message, modulo `t`.
+        factor: u64,
+    },
+    /// Times a scale, approximately: CKKS.
+    Approximate {
+        /// Factor from the message to the integers of the phase.
+        scale: f64,
+    },
+}
+
 /// Type of an encrypted value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ciphertext {
     /// Limbs minus one.
     pub level: usize,
     /// Components: two, or three of a product that is not relinearised.
     pub components: usize,
-    /// Factor of the message, modulo `t`.
-    pub factor: u64,
+    /// Whether it is multiplied by the special moduli, and has limbs modulo these as well: what is left of a key switch
+    /// before its division.
+    pub extended: bool,
+    /// How the message is held.
+    pub message: Message,
 }
 
 /// Type of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Type {
     /// A ciphertext.
     Ciphertext(Ciphertext),
@@ -26,13 +92,91 @@ pub enum Type {
     Samples,
 }
 
-/// A plaintext: a constant of `N` integers modulo `t`, as coefficients or as slots.
+/// A number `integer 2^shift / over`: a residue modulo every modulus of the chain and every special one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Plain {
-    /// Its integers.
-    pub constant: ConstantId,
-    /// Whether they stand in slots, else they are coefficients.
-    pub slots: bool,
+pub struct Scalar {
+    /// The integer.
+    pub integer: i64,
+    /// Power of two that it is multiplied by.
+    pub shift: u32,
+    /// What it is divided by: 1, or a plaintext modulus.
+    pub over: u64,
+}
+
+impl Scalar {
+    /// 1.
+    pub const ONE: Self = Self {
+        integer: 1,
+        shift: 0,
+        over: 1,
+    };
+
+    /// An integer that is a double, as it is.
+    ///
+    /// # Panics
+    /// If it is no integer.
+    pub fn of_double(value: f64) -> Self {
+        assert!(value.fract() == 0.0, "{value} is an integer");
+        let (mut value, mut shift) = (value, 0);
+        while value.abs() >= 2f64.powi(62) {
+            value /= 2.0;
+            shift += 1;
+        }
+        Self {
+            integer: value as i64,
+            shift,
+            over: 1,
+        }
+    }
+}
+
+impl From<i64> for Scalar {
+    fn from(integer: i64) -> Self {
+        Self {
+            integer,
+            ..Self::ONE
+        }
+    }
+}
+
+/// A secret that a ciphertext is under for a while: bootstrapping of approximate numbers raises the modulus under a sparse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Secret {
+    /// The sparse one, which only ever protects `q_0` and the first special modulus: so many limbs has its key, and a digit each.
+    Sparse,
+    /// The secret of all other ciphertexts.
+    Dense,
+}
+
+/// A plaintext: a polynomial by a constant of `N` integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Plain {
+    /// Its coefficients, modulo `t`.
+    Coefficients(ConstantId),
+    /// Its slots, modulo `t`.
+    Slots(ConstantId),
+    /// A component of a value at level 0, rounded to `t` and multiplied by a unit: `unit round(c t / q_0) mod t` of each
+    /// coefficient `c`.
+    Rounded {
+        /// The value.
+        value: ValueId,
+        /// Which component.
+        component: usize,
+        /// The unit.
+        unit: u64,
+    },
+    /// Its coefficients, times a number: as they are added to a component, or multiplied with one.
+    Integers(ConstantId, Scalar),
+}
+
+impl Plain {
+    /// The value that it is made of, if it is of one.
+    fn operand(&self) -> Option<ValueId> {
+        match self {
+            Self::Rounded { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
 }
 
 /// What is packed into slots by one packing.
@@ -51,10 +195,15 @@ pub struct Packing {
 /// An operation on ciphertexts. What it says of components holds modulo the moduli of the result's level.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// A ciphertext of the client.
+    /// A fresh ciphertext of the client's query.
     Input {
         /// Which.
         index: usize,
+    },
+    /// A ciphertext of two components, by its name.
+    Given {
+        /// Its name.
+        name: String,
     },
     /// A ciphertext of a packing key: the LWE secret in the slots, rotated.
     PackingKey {
@@ -68,7 +217,7 @@ pub enum Op {
         /// The plaintext.
         plain: Plain,
     },
-    /// `t sum_k left_k (x) right_k`.
+    /// `t sum_k left_k (x) right_k`; without the `t` in approximate arithmetic.
     Tensor {
         /// Left and right factors.
         terms: Vec<[ValueId; 2]>,
@@ -95,7 +244,7 @@ pub enum Op {
         /// The product.
         value: ValueId,
     },
-    /// `sum_k p_k values_k`, each plaintext times a unit, centred.
+    /// `sum_k p_k values_k`. A plaintext modulo `t` is multiplied by its unit and centred.
     MulPlain {
         /// Factors: the value, the plaintext and its unit.
         terms: Vec<(ValueId, Plain, u64)>,
@@ -133,21 +282,46 @@ pub enum Op {
         /// Another one of its type.
         right: ValueId,
     },
-    /// Adds a plaintext.
+    /// Adds a plaintext to the first component: modulo `t` what its message and factor ask for, of integers themselves.
     AddPlain {
         /// What it is added to.
         value: ValueId,
         /// The plaintext.
         plain: Plain,
     },
-    /// `X -> X^element`, under the same secret.
+    /// Times a number.
+    Scale {
+        /// What is multiplied.
+        value: ValueId,
+        /// The number.
+        by: Scalar,
+    },
+    /// Times the special moduli, over which the result is extended.
+    Extend {
+        /// What is extended.
+        value: ValueId,
+    },
+    /// `X -> X^element`, under the same secret. The result may be extended where the value is not, and is where it is.
     Automorphism {
         /// What is mapped.
         value: ValueId,
         /// The Galois element.
         element: usize,
     },
-    /// Modulus switch: divides by the last moduli, down to the level of the result.
+    /// The same message under another secret, by a key switch.
+    SwitchSecret {
+        /// What is switched.
+        value: ValueId,
+        /// The secret.
+        to: Secret,
+    },
+    /// The centred components, modulo the moduli of the higher level of the result.
+    Raise {
+        /// What is raised.
+        value: ValueId,
+    },
+    /// Modulus switch: divides by the special moduli, if the value is extended over them, and by the last moduli, down to
+    /// the level of the result.
     Switch {
         /// What is switched.
         value: ValueId,
@@ -164,13 +338,15 @@ pub enum Op {
     },
     /// A result for the client.
     Output {
+        /// Its name, alone among results.
+        name: String,
         /// The result.
         value: ValueId,
     },
 }
 
 /// An operation, the type of its value, and the program's step that it is a part of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The operation.
     pub op: Op,
@@ -200,6 +376,7 @@ impl Op {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Input { .. } => "input",
+            Self::Given { .. } => "given",
             Self::PackingKey { .. } => "packing_key",
             Self::Trivial { .. } => "trivial",
             Self::Tensor { .. } => "tensor",
@@ -211,7 +388,11 @@ impl Op {
             Self::Add { .. } => "add",
             Self::Sub { .. } => "sub",
             Self::AddPlain { .. } => "add_plain",
+            Self::Scale { .. } => "scale",
+            Self::Extend { .. } => "extend",
             Self::Automorphism { .. } => "automorphism",
+            Self::SwitchSecret { .. } => "switch_secret",
+            Self::Raise { .. } => "raise",
             Self::Switch { .. } => "switch",
             Self::Drop { .. } => "drop",
             Self::ToSamples { .. } => "to_samples",
@@ -222,20 +403,31 @@ impl Op {
     /// Values it reads, without the samples of a packing.
     pub fn operands(&self) -> Vec<ValueId> {
         match self {
-            Self::Input { .. } | Self::PackingKey { .. } | Self::Trivial { .. } => Vec::new(),
+            Self::Input { .. } | Self::Given { .. } | Self::PackingKey { .. } => Vec::new(),
+            Self::Trivial { plain } => plain.operand().into_iter().collect(),
+            Self::AddPlain { value, plain } => {
+                std::iter::once(*value).chain(plain.operand()).collect()
+            }
             Self::Tensor { terms } => terms.iter().flatten().copied().collect(),
             Self::Combine { low, middle, .. } => low.iter().chain(middle).copied().collect(),
-            Self::MulPlain { terms } => terms.iter().map(|term| term.0).collect(),
+            Self::MulPlain { terms } => {
+                let all = terms.iter();
+                all.flat_map(|(value, plain, _)| std::iter::once(*value).chain(plain.operand()))
+                    .collect()
+            }
             Self::MulMasks { secret, .. } => secret.clone(),
             Self::Add { left, right } | Self::Sub { left, right } => vec![*left, *right],
             Self::Relinearize { value }
             | Self::AddBodies { value, .. }
-            | Self::AddPlain { value, .. }
+            | Self::Scale { value, .. }
+            | Self::Extend { value }
             | Self::Automorphism { value, .. }
+            | Self::SwitchSecret { value, .. }
+            | Self::Raise { value }
             | Self::Switch { value }
             | Self::Drop { value }
             | Self::ToSamples { value }
-            | Self::Output { value } => vec![*value],
+            | Self::Output { value, .. } => vec![*value],
         }
     }
 }

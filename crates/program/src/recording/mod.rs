@@ -1,8 +1,9 @@
 //! The floor between programs and traces: the operations on ciphertexts of a run, in order.
 //!
-//! *Concept.* A [`Recording`] is what a program's steps do to ciphertexts: products, relinearisations, automorphisms,
-//! switches of moduli, packings of samples. It is made by running the very code that runs encrypted, in a mode that writes
-//! operations down. Every value has its level and factor, every plaintext is data. Nothing is predicted here.
+//! *Concept.* A [`Recording`] is what a program's steps, or those of a circuit, do to ciphertexts: products,
+//! relinearisations, automorphisms, switches of moduli, packings of samples. It is made by running the very code that runs
+//! encrypted, in a mode that writes operations down. Every value has its level and its factor or scale, every plaintext is
+//! data. Nothing is predicted here.
 //!
 //! *May use* nothing of ours.
 
@@ -10,4 +11,7 @@ mod ir;
 pub mod program_trace;
 mod text;
 
-pub use ir::{Ciphertext, Op, Packing, Plain, Recording, Step, Type, ValueId};
+pub use ir::{
+    Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, SampleParameters, Scalar,
+    Secret, Step, Type, ValueId,
+};

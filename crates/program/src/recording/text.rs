@@ -1,12 +1,16 @@
 //! The text form: one line an operation, under the number of the program's step that it is a part of.
 
-use super::ir::{Op, Plain, Recording, Type};
+use super::ir::{Message, Op, Plain, Recording, Scalar, Secret, Type};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Recording {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let p = &self.parameters;
-        writeln!(f, "recording of N = {}, t = {}", p.n, p.t)?;
+        write!(f, "recording of N = {}", p.n)?;
+        for (index, t) in p.t.iter().enumerate() {
+            write!(f, "{}{t}", if index == 0 { ", t = " } else { ", " })?;
+        }
+        writeln!(f)?;
         for (id, packing) in self.packings.iter().enumerate() {
             let (filled, values) = (packing.samples.len(), packing.values);
             writeln!(f, "  packing {id}: {filled} of {values} values")?;
@@ -28,7 +32,14 @@ impl Display for Type {
         match self {
             Self::Samples => f.write_str("samples"),
             Self::Ciphertext(ct) => {
-                write!(f, "level {}, factor {}", ct.level, ct.factor)?;
+                write!(f, "level {}", ct.level)?;
+                match ct.message {
+                    Message::Modulo { factor, .. } => write!(f, ", factor {factor}")?,
+                    Message::Approximate { scale } => write!(f, ", scale 2^{:.3}", scale.log2())?,
+                }
+                if ct.extended {
+                    f.write_str(", extended")?;
+                }
                 match ct.components {
                     2 => Ok(()),
                     components => write!(f, ", {components} components"),
@@ -40,8 +51,30 @@ impl Display for Type {
 
 impl Display for Plain {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let place = if self.slots { "slots" } else { "coefficients" };
-        write!(f, "{place} @{}", self.constant)
+        match self {
+            Self::Coefficients(constant) => write!(f, "coefficients @{constant}"),
+            Self::Slots(constant) => write!(f, "slots @{constant}"),
+            Self::Rounded {
+                value,
+                component,
+                unit,
+            } => write!(f, "rounded %{value}/{component}*{unit}"),
+            Self::Integers(constant, Scalar::ONE) => write!(f, "integers @{constant}"),
+            Self::Integers(constant, by) => write!(f, "integers @{constant}*{by}"),
+        }
+    }
+}
+
+impl Display for Scalar {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}", self.integer)?;
+        if self.shift > 0 {
+            write!(f, "*2^{}", self.shift)?;
+        }
+        if self.over > 1 {
+            write!(f, "/{}", self.over)?;
+        }
+        Ok(())
     }
 }
 
@@ -50,6 +83,16 @@ impl Display for Op {
         f.write_str(self.name())?;
         match self {
             Self::Input { index } => write!(f, " {index}"),
+            Self::Given { name } => write!(f, " {name}"),
+            Self::Output { name, value } => write!(f, " {name} %{value}"),
+            Self::SwitchSecret { value, to } => {
+                let to = match to {
+                    Secret::Sparse => "sparse",
+                    Secret::Dense => "dense",
+                };
+                write!(f, " %{value} to the {to} one")
+            }
+            Self::Scale { value, by } => write!(f, " %{value} by {by}"),
             Self::PackingKey { values, index } => write!(f, " {values}/{index}"),
             Self::Trivial { plain } => write!(f, " {plain}"),
             Self::Tensor { terms } => {
@@ -68,7 +111,10 @@ impl Display for Op {
             }
             Self::MulPlain { terms } => {
                 let mut terms = terms.iter();
-                terms.try_for_each(|(value, plain, unit)| write!(f, " %{value}*{plain}*{unit}"))
+                terms.try_for_each(|(value, plain, unit)| match plain {
+                    Plain::Integers(..) => write!(f, " %{value}*{plain}"),
+                    _ => write!(f, " %{value}*{plain}*{unit}"),
+                })
             }
             Self::MulMasks {
                 packing,

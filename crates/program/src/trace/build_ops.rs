@@ -27,8 +27,8 @@ impl Builder<'_> {
 
     /// [`Op::Constant`].
     #[track_caller]
-    pub fn constant(&mut self, constant: ConstantId, modulus: ModulusId) -> ValueId {
-        self.one(Op::Constant { constant, modulus })
+    pub fn constant(&mut self, constant: ConstantId, limbs: Limbs) -> ValueId {
+        self.one(Op::Constant { constant, limbs })
     }
 
     /// [`Op::Zero`].

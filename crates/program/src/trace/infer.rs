@@ -29,10 +29,10 @@ impl Context {
                 check_name("the name", name)?;
                 return Ok(Vec::new());
             }
-            Op::Constant { constant, modulus } => {
+            Op::Constant { constant, limbs } => {
                 self.words(*constant)?;
-                self.modulus(*modulus)?;
-                Type::coeff(Limbs::one(*modulus))
+                self.limbs(limbs)?;
+                Type::coeff(limbs.clone())
             }
             Op::Zero { ty } => {
                 self.ty(ty)?;
@@ -261,12 +261,17 @@ impl Context {
     }
 }
 
-/// Refuses a name unless it is words of ASCII letters, digits, `.`, `-`, `_`, joined by `/`.
-pub(super) fn check_name(what: &'static str, name: &str) -> Checked<()> {
+/// Whether values can be loaded and stored under a name: words of ASCII letters, digits, `.`, `-`, `_`, joined by `/`.
+pub fn is_name(name: &str) -> bool {
     let known = |c: u8| c.is_ascii_alphanumeric() || b".-_".contains(&c);
     let word = |word: &str| !word.is_empty() && word.bytes().all(known);
+    name.split('/').all(word)
+}
+
+/// Refuses a name unless it is words of ASCII letters, digits, `.`, `-`, `_`, joined by `/`.
+pub(super) fn check_name(what: &'static str, name: &str) -> Checked<()> {
     check(
-        name.split('/').all(word),
+        is_name(name),
         what,
         format_args!("{name:?}"),
         || "words of letters, digits, `.`, `-`, `_`, joined by `/`",

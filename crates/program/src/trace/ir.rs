@@ -79,12 +79,12 @@ pub enum Op {
         /// Name, as of [`Op::Load`]: one that is neither loaded nor stored before.
         name: String,
     },
-    /// A constant of `N` words modulo one modulus, as coefficients.
+    /// A constant of `N` words as coefficients: each word modulo each modulus.
     Constant {
         /// Which.
         constant: ConstantId,
-        /// The modulus.
-        modulus: ModulusId,
+        /// Limbs of the result.
+        limbs: Limbs,
     },
     /// Zeros.
     Zero {

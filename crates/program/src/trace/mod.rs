@@ -30,6 +30,7 @@ pub(crate) mod words;
 
 pub use build::{Builder, TraceBuilder};
 pub use counts::{Counts, Passes};
+pub use infer::is_name;
 pub use ir::{
     Body, Constant, ConstantId, Domain, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };

@@ -23,7 +23,7 @@ pub(super) fn operation(
         },
         "constant" => Op::Constant {
             constant: words.constant()?,
-            modulus: stated_modulus(types)?,
+            limbs: stated_limbs(types)?,
         },
         "zero" => Op::Zero {
             ty: stated(types)?.clone(),

@@ -1,8 +1,10 @@
 //! Recordings as program traces of Intel's program mapper, and back.
 
 use program::recording::program_trace::{Header, Operation, ProgramTrace, Register, Scheme};
-use program::recording::{Ciphertext, Op, Packing, Plain, Recording, Step, Type};
-use program::{Error, KeyNeeds, Parameters};
+use program::recording::{
+    Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, Step, Type,
+};
+use program::{Error, KeyNeeds};
 use proptest::prelude::*;
 
 const TEXT: &str = "instruction,scheme,poly_modulus_degree,rns_terms,cipher_degree,\
@@ -127,7 +129,11 @@ fn recording(steps: Vec<(Op, usize, usize)>) -> Recording {
             _ => Type::Ciphertext(Ciphertext {
                 level,
                 components,
-                factor: 1,
+                extended: false,
+                message: Message::Modulo {
+                    t: 65537,
+                    factor: 1,
+                },
             }),
         },
         op,
@@ -136,14 +142,11 @@ fn recording(steps: Vec<(Op, usize, usize)>) -> Recording {
     Recording {
         parameters: Parameters {
             n: 32768,
-            t: 65537,
             q: vec![97, 193, 257, 353],
             p: vec![449, 577],
-            digit_limbs: 2,
-            lwe_dimension: 1024,
-            lwe_digit_bits: 8,
-            slack_bits: 0.0,
-            baby_steps: 1,
+            digits: vec![0..2, 2..4],
+            t: vec![65537],
+            samples: None,
         },
         keys: KeyNeeds::default(),
         constants: Vec::new(),
@@ -157,10 +160,7 @@ fn recording(steps: Vec<(Op, usize, usize)>) -> Recording {
     }
 }
 
-const PLAIN: Plain = Plain {
-    constant: 4,
-    slots: true,
-};
+const PLAIN: Plain = Plain::Slots(4);
 
 #[test]
 fn operations_become_lines_with_registers_of_their_levels() {
@@ -203,7 +203,14 @@ fn operations_become_lines_with_registers_of_their_levels() {
         (Op::Sub { left: 8, right: 3 }, 0, 2),
         (Op::Trivial { plain: PLAIN }, 0, 2),
         (Op::Add { left: 9, right: 10 }, 0, 2),
-        (Op::Output { value: 11 }, 0, 2),
+        (
+            Op::Output {
+                name: "0".into(),
+                value: 11,
+            },
+            0,
+            2,
+        ),
     ]);
     let trace = recording.to_program_trace().unwrap();
     let text = trace.to_string();

@@ -91,7 +91,7 @@ fn step(b: &mut Builder, choices: &mut Choices) {
         10 => {
             let values = vec![3, -1, choices.below(90) as i64];
             let constant = b.define(Constant::Repeat { run: 2, values });
-            b.constant(constant, choices.below(MODULI.len()));
+            b.constant(constant, Limbs::one(choices.below(MODULI.len())));
             b.zero(ty);
         }
         11 => {

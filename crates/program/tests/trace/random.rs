@@ -171,8 +171,9 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
         }
         1 => {
             let bound = c.word(1 << 62) as i64;
-            let (constant, modulus) = (words(b, c, -bound, bound), c.below(ALL));
-            Some(Op::Constant { constant, modulus })
+            let limbs = c.limbs(&Limbs::from(0..ALL));
+            let constant = words(b, c, -bound, bound);
+            Some(Op::Constant { constant, limbs })
         }
         2 => Some(Op::Zero { ty: c.ty() }),
         3 if is_main => Some(Op::Sample {

@@ -1,6 +1,8 @@
 //! What LoLa's networks share: images through one circuit, encrypted and in the clear, beside the network by its definition.
 
 use crate::common::{Result, timed};
+use crate::replay::replay;
+use crate::trace::counted;
 use ckks::{Ciphertext, Complex64, Params, Plaintext, decrypt, encrypt};
 use program::circuit::Circuit;
 use rand::SeedableRng;
@@ -78,6 +80,7 @@ pub(crate) fn infer<'a>(
     images: impl Iterator<Item = Image<'a>>,
     tolerance: f64,
 ) -> Result<()> {
+    let counted = counted()?;
     print!("{}", circuit.counts());
     let mut client = Client::new(params);
     let (runner, encrypted) = timed("model", || {
@@ -101,9 +104,15 @@ pub(crate) fn infer<'a>(
         let arguments = arguments
             .map(|(name, ct)| (name.as_str(), Argument::Ciphertext(ct)))
             .collect();
+        if let Some(counted) = counted {
+            counted.take();
+        }
         let start = Instant::now();
         let result = runner.run(&arguments, &keys)?;
         seconds.push(start.elapsed().as_secs_f64());
+        if let (Some(counted), 0) = (counted, i) {
+            replay(&runner, (&arguments, &keys), &result, counted.take())?;
+        }
         let classes = image.logits.len();
         let found = decrypt(&client.secret, &result["logits"])?;
         let found = found.decode(params, classes.next_power_of_two())?;

@@ -11,6 +11,8 @@
 mod common;
 mod encrypted;
 mod iteration;
+#[path = "../common/mnist.rs"]
+mod mnist;
 mod plain;
 
 use circuits::approximate::{Bootstrapper, Samples};

@@ -1,6 +1,7 @@
 //! Logistic regression in plain numbers, step for step as on ciphertexts.
 
-use crate::common::{Images, Result};
+use crate::common::Result;
+use crate::mnist::Images;
 use std::path::Path;
 
 /// `sigma(-t)` near `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song, Cheon, Park, AAAI 2019, section 3).

@@ -17,8 +17,12 @@ mod common;
 mod inference;
 mod layout;
 mod network;
+#[path = "../common/replay.rs"]
+mod replay;
 #[path = "../common/tensors.rs"]
 mod tensors;
+#[path = "../common/trace.rs"]
+mod trace;
 
 use ckks::{Params, ParamsSpec};
 use common::{Result, number, option, timed};

@@ -1,10 +1,11 @@
 //! LoLa's MNIST network on encrypted images, with weights in plain or encrypted; 128-bit security at N = 2^13.
 //!
-//!     cargo run --release -p palladion-runtime --example lola_mnist -- --data DIR [--weights encrypted] [--images 20] [--threads 1]
+//!     cargo run --release -p palladion-runtime --example lola_mnist -- --data DIR [--weights encrypted] [--images 20] [--threads 1] [--replay]
 //!
 //! An image is sent as 26 vectors, what each pixel of the kernel sees at all places, four to a ciphertext: the convolution
 //! is 7 products and a sum. Squares and dense layers follow, on 5 levels in all. The network is one circuit, which is run
-//! encrypted and in the clear; both are compared with the network's layers by their definition.
+//! encrypted and in the clear; both are compared with the network's layers by their definition. With `--replay`, the circuit's trace
+//! is replayed for the first image: it must give the same ciphertexts.
 //!
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
@@ -12,13 +13,20 @@
 mod common;
 #[path = "../common/inference.rs"]
 mod inference;
+#[path = "../common/mnist.rs"]
+mod mnist;
 mod network;
+#[path = "../common/replay.rs"]
+mod replay;
 #[path = "../common/tensors.rs"]
 mod tensors;
+#[path = "../common/trace.rs"]
+mod trace;
 
 use ckks::{Params, ParamsSpec};
-use common::{Images, Result, number, option};
+use common::{Result, number, option};
 use inference::{Image, complex, infer, plain};
+use mnist::Images;
 use network::{Network, inputs};
 use program::circuit::Weights;
 use ring::ntt_primes;

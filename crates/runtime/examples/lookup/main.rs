@@ -1,20 +1,28 @@
 //! Looks up one image of MNIST by an encrypted key, with BGV; 128-bit security at N = 2^15.
 //!
-//!     cargo run --release -p palladion-runtime --example lookup -- [--data DIR] [--threads 1]
+//!     cargo run --release -p palladion-runtime --example lookup -- [--data DIR] [--threads 1] [--replay]
 //!
 //! The first 32,768 images of `DIR`, the folder of MNIST's IDX files, are the table; without it, the 32 images of the tests. A key
 //! is the pixels of an image as a polynomial modulo `t` at two points; the values are its label, and row 14 of its pixels, two in
 //! a word. The lookup is one circuit (`table.rs`), which runs in the clear and encrypted, for a key of the table and for one that
-//! is not there.
+//! is not there. With `--replay`, the circuit's trace is replayed for the first: it must give the same ciphertexts.
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/mnist.rs"]
+mod mnist;
+#[path = "../common/replay.rs"]
+mod replay;
 mod table;
+#[path = "../common/trace.rs"]
+mod trace;
 
 use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
-use common::{Images, Result, number, option, timed};
+use common::{Result, number, option, timed};
+use mnist::Images;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
+use replay::replay;
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
@@ -24,6 +32,7 @@ use runtime::circuit::{
 use std::collections::BTreeMap;
 use std::path::Path;
 use table::{Table, column_name, word_name};
+use trace::counted;
 
 const N: usize = 1 << 15;
 const SIDE: usize = 28;
@@ -53,6 +62,7 @@ fn params() -> Result<Params> {
 }
 
 fn run() -> Result<()> {
+    let counted = counted()?;
     let table = table()?;
     let params = params()?;
     println!(
@@ -98,7 +108,13 @@ fn run() -> Result<()> {
             .iter()
             .map(|(&name, ct)| (name, Argument::Ciphertext(ct)));
         let arguments = arguments.collect();
+        if let Some(counted) = counted {
+            counted.take();
+        }
         let answer = timed("encrypted", || Ok(runner.run(&arguments, &keys)?))?;
+        if let (Some(counted), Some(_)) = (counted, there) {
+            replay(&runner, (&arguments, &keys), &answer, counted.take())?;
+        }
         // The client again.
         for (c, column) in table.columns.iter().enumerate() {
             let expected = there.map_or(0, |row| column[row]);

@@ -8,6 +8,7 @@ use crate::error::Result;
 use circuits::approximate::Diagonal;
 use ckks::{Ciphertext, Complex64, Params, Plaintext};
 use program::circuit::{Arithmetic, Circuit, Type};
+use program::recording::Message;
 use ring::{Eval, Poly};
 
 impl Scheme for Params {
@@ -64,6 +65,10 @@ impl Scheme for Params {
 
     fn unit(&self) -> Option<u64> {
         None
+    }
+
+    fn message(&self, ty: Type, _: u64) -> Message {
+        Message::Approximate { scale: ty.scale }
     }
 
     fn open<'a>(&self, name: &str, ct: &'a Ciphertext, ty: Type) -> Result<&'a rlwe::Ciphertext> {

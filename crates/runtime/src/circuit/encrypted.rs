@@ -1,48 +1,48 @@
-//! The operations of a circuit on ciphertexts.
+//! The operations of a circuit on ciphertexts, in any mode.
 
-use super::clear::repeated;
-use super::held::{Encoded, Held};
-use super::keys::Keys;
+use super::held::Held;
 use super::plan::Form;
-use super::runner::{Argument, Runner};
+use super::runner::Runner;
 use super::scheme::Scheme;
-use super::unfit;
 use super::walk::Values;
 use crate::error::Result;
+use circuits::operations::RingOperations;
 use program::circuit::{Op, ValueId};
-use rlwe::{Ciphertext, Decomposed, Extended, SwitchKey};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What one value's rotations and products share.
-#[derive(Default)]
-pub(super) struct Cache {
-    decomposed: Option<Decomposed>,
-    pub(super) lifted: Option<Extended>,
+pub(super) struct Cache<O: RingOperations> {
+    decomposed: Option<O::Decomposed>,
+    pub(super) lifted: Option<O::Extended>,
 }
 
-/// One run.
-pub(super) struct Run<'r, S: Scheme> {
+impl<O: RingOperations> Default for Cache<O> {
+    fn default() -> Self {
+        Self {
+            decomposed: None,
+            lifted: None,
+        }
+    }
+}
+
+/// One run in the mode of `operations`.
+pub(super) struct Run<'r, S: Scheme, O: RingOperations> {
     pub(super) runner: &'r Runner<'r, S>,
-    keys: &'r Keys,
-    pub(super) caches: BTreeMap<ValueId, Cache>,
+    pub(super) operations: &'r O,
+    pub(super) caches: BTreeMap<ValueId, Cache<O>>,
     /// Rows of batches that were computed, before their steps.
-    pub(super) ready: BTreeMap<ValueId, Held<'static>>,
+    pub(super) ready: BTreeMap<ValueId, Held<'static, O>>,
 }
 
-impl<'r, S: Scheme> Run<'r, S> {
-    pub(super) fn new(runner: &'r Runner<'r, S>, keys: &'r Keys) -> Self {
+impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
+    pub(super) fn new(runner: &'r Runner<'r, S>, operations: &'r O) -> Self {
         Self {
             runner,
-            keys,
+            operations,
             caches: BTreeMap::new(),
             ready: BTreeMap::new(),
         }
-    }
-
-    fn rlwe(&self) -> &'r rlwe::Params {
-        self.runner.params.rlwe()
     }
 
     fn ring_level(&self, value: ValueId) -> usize {
@@ -50,15 +50,16 @@ impl<'r, S: Scheme> Run<'r, S> {
         self.runner.params.ring_level(level)
     }
 
+    /// A step; `input` gives the inputs.
     pub(super) fn step<'a>(
         &mut self,
         index: usize,
-        values: &mut Values<Held<'a>>,
-        inputs: &BTreeMap<&str, Argument<'a, S>>,
-    ) -> Result<Held<'a>> {
+        values: &mut Values<Held<'a, O>>,
+        input: impl FnOnce(&str) -> Result<Held<'a, O>>,
+    ) -> Result<Held<'a, O>> {
         let circuit = self.runner.circuit;
         Ok(match &circuit.steps[index].op {
-            Op::Input { name } => self.input(index, name, inputs[name.as_str()])?,
+            Op::Input { name } => input(name)?,
             Op::Constant { .. } => Held::Plaintext(self.runner.constants[&index].clone()),
             Op::Add { left, right } => self.sum(index, values, [*left, *right], false)?,
             Op::Sub { left, right } => self.sum(index, values, [*left, *right], true)?,
@@ -72,21 +73,19 @@ impl<'r, S: Scheme> Run<'r, S> {
             Op::Rescale { value } => {
                 let (target, level) = (self.ring_level(index), self.ring_level(*value));
                 match values.take(*value) {
-                    Held::Extended(x) => Held::of(x.divide(level - target)?),
-                    Held::Ciphertext(x) if x.degree() == 2 => {
-                        Held::of(x.relinearize(self.relinearization()?, level - target)?)
+                    Held::Extended(x) => Held::of(self.operations.divide(x, level - target)?),
+                    Held::Ciphertext(x) if self.is_product(&x) => {
+                        Held::of(self.operations.relinearize(&x, level - target)?)
                     }
                     other => {
-                        let mut x = self.pair(other)?.into_owned();
-                        x.switch_to(self.rlwe(), target)?;
-                        Held::of(x)
+                        let x = self.pair(other)?.into_owned();
+                        Held::of(self.operations.switch_to(x, target)?)
                     }
                 }
             }
             Op::Drop { value } => {
-                let mut x = self.pair(values.take(*value))?.into_owned();
-                x.drop_to(self.ring_level(index))?;
-                Held::of(x)
+                let x = self.pair(values.take(*value))?.into_owned();
+                Held::of(self.operations.drop_to(x, self.ring_level(index))?)
             }
             Op::Rotate { value, steps } => {
                 let element = self.runner.params.rotation(*steps);
@@ -102,33 +101,14 @@ impl<'r, S: Scheme> Run<'r, S> {
         })
     }
 
-    fn input<'a>(&self, index: usize, name: &str, given: Argument<'a, S>) -> Result<Held<'a>> {
-        let (circuit, params) = (self.runner.circuit, &self.runner.params);
-        let ty = circuit.ty(index);
-        match given {
-            Argument::Plain(slots) if !ty.encrypted => {
-                let slots = repeated(circuit, name, slots)?;
-                let encoded = Encoded::new(params, &slots, ty, &self.runner.uses[index])?;
-                Ok(Held::Plaintext(Arc::new(encoded)))
-            }
-            Argument::Ciphertext(ct) if ty.encrypted => {
-                Ok(Held::Ciphertext(Cow::Borrowed(params.open(name, ct, ty)?)))
-            }
-            Argument::Plain(_) => Err(unfit(format!("the input {name}"), "in plain", "encrypted")),
-            Argument::Ciphertext(_) => {
-                Err(unfit(format!("the input {name}"), "encrypted", "in plain"))
-            }
-        }
-    }
-
     /// `left + right` or `left - right`.
     fn sum<'a>(
         &mut self,
         index: usize,
-        values: &mut Values<Held<'a>>,
+        values: &mut Values<Held<'a, O>>,
         [left, right]: [ValueId; 2],
         minus: bool,
-    ) -> Result<Held<'a>> {
+    ) -> Result<Held<'a, O>> {
         let factors = &self.runner.factors;
         if let Held::Plaintext(m) = values.get(right) {
             let m = m.clone();
@@ -137,32 +117,33 @@ impl<'r, S: Scheme> Run<'r, S> {
                 other => self.pair(other)?,
             };
             let (sum, term) = (a.to_mut(), m.term(factors.of[left]));
+            let over = self.runner.params.unit().unwrap_or(1);
             match minus {
-                true => sum.components_mut()[0].sub_assign(term),
-                false => sum.components_mut()[0].add_assign(term),
+                true => self.operations.sub_term(sum, term, over)?,
+                false => self.operations.add_term(sum, term, over)?,
             }
             return Ok(Held::Ciphertext(a));
         }
         let matched = factors.matched.get(&index).copied();
         let [x, y] = matched.unwrap_or([1, 1]);
-        let mut a = values.take(left).scaled(x);
+        let mut a = values.take(left).scaled(self.operations, x);
         if let (Held::Extended(_), _) | (_, Held::Extended(_)) = (&a, values.get(right)) {
             let mut a = self.extended(a)?;
-            let mut b = self.extended(values.take(right).scaled(y))?;
+            let mut b = self.extended(values.take(right).scaled(self.operations, y))?;
             if minus {
-                b.neg_assign();
+                self.operations.scale_extended(&mut b, (-1).into());
             }
-            a.add_assign(&b)?;
+            self.operations.add_extended(&mut a, &b)?;
             return Ok(Held::Extended(a));
         }
-        let scaled = matched.map(|_| values.take(right).scaled(y));
+        let scaled = matched.map(|_| values.take(right).scaled(self.operations, y));
         let b = scaled.as_ref().unwrap_or_else(|| values.get(right));
         let (Held::Ciphertext(sum), Held::Ciphertext(b)) = (&mut a, b) else {
             unreachable!("terms are ciphertexts");
         };
         match minus {
-            true => sum.to_mut().sub_assign(b)?,
-            false => sum.to_mut().add_assign(b)?,
+            true => self.operations.sub_assign(sum.to_mut(), b)?,
+            false => self.operations.add_assign(sum.to_mut(), b)?,
         }
         Ok(a)
     }
@@ -170,16 +151,16 @@ impl<'r, S: Scheme> Run<'r, S> {
     fn automorphism<'a>(
         &mut self,
         index: usize,
-        values: &mut Values<Held<'a>>,
+        values: &mut Values<Held<'a, O>>,
         value: ValueId,
         element: usize,
-    ) -> Result<Held<'a>> {
-        let galois = &self.keys.galois;
+    ) -> Result<Held<'a, O>> {
+        let operations = self.operations;
         if let Held::Extended(_) = values.get(value) {
             let Held::Extended(x) = values.take(value) else {
                 unreachable!("taken as it was seen");
             };
-            return Ok(Held::Extended(x.automorphism(element, galois)?));
+            return Ok(Held::Extended(operations.turn(x, element)?));
         }
         let Held::Ciphertext(x) = values.get(value) else {
             unreachable!("a rotated value is a ciphertext");
@@ -187,31 +168,27 @@ impl<'r, S: Scheme> Run<'r, S> {
         let plan = &self.runner.plan;
         let only = plan.decomposed_until[value] == Some(index) && !self.caches.contains_key(&value);
         if only && plan.forms[index] == Form::Pair {
-            return Ok(Held::of(x.automorphism(element, galois)?));
+            return Ok(Held::of(operations.automorphism(x, element)?));
         }
-        let params = self.runner.params.rlwe();
         let cache = self.caches.entry(value).or_default();
         let decomposed = match &cache.decomposed {
             Some(decomposed) => decomposed,
-            None => {
-                let second = x.pair()?.1;
-                cache.decomposed.insert(Decomposed::new(params, second))
-            }
+            None => cache.decomposed.insert(operations.decompose(x)?),
         };
         Ok(match plan.forms[index] {
             Form::Extended => {
-                Held::Extended(Extended::automorphism_of(x, decomposed, element, galois)?)
+                Held::Extended(operations.automorphism_extended(x, decomposed, element)?)
             }
-            _ => Held::of(x.automorphism_hoisted(decomposed, element, galois)?),
+            _ => Held::of(operations.automorphism_hoisted(x, decomposed, element)?),
         })
     }
 
     /// Two components of whatever is held.
-    pub(super) fn pair<'a>(&self, held: Held<'a>) -> Result<Cow<'a, Ciphertext>> {
+    pub(super) fn pair<'a>(&self, held: Held<'a, O>) -> Result<Cow<'a, O::Ciphertext>> {
         match held {
-            Held::Extended(x) => Ok(Cow::Owned(x.divide(0)?)),
-            Held::Ciphertext(x) if x.degree() == 2 => {
-                Ok(Cow::Owned(x.relinearize(self.relinearization()?, 0)?))
+            Held::Extended(x) => Ok(Cow::Owned(self.operations.divide(x, 0)?)),
+            Held::Ciphertext(x) if self.is_product(&x) => {
+                Ok(Cow::Owned(self.operations.relinearize(&x, 0)?))
             }
             Held::Ciphertext(x) => Ok(x),
             Held::Plaintext(_) => unreachable!("types say which values are ciphertexts"),
@@ -219,17 +196,15 @@ impl<'r, S: Scheme> Run<'r, S> {
     }
 
     /// A ciphertext times the special moduli.
-    fn extended(&self, held: Held) -> Result<Extended> {
+    fn extended(&self, held: Held<O>) -> Result<O::Extended> {
         match held {
             Held::Extended(x) => Ok(x),
-            other => Ok(Extended::new(self.rlwe(), &*self.pair(other)?)?),
+            other => Ok(self.operations.extend(&*self.pair(other)?)?),
         }
     }
 
-    fn relinearization(&self) -> Result<&'r SwitchKey> {
-        let what = "relinearization key";
-        let missing = circuits::Error::MissingKey { what };
-        Ok(self.keys.relinearization.as_ref().ok_or(missing)?)
+    fn is_product(&self, x: &O::Ciphertext) -> bool {
+        self.operations.components(x) == 3
     }
 
     /// Drops what is shared by rotations after the last of them, by products after the last use.

@@ -10,6 +10,7 @@ use crate::error::Result;
 use bgv::{Ciphertext, Params, Plaintext};
 use circuits::approximate::Diagonal;
 use program::circuit::{Arithmetic, Circuit, Type};
+use program::recording::Message;
 use ring::{Eval, Poly};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,14 @@ pub(super) fn plaintext(params: &Params, slots: &[u64]) -> Result<Plaintext> {
     let place = |slot: usize| slots[slot / row * own + slot % own];
     let all: Vec<u64> = (0..params.n()).map(place).collect();
     Ok(params.encoder().encode_slots(&all)?)
+}
+
+/// BFV's name `mu` of a factor: `f = -Q mu`.
+fn mu(params: &Params, level: usize, factor: u64) -> u64 {
+    let t = params.t();
+    let q = t.inv(params.q_mod_t(level));
+    let q = q.expect("the moduli are units modulo t");
+    t.neg(t.mul(factor, q))
 }
 
 impl Scheme for Params {
@@ -99,6 +108,12 @@ impl Scheme for Params {
         Some(self.t().value())
     }
 
+    fn message(&self, ty: Type, factor: u64) -> Message {
+        let t = self.t().value();
+        let factor = mu(self, ty.level, factor);
+        Message::Modulo { t, factor }
+    }
+
     fn open<'a>(&self, name: &str, ct: &'a Ciphertext, ty: Type) -> Result<&'a rlwe::Ciphertext> {
         let what = format!("the input {name}");
         if ct.params() != self {
@@ -115,11 +130,7 @@ impl Scheme for Params {
     }
 
     fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<Ciphertext> {
-        // `f = -Q mu`.
-        let t = self.t();
-        let q = t.inv(self.q_mod_t(ty.level));
-        let q = q.expect("the moduli are units modulo t");
-        let exact = bfv::Ciphertext::new(inner, t.neg(t.mul(factor, q)));
+        let exact = bfv::Ciphertext::new(inner, mu(self, ty.level, factor));
         Ok(Ciphertext::from_exact(self, exact)?)
     }
 }

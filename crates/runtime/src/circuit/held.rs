@@ -3,9 +3,9 @@
 use super::scheme::Scheme;
 use crate::error::Result;
 use circuits::approximate::Diagonal;
+use circuits::operations::RingOperations;
 use program::circuit::Type;
 use ring::{Eval, Poly};
-use rlwe::Extended;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -64,17 +64,26 @@ impl Encoded {
     }
 }
 
-/// A value. Its scale is that of its type, its factor is planned.
-#[derive(Clone)]
-pub(super) enum Held<'a> {
+/// A value in the mode `O`. Its scale is that of its type, its factor is planned.
+pub(super) enum Held<'a, O: RingOperations> {
     Plaintext(Arc<Encoded>),
     /// Two components, or three of a product.
-    Ciphertext(Cow<'a, rlwe::Ciphertext>),
-    Extended(Extended),
+    Ciphertext(Cow<'a, O::Ciphertext>),
+    Extended(O::Extended),
 }
 
-impl Held<'_> {
-    pub(super) fn of(inner: rlwe::Ciphertext) -> Self {
+impl<O: RingOperations> Clone for Held<'_, O> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Plaintext(encoded) => Self::Plaintext(encoded.clone()),
+            Self::Ciphertext(x) => Self::Ciphertext(x.clone()),
+            Self::Extended(x) => Self::Extended(x.clone()),
+        }
+    }
+}
+
+impl<O: RingOperations> Held<'_, O> {
+    pub(super) fn of(inner: O::Ciphertext) -> Self {
         Self::Ciphertext(Cow::Owned(inner))
     }
 
@@ -86,17 +95,12 @@ impl Held<'_> {
     }
 
     /// Times an integer.
-    pub(super) fn scaled(mut self, c: i64) -> Self {
+    pub(super) fn scaled(mut self, operations: &O, c: i64) -> Self {
         match &mut self {
             _ if c == 1 => {}
             Self::Plaintext(_) => unreachable!("factors of ciphertexts are matched"),
-            Self::Extended(x) => x.scalar_mul_assign(c),
-            Self::Ciphertext(x) => {
-                for part in x.to_mut().components_mut() {
-                    let basis = part.basis().clone();
-                    part.scalar_mul_assign(|i| basis.modulus(i).from_i64(c));
-                }
-            }
+            Self::Extended(x) => operations.scale_extended(x, c.into()),
+            Self::Ciphertext(x) => operations.scale_assign(x.to_mut(), c.into()),
         }
         self
     }

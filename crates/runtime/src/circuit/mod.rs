@@ -16,6 +16,7 @@ mod matrices;
 mod plan;
 mod predict;
 mod products;
+mod record;
 mod runner;
 mod scheme;
 mod table;

@@ -7,11 +7,13 @@ use super::held::{Encoded, Held, Uses};
 use super::keys::Keys;
 use super::plan::{Form, Plan};
 use super::scheme::Scheme;
-use super::table::Table;
+use super::table::table;
 use super::walk::walk;
 use super::{check, unfit};
 use crate::error::Result;
+use circuits::operations::{BlockMatrix, RingOperations, RunRing};
 use program::circuit::{Circuit, Op, ValueId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,7 +41,7 @@ pub struct Runner<'c, S: Scheme = ckks::Params> {
     pub(super) factors: Factors,
     pub(super) uses: Vec<Uses>,
     pub(super) constants: BTreeMap<ValueId, Arc<Encoded>>,
-    pub(super) tables: Vec<Table>,
+    pub(super) tables: Vec<BlockMatrix>,
 }
 
 impl<'c, S: Scheme> Runner<'c, S> {
@@ -62,7 +64,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
             }
         }
         let tables = plan.batches.iter();
-        let tables = tables.map(|batch| Table::new(params, circuit, &plan, batch));
+        let tables = tables.map(|batch| table(params, circuit, &plan, batch));
         Ok(Self {
             circuit,
             params: params.clone(),
@@ -77,7 +79,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
     /// Bytes of the encoded constants.
     pub fn byte_len(&self) -> usize {
         let alone: usize = self.constants.values().map(|c| c.byte_len()).sum();
-        alone + self.tables.iter().map(Table::byte_len).sum::<usize>()
+        alone + self.tables.iter().map(BlockMatrix::byte_len).sum::<usize>()
     }
 
     /// Encodes slots for an encrypted input, at its level and scale. They repeat after their number, a power of two.
@@ -102,9 +104,49 @@ impl<'c, S: Scheme> Runner<'c, S> {
         keys: &Keys,
     ) -> Result<BTreeMap<String, S::Ciphertext>> {
         check_names(self.circuit, inputs.keys().copied())?;
-        let mut run = Run::new(self, keys);
-        let mut outputs = walk(self.circuit, |index, values| {
-            let made = run.step(index, values, inputs)?;
+        let relinearization = keys.relinearization.as_ref();
+        let operations = RunRing::new(self.params.rlwe(), relinearization, &keys.galois);
+        let outputs = self.walk(
+            &operations,
+            |_| {},
+            |index, name| match inputs[name] {
+                Argument::Plain(slots) => self.plain_input(index, name, slots),
+                Argument::Ciphertext(ct) => {
+                    let ct = self.encrypted_input(index, name, ct)?;
+                    Ok(Held::Ciphertext(Cow::Borrowed(ct)))
+                }
+            },
+        )?;
+        self.close(outputs)
+    }
+
+    /// The results of the scheme, from all outputs.
+    pub(super) fn close(
+        &self,
+        mut outputs: BTreeMap<String, rlwe::Ciphertext>,
+    ) -> Result<BTreeMap<String, S::Ciphertext>> {
+        let mut closed = BTreeMap::new();
+        for (step, &factor) in self.circuit.steps.iter().zip(&self.factors.of) {
+            if let Op::Output { name, .. } = &step.op {
+                let ct = outputs.remove(name).expect("every output is given");
+                let ct = self.params.close(ct, step.ty, factor)?;
+                closed.insert(name.clone(), ct);
+            }
+        }
+        Ok(closed)
+    }
+
+    /// The steps in a mode: the outputs by name. `begin` hears of each step before it is done.
+    pub(super) fn walk<'a, O: RingOperations>(
+        &'a self,
+        operations: &'a O,
+        begin: impl Fn(usize),
+        input: impl Fn(usize, &str) -> Result<Held<'a, O>>,
+    ) -> Result<BTreeMap<String, O::Ciphertext>> {
+        let mut run = Run::new(self, operations);
+        let outputs = walk(self.circuit, |index, values| {
+            begin(index);
+            let made = run.step(index, values, |name| input(index, name))?;
             let made = match self.plan.forms[index] {
                 Form::Pair => Held::Ciphertext(run.pair(made)?),
                 _ => made,
@@ -112,17 +154,41 @@ impl<'c, S: Scheme> Runner<'c, S> {
             run.forget(index);
             Ok(made)
         })?;
-        let mut closed = BTreeMap::new();
-        for (step, &factor) in self.circuit.steps.iter().zip(&self.factors.of) {
-            if let Op::Output { name, .. } = &step.op {
-                let Some(Held::Ciphertext(ct)) = outputs.remove(name) else {
-                    unreachable!("outputs are ciphertexts of two components");
-                };
-                let ct = self.params.close(ct.into_owned(), step.ty, factor)?;
-                closed.insert(name.clone(), ct);
-            }
+        let ciphertext = |(name, held)| match held {
+            Held::Ciphertext(ct) => (name, Cow::into_owned(ct)),
+            _ => unreachable!("outputs are ciphertexts of two components"),
+        };
+        Ok(outputs.into_iter().map(ciphertext).collect())
+    }
+
+    /// An input that is given in plain.
+    pub(super) fn plain_input<O: RingOperations>(
+        &self,
+        index: usize,
+        name: &str,
+        slots: &[S::Slot],
+    ) -> Result<Held<'static, O>> {
+        let ty = self.circuit.ty(index);
+        if ty.encrypted {
+            return Err(unfit(format!("the input {name}"), "in plain", "encrypted"));
         }
-        Ok(closed)
+        let slots = repeated(self.circuit, name, slots)?;
+        let encoded = Encoded::new(&self.params, &slots, ty, &self.uses[index])?;
+        Ok(Held::Plaintext(Arc::new(encoded)))
+    }
+
+    /// An input that is given encrypted.
+    pub(super) fn encrypted_input<'a>(
+        &self,
+        index: usize,
+        name: &str,
+        ct: &'a S::Ciphertext,
+    ) -> Result<&'a rlwe::Ciphertext> {
+        let ty = self.circuit.ty(index);
+        if !ty.encrypted {
+            return Err(unfit(format!("the input {name}"), "encrypted", "in plain"));
+        }
+        self.params.open(name, ct, ty)
     }
 }
 

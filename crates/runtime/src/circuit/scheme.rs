@@ -4,8 +4,10 @@ use super::factors::Factors;
 use super::plan::Plan;
 use crate::error::Result;
 use circuits::approximate::Diagonal;
+use circuits::operations::parameters;
 use ckks::Complex64;
 use program::circuit::{Arithmetic, Circuit, Type};
+use program::recording::{self, Message};
 use ring::{Eval, Modulus, Poly};
 use std::fmt::Debug;
 
@@ -67,8 +69,18 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// As [`Scheme::encode`].
     fn term(&self, slots: &[Self::Slot], ty: Type, factor: u64) -> Result<Poly<Eval>>;
 
-    /// What a product of ciphertexts is multiplied by, if by anything.
+    /// What a product of ciphertexts is multiplied by, and terms are divided by: the plaintext modulus, if there is one.
     fn unit(&self) -> Option<u64>;
+
+    /// How a value of a type holds its message, which has a factor.
+    #[doc(hidden)]
+    fn message(&self, ty: Type, factor: u64) -> Message;
+
+    /// The parameters, as recordings have them.
+    #[doc(hidden)]
+    fn recorded(&self) -> recording::Parameters {
+        parameters(self.rlwe(), self.unit().into_iter().collect())
+    }
 
     /// The components of an input of a type.
     ///

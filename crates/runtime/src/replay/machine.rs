@@ -5,7 +5,7 @@ use super::convert::Conversion;
 use super::spare::Spare;
 use crate::error::{Error, Result};
 use kernels::{Modulus, NttTable, is_prime};
-use program::trace::{Body, Constant, ConstantId, Counts, Limbs, ModulusId, Op, Trace};
+use program::trace::{Body, Constant, ConstantId, Counts, Limbs, ModulusId, Op, Trace, Type};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,8 +27,10 @@ pub(super) struct Machine<'a> {
 impl<'a> Machine<'a> {
     /// Makes the tables of a verified trace.
     pub(super) fn new(trace: &'a Trace) -> Result<Self> {
+        let converted = converted(trace);
+        let used = transformed(trace);
         let prime = |(id, &q): (usize, &u64)| match Modulus::new(q) {
-            Some(modulus) if is_prime(q) => Ok(modulus),
+            Some(modulus) if is_prime(q) || !(used[id] || converted[id]) => Ok(modulus),
             _ => Err(not_prime(id, q)),
         };
         let primes: Vec<Modulus> = trace
@@ -37,7 +39,6 @@ impl<'a> Machine<'a> {
             .enumerate()
             .map(prime)
             .collect::<Result<_>>()?;
-        let used = transformed(trace);
         let tables = ring::par_map(primes.len(), |id| {
             used[id].then(|| NttTable::new(primes[id], trace.n))
         });
@@ -143,6 +144,23 @@ fn transformed(trace: &Trace) -> Vec<bool> {
         if let Op::Ntt(_) | Op::Intt(_) = instruction.op {
             let limbs = instruction.types[0].limbs.iter();
             limbs.for_each(|id| used[id] = true);
+        }
+    }
+    used
+}
+
+/// Which moduli are among several that are converted from: these have inverses modulo each other.
+fn converted(trace: &Trace) -> Vec<bool> {
+    let mut used = vec![false; trace.moduli.len()];
+    for body in trace.subs.iter().chain([&trace.main]) {
+        let mut types: Vec<&Type> = body.parameters.iter().collect();
+        for instruction in &body.instructions {
+            if let Op::Convert { value, .. } = instruction.op
+                && types[value].limbs.len() > 1
+            {
+                types[value].limbs.iter().for_each(|id| used[id] = true);
+            }
+            types.extend(&instruction.types);
         }
     }
     used

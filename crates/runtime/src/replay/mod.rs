@@ -8,12 +8,14 @@
 //! calling copy no words, and each value is let go after its last use.
 
 mod arithmetic;
+mod circuit;
 mod combine;
 mod convert;
 mod frame;
 mod load;
 mod machine;
 mod operation;
+mod outside;
 mod run;
 mod spare;
 mod value;
@@ -26,6 +28,8 @@ use program::trace::{Counts, Op, Trace, Type};
 use ring::sample::Seed;
 use std::sync::Arc;
 
+pub use circuit::replay_circuit;
+pub use outside::SwitchKeys;
 pub use run::replay_run;
 
 /// The `N` residues of a limb.

@@ -96,7 +96,10 @@ impl<T: Torus> Samples<'_, T> {
         for component in 0..=rank {
             let limb = self.answer.get(&(index, component));
             let limb = limb.ok_or_else(|| {
-                let what = format!("the result {}", names::answer(index, component));
+                let what = format!(
+                    "the result {}",
+                    names::part(names::ANSWER, index, component)
+                );
                 refused(what, "missing", format!("{} of each sample", rank + 1))
             })?;
             let count = if component < rank { self.n } else { 1 };
@@ -127,12 +130,12 @@ impl<T: Torus> Outside for Samples<'_, T> {
     }
 
     fn store(&mut self, name: &str, _: &Type, limbs: Vec<Limb>) -> Result<()> {
-        let place = lower::names::place_of_answer(name);
-        let (Some(place), [limb]) = (place, limbs.as_slice()) else {
-            let expected = format!("{}, of one limb", names::answer(0, 0));
+        let place = names::place(name).filter(|(of, ..)| *of == names::ANSWER);
+        let (Some((_, index, component)), [limb]) = (place, limbs.as_slice()) else {
+            let expected = format!("{}, of one limb", names::part(names::ANSWER, 0, 0));
             return Err(refused("a result".into(), name, expected));
         };
-        self.answer.insert(place, limb.clone());
+        self.answer.insert((index, component), limb.clone());
         Ok(())
     }
 }

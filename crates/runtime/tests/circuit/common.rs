@@ -2,12 +2,13 @@
 
 use ckks::{Ciphertext, Complex64, Params, ParamsSpec, decrypt, encrypt};
 use program::circuit::{Circuit, CircuitBuilder, Type};
+use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Keys, Runner, Slots, arithmetic, predict, run_clear};
+use runtime::circuit::{Argument, Keys, Runner, Scheme, Slots, arithmetic, predict, run_clear};
 use std::collections::BTreeMap;
 
 pub(crate) const BITS: u32 = 36;
@@ -106,9 +107,9 @@ impl Setup {
         let runner = Runner::new(&self.params, circuit).unwrap();
         let encrypted = self.encrypt(&runner, circuit, inputs);
         let keys = self.keys(circuit);
-        let outputs = runner
-            .run(&arguments(circuit, &encrypted, inputs), &keys)
-            .unwrap();
+        let given = arguments(circuit, &encrypted, inputs);
+        let outputs = runner.run(&given, &keys).unwrap();
+        replays(&runner, circuit, (&given, &keys), &outputs);
         let decode = |ct: &Ciphertext| {
             decrypt(&self.secret, ct)
                 .unwrap()
@@ -165,6 +166,28 @@ pub(crate) fn arguments<'a>(
         None => (name, Argument::Plain(&inputs[name])),
     };
     circuit.inputs().map(|(name, _)| argument(name)).collect()
+}
+
+/// A circuit's trace is read back as it was written, and gives the very ciphertexts of a run.
+pub(crate) fn replays<S: Scheme>(
+    runner: &Runner<S>,
+    circuit: &Circuit,
+    (given, keys): (&BTreeMap<&str, Argument<S>>, &Keys),
+    outputs: &BTreeMap<String, S::Ciphertext>,
+) where
+    S::Ciphertext: PartialEq,
+{
+    let mut plain = BTreeMap::new();
+    for (&name, argument) in given {
+        if let Argument::Plain(slots) = argument {
+            plain.insert(name, *slots);
+        }
+    }
+    let trace = runner.lower(&plain).unwrap();
+    assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
+    let (replayed, counts) = runner.replay(&trace, given, keys, |_| true).unwrap();
+    assert!(&replayed == outputs, "the replay differs\n{circuit}");
+    assert_eq!(counts, trace.counts());
 }
 
 /// The words of an error.

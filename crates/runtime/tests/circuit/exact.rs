@@ -1,5 +1,6 @@
 //! Circuits of BGV: parameters, inputs, and the comparison of a run with the clear one and with its predicted noise.
 
+use crate::common::replays;
 use bgv::{Ciphertext, Params, decrypt, encrypt, measure};
 use program::circuit::{Circuit, CircuitBuilder, Type};
 use rand::{Rng, SeedableRng};
@@ -113,7 +114,9 @@ impl Setup {
             None => (name, Argument::Plain(&inputs[name])),
         };
         let arguments = circuit.inputs().map(|(name, _)| argument(name)).collect();
-        runner.run(&arguments, &keys).unwrap()
+        let outputs = runner.run(&arguments, &keys).unwrap();
+        replays(runner, circuit, (&arguments, &keys), &outputs);
+        outputs
     }
 
     /// Slots of a result that has as many as the parameters.

@@ -27,10 +27,14 @@ impl BootstrapKeys {
         &self.galois
     }
 
+    /// Keys to the sparse secret, and back.
+    pub fn sparse(&self) -> [&SwitchKey; 2] {
+        [&self.encapsulate, &self.release]
+    }
+
     /// The keys as bytes, sealed for a fingerprint of the parameters; about half of what they take in memory.
     pub fn to_bytes(&self, made_for: &Fingerprint) -> Vec<u8> {
-        let sparse = [&self.encapsulate, &self.release];
-        store::bootstrap_to_bytes(&self.relinearization, &self.galois, sparse, made_for)
+        store::bootstrap_to_bytes(&self.relinearization, &self.galois, self.sparse(), made_for)
     }
 
     /// Bytes in memory.
@@ -43,7 +47,7 @@ impl BootstrapKeys {
 impl Bootstrapper {
     /// The keys, of all levels; relinearisation and rotation keys serve other circuits as well.
     pub fn generate_keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> BootstrapKeys {
-        let params = self.evaluator.params();
+        let params = &self.params;
         let (encoder, top) = (params.encoder(), params.rlwe().max_level());
         let below = SecretKey::generate(&self.sparse, rng);
         let small = Zeroizing::new(below.coefficients().to_vec());
@@ -73,7 +77,7 @@ impl Bootstrapper {
         bytes: &[u8],
         made_for: &Fingerprint,
     ) -> rlwe::Result<BootstrapKeys> {
-        let params = self.evaluator.params().rlwe();
+        let params = self.params.rlwe();
         let (relinearization, galois, [encapsulate, release]) =
             store::bootstrap_from_bytes(params, &self.sparse, made_for, bytes)?;
         Ok(BootstrapKeys {

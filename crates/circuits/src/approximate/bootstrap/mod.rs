@@ -19,27 +19,28 @@
 
 mod keys;
 mod params;
+mod record;
 mod spec;
 mod transforms;
 
 pub use keys::BootstrapKeys;
 pub use spec::BootstrapSpec;
 
+use crate::approximate::arithmetic::{Arithmetic, Scaled, ScaledOf};
 use crate::approximate::{
     Chebyshev, LinearTransform, Matrix, evaluate, sum_rotations, sum_strided,
 };
 use crate::error::{Error, Result};
-use ckks::{Ciphertext, Evaluator, Params};
-use ring::{BasisConverter, Eval, Poly};
+use crate::operations::{RingOperations, Secret};
+use ckks::{Ciphertext, Params};
 use rlwe::security::{SPARSE_WEIGHT, Security};
-use rlwe::{SwitchKey, switch_poly};
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 use transforms::Transforms;
 
 /// Tables of bootstrapping for one set of parameters.
 pub struct Bootstrapper {
-    evaluator: Evaluator,
+    params: Params,
     spec: BootstrapSpec,
     /// Slots of the messages.
     slots: usize,
@@ -47,7 +48,6 @@ pub struct Bootstrapper {
     sparse: rlwe::Params,
     /// Level that ciphertexts are raised to.
     start: usize,
-    raise: BasisConverter,
     /// What they are multiplied by before a level is taken, if one is.
     factor: Option<f64>,
     to_coefficients: Vec<LinearTransform>,
@@ -124,17 +124,13 @@ impl Bootstrapper {
         }
         let after = scale * 2.0 * PI / spec.log_ratio.exp2();
         let to_slots = encode(outward, first - spec.doublings, params.scale() / after)?;
-        let q0 = params.rlwe().basis(params.ring_level(0));
-        let rest = params.rlwe().basis(params.ring_level(start));
-        let rest = rest.slice(q0.len()..rest.len());
         Ok(Self {
-            evaluator: Evaluator::new(params),
+            params: params.clone(),
             spec: spec.clone(),
             slots,
             sparse,
             start,
             factor,
-            raise: BasisConverter::new(q0, &rest),
             to_coefficients,
             reduction,
             to_slots,
@@ -143,7 +139,7 @@ impl Bootstrapper {
 
     /// Estimated security: the weaker of the parameters' secret and the sparse one that a ciphertext is raised under.
     pub fn security(&self) -> Security {
-        let all = self.evaluator.params().rlwe().security();
+        let all = self.params.rlwe().security();
         all.weaker(self.sparse.security())
     }
 
@@ -170,7 +166,7 @@ impl Bootstrapper {
 
     /// How often a message stands in all slots.
     fn copies(&self) -> usize {
-        self.evaluator.params().slots() / self.slots
+        self.params.slots() / self.slots
     }
 
     /// Bytes of the encoded matrices.
@@ -187,95 +183,103 @@ impl Bootstrapper {
     /// # Errors
     /// If `x` is of other parameters or has not two components.
     pub fn bootstrap(&self, x: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
-        let evaluator = &self.evaluator;
-        let params = evaluator.params();
-        let mut x = x.clone();
-        evaluator.drop_to(&mut x, 0)?;
+        let relinearization = Some(&keys.relinearization);
+        let mut arithmetic = Arithmetic::run(&self.params, relinearization, &keys.galois);
+        let operations = arithmetic.operations_mut();
+        operations.add_secret(Secret::Sparse, &keys.encapsulate);
+        operations.add_secret(Secret::Dense, &keys.release);
+        let x = arithmetic.open(x)?;
+        Ok(arithmetic.close(self.refresh(&arithmetic, x)?))
+    }
+
+    /// [`Bootstrapper::bootstrap`] in any mode.
+    pub(super) fn refresh<O: RingOperations>(
+        &self,
+        arithmetic: &Arithmetic<O>,
+        x: ScaledOf<O>,
+    ) -> Result<ScaledOf<O>> {
+        let mut x = arithmetic.drop_to(x, 0)?;
         // The message takes all the room below q_0 that the ratio leaves.
-        let q0 = params.level_modulus(0);
+        let q0 = self.params.level_modulus(0);
         let room = (q0 / self.spec.log_ratio.exp2() / x.scale())
             .floor()
             .max(1.0);
-        evaluator.mul_const_assign(&mut x, room, 1.0)?;
+        arithmetic.mul_const_assign(&mut x, room, 1.0)?;
         let message_scale = x.scale() * room;
-        let y = self.raise(&x, keys)?;
+        let y = self.raise(arithmetic, &x)?;
         let repeats = (self.slots as isize, self.copies());
-        let mut y = sum_strided(evaluator, &y, repeats, &keys.galois)?;
+        let mut y = sum_strided(arithmetic, &y, repeats)?;
         y.set_scale(q0 * ((self.spec.range + 1) * self.copies()) as f64);
         if let Some(factor) = self.factor {
-            evaluator.mul_const_assign(&mut y, 1.0, factor)?;
-            evaluator.rescale(&mut y)?;
+            arithmetic.mul_const_assign(&mut y, 1.0, factor)?;
+            y = arithmetic.rescale(y)?;
         }
         for matrix in &self.to_coefficients {
-            y = matrix.apply(&y, &keys.galois)?;
+            y = matrix.apply(arithmetic, &y)?;
         }
         let mut sum = if self.copies() > 1 {
-            let conjugate = evaluator.conjugate(&y, &keys.galois)?;
-            evaluator.add_assign(&mut y, &conjugate)?;
-            self.reduce(&y, keys)?
+            let conjugate = arithmetic.conjugate(&y)?;
+            arithmetic.add_assign(&mut y, &conjugate)?;
+            self.reduce(arithmetic, &y)?
         } else {
-            self.reduce_parts(y, keys)?
+            self.reduce_parts(arithmetic, y)?
         };
         sum.set_scale(sum.scale() * 2.0 * PI * message_scale / q0);
         for (i, matrix) in self.to_slots.iter().enumerate() {
-            sum = matrix.apply(&sum, &keys.galois)?;
+            sum = matrix.apply(arithmetic, &sum)?;
             if i == 0 && self.copies() > 1 {
-                sum = sum_strided(evaluator, &sum, (self.slots as isize, 2), &keys.galois)?;
+                sum = sum_strided(arithmetic, &sum, (self.slots as isize, 2))?;
             }
         }
         Ok(sum)
     }
 
     /// The reduction of real and imaginary parts, which come as halves.
-    fn reduce_parts(&self, y: Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
-        let evaluator = &self.evaluator;
-        let conjugate = evaluator.conjugate(&y, &keys.galois)?;
+    fn reduce_parts<O: RingOperations>(
+        &self,
+        arithmetic: &Arithmetic<O>,
+        y: ScaledOf<O>,
+    ) -> Result<ScaledOf<O>> {
+        let conjugate = arithmetic.conjugate(&y)?;
         let mut real = y.clone();
-        evaluator.add_assign(&mut real, &conjugate)?;
+        arithmetic.add_assign(&mut real, &conjugate)?;
         let mut imaginary = conjugate;
-        evaluator.sub_assign(&mut imaginary, &y)?;
-        evaluator.mul_i_assign(&mut imaginary);
+        arithmetic.sub_assign(&mut imaginary, &y)?;
+        arithmetic.mul_i_assign(&mut imaginary)?;
         drop(y);
-        let mut sum = self.reduce(&real, keys)?;
+        let mut sum = self.reduce(arithmetic, &real)?;
         drop(real);
-        let mut imaginary = self.reduce(&imaginary, keys)?;
-        evaluator.mul_i_assign(&mut imaginary);
-        evaluator.add_assign(&mut sum, &imaginary)?;
+        let mut imaginary = self.reduce(arithmetic, &imaginary)?;
+        arithmetic.mul_i_assign(&mut imaginary)?;
+        arithmetic.add_assign(&mut sum, &imaginary)?;
         Ok(sum)
     }
 
     /// The ciphertext at the highest level that is used: its phase gains a multiple of `q_0`.
-    fn raise(&self, x: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
-        let params = self.evaluator.params();
-        let whole = params.rlwe().basis(params.ring_level(self.start));
-        let sparse = switched(x.rlwe(), &keys.encapsulate)?;
-        let raise = |c: &Poly<Eval>| {
-            let low = c.to_coeff();
-            let high = self.raise.exact(&low);
-            let mut words = low.into_words();
-            words.extend_from_slice(high.words());
-            let poly = Poly::from_words(whole, words).map_err(ckks::Error::from)?;
-            Ok(Poly::<ring::Coeff>::into_eval(poly))
-        };
-        let parts = sparse.components().iter().map(raise);
-        let raised = rlwe::Ciphertext::new(parts.collect::<Result<_>>()?);
-        Ok(Ciphertext::new(
-            switched(&raised, &keys.release)?,
-            x.scale(),
-        ))
+    fn raise<O: RingOperations>(
+        &self,
+        arithmetic: &Arithmetic<O>,
+        x: &ScaledOf<O>,
+    ) -> Result<ScaledOf<O>> {
+        let operations = arithmetic.operations();
+        let sparse = operations.switch_secret(&x.ct, Secret::Sparse)?;
+        let raised = operations.raise(&sparse, self.params.ring_level(self.start))?;
+        let dense = operations.switch_secret(&raised, Secret::Dense)?;
+        Ok(Scaled::new(dense, self.start, x.scale()))
     }
 
     /// `sin(2 pi t)` of slots `t / (range + 1)` near integers `t`.
-    fn reduce(&self, x: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
-        let evaluator = &self.evaluator;
-        let key = &keys.relinearization;
-        let mut y = evaluate(evaluator, &self.reduction, x, x.scale(), key)?;
+    fn reduce<O: RingOperations>(
+        &self,
+        arithmetic: &Arithmetic<O>,
+        x: &ScaledOf<O>,
+    ) -> Result<ScaledOf<O>> {
+        let mut y = evaluate(arithmetic, &self.reduction, x, x.scale())?;
         for _ in 0..self.spec.doublings {
-            let square = evaluator.mul(&y, &y)?;
-            y = evaluator.relinearize(&square, key)?;
-            evaluator.mul_const_assign(&mut y, 2.0, 1.0)?;
-            evaluator.add_const_assign(&mut y, (-1.0).into())?;
-            evaluator.rescale(&mut y)?;
+            y = arithmetic.mul(&y, &y)?;
+            arithmetic.mul_const_assign(&mut y, 2.0, 1.0)?;
+            arithmetic.add_const_assign(&mut y, -1.0)?;
+            y = arithmetic.rescale(y)?;
         }
         Ok(y)
     }
@@ -294,12 +298,4 @@ fn sparse_params(params: &Params) -> rlwe::Result<rlwe::Params> {
     } else {
         rlwe::Params::sparse_insecure(&spec, SPARSE_WEIGHT)
     }
-}
-
-/// The ciphertext under the target of a key.
-fn switched(x: &rlwe::Ciphertext, key: &SwitchKey) -> Result<rlwe::Ciphertext> {
-    let (c0, c1) = x.pair().map_err(ckks::Error::from)?;
-    let mut out = switch_poly(c1, key, None, 0).map_err(ckks::Error::from)?;
-    out.components_mut()[0].add_assign(c0);
-    Ok(out)
 }

@@ -2,7 +2,7 @@
 
 use super::{Header, Operation, ProgramTrace, Register, Row, Scheme};
 use crate::error::{Error, Result};
-use crate::recording::{Ciphertext, Op, Plain, Recording, Type, ValueId};
+use crate::recording::{Ciphertext, Message, Op, Plain, Recording, Type, ValueId};
 
 impl Recording {
     /// The operations as a program trace: one line for each, several where ours do more than one of theirs.
@@ -49,13 +49,16 @@ impl Writer<'_> {
         let Type::Ciphertext(ty) = step.ty else {
             return Err(self.lacking());
         };
+        if ty.extended {
+            return Err(self.lacking());
+        }
         let own = Register {
             name: format!("ct{}", self.step),
             parts: ty.components,
             limbs: ty.level + 1,
         };
         match &step.op {
-            Op::Input { .. } | Op::PackingKey { .. } => {}
+            Op::Input { .. } | Op::Given { .. } | Op::PackingKey { .. } => {}
             Op::Trivial { plain } => {
                 return Ok(Register {
                     name: plaintext(*plain, 1),
@@ -119,8 +122,12 @@ impl Writer<'_> {
                     vec![*element as u64],
                 );
             }
-            Op::Drop { value } | Op::Output { value } => return self.operand(*value, ty),
-            Op::Combine { .. }
+            Op::Drop { value } | Op::Output { value, .. } => return self.operand(*value, ty),
+            Op::Scale { .. }
+            | Op::Extend { .. }
+            | Op::SwitchSecret { .. }
+            | Op::Raise { .. }
+            | Op::Combine { .. }
             | Op::MulMasks { .. }
             | Op::AddBodies { .. }
             | Op::ToSamples { .. } => return Err(self.lacking()),
@@ -194,7 +201,7 @@ impl Writer<'_> {
         registers.extend(from);
         self.rows.push(Row {
             operation,
-            scheme: Scheme::Bfv,
+            scheme: self.scheme(),
             n: p.n,
             key_limbs: p.q.len() + p.p.len(),
             registers,
@@ -234,6 +241,17 @@ impl Writer<'_> {
         }
     }
 
+    /// Residuals are what BFV and BGV share: named after BFV.
+    fn scheme(&self) -> Scheme {
+        match self.recording.steps[self.step].ty {
+            Type::Ciphertext(Ciphertext {
+                message: Message::Approximate { .. },
+                ..
+            }) => Scheme::Ckks,
+            _ => Scheme::Bfv,
+        }
+    }
+
     fn lacking(&self) -> Error {
         let found = self.recording.steps[self.step].op.name().into();
         let expected = "one that program traces have: sums, products, relin, mod_switch, rotate";
@@ -253,9 +271,14 @@ impl Writer<'_> {
 
 /// Name of a plaintext times a unit.
 fn plaintext(plain: Plain, unit: u64) -> String {
-    let place = if plain.slots { "slots" } else { "coefficients" };
+    let (place, constant) = match plain {
+        Plain::Slots(constant) => ("slots", constant),
+        Plain::Coefficients(constant) => ("coefficients", constant),
+        Plain::Integers(constant, _) => ("integers", constant),
+        Plain::Rounded { value, .. } => ("rounded", value),
+    };
     match unit {
-        1 => format!("pt{}_{place}", plain.constant),
-        _ => format!("pt{}_{place}_by_{unit}", plain.constant),
+        1 => format!("pt{constant}_{place}"),
+        _ => format!("pt{constant}_{place}_by_{unit}"),
     }
 }

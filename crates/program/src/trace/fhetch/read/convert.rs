@@ -56,8 +56,8 @@ impl Scope<'_, '_, '_> {
                     false => {
                         let words = numbers.iter().map(|x| x.rem_euclid(q) as i64).collect();
                         let constant = self.b.define(Constant::Words(words));
-                        let modulus = limb;
-                        Op::Constant { constant, modulus }
+                        let limbs = Limbs::one(limb);
+                        Op::Constant { constant, limbs }
                     }
                 };
                 Ok(Cell::of(self.push(op, line)?, limb))

@@ -65,9 +65,11 @@ impl BodyWriter<'_, '_> {
                 let (of, steps) = (self.operand(*value), (n / 2 - power) % (n / 2));
                 self.define(&format!("Rotate({of}, {steps})"), limbs)
             }
-            Op::Constant { constant, modulus } => {
-                let name = self.names.constant(*constant, *modulus);
-                Place::Coeff([(*modulus, name)].into())
+            Op::Constant { constant, .. } => {
+                let named = limbs
+                    .iter()
+                    .map(|limb| (limb, self.names.constant(*constant, limb)));
+                Place::Coeff(named.collect())
             }
             Op::Zero { .. } => {
                 let zero = self.names.zero();

@@ -1,22 +1,27 @@
 //! From step to step of a recording.
 
+mod keys;
+mod operands;
+mod plain;
+
 use crate::chain::{Chain, eval};
 use crate::divide::divide_pair;
-use crate::error::{Error, Result};
-use crate::key_switch::{Key, automorphism, decompose, relinearize, with_key};
+use crate::error::Result;
+use crate::key_switch::{Key, extend, relinearize, with_key};
 use crate::names;
 use crate::packing::{Layers, Samples};
 use crate::plaintext;
 use crate::products::{self, Matrix};
+use crate::raise::raise;
 use crate::samples;
-use program::recording::{Ciphertext, Op, Plain, Recording, Type, ValueId};
+use program::recording::{Ciphertext, Message, Op, Recording, Scalar, Type, ValueId};
 use program::trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
 use std::collections::HashMap;
 
 /// The trace of a recording: it loads what [`names`] names, and stores the components of the results.
 ///
 /// # Errors
-/// [`Error::Step`] for a step whose operands are missing or of another kind, and [`Error::Rlwe`] for parameters that are
+/// [`Error::Step`](crate::Error::Step) for a step whose operands are missing or of another kind, and [`Error::Rlwe`](crate::Error::Rlwe) for parameters that are
 /// none.
 pub fn lower(recording: &Recording) -> Result<Trace> {
     let chain = Chain::new(&recording.parameters)?;
@@ -31,8 +36,8 @@ pub fn lower(recording: &Recording) -> Result<Trace> {
         made: Vec::with_capacity(recording.steps.len()),
         keys: HashMap::new(),
         digits: HashMap::new(),
+        integers: HashMap::new(),
         layers: HashMap::new(),
-        outputs: 0,
     };
     for step in 0..recording.steps.len() {
         let made = walk.step(&mut b, step)?;
@@ -59,10 +64,10 @@ struct Walk<'a> {
     /// The digits of second components, by the step of the ciphertext.
     digits: HashMap<ValueId, Vec<trace::ValueId>>,
     layers: HashMap<usize, Layers>,
-    outputs: usize,
+    /// Plaintexts of integers, by the limbs that they were made over.
+    integers: HashMap<(ConstantId, Scalar, Limbs), trace::ValueId>,
 }
-
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     fn step(&mut self, b: &mut Builder, index: usize) -> Result<Made> {
         let (recording, chain) = (self.recording, self.chain);
         let step = &recording.steps[index];
@@ -76,6 +81,11 @@ impl Walk<'_> {
                 let mask = b.sample(names::QUERY, *index as u32, chain.level(ty.level));
                 vec![body, mask]
             }
+            Op::Given { name } => {
+                self.check_name(index, name)?;
+                let part = |part| b.load(names::given(name, part), chain.component(ty.level));
+                [0, 1].map(part).to_vec()
+            }
             Op::PackingKey { values, index } => {
                 let seed = names::packing(*values);
                 let body = b.load(names::body(&seed, *index), chain.component(ty.level));
@@ -83,7 +93,7 @@ impl Walk<'_> {
                 vec![body, mask]
             }
             Op::Trivial { plain } => {
-                let body = self.term(b, *plain, ty);
+                let body = self.term(b, index, *plain, ty)?;
                 vec![body, b.zero(chain.component(ty.level))]
             }
             Op::Tensor { terms } => {
@@ -92,7 +102,11 @@ impl Walk<'_> {
                     values.collect()
                 };
                 let (left, right) = (side(b, 0)?, side(b, 1)?);
-                products::tensor(chain, b, ty.level, [&left, &right]).to_vec()
+                let t = match ty.message {
+                    Message::Modulo { .. } => Some(self.modulus(index)?),
+                    Message::Approximate { .. } => None,
+                };
+                products::tensor(chain, b, (ty.level, t), [&left, &right]).to_vec()
             }
             Op::Combine {
                 low,
@@ -112,7 +126,8 @@ impl Walk<'_> {
                     rows: rows.clone(),
                     columns: columns.clone(),
                 };
-                products::combine(chain, b, ty.level, &matrix, [&low, &middle]).to_vec()
+                let t = self.modulus(index)?;
+                products::combine(chain, b, (ty.level, t), &matrix, [&low, &middle]).to_vec()
             }
             Op::Relinearize { value } => {
                 let from = self.ty(index, *value)?.level;
@@ -130,8 +145,7 @@ impl Walk<'_> {
                 let mut factors = Vec::with_capacity(terms.len());
                 let mut pairs = Vec::with_capacity(terms.len());
                 for &(value, plain, unit) in terms {
-                    let row = plaintext::coefficients(chain, b, plain, &self.constants, unit);
-                    factors.push(plaintext::factor(chain, b, row, ty.level));
+                    factors.push(self.factor(b, index, (plain, unit), ty)?);
                     pairs.push(self.pair(b, index, value, ty)?);
                 }
                 dot(b, &pairs, &factors)
@@ -142,58 +156,100 @@ impl Walk<'_> {
                 secret,
                 units,
             } => {
+                let t = self.modulus(index)?;
                 let mut factors = Vec::with_capacity(secret.len());
                 let mut pairs = Vec::with_capacity(secret.len());
                 for (step, (&value, &unit)) in secret.iter().zip(units).enumerate() {
                     let layers = self.layers(b, index, *packing)?;
-                    let row = layers.masks(chain, b, (*giant, step), unit);
-                    factors.push(plaintext::factor(chain, b, row, ty.level));
+                    let row = layers.masks(b, (*giant, step), unit);
+                    factors.push(plaintext::factor(chain, b, (t, row), ty.level));
                     pairs.push(self.pair(b, index, value, ty)?);
                 }
                 dot(b, &pairs, &factors)
             }
             Op::AddBodies { value, packing } => {
-                let row = self.layers(b, index, *packing)?.bodies(chain, b);
-                let term = plaintext::term(chain, b, row, (ty.level, ty.factor));
+                let row = self.layers(b, index, *packing)?.bodies(b);
+                let term = self.residual_term(b, index, row, ty)?;
                 let [body, mask] = self.pair(b, index, *value, ty)?;
                 vec![b.add(body, term), mask]
             }
             Op::AddPlain { value, plain } => {
-                let term = self.term(b, *plain, ty);
-                let [body, mask] = self.pair(b, index, *value, ty)?;
-                vec![b.add(body, term), mask]
+                let term = self.term(b, index, *plain, ty)?;
+                let mut parts = self.components(b, index, *value, ty)?;
+                parts[0] = b.add(parts[0], term);
+                parts
             }
             Op::Add { left, right } => {
                 let (x, y) = (
-                    self.pair(b, index, *left, ty)?,
-                    self.pair(b, index, *right, ty)?,
+                    self.components(b, index, *left, ty)?,
+                    self.components(b, index, *right, ty)?,
                 );
-                vec![b.add(x[0], y[0]), b.add(x[1], y[1])]
+                longest(&x, &y, |x, y| match (x, y) {
+                    (Some(x), Some(y)) => b.add(x, y),
+                    (x, y) => x.or(y).expect("one is as long as the sum"),
+                })
             }
             Op::Sub { left, right } => {
                 let (x, y) = (
-                    self.pair(b, index, *left, ty)?,
-                    self.pair(b, index, *right, ty)?,
+                    self.components(b, index, *left, ty)?,
+                    self.components(b, index, *right, ty)?,
                 );
-                vec![b.sub(x[0], y[0]), b.sub(x[1], y[1])]
+                let zero = eval(chain.limbs(ty));
+                longest(&x, &y, |x, y| match (x, y) {
+                    (Some(x), None) => x,
+                    (x, y) => {
+                        let x = x.unwrap_or_else(|| b.zero(zero.clone()));
+                        b.sub(x, y.expect("one is as long as the difference"))
+                    }
+                })
+            }
+            Op::Scale { value, by } => {
+                let parts = self.components(b, index, *value, ty)?;
+                let factors = chain.scalar(&chain.limbs(ty), *by);
+                let parts = parts.into_iter();
+                parts.map(|part| b.scale(part, factors.clone())).collect()
+            }
+            Op::Extend { value } => {
+                let own = Ciphertext {
+                    extended: false,
+                    ..ty
+                };
+                let pair = self.pair(b, index, *value, own)?;
+                let extend = extend(chain, b, ty.level);
+                pair.map(|part| b.call(extend, &[part])[0]).to_vec()
             }
             Op::Automorphism { value, element } => {
-                self.automorphism(b, index, (*value, *element), ty.level)?
+                self.automorphism(b, index, (*value, *element), ty)?
+            }
+            Op::SwitchSecret { value, to } => {
+                let pair = self.pair(b, index, *value, ty)?;
+                self.switch_secret(b, pair, *to, ty.level)?
+            }
+            Op::Raise { value } => {
+                let from = self.ty(index, *value)?.level;
+                if from >= ty.level {
+                    let (found, expected) = (from.to_string(), format!("below {}", ty.level));
+                    return Err(self.wrong(index, "the level of the operand", &found, &expected));
+                }
+                let parts = self.parts(index, *value, 2)?.to_vec();
+                let sub = raise(chain, b, (from, ty.level));
+                let parts = parts.into_iter();
+                parts.map(|part| b.call(sub, &[part])[0]).collect()
             }
             Op::Switch { value } => {
-                let from = self.ty(index, *value)?.level;
+                let from = self.ty(index, *value)?;
                 let pair = self.parts(index, *value, 2)?;
                 let pair = [pair[0], pair[1]];
-                let limbs = (&chain.level(from), &chain.level(ty.level));
+                let limbs = (&chain.limbs(from), &chain.level(ty.level));
                 divide_pair(chain, b, pair, limbs).to_vec()
             }
-            Op::Drop { value } => self.pair(b, index, *value, ty)?.to_vec(),
-            Op::Output { value } => {
+            Op::Drop { value } => self.components(b, index, *value, ty)?,
+            Op::Output { name, value } => {
+                self.check_name(index, name)?;
                 let pair = self.pair(b, index, *value, ty)?;
                 for (component, part) in pair.into_iter().enumerate() {
-                    b.store(names::answer(self.outputs, component), part);
+                    b.store(names::answer(name, component), part);
                 }
-                self.outputs += 1;
                 pair.to_vec()
             }
             Op::ToSamples { .. } => {
@@ -209,89 +265,17 @@ impl Walk<'_> {
         };
         let pair = self.parts(index, value, 2)?;
         let pair = [pair[0], pair[1]];
-        let (chain, count) = (self.chain, self.chain.small().digits());
-        let key = self.key_over(b, names::DIMENSION, count, &chain.level(0), &chain.level(0));
-        Ok(samples::to_samples(chain, b, pair, &key))
-    }
-
-    fn automorphism(
-        &mut self,
-        b: &mut Builder,
-        index: usize,
-        (value, element): (ValueId, usize),
-        level: usize,
-    ) -> Result<Vec<trace::ValueId>> {
-        let pair = self.parts(index, value, 2)?;
-        let pair = [pair[0], pair[1]];
-        let digits = match self.digits.get(&value) {
-            Some(digits) => digits.clone(),
-            None => {
-                let sub = decompose(self.chain, b, level);
-                let digits = b.call(sub, &[pair[1]]);
-                self.digits.insert(value, digits.clone());
-                digits
-            }
-        };
-        let own = |&(of, level): &(usize, usize)| (of == element).then_some(level);
-        let key_level = self.recording.keys.galois.iter().find_map(own);
-        let key_level = key_level.ok_or_else(|| {
-            let found = format!("without the element {element}");
-            self.wrong(index, "the list of Galois keys", &found, "one with it")
-        })?;
-        let key = self.key(b, &names::galois(element), key_level, level);
-        let mut arguments = vec![pair[0]];
-        arguments.extend(digits);
-        let sub = automorphism(self.chain, b, (level, element));
-        Ok(b.call(sub, &with_key(arguments, &key)))
-    }
-
-    fn relinearization_level(&self) -> usize {
-        self.recording.keys.relinearization.unwrap_or(0)
-    }
-
-    /// A key made for a level, at another one.
-    fn key(&mut self, b: &mut Builder, seed: &str, key_level: usize, level: usize) -> Key {
         let chain = self.chain;
-        let count = chain.digits(key_level).len();
-        let (whole, own) = (chain.extended(key_level), chain.extended(level));
-        let mut key = self.key_over(b, seed, count, &whole, &own);
-        let digits = chain.digits(level).len();
-        key.bodies.truncate(digits);
-        key.masks.truncate(digits);
-        key
+        let small = self.small(index)?;
+        let t = self.chain.plain_modulus(self.ty(index, value)?);
+        let t = t.ok_or_else(|| {
+            let expected = "one with a plaintext modulus";
+            self.wrong(index, "the message of the operand", "without one", expected)
+        })?;
+        let count = small.digits();
+        let key = self.key_over(b, names::DIMENSION, count, &chain.level(0), &chain.level(0));
+        Ok(samples::to_samples(chain, b, (small, t), pair, &key))
     }
-
-    /// A key of `count` pairs over the limbs `whole`, of which those of `own` are taken. It is loaded once.
-    fn key_over(
-        &mut self,
-        b: &mut Builder,
-        seed: &str,
-        count: usize,
-        whole: &Limbs,
-        own: &Limbs,
-    ) -> Key {
-        let key = self.keys.entry(seed.into()).or_insert_with(|| Key {
-            bodies: (0..count)
-                .map(|j| b.load(names::body(seed, j), eval(whole.clone())))
-                .collect(),
-            masks: (0..count)
-                .map(|j| b.sample(seed, j as u32, whole.clone()))
-                .collect(),
-        });
-        let mut select = |part: &[trace::ValueId]| -> Vec<trace::ValueId> {
-            part.iter().map(|&v| b.select(v, own.clone())).collect()
-        };
-        Key {
-            bodies: select(&key.bodies),
-            masks: select(&key.masks),
-        }
-    }
-
-    fn term(&self, b: &mut Builder, plain: Plain, ty: Ciphertext) -> trace::ValueId {
-        let row = plaintext::coefficients(self.chain, b, plain, &self.constants, 1);
-        plaintext::term(self.chain, b, row, (ty.level, ty.factor))
-    }
-
     fn layers(&mut self, b: &mut Builder, index: usize, packing: usize) -> Result<&Layers> {
         if !self.layers.contains_key(&packing) {
             let described = self.recording.packings.get(packing).ok_or_else(|| {
@@ -306,67 +290,22 @@ impl Walk<'_> {
                     _ => Err(self.wrong(index, "a source", "no samples", "samples")),
                 });
             let sources: Vec<Samples> = sources.collect::<Result<_>>()?;
-            let layers = Layers::new(self.chain, b, described, &sources);
+            let of = (self.modulus(index)?, self.small(index)?.dimension());
+            let layers = Layers::new(b, of, described, &sources);
             self.layers.insert(packing, layers);
         }
         Ok(&self.layers[&packing])
     }
+}
 
-    /// Components of a value at the level of `ty`: limbs above it are left out.
-    fn pair(
-        &self,
-        b: &mut Builder,
-        index: usize,
-        value: ValueId,
-        ty: Ciphertext,
-    ) -> Result<[trace::ValueId; 2]> {
-        let parts = self.parts(index, value, 2)?;
-        let level = self.ty(index, value)?.level;
-        if level < ty.level {
-            let expected = format!("at least {}", ty.level);
-            return Err(self.wrong(
-                index,
-                "the level of an operand",
-                &level.to_string(),
-                &expected,
-            ));
-        }
-        let limbs = self.chain.level(ty.level);
-        Ok([parts[0], parts[1]].map(|part| b.select(part, limbs.clone())))
-    }
-
-    fn parts(&self, index: usize, value: ValueId, count: usize) -> Result<&[trace::ValueId]> {
-        match self.made.get(value) {
-            Some(Made::Ciphertext(parts)) if parts.len() == count => Ok(parts),
-            _ => {
-                let found = format!("%{value}");
-                let expected = format!("an earlier ciphertext of {count} components");
-                Err(self.wrong(index, "an operand", &found, &expected))
-            }
-        }
-    }
-
-    fn ty(&self, index: usize, value: ValueId) -> Result<Ciphertext> {
-        match self.recording.steps.get(value).map(|step| step.ty) {
-            Some(Type::Ciphertext(ty)) if value < index => Ok(ty),
-            _ => Err(self.wrong(
-                index,
-                "an operand",
-                &format!("%{value}"),
-                "an earlier ciphertext",
-            )),
-        }
-    }
-
-    fn wrong(&self, step: usize, what: &'static str, found: &str, expected: &str) -> Error {
-        Error::Step {
-            step,
-            op: self.recording.steps[step].op.name(),
-            what,
-            found: found.into(),
-            expected: expected.into(),
-        }
-    }
+/// A component for each of the longer of two lists.
+fn longest(
+    x: &[trace::ValueId],
+    y: &[trace::ValueId],
+    mut of: impl FnMut(Option<trace::ValueId>, Option<trace::ValueId>) -> trace::ValueId,
+) -> Vec<trace::ValueId> {
+    let parts = (0..x.len().max(y.len())).map(|i| of(x.get(i).copied(), y.get(i).copied()));
+    parts.collect()
 }
 
 /// `sum_k factors_k pairs_k`, both components.

@@ -1,0 +1,272 @@
+//! Approximate arithmetic in any mode: levels and scales, which are the same in all of them.
+
+use crate::error::Result;
+use crate::operations::{RingOperations, RunRing};
+use ckks::{Ciphertext, Error, Params};
+use program::recording::Scalar;
+use rlwe::{GaloisKeys, SwitchKey};
+
+/// Scales that differ by less than this part count as one, as for [`ckks::Evaluator`].
+const SAME_SCALE: f64 = 1e-12;
+
+/// Arithmetic for one set of parameters in the mode `O`.
+pub struct Arithmetic<O> {
+    params: Params,
+    operations: O,
+}
+
+/// A ciphertext of a mode, with its level and scale.
+#[derive(Clone, Debug)]
+pub struct Scaled<C> {
+    pub(crate) ct: C,
+    level: usize,
+    scale: f64,
+}
+
+/// A ciphertext of the mode `O`.
+pub type ScaledOf<O> = Scaled<<O as RingOperations>::Ciphertext>;
+
+impl<C> Scaled<C> {
+    /// A ciphertext at a level, whose message has a scale.
+    pub fn new(ct: C, level: usize, scale: f64) -> Self {
+        Self { ct, level, scale }
+    }
+
+    /// The ciphertext.
+    pub fn ciphertext(&self) -> &C {
+        &self.ct
+    }
+
+    /// Rescales left.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// Factor of the message.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Reads the message at another scale.
+    pub fn set_scale(&mut self, scale: f64) {
+        self.scale = scale;
+    }
+}
+
+impl<'k> Arithmetic<RunRing<'k>> {
+    /// Arithmetic on ciphertexts, with keys.
+    pub fn run(
+        params: &Params,
+        relinearization: Option<&'k SwitchKey>,
+        galois: &'k GaloisKeys,
+    ) -> Self {
+        Self::of(params, RunRing::new(params.rlwe(), relinearization, galois))
+    }
+
+    /// A ciphertext as it is computed with.
+    ///
+    /// # Errors
+    /// [`Error::OtherParameters`].
+    pub fn open(&self, ct: &Ciphertext) -> Result<Scaled<rlwe::Ciphertext>> {
+        let level = self.params.level_of(ct.rlwe())?;
+        Ok(Scaled::new(ct.rlwe().clone(), level, ct.scale()))
+    }
+
+    /// What was computed as a ciphertext.
+    pub fn close(&self, value: Scaled<rlwe::Ciphertext>) -> Ciphertext {
+        Ciphertext::new(value.ct, value.scale)
+    }
+}
+
+impl<O: RingOperations> Arithmetic<O> {
+    /// Arithmetic in the mode of `operations`.
+    pub fn of(params: &Params, operations: O) -> Self {
+        Self {
+            params: params.clone(),
+            operations,
+        }
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The operations.
+    pub fn operations(&self) -> &O {
+        &self.operations
+    }
+
+    pub(super) fn operations_mut(&mut self) -> &mut O {
+        &mut self.operations
+    }
+
+    /// `a += b`.
+    ///
+    /// # Errors
+    /// If levels or scales differ.
+    pub fn add_assign(&self, a: &mut ScaledOf<O>, b: &ScaledOf<O>) -> Result<()> {
+        check_scales(a.scale, b.scale)?;
+        check_levels(a, b)?;
+        self.operations.begin_scale(a.scale);
+        self.operations.add_assign(&mut a.ct, &b.ct)
+    }
+
+    /// `a -= b`.
+    ///
+    /// # Errors
+    /// If levels or scales differ.
+    pub fn sub_assign(&self, a: &mut ScaledOf<O>, b: &ScaledOf<O>) -> Result<()> {
+        check_scales(a.scale, b.scale)?;
+        check_levels(a, b)?;
+        self.operations.begin_scale(a.scale);
+        self.operations.sub_assign(&mut a.ct, &b.ct)
+    }
+
+    /// `a += c`, the same number in every slot.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    pub fn add_const_assign(&self, a: &mut ScaledOf<O>, c: f64) -> Result<()> {
+        let c = self.integer(c * a.scale, a.level)?;
+        self.operations.begin_scale(a.scale);
+        self.operations.add_integer(&mut a.ct, c);
+        Ok(())
+    }
+
+    /// `a *= c`, the number encoded at `scale`: it takes effect as the integer `c * scale`, rounded. The scales multiply.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    pub fn mul_const_assign(&self, a: &mut ScaledOf<O>, c: f64, scale: f64) -> Result<()> {
+        let c = self.integer(c * scale, a.level)?;
+        a.scale *= scale;
+        self.operations.begin_scale(a.scale);
+        self.operations.scale_assign(&mut a.ct, c);
+        Ok(())
+    }
+
+    /// `a += c b`, for a number that takes effect at the ratio of the two scales: `c * a.scale / b.scale`, rounded.
+    ///
+    /// # Errors
+    /// If the level of `b` is lower, [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    pub fn add_scaled_assign(&self, a: &mut ScaledOf<O>, b: &ScaledOf<O>, c: f64) -> Result<()> {
+        let c = self.integer(c * a.scale / b.scale, a.level)?;
+        self.operations.begin_scale(a.scale);
+        self.operations.add_scaled(&mut a.ct, &b.ct, c)
+    }
+
+    /// `a *= i`: exact, without noise or level.
+    ///
+    /// # Errors
+    /// If `a` has not two components.
+    pub fn mul_i_assign(&self, a: &mut ScaledOf<O>) -> Result<()> {
+        let limbs = self.params.ring_level(a.level) + 1;
+        self.operations.begin_scale(a.scale);
+        let imaginary = self.params.imaginary().prefix(limbs);
+        a.ct = self.operations.mul_plain_sum(&[&a.ct], &[&imaginary])?;
+        Ok(())
+    }
+
+    /// `a b`, relinearised; the scales multiply.
+    ///
+    /// # Errors
+    /// If levels differ, or the key is missing or was made for lower ones.
+    pub fn mul(&self, a: &ScaledOf<O>, b: &ScaledOf<O>) -> Result<ScaledOf<O>> {
+        check_levels(a, b)?;
+        self.operations.begin_scale(a.scale * b.scale);
+        let product = self.operations.tensor_sum(&[&a.ct], &[&b.ct], None)?;
+        let ct = self.operations.relinearize(&product, 0)?;
+        Ok(Scaled::new(ct, a.level, a.scale * b.scale))
+    }
+
+    /// Divides by the moduli of the last level, the scale with them.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] at level 0.
+    pub fn rescale(&self, a: ScaledOf<O>) -> Result<ScaledOf<O>> {
+        let level = self.below(a.level)?;
+        let scale = a.scale / self.params.level_modulus(a.level);
+        self.operations.begin_scale(scale);
+        let to = self.params.ring_level(level);
+        let ct = self.operations.switch_to(a.ct, to)?;
+        Ok(Scaled::new(ct, level, scale))
+    }
+
+    /// The level below.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] at level 0.
+    pub(crate) fn below(&self, level: usize) -> Result<usize> {
+        let exhausted = Error::LevelExhausted { need: 1, have: 0 };
+        Ok(level.checked_sub(1).ok_or(exhausted)?)
+    }
+
+    /// Level drop: the same message and scale modulo fewer moduli.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] if the level of `a` is lower.
+    pub fn drop_to(&self, a: ScaledOf<O>, level: usize) -> Result<ScaledOf<O>> {
+        if level > a.level {
+            let (need, have) = (level, a.level);
+            return Err(Error::LevelExhausted { need, have }.into());
+        }
+        self.operations.begin_scale(a.scale);
+        let to = self.params.ring_level(level);
+        let ct = self.operations.drop_to(a.ct, to)?;
+        Ok(Scaled::new(ct, level, a.scale))
+    }
+
+    /// Rotates the slots left by `k`.
+    ///
+    /// # Errors
+    /// If the key is missing or was made for lower levels.
+    pub fn rotate(&self, a: &ScaledOf<O>, k: isize) -> Result<ScaledOf<O>> {
+        self.automorphism(a, self.params.encoder().rotation_element(k))
+    }
+
+    /// The complex conjugate of every slot.
+    ///
+    /// # Errors
+    /// If the key is missing or was made for lower levels.
+    pub fn conjugate(&self, a: &ScaledOf<O>) -> Result<ScaledOf<O>> {
+        self.automorphism(a, self.params.encoder().conjugation_element())
+    }
+
+    fn automorphism(&self, a: &ScaledOf<O>, element: usize) -> Result<ScaledOf<O>> {
+        self.operations.begin_scale(a.scale);
+        let ct = self.operations.automorphism(&a.ct, element)?;
+        Ok(Scaled::new(ct, a.level, a.scale))
+    }
+
+    /// The nearest integer, if the modulus of a level is larger.
+    fn integer(&self, value: f64, level: usize) -> Result<Scalar> {
+        let limit = self.params.rlwe().log_q(self.params.ring_level(level)) - 1.0;
+        let value = value.round();
+        let found = value.abs().log2();
+        if found < limit {
+            Ok(Scalar::of_double(value))
+        } else if value.is_finite() {
+            Err(Error::Constant { found, limit }.into())
+        } else {
+            let found = value.to_string();
+            Err(Error::NotFinite { index: 0, found }.into())
+        }
+    }
+}
+
+fn check_levels<C>(a: &Scaled<C>, b: &Scaled<C>) -> Result<()> {
+    let (left, right) = (a.level, b.level);
+    if left == right {
+        return Ok(());
+    }
+    Err(Error::from(rlwe::Error::LevelMismatch { left, right }).into())
+}
+
+fn check_scales(left: f64, right: f64) -> Result<()> {
+    if (left / right - 1.0).abs() < SAME_SCALE {
+        return Ok(());
+    }
+    let [left, right] = [left, right].map(f64::log2);
+    Err(Error::ScaleMismatch { left, right }.into())
+}

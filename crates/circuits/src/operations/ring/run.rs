@@ -1,0 +1,247 @@
+//! Operations on ciphertexts of a ring are computed.
+
+use super::{BlockMatrix, RingOperations, residue};
+use crate::approximate::Diagonal;
+use crate::error::{Error, Result};
+use program::recording::{Scalar, Secret};
+use ring::{BasisConverter, Coeff, Eval, Poly};
+use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey, switch_poly};
+
+/// The mode that computes with ciphertexts and keys.
+pub struct RunRing<'k> {
+    params: Params,
+    relinearization: Option<&'k SwitchKey>,
+    galois: &'k GaloisKeys,
+    secrets: Vec<(Secret, &'k SwitchKey)>,
+}
+
+impl<'k> RunRing<'k> {
+    /// Operations with the given keys.
+    pub fn new(
+        params: &Params,
+        relinearization: Option<&'k SwitchKey>,
+        galois: &'k GaloisKeys,
+    ) -> Self {
+        Self {
+            params: params.clone(),
+            relinearization,
+            galois,
+            secrets: Vec::new(),
+        }
+    }
+
+    /// A key that leads to another secret.
+    pub fn add_secret(&mut self, to: Secret, key: &'k SwitchKey) {
+        self.secrets.push((to, key));
+    }
+}
+
+impl RingOperations for RunRing<'_> {
+    type Ciphertext = Ciphertext;
+    type Extended = Extended;
+    type Decomposed = Decomposed;
+
+    fn level(&self, a: &Ciphertext) -> usize {
+        a.level()
+    }
+
+    fn components(&self, a: &Ciphertext) -> usize {
+        a.degree() + 1
+    }
+
+    fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        Ok(a.add_assign(b)?)
+    }
+
+    fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        Ok(a.sub_assign(b)?)
+    }
+
+    fn add_scaled(&self, a: &mut Ciphertext, b: &Ciphertext, c: Scalar) -> Result<()> {
+        let (left, right) = (a.level(), b.level());
+        if left > right {
+            return Err(rlwe::Error::LevelMismatch { left, right }.into());
+        }
+        a.pair()?;
+        let other = b.pair()?;
+        for (part, other) in a.components_mut().iter_mut().zip([other.0, other.1]) {
+            let basis = part.basis().clone();
+            part.add_scaled_prefix(other, |i| residue(basis.modulus(i), c));
+        }
+        Ok(())
+    }
+
+    fn scale_assign(&self, a: &mut Ciphertext, c: Scalar) {
+        a.components_mut().iter_mut().for_each(|part| {
+            let basis = part.basis().clone();
+            part.scalar_mul_assign(|i| residue(basis.modulus(i), c));
+        });
+    }
+
+    fn add_term(&self, a: &mut Ciphertext, term: &Poly<Eval>, _: u64) -> Result<()> {
+        a.components_mut()[0].add_assign(term);
+        Ok(())
+    }
+
+    fn sub_term(&self, a: &mut Ciphertext, term: &Poly<Eval>, _: u64) -> Result<()> {
+        a.components_mut()[0].sub_assign(term);
+        Ok(())
+    }
+
+    fn add_integer(&self, a: &mut Ciphertext, c: Scalar) {
+        let body = &mut a.components_mut()[0];
+        let basis = body.basis().clone();
+        body.for_each_limb(|i, limb| {
+            let q = basis.modulus(i);
+            let c = residue(q, c);
+            limb.iter_mut().for_each(|x| *x = q.add(*x, c));
+        });
+    }
+
+    fn switch_secret(&self, a: &Ciphertext, to: Secret) -> Result<Ciphertext> {
+        let what = "key to the other secret";
+        let key = self.secrets.iter().find(|(own, _)| *own == to);
+        let (_, key) = key.ok_or(Error::MissingKey { what })?;
+        let (c0, c1) = a.pair()?;
+        let mut out = switch_poly(c1, key, None, 0)?;
+        out.components_mut()[0].add_assign(c0);
+        Ok(out)
+    }
+
+    fn raise(&self, a: &Ciphertext, level: usize) -> Result<Ciphertext> {
+        let (c0, c1) = a.pair()?;
+        let (low, whole) = (c0.basis(), self.params.basis(level));
+        let rest = whole.slice(low.len()..whole.len());
+        let converter = BasisConverter::new(low, &rest);
+        let raise = |c: &Poly<Eval>| {
+            let low = c.to_coeff();
+            let high = converter.exact(&low);
+            let mut words = low.into_words();
+            words.extend_from_slice(high.words());
+            let poly = Poly::<Coeff>::from_words(whole, words);
+            poly.expect("a limb for each modulus").into_eval()
+        };
+        Ok(Ciphertext::new(vec![raise(c0), raise(c1)]))
+    }
+
+    fn tensor_sum(
+        &self,
+        left: &[&Ciphertext],
+        right: &[&Ciphertext],
+        unit: Option<u64>,
+    ) -> Result<Ciphertext> {
+        let [a0, a1] = components(left)?;
+        let [b0, b1] = components(right)?;
+        let middle = Poly::dot(
+            &[a0.clone(), a1.clone()].concat(),
+            &[b1.clone(), b0.clone()].concat(),
+        );
+        let mut parts = vec![Poly::dot(&a0, &b0), middle, Poly::dot(&a1, &b1)];
+        if let Some(unit) = unit {
+            let parts = parts.iter_mut();
+            parts.for_each(|part| part.scalar_mul_assign(|_| unit));
+        }
+        Ok(Ciphertext::new(parts))
+    }
+
+    fn relinearize(&self, product: &Ciphertext, dropped: usize) -> Result<Ciphertext> {
+        let what = "relinearization key";
+        let key = self.relinearization.ok_or(Error::MissingKey { what })?;
+        Ok(product.relinearize(key, dropped)?)
+    }
+
+    fn mul_plain_sum(&self, values: &[&Ciphertext], factors: &[&Poly<Eval>]) -> Result<Ciphertext> {
+        let parts = components(values)?.map(|part| Poly::dot(&part, factors));
+        Ok(Ciphertext::new(parts.into()))
+    }
+
+    fn combine(&self, matrix: &BlockMatrix, values: &[&Ciphertext]) -> Result<Vec<Ciphertext>> {
+        let pairs = values.iter().map(|value| {
+            let (c0, c1) = value.pair()?;
+            Ok([c0, c1])
+        });
+        Ok(matrix.narrow(&pairs.collect::<Result<Vec<_>>>()?))
+    }
+
+    fn switch_to(&self, mut a: Ciphertext, level: usize) -> Result<Ciphertext> {
+        a.switch_to(&self.params, level)?;
+        Ok(a)
+    }
+
+    fn drop_to(&self, mut a: Ciphertext, level: usize) -> Result<Ciphertext> {
+        a.drop_to(level)?;
+        Ok(a)
+    }
+
+    fn decompose(&self, a: &Ciphertext) -> Result<Decomposed> {
+        Ok(Decomposed::new(&self.params, a.pair()?.1))
+    }
+
+    fn automorphism(&self, a: &Ciphertext, element: usize) -> Result<Ciphertext> {
+        Ok(a.automorphism(element, self.galois)?)
+    }
+
+    fn automorphism_hoisted(
+        &self,
+        a: &Ciphertext,
+        decomposed: &Decomposed,
+        element: usize,
+    ) -> Result<Ciphertext> {
+        Ok(a.automorphism_hoisted(decomposed, element, self.galois)?)
+    }
+
+    fn automorphism_extended(
+        &self,
+        a: &Ciphertext,
+        decomposed: &Decomposed,
+        element: usize,
+    ) -> Result<Extended> {
+        let galois = self.galois;
+        Ok(Extended::automorphism_of(a, decomposed, element, galois)?)
+    }
+
+    fn extend(&self, a: &Ciphertext) -> Result<Extended> {
+        Ok(Extended::new(&self.params, a)?)
+    }
+
+    fn turn(&self, a: Extended, element: usize) -> Result<Extended> {
+        Ok(a.automorphism(element, self.galois)?)
+    }
+
+    fn dot(&self, terms: &[&Extended], factors: &[&Diagonal]) -> Result<Extended> {
+        Ok(Extended::dot(terms, |k, i, words| {
+            factors[k].write(i, words)
+        }))
+    }
+
+    fn combine_extended(
+        &self,
+        matrix: &BlockMatrix,
+        values: &[&Extended],
+    ) -> Result<Vec<Extended>> {
+        Ok(matrix.extended(values))
+    }
+
+    fn add_extended(&self, a: &mut Extended, b: &Extended) -> Result<()> {
+        Ok(a.add_assign(b)?)
+    }
+
+    fn scale_extended(&self, a: &mut Extended, c: Scalar) {
+        a.scale_assign(|q| residue(q, c));
+    }
+
+    fn divide(&self, a: Extended, dropped: usize) -> Result<Ciphertext> {
+        Ok(a.divide(dropped)?)
+    }
+}
+
+/// First and second components.
+fn components<'a>(values: &[&'a Ciphertext]) -> Result<[Vec<&'a Poly<Eval>>; 2]> {
+    let mut parts = [Vec::new(), Vec::new()];
+    for value in values {
+        let (c0, c1) = value.pair()?;
+        parts[0].push(c0);
+        parts[1].push(c1);
+    }
+    Ok(parts)
+}

@@ -1,0 +1,124 @@
+//! Bootstrapping of CKKS at N = 2^16 and of BGV at N = 2^15, 128-bit secure, beside the replay of their traces.
+//!
+//!     cargo run --release -p palladion-runtime --example bootstrapping -- [--scheme ckks|bgv] [--threads 2] --replay
+//!
+//! The replayed trace must give the very ciphertext of the run, and count the transforms that the run took.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/trace.rs"]
+mod trace;
+
+use circuits::approximate::{BootstrapSpec, Bootstrapper};
+use circuits::bootstrap::Bootstrap;
+use ckks::{Complex64, Plaintext};
+use common::{Result, number, option, timed};
+use program::recording::Recording;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::ntt_primes_avoiding;
+use ring::sample::Masks;
+use rlwe::{Ciphertext, SecretKey};
+use runtime::replay::{SwitchKeys, replay_circuit};
+use std::collections::BTreeMap;
+use trace::{agrees, counted, lowered};
+
+fn main() -> Result<()> {
+    let scheme = option("scheme").unwrap_or("ckks".into());
+    ring::in_pool(number("threads", 2)?, || match scheme.as_str() {
+        "ckks" => ckks(),
+        "bgv" => bgv(),
+        other => Err(format!("--scheme is {other}, expected ckks or bgv").into()),
+    })
+}
+
+fn ckks() -> Result<()> {
+    let counted = counted()?;
+    let (params, spec) = (Bootstrapper::params_2_16()?, BootstrapSpec::default());
+    let bootstrapper = timed("tables", || Ok(Bootstrapper::new(&params, &spec)?))?;
+    let mut rng = ChaCha20Rng::from_os_rng();
+    let secret = SecretKey::generate(params.rlwe(), &mut rng);
+    let keys = timed("keys", || Ok(bootstrapper.generate_keys(&secret, &mut rng)))?;
+    let mut part = || rng.random_range(-1.0..1.0);
+    let slots = 0..params.slots();
+    let slots: Vec<_> = slots.map(|_| Complex64::new(part(), part())).collect();
+    let message = Plaintext::encode(&params, &slots, 0, params.scale())?;
+    let low = ckks::encrypt(&secret, &message, &mut Masks::random(&mut rng), &mut rng)?;
+    counted.map(|counted| counted.take());
+    let high = timed("bootstrapping", || Ok(bootstrapper.bootstrap(&low, &keys)?))?;
+    let Some(counted) = counted else {
+        return Ok(());
+    };
+    let run = counted.take();
+    let recording = timed("recorded", || Ok(bootstrapper.record(low.scale())?))?;
+    drop(bootstrapper);
+    let switch = SwitchKeys {
+        relinearization: Some(keys.relinearization()),
+        galois: keys.galois(),
+        sparse: Some(keys.sparse()),
+    };
+    let given = BTreeMap::from([(Bootstrapper::INPUT, low.rlwe())]);
+    let result = (Bootstrapper::OUTPUT, high.rlwe());
+    compare(recording, (&given, &switch), result, run)
+}
+
+fn bgv() -> Result<()> {
+    let counted = counted()?;
+    let n = 1 << 15;
+    let q = Bootstrap::moduli(n, 36, 18)?;
+    let spec = rlwe::ParamsSpec {
+        n,
+        p: ntt_primes_avoiding(49, n, 3, &q).map_err(bgv::Error::from)?,
+        q,
+        digit_limbs: 4,
+    };
+    let bootstrap = Bootstrap::new(&rlwe::Params::new(&spec)?)?;
+    let params = bootstrap.params();
+    let mut rng = ChaCha20Rng::from_os_rng();
+    let secret = SecretKey::generate(params.rlwe(), &mut rng);
+    let keys = timed("keys", || Ok(bootstrap.keys(&secret, &mut rng)?))?;
+    let message = params.encoder().from_residues(vec![1; n]);
+    let mut masks = Masks::random(&mut rng);
+    let low = bgv::encrypt(params, &secret, &message, 0, &mut masks, &mut rng)?;
+    counted.map(|counted| counted.take());
+    let high = timed("bootstrapping", || Ok(bootstrap.refresh(&low, &keys)?))?;
+    let Some(counted) = counted else {
+        return Ok(());
+    };
+    let run = counted.take();
+    let recording = timed("recorded", || Ok(bootstrap.record(low.exact().factor())?))?;
+    let switch = SwitchKeys {
+        relinearization: Some(keys.evaluation().relinearization()?),
+        galois: keys.evaluation().galois(),
+        sparse: None,
+    };
+    let given = BTreeMap::from([
+        ("low", low.exact().rlwe()),
+        ("secret", keys.secret().rlwe()),
+    ]);
+    compare(
+        recording,
+        (&given, &switch),
+        ("high", high.exact().rlwe()),
+        run,
+    )
+}
+
+/// Replays a recording's trace, and compares its result with that of a run.
+fn compare(
+    recording: Recording,
+    inputs: (&BTreeMap<&str, &Ciphertext>, &SwitchKeys),
+    (name, high): (&str, &Ciphertext),
+    run: [u64; 2],
+) -> Result<()> {
+    let trace = lowered(&recording)?;
+    drop(recording);
+    let results = [(name, high.components()[0].basis())];
+    let (found, counts) = timed("replayed", || {
+        Ok(replay_circuit(&trace, inputs, results, |_| true)?)
+    })?;
+    if &found[name] != high {
+        return Err("the replayed trace gives another ciphertext".into());
+    }
+    agrees(&trace, &counts, run)
+}

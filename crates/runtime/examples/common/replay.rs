@@ -1,0 +1,31 @@
+//! The trace of an application's circuit, replayed beside its run.
+
+use crate::common::{Result, timed};
+use crate::trace::{agrees, lowered};
+use runtime::circuit::{Argument, Keys, Runner, Scheme};
+use std::collections::BTreeMap;
+
+/// Lowers the circuit, replays its trace on the inputs of a run, and compares results and transforms.
+///
+/// # Errors
+/// If a word of a result differs, or the run asked the kernels for another number of transforms than the trace has beside those of
+/// its constants, which a run encodes before.
+pub(crate) fn replay<S: Scheme>(
+    runner: &Runner<S>,
+    (inputs, keys): (&BTreeMap<&str, Argument<S>>, &Keys),
+    answer: &BTreeMap<String, S::Ciphertext>,
+    run: [u64; 2],
+) -> Result<()>
+where
+    S::Ciphertext: PartialEq,
+{
+    let recording = timed("recorded", || Ok(runner.record(&BTreeMap::new())?))?;
+    let trace = lowered(&recording)?;
+    let (replayed, counts) = timed("replayed", || {
+        Ok(runner.replay(&trace, inputs, keys, |_| true)?)
+    })?;
+    if &replayed != answer {
+        return Err("the replayed trace gives other ciphertexts".into());
+    }
+    agrees(&trace, &counts, run)
+}

@@ -1,0 +1,104 @@
+//! Circuits as recordings and traces, and traces on ciphertexts.
+
+use super::clear::check_names;
+use super::held::Held;
+use super::keys::Keys;
+use super::runner::{Argument, Runner};
+use super::scheme::Scheme;
+use crate::error::Result;
+use crate::replay::{Progress, SwitchKeys, replay_circuit};
+use circuits::operations::{RecordRing, Recorder};
+use program::circuit::Op;
+use program::recording::Recording;
+use program::trace::{Counts, Trace};
+use std::collections::BTreeMap;
+
+impl<S: Scheme> Runner<'_, S> {
+    /// The operations of a run on ciphertexts, in order, the inputs in plain being what they are here.
+    ///
+    /// # Errors
+    /// As [`Runner::run`] for the inputs in plain; from the circuits for plaintexts whose coefficients have more than 124 bits.
+    pub fn record(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Recording> {
+        let (circuit, params) = (self.circuit, &self.params);
+        let given = circuit.inputs().filter(|(_, ty)| ty.encrypted);
+        let all = given.map(|(name, _)| name).chain(plain.keys().copied());
+        check_names(circuit, all)?;
+        let message = |index: usize| params.message(circuit.ty(index), self.factors.of[index]);
+        let recorder = Recorder::new(params.recorded());
+        let operations = RecordRing::new(&recorder, params.rlwe(), message(0));
+        let outputs = self.walk(
+            &operations,
+            |index| operations.begin_step(index, message(index)),
+            |index, name| match plain.get(name) {
+                Some(slots) => self.plain_input(index, name, slots),
+                None => {
+                    let level = params.ring_level(circuit.ty(index).level);
+                    Ok(Held::of(operations.given(name, level)))
+                }
+            },
+        )?;
+        for (name, _) in circuit.outputs() {
+            recorder.output(name, &outputs[name]);
+        }
+        Ok(recorder.finish(&self.key_needs()))
+    }
+
+    /// The keys of a run, by Galois element and ring level.
+    fn key_needs(&self) -> program::KeyNeeds {
+        let (needs, params) = (self.circuit.keys(), &self.params);
+        let rotations = needs.rotations.iter();
+        let rotations = rotations.map(|(&k, &level)| (params.rotation(k), level));
+        let reflection = needs.conjugation.map(|level| (params.reflection(), level));
+        let galois = rotations.chain(reflection);
+        program::KeyNeeds {
+            relinearization: needs.relinearization.map(|level| params.ring_level(level)),
+            galois: galois
+                .map(|(g, level)| (g, params.ring_level(level)))
+                .collect(),
+            packing: Vec::new(),
+        }
+    }
+
+    /// The instructions on limbs that a run does.
+    ///
+    /// # Errors
+    /// As [`Runner::record`], and from lowering.
+    pub fn lower(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Trace> {
+        Ok(lower::lower(&self.record(plain)?)?)
+    }
+
+    /// Replays a trace of [`Runner::lower`] on the encrypted inputs: the results of [`Runner::run`], word for word, and what was
+    /// executed. `observe` is that of [`replay`](crate::replay::replay).
+    ///
+    /// # Errors
+    /// As [`Runner::run`] and [`replay`](crate::replay::replay); [`Error::Replay`](crate::Error::Replay) for a trace that asks for
+    /// what is not there, or lacks a result.
+    pub fn replay(
+        &self,
+        trace: &Trace,
+        inputs: &BTreeMap<&str, Argument<S>>,
+        keys: &Keys,
+        observe: impl FnMut(Progress) -> bool,
+    ) -> Result<(BTreeMap<String, S::Ciphertext>, Counts)> {
+        check_names(self.circuit, inputs.keys().copied())?;
+        let mut given = BTreeMap::new();
+        for (index, step) in self.circuit.steps.iter().enumerate() {
+            if let Op::Input { name } = &step.op
+                && let Argument::Ciphertext(ct) = inputs[name.as_str()]
+            {
+                given.insert(name.as_str(), self.encrypted_input(index, name, ct)?);
+            }
+        }
+        let params = &self.params;
+        let basis = |level: usize| params.rlwe().basis(params.ring_level(level));
+        let results = self.circuit.outputs();
+        let results = results.map(|(name, ty)| (name, basis(ty.level)));
+        let keys = SwitchKeys {
+            relinearization: keys.relinearization.as_ref(),
+            galois: &keys.galois,
+            sparse: None,
+        };
+        let (made, counts) = replay_circuit(trace, (&given, &keys), results, observe)?;
+        Ok((self.close(made)?, counts))
+    }
+}

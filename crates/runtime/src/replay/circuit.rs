@@ -1,0 +1,64 @@
+//! What the trace of a circuit or of a bootstrapping loads and stores: keys and ciphertexts by name in, the results out.
+
+use super::outside::{Answer, SwitchKeys, limbs_of, no_seed};
+use super::{Limb, Outside, Progress, replay};
+use crate::error::Result;
+use lower::names;
+use program::trace::{Counts, Trace, Type};
+use ring::Basis;
+use ring::sample::Seed;
+use rlwe::Ciphertext;
+use std::collections::BTreeMap;
+
+struct CircuitOutside<'a> {
+    inputs: &'a BTreeMap<&'a str, &'a Ciphertext>,
+    keys: &'a SwitchKeys<'a>,
+    answer: Answer,
+}
+
+/// Replays the trace of a circuit or of a bootstrapping on the ciphertexts that it is given by name: its results by name, over
+/// their bases, and what was executed.
+///
+/// # Errors
+/// As [`replay`]; [`Error::Replay`](crate::Error::Replay) for a trace that asks for what is not there, or lacks a result.
+pub fn replay_circuit<'b>(
+    trace: &Trace,
+    (inputs, keys): (&BTreeMap<&str, &Ciphertext>, &SwitchKeys),
+    results: impl IntoIterator<Item = (&'b str, &'b Basis)>,
+    observe: impl FnMut(Progress) -> bool,
+) -> Result<(BTreeMap<String, Ciphertext>, Counts)> {
+    let mut outside = CircuitOutside {
+        inputs,
+        keys,
+        answer: Answer::default(),
+    };
+    let counts = replay(trace, &mut outside, observe)?;
+    let made = results
+        .into_iter()
+        .map(|(name, basis)| Ok((name.to_owned(), outside.answer.ciphertext(name, basis)?)));
+    Ok((made.collect::<Result<_>>()?, counts))
+}
+
+impl Outside for CircuitOutside<'_> {
+    fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>> {
+        let part = match names::place_of_given(name) {
+            Some((input, component)) => {
+                let input = self.inputs.get(input);
+                input.and_then(|ct| ct.components().get(component))
+            }
+            None => name.rsplit_once('/').and_then(|(seed, index)| {
+                let index = index.parse().ok()?;
+                self.keys.body(seed, index)
+            }),
+        };
+        limbs_of(name, part, ty)
+    }
+
+    fn seed(&mut self, name: &str) -> Result<Seed> {
+        self.keys.seed(name).ok_or_else(|| no_seed(name))
+    }
+
+    fn store(&mut self, name: &str, _: &Type, limbs: Vec<Limb>) -> Result<()> {
+        self.answer.store(name, limbs)
+    }
+}

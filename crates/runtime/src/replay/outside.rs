@@ -1,0 +1,112 @@
+//! What the outsides of programs and of circuits share: keys, and the results as they come.
+
+use super::Limb;
+use crate::error::{Error, Result};
+use lower::names;
+use program::trace::Type;
+use ring::sample::Seed;
+use ring::{Basis, Eval, Poly};
+use rlwe::{Ciphertext, GaloisKeys, SwitchKey};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The keys of key switching, which a trace loads by the [names](lower::names) that it has for them.
+pub struct SwitchKeys<'a> {
+    /// Relinearization key.
+    pub relinearization: Option<&'a SwitchKey>,
+    /// Galois keys.
+    pub galois: &'a GaloisKeys,
+    /// Keys to the sparse secret, and back.
+    pub sparse: Option<[&'a SwitchKey; 2]>,
+}
+
+impl<'a> SwitchKeys<'a> {
+    /// Body `index` of a key, by the name of its seed.
+    pub(super) fn body(&self, seed: &str, index: usize) -> Option<&'a Poly<Eval>> {
+        let key = self.key(seed)?;
+        (index < key.digits()).then(|| key.digit(index, 0))
+    }
+
+    pub(super) fn seed(&self, name: &str) -> Option<Seed> {
+        self.key(name).map(|key| *key.seed())
+    }
+
+    fn key(&self, name: &str) -> Option<&'a SwitchKey> {
+        match name {
+            names::RELINEARIZATION => return self.relinearization,
+            names::TO_SPARSE => return self.sparse.map(|[to, _]| to),
+            names::TO_DENSE => return self.sparse.map(|[_, back]| back),
+            _ => {}
+        }
+        let element = name.strip_prefix(names::GALOIS)?.parse().ok()?;
+        let (key, _) = self.galois.get(element).ok()?;
+        Some(key)
+    }
+}
+
+/// The limbs of a value that is loaded.
+///
+/// # Errors
+/// [`Error::Replay`] if there is none, or it has another number of limbs.
+pub(super) fn limbs_of(name: &str, body: Option<&Poly<Eval>>, ty: &Type) -> Result<Vec<Limb>> {
+    let missing = |found: String| Error::Replay {
+        what: format!("the value {name}"),
+        found,
+        expected: format!("{} limbs among the keys and the inputs", ty.limbs.len()),
+    };
+    let body = body.ok_or_else(|| missing("missing".into()))?;
+    if body.limbs() != ty.limbs.len() {
+        return Err(missing(format!("of {} limbs", body.limbs())));
+    }
+    let limbs = (0..body.limbs()).map(|i| Arc::new(body.limb(i).to_vec()));
+    Ok(limbs.collect())
+}
+
+/// A seed is missing.
+pub(super) fn no_seed(name: &str) -> Error {
+    Error::Replay {
+        what: format!("the seed {name}"),
+        found: "missing".into(),
+        expected: "a seed among the keys and the inputs".into(),
+    }
+}
+
+/// Components of results, by name and number.
+#[derive(Default)]
+pub(super) struct Answer(BTreeMap<(String, usize), Vec<Limb>>);
+
+impl Answer {
+    /// Takes a component.
+    ///
+    /// # Errors
+    /// [`Error::Replay`] for a name that is none of a result.
+    pub(super) fn store(&mut self, name: &str, limbs: Vec<Limb>) -> Result<()> {
+        let (result, component) = names::place_of_answer(name).ok_or_else(|| Error::Replay {
+            what: "the name of a result".into(),
+            found: name.into(),
+            expected: names::answer("0", 0),
+        })?;
+        self.0.insert((result.into(), component), limbs);
+        Ok(())
+    }
+
+    /// A result of two components over a basis.
+    ///
+    /// # Errors
+    /// [`Error::Replay`] if it was not stored, or has other limbs.
+    pub(super) fn ciphertext(&self, name: &str, basis: &Basis) -> Result<Ciphertext> {
+        let component = |component: usize| {
+            let limbs = self.0.get(&(name.to_owned(), component));
+            let words = limbs.map(|limbs| limbs.iter().flat_map(|limb| limb.iter().copied()));
+            let poly = words.and_then(|words| Poly::from_words(basis, words.collect()).ok());
+            poly.ok_or_else(|| Error::Replay {
+                what: format!("the result {}", names::answer(name, component)),
+                found: limbs.map_or("not stored".into(), |limbs| {
+                    format!("{} limbs", limbs.len())
+                }),
+                expected: format!("{} limbs over the chain of the program", basis.len()),
+            })
+        };
+        Ok(Ciphertext::new(vec![component(0)?, component(1)?]))
+    }
+}
