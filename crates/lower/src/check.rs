@@ -13,8 +13,15 @@ use program::trace::{Body, Trace};
 /// # Errors
 /// [`Error::Differs`] with the first difference, and those of [`lower`].
 pub fn check(recording: &Recording, trace: &Trace) -> Result<()> {
-    let expected = lower(recording)?;
-    if *trace == expected {
+    compare(trace, &lower(recording)?)
+}
+
+/// Checks that a trace is the expected one.
+///
+/// # Errors
+/// [`Error::Differs`] with the first difference.
+pub(crate) fn compare(trace: &Trace, expected: &Trace) -> Result<()> {
+    if trace == expected {
         return Ok(());
     }
     let differs = |part: String, found: String, expected: String| Error::Differs {
@@ -22,7 +29,7 @@ pub fn check(recording: &Recording, trace: &Trace) -> Result<()> {
         found,
         expected,
     };
-    let (found, own) = (trace, &expected);
+    let (found, own) = (trace, expected);
     if found.n != own.n {
         let numbers = [found.n, own.n].map(|n| n.to_string());
         let [found, own] = numbers;
@@ -31,6 +38,10 @@ pub fn check(recording: &Recording, trace: &Trace) -> Result<()> {
     if found.moduli != own.moduli {
         let [found, own] = [&found.moduli, &own.moduli].map(|q| format!("{q:?}"));
         return Err(differs("the table of moduli".into(), found, own));
+    }
+    if found.powers != own.powers {
+        let [found, own] = [&found.powers, &own.powers].map(|bits| format!("{bits:?}"));
+        return Err(differs("the powers of two".into(), found, own));
     }
     for (id, pair) in pairs(&found.constants, &own.constants).enumerate() {
         if let Some((found, own)) = pair {

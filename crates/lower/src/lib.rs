@@ -4,6 +4,8 @@
 //! is written twice in this repository: here as a definition, and in `rlwe`, `exact` and `circuits` as the fast path that
 //! runs on the CPU. `runtime` replays traces, and its tests hold the two to the same words.
 //!
+//! [`torus`] does the same for circuits on samples: TFHE.
+//!
 //! What an operation does at one level is a sub-trace, which is written once and called.
 //!
 //! *May use* `program`, and `rlwe` for its parameters. No key and no ciphertext comes here.
@@ -21,6 +23,7 @@ mod plaintext;
 mod products;
 mod raise;
 mod samples;
+pub mod torus;
 mod walk;
 
 pub use check::check;

@@ -98,6 +98,18 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A circuit on samples that cannot be.
+    #[error("{place}: {what} is {found}, expected {expected}")]
+    Torus {
+        /// Where.
+        place: String,
+        /// What is wrong.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// A line of a table that cannot be read.
     #[error("line {line}: {what} is {found}, expected {expected}")]
     Line {

@@ -6,7 +6,8 @@
 //! a [verifier](Program::verify) that rejects what would not decrypt.
 //!
 //! [`circuit`] holds the other form: homomorphic operations in a fixed order, for whatever is not a quantised network.
-//! [`trace`] holds what both come down to: instructions on limbs.
+//! [`torus`] holds operations of TFHE on samples.
+//! [`trace`] holds what all of them come down to: instructions on limbs.
 //!
 //! *May use* nothing of ours: it can be read, printed and checked without any cryptography.
 //! *Invariant*: a program that came through [`Program::from_json`] or [`Program::new`] is verified.
@@ -18,6 +19,7 @@ mod error;
 mod ir;
 pub mod recording;
 mod text;
+pub mod torus;
 pub mod trace;
 mod verify;
 

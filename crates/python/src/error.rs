@@ -219,7 +219,7 @@ fn of_runtime(error: &runtime::Error) -> Fault {
 fn of_program(error: &program::Error) -> Fault {
     use program::Error::{
         CircuitConstant, Constant, Format, Json, Line, NoLevel, Parameters, Recorded, Shape, Step,
-        Trace,
+        Torus, Trace,
     };
     match error {
         Json(_)
@@ -229,6 +229,7 @@ fn of_program(error: &program::Error) -> Fault {
         | CircuitConstant { .. }
         | Step { .. }
         | Trace { .. }
+        | Torus { .. }
         | Line { .. }
         | Recorded { .. } => Fault::File,
         Shape { .. } => Fault::Usage,

@@ -24,6 +24,7 @@ mod record;
 mod rehearse;
 pub mod replay;
 mod server;
+pub mod torus;
 mod verified;
 
 pub use calibrate::machine_factor;

@@ -3,10 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+#[path = "../../lower/tests/common/mutated.rs"]
+mod mutated;
+
 use compiler::{Options, compile};
 use kernels::Counted;
+use mutated::mutated;
 use network::IntNetwork;
-use program::trace::{Body, Op, Trace};
+use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use runtime::replay::replay_run;
@@ -61,35 +65,6 @@ fn check(model: &str) {
 #[test]
 fn the_replayed_trace_of_mnist_is_the_encrypted_run() {
     check("mnist");
-}
-
-/// Drops, swaps or alters one instruction; `None` if that changes nothing.
-fn mutated(trace: &Trace, rng: &mut ChaCha20Rng) -> Option<Trace> {
-    let mut mutant = trace.clone();
-    let count = mutant.subs.len() + 1;
-    let body: &mut Body = match rng.random_range(0..count) {
-        0 => &mut mutant.main,
-        sub => &mut mutant.subs[sub - 1],
-    };
-    let index = rng.random_range(0..body.instructions.len());
-    let other = rng.random_range(0..body.instructions.len());
-    match rng.random_range(0..3) {
-        0 => drop(body.instructions.remove(index)),
-        1 => body.instructions.swap(index, other),
-        _ => match &mut body.instructions[index].op {
-            Op::Add(a, b) | Op::Sub(a, b) => std::mem::swap(a, b),
-            Op::Dot { left, right } => std::mem::swap(&mut left[0], &mut right[0]),
-            Op::Scale { factors, .. } => factors[0] ^= 1,
-            Op::Automorphism { element, .. } => *element ^= 2,
-            Op::Ntt(value) | Op::Intt(value) => *value ^= 1,
-            Op::Select { value, .. } | Op::Convert { value, .. } => *value ^= 1,
-            Op::Call { arguments, .. } => arguments.reverse(),
-            Op::Load { name, .. } | Op::Store { name, .. } => name.push('1'),
-            Op::Sample { stream, .. } => *stream += 1,
-            _ => {}
-        },
-    }
-    (mutant != *trace).then_some(mutant)
 }
 
 /// The verifier finds what is not well formed; what is but computes something else is found by lowering again.

@@ -1,6 +1,6 @@
 //! Blind rotation and what a bootstrapping is made of.
 
-use crate::glwe::GlweList;
+use crate::glwe::{Glwe, GlweList};
 use crate::lwe::Lwe;
 use crate::modulus::modulus_switch;
 use crate::params::Params;
@@ -118,7 +118,7 @@ impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
             self.log_2n,
             test.drop(),
         );
-        self.blind_rotate(test, scratch);
+        self.blind_rotate(test.words(), scratch);
         let extract = |place| {
             let mut words = vec![T::default(); self.rank * self.n + 1];
             extract_into(&mut words, &scratch.accumulator, self.n, place);
@@ -127,15 +127,31 @@ impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
         (0..test.tables()).map(extract).collect()
     }
 
+    /// The ciphertext of a test polynomial turned by `X^(-b + sum a_i s_i)`, for the exponents `a_0, a_1, .., b`.
+    ///
+    /// # Panics
+    /// Unless there is an exponent below `2N` for each bit of the small secret and one more, and the polynomial has `N`
+    /// words.
+    pub fn blind_rotation(
+        &self,
+        exponents: &[usize],
+        test: &[T],
+        scratch: &mut Scratch<T, M>,
+    ) -> Glwe<T> {
+        scratch.exponents.copy_from_slice(exponents);
+        self.blind_rotate(test, scratch);
+        Glwe::from_words(self.n, scratch.accumulator.clone())
+    }
+
     /// Turns the test polynomial by `X^(-b + sum a_i s_i)`, into the accumulator.
-    fn blind_rotate(&self, test: &TestPolynomial<T>, s: &mut Scratch<T, M>) {
+    fn blind_rotate(&self, test: &[T], s: &mut Scratch<T, M>) {
         let n = self.n;
         let masks = self.rank * n;
         let (mask, body) = s.exponents.split_at(s.exponents.len() - 1);
         s.accumulator[..masks].fill(T::default());
         rotate_into(
             &mut s.accumulator[masks..],
-            test.words(),
+            test,
             (2 * n - body[0]) % (2 * n),
         );
         let size = self.key.len() / mask.len();

@@ -91,7 +91,7 @@ impl Gate {
     }
 
     /// Factors of the operands and eighths to add, so that the sign of the sum is the gate's.
-    fn combination(self) -> (i64, i64, i64) {
+    pub fn combination(self) -> (i64, i64, i64) {
         match self {
             Self::And => (1, 1, -1),
             Self::Or => (1, 1, 1),

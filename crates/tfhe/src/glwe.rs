@@ -140,6 +140,16 @@ impl<T: Torus> GlweList<T> {
         self.bodies.is_empty()
     }
 
+    /// The seed of all masks.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The bodies, one after another.
+    pub fn bodies(&self) -> &[T] {
+        &self.bodies
+    }
+
     /// The words of some ciphertexts, one after another.
     ///
     /// # Panics

@@ -87,6 +87,11 @@ impl<T: Torus> Table<T> {
         Self::new(params, &[(0..params.values()).map(f).collect()])
     }
 
+    /// The polynomial that a bootstrapping turns.
+    pub fn test(&self) -> &TestPolynomial<T> {
+        &self.test
+    }
+
     /// Tables whose entries may be negative, and the largest value of what is made of each.
     pub(crate) fn signed(params: &Params, tables: &[Vec<i64>], max: Vec<u64>) -> Result<Self> {
         params.check_integers()?;

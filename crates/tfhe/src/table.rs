@@ -53,7 +53,8 @@ impl<T: Torus> TestPolynomial<T> {
         }
     }
 
-    pub(crate) fn words(&self) -> &[T] {
+    /// The coefficients.
+    pub fn words(&self) -> &[T] {
         &self.words
     }
 
@@ -63,7 +64,7 @@ impl<T: Torus> TestPolynomial<T> {
     }
 
     /// `v`: low bits of the exponents that are 0.
-    pub(crate) fn drop(&self) -> u32 {
+    pub fn drop(&self) -> u32 {
         self.tables.next_power_of_two().ilog2()
     }
 }

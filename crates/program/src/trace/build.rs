@@ -102,6 +102,24 @@ impl TraceBuilder {
         Ok(context.moduli().len() - 1)
     }
 
+    /// Number of `2^bits` in the table, at whose end it is put if it is new. Odd moduli cannot be added behind it.
+    ///
+    /// # Errors
+    /// [`Error::Trace`](crate::Error::Trace) for a power that [`Trace::verify`] refuses.
+    pub fn power(&mut self, bits: u32) -> Result<ModulusId> {
+        let context = &mut self.shared.context;
+        let known = context.powers().iter().position(|&known| known == bits);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let added = context.add_power(bits);
+                added.map_err(|problem| problem.at(None, Part::Ring))?;
+                context.powers().len() - 1
+            }
+        };
+        Ok(context.moduli().len() + place)
+    }
+
     /// The main body, to be continued.
     pub fn main(&mut self) -> Builder<'_> {
         Builder {
@@ -118,6 +136,7 @@ impl TraceBuilder {
         let trace = Trace {
             n: self.shared.context.n(),
             moduli: self.shared.context.moduli().to_vec(),
+            powers: self.shared.context.powers().to_vec(),
             constants: self.shared.constants,
             subs: self.shared.subs,
             main: self.main.body,
@@ -145,7 +164,7 @@ impl Builder<'_> {
         self.shared.context.n()
     }
 
-    /// The table of moduli.
+    /// The odd moduli of the table.
     pub fn moduli(&self) -> &[u64] {
         self.shared.context.moduli()
     }

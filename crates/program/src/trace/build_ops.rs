@@ -53,6 +53,23 @@ impl Builder<'_> {
         })
     }
 
+    /// [`Op::Expand`].
+    #[track_caller]
+    pub fn expand(
+        &mut self,
+        seed: impl Into<String>,
+        (stream, skip): (u32, u32),
+        modulus: ModulusId,
+    ) -> ValueId {
+        let seed = seed.into();
+        self.one(Op::Expand {
+            seed,
+            stream,
+            skip,
+            modulus,
+        })
+    }
+
     /// [`Op::Ntt`].
     #[track_caller]
     pub fn ntt(&mut self, value: ValueId) -> ValueId {
@@ -119,6 +136,12 @@ impl Builder<'_> {
             columns,
         })
         .collect()
+    }
+
+    /// [`Op::Turn`].
+    #[track_caller]
+    pub fn turn(&mut self, value: ValueId, by: ValueId) -> ValueId {
+        self.one(Op::Turn { value, by })
     }
 
     /// [`Op::Automorphism`].

@@ -8,22 +8,26 @@ use std::collections::HashSet;
 /// Ring degrees: the kernels work on 16 words at a time, and security tables end at `2^17`.
 const MIN_DEGREE: usize = 1 << 4;
 const MAX_DEGREE: usize = 1 << 17;
-/// Bound of moduli.
+/// Bound of odd moduli.
 const MAX_MODULUS: u64 = 1 << 60;
+/// Exponents of powers of two: residues are words of 64 bits.
+const POWERS: std::ops::RangeInclusive<u32> = 1..=64;
 
 /// The parts of a trace that stand before an instruction, as far as its types need them.
 #[derive(Clone, Debug)]
-pub(super) struct Context {
+pub(crate) struct Context {
     n: usize,
     moduli: Vec<u64>,
     known: HashSet<u64>,
+    /// Exponents of the powers of two behind the odd moduli.
+    powers: Vec<u32>,
     constants: Vec<Shape>,
     subs: Vec<Signature>,
 }
 
 /// What a constant is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// `N` words, none of them below `least` or above `greatest`.
     Words { least: i64, greatest: i64 },
     /// Any number of integers.
@@ -38,7 +42,7 @@ pub(super) struct Signature {
 }
 
 impl Context {
-    pub(super) fn new(n: usize) -> Checked<Self> {
+    pub(crate) fn new(n: usize) -> Checked<Self> {
         let degrees = MIN_DEGREE..=MAX_DEGREE;
         check(
             n.is_power_of_two() && degrees.contains(&n),
@@ -50,6 +54,7 @@ impl Context {
             n,
             moduli: Vec::new(),
             known: HashSet::new(),
+            powers: Vec::new(),
             constants: Vec::new(),
             subs: Vec::new(),
         })
@@ -65,7 +70,9 @@ impl Context {
 
     pub(super) fn add_modulus(&mut self, q: u64) -> Checked<()> {
         let fits = q > 1 && q < MAX_MODULUS && !q.is_multiple_of(2) && self.known.insert(q);
-        let id = self.moduli.len();
+        let (id, powers) = (self.moduli.len(), self.powers.len());
+        let expected = || "one that is added before all powers of two";
+        check(powers == 0, format_args!("modulus {id}"), q, expected)?;
         check(
             fits,
             format_args!("modulus {id}"),
@@ -76,7 +83,46 @@ impl Context {
         Ok(())
     }
 
-    pub(super) fn add_constant(&mut self, constant: &Constant) -> Checked<()> {
+    pub(super) fn powers(&self) -> &[u32] {
+        &self.powers
+    }
+
+    pub(super) fn add_power(&mut self, bits: u32) -> Checked<()> {
+        let fits = POWERS.contains(&bits) && !self.powers.contains(&bits);
+        let (what, found) = (format!("modulus {}", self.len()), format_args!("2^{bits}"));
+        check(
+            fits,
+            what,
+            found,
+            || "a power of two from 2^1 to 2^64 that is not in the table yet",
+        )?;
+        self.powers.push(bits);
+        Ok(())
+    }
+
+    /// Length of the table of moduli.
+    fn len(&self) -> usize {
+        self.moduli.len() + self.powers.len()
+    }
+
+    /// The exponent of a modulus of the table that is a power of two.
+    pub(super) fn power(&self, id: ModulusId) -> Option<u32> {
+        let place = id.checked_sub(self.moduli.len())?;
+        self.powers.get(place).copied()
+    }
+
+    /// Refuses limbs whose moduli are powers of two.
+    pub(super) fn no_powers(&self, limbs: &Limbs) -> Checked<()> {
+        match limbs.iter().find_map(|id| Some((id, self.power(id)?))) {
+            None => Ok(()),
+            Some((id, bits)) => {
+                let what = format!("modulus {id}");
+                Err(Problem::new(what, format!("2^{bits}"), "an odd one"))
+            }
+        }
+    }
+
+    pub(crate) fn add_constant(&mut self, constant: &Constant) -> Checked<()> {
         let of = |values: &mut dyn Iterator<Item = i64>| {
             let (mut least, mut greatest) = (i64::MAX, i64::MIN);
             values.for_each(|v| (least, greatest) = (least.min(v), greatest.max(v)));
@@ -128,28 +174,32 @@ impl Context {
 
     pub(super) fn sub(&self, id: usize) -> Checked<&Signature> {
         self.subs.get(id).ok_or_else(|| {
-            let expected = "one that stands before the caller: ".to_owned() + &below(&self.subs);
+            let expected =
+                "one that stands before the caller: ".to_owned() + &below(self.subs.len());
             Problem::new("the sub-trace", format!("number {id}"), expected)
         })
     }
 
-    pub(super) fn modulus(&self, id: ModulusId) -> Checked<u64> {
-        self.moduli
-            .get(id)
-            .copied()
-            .ok_or_else(|| Problem::new("the modulus", format!("number {id}"), below(&self.moduli)))
+    pub(super) fn modulus(&self, id: ModulusId) -> Checked<u128> {
+        let odd = self.moduli.get(id).map(|&q| u128::from(q));
+        let found = odd.or_else(|| self.power(id).map(|bits| 1 << bits));
+        found.ok_or_else(|| {
+            let expected = below(self.len());
+            Problem::new("the modulus", format!("number {id}"), expected)
+        })
     }
 
     /// The kind of a constant that stands before.
     pub(super) fn shape(&self, id: ConstantId) -> Checked<Shape> {
         self.constants.get(id).copied().ok_or_else(|| {
-            let expected = "a constant that stands before: ".to_owned() + &below(&self.constants);
+            let expected =
+                "a constant that stands before: ".to_owned() + &below(self.constants.len());
             Problem::new("the constant", format!("@{id}"), expected)
         })
     }
 
     /// A constant of `N` words.
-    pub(super) fn words(&self, id: ConstantId) -> Checked<Shape> {
+    pub(crate) fn words(&self, id: ConstantId) -> Checked<Shape> {
         match self.shape(id)? {
             Shape::List => {
                 let found = format!("@{id}, a list");
@@ -164,13 +214,8 @@ impl Context {
         let Some(last) = limbs.ranges().last() else {
             return Err(Problem::new("the number of limbs", 0, "at least 1"));
         };
-        let expected = || {
-            format!(
-                "moduli below {}, the length of the table",
-                self.moduli.len()
-            )
-        };
-        check(last.end <= self.moduli.len(), "the limbs", limbs, expected)
+        let expected = || format!("moduli below {}, the length of the table", self.len());
+        check(last.end <= self.len(), "the limbs", limbs, expected)
     }
 
     pub(super) fn ty(&self, ty: &Type) -> Checked<()> {
@@ -183,6 +228,7 @@ impl Context {
 
     /// Refuses limbs whose moduli have no root of order `2N`.
     pub(super) fn transforms(&self, limbs: &Limbs) -> Checked<()> {
+        self.no_powers(limbs)?;
         let splits = |q: u64| q % (2 * self.n as u64) == 1;
         let mut values = limbs.iter().map(|id| (id, self.moduli[id]));
         match values.find(|&(_, q)| !splits(q)) {
@@ -199,9 +245,9 @@ impl Context {
     }
 }
 
-/// What numbers of a list there are.
-fn below<T>(list: &[T]) -> String {
-    match list.len() {
+/// What numbers of a list of this length there are.
+fn below(len: usize) -> String {
+    match len {
         0 => "there is none".into(),
         len => format!("a number below {len}"),
     }

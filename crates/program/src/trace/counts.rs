@@ -29,7 +29,7 @@ pub struct Passes {
     pub scalings: u64,
     /// Terms of combinations: rows by columns, for each limb.
     pub combination_terms: u64,
-    /// Limbs whose words change places: automorphisms, slots, extractions.
+    /// Limbs whose words change places: turns, automorphisms, slots, extractions.
     pub permutations: u64,
     /// Quotients of conversions: one for each conversion, from all its limbs.
     pub quotients: u64,
@@ -91,7 +91,7 @@ impl Counts {
             Op::Load { .. } => passes.loaded = made,
             Op::Store { .. } => passes.stored = read,
             Op::Constant { .. } | Op::Zero { .. } => passes.constants = made,
-            Op::Sample { .. } => passes.sampled = made,
+            Op::Sample { .. } | Op::Expand { .. } => passes.sampled = made,
             Op::Ntt(_) => passes.ntt = made,
             Op::Intt(_) => passes.intt = made,
             Op::Add(..) | Op::Sub(..) => passes.additions = made,
@@ -102,7 +102,7 @@ impl Counts {
                 passes.combination_terms =
                     (rows.len() as u64 * columns.len() as u64).saturating_mul(made);
             }
-            Op::Automorphism { .. } | Op::Slots(_) | Op::Extract { .. } => {
+            Op::Turn { .. } | Op::Automorphism { .. } | Op::Slots(_) | Op::Extract { .. } => {
                 passes.permutations = made;
             }
             Op::Convert { .. } => {

@@ -44,6 +44,13 @@ impl Context {
                 self.ty(&ty)?;
                 ty
             }
+            Op::Expand { seed, modulus, .. } => {
+                check_name("the name of the seed", seed)?;
+                let q = self.modulus(*modulus)?;
+                let fits = matches!(self.power(*modulus), Some(32 | 64));
+                check(fits, "the modulus", q, || "2^32 or 2^64")?;
+                Type::coeff(Limbs::one(*modulus))
+            }
             Op::Ntt(value) => {
                 let limbs = &values.coeff(*value)?.limbs;
                 self.transforms(limbs)?;
@@ -74,6 +81,7 @@ impl Context {
                 ..
             } => {
                 let ty = values.alike(combined)?;
+                self.no_powers(&ty.limbs.union(&Limbs::one(*modulus)))?;
                 self.list(*list)?;
                 let expected = || format!("{}, one for each value", combined.len());
                 let same = columns.len() == combined.len();
@@ -82,6 +90,13 @@ impl Context {
                 self.residues("factor of row", rows, *modulus)?;
                 self.residues("factor of column", columns, *modulus)?;
                 return Ok(vec![ty.clone(); rows.len()]);
+            }
+            Op::Turn { value, by } => {
+                let order = self.modulus(values.one(*by)?)?;
+                let expected = || format!("{}, twice the ring degree", 2 * self.n());
+                let fits = order == 2 * self.n() as u128;
+                check(fits, "the modulus of the exponent", order, expected)?;
+                values.coeff(*value)?.clone()
             }
             Op::Automorphism { value, element } => {
                 let fits = element % 2 == 1 && *element < 2 * self.n();
@@ -129,15 +144,7 @@ impl Context {
                 count,
             } => {
                 let limb = values.one(*value)?;
-                let expected = || format!("{} to {}", DIGIT_BITS.start(), DIGIT_BITS.end());
-                check(DIGIT_BITS.contains(bits), "the bits", bits, expected)?;
-                let most = MAX_DIGIT_START / *bits as usize + 1;
-                let fits = (1..=most).contains(count);
-                let expected = || format!("1 to {most}, so that the last begins within a residue");
-                check(fits, "the number of digits", count, expected)?;
-                let expected = || format!("less than {count}, the number of digits");
-                check(index < count, "the index", index, expected)?;
-                Type::coeff(Limbs::one(limb))
+                self.infer_digit(limb, *index, (*bits, *count))?
             }
             Op::Call { sub, arguments } => {
                 let signature = self.sub(*sub)?;
@@ -166,11 +173,34 @@ impl Context {
         check(found == limbs, "the number of factors", found, expected)?;
         for (index, (limb, &factor)) in ty.limbs.iter().zip(factors).enumerate() {
             let q = self.modulus(limb)?;
-            check(factor < q, format_args!("factor {index}"), factor, || {
+            let fits = u128::from(factor) < q;
+            check(fits, format_args!("factor {index}"), factor, || {
                 format!("less than {q}, the modulus of its limb")
             })?;
         }
         Ok(ty.clone())
+    }
+
+    fn infer_digit(
+        &self,
+        limb: ModulusId,
+        index: usize,
+        (bits, count): (u32, usize),
+    ) -> Checked<Type> {
+        let expected = || format!("{} to {}", DIGIT_BITS.start(), DIGIT_BITS.end());
+        check(DIGIT_BITS.contains(&bits), "the bits", bits, expected)?;
+        if let Some(all) = self.power(limb) {
+            let cut = (bits as usize).saturating_mul(count);
+            let expected = || format!("{all}, those of the modulus");
+            check(cut == all as usize, "the bits of all digits", cut, expected)?;
+        }
+        let most = MAX_DIGIT_START / bits as usize + 1;
+        let fits = self.power(limb).is_some() || (1..=most).contains(&count);
+        let expected = || format!("1 to {most}, so that the last begins within a residue");
+        check(fits, "the number of digits", count, expected)?;
+        let expected = || format!("less than {count}, the number of digits");
+        check(index < count, "the index", index, expected)?;
+        Ok(Type::coeff(Limbs::one(limb)))
     }
 
     fn infer_extract(
@@ -203,6 +233,9 @@ impl Context {
         let expected = || format!("1 to {MAX_CONVERTED}");
         let fits = from.len() <= MAX_CONVERTED;
         check(fits, "the number of limbs converted", from.len(), expected)?;
+        if from.len() > 1 {
+            self.no_powers(from)?;
+        }
         let expected = || format!("none of {from}, those converted");
         check(to.is_disjoint(from), "the limbs", to, expected)?;
         Ok(Type::coeff(to.clone()))
@@ -217,7 +250,7 @@ impl Context {
     /// Refuses a factor that is not below the modulus.
     fn residues(&self, what: &str, factors: &[u64], modulus: ModulusId) -> Checked<()> {
         let t = self.modulus(modulus)?;
-        match factors.iter().position(|&factor| factor >= t) {
+        match factors.iter().position(|&factor| u128::from(factor) >= t) {
             None => Ok(()),
             Some(index) => {
                 let expected = format!("less than {t}, the modulus");

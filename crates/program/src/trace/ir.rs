@@ -8,7 +8,7 @@ pub type ValueId = usize;
 /// A constant: its place in [`Trace::constants`].
 pub type ConstantId = usize;
 
-/// A modulus: its place in [`Trace::moduli`].
+/// A modulus: its place in the table, which is [`Trace::moduli`] and then [`Trace::powers`].
 pub type ModulusId = usize;
 
 /// A sub-trace: its place in [`Trace::subs`].
@@ -105,6 +105,21 @@ pub enum Op {
         /// Limbs of the result.
         limbs: Limbs,
     },
+    /// Uniform words as coefficients modulo `2^32` or `2^64`, expanded from a seed as of [`Op::Sample`]: the masks of keys
+    /// of TFHE.
+    ///
+    /// Word `i` of the result is word `skip + i` of the ChaCha20 stream `stream` under the seed, in words of as many bits
+    /// as the modulus has.
+    Expand {
+        /// Name of the seed, as of [`Op::Load`].
+        seed: String,
+        /// The stream.
+        stream: u32,
+        /// Words of the stream that are left out.
+        skip: u32,
+        /// The modulus, `2^32` or `2^64`.
+        modulus: ModulusId,
+    },
     /// From coefficients to values.
     Ntt(ValueId),
     /// From values to coefficients.
@@ -131,7 +146,7 @@ pub enum Op {
     },
     /// Integer combinations of values, in either domain: result `r` is `sum_k m_rk values_k`, with
     /// `m_rk = list[first + r values.len() + k] rows[r] columns[k] mod t` as an integer of `0 .. t`. The list counts as
-    /// 0 beyond its end. There are as many results as `rows`.
+    /// 0 beyond its end. There are as many results as `rows`. Neither `t` nor the modulus of a limb is a power of two.
     Combine {
         /// What is combined, at least one.
         values: Vec<ValueId>,
@@ -145,6 +160,14 @@ pub enum Op {
         rows: Vec<u64>,
         /// Factors of the columns, below `t`: one for each value.
         columns: Vec<u64>,
+    },
+    /// `X^e` times a value of coefficients, in which `X^N = -1`. The exponent `e` is the word 0 of another value, whose
+    /// one limb is of the modulus `2N`. Its other words do not count.
+    Turn {
+        /// What is multiplied: coefficients.
+        value: ValueId,
+        /// What the exponent is read from.
+        by: ValueId,
     },
     /// `X -> X^element`, in either domain.
     Automorphism {
@@ -170,12 +193,14 @@ pub enum Op {
     /// Basis conversion: the residues modulo `to` of the centred representative of a value of coefficients.
     ///
     /// With `Q` the product of the value's moduli `q_i`, `b_i` the bits of `q_i`, and `y_i = x_i (Q/q_i)^-1 mod q_i`, it
-    /// is `sum_i y_i Q/q_i - v Q`. For one modulus `v` is 1 if `2 y_0 > q_0`, else 0. For several it is the fixed-point
+    /// is `sum_i y_i Q/q_i - v Q`. For one modulus `v` is 1 if `2 y_0 >= q_0`, else 0. For several it is the fixed-point
     /// quotient `v = (2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`, with
     /// `m_i = 2^(31 + b_i) / q_i` rounded down. So `v` is the nearest integer to `sum_i y_i / q_i`, unless that is above
     /// the middle of two by less than `2^-30` for each modulus.
+    ///
+    /// A power of two `2^b` is converted alone. The centred representative is then that of `[-2^(b-1), 2^(b-1))`.
     Convert {
-        /// What is converted, coefficients: at most 64 limbs.
+        /// What is converted, coefficients: at most 64 limbs, one if its modulus is a power of two.
         value: ValueId,
         /// Limbs of the result, at least one, none of them the value's.
         to: Limbs,
@@ -200,6 +225,9 @@ pub enum Op {
     /// Digit `index` of each coefficient `c` modulo `q`, centred in `(-q/2, q/2)`. With `B = 2^bits` and `count` digits
     /// in all, `|c| = sum_j d_j B^j` with `-B/2 <= d_j < B/2` for all but the last, and the result is `d_index` with the
     /// sign of `c`, modulo `q`. One limb of coefficients.
+    ///
+    /// For `q = 2^b` there are digits for all bits: `bits count = b`. Then `c = sum_j d_j B^j` modulo `q`, with
+    /// `-B/2 <= d_j < B/2` for all of them, and the result is `d_index` modulo `q`.
     Digit {
         /// What is cut: one limb.
         value: ValueId,
@@ -235,7 +263,7 @@ pub struct Body {
     pub name: String,
     /// Types of the parameters. The main body has none.
     pub parameters: Vec<Type>,
-    /// Instructions in order. A sub-trace neither loads nor stores nor samples.
+    /// Instructions in order. A sub-trace neither loads nor stores nor samples nor expands.
     pub instructions: Vec<Instruction>,
     /// Values that a call gives. The main body has none: it stores.
     pub results: Vec<ValueId>,
@@ -248,6 +276,9 @@ pub struct Trace {
     pub n: usize,
     /// The moduli: different odd primes below `2^60`. Those of limbs in the evaluation domain are 1 modulo `2N`.
     pub moduli: Vec<u64>,
+    /// Powers of two, with which the table goes on behind the odd moduli: of `2^b` the different exponents `b`, from 1 to
+    /// 64. Their limbs are of coefficients.
+    pub powers: Vec<u32>,
     /// Constants. A [`Constant::Turn`] is of an earlier one.
     pub constants: Vec<Constant>,
     /// Sub-traces. Each calls earlier ones only.

@@ -12,7 +12,8 @@
 
 mod build;
 mod build_ops;
-mod context;
+mod constant;
+pub(crate) mod context;
 mod counts;
 mod fhetch;
 mod infer;
@@ -21,11 +22,11 @@ mod limbs;
 mod ops;
 mod parse;
 mod parse_ops;
-mod place;
+pub(crate) mod place;
 mod text;
 mod values;
 mod verify;
-mod words;
+pub(crate) mod words;
 
 pub use build::{Builder, TraceBuilder};
 pub use counts::{Counts, Passes};

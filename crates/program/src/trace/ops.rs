@@ -6,12 +6,13 @@ use std::fmt::{Display, Formatter};
 
 impl Op {
     /// Names of all operations, in the order of [`Op`].
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 24] = [
         "load",
         "store",
         "constant",
         "zero",
         "sample",
+        "expand",
         "ntt",
         "intt",
         "add",
@@ -20,6 +21,7 @@ impl Op {
         "dot",
         "scale",
         "combine",
+        "turn",
         "automorphism",
         "slots",
         "extract",
@@ -44,31 +46,36 @@ impl Op {
             Self::Constant { .. } => 2,
             Self::Zero { .. } => 3,
             Self::Sample { .. } => 4,
-            Self::Ntt(_) => 5,
-            Self::Intt(_) => 6,
-            Self::Add(..) => 7,
-            Self::Sub(..) => 8,
-            Self::Mul(..) => 9,
-            Self::Dot { .. } => 10,
-            Self::Scale { .. } => 11,
-            Self::Combine { .. } => 12,
-            Self::Automorphism { .. } => 13,
-            Self::Slots(_) => 14,
-            Self::Extract { .. } => 15,
-            Self::Convert { .. } => 16,
-            Self::Select { .. } => 17,
-            Self::Join(_) => 18,
-            Self::Round { .. } => 19,
-            Self::Digit { .. } => 20,
-            Self::Call { .. } => 21,
+            Self::Expand { .. } => 5,
+            Self::Ntt(_) => 6,
+            Self::Intt(_) => 7,
+            Self::Add(..) => 8,
+            Self::Sub(..) => 9,
+            Self::Mul(..) => 10,
+            Self::Dot { .. } => 11,
+            Self::Scale { .. } => 12,
+            Self::Combine { .. } => 13,
+            Self::Turn { .. } => 14,
+            Self::Automorphism { .. } => 15,
+            Self::Slots(_) => 16,
+            Self::Extract { .. } => 17,
+            Self::Convert { .. } => 18,
+            Self::Select { .. } => 19,
+            Self::Join(_) => 20,
+            Self::Round { .. } => 21,
+            Self::Digit { .. } => 22,
+            Self::Call { .. } => 23,
         }
     }
 
     /// Calls `visit` with every operand, in order. A value that is used twice comes twice.
     pub fn for_each_operand(&self, mut visit: impl FnMut(ValueId)) {
         match self {
-            Self::Load { .. } | Self::Constant { .. } | Self::Zero { .. } | Self::Sample { .. } => {
-            }
+            Self::Load { .. }
+            | Self::Constant { .. }
+            | Self::Zero { .. }
+            | Self::Sample { .. }
+            | Self::Expand { .. } => {}
             Self::Store { value, .. }
             | Self::Ntt(value)
             | Self::Intt(value)
@@ -79,7 +86,13 @@ impl Op {
             | Self::Select { value, .. }
             | Self::Round { value, .. }
             | Self::Digit { value, .. } => visit(*value),
-            Self::Add(left, right) | Self::Sub(left, right) | Self::Mul(left, right) => {
+            Self::Add(left, right)
+            | Self::Sub(left, right)
+            | Self::Mul(left, right)
+            | Self::Turn {
+                value: left,
+                by: right,
+            } => {
                 visit(*left);
                 visit(*right);
             }

@@ -1,11 +1,11 @@
 //! Reading the text form.
 
-use super::ir::{Body, Constant, Instruction, SubId, Trace};
+use super::ir::{Body, Instruction, SubId, Trace};
 use super::parse_ops::operation;
 use super::place::{Checked, Part, Problem, check};
 use super::text::{END, HEADER};
 use super::verify::{MAIN, Site};
-use super::words::{Words, marked, number, shown};
+use super::words::{Words, shown};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::str::Lines;
@@ -83,6 +83,7 @@ impl<'a> Parser<'a> {
             trace: Trace {
                 n: 0,
                 moduli: Vec::new(),
+                powers: Vec::new(),
                 constants: Vec::new(),
                 subs: Vec::new(),
                 main: Body::default(),
@@ -115,12 +116,12 @@ impl<'a> Parser<'a> {
         self.places.ring = self.line;
         let mut words = Words::new(self.next_line()?);
         words.expect("moduli")?;
-        self.trace.moduli = words.numbers("a modulus")?;
+        (self.trace.moduli, self.trace.powers) = words.moduli()?;
         words.end()?;
         self.places.moduli = self.line;
         let mut line = self.next_line()?;
         while line.starts_with('@') {
-            let constant = self.constant(line)?;
+            let constant = Words::new(line).definition(self.trace.constants.len())?;
             self.trace.constants.push(constant);
             self.places.constants.push(self.line);
             line = self.next_line()?;
@@ -144,38 +145,6 @@ impl<'a> Parser<'a> {
             check(is_idle(line), "the line", shown(line), expected)?;
         }
         Ok(())
-    }
-
-    fn constant(&self, line: &str) -> Checked<Constant> {
-        let mut words = Words::new(line);
-        let (found, next) = (words.constant()?, self.trace.constants.len());
-        let what = "the number of a constant";
-        check(found == next, what, format_args!("@{found}"), || {
-            format!("@{next}, the next one")
-        })?;
-        words.expect("=")?;
-        let constant = match words.word("the kind of the constant")? {
-            "words" => Constant::Words(words.numbers("a word")?),
-            "list" => Constant::List(words.numbers("an integer of the list")?),
-            "sparse" => Constant::Sparse(sparse(&mut words)?),
-            "repeat" => {
-                let run = words.word("the run")?;
-                let run = marked("the run", run, "", ":")?;
-                let values = words.numbers("a value")?;
-                Constant::Repeat { run, values }
-            }
-            "turn" => Constant::Turn {
-                steps: words.number("the number of steps")?,
-                of: words.constant()?,
-            },
-            kind => {
-                let expected = "words, sparse, repeat, turn or list";
-                let what = "the kind of the constant";
-                return Err(Problem::new(what, shown(kind), expected));
-            }
-        };
-        words.end()?;
-        Ok(constant)
     }
 
     /// A sub-trace, from the line after its head to `return`.
@@ -258,16 +227,4 @@ impl<'a> Parser<'a> {
 /// Whether a line is empty or a comment.
 fn is_idle(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
-}
-
-fn sparse(words: &mut Words) -> Checked<Vec<(usize, i64)>> {
-    let mut pairs = Vec::new();
-    while let Some(word) = words.next() {
-        let Some((place, value)) = word.split_once(':') else {
-            return Err(Problem::new("a word", shown(word), "place:word"));
-        };
-        pairs.push((number("a place", place)?, number("a word", value)?));
-    }
-    pairs.shrink_to_fit();
-    Ok(pairs)
 }

@@ -33,6 +33,12 @@ pub(super) fn operation(
             stream: words.number("the stream")?,
             limbs: stated_limbs(types)?,
         },
+        "expand" => Op::Expand {
+            seed: words.word("the name of the seed")?.into(),
+            stream: words.number("the stream")?,
+            skip: named(words, "skip")?,
+            modulus: stated_modulus(types)?,
+        },
         "ntt" => Op::Ntt(words.value()?),
         "intt" => Op::Intt(words.value()?),
         "add" => Op::Add(words.value()?, words.value()?),
@@ -50,6 +56,13 @@ pub(super) fn operation(
             },
         },
         "combine" => combine(words)?,
+        "turn" => Op::Turn {
+            value: words.value()?,
+            by: {
+                words.expect("by")?;
+                words.value()?
+            },
+        },
         "automorphism" => Op::Automorphism {
             value: words.value()?,
             element: named(words, "by")?,

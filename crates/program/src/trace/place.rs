@@ -64,17 +64,17 @@ impl Display for Part {
 
 /// What is wrong: `what` is `found`, but should be `expected`.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     what: String,
     found: String,
     expected: String,
 }
 
 /// Result of a check that does not know its place.
-pub(super) type Checked<T> = Result<T, Problem>;
+pub(crate) type Checked<T> = Result<T, Problem>;
 
 impl Problem {
-    pub(super) fn new(
+    pub(crate) fn new(
         what: impl Display,
         found: impl Display,
         expected: impl Into<String>,
@@ -86,8 +86,13 @@ impl Problem {
         }
     }
 
+    /// What is wrong, what was found, what was expected.
+    pub(crate) fn into_parts(self) -> [String; 3] {
+        [self.what, self.found, self.expected]
+    }
+
     /// The error of this problem at a place.
-    pub(super) fn at(self, line: Option<usize>, part: Part) -> Error {
+    pub(crate) fn at(self, line: Option<usize>, part: Part) -> Error {
         Error::Trace {
             place: Box::new(Place { line, part }),
             what: self.what,
@@ -98,7 +103,7 @@ impl Problem {
 }
 
 /// Refuses unless `ok`. The text of what was expected is only made for the refusal.
-pub(super) fn check<E: Into<String>>(
+pub(crate) fn check<E: Into<String>>(
     ok: bool,
     what: impl Display,
     found: impl Display,

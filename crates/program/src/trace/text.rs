@@ -18,6 +18,8 @@
 //! end
 //! ```
 //!
+//! Powers of two end the table of moduli: `moduli 193 257 2^64`.
+//!
 //! An instruction begins with the numbers and types of its results. Limbs and moduli that these types say are not said again:
 //! `convert %1` converts to the limbs of its result. Empty lines and lines that begin with `#` do not count.
 
@@ -47,6 +49,7 @@ impl Display for Trace {
         writeln!(f, "{HEADER}\nring {}", self.n)?;
         write!(f, "moduli")?;
         list(f, " ", &self.moduli)?;
+        list(f, " 2^", &self.powers)?;
         writeln!(f)?;
         for (id, constant) in self.constants.iter().enumerate() {
             writeln!(f, "@{id} = {constant}")?;
@@ -96,6 +99,9 @@ impl Trace {
             Op::Constant { constant, .. } => write!(f, " @{constant}"),
             Op::Zero { .. } => Ok(()),
             Op::Sample { seed, stream, .. } => write!(f, " {seed} {stream}"),
+            Op::Expand {
+                seed, stream, skip, ..
+            } => write!(f, " {seed} {stream} skip {skip}"),
             Op::Ntt(value)
             | Op::Intt(value)
             | Op::Slots(value)
@@ -130,6 +136,7 @@ impl Trace {
                 write!(f, " columns")?;
                 list(f, " ", columns)
             }
+            Op::Turn { value, by } => write!(f, " %{value} by %{by}"),
             Op::Automorphism { value, element } => write!(f, " %{value} by {element}"),
             Op::Extract {
                 values,

@@ -31,10 +31,11 @@ impl Trace {
     /// Checks ring, constants and every instruction.
     ///
     /// - The ring degree is a power of two from 16 to `2^17`. Moduli are odd, above 1, below `2^60` and different. Those
-    ///   of limbs in the evaluation domain are 1 modulo `2N`. Whether moduli are primes is for those who compute.
+    ///   of limbs in the evaluation domain are 1 modulo `2N`. Whether moduli are primes is for those who compute. Powers
+    ///   of two are different ones, from `2^1` to `2^64`.
     /// - Every value is made before its use, and has the type that the operation gives it.
     /// - Names are well formed, and sub-traces have different ones, none of them `main`.
-    /// - The main body has no parameters and no results. It alone loads, stores and samples. It stores no name twice,
+    /// - The main body has no parameters and no results. It alone loads, stores, samples and expands. It stores no name twice,
     ///   and loads no name that it stores.
     ///
     /// # Errors
@@ -69,6 +70,9 @@ impl Trace {
         let mut context = Context::new(self.n).map_err(at(Site::Ring))?;
         for &q in &self.moduli {
             context.add_modulus(q).map_err(at(Site::Moduli))?;
+        }
+        for &bits in &self.powers {
+            context.add_power(bits).map_err(at(Site::Moduli))?;
         }
         for (id, constant) in self.constants.iter().enumerate() {
             let added = context.add_constant(constant);
@@ -124,12 +128,15 @@ fn check_body(
 
 /// Refuses operations that a sub-trace may not have.
 pub(super) fn check_place(is_main: bool, op: &Op) -> Checked<()> {
-    let outside = matches!(op, Op::Load { .. } | Op::Store { .. } | Op::Sample { .. });
+    let outside = matches!(
+        op,
+        Op::Load { .. } | Op::Store { .. } | Op::Sample { .. } | Op::Expand { .. }
+    );
     check(
         is_main || !outside,
         "the operation",
         op.name(),
-        || "one that the main body need not do: sub-traces do not load, store or sample",
+        || "one that the main body need not do: sub-traces do not load, store, sample or expand",
     )
 }
 

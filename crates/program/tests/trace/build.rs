@@ -38,6 +38,18 @@ fn constants_moduli_and_sub_traces_are_kept_once() {
 }
 
 #[test]
+fn powers_of_two_stand_behind_the_odd_moduli() {
+    let mut builder = builder();
+    let ids = [64, 5, 64].map(|bits| builder.power(bits).unwrap());
+    assert_eq!(ids, [2, 3, 2]);
+    assert_eq!(builder.modulus(97).unwrap(), 0);
+    assert!(builder.modulus(257).is_err());
+    assert!(builder.power(65).is_err());
+    let trace = builder.finish().unwrap();
+    assert_eq!((trace.moduli, trace.powers), (vec![97, 193], vec![64, 5]));
+}
+
+#[test]
 fn a_sub_trace_may_make_others() {
     let mut builder = builder();
     let mut main = builder.main();

@@ -19,8 +19,22 @@ pub(crate) const MODULI: [u64; 8] = [
     257,
 ];
 
+/// Length of the table.
+const ALL: usize = MODULI.len() + POWERS.len();
+
 /// The modulus that values have as coefficients only.
 pub(crate) const ODD: usize = 6;
+
+/// Exponents of the powers of two behind the primes: the first is twice the ring degree.
+pub(crate) const POWERS: [u32; 3] = [5, 64, 12];
+
+/// The greatest residue of a modulus of the table.
+pub(crate) fn greatest(modulus: usize) -> u64 {
+    match MODULI.get(modulus) {
+        Some(q) => q - 1,
+        None => u64::MAX >> (64 - POWERS[modulus - MODULI.len()]),
+    }
+}
 
 /// Decisions, from numbers that a property test draws. When they end, all further ones are 0.
 pub(crate) struct Choices<'a> {
@@ -38,8 +52,20 @@ impl<'a> Choices<'a> {
     }
 
     fn word(&mut self, q: u64) -> u64 {
+        self.any() % q
+    }
+
+    fn any(&mut self) -> u64 {
         let [high, low] = [1 << 32, 1 << 32].map(|bound| self.below(bound) as u64);
-        (high << 32 | low) % q
+        high << 32 | low
+    }
+
+    /// A residue.
+    fn residue(&mut self, modulus: usize) -> u64 {
+        match greatest(modulus) {
+            u64::MAX => self.any(),
+            greatest => self.word(greatest + 1),
+        }
     }
 
     fn limbs(&mut self, among: &Limbs) -> Limbs {
@@ -53,10 +79,12 @@ impl<'a> Choices<'a> {
     }
 
     fn ty(&mut self) -> Type {
-        let all = Limbs::from(0..MODULI.len());
-        match self.below(2) {
-            0 => Type::coeff(self.limbs(&all)),
-            _ => Type::eval(self.limbs(&all.minus(&Limbs::one(ODD)))),
+        let odd = Limbs::from(0..MODULI.len());
+        match self.below(8) {
+            0 => Type::coeff(Limbs::one(MODULI.len())),
+            1 => Type::coeff(self.limbs(&Limbs::from(0..ALL))),
+            2..4 => Type::coeff(self.limbs(&odd)),
+            _ => Type::eval(self.limbs(&odd.minus(&Limbs::one(ODD)))),
         }
     }
 }
@@ -66,6 +94,9 @@ pub(crate) fn trace(numbers: &[u32]) -> Trace {
     let mut choices = Choices::new(numbers);
     let c = &mut choices;
     let mut builder = TraceBuilder::new(N, &MODULI).unwrap();
+    for bits in POWERS {
+        builder.power(bits).unwrap();
+    }
     let mut main = builder.main();
     let mut subs = Vec::new();
     for name in ["inner.1", "outer/2"].into_iter().take(c.below(3)) {
@@ -123,7 +154,9 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
     };
     let coeff = |ty: &Type| ty.domain == Domain::Coeff;
     let eval = |ty: &Type| ty.domain == Domain::Eval;
-    let friendly = |ty: &Type| coeff(ty) && !ty.limbs.contains(ODD);
+    let powers = Limbs::from(MODULI.len()..ALL);
+    let odd = |ty: &Type| ty.limbs.is_disjoint(&powers);
+    let friendly = |ty: &Type| coeff(ty) && odd(ty) && !ty.limbs.contains(ODD);
     let one = |ty: &Type| coeff(ty) && ty.limbs.len() == 1;
     let several = |c: &mut Choices, first: ValueId, count: usize| -> Vec<ValueId> {
         let ty = made[first].clone();
@@ -138,7 +171,7 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
         }
         1 => {
             let bound = c.word(1 << 62) as i64;
-            let limbs = c.limbs(&Limbs::from(0..MODULI.len()));
+            let limbs = c.limbs(&Limbs::from(0..ALL));
             let constant = words(b, c, -bound, bound);
             Some(Op::Constant { constant, limbs })
         }
@@ -147,6 +180,12 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
             seed: "seed".into(),
             stream: c.below(1 << 32) as u32,
             limbs: c.limbs(&Limbs::from(0..ODD)),
+        }),
+        22 if is_main => Some(Op::Expand {
+            seed: "seed".into(),
+            stream: c.below(1 << 32) as u32,
+            skip: c.below(1 << 10) as u32,
+            modulus: MODULI.len() + 1,
         }),
         4 => pick(c, &friendly).map(Op::Ntt),
         5 => pick(c, &eval).map(Op::Intt),
@@ -166,13 +205,9 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
         }),
         10 => pick(c, &all).map(|value| Op::Scale {
             value,
-            factors: made[value]
-                .limbs
-                .iter()
-                .map(|q| c.word(MODULI[q]))
-                .collect(),
+            factors: made[value].limbs.iter().map(|q| c.residue(q)).collect(),
         }),
-        11 => pick(c, &all).map(|v| {
+        11 => pick(c, &odd).map(|v| {
             let (terms, modulus) = (1 + c.below(3), c.below(MODULI.len()));
             let integers = (0..c.below(8)).map(|_| c.word(1 << 40) as i64 - (1 << 39));
             let list = b.define(Constant::List(integers.collect()));
@@ -202,8 +237,8 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
                 entries,
             }
         }),
-        15 => pick(c, &|ty| coeff(ty) && ty.limbs.len() < MODULI.len()).map(|value| {
-            let others = Limbs::from(0..MODULI.len()).minus(&made[value].limbs);
+        15 => pick(c, &|ty| coeff(ty) && (odd(ty) || ty.limbs.len() == 1)).map(|value| {
+            let others = Limbs::from(0..ALL).minus(&made[value].limbs);
             let to = c.limbs(&others);
             Op::Convert { value, to }
         }),
@@ -217,10 +252,23 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
             pick(c, &apart).map(|other| Op::Join(vec![value, other]))
         }),
         18 => {
-            pick(c, &|ty| one(ty) && !ty.limbs.contains(0)).map(|value| Op::Round { value, to: 0 })
+            // The first modulus is above the least power.
+            let above =
+                |ty: &Type| one(ty) && !ty.limbs.contains(0) && !ty.limbs.contains(MODULI.len());
+            pick(c, &above).map(|value| Op::Round {
+                value,
+                to: [0, MODULI.len()][c.below(2)],
+            })
         }
         19 => pick(c, &one).map(|value| {
-            let (bits, count) = (1 + c.below(30) as u32, 1 + c.below(3));
+            let (mut bits, mut count) = (1 + c.below(30) as u32, 1 + c.below(3));
+            if let Some(place) = made[value].limbs.ranges()[0]
+                .start
+                .checked_sub(MODULI.len())
+            {
+                bits = [5, 16, 3][place];
+                count = (POWERS[place] / bits) as usize;
+            }
             let index = c.below(count);
             Op::Digit {
                 value,
@@ -238,6 +286,10 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
                 arguments,
             })
         }
+        21 => pick(c, &|ty| *ty == Type::coeff(Limbs::one(MODULI.len()))).and_then(|by| {
+            let value = pick(c, &coeff)?;
+            Some(Op::Turn { value, by })
+        }),
         _ => None,
     };
     if let Some(op) = op {

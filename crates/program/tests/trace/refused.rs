@@ -45,6 +45,21 @@ fn errors_of_text_name_line_found_and_expected() {
             "line 3, ring: modulus 1 is 193, expected an odd number above 1 and below 2^60 that is not in the table yet",
         ),
         (
+            "101 2^5 2^64",
+            "101 2^5 2^5",
+            "line 3, ring: modulus 5 is 2^5, expected a power of two from 2^1 to 2^64 that is not in the table yet",
+        ),
+        (
+            "101 2^5 2^64",
+            "101 2^65",
+            "line 3, ring: modulus 4 is 2^65, expected a power of two from 2^1 to 2^64 that is not in the table yet",
+        ),
+        (
+            "101 2^5 2^64",
+            "2^5 101",
+            "line 3: a power of two is `101`, expected a number as 2^5",
+        ),
+        (
             "@1 = sparse",
             "@2 = sparse",
             "line 5: the number of a constant is @2, expected @1, the next one",
@@ -97,7 +112,7 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "intt %0",
             "untt %0",
-            "line 11: the operation is `untt`, expected an operation: load, store, constant, zero, sample, ntt, intt, add, sub, mul, dot, scale, combine, automorphism, slots, extract, convert, select, join, round, digit, call",
+            "line 11: the operation is `untt`, expected an operation: load, store, constant, zero, sample, expand, ntt, intt, add, sub, mul, dot, scale, combine, turn, automorphism, slots, extract, convert, select, join, round, digit, call",
         ),
         (
             "sub idle.2 ():\n",
@@ -112,7 +127,7 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "  return\n",
             "  store x %0\n  return\n",
-            "line 17, body idle.2, instruction 0 (store): the operation is store, expected one that the main body need not do: sub-traces do not load, store or sample",
+            "line 17, body idle.2, instruction 0 (store): the operation is store, expected one that the main body need not do: sub-traces do not load, store, sample or expand",
         ),
         (
             "call inner %0 %2",
@@ -122,12 +137,12 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "end\n",
             "end\nend\n",
-            "line 43: the line is `end`, expected none after `end`",
+            "line 46: the line is `end`, expected none after `end`",
         ),
         (
             "end\n",
             "",
-            "line 41: the text is cut off after line 41, expected a last line `end`",
+            "line 44: the text is cut off after line 44, expected a last line `end`",
         ),
         (
             "main:",
@@ -175,8 +190,8 @@ fn errors_of_types_name_instruction_found_and_expected() {
         ),
         (
             "%0: eval 0..2 = load",
-            "%0: eval 0..5 = load",
-            "line 20, body main, instruction 0 (load): the limbs is 0..5, expected moduli below 4, the length of the table",
+            "%0: eval 0..7 = load",
+            "line 20, body main, instruction 0 (load): the limbs is 0..7, expected moduli below 6, the length of the table",
         ),
         (
             "%0: eval 0..2 = load",
@@ -230,8 +245,13 @@ fn errors_of_types_name_instruction_found_and_expected() {
         ),
         (
             "modulus 3",
+            "modulus 6",
+            "line 32, body main, instruction 12 (combine): the modulus is number 6, expected a number below 6",
+        ),
+        (
+            "modulus 3",
             "modulus 4",
-            "line 32, body main, instruction 12 (combine): the modulus is number 4, expected a number below 4",
+            "line 32, body main, instruction 12 (combine): modulus 4 is 2^5, expected an odd one",
         ),
         (
             "rows 1 100",
@@ -319,9 +339,29 @@ fn errors_of_types_name_instruction_found_and_expected() {
             "line 12, body inner, instruction 1 (join): the number of different limbs is 2, expected 4, as many as the operands have: none in common",
         ),
         (
+            "turn %20 by %21",
+            "turn %20 by %20",
+            "line 41, body main, instruction 21 (turn): the modulus of the exponent is 193, expected 32, twice the ring degree",
+        ),
+        (
+            "turn %20 by %21",
+            "turn %14 by %21",
+            "line 41, body main, instruction 21 (turn): the domain of %14 is eval, expected coeff",
+        ),
+        (
+            "digit %18 index 1 bits 4 count 2\n  %21: coeff 4..5 = constant @2",
+            "digit %18 index 1 bits 4 count 2\n  %21: eval 4..5 = sample x 1",
+            "line 40, body main, instruction 20 (sample): modulus 4 is 2^5, expected an odd one",
+        ),
+        (
+            "%23: coeff 5..6 = expand",
+            "%23: coeff 4..5 = expand",
+            "line 42, body main, instruction 22 (expand): the modulus is 32, expected 2^32 or 2^64",
+        ),
+        (
             "answer/1",
             "answer/0",
-            "line 41, body main, instruction 21 (store): the name is answer/0, expected a name that is neither loaded nor stored before",
+            "line 44, body main, instruction 24 (store): the name is answer/0, expected a name that is neither loaded nor stored before",
         ),
     ];
     for (part, by, expected) in cases {
@@ -346,6 +386,32 @@ fn errors_of_traces_from_elsewhere_have_no_line() {
     let expected = "body main, instruction 4 (call): the sub-trace is number 1, expected one that stands before the caller: a number below 1";
     assert_eq!(error, expected);
     assert!(trace.to_string().contains("number 1"));
+}
+
+#[test]
+fn powers_of_two_are_converted_alone_and_cut_whole() {
+    let refused = |line: &str| {
+        let text = format!(
+            "palladion-trace/1\nring 16\nmoduli 97 2^5 2^12\nmain:\n%0: coeff 0..2 = load x\n%1: coeff 2..3 = load y\n{line}\nend"
+        );
+        refused(&text).split_once(": ").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        refused("%2: coeff 2..3 = convert %0"),
+        "modulus 1 is 2^5, expected an odd one"
+    );
+    assert_eq!(
+        refused("%2: coeff 2..3 = digit %1 index 0 bits 5 count 2"),
+        "the bits of all digits is 10, expected 12, those of the modulus"
+    );
+    assert_eq!(
+        refused("%2: coeff 2..3 = combine %1 list @0 first 0 modulus 0 rows 1 columns 1"),
+        "modulus 2 is 2^12, expected an odd one"
+    );
+    assert_eq!(
+        refused("%2: coeff 2..3 = scale %1 by 4096"),
+        "factor 0 is 4096, expected less than 4096, the modulus of its limb"
+    );
 }
 
 #[test]

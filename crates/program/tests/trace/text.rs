@@ -5,7 +5,7 @@ use proptest::prelude::*;
 /// Every operation and constant, as the writer writes them.
 pub(crate) const EVERY: &str = "palladion-trace/1
 ring 16
-moduli 97 193 257 101
+moduli 97 193 257 101 2^5 2^64
 @0 = words 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 -15
 @1 = sparse 0:5 15:-3
 @2 = repeat 2: 1 0
@@ -42,8 +42,11 @@ main:
   %18: coeff 1..2 = select %17
   %19: coeff 0..1 = round %18
   %20: coeff 1..2 = digit %18 index 1 bits 4 count 2
+  %21: coeff 4..5 = constant @2
+  %22: coeff 1..2 = turn %20 by %21
+  %23: coeff 5..6 = expand seeds/query 7 skip 16
   store answer/0 %14
-  store answer/1 %20
+  store answer/1 %22
 end
 ";
 

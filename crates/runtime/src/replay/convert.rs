@@ -1,6 +1,7 @@
 //! Basis conversion, by the integers that [`Op::Convert`](program::trace::Op::Convert) defines.
 
 use super::Limb;
+use super::arithmetic::{Arithmetic, Power};
 use super::spare::Spare;
 use kernels::{Modulus, kernels};
 use ring::par_map;
@@ -10,9 +11,42 @@ use std::sync::Arc;
 const QUOTIENT_BITS: u32 = 7;
 
 /// Tables of a conversion.
-pub(super) struct Conversion {
+pub(super) enum Conversion {
+    /// Of a power of two.
+    Power(Power, Vec<Arithmetic>),
+    /// Of primes.
+    Primes(FromPrimes),
+}
+
+impl Conversion {
+    pub(super) fn new(from: &[Arithmetic], to: Vec<Arithmetic>) -> Self {
+        let mut primes = Vec::with_capacity(from.len());
+        for modulus in from {
+            match *modulus {
+                Arithmetic::Prime(q) => primes.push(q),
+                Arithmetic::Power(power) => return Self::Power(power, to),
+            }
+        }
+        Self::Primes(FromPrimes::new(primes, to))
+    }
+
+    /// Limbs modulo the other moduli.
+    pub(super) fn convert(&self, limbs: &[Limb], spare: &Spare) -> Vec<Limb> {
+        match self {
+            Self::Primes(conversion) => conversion.convert(limbs, spare),
+            Self::Power(from, to) => par_map(to.len(), |j| {
+                let words = limbs[0].iter();
+                let words = words.map(|&word| to[j].residue(from.center(word)));
+                Arc::new(spare.filled(words))
+            }),
+        }
+    }
+}
+
+/// Tables of a conversion of primes.
+pub(super) struct FromPrimes {
     from: Vec<Modulus>,
-    to: Vec<Modulus>,
+    to: Vec<Arithmetic>,
     /// `(Q/q_i)^-1 mod q_i`.
     hat_inverse: Vec<u64>,
     /// For each modulus `p` of the result `Q/q_i mod p` for all `i`, then `-Q mod p`.
@@ -21,17 +55,17 @@ pub(super) struct Conversion {
     bits: u32,
 }
 
-impl Conversion {
-    pub(super) fn new(from: Vec<Modulus>, to: Vec<Modulus>) -> Self {
-        let product = |p: &Modulus, without: Option<usize>| {
+impl FromPrimes {
+    fn new(from: Vec<Modulus>, to: Vec<Arithmetic>) -> Self {
+        let product = |p: &Arithmetic, without: Option<usize>| {
             let factors = from.iter().enumerate().filter(|(i, _)| Some(*i) != without);
             factors.fold(1, |product, (_, q)| p.mul(product, p.reduce(q.value())))
         };
         let inverse = |(i, q): (usize, &Modulus)| {
-            let inverse = q.inv(product(q, Some(i)));
+            let inverse = q.inv(product(&Arithmetic::Prime(*q), Some(i)));
             inverse.expect("different primes have no common factor")
         };
-        let row = |p: &Modulus| {
+        let row = |p: &Arithmetic| {
             let hats = (0..from.len()).map(|i| product(p, Some(i)));
             hats.chain([p.neg(product(p, None))]).collect()
         };
@@ -45,8 +79,7 @@ impl Conversion {
         }
     }
 
-    /// Limbs modulo the other moduli.
-    pub(super) fn convert(&self, limbs: &[Limb], spare: &Spare) -> Vec<Limb> {
+    fn convert(&self, limbs: &[Limb], spare: &Spare) -> Vec<Limb> {
         let mut scaled = par_map(limbs.len(), |i| {
             let mut y = spare.copy(&limbs[i]);
             kernels().scalar_mul_assign(&self.from[i], &mut y, self.hat_inverse[i]);
@@ -57,16 +90,15 @@ impl Conversion {
         scaled.push(quotients);
         let rows: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
         let converted = par_map(self.to.len(), |j| {
-            let (p, row) = (&self.to[j..=j], &self.rows[j]);
             let mut out = spare.stale();
-            kernels().mat_mul_into(p, row, (&rows, self.bits), &mut [&mut out]);
+            self.to[j].combine_into(&mut out, &self.rows[j], (&rows, self.bits));
             Arc::new(out)
         });
         scaled.into_iter().for_each(|y| spare.give_words(y));
         converted
     }
 
-    /// For each coefficient the quotient `v`: for one modulus whether `2 y_0 > q_0`, for several
+    /// For each coefficient the quotient `v`: for one modulus whether `2 y_0 >= q_0`, for several
     /// `(2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`.
     fn quotients(&self, scaled: &[Vec<u64>], sums: &mut [u64]) {
         if let ([y], [q]) = (scaled, self.from.as_slice()) {

@@ -26,18 +26,19 @@ impl Machine<'_> {
             let (what, found) = ("the number of limbs".into(), limbs.len() as u64);
             return Err(refused(what, found, expected.to_string()));
         }
-        let moduli: Vec<u64> = ty.limbs.iter().map(|id| self.modulus(id).value()).collect();
+        let ids: Vec<usize> = ty.limbs.iter().collect();
         let checked = par_map(limbs.len(), |i| {
-            let (q, limb) = (moduli[i], &limbs[i]);
+            let (q, limb) = (self.arithmetic(ids[i]), &limbs[i]);
+            let largest = q.largest();
             if limb.len() != self.n {
                 let what = format!("the number of words of limb {i}");
                 return Err(refused(what, limb.len() as u64, self.n.to_string()));
             }
-            match limb.iter().position(|&word| word >= q) {
+            match limb.iter().position(|&word| word > largest) {
                 None => Ok(()),
                 Some(at) => {
                     let what = format!("word {at} of limb {i}");
-                    Err(refused(what, limb[at], format!("below {q}")))
+                    Err(refused(what, limb[at], format!("below {}", q.value())))
                 }
             }
         });

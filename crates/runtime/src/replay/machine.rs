@@ -1,5 +1,6 @@
 //! What instructions need beside their operands: moduli, transform tables, constants, conversions.
 
+use super::arithmetic::{Arithmetic, Power};
 use super::convert::Conversion;
 use super::spare::Spare;
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// The tables of one trace, and what it has executed.
 pub(super) struct Machine<'a> {
     pub(super) n: usize,
-    moduli: Vec<Modulus>,
+    moduli: Vec<Arithmetic>,
     /// Tables of the moduli that limbs are transformed with.
     tables: Vec<Option<NttTable>>,
     constants: &'a [Constant],
@@ -32,15 +33,17 @@ impl<'a> Machine<'a> {
             Some(modulus) if is_prime(q) || !(used[id] || converted[id]) => Ok(modulus),
             _ => Err(not_prime(id, q)),
         };
-        let moduli: Vec<Modulus> = trace
+        let primes: Vec<Modulus> = trace
             .moduli
             .iter()
             .enumerate()
             .map(prime)
             .collect::<Result<_>>()?;
-        let tables = ring::par_map(moduli.len(), |id| {
-            used[id].then(|| NttTable::new(moduli[id], trace.n))
+        let tables = ring::par_map(primes.len(), |id| {
+            used[id].then(|| NttTable::new(primes[id], trace.n))
         });
+        let powers = trace.powers.iter();
+        let powers = powers.map(|&bits| Arithmetic::Power(Power::new(bits)));
         let tables = tables
             .into_iter()
             .enumerate()
@@ -51,7 +54,11 @@ impl<'a> Machine<'a> {
         Ok(Self {
             n: trace.n,
             tables: tables.collect::<Result<_>>()?,
-            moduli,
+            moduli: primes
+                .into_iter()
+                .map(Arithmetic::Prime)
+                .chain(powers)
+                .collect(),
             constants: &trace.constants,
             turns: turns(trace),
             conversions: HashMap::new(),
@@ -60,8 +67,16 @@ impl<'a> Machine<'a> {
         })
     }
 
-    pub(super) fn modulus(&self, id: ModulusId) -> &Modulus {
+    pub(super) fn arithmetic(&self, id: ModulusId) -> &Arithmetic {
         &self.moduli[id]
+    }
+
+    /// A modulus of which products in the evaluation domain are taken.
+    pub(super) fn modulus(&self, id: ModulusId) -> &Modulus {
+        match &self.moduli[id] {
+            Arithmetic::Prime(q) => q,
+            Arithmetic::Power(_) => unreachable!("the verifier lets no power of two here"),
+        }
     }
 
     pub(super) fn table(&self, id: ModulusId) -> &NttTable {
@@ -107,7 +122,7 @@ impl<'a> Machine<'a> {
     /// The tables of a conversion, made on its first use.
     pub(super) fn conversion(&mut self, from: &Limbs, to: &Limbs) -> Arc<Conversion> {
         let moduli = |limbs: &Limbs| limbs.iter().map(|id| self.moduli[id]).collect::<Vec<_>>();
-        let make = || Arc::new(Conversion::new(moduli(from), moduli(to)));
+        let make = || Arc::new(Conversion::new(&moduli(from), moduli(to)));
         let key = (from.clone(), to.clone());
         self.conversions.entry(key).or_insert_with(make).clone()
     }

@@ -7,6 +7,7 @@
 //! *Invariant*: every limb of a value has `N` residues of its modulus. Limbs are shared, so that selecting, joining and
 //! calling copy no words, and each value is let go after its last use.
 
+mod arithmetic;
 mod circuit;
 mod combine;
 mod convert;

@@ -42,6 +42,17 @@ impl Machine<'_> {
                 self.counts.passes.sampled += made.len();
                 made
             }
+            Op::Expand {
+                seed, stream, skip, ..
+            } => {
+                let seed = outside.seed(seed)?;
+                let made = Value::each(&types[0], |_, id| {
+                    let bits = self.arithmetic(id).largest().count_ones();
+                    words::expand(&seed, (*stream, *skip), bits, self.n)
+                });
+                self.counts.passes.sampled += made.len();
+                made
+            }
             Op::Dot { left, right } => self.dot(&operands(frame, left), &operands(frame, right)),
             Op::Combine { values, .. } => {
                 let values = operands(frame, values);
@@ -66,8 +77,8 @@ impl Machine<'_> {
             Op::Constant { constant, .. } => {
                 let words = self.words(*constant);
                 let made = Value::each(ty, |_, id| {
-                    let q = self.modulus(id);
-                    let words = words.iter().map(|&word| q.from_i64(word));
+                    let q = self.arithmetic(id);
+                    let words = words.iter().map(|&word| q.residue(word));
                     self.spare.filled(words)
                 });
                 (made, |passes| &mut passes.constants)
@@ -92,13 +103,13 @@ impl Machine<'_> {
             }
             Op::Add(a, b) => {
                 let made = self.changed(value(*a), ty, |words, i, id| {
-                    kernels().add_assign(self.modulus(id), words, &value(*b).limbs[i]);
+                    self.arithmetic(id).add_assign(words, &value(*b).limbs[i]);
                 });
                 (made, |passes| &mut passes.additions)
             }
             Op::Sub(a, b) => {
                 let made = self.changed(value(*a), ty, |words, i, id| {
-                    kernels().sub_assign(self.modulus(id), words, &value(*b).limbs[i]);
+                    self.arithmetic(id).sub_assign(words, &value(*b).limbs[i]);
                 });
                 (made, |passes| &mut passes.additions)
             }
@@ -110,9 +121,20 @@ impl Machine<'_> {
             }
             Op::Scale { value: x, factors } => {
                 let made = self.changed(value(*x), ty, |words, i, id| {
-                    kernels().scalar_mul_assign(self.modulus(id), words, factors[i]);
+                    self.arithmetic(id).scale_assign(words, factors[i]);
                 });
                 (made, |passes| &mut passes.scalings)
+            }
+            Op::Turn { value: x, by } => {
+                let x = value(*x);
+                let exponent = value(*by).limbs[0][0] as usize;
+                let sources = words::turned(self.n, exponent);
+                let made = Value::each(ty, |i, id| {
+                    let limb: [&[u64]; 1] = [&x.limbs[i]];
+                    let words = words::extract(self.arithmetic(id), &limb, &sources);
+                    self.spare.filled(words)
+                });
+                (made, |passes| &mut passes.permutations)
             }
             Op::Automorphism { value: x, element } => {
                 let made = self.automorphism(value(*x), *element);
@@ -139,16 +161,16 @@ impl Machine<'_> {
                 let sources = words::sources(&at, entries);
                 let made = Value::each(ty, |i, id| {
                     let limbs = slices(&x, i);
-                    let words = words::extract(self.modulus(id), &limbs, &sources);
+                    let words = words::extract(self.arithmetic(id), &limbs, &sources);
                     self.spare.filled(words)
                 });
                 (made, |passes| &mut passes.permutations)
             }
             Op::Round { value: x, .. } => {
                 let x = value(*x);
-                let q = self.modulus(x.ty.limbs.ranges()[0].start).value();
+                let q = self.arithmetic(x.ty.limbs.ranges()[0].start).value();
                 let made = Value::each(ty, |i, to| {
-                    let t = self.modulus(to).value();
+                    let t = self.arithmetic(to).value();
                     let rounded = x.limbs[i].iter().map(|&c| words::round(c, q, t));
                     self.spare.filled(rounded)
                 });
@@ -162,7 +184,8 @@ impl Machine<'_> {
             } => {
                 let x = value(x);
                 let made = Value::each(ty, |i, id| {
-                    let digit = |&c: &u64| words::digit(self.modulus(id), c, index, bits, count);
+                    let q = self.arithmetic(id);
+                    let digit = |&c: &u64| words::digit(q, c, index, (bits, count));
                     self.spare.filled(x.limbs[i].iter().map(digit))
                 });
                 (made, |passes| &mut passes.digits)
@@ -212,8 +235,8 @@ impl Machine<'_> {
             let mut words = self.spare.stale();
             match x.ty.domain {
                 Domain::Coeff => {
-                    let q = self.modulus(id);
-                    kernels().automorphism_into(q, &mut words, &x.limbs[i], element);
+                    let q = self.arithmetic(id);
+                    q.automorphism_into(&mut words, &x.limbs[i], element);
                 }
                 Domain::Eval => kernels().permute_into(&mut words, &x.limbs[i], &index),
             }

@@ -1,5 +1,6 @@
 //! Operations on the words of one limb, by their definitions.
 
+use super::arithmetic::Arithmetic;
 use kernels::Modulus;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -17,6 +18,18 @@ pub(super) fn sample(seed: &Seed, stream: u64, q: &Modulus, n: usize) -> Vec<u64
     let mask = (1 << q.bits()) - 1;
     let residues = std::iter::repeat_with(|| raw() & mask).filter(|&word| word < q.value());
     residues.take(n).collect()
+}
+
+/// Words of 32 or 64 bits of a stream of a seed, after those that are left out.
+pub(super) fn expand(seed: &Seed, (stream, skip): (u32, u32), bits: u32, n: usize) -> Vec<u64> {
+    let mut rng = ChaCha20Rng::from_seed(seed.0);
+    rng.set_stream(stream.into());
+    rng.set_word_pos(u128::from(skip) * u128::from(bits / 32));
+    let word = || match bits {
+        32 => u64::from(rng.next_u32()),
+        _ => rng.next_u64(),
+    };
+    std::iter::repeat_with(word).take(n).collect()
 }
 
 /// For each slot its place in the evaluation domain.
@@ -60,9 +73,15 @@ pub(super) fn sources(at: &[i64], entries: Option<(&[i64], usize)>) -> Vec<Sourc
     places.map(|(s, &at)| source(n, at, exponent(s))).collect()
 }
 
+/// Where the words of `X^exponent` times the one value are read, `exponent` below `2n`.
+pub(super) fn turned(n: usize, exponent: usize) -> Vec<Source> {
+    let places = 0..n as i64;
+    places.map(|at| source(n, at, exponent)).collect()
+}
+
 /// The words that are read at the sources.
 pub(super) fn extract(
-    q: &Modulus,
+    q: &Arithmetic,
     values: &[&[u64]],
     sources: &[Source],
 ) -> impl Iterator<Item = u64> {
@@ -75,19 +94,25 @@ pub(super) fn extract(
 }
 
 /// `round(c t / q) mod t`.
-pub(super) fn round(c: u64, q: u64, t: u64) -> u64 {
-    let rounded = (u128::from(c) * u128::from(t) + u128::from(q / 2)) / u128::from(q);
-    (rounded % u128::from(t)) as u64
+pub(super) fn round(c: u64, q: u128, t: u128) -> u64 {
+    let rounded = (u128::from(c) * t + q / 2) / q;
+    (rounded % t) as u64
 }
 
 /// Digit `index` of `count` digits of `bits` bits, of the centred residue.
-pub(super) fn digit(q: &Modulus, c: u64, index: usize, bits: u32, count: usize) -> u64 {
-    let centred = q.center(c);
-    let (mut rest, half) = (centred.abs(), 1i64 << (bits - 1));
-    let low = |rest: i64| ((rest + half) & (2 * half - 1)) - half;
-    for _ in 0..index {
-        rest = (rest - low(rest)) >> bits;
-    }
+pub(super) fn digit(q: &Arithmetic, c: u64, index: usize, (bits, count): (u32, usize)) -> u64 {
+    let half = 1i64 << (bits - 1);
+    let low = |rest: i64| (rest.wrapping_add(half) & (2 * half - 1)) - half;
+    let above = |rest: i64| rest.wrapping_sub(low(rest)) >> bits;
+    let centred = match q {
+        Arithmetic::Prime(q) => q.center(c),
+        Arithmetic::Power(power) => {
+            // All bits are in digits, so what leaves at the top is a multiple of the modulus.
+            let rest = (0..index).fold(power.center(c), |rest, _| above(rest));
+            return q.residue(low(rest));
+        }
+    };
+    let rest = (0..index).fold(centred.abs(), |rest, _| above(rest));
     let digit = if index + 1 == count { rest } else { low(rest) };
-    q.from_i64(if centred < 0 { -digit } else { digit })
+    q.residue(if centred < 0 { -digit } else { digit })
 }

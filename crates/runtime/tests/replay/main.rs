@@ -8,6 +8,7 @@ mod exchange;
 mod fused;
 mod outside;
 mod places;
+mod powers;
 #[path = "../../../program/tests/trace/random.rs"]
 mod random;
 #[path = "../../../program/tests/exchange/subset.rs"]
@@ -78,7 +79,9 @@ fn run(lines: &str, x: &[Vec<u64>], w: &[Vec<u64>]) -> Vec<Vec<u64>> {
 
 /// As [`run`], with lines of constants.
 fn run_with(constants: &str, lines: &str, x: &[Vec<u64>], w: &[Vec<u64>]) -> Vec<Vec<u64>> {
-    let moduli = MODULI.map(|q| q.to_string()).join(" ");
+    let moduli = MODULI.map(|q| q.to_string());
+    let powers = random::POWERS.map(|bits| format!("2^{bits}"));
+    let moduli = [moduli.join(" "), powers.join(" ")].join(" ");
     let text =
         format!("palladion-trace/1\nring {N}\nmoduli {moduli}\n{constants}\nmain:\n{lines}\nend\n");
     let trace = Trace::parse(&text).unwrap();
@@ -100,9 +103,9 @@ fn table(id: usize) -> NttTable {
 fn residues(limbs: impl Into<Limbs>, seed: u64) -> Vec<Vec<u64>> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let limb = |id: usize| {
-        let q = MODULI[id];
-        let mut words: Vec<u64> = (0..N).map(|_| rng.random_range(0..q)).collect();
-        words[..3].copy_from_slice(&[0, q - 1, q / 2]);
+        let greatest = random::greatest(id);
+        let mut words: Vec<u64> = (0..N).map(|_| rng.random_range(0..=greatest)).collect();
+        words[..4].copy_from_slice(&[0, greatest, greatest / 2, greatest / 2 + 1]);
         words
     };
     limbs.into().iter().map(limb).collect()

@@ -1,7 +1,7 @@
 //! What comes from outside, and what stays in memory.
 
 use crate::{MODULI, N, Names, residues};
-use program::trace::{Trace, TraceBuilder, Type};
+use program::trace::{Limbs, Trace, TraceBuilder, Type};
 use ring::sample::Seed;
 use runtime::replay::{Limb, Outside, Progress, replay};
 use runtime::{Error, Result};
@@ -45,14 +45,20 @@ fn what_is_no_value_is_refused() {
 
 #[test]
 fn a_modulus_that_is_no_prime_is_refused() {
-    // 289 = 17^2 = 1 modulo 32.
-    let mut builder = TraceBuilder::new(N, &[97, 289]).unwrap();
-    let mut main = builder.main();
-    let x = main.load("x", Type::coeff(0..1));
-    main.store("y", x);
-    let trace = builder.finish().unwrap();
-    let error = Names::default().run(&trace).unwrap_err().to_string();
-    assert_eq!(error, "modulus 1 is 289, expected a prime");
+    // 289 = 17^2 = 1 modulo 32: where it is transformed with, and where it is one of several that are converted from.
+    for transformed in [true, false] {
+        let mut builder = TraceBuilder::new(N, &[97, 289, 193]).unwrap();
+        let mut main = builder.main();
+        let x = main.load("x", Type::coeff(0..2));
+        let y = match transformed {
+            true => main.ntt(x),
+            false => main.convert(x, Limbs::one(2)),
+        };
+        main.store("y", y);
+        let trace = builder.finish().unwrap();
+        let error = Names::default().run(&trace).unwrap_err().to_string();
+        assert_eq!(error, "modulus 1 is 289, expected a prime");
+    }
 }
 
 #[test]

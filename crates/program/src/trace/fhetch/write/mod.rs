@@ -25,6 +25,15 @@ pub(super) fn write(trace: &Trace) -> Result<String> {
         let expected = || "below 2^31, as polynomials of FHETCH are of words of 32 bits";
         check(q < MAX_MODULUS, format!("modulus {id}"), q, expected).map_err(ring)?;
     }
+    if let Some(bits) = trace.powers.first() {
+        let id = trace.moduli.len();
+        let (what, found) = (format!("modulus {id}"), format!("2^{bits}"));
+        return Err(ring(Problem::new(
+            what,
+            found,
+            "an odd one, as those of FHETCH are",
+        )));
+    }
     let mut names = Names::new(trace);
     let mut functions = String::new();
     for (sub, name) in trace.subs.iter().zip(names.functions.clone()) {

@@ -97,37 +97,11 @@ impl<'a> Names<'a> {
         }
         for ((constant, limb), name) in &self.constants {
             let q = i128::from(self.trace.moduli[*limb]);
-            let words = words(self.trace, *constant).into_iter();
+            let words = Constant::words(&self.trace.constants, *constant, n).into_iter();
             let residues = words.map(|word| i128::from(word).rem_euclid(q).to_string());
             vector(name, residues.collect());
         }
         text
-    }
-}
-
-/// The words of a constant that has `N`.
-fn words(trace: &Trace, constant: usize) -> Vec<i64> {
-    let n = trace.n;
-    match &trace.constants[constant] {
-        Constant::Words(words) => words.clone(),
-        Constant::Sparse(entries) => {
-            let mut words = vec![0; n];
-            entries
-                .iter()
-                .for_each(|&(place, word)| words[place] = word);
-            words
-        }
-        Constant::Repeat { run, values } => (0..n)
-            .map(|place| values[place / run % values.len()])
-            .collect(),
-        Constant::Turn { of, steps } => {
-            let mut words = words(trace, *of);
-            words
-                .chunks_mut(n / 2)
-                .for_each(|row| row.rotate_left(*steps));
-            words
-        }
-        Constant::List(_) => unreachable!("a verified trace makes no polynomial of a list"),
     }
 }
 

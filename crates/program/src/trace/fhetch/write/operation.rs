@@ -85,7 +85,9 @@ impl BodyWriter<'_, '_> {
             Op::Store { .. }
             | Op::Call { .. }
             | Op::Sample { .. }
+            | Op::Expand { .. }
             | Op::Combine { .. }
+            | Op::Turn { .. }
             | Op::Slots(_)
             | Op::Extract { .. }
             | Op::Round { .. }

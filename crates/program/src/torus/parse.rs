@@ -1,0 +1,192 @@
+//! Reading the text form.
+
+use super::ir::{Circuit, Digits, KeySwitch, Op, Parameters};
+use super::text::{END, HEADER};
+use super::verify::Fault;
+use crate::error::{Error, Result};
+use crate::trace::place::{Checked, Problem, check};
+use crate::trace::words::{Words, marked, shown};
+use std::str::{FromStr, Lines};
+
+impl Circuit {
+    /// Reads the text form, and verifies the circuit.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for the text of another version. [`Error::Torus`] with the line of what cannot be read, or with
+    /// what [`Circuit::verify`] refuses.
+    pub fn parse(text: &str) -> Result<Self> {
+        let header = text.lines().next().unwrap_or("").trim_end();
+        if header != HEADER {
+            return Err(Error::Format {
+                found: shown(header).to_string(),
+                expected: format!("`{HEADER}`"),
+            });
+        }
+        let mut reader = Reader {
+            lines: text.lines(),
+            line: 0,
+        };
+        let read = reader.circuit();
+        let circuit = read.map_err(|problem| Fault::Line(reader.line).error(problem))?;
+        circuit.verify()?;
+        Ok(circuit)
+    }
+}
+
+struct Reader<'a> {
+    lines: Lines<'a>,
+    /// Number of the last line that was read, from 1.
+    line: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// The next line that is neither empty nor a comment.
+    fn next_line(&mut self) -> Checked<&'a str> {
+        for line in self.lines.by_ref() {
+            self.line += 1;
+            let line = line.trim_ascii();
+            if !line.is_empty() && !line.starts_with('#') {
+                return Ok(line);
+            }
+        }
+        let found = format!("cut off after line {}", self.line);
+        let expected = format!("a last line `{END}`");
+        Err(Problem::new("the text", found, expected))
+    }
+
+    fn circuit(&mut self) -> Checked<Circuit> {
+        self.next_line()?; // the header
+        let mut circuit = Circuit::new(self.parameters()?);
+        let mut line = self.next_line()?;
+        while line.starts_with('@') {
+            let next = circuit.constants.len();
+            circuit.constants.push(Words::new(line).definition(next)?);
+            line = self.next_line()?;
+        }
+        while line != END {
+            let op = step(line, circuit.steps.len())?;
+            circuit.steps.push(op);
+            line = self.next_line()?;
+        }
+        match self.next_line() {
+            Err(_) => Ok(circuit),
+            Ok(line) => {
+                let expected = format!("none after `{END}`");
+                Err(Problem::new("the line", shown(line), expected))
+            }
+        }
+    }
+
+    fn parameters(&mut self) -> Checked<Parameters> {
+        let mut line = |first: &str| -> Checked<Words<'a>> {
+            let mut words = Words::new(self.next_line()?);
+            words.expect(first)?;
+            Ok(words)
+        };
+        let mut words = line("word")?;
+        let word_bits = named(&mut words, "bits")?;
+        words.end()?;
+        let mut words = line("small")?;
+        let dimension = named(&mut words, "dimension")?;
+        words.end()?;
+        let mut words = line("ring")?;
+        let (n, rank) = (named(&mut words, "degree")?, named(&mut words, "rank")?);
+        words.end()?;
+        let bootstrap = digits(&mut line("bootstrap")?)?;
+        let mut words = line("key_switch")?;
+        let key_switch = match words.word("the kind of the key switch")? {
+            "lwe" => KeySwitch::Lwe(digits(&mut words)?),
+            "ring" => KeySwitch::Ring(digits(&mut words)?),
+            kind => {
+                let what = "the kind of the key switch";
+                return Err(Problem::new(what, shown(kind), "lwe or ring"));
+            }
+        };
+        Ok(Parameters {
+            word_bits,
+            dimension,
+            rank,
+            n,
+            bootstrap,
+            key_switch,
+        })
+    }
+}
+
+/// Digits, at the end of a line.
+fn digits(words: &mut Words) -> Checked<Digits> {
+    let digits = Digits {
+        bits: named(words, "bits")?,
+        count: named(words, "count")?,
+    };
+    words.end()?;
+    Ok(digits)
+}
+
+/// A number after its name.
+fn named<T: FromStr>(words: &mut Words, name: &str) -> Checked<T> {
+    words.expect(name)?;
+    words.number(name)
+}
+
+/// The step of a number.
+fn step(line: &str, next: usize) -> Checked<Op> {
+    let mut words = Words::new(line);
+    let what = "the number of a step";
+    let found: usize = marked(what, words.word(what)?, "%", ":")?;
+    let expected = || format!("%{next}, the next one");
+    check(found == next, what, format_args!("%{found}"), expected)?;
+    let ty = words.word("the type")?;
+    words.expect("=")?;
+    let op = match words.word("the operation")? {
+        "input" => Op::Input {
+            index: words.number("the index")?,
+        },
+        "combine" => Op::Combine {
+            constant: words.number("the constant")?,
+            terms: {
+                words.expect("terms")?;
+                terms(&mut words)?
+            },
+        },
+        "key_switch" => Op::KeySwitch {
+            value: words.value()?,
+        },
+        "modulus_switch" => Op::ModulusSwitch {
+            value: words.value()?,
+            drop: named(&mut words, "drop")?,
+        },
+        "blind_rotation" => Op::BlindRotation {
+            value: words.value()?,
+            test: {
+                words.expect("of")?;
+                words.constant()?
+            },
+        },
+        "extract" => Op::Extraction {
+            value: words.value()?,
+            place: named(&mut words, "at")?,
+        },
+        "output" => Op::Output {
+            value: words.value()?,
+        },
+        word => {
+            let expected =
+                "input, combine, key_switch, modulus_switch, blind_rotation, extract or output";
+            return Err(Problem::new("the operation", shown(word), expected));
+        }
+    };
+    words.end()?;
+    let own = op.ty().to_string();
+    check(own == ty, "the type", shown(ty), || own.clone())?;
+    Ok(op)
+}
+
+/// Factors and samples up to the end of the line.
+fn terms(words: &mut Words) -> Checked<Vec<(i64, usize)>> {
+    let mut terms = Vec::new();
+    while words.peek().is_some() {
+        terms.push((words.number("a factor")?, words.value()?));
+    }
+    Ok(terms)
+}
