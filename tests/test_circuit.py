@@ -44,12 +44,16 @@ def scheme_of(params: circuit.written.Params) -> ModuleType:
 def results(
     c: circuit.Written, inputs: dict[str, NDArray[Any]]
 ) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """Results that were decrypted, ciphertexts, and the secret key."""
+    """Results that were decrypted, ciphertexts, and the secret key; the trace gives them too."""
     secret = scheme_of(c.params).keygen(c.params)
     levels = c.inputs
     encrypted = c.encrypt(secret, {n: x for n, x in inputs.items() if levels[n] is not None})
     plain = {n: x for n, x in inputs.items() if levels[n] is None}
-    found = c.run({**encrypted, **plain}, c.keys(secret))
+    given, keys = {**encrypted, **plain}, c.keys(secret)
+    found = c.run(given, keys)
+    replayed = c.replay(c.lower(plain), given, keys)
+    for name, x in found.items():
+        assert replayed[name].to_bytes() == x.to_bytes(), name
     return c.decrypt(secret, found), found, secret
 
 
@@ -410,6 +414,19 @@ def test_inputs_that_do_not_fit_are_refused(exact: Exact, approximate: ckks.Para
             operation()
     with pytest.raises(palladion.MissingKeyError, match="the rotation by 1: found keys of the"):
         c.run({"x": ct, "p": 1}, secret.evaluation_keys())
+
+
+def test_a_circuit_is_lowered(exact: Exact) -> None:
+    c = circuit.Circuit(exact)
+    c.output("y", (c.input("x") * [3, 4]).rotate(1) + 1)
+    lowered = c.lower()
+    assert "mul_plain" in lowered.recording
+    assert lowered.trace.startswith("palladion-trace/")
+    counts = lowered.counts()
+    assert counts["instructions"]["automorphism"] == 2
+    assert counts["passes"]["ntt"] > 0
+    with pytest.raises(palladion.UsageError, match="an input is \"z\", expected one of"):
+        c.lower({"z": 1})
 
 
 def test_noise_that_reaches_the_modulus_is_refused_before_there_are_keys() -> None:

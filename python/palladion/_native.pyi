@@ -535,6 +535,24 @@ class Circuit:
         inputs: dict[str, bytes | CkksCiphertext | ExactCiphertext],
         keys: SchemeKeys,
     ) -> dict[str, Any]: ...
+    def lower(self, params: SchemeParams, plain: dict[str, bytes]) -> tuple[str, CircuitTrace]:
+        """The operations on ciphertexts as text, and the trace."""
+
+    def replay(
+        self,
+        params: SchemeParams,
+        trace: CircuitTrace,
+        inputs: dict[str, bytes | CkksCiphertext | ExactCiphertext],
+        keys: SchemeKeys,
+    ) -> dict[str, Any]: ...
+
+@final
+class CircuitTrace:
+    """A circuit as instructions on limbs."""
+
+    def text(self) -> str: ...
+    def counts(self) -> dict[str, Any]:
+        """As those of ``Trace``."""
 
 # TFHE, over batches. Bits cross as bytes of 0 and 1, the others as 64-bit integers in this
 # machine's order; a batch of one meets all of the other operand.

@@ -64,9 +64,9 @@ fn the_replayed_bootstrapping_of_ckks_is_the_run_insecure() {
             galois: keys.galois(),
             sparse: Some(keys.sparse()),
         };
-        let given = BTreeMap::from([(Bootstrapper::INPUT, low.rlwe())]);
+        let given = BTreeMap::from([(Bootstrapper::INPUT.into(), low.rlwe())]);
         let basis = high.rlwe().components()[0].basis();
-        let results = [(Bootstrapper::OUTPUT, basis)];
+        let results = [(Bootstrapper::OUTPUT.into(), basis)];
         let (found, counts) = replay_circuit(&trace, (&given, &keys), results, |_| true).unwrap();
         assert!(&found[Bootstrapper::OUTPUT] == high.rlwe());
         assert_eq!(counts, trace.counts());
@@ -101,12 +101,15 @@ fn the_replayed_bootstrapping_of_bgv_is_the_run_insecure() {
         sparse: None,
     };
     let given = BTreeMap::from([
-        ("low", low.exact().rlwe()),
-        ("secret", keys.secret().rlwe()),
+        ("low".into(), low.exact().rlwe()),
+        ("secret".into(), keys.secret().rlwe()),
     ]);
     let basis = high.exact().rlwe().components()[0].basis();
     let (found, counts) =
-        replay_circuit(&trace, (&given, &switch), [("high", basis)], |_| true).unwrap();
+        replay_circuit(&trace, (&given, &switch), [("high".into(), basis)], |_| {
+            true
+        })
+        .unwrap();
     assert!(&found["high"] == high.exact().rlwe());
     assert_eq!(counts, trace.counts());
 }

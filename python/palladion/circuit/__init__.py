@@ -21,8 +21,18 @@ Levels, scales, rescales and relinearisations are chosen by the circuit.
 from __future__ import annotations
 
 from palladion.circuit.builder import Circuit
-from palladion.circuit.facts import KeysNeeded, Noise, Precision
+from palladion.circuit.facts import KeysNeeded, Lowered, Noise, Precision
 from palladion.circuit.value import Value, dot
 from palladion.circuit.written import Written, load
 
-__all__ = ["Circuit", "KeysNeeded", "Noise", "Precision", "Value", "Written", "dot", "load"]
+__all__ = [
+    "Circuit",
+    "KeysNeeded",
+    "Lowered",
+    "Noise",
+    "Precision",
+    "Value",
+    "Written",
+    "dot",
+    "load",
+]

@@ -1,4 +1,4 @@
-"""What is known of a circuit before it runs."""
+"""What is known of a circuit before it runs, and the floors below it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
+from palladion import _native
 from palladion.schemes.arrays import Complex
 
 
@@ -52,3 +53,21 @@ class Precision:
         """
         square = float(np.mean(self.errors**2))
         return inf if square == 0 else -log2(square) / 2
+
+
+class Lowered:
+    """A circuit on the floors below; see ``docs/programs.md``."""
+
+    def __init__(self, recording: str, native: _native.CircuitTrace) -> None:
+        self.recording = recording
+        """Operations on ciphertexts, a line each."""
+        self.native = native
+
+    @property
+    def trace(self) -> str:
+        """Instructions on limbs, a line each."""
+        return self.native.text()
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Executed ``instructions`` by name, and their ``passes`` over one limb by kind."""
+        return self.native.counts()

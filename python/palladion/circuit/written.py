@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native, ckks
 from palladion.circuit.arrays import COMPLEX, INTEGERS, filled
-from palladion.circuit.facts import KeysNeeded, Noise, Precision
+from palladion.circuit.facts import KeysNeeded, Lowered, Noise, Precision
 from palladion.errors import FormatError, UsageError
 from palladion.files import read, write
 from palladion.schemes import exact
@@ -167,6 +167,31 @@ class Written:
         given = {name: self._given(name, value) for name, value in inputs.items()}
         found = self.native.run(self.params.native, given, keys.native)
         return {name: self._ciphertext(native, keys) for name, native in found.items()}
+
+    def lower(self, plain: Mapping[str, ArrayLike] | None = None) -> Lowered:
+        """The circuit on the floors below: operations on ciphertexts, and instructions on limbs.
+
+        ``plain`` has the plaintexts among the inputs, which are constants there.
+
+        Raises
+        ------
+        UsageError
+            As :meth:`run`.
+        """
+        recording, trace = self.native.lower(self.params.native, self._bytes(plain or {}))
+        return Lowered(recording, trace)
+
+    def replay(
+        self, lowered: Lowered, inputs: Mapping[str, Ciphertext | ArrayLike], keys: EvaluationKeys
+    ) -> dict[str, Any]:
+        """As :meth:`run`, by executing every instruction of what :meth:`lower` gave, one by one.
+
+        The ciphertexts are those of :meth:`run`, to the last bit. It takes several times as long.
+        """
+        given = {name: self._given(name, value) for name, value in inputs.items()}
+        native = self.native
+        found = native.replay(self.params.native, lowered.native, given, keys.native)
+        return {name: self._ciphertext(made, keys) for name, made in found.items()}
 
     @property
     def _dtype(self) -> type[np.complex128] | type[np.int64]:

@@ -8,6 +8,7 @@
 //! *May use* nothing of ours.
 
 mod ir;
+mod names;
 pub mod program_trace;
 mod text;
 
@@ -15,3 +16,4 @@ pub use ir::{
     Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, SampleParameters, Scalar,
     Secret, Step, Type, ValueId,
 };
+pub use names::recorded_name;

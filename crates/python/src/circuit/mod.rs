@@ -11,5 +11,6 @@ use pyo3::prelude::*;
 /// Adds the classes to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<builder::CircuitBuilder>()?;
+    module.add_class::<written::CircuitTrace>()?;
     module.add_class::<written::Circuit>()
 }

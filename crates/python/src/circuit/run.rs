@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ckks::Complex64;
 use program::circuit::{Arithmetic, Circuit};
+use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use runtime::circuit::{self, Argument, Bfv, Runner, Slot, Slots};
@@ -31,6 +32,14 @@ pub(crate) enum Made {
 }
 
 type Bytes = BTreeMap<String, PyBackedBytes>;
+
+/// A circuit, its inputs and keys, and the trace that is replayed instead, if one is.
+type Work<'a> = (
+    &'a Circuit,
+    &'a BTreeMap<String, Given>,
+    &'a SchemeKeys,
+    Option<&'a Trace>,
+);
 
 impl Given {
     /// The parameters of a ciphertext.
@@ -116,11 +125,12 @@ pub(crate) fn check_keys(circuit: &Circuit, keys: &SchemeKeys) -> PyResult<()> {
     Ok(())
 }
 
-/// The circuit on ciphertexts.
+/// The circuit on ciphertexts, or its trace.
 pub(crate) fn encrypted(
     circuit: &Circuit,
     inputs: &BTreeMap<String, Given>,
     keys: &SchemeKeys,
+    trace: Option<&Trace>,
 ) -> PyResult<BTreeMap<String, Made>> {
     let params = &keys.params;
     match params.scheme() {
@@ -130,7 +140,8 @@ pub(crate) fn encrypted(
                 _ => Ok(None),
             };
             let close = |ct| Made::Ckks(CkksCiphertext::new(params, ct));
-            run(e.params(), (circuit, inputs, keys), finite, open, close)
+            let of = (circuit, inputs, keys, trace);
+            run(e.params(), of, finite, open, close)
         }
         Scheme::Bfv(e) => {
             let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
@@ -140,7 +151,7 @@ pub(crate) fn encrypted(
                 _ => Ok(None),
             };
             let close = |ct| Made::Exact(ExactCiphertext::new(params, ct));
-            run(&scheme, (circuit, inputs, keys), slots, open, close)
+            run(&scheme, (circuit, inputs, keys, trace), slots, open, close)
         }
         Scheme::Bgv(e) => {
             let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
@@ -153,7 +164,8 @@ pub(crate) fn encrypted(
             };
             let close =
                 |ct: bgv::Ciphertext| Made::Exact(ExactCiphertext::new(params, ct.into_exact()));
-            run(e.params(), (circuit, inputs, keys), slots, open, close)
+            let of = (circuit, inputs, keys, trace);
+            run(e.params(), of, slots, open, close)
         }
     }
 }
@@ -162,7 +174,7 @@ pub(crate) fn encrypted(
 /// scheme, if it is one, and `close` a result.
 fn run<S: circuit::Scheme>(
     scheme: &S,
-    (circuit, inputs, keys): (&Circuit, &BTreeMap<String, Given>, &SchemeKeys),
+    (circuit, inputs, keys, trace): Work<'_>,
     slots: impl Fn(&[u8]) -> Result<Vec<S::Slot>, String>,
     open: impl Fn(&Given) -> PyResult<Option<S::Ciphertext>>,
     close: impl Fn(S::Ciphertext) -> Made,
@@ -185,9 +197,50 @@ fn run<S: circuit::Scheme>(
     let ciphertexts = ciphertexts.iter();
     arguments.extend(ciphertexts.map(|(&name, ct)| (name, Argument::Ciphertext(ct))));
     let runner = Runner::new(scheme, circuit).or_raise()?;
-    let found = runner.run(&arguments, keys.of_circuit()?).or_raise()?;
+    let keys = keys.of_circuit()?;
+    let found = match trace {
+        None => runner.run(&arguments, keys).or_raise()?,
+        Some(trace) => {
+            let replayed = runner.replay(trace, &arguments, keys, |_| true);
+            replayed.or_raise()?.0
+        }
+    };
     let found = found.into_iter();
     Ok(found.map(|(name, ct)| (name, close(ct))).collect())
+}
+
+/// The operations of a circuit on ciphertexts as text, and its trace, with the plaintexts among its inputs.
+pub(crate) fn lower(
+    circuit: &Circuit,
+    params: &SchemeParams,
+    plain: &Bytes,
+) -> PyResult<(String, Trace)> {
+    match params.scheme() {
+        Scheme::Ckks(e) => lowered(e.params(), circuit, &complex_inputs(plain)?),
+        Scheme::Bfv(e) => lowered(
+            &Bfv(e.params().clone()),
+            circuit,
+            &exact(e.params(), plain)?,
+        ),
+        Scheme::Bgv(e) => lowered(e.params(), circuit, &exact(e.params(), plain)?),
+    }
+}
+
+fn exact(params: &bgv::Params, plain: &Bytes) -> PyResult<Slots<u64>> {
+    slots_by_name(plain, |bytes| residues(params.t().value(), bytes))
+}
+
+fn lowered<S: circuit::Scheme>(
+    scheme: &S,
+    circuit: &Circuit,
+    plain: &Slots<S::Slot>,
+) -> PyResult<(String, Trace)> {
+    let plain = plain.iter();
+    let plain = plain.map(|(name, slots)| (name.as_str(), slots.as_slice()));
+    let recording = Runner::new(scheme, circuit).or_raise()?;
+    let recording = recording.record(&plain.collect()).or_raise()?;
+    let trace = lower::lower(&recording).map_err(runtime::Error::from);
+    Ok((recording.to_string(), trace.or_raise()?))
 }
 
 /// Complex doubles in this machine's order.

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use program::circuit::Type;
+use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
 use runtime::circuit::{self, Bfv, Budget, Keys, Predicted};
 use runtime::system_rng;
 
@@ -13,6 +15,7 @@ use crate::error::ToPython;
 use crate::guard::guard;
 use crate::schemes::keys::{SchemeKeys, SchemeSecret};
 use crate::schemes::params::{Scheme, SchemeParams};
+use crate::trace::counts_dict;
 
 /// A circuit of homomorphic operations.
 #[pyclass(frozen, module = "palladion._native")]
@@ -159,14 +162,69 @@ impl Circuit {
         inputs: BTreeMap<String, Given>,
         keys: &SchemeKeys,
     ) -> PyResult<BTreeMap<String, Made>> {
+        self.checked(params, &inputs, keys)?;
+        guard(py, || run::encrypted(&self.circuit, &inputs, keys, None))
+    }
+
+    /// The operations on ciphertexts as text, and the trace, with the bytes of plaintexts.
+    fn lower(
+        &self,
+        py: Python<'_>,
+        params: &SchemeParams,
+        plain: BTreeMap<String, PyBackedBytes>,
+    ) -> PyResult<(String, CircuitTrace)> {
+        let (recording, trace) = guard(py, || run::lower(&self.circuit, params, &plain))?;
+        Ok((recording, CircuitTrace { trace }))
+    }
+
+    /// As `run`, by a trace of `lower`.
+    fn replay(
+        &self,
+        py: Python<'_>,
+        params: &SchemeParams,
+        trace: &CircuitTrace,
+        inputs: BTreeMap<String, Given>,
+        keys: &SchemeKeys,
+    ) -> PyResult<BTreeMap<String, Made>> {
+        self.checked(params, &inputs, keys)?;
+        let trace = Some(&trace.trace);
+        guard(py, || run::encrypted(&self.circuit, &inputs, keys, trace))
+    }
+}
+
+impl Circuit {
+    /// Raises for keys or ciphertexts of other parameters, and for a key that is not there.
+    fn checked(
+        &self,
+        params: &SchemeParams,
+        inputs: &BTreeMap<String, Given>,
+        keys: &SchemeKeys,
+    ) -> PyResult<()> {
         params.check("evaluation keys", &keys.params)?;
-        for (name, given) in &inputs {
+        for (name, given) in inputs {
             if let Some(found) = given.params() {
                 params.check(&format!("input {name}"), found)?;
             }
         }
-        run::check_keys(&self.circuit, keys)?;
-        guard(py, || run::encrypted(&self.circuit, &inputs, keys))
+        run::check_keys(&self.circuit, keys)
+    }
+}
+
+/// A circuit as instructions on limbs.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct CircuitTrace {
+    trace: Trace,
+}
+
+#[pymethods]
+impl CircuitTrace {
+    fn text(&self) -> String {
+        self.trace.to_string()
+    }
+
+    /// Instructions and passes over limbs of a replay.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counts_dict(py, &self.trace.counts())
     }
 }
 

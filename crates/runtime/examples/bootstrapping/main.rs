@@ -57,7 +57,7 @@ fn ckks() -> Result<()> {
         galois: keys.galois(),
         sparse: Some(keys.sparse()),
     };
-    let given = BTreeMap::from([(Bootstrapper::INPUT, low.rlwe())]);
+    let given = BTreeMap::from([(Bootstrapper::INPUT.into(), low.rlwe())]);
     let result = (Bootstrapper::OUTPUT, high.rlwe());
     compare(recording, (&given, &switch), result, run)
 }
@@ -93,8 +93,8 @@ fn bgv() -> Result<()> {
         sparse: None,
     };
     let given = BTreeMap::from([
-        ("low", low.exact().rlwe()),
-        ("secret", keys.secret().rlwe()),
+        ("low".into(), low.exact().rlwe()),
+        ("secret".into(), keys.secret().rlwe()),
     ]);
     compare(
         recording,
@@ -107,13 +107,13 @@ fn bgv() -> Result<()> {
 /// Replays a recording's trace, and compares its result with that of a run.
 fn compare(
     recording: Recording,
-    inputs: (&BTreeMap<&str, &Ciphertext>, &SwitchKeys),
+    inputs: (&BTreeMap<String, &Ciphertext>, &SwitchKeys),
     (name, high): (&str, &Ciphertext),
     run: [u64; 2],
 ) -> Result<()> {
     let trace = lowered(&recording)?;
     drop(recording);
-    let results = [(name, high.components()[0].basis())];
+    let results = [(name.into(), high.components()[0].basis())];
     let (found, counts) = timed("replayed", || {
         Ok(replay_circuit(&trace, inputs, results, |_| true)?)
     })?;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::replay::{Progress, SwitchKeys, replay_circuit};
 use circuits::operations::{RecordRing, Recorder};
 use program::circuit::Op;
-use program::recording::Recording;
+use program::recording::{Recording, recorded_name};
 use program::trace::{Counts, Trace};
 use std::collections::BTreeMap;
 
@@ -33,12 +33,12 @@ impl<S: Scheme> Runner<'_, S> {
                 Some(slots) => self.plain_input(index, name, slots),
                 None => {
                     let level = params.ring_level(circuit.ty(index).level);
-                    Ok(Held::of(operations.given(name, level)))
+                    Ok(Held::of(operations.given(&recorded_name(name), level)))
                 }
             },
         )?;
         for (name, _) in circuit.outputs() {
-            recorder.output(name, &outputs[name]);
+            recorder.output(&recorded_name(name), &outputs[name]);
         }
         Ok(recorder.finish(&self.key_needs()))
     }
@@ -86,19 +86,26 @@ impl<S: Scheme> Runner<'_, S> {
             if let Op::Input { name } = &step.op
                 && let Argument::Ciphertext(ct) = inputs[name.as_str()]
             {
-                given.insert(name.as_str(), self.encrypted_input(index, name, ct)?);
+                let ct = self.encrypted_input(index, name, ct)?;
+                given.insert(recorded_name(name), ct);
             }
         }
         let params = &self.params;
-        let basis = |level: usize| params.rlwe().basis(params.ring_level(level));
-        let results = self.circuit.outputs();
-        let results = results.map(|(name, ty)| (name, basis(ty.level)));
+        let results = self.circuit.outputs().map(|(name, ty)| {
+            let basis = params.rlwe().basis(params.ring_level(ty.level));
+            (recorded_name(name), basis)
+        });
         let keys = SwitchKeys {
             relinearization: keys.relinearization.as_ref(),
             galois: &keys.galois,
             sparse: None,
         };
         let (made, counts) = replay_circuit(trace, (&given, &keys), results, observe)?;
-        Ok((self.close(made)?, counts))
+        let names = self.circuit.outputs();
+        let names = names.map(|(name, _)| (recorded_name(name), name.to_owned()));
+        let names: BTreeMap<String, String> = names.collect();
+        let made = made.into_iter();
+        let made = made.map(|(name, ct)| (names[&name].clone(), ct));
+        Ok((self.close(made.collect())?, counts))
     }
 }

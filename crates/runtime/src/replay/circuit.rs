@@ -11,7 +11,7 @@ use rlwe::Ciphertext;
 use std::collections::BTreeMap;
 
 struct CircuitOutside<'a> {
-    inputs: &'a BTreeMap<&'a str, &'a Ciphertext>,
+    inputs: &'a BTreeMap<String, &'a Ciphertext>,
     keys: &'a SwitchKeys<'a>,
     answer: Answer,
 }
@@ -23,8 +23,8 @@ struct CircuitOutside<'a> {
 /// As [`replay`]; [`Error::Replay`](crate::Error::Replay) for a trace that asks for what is not there, or lacks a result.
 pub fn replay_circuit<'b>(
     trace: &Trace,
-    (inputs, keys): (&BTreeMap<&str, &Ciphertext>, &SwitchKeys),
-    results: impl IntoIterator<Item = (&'b str, &'b Basis)>,
+    (inputs, keys): (&BTreeMap<String, &Ciphertext>, &SwitchKeys),
+    results: impl IntoIterator<Item = (String, &'b Basis)>,
     observe: impl FnMut(Progress) -> bool,
 ) -> Result<(BTreeMap<String, Ciphertext>, Counts)> {
     let mut outside = CircuitOutside {
@@ -33,9 +33,10 @@ pub fn replay_circuit<'b>(
         answer: Answer::default(),
     };
     let counts = replay(trace, &mut outside, observe)?;
-    let made = results
-        .into_iter()
-        .map(|(name, basis)| Ok((name.to_owned(), outside.answer.ciphertext(name, basis)?)));
+    let made = results.into_iter().map(|(name, basis)| {
+        let ct = outside.answer.ciphertext(&name, basis)?;
+        Ok((name, ct))
+    });
     Ok((made.collect::<Result<_>>()?, counts))
 }
 
