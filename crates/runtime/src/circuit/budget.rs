@@ -5,12 +5,14 @@
 //!
 //! Each value carries the mean square of its residual's coefficients ([`bgv::noise::Model`]; which key switches and divisions there
 //! are, the plan says), and by how much its largest ones stand above that: sums of a value and its own rotations gather noise in few
-//! coefficients. Residuals of different values are taken as uncorrelated otherwise.
+//! coefficients. In sums a noise that stands in both terms adds up with itself ([`Sources`]). The factors of a product are taken as
+//! uncorrelated.
 
 use super::clear::constant_slots;
 use super::exact::plaintext;
 use super::factors::Factors;
 use super::plan::Plan;
+use super::sources::Sources;
 use super::unfit;
 use super::walk::walk;
 use crate::error::Result;
@@ -54,9 +56,10 @@ pub(super) fn predict(
     };
     let coefficients = (params.n() as f64).log2();
     let mut log2_failure = f64::NEG_INFINITY;
-    walk(circuit, |index, values| {
-        let get = |value: ValueId| *values.get(value);
-        let (noise, gathered) = predictor.step(index, &get)?;
+    let found = walk(circuit, |index, values| {
+        let get = |value: ValueId| values.get(value);
+        let (sources, gathered) = predictor.step(index, &get)?;
+        let noise = sources.noise();
         let ty = circuit.ty(index);
         let half = params.rlwe().log_q(ty.level) - 1.0;
         let largest = noise.bits() + gathered;
@@ -75,13 +78,22 @@ pub(super) fn predict(
             );
             return Err(unfit(what, found, expected));
         }
-        Ok(Budget {
+        let budget = Budget {
             noise,
             gathered,
             margin_bits: half - DEVIATIONS.log2() - largest,
             log2_failure: log2_failure.max(LEAST_LOG2_FAILURE),
-        })
-    })
+        };
+        Ok(Expected { budget, sources })
+    })?;
+    let found = found.into_iter();
+    Ok(found.map(|(name, value)| (name, value.budget)).collect())
+}
+
+/// What is expected of a value, and where its noise comes from.
+struct Expected {
+    budget: Budget,
+    sources: Sources,
 }
 
 struct Predictor<'a> {
@@ -93,7 +105,11 @@ struct Predictor<'a> {
 }
 
 impl Predictor<'_> {
-    fn step(&self, index: usize, get: &dyn Fn(ValueId) -> Budget) -> Result<(Noise, f64)> {
+    fn step<'v>(
+        &self,
+        index: usize,
+        get: &dyn Fn(ValueId) -> &'v Expected,
+    ) -> Result<(Sources, f64)> {
         let (circuit, model) = (self.circuit, &self.model);
         let ty = circuit.ty(index);
         let added = self.plan.added(circuit, index);
@@ -103,52 +119,55 @@ impl Predictor<'_> {
             let divided = params_bits(self.params, from.level) - own;
             more = more.plus(model.key_switch(from.level).divided(divided));
         }
-        let kept = |value: ValueId| (get(value).noise, get(value).gathered);
-        let (noise, gathered) = match &circuit.steps[index].op {
-            Op::Input { .. } if ty.encrypted => (model.fresh(), 0.0),
+        let kept = |value: ValueId| (get(value).sources.clone(), get(value).budget.gathered);
+        let (sources, gathered) = match &circuit.steps[index].op {
+            Op::Input { .. } if ty.encrypted => (Sources::new(index, model.fresh()), 0.0),
             // What a plaintext has of noise, its products say.
-            Op::Input { .. } | Op::Constant { .. } => (Noise::ZERO, 0.0),
+            Op::Input { .. } | Op::Constant { .. } => (Sources::default(), 0.0),
             Op::Add { left, right } | Op::Sub { left, right } => {
                 let [x, y] = self.factors.matched.get(&index).copied().unwrap_or([1, 1]);
                 let (a, b) = (get(*left), get(*right));
                 if !circuit.ty(*right).encrypted {
-                    (a.noise, a.gathered)
-                } else if left == right {
-                    let doubled = matches!(circuit.steps[index].op, Op::Add { .. });
-                    let noise = if doubled {
-                        a.noise.times(4.0)
-                    } else {
-                        Noise::ZERO
-                    };
-                    (noise, a.gathered)
+                    kept(*left)
                 } else {
-                    let sum = model
-                        .mul_scalar(a.noise, x)
-                        .plus(model.mul_scalar(b.noise, y));
+                    let minus = matches!(circuit.steps[index].op, Op::Sub { .. });
+                    let y = if minus { -y } else { y };
+                    let sum = a.sources.sum(x as f64, &b.sources, y as f64, index);
                     // Amplitudes add up where both are rotations of one value; mean squares of the whole do all the same.
-                    let alike = self.source(*left) == self.source(*right);
+                    let alike = left != right && self.source(*left) == self.source(*right);
                     let more = if alike { 0.5 } else { 0.0 };
-                    (sum, a.gathered.max(b.gathered) + more)
+                    (sum, a.budget.gathered.max(b.budget.gathered) + more)
                 }
             }
-            Op::Mul { terms } => self.product(terms, get)?,
+            Op::Mul { terms } => {
+                let (noise, gathered) = self.product(terms, get)?;
+                (Sources::new(index, noise), gathered)
+            }
             Op::Rescale { value } => {
-                let (noise, gathered) = kept(*value);
+                let (sources, gathered) = kept(*value);
                 let bits = params_bits(self.params, circuit.ty(*value).level) - own;
-                let divided = noise.divided(bits);
+                let sources = sources.divided(bits);
+                let divided = sources.noise();
                 // What a rounding adds is spread evenly.
                 let peak = divided.times((2.0 * gathered).exp2()).plus(more);
-                (divided, peak.bits() - divided.plus(more).bits())
+                (sources, peak.bits() - divided.plus(more).bits())
             }
-            Op::Drop { value }
-            | Op::Read { value }
-            | Op::Rotate { value, .. }
-            | Op::Conjugate { value }
-            | Op::SwapRows { value }
-            | Op::Output { value, .. } => kept(*value),
+            Op::Drop { value } | Op::Read { value } | Op::Output { value, .. } => kept(*value),
+            Op::Rotate { value, steps } => {
+                let element = self.params.encoder().rotation_element(*steps as isize);
+                self.rotated(kept(*value), element)
+            }
+            Op::Conjugate { value } | Op::SwapRows { value } => {
+                self.rotated(kept(*value), self.params.encoder().swap_element())
+            }
         };
         let most = (self.params.n() as f64).log2() / 2.0;
-        Ok((noise.plus(more), gathered.min(most)))
+        Ok((sources.with(index, more), gathered.min(most)))
+    }
+
+    fn rotated(&self, (sources, gathered): (Sources, f64), element: usize) -> (Sources, f64) {
+        let order = 2 * self.params.n();
+        (sources.automorphism(element, order), gathered)
     }
 
     /// What a value is an automorphism of, itself if of nothing.
@@ -159,14 +178,14 @@ impl Predictor<'_> {
         }
     }
 
-    fn product(
+    fn product<'v>(
         &self,
         terms: &[[ValueId; 2]],
-        get: &dyn Fn(ValueId) -> Budget,
+        get: &dyn Fn(ValueId) -> &'v Expected,
     ) -> Result<(Noise, f64)> {
         let (mut noise, mut gathered) = (Noise::ZERO, 0.0f64);
         for &[left, right] in terms {
-            let (a, b) = (get(left), get(right));
+            let (a, b) = (get(left).budget, get(right).budget);
             gathered = gathered.max(a.gathered).max(b.gathered);
             noise = noise.plus(if self.circuit.ty(right).encrypted {
                 self.model.tensor(a.noise, b.noise, left == right)

@@ -19,6 +19,7 @@ mod products;
 mod record;
 mod runner;
 mod scheme;
+mod sources;
 mod table;
 mod walk;
 

@@ -113,6 +113,28 @@ fn sums_over_slots_insecure() {
     Setup::new(params, 2).check("all slots", &circuit, None);
 }
 
+/// Noise that comes twice into a sum is not that of two values: as often as it comes, rotated back or switched in between.
+#[test]
+fn sums_of_values_that_share_noise_insecure() {
+    check("a value four times", |b, [x, y, _]| {
+        let c = b.constant("c", &[7.0], (b.ty(x).level, 1.0)).unwrap();
+        let shifted = b.add(x, c).unwrap();
+        let sum = b.add(x, y).unwrap();
+        let sum = b.add(sum, shifted).unwrap();
+        let doubled = b.add(x, x).unwrap();
+        b.add(sum, doubled).unwrap()
+    });
+    check("a value taken away again", |b, [x, y, _]| {
+        let sum = b.add(x, y).unwrap();
+        b.sub(sum, x).unwrap()
+    });
+    check("switched twice", |b, [x, y, _]| {
+        let sum = b.add(x, y).unwrap();
+        let [sum, x] = [sum, x].map(|v| b.rescale(v).unwrap());
+        b.add(sum, x).unwrap()
+    });
+}
+
 /// What was switched has another factor than what was dropped.
 #[test]
 fn sums_of_other_factors_insecure() {

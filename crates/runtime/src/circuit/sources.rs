@@ -1,0 +1,97 @@
+//! Where the noise of a value comes from.
+//!
+//! A sum of a value and itself, however it comes about, doubles its noise, where one of two independent values adds up mean squares. So
+//! each value keeps the noises that it is a sum of, as they came into the circuit, with their factors. A rotation of a noise counts as
+//! another one.
+
+use bgv::noise::Noise;
+
+/// Noises that a value keeps apart, at most. More count as one that is new.
+const MOST: usize = 64;
+
+/// Where a noise came into the circuit: its step, and the Galois element of the rotations since.
+type Source = (usize, usize);
+
+/// A noise in a value: `factor 2^-shift` times what it was.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    source: Source,
+    noise: Noise,
+    factor: f64,
+    shift: f64,
+}
+
+impl Part {
+    fn noise(&self) -> Noise {
+        self.noise
+            .divided(self.shift)
+            .times(self.factor * self.factor)
+    }
+}
+
+/// The noises that a value is a sum of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sources(Vec<Part>);
+
+impl Sources {
+    /// A noise that comes in with a step.
+    pub(super) fn new(step: usize, noise: Noise) -> Self {
+        Self::default().with(step, noise)
+    }
+
+    /// A noise more, that comes in with a step.
+    #[must_use]
+    pub(super) fn with(mut self, step: usize, noise: Noise) -> Self {
+        if noise.bits() > f64::NEG_INFINITY {
+            self.0.push(Part {
+                source: (step, 1),
+                noise,
+                factor: 1.0,
+                shift: 0.0,
+            });
+        }
+        self
+    }
+
+    /// All noise.
+    pub(super) fn noise(&self) -> Noise {
+        let parts = self.0.iter().map(Part::noise);
+        parts.fold(Noise::ZERO, Noise::plus)
+    }
+
+    /// `x self + y other`, as step `step` makes it.
+    #[must_use]
+    pub(super) fn sum(&self, x: f64, other: &Self, y: f64, step: usize) -> Self {
+        let mut sum = self.clone();
+        sum.0.iter_mut().for_each(|part| part.factor *= x);
+        for part in &other.0 {
+            match sum.0.iter_mut().find(|own| own.source == part.source) {
+                Some(own) => own.factor += y * part.factor * (own.shift - part.shift).exp2(),
+                None => sum.0.push(Part {
+                    factor: y * part.factor,
+                    ..*part
+                }),
+            }
+        }
+        if sum.0.len() <= MOST {
+            return sum;
+        }
+        Self::new(step, sum.noise())
+    }
+
+    /// Divided by `2^bits`.
+    #[must_use]
+    pub(super) fn divided(mut self, bits: f64) -> Self {
+        self.0.iter_mut().for_each(|part| part.shift += bits);
+        self
+    }
+
+    /// `X -> X^element`, exponents modulo `order`.
+    #[must_use]
+    pub(super) fn automorphism(mut self, element: usize, order: usize) -> Self {
+        self.0
+            .iter_mut()
+            .for_each(|part| part.source.1 = part.source.1 * element % order);
+        self
+    }
+}
