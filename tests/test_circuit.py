@@ -425,7 +425,7 @@ def test_a_circuit_is_lowered(exact: Exact) -> None:
     counts = lowered.counts()
     assert counts["instructions"]["automorphism"] == 2
     assert counts["passes"]["ntt"] > 0
-    with pytest.raises(palladion.UsageError, match="an input is \"z\", expected one of"):
+    with pytest.raises(palladion.UsageError, match='an input is "z", expected one of'):
         c.lower({"z": 1})
 
 
