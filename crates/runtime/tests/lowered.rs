@@ -6,6 +6,7 @@
 use compiler::{Options, compile};
 use kernels::Counted;
 use network::IntNetwork;
+use program::recording::Recording;
 use program::trace::{Body, Op, Trace};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -61,6 +62,23 @@ fn check(model: &str) {
 #[test]
 fn the_replayed_trace_of_mnist_is_the_encrypted_run() {
     check("mnist");
+}
+
+/// The recording of a network is read back as it was written. Reading verifies it.
+#[test]
+fn the_recording_of_mnist_is_read_back() {
+    let recording = prepared("mnist").record().unwrap();
+    let begin = Instant::now();
+    recording.verify().unwrap();
+    let verified = begin.elapsed().as_secs_f64();
+    let text = recording.to_string();
+    assert_eq!(Recording::parse(&text).unwrap(), recording);
+    println!(
+        "{} operations verified in {verified:.4} s, {} bytes of text\n{}",
+        recording.steps.len(),
+        text.len(),
+        recording.counts()
+    );
 }
 
 /// Drops, swaps or alters one instruction; `None` if that changes nothing.

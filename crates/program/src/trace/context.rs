@@ -2,7 +2,7 @@
 
 use super::ir::{Body, Constant, ConstantId, Domain, ModulusId, Type};
 use super::limbs::Limbs;
-use super::place::{Checked, Problem, check};
+use crate::place::{Checked, Problem, check};
 use std::collections::HashSet;
 
 /// Ring degrees: the kernels work on 16 words at a time, and security tables end at `2^17`.
@@ -13,7 +13,7 @@ const MAX_MODULUS: u64 = 1 << 60;
 
 /// The parts of a trace that stand before an instruction, as far as its types need them.
 #[derive(Clone, Debug)]
-pub(super) struct Context {
+pub(crate) struct Context {
     n: usize,
     moduli: Vec<u64>,
     known: HashSet<u64>,
@@ -23,7 +23,7 @@ pub(super) struct Context {
 
 /// What a constant is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// `N` words, none of them below `least` or above `greatest`.
     Words { least: i64, greatest: i64 },
     /// Any number of integers.
@@ -32,13 +32,13 @@ pub(super) enum Shape {
 
 /// Types of a sub-trace.
 #[derive(Clone, Debug)]
-pub(super) struct Signature {
-    pub(super) parameters: Vec<Type>,
-    pub(super) results: Vec<Type>,
+pub(crate) struct Signature {
+    pub(crate) parameters: Vec<Type>,
+    pub(crate) results: Vec<Type>,
 }
 
 impl Context {
-    pub(super) fn new(n: usize) -> Checked<Self> {
+    pub(crate) fn new(n: usize) -> Checked<Self> {
         let degrees = MIN_DEGREE..=MAX_DEGREE;
         check(
             n.is_power_of_two() && degrees.contains(&n),
@@ -55,15 +55,15 @@ impl Context {
         })
     }
 
-    pub(super) fn n(&self) -> usize {
+    pub(crate) fn n(&self) -> usize {
         self.n
     }
 
-    pub(super) fn moduli(&self) -> &[u64] {
+    pub(crate) fn moduli(&self) -> &[u64] {
         &self.moduli
     }
 
-    pub(super) fn add_modulus(&mut self, q: u64) -> Checked<()> {
+    pub(crate) fn add_modulus(&mut self, q: u64) -> Checked<()> {
         let fits = q > 1 && q < MAX_MODULUS && !q.is_multiple_of(2) && self.known.insert(q);
         let id = self.moduli.len();
         check(
@@ -76,7 +76,7 @@ impl Context {
         Ok(())
     }
 
-    pub(super) fn add_constant(&mut self, constant: &Constant) -> Checked<()> {
+    pub(crate) fn add_constant(&mut self, constant: &Constant) -> Checked<()> {
         let of = |values: &mut dyn Iterator<Item = i64>| {
             let (mut least, mut greatest) = (i64::MAX, i64::MIN);
             values.for_each(|v| (least, greatest) = (least.min(v), greatest.max(v)));
@@ -119,21 +119,21 @@ impl Context {
     }
 
     /// Lets later bodies call this one.
-    pub(super) fn add_sub(&mut self, body: &Body, results: Vec<Type>) {
+    pub(crate) fn add_sub(&mut self, body: &Body, results: Vec<Type>) {
         self.subs.push(Signature {
             parameters: body.parameters.clone(),
             results,
         });
     }
 
-    pub(super) fn sub(&self, id: usize) -> Checked<&Signature> {
+    pub(crate) fn sub(&self, id: usize) -> Checked<&Signature> {
         self.subs.get(id).ok_or_else(|| {
             let expected = "one that stands before the caller: ".to_owned() + &below(&self.subs);
             Problem::new("the sub-trace", format!("number {id}"), expected)
         })
     }
 
-    pub(super) fn modulus(&self, id: ModulusId) -> Checked<u64> {
+    pub(crate) fn modulus(&self, id: ModulusId) -> Checked<u64> {
         self.moduli
             .get(id)
             .copied()
@@ -141,7 +141,7 @@ impl Context {
     }
 
     /// The kind of a constant that stands before.
-    pub(super) fn shape(&self, id: ConstantId) -> Checked<Shape> {
+    pub(crate) fn shape(&self, id: ConstantId) -> Checked<Shape> {
         self.constants.get(id).copied().ok_or_else(|| {
             let expected = "a constant that stands before: ".to_owned() + &below(&self.constants);
             Problem::new("the constant", format!("@{id}"), expected)
@@ -149,7 +149,7 @@ impl Context {
     }
 
     /// A constant of `N` words.
-    pub(super) fn words(&self, id: ConstantId) -> Checked<Shape> {
+    pub(crate) fn words(&self, id: ConstantId) -> Checked<Shape> {
         match self.shape(id)? {
             Shape::List => {
                 let found = format!("@{id}, a list");
@@ -160,7 +160,7 @@ impl Context {
     }
 
     /// Refuses a set of limbs that is empty or names a modulus that the table lacks.
-    pub(super) fn limbs(&self, limbs: &Limbs) -> Checked<()> {
+    pub(crate) fn limbs(&self, limbs: &Limbs) -> Checked<()> {
         let Some(last) = limbs.ranges().last() else {
             return Err(Problem::new("the number of limbs", 0, "at least 1"));
         };
@@ -173,7 +173,7 @@ impl Context {
         check(last.end <= self.moduli.len(), "the limbs", limbs, expected)
     }
 
-    pub(super) fn ty(&self, ty: &Type) -> Checked<()> {
+    pub(crate) fn ty(&self, ty: &Type) -> Checked<()> {
         self.limbs(&ty.limbs)?;
         match ty.domain {
             Domain::Coeff => Ok(()),
@@ -182,7 +182,7 @@ impl Context {
     }
 
     /// Refuses limbs whose moduli have no root of order `2N`.
-    pub(super) fn transforms(&self, limbs: &Limbs) -> Checked<()> {
+    pub(crate) fn transforms(&self, limbs: &Limbs) -> Checked<()> {
         let splits = |q: u64| q % (2 * self.n as u64) == 1;
         let mut values = limbs.iter().map(|id| (id, self.moduli[id]));
         match values.find(|&(_, q)| !splits(q)) {

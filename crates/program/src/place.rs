@@ -1,22 +1,22 @@
-//! What is wrong with a trace, and where.
+//! What is wrong with a trace or a recording, and where.
 
-use super::ir::ConstantId;
 use crate::error::Error;
+use crate::trace::ConstantId;
 use std::fmt::{Display, Formatter};
 
-/// A place in a trace.
+/// A place in a trace or a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line of the text form, counted from 1, if the trace was read from text.
+    /// The line of the text form, counted from 1, if it was read from text.
     pub line: Option<usize>,
     /// The part of the trace.
     pub part: Part,
 }
 
-/// A part of a trace.
+/// A part of a trace or a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text that could not be read as a part of a trace.
+    /// Text that could not be read.
     Text,
     /// Ring degree and table of moduli.
     Ring,
@@ -32,6 +32,19 @@ pub enum Part {
         /// Name of the body.
         body: String,
         /// Number of the instruction in its body, counted from 0.
+        index: usize,
+        /// Name of the operation.
+        op: &'static str,
+    },
+    /// Digits of key switching, plaintext moduli and samples of a recording.
+    Parameters,
+    /// The keys of a recording.
+    Keys,
+    /// A packing of a recording.
+    Packing(usize),
+    /// A step of a recording.
+    Step {
+        /// Number of the step, counted from 0.
         index: usize,
         /// Name of the operation.
         op: &'static str,
@@ -58,23 +71,27 @@ impl Display for Part {
             Self::Instruction { body, index, op } => {
                 write!(f, "body {body}, instruction {index} ({op})")
             }
+            Self::Parameters => f.write_str("parameters"),
+            Self::Keys => f.write_str("keys"),
+            Self::Packing(id) => write!(f, "packing {id}"),
+            Self::Step { index, op } => write!(f, "recorded step %{index} ({op})"),
         }
     }
 }
 
 /// What is wrong: `what` is `found`, but should be `expected`.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     what: String,
     found: String,
     expected: String,
 }
 
 /// Result of a check that does not know its place.
-pub(super) type Checked<T> = Result<T, Problem>;
+pub(crate) type Checked<T> = Result<T, Problem>;
 
 impl Problem {
-    pub(super) fn new(
+    pub(crate) fn new(
         what: impl Display,
         found: impl Display,
         expected: impl Into<String>,
@@ -86,8 +103,18 @@ impl Problem {
         }
     }
 
-    /// The error of this problem at a place.
-    pub(super) fn at(self, line: Option<usize>, part: Part) -> Error {
+    /// The error of this problem at a place of a recording.
+    pub(crate) fn recorded(self, line: Option<usize>, part: Part) -> Error {
+        Error::Recorded {
+            place: Box::new(Place { line, part }),
+            what: self.what,
+            found: self.found,
+            expected: self.expected,
+        }
+    }
+
+    /// The error of this problem at a place of a trace.
+    pub(crate) fn at(self, line: Option<usize>, part: Part) -> Error {
         Error::Trace {
             place: Box::new(Place { line, part }),
             what: self.what,
@@ -98,7 +125,7 @@ impl Problem {
 }
 
 /// Refuses unless `ok`. The text of what was expected is only made for the refusal.
-pub(super) fn check<E: Into<String>>(
+pub(crate) fn check<E: Into<String>>(
     ok: bool,
     what: impl Display,
     found: impl Display,
