@@ -51,6 +51,11 @@ impl<'r> RecordRing<'r> {
         self.recorder.push(op, ty)
     }
 
+    /// An operation on one value that keeps its message.
+    fn push_kept(&self, op: Op, a: &RecordedCiphertext, extended: bool) -> RecordedCiphertext {
+        self.recorder.push(op, Ciphertext { extended, ..a.ty })
+    }
+
     fn push_extended(&self, op: Op, level: usize) -> RecordedCiphertext {
         let ty = Ciphertext {
             level,
@@ -122,6 +127,12 @@ impl RingOperations for RecordRing<'_> {
 
     fn begin_scale(&self, scale: f64) {
         self.message.set(Message::Approximate { scale });
+    }
+
+    fn read(&self, a: &RecordedCiphertext) -> Option<RecordedCiphertext> {
+        let (value, by) = (a.id, Scalar::ONE);
+        let changes = a.ty.message != self.message.get();
+        changes.then(|| self.push(Op::Scale { value, by }, parts(a)))
     }
 
     fn level(&self, a: &RecordedCiphertext) -> usize {
@@ -242,7 +253,16 @@ impl RingOperations for RecordRing<'_> {
             return Ok(a);
         }
         let op = Op::Drop { value: a.id };
-        Ok(self.push(op, (level, a.ty.components)))
+        let message = match a.ty.message {
+            Message::Modulo { .. } => self.message.get(),
+            scale @ Message::Approximate { .. } => scale,
+        };
+        let ty = Ciphertext {
+            level,
+            message,
+            ..a.ty
+        };
+        Ok(self.recorder.push(op, ty))
     }
 
     fn decompose(&self, _: &RecordedCiphertext) -> Result<()> {
@@ -254,7 +274,7 @@ impl RingOperations for RecordRing<'_> {
             return Ok(*a);
         }
         let value = a.id;
-        Ok(self.push(Op::Automorphism { value, element }, parts(a)))
+        Ok(self.push_kept(Op::Automorphism { value, element }, a, false))
     }
 
     fn automorphism_hoisted(
@@ -276,11 +296,11 @@ impl RingOperations for RecordRing<'_> {
             return self.extend(a);
         }
         let value = a.id;
-        Ok(self.push_extended(Op::Automorphism { value, element }, a.ty.level))
+        Ok(self.push_kept(Op::Automorphism { value, element }, a, true))
     }
 
     fn extend(&self, a: &RecordedCiphertext) -> Result<RecordedCiphertext> {
-        Ok(self.push_extended(Op::Extend { value: a.id }, a.ty.level))
+        Ok(self.push_kept(Op::Extend { value: a.id }, a, true))
     }
 
     fn turn(&self, a: RecordedCiphertext, element: usize) -> Result<RecordedCiphertext> {

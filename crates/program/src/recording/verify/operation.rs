@@ -127,7 +127,10 @@ impl Rule<'_, '_> {
             Op::Drop { value } => {
                 let own = self.operand_of(*value, self.ty.components)?;
                 self.below(own.level, true)?;
-                self.result_factor(self.at_level(own))
+                match self.at_level(own) {
+                    Some(factor) => self.result_factor(Some(factor)),
+                    None => self.held_alike(*value, own),
+                }
             }
             Op::Output { name, value } => {
                 check_name("the name", name)?;

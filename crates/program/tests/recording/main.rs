@@ -1,0 +1,5 @@
+//! Recordings: their text, what is refused, and what they count.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+mod text;
