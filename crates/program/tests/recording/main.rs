@@ -2,4 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+mod mutations;
+mod refused;
 mod text;

@@ -199,10 +199,12 @@ impl Rule<'_, '_> {
             let mut units = units.iter();
             units.try_for_each(|&unit| self.verifier.unit(unit, t))?;
         }
+        // Factors are units, so all products are alike if those with one value of the other side are.
+        for (&low, &column) in low.iter().zip(columns) {
+            self.product([low, middle[0]], [column, rows[0]])?;
+        }
         for (&middle, &row) in middle.iter().zip(rows) {
-            for (&low, &column) in low.iter().zip(columns) {
-                self.product([low, middle], [column, row])?;
-            }
+            self.product([low[0], middle], [columns[0], row])?;
         }
         Ok(())
     }
