@@ -5,3 +5,4 @@
 mod mutations;
 mod refused;
 mod text;
+mod unreadable;

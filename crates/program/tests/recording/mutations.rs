@@ -1,7 +1,7 @@
 //! A changed recording is refused.
 
 use crate::text::EVERY;
-use program::recording::{Message, Op, Recording, Type, ValueId};
+use program::recording::{Message, Op, Plain, Recording, Type, ValueId};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -56,14 +56,13 @@ fn highest(recording: &Recording, step: usize) -> Option<usize> {
     levels.max()
 }
 
-/// Whether the factor of a result follows from the operands. That of a number may be anyone's, and so may that of a source.
+/// Whether the factor of a result follows from the operands. A source may have any, and so may a product with numbers.
 fn has_own_factor(op: &Op) -> bool {
-    let integers = |op: &Op| op.to_string().contains("integers");
-    let free = matches!(
-        op,
-        Op::Scale { .. } | Op::Raise { .. } | Op::Trivial { .. } | Op::PackingKey { .. }
-    );
-    !free && !op.operands().is_empty() && !(matches!(op, Op::MulPlain { .. }) && integers(op))
+    match op {
+        Op::Scale { .. } | Op::Raise { .. } | Op::Trivial { .. } => false,
+        Op::MulPlain { terms } => !matches!(terms[0].1, Plain::Integers(..)),
+        op => !op.operands().is_empty(),
+    }
 }
 
 proptest! {
