@@ -120,4 +120,19 @@ proptest! {
         let cut = ((EVERY.len() - 1) as f64 * part) as usize;
         prop_assert!(Recording::parse(&EVERY[..cut]).is_err());
     }
+
+    /// Whatever a text says, reading it ends without a panic, and what is read is written as it was understood.
+    #[test]
+    fn other_characters_are_refused_or_understood(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), "[ -~]"), 1..4),
+    ) {
+        let mut text = EVERY.to_owned();
+        for (place, to) in changes {
+            let place = place.index(text.len());
+            text.replace_range(place..=place, &to);
+        }
+        if let Ok(recording) = Recording::parse(&text) {
+            prop_assert_eq!(Recording::parse(&recording.to_string()).unwrap(), recording);
+        }
+    }
 }
