@@ -15,8 +15,8 @@ impl Trace {
     /// Reads the text form, and verifies the trace.
     ///
     /// # Errors
-    /// [`Error::Format`] for the text of another version. [`Error::Trace`] with the line of what cannot be read, or that
-    /// [`Trace::verify`] refuses.
+    /// [`Error::Format`](crate::Error::Format) for the text of another version. [`Error::Trace`](crate::Error::Trace) with the
+    /// line of what cannot be read, or that [`Trace::verify`] refuses.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parser = Parser::new(Lines::after_header(text, HEADER)?);
         if let Err(problem) = parser.parse() {

@@ -107,10 +107,14 @@ impl<'r> RecordRing<'r> {
     ) -> Result<Vec<Op>> {
         let row = |row: usize| {
             let columns = values.iter().enumerate();
-            self.products(columns.filter_map(|(column, &value)| {
-                let entry = matrix.entry(basis, row, column)?;
-                Some((value, entry))
-            }))
+            let entries: Vec<_> = columns
+                .filter_map(|(column, &value)| Some((value, matrix.entry(basis, row, column)?)))
+                .collect();
+            if entries.is_empty() {
+                // A row of zeros is a product with 0.
+                return self.products(std::iter::once((values[0], Poly::zero(basis))));
+            }
+            self.products(entries.into_iter())
         };
         (0..matrix.rows()).map(row).collect()
     }
