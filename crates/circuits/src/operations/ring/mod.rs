@@ -35,6 +35,13 @@ pub trait RingOperations {
         None
     }
 
+    /// `a`, which was made together with other values, holds its message as what is made next. It is for readers of a
+    /// recording.
+    fn restate(&self, _: &mut Self::Ciphertext) {}
+
+    /// As [`restate`](Self::restate).
+    fn restate_extended(&self, _: &mut Self::Extended) {}
+
     /// Limbs minus one.
     fn level(&self, a: &Self::Ciphertext) -> usize;
 

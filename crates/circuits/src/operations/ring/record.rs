@@ -139,6 +139,15 @@ impl RingOperations for RecordRing<'_> {
         changes.then(|| self.push(Op::Scale { value, by }, parts(a)))
     }
 
+    fn restate(&self, a: &mut RecordedCiphertext) {
+        a.ty.message = self.message.get();
+        self.recorder.restate(a);
+    }
+
+    fn restate_extended(&self, a: &mut RecordedCiphertext) {
+        self.restate(a);
+    }
+
     fn level(&self, a: &RecordedCiphertext) -> usize {
         a.ty.level
     }
