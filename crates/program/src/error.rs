@@ -122,15 +122,13 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// A step of a recording that has no counterpart elsewhere.
-    #[error("recorded step %{step} ({op}): {what} is {found}, expected {expected}")]
+    /// A recording that cannot be, or a step of one that has no counterpart elsewhere.
+    #[error("{place}: {what} is {found}, expected {expected}")]
     Recorded {
-        /// Number of the step.
-        step: usize,
-        /// Its operation.
-        op: &'static str,
+        /// Where.
+        place: Box<crate::trace::Place>,
         /// What is wrong.
-        what: &'static str,
+        what: String,
         /// What was found.
         found: String,
         /// What was expected.

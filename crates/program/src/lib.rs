@@ -17,11 +17,15 @@
 pub mod circuit;
 mod error;
 mod ir;
+mod lines;
+mod modular;
+mod place;
 pub mod recording;
 mod text;
 pub mod torus;
 pub mod trace;
 mod verify;
+mod words;
 
 pub use error::{Error, Result};
 pub use ir::{

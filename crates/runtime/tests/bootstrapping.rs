@@ -5,6 +5,7 @@
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use circuits::bootstrap::Bootstrap;
 use ckks::{Complex64, Plaintext};
+use program::recording::Recording;
 use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -56,7 +57,9 @@ fn the_replayed_bootstrapping_of_ckks_is_the_run_insecure() {
         let high = bootstrapper.bootstrap(&low, &keys).unwrap();
 
         let recording = bootstrapper.record(low.scale()).unwrap();
-        assert!(recording.to_string().contains("raise %"));
+        let text = recording.to_string();
+        assert!(text.contains("raise %"));
+        assert_eq!(Recording::parse(&text).unwrap(), recording);
         let trace = lower::lower(&recording).unwrap();
         assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
         let keys = SwitchKeys {
@@ -93,7 +96,9 @@ fn the_replayed_bootstrapping_of_bgv_is_the_run_insecure() {
     let low = bgv::encrypt(params, &secret, &message, 0, &mut masks, &mut rng).unwrap();
     let high = bootstrap.refresh(&low, &keys).unwrap();
 
-    let trace = lower::lower(&bootstrap.record(low.exact().factor()).unwrap()).unwrap();
+    let recording = bootstrap.record(low.exact().factor()).unwrap();
+    assert_eq!(Recording::parse(&recording.to_string()).unwrap(), recording);
+    let trace = lower::lower(&recording).unwrap();
     assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
     let switch = SwitchKeys {
         relinearization: Some(keys.evaluation().relinearization().unwrap()),

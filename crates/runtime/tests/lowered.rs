@@ -10,6 +10,7 @@ use compiler::{Options, compile};
 use kernels::Counted;
 use mutated::mutated;
 use network::IntNetwork;
+use program::recording::Recording;
 use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -30,13 +31,16 @@ fn check(model: &str) {
     let begin = Instant::now();
     let recording = prepared.record().unwrap();
     let recorded = begin.elapsed().as_secs_f64();
+    assert_eq!(Recording::parse(&recording.to_string()).unwrap(), recording);
+    let begin = Instant::now();
     let trace = lower::lower(&recording).unwrap();
     println!(
-        "{model}: {} operations recorded in {recorded:.2} s, lowered in {:.2} s to {} instructions, {} sub-traces\n{}",
+        "{model}: {} operations recorded in {recorded:.2} s, lowered in {:.2} s to {} instructions, {} sub-traces\n{}\n{}",
         recording.steps.len(),
-        begin.elapsed().as_secs_f64() - recorded,
+        begin.elapsed().as_secs_f64(),
         trace.main.instructions.len(),
         trace.subs.len(),
+        recording.counts(),
         trace.counts()
     );
     let client = Client::generate_from(&prepared, &mut rng);

@@ -100,6 +100,11 @@ impl Recorder {
         state.steps.len() - 1
     }
 
+    /// Says of a step that has no use yet that its value has another type.
+    pub(super) fn restate(&self, a: &RecordedCiphertext) {
+        self.state().steps[a.id].ty = Type::Ciphertext(a.ty);
+    }
+
     pub(super) fn constant(&self, constant: Constant) -> ConstantId {
         let mut state = self.state();
         if let Some(&known) = state.known.get(&constant) {

@@ -21,9 +21,10 @@ use std::collections::HashMap;
 /// The trace of a recording: it loads what [`names`] names, and stores the components of the results.
 ///
 /// # Errors
-/// [`Error::Step`](crate::Error::Step) for a step whose operands are missing or of another kind, and [`Error::Rlwe`](crate::Error::Rlwe) for parameters that are
-/// none.
+/// [`Error::Program`](crate::Error::Program) for a recording that [`Recording::verify`] refuses, and
+/// [`Error::Rlwe`](crate::Error::Rlwe) for parameters that are none.
 pub fn lower(recording: &Recording) -> Result<Trace> {
+    recording.verify()?;
     let chain = Chain::new(&recording.parameters)?;
     let mut builder = TraceBuilder::new(chain.n(), &chain.table())?;
     let mut b = builder.main();
@@ -203,6 +204,12 @@ impl<'a> Walk<'a> {
                     }
                 })
             }
+            // By 1 is another reading of the same message.
+            Op::Drop { value }
+            | Op::Scale {
+                value,
+                by: Scalar::ONE,
+            } => self.components(b, index, *value, ty)?,
             Op::Scale { value, by } => {
                 let parts = self.components(b, index, *value, ty)?;
                 let factors = chain.scalar(&chain.limbs(ty), *by);
@@ -243,7 +250,6 @@ impl<'a> Walk<'a> {
                 let limbs = (&chain.limbs(from), &chain.level(ty.level));
                 divide_pair(chain, b, pair, limbs).to_vec()
             }
-            Op::Drop { value } => self.components(b, index, *value, ty)?,
             Op::Output { name, value } => {
                 self.check_name(index, name)?;
                 let pair = self.pair(b, index, *value, ty)?;

@@ -289,7 +289,7 @@ pub enum Op {
         /// The plaintext.
         plain: Plain,
     },
-    /// Times a number.
+    /// Times a number. A product by 1 costs nothing: it is the same value, with its message read at another scale.
     Scale {
         /// What is multiplied.
         value: ValueId,

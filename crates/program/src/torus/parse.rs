@@ -4,8 +4,9 @@ use super::ir::{Circuit, Digits, KeySwitch, Op, Parameters};
 use super::text::{END, HEADER};
 use super::verify::Fault;
 use crate::error::{Error, Result};
-use crate::trace::place::{Checked, Problem, check};
-use crate::trace::words::{Words, marked, shown};
+use crate::place::{Checked, Problem, check};
+use crate::trace::constant;
+use crate::words::{Words, marked, shown};
 use std::str::{FromStr, Lines};
 
 impl Circuit {
@@ -60,7 +61,7 @@ impl<'a> Reader<'a> {
         let mut line = self.next_line()?;
         while line.starts_with('@') {
             let next = circuit.constants.len();
-            circuit.constants.push(Words::new(line).definition(next)?);
+            circuit.constants.push(constant(line, next)?);
             line = self.next_line()?;
         }
         while line != END {

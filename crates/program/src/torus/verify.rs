@@ -2,8 +2,8 @@
 
 use super::ir::{Circuit, Digits, Op, Parameters, ValueId};
 use crate::error::{Error, Result};
+use crate::place::{Checked, Problem, check};
 use crate::trace::context::Context;
-use crate::trace::place::{Checked, Problem, check};
 use std::fmt::Display;
 
 /// Largest dimension of the small secret.

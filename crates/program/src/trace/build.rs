@@ -4,9 +4,9 @@ use super::context::Context;
 use super::ir::{
     Body, Constant, ConstantId, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };
-use super::place::{Checked, Part};
 use super::verify::{MAIN, check_place, check_sub_name};
 use crate::error::Result;
+use crate::place::{Checked, Part};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;

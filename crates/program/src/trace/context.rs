@@ -2,7 +2,7 @@
 
 use super::ir::{Body, Constant, ConstantId, Domain, ModulusId, Type};
 use super::limbs::Limbs;
-use super::place::{Checked, Problem, check};
+use crate::place::{Checked, Problem, check};
 use std::collections::HashSet;
 
 /// Ring degrees: the kernels work on 16 words at a time, and security tables end at `2^17`.
@@ -36,9 +36,9 @@ pub(crate) enum Shape {
 
 /// Types of a sub-trace.
 #[derive(Clone, Debug)]
-pub(super) struct Signature {
-    pub(super) parameters: Vec<Type>,
-    pub(super) results: Vec<Type>,
+pub(crate) struct Signature {
+    pub(crate) parameters: Vec<Type>,
+    pub(crate) results: Vec<Type>,
 }
 
 impl Context {
@@ -60,15 +60,15 @@ impl Context {
         })
     }
 
-    pub(super) fn n(&self) -> usize {
+    pub(crate) fn n(&self) -> usize {
         self.n
     }
 
-    pub(super) fn moduli(&self) -> &[u64] {
+    pub(crate) fn moduli(&self) -> &[u64] {
         &self.moduli
     }
 
-    pub(super) fn add_modulus(&mut self, q: u64) -> Checked<()> {
+    pub(crate) fn add_modulus(&mut self, q: u64) -> Checked<()> {
         let fits = q > 1 && q < MAX_MODULUS && !q.is_multiple_of(2) && self.known.insert(q);
         let (id, powers) = (self.moduli.len(), self.powers.len());
         let expected = || "one that is added before all powers of two";
@@ -83,11 +83,11 @@ impl Context {
         Ok(())
     }
 
-    pub(super) fn powers(&self) -> &[u32] {
+    pub(crate) fn powers(&self) -> &[u32] {
         &self.powers
     }
 
-    pub(super) fn add_power(&mut self, bits: u32) -> Checked<()> {
+    pub(crate) fn add_power(&mut self, bits: u32) -> Checked<()> {
         let fits = POWERS.contains(&bits) && !self.powers.contains(&bits);
         let (what, found) = (format!("modulus {}", self.len()), format_args!("2^{bits}"));
         check(
@@ -106,13 +106,13 @@ impl Context {
     }
 
     /// The exponent of a modulus of the table that is a power of two.
-    pub(super) fn power(&self, id: ModulusId) -> Option<u32> {
+    pub(crate) fn power(&self, id: ModulusId) -> Option<u32> {
         let place = id.checked_sub(self.moduli.len())?;
         self.powers.get(place).copied()
     }
 
     /// Refuses limbs whose moduli are powers of two.
-    pub(super) fn no_powers(&self, limbs: &Limbs) -> Checked<()> {
+    pub(crate) fn no_powers(&self, limbs: &Limbs) -> Checked<()> {
         match limbs.iter().find_map(|id| Some((id, self.power(id)?))) {
             None => Ok(()),
             Some((id, bits)) => {
@@ -165,14 +165,14 @@ impl Context {
     }
 
     /// Lets later bodies call this one.
-    pub(super) fn add_sub(&mut self, body: &Body, results: Vec<Type>) {
+    pub(crate) fn add_sub(&mut self, body: &Body, results: Vec<Type>) {
         self.subs.push(Signature {
             parameters: body.parameters.clone(),
             results,
         });
     }
 
-    pub(super) fn sub(&self, id: usize) -> Checked<&Signature> {
+    pub(crate) fn sub(&self, id: usize) -> Checked<&Signature> {
         self.subs.get(id).ok_or_else(|| {
             let expected =
                 "one that stands before the caller: ".to_owned() + &below(self.subs.len());
@@ -180,7 +180,7 @@ impl Context {
         })
     }
 
-    pub(super) fn modulus(&self, id: ModulusId) -> Checked<u128> {
+    pub(crate) fn modulus(&self, id: ModulusId) -> Checked<u128> {
         let odd = self.moduli.get(id).map(|&q| u128::from(q));
         let found = odd.or_else(|| self.power(id).map(|bits| 1 << bits));
         found.ok_or_else(|| {
@@ -190,7 +190,7 @@ impl Context {
     }
 
     /// The kind of a constant that stands before.
-    pub(super) fn shape(&self, id: ConstantId) -> Checked<Shape> {
+    pub(crate) fn shape(&self, id: ConstantId) -> Checked<Shape> {
         self.constants.get(id).copied().ok_or_else(|| {
             let expected =
                 "a constant that stands before: ".to_owned() + &below(self.constants.len());
@@ -210,7 +210,7 @@ impl Context {
     }
 
     /// Refuses a set of limbs that is empty or names a modulus that the table lacks.
-    pub(super) fn limbs(&self, limbs: &Limbs) -> Checked<()> {
+    pub(crate) fn limbs(&self, limbs: &Limbs) -> Checked<()> {
         let Some(last) = limbs.ranges().last() else {
             return Err(Problem::new("the number of limbs", 0, "at least 1"));
         };
@@ -218,7 +218,7 @@ impl Context {
         check(last.end <= self.len(), "the limbs", limbs, expected)
     }
 
-    pub(super) fn ty(&self, ty: &Type) -> Checked<()> {
+    pub(crate) fn ty(&self, ty: &Type) -> Checked<()> {
         self.limbs(&ty.limbs)?;
         match ty.domain {
             Domain::Coeff => Ok(()),
@@ -227,7 +227,7 @@ impl Context {
     }
 
     /// Refuses limbs whose moduli have no root of order `2N`.
-    pub(super) fn transforms(&self, limbs: &Limbs) -> Checked<()> {
+    pub(crate) fn transforms(&self, limbs: &Limbs) -> Checked<()> {
         self.no_powers(limbs)?;
         let splits = |q: u64| q % (2 * self.n as u64) == 1;
         let mut values = limbs.iter().map(|id| (id, self.moduli[id]));

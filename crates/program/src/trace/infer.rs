@@ -3,8 +3,8 @@
 use super::context::{Context, Shape};
 use super::ir::{ConstantId, ModulusId, Op, Type};
 use super::limbs::Limbs;
-use super::place::{Checked, Problem, check};
 use super::values::Values;
+use crate::place::{Checked, Problem, check};
 use std::borrow::Borrow;
 
 /// Most limbs of a value that is converted: the sum of the quotient then fits a word.
@@ -269,7 +269,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Refuses a name unless it is words of ASCII letters, digits, `.`, `-`, `_`, joined by `/`.
-pub(super) fn check_name(what: &'static str, name: &str) -> Checked<()> {
+pub(crate) fn check_name(what: &'static str, name: &str) -> Checked<()> {
     check(
         is_name(name),
         what,

@@ -21,13 +21,14 @@ mod ir;
 mod limbs;
 mod ops;
 mod parse;
+mod parse_constant;
 mod parse_ops;
-pub(crate) mod place;
+mod parse_types;
 mod text;
 mod values;
 mod verify;
-pub(crate) mod words;
 
+pub use crate::place::{Part, Place};
 pub use build::{Builder, TraceBuilder};
 pub use counts::{Counts, Passes};
 pub use infer::is_name;
@@ -35,4 +36,8 @@ pub use ir::{
     Body, Constant, ConstantId, Domain, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };
 pub use limbs::Limbs;
-pub use place::{Part, Place};
+
+pub(crate) use context::{Context, Shape};
+pub(crate) use infer::check_name;
+pub(crate) use parse_constant::constant;
+pub(crate) use text::list;

@@ -1,32 +1,26 @@
 //! Reading the text form.
 
 use super::ir::{Body, Instruction, SubId, Trace};
+use super::parse_constant::constant;
 use super::parse_ops::operation;
-use super::place::{Checked, Part, Problem, check};
-use super::text::{END, HEADER};
+use super::text::HEADER;
 use super::verify::{MAIN, Site};
-use super::words::{Words, shown};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::lines::{END, Lines};
+use crate::place::{Checked, Part, Problem, check};
+use crate::words::{Words, shown};
 use std::collections::HashMap;
-use std::str::Lines;
 
 impl Trace {
     /// Reads the text form, and verifies the trace.
     ///
     /// # Errors
-    /// [`Error::Format`] for the text of another version. [`Error::Trace`] with the line of what cannot be read, or that
-    /// [`Trace::verify`] refuses.
+    /// [`Error::Format`](crate::Error::Format) for the text of another version. [`Error::Trace`](crate::Error::Trace) with the
+    /// line of what cannot be read, or that [`Trace::verify`] refuses.
     pub fn parse(text: &str) -> Result<Self> {
-        let header = text.lines().next().unwrap_or("").trim_end();
-        if header != HEADER {
-            return Err(Error::Format {
-                found: shown(header).to_string(),
-                expected: format!("`{HEADER}`"),
-            });
-        }
-        let mut parser = Parser::new(text);
+        let mut parser = Parser::new(Lines::after_header(text, HEADER)?);
         if let Err(problem) = parser.parse() {
-            return Err(problem.at(Some(parser.line), Part::Text));
+            return Err(problem.at(Some(parser.lines.number()), Part::Text));
         }
         let Parser { trace, places, .. } = parser;
         trace.check().map_err(|fault| {
@@ -39,8 +33,6 @@ impl Trace {
 
 struct Parser<'a> {
     lines: Lines<'a>,
-    /// Number of the last line that was read, from 1.
-    line: usize,
     trace: Trace,
     subs: HashMap<&'a str, SubId>,
     places: Places,
@@ -76,10 +68,9 @@ impl Places {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(lines: Lines<'a>) -> Self {
         Self {
-            lines: text.lines(),
-            line: 0,
+            lines,
             trace: Trace {
                 n: 0,
                 moduli: Vec::new(),
@@ -93,43 +84,28 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next line that is neither empty nor a comment.
-    fn next_line(&mut self) -> Checked<&'a str> {
-        for line in self.lines.by_ref() {
-            self.line += 1;
-            let line = line.trim_ascii();
-            if !is_idle(line) {
-                return Ok(line);
-            }
-        }
-        let expected = format!("a last line `{END}`");
-        let found = format!("cut off after line {}", self.line);
-        Err(Problem::new("the text", found, expected))
-    }
-
     fn parse(&mut self) -> Checked<()> {
-        self.next_line()?; // the header
-        let mut words = Words::new(self.next_line()?);
+        let mut words = Words::new(self.lines.next()?);
         words.expect("ring")?;
         self.trace.n = words.number("the ring degree")?;
         words.end()?;
-        self.places.ring = self.line;
-        let mut words = Words::new(self.next_line()?);
+        self.places.ring = self.lines.number();
+        let mut words = Words::new(self.lines.next()?);
         words.expect("moduli")?;
         (self.trace.moduli, self.trace.powers) = words.moduli()?;
         words.end()?;
-        self.places.moduli = self.line;
-        let mut line = self.next_line()?;
+        self.places.moduli = self.lines.number();
+        let mut line = self.lines.next()?;
         while line.starts_with('@') {
-            let constant = Words::new(line).definition(self.trace.constants.len())?;
+            let constant = constant(line, self.trace.constants.len())?;
             self.trace.constants.push(constant);
-            self.places.constants.push(self.line);
-            line = self.next_line()?;
+            self.places.constants.push(self.lines.number());
+            line = self.lines.next()?;
         }
         while let Some(head) = line.strip_prefix("sub ") {
             let sub = self.sub(head)?;
             self.trace.subs.push(sub);
-            line = self.next_line()?;
+            line = self.lines.next()?;
         }
         check(
             line == "main:",
@@ -138,13 +114,7 @@ impl<'a> Parser<'a> {
             || "a constant, a sub-trace or `main:`, in this order",
         )?;
         self.main()?;
-        for line in self.lines.by_ref() {
-            self.line += 1;
-            let line = line.trim_ascii();
-            let expected = || format!("none after `{END}`");
-            check(is_idle(line), "the line", shown(line), expected)?;
-        }
-        Ok(())
+        self.lines.end()
     }
 
     /// A sub-trace, from the line after its head to `return`.
@@ -165,7 +135,7 @@ impl<'a> Parser<'a> {
             body.parameters = words.types(0)?;
             words.end()?;
         }
-        let head = self.line;
+        let head = self.lines.number();
         let (last, instructions) = self.instructions(&mut body, "return")?;
         let mut words = Words::new(last);
         words.expect("return")?;
@@ -174,7 +144,7 @@ impl<'a> Parser<'a> {
         self.places.bodies.push(BodyPlaces {
             head,
             instructions,
-            end: self.line,
+            end: self.lines.number(),
         });
         self.subs.insert(name, self.subs.len());
         Ok(body)
@@ -185,13 +155,13 @@ impl<'a> Parser<'a> {
             name: MAIN.into(),
             ..Body::default()
         };
-        let head = self.line;
+        let head = self.lines.number();
         let (last, instructions) = self.instructions(&mut body, END)?;
         check(last == END, "the line", shown(last), || format!("`{END}`"))?;
         self.places.bodies.push(BodyPlaces {
             head,
             instructions,
-            end: self.line,
+            end: self.lines.number(),
         });
         self.trace.main = body;
         Ok(())
@@ -201,7 +171,7 @@ impl<'a> Parser<'a> {
     fn instructions(&mut self, body: &mut Body, last: &str) -> Checked<(&'a str, Vec<usize>)> {
         let (mut value, mut places) = (body.parameters.len(), Vec::new());
         loop {
-            let line = self.next_line()?;
+            let line = self.lines.next()?;
             let end = line.strip_prefix(last);
             if end.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
                 body.instructions.shrink_to_fit();
@@ -219,12 +189,7 @@ impl<'a> Parser<'a> {
             let op = operation(&self.subs, &mut words, &types)?;
             words.end()?;
             body.instructions.push(Instruction { op, types });
-            places.push(self.line);
+            places.push(self.lines.number());
         }
     }
-}
-
-/// Whether a line is empty or a comment.
-fn is_idle(line: &str) -> bool {
-    line.is_empty() || line.starts_with('#')
 }

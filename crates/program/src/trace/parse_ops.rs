@@ -2,8 +2,8 @@
 
 use super::ir::{ModulusId, Op, SubId, Type};
 use super::limbs::Limbs;
-use super::place::{Checked, Problem, check};
-use super::words::{Words, shown};
+use crate::place::{Checked, Problem, check};
+use crate::words::{Words, shown};
 use std::collections::HashMap;
 
 /// Reads an operation, to the types stated of its results. `subs` are the sub-traces that stand before.
@@ -36,7 +36,7 @@ pub(super) fn operation(
         "expand" => Op::Expand {
             seed: words.word("the name of the seed")?.into(),
             stream: words.number("the stream")?,
-            skip: named(words, "skip")?,
+            skip: words.named("skip")?,
             modulus: stated_modulus(types)?,
         },
         "ntt" => Op::Ntt(words.value()?),
@@ -65,7 +65,7 @@ pub(super) fn operation(
         },
         "automorphism" => Op::Automorphism {
             value: words.value()?,
-            element: named(words, "by")?,
+            element: words.named("by")?,
         },
         "slots" => Op::Slots(words.value()?),
         "extract" => extract(words)?,
@@ -84,9 +84,9 @@ pub(super) fn operation(
         },
         "digit" => Op::Digit {
             value: words.value()?,
-            index: named(words, "index")?,
-            bits: named(words, "bits")?,
-            count: named(words, "count")?,
+            index: words.named("index")?,
+            bits: words.named("bits")?,
+            count: words.named("count")?,
         },
         "call" => {
             let name = words.word("the sub-trace")?;
@@ -110,8 +110,8 @@ fn combine(words: &mut Words) -> Checked<Op> {
     Ok(Op::Combine {
         values,
         list: words.constant()?,
-        first: named(words, "first")?,
-        modulus: named(words, "modulus")?,
+        first: words.named("first")?,
+        modulus: words.named("modulus")?,
         rows: {
             words.expect("rows")?;
             words.numbers("the factor of a row")?
@@ -129,7 +129,7 @@ fn extract(words: &mut Words) -> Checked<Op> {
     let at = words.constant()?;
     let entries = if words.peek().is_some() {
         words.expect("entries")?;
-        Some((words.constant()?, named(words, "gap")?))
+        Some((words.constant()?, words.named("gap")?))
     } else {
         None
     };
@@ -138,12 +138,6 @@ fn extract(words: &mut Words) -> Checked<Op> {
         at,
         entries,
     })
-}
-
-/// A number after its name.
-fn named<T: std::str::FromStr>(words: &mut Words, name: &str) -> Checked<T> {
-    words.expect(name)?;
-    words.number(name)
 }
 
 /// The one type stated of an operation's result, which says more than the rest of the line.

@@ -24,13 +24,12 @@
 //! `convert %1` converts to the limbs of its result. Empty lines and lines that begin with `#` do not count.
 
 use super::ir::{Body, Constant, Op, Trace};
+use crate::lines::END;
 use std::fmt::{Display, Formatter, Result};
 use std::io::{self, BufWriter, Write};
 
 /// First line of a text.
 pub(super) const HEADER: &str = "palladion-trace/1";
-/// Last line of a text, by which one that was cut off is known.
-pub(super) const END: &str = "end";
 
 impl Trace {
     /// Writes the text form, of which it keeps nothing in memory.
@@ -195,6 +194,6 @@ impl Display for Constant {
 }
 
 /// Writes every item after a mark.
-fn list(f: &mut Formatter<'_>, mark: &str, items: &[impl Display]) -> Result {
+pub(crate) fn list(f: &mut Formatter<'_>, mark: &str, items: &[impl Display]) -> Result {
     items.iter().try_for_each(|item| write!(f, "{mark}{item}"))
 }

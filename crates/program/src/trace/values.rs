@@ -2,7 +2,7 @@
 
 use super::ir::{Domain, ModulusId, Op, Type, ValueId};
 use super::limbs::Limbs;
-use super::place::{Checked, Problem, check};
+use crate::place::{Checked, Problem, check};
 use std::borrow::Borrow;
 
 /// Types of the values of a body, by number.

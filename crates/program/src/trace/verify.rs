@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::infer::check_name;
 use super::ir::{Body, Op, Trace, Type};
-use super::place::{Checked, Part, Problem, check};
 use crate::error::Result;
+use crate::place::{Checked, Part, Problem, check};
 use std::collections::HashSet;
 
 /// Name of the main body.

@@ -4,6 +4,7 @@ use program::recording::program_trace::{Header, Operation, ProgramTrace, Registe
 use program::recording::{
     Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, Step, Type,
 };
+use program::trace::{Part, Place};
 use program::{Error, KeyNeeds};
 use proptest::prelude::*;
 
@@ -266,9 +267,11 @@ fn operations_without_a_counterpart_are_refused_by_name() {
         let found = name.to_owned();
         let expected = "one that program traces have: sums, products, relin, mod_switch, rotate";
         let expected = Error::Recorded {
-            step: 1,
-            op: name,
-            what: "the operation",
+            place: Box::new(Place {
+                line: None,
+                part: Part::Step { index: 1, op: name },
+            }),
+            what: "the operation".into(),
             found,
             expected: expected.into(),
         };

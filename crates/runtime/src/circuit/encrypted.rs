@@ -95,9 +95,11 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
                 let element = self.runner.params.reflection();
                 self.automorphism(index, values, *value, element)?
             }
-            Op::Read { value } | Op::Output { value, .. } => {
-                Held::Ciphertext(self.pair(values.take(*value))?)
+            Op::Read { value } => {
+                let x = self.pair(values.take(*value))?;
+                Held::Ciphertext(self.operations.read(&x).map_or(x, Cow::Owned))
             }
+            Op::Output { value, .. } => Held::Ciphertext(self.pair(values.take(*value))?),
         })
     }
 

@@ -50,7 +50,12 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
         index: usize,
         values: &Values<Held<'a, O>>,
     ) -> Result<Held<'a, O>> {
-        if let Some(row) = self.ready.remove(&index) {
+        if let Some(mut row) = self.ready.remove(&index) {
+            match &mut row {
+                Held::Ciphertext(x) => self.operations.restate(x.to_mut()),
+                Held::Extended(x) => self.operations.restate_extended(x),
+                Held::Plaintext(_) => unreachable!("a row is a ciphertext"),
+            }
             return Ok(row);
         }
         let (plan, tables, operations) = (&self.runner.plan, &self.runner.tables, self.operations);

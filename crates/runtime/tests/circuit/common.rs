@@ -2,6 +2,7 @@
 
 use ckks::{Ciphertext, Complex64, Params, ParamsSpec, decrypt, encrypt};
 use program::circuit::{Circuit, CircuitBuilder, Type};
+use program::recording::Recording;
 use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -168,7 +169,7 @@ pub(crate) fn arguments<'a>(
     circuit.inputs().map(|(name, _)| argument(name)).collect()
 }
 
-/// A circuit's trace is read back as it was written, and gives the very ciphertexts of a run.
+/// A circuit's recording and its trace are read back as they were written, and the trace gives the very ciphertexts of a run.
 pub(crate) fn replays<S: Scheme>(
     runner: &Runner<S>,
     circuit: &Circuit,
@@ -181,6 +182,8 @@ pub(crate) fn replays<S: Scheme>(
             plain.insert(name, *slots);
         }
     }
+    let recording = runner.record(&plain).unwrap();
+    assert_eq!(Recording::parse(&recording.to_string()).unwrap(), recording);
     let trace = runner.lower(&plain).unwrap();
     assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
     let (replayed, counts) = runner.replay(&trace, given, keys, |_| true).unwrap();

@@ -30,6 +30,18 @@ pub trait RingOperations {
     /// What is made next has a message of this scale. It is for readers of a recording.
     fn begin_scale(&self, _: f64) {}
 
+    /// `a`, whose message is read at the scale of what is made next. It is for readers of a recording: `None` elsewhere.
+    fn read(&self, _: &Self::Ciphertext) -> Option<Self::Ciphertext> {
+        None
+    }
+
+    /// `a`, which was made together with other values, holds its message as what is made next. It is for readers of a
+    /// recording.
+    fn restate(&self, _: &mut Self::Ciphertext) {}
+
+    /// As [`restate`](Self::restate).
+    fn restate_extended(&self, _: &mut Self::Extended) {}
+
     /// Limbs minus one.
     fn level(&self, a: &Self::Ciphertext) -> usize;
 

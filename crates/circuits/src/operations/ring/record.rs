@@ -51,6 +51,11 @@ impl<'r> RecordRing<'r> {
         self.recorder.push(op, ty)
     }
 
+    /// An operation on one value that keeps its message.
+    fn push_kept(&self, op: Op, a: &RecordedCiphertext, extended: bool) -> RecordedCiphertext {
+        self.recorder.push(op, Ciphertext { extended, ..a.ty })
+    }
+
     fn push_extended(&self, op: Op, level: usize) -> RecordedCiphertext {
         let ty = Ciphertext {
             level,
@@ -102,10 +107,14 @@ impl<'r> RecordRing<'r> {
     ) -> Result<Vec<Op>> {
         let row = |row: usize| {
             let columns = values.iter().enumerate();
-            self.products(columns.filter_map(|(column, &value)| {
-                let entry = matrix.entry(basis, row, column)?;
-                Some((value, entry))
-            }))
+            let entries: Vec<_> = columns
+                .filter_map(|(column, &value)| Some((value, matrix.entry(basis, row, column)?)))
+                .collect();
+            if entries.is_empty() {
+                // A row of zeros is a product with 0.
+                return self.products(std::iter::once((values[0], Poly::zero(basis))));
+            }
+            self.products(entries.into_iter())
         };
         (0..matrix.rows()).map(row).collect()
     }
@@ -122,6 +131,21 @@ impl RingOperations for RecordRing<'_> {
 
     fn begin_scale(&self, scale: f64) {
         self.message.set(Message::Approximate { scale });
+    }
+
+    fn read(&self, a: &RecordedCiphertext) -> Option<RecordedCiphertext> {
+        let (value, by) = (a.id, Scalar::ONE);
+        let changes = a.ty.message != self.message.get();
+        changes.then(|| self.push(Op::Scale { value, by }, parts(a)))
+    }
+
+    fn restate(&self, a: &mut RecordedCiphertext) {
+        a.ty.message = self.message.get();
+        self.recorder.restate(a);
+    }
+
+    fn restate_extended(&self, a: &mut RecordedCiphertext) {
+        self.restate(a);
     }
 
     fn level(&self, a: &RecordedCiphertext) -> usize {
@@ -242,7 +266,16 @@ impl RingOperations for RecordRing<'_> {
             return Ok(a);
         }
         let op = Op::Drop { value: a.id };
-        Ok(self.push(op, (level, a.ty.components)))
+        let message = match a.ty.message {
+            Message::Modulo { .. } => self.message.get(),
+            scale @ Message::Approximate { .. } => scale,
+        };
+        let ty = Ciphertext {
+            level,
+            message,
+            ..a.ty
+        };
+        Ok(self.recorder.push(op, ty))
     }
 
     fn decompose(&self, _: &RecordedCiphertext) -> Result<()> {
@@ -254,7 +287,7 @@ impl RingOperations for RecordRing<'_> {
             return Ok(*a);
         }
         let value = a.id;
-        Ok(self.push(Op::Automorphism { value, element }, parts(a)))
+        Ok(self.push_kept(Op::Automorphism { value, element }, a, false))
     }
 
     fn automorphism_hoisted(
@@ -276,11 +309,11 @@ impl RingOperations for RecordRing<'_> {
             return self.extend(a);
         }
         let value = a.id;
-        Ok(self.push_extended(Op::Automorphism { value, element }, a.ty.level))
+        Ok(self.push_kept(Op::Automorphism { value, element }, a, true))
     }
 
     fn extend(&self, a: &RecordedCiphertext) -> Result<RecordedCiphertext> {
-        Ok(self.push_extended(Op::Extend { value: a.id }, a.ty.level))
+        Ok(self.push_kept(Op::Extend { value: a.id }, a, true))
     }
 
     fn turn(&self, a: RecordedCiphertext, element: usize) -> Result<RecordedCiphertext> {

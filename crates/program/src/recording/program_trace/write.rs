@@ -2,6 +2,7 @@
 
 use super::{Header, Operation, ProgramTrace, Register, Row, Scheme};
 use crate::error::{Error, Result};
+use crate::place::{Part, Problem};
 use crate::recording::{Ciphertext, Message, Op, Plain, Recording, Type, ValueId};
 
 impl Recording {
@@ -259,13 +260,9 @@ impl Writer<'_> {
     }
 
     fn wrong(&self, what: &'static str, found: String, expected: String) -> Error {
-        Error::Recorded {
-            step: self.step,
-            op: self.recording.steps[self.step].op.name(),
-            what,
-            found,
-            expected,
-        }
+        let op = self.recording.steps[self.step].op.name();
+        let index = self.step;
+        Problem::new(what, found, expected).recorded(None, Part::Step { index, op })
     }
 }
 

@@ -4,7 +4,6 @@
 //! Its functions are our sub-traces, `BaseExtend` and `Rescale` our conversions between transforms. `docs/exchange.md` has
 //! the table of what maps to what.
 
-mod modular;
 mod read;
 mod write;
 

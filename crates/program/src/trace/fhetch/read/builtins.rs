@@ -8,11 +8,11 @@ use super::limbs::limbs_of;
 use super::value::{Act, Cell, Poly, Value, operate};
 use super::{at, place};
 use crate::error::Result;
+use crate::modular::pow;
+use crate::place::{Checked, Problem, check};
 use crate::trace::fhetch::FILE_END;
-use crate::trace::fhetch::modular::pow;
 use crate::trace::ir::{Domain, Op, Type, ValueId};
 use crate::trace::limbs::Limbs;
-use crate::trace::place::{Checked, Problem, check};
 
 /// What a text may call.
 const KNOWN: &str = "a function of the text, BaseExtend, Rescale, Rotate, sr_NTT, sr_iNTT, sr_addp, sr_subp, sr_mulp, \

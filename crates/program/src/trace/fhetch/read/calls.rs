@@ -10,9 +10,9 @@ use super::syntax::{Expr, ExprKind, Function};
 use super::value::{Act, Cell, Poly, Value};
 use super::{at, place};
 use crate::error::Result;
+use crate::place::Problem;
 use crate::trace::Builder;
 use crate::trace::ir::{Op, SubId, Type, ValueId};
-use crate::trace::place::Problem;
 use std::collections::{HashMap, HashSet};
 
 /// Calls within calls, at most.

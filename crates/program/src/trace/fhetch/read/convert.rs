@@ -5,10 +5,10 @@ use super::limbs::limbs_of;
 use super::place;
 use super::value::{Act, Cell, Poly, Value};
 use crate::error::Result;
-use crate::trace::fhetch::modular::{inverse_of_product, is_root};
+use crate::modular::{inverse_of_product, is_root};
+use crate::place::{Checked, Problem, check};
 use crate::trace::ir::{Constant, Domain, ModulusId, Op, Type, ValueId};
 use crate::trace::limbs::Limbs;
-use crate::trace::place::{Checked, Problem, check};
 
 impl Scope<'_, '_, '_> {
     pub(super) fn set_root(&self, n: i128, q: i128, root: i128) -> Checked<()> {

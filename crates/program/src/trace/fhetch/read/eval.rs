@@ -6,9 +6,9 @@ use super::place;
 use super::syntax::{Expr, ExprKind, Function, Target};
 use super::value::{Value, operate};
 use crate::error::Result;
+use crate::place::{Problem, check};
 use crate::trace::Builder;
 use crate::trace::ir::Op;
-use crate::trace::place::{Problem, check};
 use std::collections::{HashMap, HashSet};
 
 /// Statements that are executed while a text is read, at most.

@@ -5,7 +5,7 @@
 use super::lex::Kind;
 use super::parse::{Parsed, Parser};
 use super::syntax::{Expr, ExprKind};
-use crate::trace::place::Problem;
+use crate::place::Problem;
 
 /// Brackets that may stand within each other.
 const MAX_DEPTH: usize = 32;

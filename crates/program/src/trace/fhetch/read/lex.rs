@@ -1,7 +1,7 @@
 //! The words of a FHETCH text.
 
-use crate::trace::place::{Checked, Problem};
-use crate::trace::words::shown;
+use crate::place::{Checked, Problem};
+use crate::words::shown;
 
 /// A word and its line.
 #[derive(Clone, Copy, Debug)]

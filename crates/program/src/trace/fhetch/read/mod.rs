@@ -17,9 +17,9 @@ use self::parse::source;
 use self::syntax::{ExprKind, Source, Statement};
 use self::value::{Value, constant};
 use crate::error::{Error, Result};
+use crate::place::{Part, Problem};
 use crate::trace::TraceBuilder;
 use crate::trace::ir::Trace;
-use crate::trace::place::{Part, Problem};
 use std::collections::HashMap;
 
 type Globals<'a> = HashMap<&'a str, Value>;

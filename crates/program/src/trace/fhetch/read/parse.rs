@@ -2,7 +2,7 @@
 
 use super::lex::{Kind, Token};
 use super::syntax::{Function, Global, Source, Statement, Target};
-use crate::trace::place::Problem;
+use crate::place::Problem;
 
 pub(super) type Parsed<T> = Result<T, (usize, Problem)>;
 

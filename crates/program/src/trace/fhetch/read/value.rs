@@ -1,8 +1,8 @@
 //! What the expressions of a text are while it is read.
 
 use super::syntax::{Expr, ExprKind};
+use crate::place::{Checked, Problem, check};
 use crate::trace::ir::{ModulusId, ValueId};
-use crate::trace::place::{Checked, Problem, check};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 

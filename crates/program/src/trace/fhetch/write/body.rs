@@ -4,10 +4,10 @@ use super::names::Names;
 use super::operation::coefficients;
 use super::plan::{Form, forms};
 use crate::error::Result;
+use crate::place::{Checked, Part};
 use crate::trace::fhetch::FILE_END;
 use crate::trace::ir::{Body, ModulusId, Op, Trace, Type, ValueId};
 use crate::trace::limbs::Limbs;
-use crate::trace::place::{Checked, Part};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 

@@ -9,9 +9,9 @@ mod statements;
 use self::body::BodyWriter;
 use self::names::Names;
 use crate::error::Result;
-use crate::trace::fhetch::modular::least_root;
+use crate::modular::least_root;
+use crate::place::{Checked, Part, Problem, check};
 use crate::trace::ir::{Body, Domain, Trace};
-use crate::trace::place::{Checked, Part, Problem, check};
 use std::fmt::Write;
 
 /// Bound of moduli, by which products of two words fit the interpreter's.

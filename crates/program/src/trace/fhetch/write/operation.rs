@@ -1,10 +1,10 @@
 //! Operations of one result that are written as themselves.
 
 use super::body::{BodyWriter, Place};
+use crate::modular::log_of_five;
+use crate::place::{Checked, Problem};
 use crate::trace::fhetch::FILE_END;
-use crate::trace::fhetch::modular::log_of_five;
 use crate::trace::ir::{Domain, Op, Type};
-use crate::trace::place::{Checked, Problem};
 
 impl BodyWriter<'_, '_> {
     /// An operation of one result that is written as itself.

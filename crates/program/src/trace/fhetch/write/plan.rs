@@ -1,6 +1,6 @@
 //! Which instructions of a body are written, and as what.
 
-use crate::trace::fhetch::modular::inverse_of_product;
+use crate::modular::inverse_of_product;
 use crate::trace::ir::{Body, Op, Trace, Type, ValueId};
 use crate::trace::limbs::Limbs;
 

@@ -1,9 +1,9 @@
 //! Operations that take several statements.
 
 use super::body::{BodyWriter, Limbwise, Place, Variable};
+use crate::place::{Checked, Problem};
 use crate::trace::ir::{Domain, ModulusId, Type, ValueId};
 use crate::trace::limbs::Limbs;
-use crate::trace::place::{Checked, Problem};
 use std::collections::BTreeMap;
 
 /// Terms of a sum in one statement: a reader nests them.

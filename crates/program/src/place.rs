@@ -1,22 +1,22 @@
-//! What is wrong with a trace, and where.
+//! What is wrong with a trace or a recording, and where.
 
-use super::ir::ConstantId;
 use crate::error::Error;
+use crate::trace::ConstantId;
 use std::fmt::{Display, Formatter};
 
-/// A place in a trace.
+/// A place in a trace or a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line of the text form, counted from 1, if the trace was read from text.
+    /// The line of the text form, counted from 1, if it was read from text.
     pub line: Option<usize>,
     /// The part of the trace.
     pub part: Part,
 }
 
-/// A part of a trace.
+/// A part of a trace or a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text that could not be read as a part of a trace.
+    /// Text that could not be read.
     Text,
     /// Ring degree and table of moduli.
     Ring,
@@ -32,6 +32,19 @@ pub enum Part {
         /// Name of the body.
         body: String,
         /// Number of the instruction in its body, counted from 0.
+        index: usize,
+        /// Name of the operation.
+        op: &'static str,
+    },
+    /// Digits of key switching, plaintext moduli and samples of a recording.
+    Parameters,
+    /// The keys of a recording.
+    Keys,
+    /// A packing of a recording.
+    Packing(usize),
+    /// A step of a recording.
+    Step {
+        /// Number of the step, counted from 0.
         index: usize,
         /// Name of the operation.
         op: &'static str,
@@ -58,6 +71,10 @@ impl Display for Part {
             Self::Instruction { body, index, op } => {
                 write!(f, "body {body}, instruction {index} ({op})")
             }
+            Self::Parameters => f.write_str("parameters"),
+            Self::Keys => f.write_str("keys"),
+            Self::Packing(id) => write!(f, "packing {id}"),
+            Self::Step { index, op } => write!(f, "recorded step %{index} ({op})"),
         }
     }
 }
@@ -91,7 +108,17 @@ impl Problem {
         [self.what, self.found, self.expected]
     }
 
-    /// The error of this problem at a place.
+    /// The error of this problem at a place of a recording.
+    pub(crate) fn recorded(self, line: Option<usize>, part: Part) -> Error {
+        Error::Recorded {
+            place: Box::new(Place { line, part }),
+            what: self.what,
+            found: self.found,
+            expected: self.expected,
+        }
+    }
+
+    /// The error of this problem at a place of a trace.
     pub(crate) fn at(self, line: Option<usize>, part: Part) -> Error {
         Error::Trace {
             place: Box::new(Place { line, part }),

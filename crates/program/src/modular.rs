@@ -1,15 +1,15 @@
 //! Numbers modulo a prime, few of them.
 
-use crate::trace::place::{Checked, Problem};
+use crate::place::{Checked, Problem};
 
 /// Candidates for a generator that are tried; half of all residues are one.
 const CANDIDATES: u64 = 1000;
 
-pub(super) fn mul(a: u64, b: u64, q: u64) -> u64 {
+pub(crate) fn mul(a: u64, b: u64, q: u64) -> u64 {
     (u128::from(a) * u128::from(b) % u128::from(q)) as u64
 }
 
-pub(super) fn pow(base: u64, mut exponent: u64, q: u64) -> u64 {
+pub(crate) fn pow(base: u64, mut exponent: u64, q: u64) -> u64 {
     let (mut power, mut square) = (1, base % q);
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -22,7 +22,7 @@ pub(super) fn pow(base: u64, mut exponent: u64, q: u64) -> u64 {
 }
 
 /// The inverse of the product of some numbers modulo a prime.
-pub(super) fn inverse_of_product(factors: impl IntoIterator<Item = u64>, q: u64) -> Checked<u64> {
+pub(crate) fn inverse_of_product(factors: impl IntoIterator<Item = u64>, q: u64) -> Checked<u64> {
     let factors = factors.into_iter();
     let product = factors.fold(1, |product, factor| mul(product, factor % q, q));
     let inverse = pow(product, q - 2, q);
@@ -33,12 +33,12 @@ pub(super) fn inverse_of_product(factors: impl IntoIterator<Item = u64>, q: u64)
 }
 
 /// Whether `root` has order `2N`, `N` being a power of two.
-pub(super) fn is_root(root: u64, n: usize, q: u64) -> bool {
+pub(crate) fn is_root(root: u64, n: usize, q: u64) -> bool {
     pow(root, n as u64, q) == q - 1
 }
 
 /// The least word of order `2N` modulo a prime that is 1 modulo `2N`.
-pub(super) fn least_root(n: usize, q: u64) -> Checked<u64> {
+pub(crate) fn least_root(n: usize, q: u64) -> Checked<u64> {
     let exponent = (q - 1) / (2 * n as u64);
     let mut powers = (2..CANDIDATES.min(q)).map(|g| pow(g, exponent, q));
     let root = powers.find(|&root| is_root(root, n, q));
@@ -49,7 +49,7 @@ pub(super) fn least_root(n: usize, q: u64) -> Checked<u64> {
 }
 
 /// `k` of `0 .. N/2` with `5^k = element` modulo `2N`, if there is one.
-pub(super) fn log_of_five(element: usize, n: usize) -> Option<usize> {
+pub(crate) fn log_of_five(element: usize, n: usize) -> Option<usize> {
     let powers = std::iter::successors(Some(1), |&power| Some(power * 5 % (2 * n)));
     powers.take(n / 2).position(|power| power == element)
 }

@@ -1,0 +1,176 @@
+//! The verifier: a recording that it accepts has types throughout, and names nothing that is not there.
+
+mod data;
+mod factors;
+mod operands;
+mod operation;
+mod plain;
+
+use super::ir::{Op, Parameters, Recording};
+use super::site::{Fault, Head, Site};
+use crate::error::Result;
+use crate::place::{Checked, Problem, check};
+use crate::trace::{Context, Limbs};
+use factors::Residues;
+use std::collections::HashSet;
+
+/// Bits of a digit of the dimension switch, as of [`Op::Digit`](crate::trace::Op::Digit).
+const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
+
+impl Recording {
+    /// Checks parameters, keys, constants, packings and every operation.
+    ///
+    /// - The ring degree is a power of two. Moduli are odd, below `2^60` and different, those of limbs 1 modulo `2N`. Digits
+    ///   cut the chain in order. Whether moduli are primes is for those who compute.
+    /// - Every value is made before its use, and has the level and the components that its operation gives it. A level
+    ///   rises by `raise` alone. Messages that are added are held alike.
+    /// - A factor is what the operation makes of its operands' factors. The numbers of [`Plain::Integers`](super::Plain)
+    ///   and of `scale` may belong to the message or to its factor, so a result of these may have any factor.
+    /// - Keys are there, at a level that reaches the operand's.
+    /// - Names of given values and results are words as in traces, and are different.
+    ///
+    /// # Errors
+    /// [`Error::Recorded`](crate::Error::Recorded) with the first part that breaks a rule.
+    pub fn verify(&self) -> Result<()> {
+        let refused = |fault: Fault| fault.problem.recorded(None, self.part(fault.site));
+        self.check().map_err(refused)
+    }
+
+    pub(super) fn check(&self) -> std::result::Result<(), Fault> {
+        let at = |site| move |problem| Fault { site, problem };
+        let head = |head| at(Site::Head(head));
+        let p = &self.parameters;
+        let mut context = Context::new(p.n).map_err(head(Head::Ring))?;
+        moduli(&mut context, &p.q).map_err(head(Head::Moduli))?;
+        let found = p.q.len();
+        check(found > 0, "the number of moduli", found, || "at least 1")
+            .map_err(head(Head::Moduli))?;
+        moduli(&mut context, &p.p).map_err(head(Head::Special))?;
+        let limbs = Limbs::from(0..p.q.len() + p.p.len());
+        let limbs = context.transforms(&limbs);
+        limbs.map_err(head(Head::Moduli))?;
+        digits(p).map_err(head(Head::Digits))?;
+        moduli(&mut context, &p.t).map_err(head(Head::Plain))?;
+        samples(p).map_err(head(Head::Samples))?;
+        self.keys(head)?;
+        for (id, constant) in self.constants.iter().enumerate() {
+            let added = context.add_constant(constant);
+            added.map_err(at(Site::Constant(id)))?;
+        }
+        for (id, packing) in self.packings.iter().enumerate() {
+            data::packing(p, packing).map_err(at(Site::Packing(id)))?;
+        }
+        let mut verifier = Verifier {
+            recording: self,
+            residues: Residues::new(p),
+            context,
+            samples: Vec::with_capacity(self.steps.len()),
+            names: HashSet::new(),
+        };
+        for index in 0..self.steps.len() {
+            verifier.step(index).map_err(at(Site::Step(index)))?;
+        }
+        Ok(())
+    }
+
+    fn keys<F: FnOnce(Problem) -> Fault>(
+        &self,
+        head: impl Fn(Head) -> F,
+    ) -> std::result::Result<(), Fault> {
+        let (keys, levels) = (&self.keys, self.parameters.q.len());
+        let level = |level: usize| {
+            let expected = || format!("a level below {levels}, the length of the chain");
+            check(level < levels, "the level of a key", level, expected)
+        };
+        let relinearization = keys.relinearization.map_or(Ok(()), level);
+        relinearization.map_err(head(Head::Relinearization))?;
+        for (at, list) in [
+            (Head::Galois, &keys.galois),
+            (Head::PackingKeys, &keys.packing),
+        ] {
+            let mut seen = HashSet::new();
+            for &(of, own) in list {
+                let new = seen.insert(of);
+                let found = level(own).and_then(|()| {
+                    let expected = || "one that has no key yet";
+                    check(new, "what a key is for", of, expected)
+                });
+                found.map_err(head(at))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is known before a step.
+struct Verifier<'a> {
+    recording: &'a Recording,
+    residues: Residues,
+    context: Context,
+    /// The plaintext modulus of each step's samples, if it makes some.
+    samples: Vec<Option<u64>>,
+    /// Inputs, given values and results so far.
+    names: HashSet<Name<'a>>,
+}
+
+/// What may stand in a recording once.
+#[derive(PartialEq, Eq, Hash)]
+enum Name<'a> {
+    Input(usize),
+    Given(&'a str),
+    PackingKey(usize, usize),
+    Output(&'a str),
+}
+
+impl<'a> Verifier<'a> {
+    /// Refuses an input, a given value or a result that is there already.
+    fn new_name(&mut self, op: &'a Op) -> Checked<()> {
+        let (name, shown) = match op {
+            Op::Input { index } => (Name::Input(*index), index.to_string()),
+            Op::Given { name } => (Name::Given(name), name.clone()),
+            Op::PackingKey { values, index } => {
+                let name = Name::PackingKey(*values, *index);
+                (name, format!("{values}/{index}"))
+            }
+            Op::Output { name, .. } => (Name::Output(name), name.clone()),
+            _ => return Ok(()),
+        };
+        let new = self.names.insert(name);
+        check(new, "the name", shown, || "one that is not there before")
+    }
+}
+
+fn moduli(context: &mut Context, moduli: &[u64]) -> Checked<()> {
+    moduli.iter().try_for_each(|&q| context.add_modulus(q))
+}
+
+/// Refuses digits unless each begins where the one before it ends, and the last ends with the chain.
+fn digits(p: &Parameters) -> Checked<()> {
+    let mut end = 0;
+    for digit in &p.digits {
+        let found = format!("{}..{}", digit.start, digit.end);
+        let fits = digit.start == end && digit.end > end;
+        let expected = || format!("one that begins at {end} and is not empty");
+        check(fits, "a digit", found, expected)?;
+        end = digit.end;
+    }
+    let all = p.q.len();
+    // Without special moduli there is no key switching.
+    let none = p.p.is_empty() && p.digits.is_empty();
+    check(end == all || none, "the end of the digits", end, || {
+        format!("{all}, the length of the chain")
+    })
+}
+
+fn samples(p: &Parameters) -> Checked<()> {
+    let Some(samples) = p.samples else {
+        return Ok(());
+    };
+    let (dimension, bits) = (samples.dimension, samples.digit_bits);
+    let divides = dimension > 0 && p.n.is_multiple_of(dimension);
+    check(divides, "the LWE dimension", dimension, || {
+        format!("a divisor of {}, the ring degree", p.n)
+    })?;
+    let fits = DIGIT_BITS.contains(&bits);
+    check(fits, "the bits of a digit", bits, || "1 to 30")
+}

@@ -1,0 +1,104 @@
+//! Plaintexts.
+
+use super::super::ir::{Ciphertext, Message, Packing, Plain, Scalar};
+use super::Verifier;
+use crate::place::{Checked, Problem, check};
+use crate::trace::{ConstantId, Shape};
+
+impl Verifier<'_> {
+    /// Refuses a plaintext that cannot be a factor or a term of values of a type. Step `index` uses it.
+    pub(super) fn plain(&self, index: usize, plain: Plain, ty: Ciphertext) -> Checked<()> {
+        if let Plain::Integers(constant, by) = plain {
+            self.context.words(constant)?;
+            return self.scalar(by);
+        }
+        let t = residual(ty)?;
+        check(
+            !ty.extended,
+            "the plaintext",
+            "one modulo t",
+            || "integers: the value is extended",
+        )?;
+        match plain {
+            Plain::Coefficients(constant) => self.residues(constant, t),
+            Plain::Slots(constant) => {
+                let order = 2 * self.recording.parameters.n as u64;
+                check(t % order == 1, "the plaintext modulus", t, || {
+                    format!("1 modulo {order}, for slots")
+                })?;
+                self.residues(constant, t)
+            }
+            Plain::Rounded {
+                value,
+                component,
+                unit,
+            } => {
+                let rounded = self.pair(index, value)?;
+                let found = rounded.level;
+                check(found == 0, "the level of what is rounded", found, || "0")?;
+                check(component < 2, "the component", component, || "0 or 1")?;
+                self.unit(unit, t)
+            }
+            Plain::Integers(..) => unreachable!("integers are checked above"),
+        }
+    }
+
+    /// Refuses a constant that is not `N` residues modulo `t`, which may be negative.
+    fn residues(&self, constant: ConstantId, t: u64) -> Checked<()> {
+        if let Shape::Words { least, greatest } = self.context.words(constant)? {
+            for word in [least, greatest] {
+                let fits = word.unsigned_abs() < t;
+                check(fits, format_args!("a word of @{constant}"), word, || {
+                    format!("a number above -{t} and below {t}")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a word that is no residue modulo `t`.
+    pub(super) fn unit(&self, unit: u64, t: u64) -> Checked<()> {
+        check(unit < t, "a unit", unit, || format!("less than {t}"))
+    }
+
+    /// Refuses a number that is divided by what is neither 1 nor a plaintext modulus.
+    pub(super) fn scalar(&self, by: Scalar) -> Checked<()> {
+        let fits = by.over == 1 || self.residues.known(by.over);
+        let expected = || "1, or a plaintext modulus of the parameters";
+        check(fits, "the divisor", by.over, expected)
+    }
+
+    /// Refuses a list of integers that there is not.
+    pub(super) fn list(&self, constant: ConstantId) -> Checked<()> {
+        let is_list = self.context.shape(constant)? == Shape::List;
+        let found = format!("@{constant}, words");
+        check(is_list, "the constant", found, || "a list")
+    }
+
+    /// The packing of a number, all of whose sources are made: samples modulo `t`.
+    pub(super) fn packing(&self, id: usize, t: u64) -> Checked<&Packing> {
+        let packings = &self.recording.packings;
+        let packing = packings.get(id).ok_or_else(|| {
+            let expected = format!("a number below {}", packings.len());
+            Problem::new("the packing", id, expected)
+        })?;
+        for &source in &packing.sources {
+            let made = self.samples.get(source).copied().flatten();
+            let found = format!("%{source}");
+            let expected = || format!("earlier samples modulo {t}");
+            check(made == Some(t), "a source of the packing", found, expected)?;
+        }
+        Ok(packing)
+    }
+}
+
+/// The plaintext modulus of a message.
+pub(super) fn residual(ty: Ciphertext) -> Checked<u64> {
+    match ty.message {
+        Message::Modulo { t, .. } => Ok(t),
+        Message::Approximate { .. } => {
+            let expected = "one with a plaintext modulus";
+            Err(Problem::new("the message", ty.message, expected))
+        }
+    }
+}

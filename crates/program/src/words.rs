@@ -1,0 +1,155 @@
+//! The words of a line of text.
+
+use crate::place::{Checked, Problem, check};
+use crate::trace::{ConstantId, ValueId};
+use std::fmt::Display;
+use std::ops::Range;
+use std::str::{FromStr, SplitAsciiWhitespace};
+
+/// Characters of a word that an error shows.
+const SHOWN: usize = 60;
+
+/// The words of a line that are not read yet.
+pub(crate) struct Words<'a> {
+    rest: SplitAsciiWhitespace<'a>,
+    /// A word that was looked at.
+    seen: Option<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    pub(crate) fn new(line: &'a str) -> Self {
+        Self {
+            rest: line.split_ascii_whitespace(),
+            seen: None,
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<&'a str> {
+        self.seen.take().or_else(|| self.rest.next())
+    }
+
+    pub(crate) fn peek(&mut self) -> Option<&'a str> {
+        self.seen = self.next();
+        self.seen
+    }
+
+    /// The next word, which must be there.
+    pub(crate) fn word(&mut self, what: &str) -> Checked<&'a str> {
+        let word = self.next();
+        word.ok_or_else(|| Problem::new(what, "the end of the line", "a word"))
+    }
+
+    /// Reads a given word.
+    pub(crate) fn expect(&mut self, expected: &str) -> Checked<()> {
+        let word = self.next();
+        let found = shown(word.unwrap_or("the end of the line"));
+        check(word == Some(expected), "the next word", found, || {
+            format!("`{expected}`")
+        })
+    }
+
+    pub(crate) fn end(&mut self) -> Checked<()> {
+        match self.next() {
+            None => Ok(()),
+            Some(word) => Err(Problem::new("the next word", shown(word), "none")),
+        }
+    }
+
+    pub(crate) fn number<T: FromStr>(&mut self, what: &str) -> Checked<T> {
+        number(what, self.word(what)?)
+    }
+
+    /// A number after its name.
+    pub(crate) fn named<T: FromStr>(&mut self, name: &str) -> Checked<T> {
+        self.expect(name)?;
+        self.number(name)
+    }
+
+    /// All numbers up to a word, or the end of the line, that begins otherwise.
+    pub(crate) fn numbers<T: FromStr>(&mut self, what: &str) -> Checked<Vec<T>> {
+        let mut numbers = Vec::new();
+        while let Some(word) = self.peek() {
+            let number_begins = word.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            if !number_begins || word.contains('^') {
+                break;
+            }
+            numbers.push(number(what, word)?);
+            self.seen = None;
+        }
+        numbers.shrink_to_fit();
+        Ok(numbers)
+    }
+
+    /// Odd moduli, then exponents of powers of two: `97 193 2^64`.
+    pub(crate) fn moduli(&mut self) -> Checked<(Vec<u64>, Vec<u32>)> {
+        let moduli = self.numbers("a modulus")?;
+        let mut powers = Vec::new();
+        while let Some(word) = self.next() {
+            powers.push(marked("a power of two", word, "2^", "")?);
+        }
+        Ok((moduli, powers))
+    }
+
+    /// The number of a value, `%5`.
+    pub(crate) fn value(&mut self) -> Checked<ValueId> {
+        let word = self.word("an operand")?;
+        marked("an operand", word, "%", "")
+    }
+
+    /// All values up to a word, or the end of the line, that begins otherwise.
+    pub(crate) fn values(&mut self) -> Checked<Vec<ValueId>> {
+        let mut values = Vec::new();
+        while self.peek().is_some_and(|word| word.starts_with('%')) {
+            values.push(self.value()?);
+        }
+        values.shrink_to_fit();
+        Ok(values)
+    }
+
+    /// The number of a constant, `@5`.
+    pub(crate) fn constant(&mut self) -> Checked<ConstantId> {
+        let word = self.word("the constant")?;
+        marked("the constant", word, "@", "")
+    }
+}
+
+/// A range that is not empty, `3..5`.
+pub(crate) fn range(what: &str, word: &str) -> Checked<Range<usize>> {
+    let refused = || Problem::new(what, shown(word), "a range as 3..5, not empty");
+    let (start, end) = word.split_once("..").ok_or_else(refused)?;
+    let (start, end): (usize, usize) = (number(what, start)?, number(what, end)?);
+    check(
+        start < end,
+        what,
+        shown(word),
+        || "a range as 3..5, not empty",
+    )?;
+    Ok(start..end)
+}
+
+/// The number between two marks.
+pub(crate) fn marked<T: FromStr>(what: &str, word: &str, before: &str, after: &str) -> Checked<T> {
+    let inner = word.strip_prefix(before);
+    let inner = inner.and_then(|word| word.strip_suffix(after));
+    inner.and_then(|word| word.parse().ok()).ok_or_else(|| {
+        let expected = format!("a number as {before}5{after}");
+        Problem::new(what, shown(word), expected)
+    })
+}
+
+pub(crate) fn number<T: FromStr>(what: &str, word: &str) -> Checked<T> {
+    let refused = |_| {
+        let bits = 8 * size_of::<T>();
+        let expected = format!("an integer in decimal digits, of at most {bits} bits");
+        Problem::new(what, shown(word), expected)
+    };
+    word.parse().map_err(refused)
+}
+
+/// A word as errors show it.
+pub(crate) fn shown(word: &str) -> impl Display {
+    match word.char_indices().nth(SHOWN) {
+        None => format!("`{word}`"),
+        Some((end, _)) => format!("`{}..`", &word[..end]),
+    }
+}
