@@ -90,7 +90,7 @@ class Circuit(Written):
         """What an operator is given, as the core numbers it."""
         if isinstance(x, Value):
             if x.circuit is not self:
-                raise UsageError(f"a value of {x.circuit!r}, expected one of {self!r}")
+                raise UsageError(f"a value of another {x.circuit!r}, expected one of this {self!r}")
             return x.index
         if isinstance(x, numbers.Number):
             return self.builder.number(real(x) if self.t is None else centred(x, self.t))

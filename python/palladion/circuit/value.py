@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from palladion.errors import UsageError
-from palladion.schemes.arrays import natural, rotation
+from palladion.schemes.arrays import between, natural, rotation
 
 if TYPE_CHECKING:
     from palladion.circuit.builder import Circuit
@@ -69,7 +69,8 @@ class Value:
 
     def __pow__(self, exponent: int) -> Value:
         """``x * x * .. * x``, in as few levels as there are: ``ceil(log2(exponent))``."""
-        return self._of(self.circuit.builder.pow(self.index, natural("the exponent", exponent)))
+        exponent = between("the exponent", exponent, 1)
+        return self._of(self.circuit.builder.pow(self.index, exponent))
 
     def rotate(self, k: int) -> Value:
         """Slot ``i`` becomes slot ``i + k``, around the end; in BGV and BFV in each row."""

@@ -24,7 +24,7 @@ struct RunOutside<'a> {
 /// what was executed.
 ///
 /// # Errors
-/// As [`replay`](super::replay); [`Error::Bytes`] for a query of another program; [`Error::Replay`] for results that the
+/// As [`replay`](super::replay); [`Error::Bytes`](crate::Error::Bytes) for a query of another program; [`Error::Replay`](crate::Error::Replay) for results that the
 /// program does not give.
 pub fn replay_run(
     exchange: &Exchange,
