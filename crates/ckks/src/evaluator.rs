@@ -389,7 +389,11 @@ fn integer(value: f64, a: &Ciphertext) -> Result<f64> {
     }
 }
 
-fn check_scales(left: f64, right: f64) -> Result<()> {
+/// Refuses scales that do not count as one.
+///
+/// # Errors
+/// [`Error::ScaleMismatch`].
+pub fn check_scales(left: f64, right: f64) -> Result<()> {
     if (left / right - 1.0).abs() < SAME_SCALE {
         Ok(())
     } else {

@@ -26,6 +26,6 @@ mod params;
 pub use ciphertext::{Ciphertext, Plaintext, decrypt, encrypt, encrypt_public};
 pub use encoder::Encoder;
 pub use error::{Error, Result};
-pub use evaluator::Evaluator;
+pub use evaluator::{Evaluator, check_scales};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};

@@ -65,6 +65,14 @@ impl<'a> Words<'a> {
         self.number(name)
     }
 
+    /// The factors of the rows of a matrix, then those of its columns.
+    pub(crate) fn factors(&mut self) -> Checked<[Vec<u64>; 2]> {
+        self.expect("rows")?;
+        let rows = self.numbers("the factor of a row")?;
+        self.expect("columns")?;
+        Ok([rows, self.numbers("the factor of a column")?])
+    }
+
     /// All numbers up to a word, or the end of the line, that begins otherwise.
     pub(crate) fn numbers<T: FromStr>(&mut self, what: &str) -> Checked<Vec<T>> {
         let mut numbers = Vec::new();

@@ -2,12 +2,9 @@
 
 use crate::error::Result;
 use crate::operations::{RingOperations, RunRing};
-use ckks::{Ciphertext, Error, Params};
+use ckks::{Ciphertext, Error, Params, check_scales};
 use program::recording::Scalar;
 use rlwe::{GaloisKeys, SwitchKey};
-
-/// Scales that differ by less than this part count as one, as for [`ckks::Evaluator`].
-const SAME_SCALE: f64 = 1e-12;
 
 /// Arithmetic for one set of parameters in the mode `O`.
 pub struct Arithmetic<O> {
@@ -261,12 +258,4 @@ fn check_levels<C>(a: &Scaled<C>, b: &Scaled<C>) -> Result<()> {
         return Ok(());
     }
     Err(Error::from(rlwe::Error::LevelMismatch { left, right }).into())
-}
-
-fn check_scales(left: f64, right: f64) -> Result<()> {
-    if (left / right - 1.0).abs() < SAME_SCALE {
-        return Ok(());
-    }
-    let [left, right] = [left, right].map(f64::log2);
-    Err(Error::ScaleMismatch { left, right }.into())
 }

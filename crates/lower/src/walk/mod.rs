@@ -83,7 +83,6 @@ impl<'a> Walk<'a> {
                 vec![body, mask]
             }
             Op::Given { name } => {
-                self.check_name(index, name)?;
                 let part = |part| b.load(names::given(name, part), chain.component(ty.level));
                 [0, 1].map(part).to_vec()
             }
@@ -251,7 +250,6 @@ impl<'a> Walk<'a> {
                 divide_pair(chain, b, pair, limbs).to_vec()
             }
             Op::Output { name, value } => {
-                self.check_name(index, name)?;
                 let pair = self.pair(b, index, *value, ty)?;
                 for (component, part) in pair.into_iter().enumerate() {
                     b.store(names::answer(name, component), part);

@@ -3,7 +3,7 @@
 use super::{Made, Walk};
 use crate::error::{Error, Result};
 use program::recording::{Ciphertext, Type, ValueId};
-use program::trace::{self, Builder, is_name};
+use program::trace::{self, Builder};
 
 impl Walk<'_> {
     /// The two components of a value over the limbs of `ty`: others are left out.
@@ -68,15 +68,6 @@ impl Walk<'_> {
                 "an earlier ciphertext",
             )),
         }
-    }
-
-    /// Refuses a name that a trace cannot load or store under.
-    pub(super) fn check_name(&self, index: usize, name: &str) -> Result<()> {
-        if is_name(name) {
-            return Ok(());
-        }
-        let expected = "words of letters, digits, `.`, `-`, `_`, joined by `/`";
-        Err(self.wrong(index, "the name", &format!("{name:?}"), expected))
     }
 
     pub(super) fn wrong(

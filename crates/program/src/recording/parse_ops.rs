@@ -158,19 +158,15 @@ fn combine(words: &mut Words) -> Checked<Op> {
     words.expect("by")?;
     let middle = words.values()?;
     words.expect("list")?;
+    let (list, first) = (words.constant()?, words.named("first")?);
+    let [rows, columns] = words.factors()?;
     Ok(Op::Combine {
         low,
         middle,
-        list: words.constant()?,
-        first: words.named("first")?,
-        rows: {
-            words.expect("rows")?;
-            words.numbers("the factor of a row")?
-        },
-        columns: {
-            words.expect("columns")?;
-            words.numbers("the factor of a column")?
-        },
+        list,
+        first,
+        rows,
+        columns,
     })
 }
 

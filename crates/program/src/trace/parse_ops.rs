@@ -107,19 +107,16 @@ pub(super) fn operation(
 fn combine(words: &mut Words) -> Checked<Op> {
     let values = words.values()?;
     words.expect("list")?;
+    let (list, first) = (words.constant()?, words.named("first")?);
+    let modulus = words.named("modulus")?;
+    let [rows, columns] = words.factors()?;
     Ok(Op::Combine {
         values,
-        list: words.constant()?,
-        first: words.named("first")?,
-        modulus: words.named("modulus")?,
-        rows: {
-            words.expect("rows")?;
-            words.numbers("the factor of a row")?
-        },
-        columns: {
-            words.expect("columns")?;
-            words.numbers("the factor of a column")?
-        },
+        list,
+        first,
+        modulus,
+        rows,
+        columns,
     })
 }
 
