@@ -56,7 +56,8 @@ pub(crate) struct Shoup {
 pub(crate) struct FloatRoots {
     pub(crate) forward: Box<[f64]>,
     pub(crate) inverse: Box<[f64]>,
-    pub(crate) n_inverse: f64,
+    /// `1/N`, and the root of the last stage over `N`.
+    pub(crate) last: [f64; 2],
 }
 
 impl NttTable {
@@ -139,7 +140,7 @@ impl NttTable {
         self.floats.get_or_init(|| FloatRoots {
             forward: self.forward.iter().map(|&w| float(w)).collect(),
             inverse: self.inverse.iter().map(|&w| float(w)).collect(),
-            n_inverse: float(self.last[0]),
+            last: self.last.map(float),
         })
     }
 

@@ -3,8 +3,8 @@
 //! `a b` is the sum of its rounding `h` and the exact error `l = fma(a, b, -h)`. With `t` the
 //! integer next to `a b / q`, both `h - t q` (one fused operation) and its sum with `l` are
 //! integers below 2^53, so nothing is rounded. `t` is off by at most `3 |a b / q| / 2^53` beyond the
-//! rounding, which for `|a| <= 2q`, `|b| <= q / 2` and `q < 2^50` is below 3/8: the result is below
-//! `7/8 q` in size.
+//! rounding, which for `|a b| <= 2^50 q` and `q < 2^50` is at most 3/8: the result is below `7/8 q` in
+//! size.
 //!
 //! # Source
 //! Van der Hoeven, Lecerf, Quintin, "Modular SIMD arithmetic in Mathemagix",
@@ -17,6 +17,21 @@ use crate::Modulus;
 pub(super) type F = __m256d;
 pub(super) type I = __m256i;
 
+/// `1.5 * 2^52`: adding and subtracting it rounds to an integer.
+pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// `2^52`, whose lowest mantissa bits count units.
+const BASE: f64 = 4_503_599_627_370_496.0;
+
+/// Words below 2^52 to floats.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn float_of_word(x: I) -> F {
+    let base = _mm256_set1_pd(BASE);
+    let bits = _mm256_or_si256(x, _mm256_castpd_si256(base));
+    _mm256_sub_pd(_mm256_castsi256_pd(bits), base)
+}
+
 /// Constants of one modulus, in every lane.
 #[derive(Clone, Copy)]
 pub(super) struct Consts {
@@ -24,10 +39,12 @@ pub(super) struct Consts {
     pub(super) q_inverse: F,
     /// `q` as an integer.
     pub(super) q_int: I,
-    /// 1.5 * 2^52: adding and subtracting it rounds to an integer.
-    round: F,
-    /// 2^52, whose lowest mantissa bits count units.
+    /// [`ROUND`].
+    pub(super) round: F,
+    /// [`BASE`].
     base: F,
+    /// `1/(2q) - 1/2`, which makes the nearest integer the next lower one.
+    lower: F,
 }
 
 impl Consts {
@@ -39,8 +56,9 @@ impl Consts {
             q: _mm256_set1_pd(value),
             q_inverse: _mm256_set1_pd(1.0 / value),
             q_int: _mm256_set1_epi64x(q.value() as i64),
-            round: _mm256_set1_pd(6_755_399_441_055_744.0),
-            base: _mm256_set1_pd(4_503_599_627_370_496.0),
+            round: _mm256_set1_pd(ROUND),
+            base: _mm256_set1_pd(BASE),
+            lower: _mm256_set1_pd(0.5 / value - 0.5),
         }
     }
 
@@ -48,8 +66,14 @@ impl Consts {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn float(&self, x: I) -> F {
-        let bits = _mm256_or_si256(x, _mm256_castpd_si256(self.base));
-        _mm256_sub_pd(_mm256_castsi256_pd(bits), self.base)
+        float_of_word(x)
+    }
+
+    /// Words below q to floats below q/2 in size, or a little more.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn centre(&self, x: I) -> F {
+        self.reduce(self.float(x))
     }
 
     /// Integers in `[0, 2^52)` to words.
@@ -67,11 +91,19 @@ impl Consts {
         _mm256_sub_pd(_mm256_fmadd_pd(x, y, self.round), self.round)
     }
 
-    /// `a * b` modulo q, in size below 7/8 q, for `|a| <= 2q` and `|b| <= q/2` or the like.
+    /// `a * b` modulo q, in size below 7/8 q, for `|a b| <= 2^50 q`: `|a| <= 2q` and `|b| <= q/2`, or
+    /// `|a| <= 2^51` and `|b| <= q/2`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn mul(&self, a: F, b: F) -> F {
-        let quotient = self.nearest(a, _mm256_mul_pd(b, self.q_inverse));
+        self.mul_by(a, b, _mm256_mul_pd(b, self.q_inverse))
+    }
+
+    /// As [`mul`](Self::mul), where the rounded quotient `b / q` is known.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn mul_by(&self, a: F, b: F, b_over_q: F) -> F {
+        let quotient = self.nearest(a, b_over_q);
         let h = _mm256_mul_pd(a, b);
         let l = _mm256_fmsub_pd(a, b, h);
         _mm256_add_pd(_mm256_fnmadd_pd(quotient, self.q, h), l)
@@ -82,6 +114,21 @@ impl Consts {
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn reduce(&self, x: F) -> F {
         _mm256_fnmadd_pd(self.nearest(x, self.q_inverse), self.q, x)
+    }
+
+    /// `x` modulo q in `[0, q)`, as words, for `|x| <= 16 q` and `q < 2^47`.
+    ///
+    /// `(x + 1/2) / q - 1/2` is `1/(2q)` or more away from a half, and computed with an error of
+    /// `2^-48` at most: so the integer next to it is the quotient rounded down.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn floor(&self, x: F) -> I {
+        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        let quotient = _mm256_fmadd_pd(x, self.q_inverse, self.lower);
+        let quotient = _mm256_round_pd::<NEAREST>(quotient);
+        let sum = _mm256_fnmadd_pd(quotient, self.q, _mm256_add_pd(x, self.base));
+        let bits = _mm256_castpd_si256(sum);
+        _mm256_xor_si256(bits, _mm256_castpd_si256(self.base))
     }
 
     /// From `(-q, q)` to `[0, q)`, as words.

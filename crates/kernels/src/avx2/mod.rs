@@ -1,11 +1,14 @@
-//! AVX2 with FMA: four residues per vector. Products modulo `q` are made in `f64`, sums of products
-//! in 32-bit halves. Wide moduli go to the scalar reference, but for sums and differences.
+//! AVX2 with FMA: four residues per vector. Products modulo `q` and sums of products are made in `f64`,
+//! exactly. Wide moduli go to the scalar reference, but for sums and differences.
 
+mod dot;
 mod elementwise;
 mod float;
-mod products;
+mod matrix;
+mod sums;
 mod transform;
 
+use self::sums::MIN_BITS;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
 use crate::{Kernels, Modulus, NttTable, Scalar};
 
@@ -104,20 +107,20 @@ impl Kernels for Avx2 {
 
     fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(out, a, b);
-        dispatch!(
-            q,
-            dot_into(q, out, a, b),
-            products::dot::<false>(q, out, a, b)
-        )
+        if q.is_wide() || q.bits() < MIN_BITS {
+            return Scalar.dot_into(q, out, a, b);
+        }
+        // SAFETY: `self` proves that the CPU has the features; lengths were checked.
+        unsafe { dot::dot::<false>(q, out, a, b) }
     }
 
     fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(acc, a, b);
-        dispatch!(
-            q,
-            dot_add_assign(q, acc, a, b),
-            products::dot::<true>(q, acc, a, b)
-        )
+        if q.is_wide() || q.bits() < MIN_BITS {
+            return Scalar.dot_add_assign(q, acc, a, b);
+        }
+        // SAFETY: `self` proves that the CPU has the features; lengths were checked.
+        unsafe { dot::dot::<true>(q, acc, a, b) }
     }
 
     fn mat_mul_into(
@@ -132,7 +135,10 @@ impl Kernels for Avx2 {
             (moduli, m, out),
             (x.len(), x_bits),
             // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
-            |(moduli, m, out)| unsafe { products::mat_mul(moduli, m, x, out) },
+            |(moduli, m, out)| match moduli.iter().all(|q| q.bits() >= MIN_BITS) {
+                true => unsafe { matrix::mat_mul(moduli, m, (x, x_bits), out) },
+                false => Scalar.mat_mul_into(moduli, m, (x, x_bits), out),
+            },
             |(moduli, m, out)| Scalar.mat_mul_into(moduli, m, (x, x_bits), out),
         );
     }

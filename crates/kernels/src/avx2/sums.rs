@@ -1,0 +1,94 @@
+//! Sums of products beyond 53 bits, exactly, in two `f64`.
+//!
+//! The *high* sum begins at `1.5 * 2^(52 + s)`, where doubles are the multiples of `2^s`. So `high +
+//! x y` is rounded to such a multiple; what it grew by is known exactly, and so is the rest of `x y`,
+//! which goes to the *low* sum. A term costs four operations, whatever its size:
+//!
+//! ```text
+//! next = fma(x, y, high)      rounded to a multiple of 2^s
+//! part = next - high          exact: both are such multiples, of one binade
+//! low += fma(x, y, -part)     exact: an integer of at most 2^(s - 1)
+//! ```
+//!
+//! With `2^e` terms of at most `2^bits`, high sums stay in their binade if `bits + e <= 51 + s`, and
+//! low sums are exact if `e + s - 1 <= 53`.
+
+use std::arch::x86_64::*;
+
+use super::float::*;
+use crate::Modulus;
+
+/// Bits of the smallest modulus of these sums: of smaller ones, quotients would not fit a double.
+pub(super) const MIN_BITS: u32 = 12;
+
+/// A sum of products: high and low.
+pub(super) type Sum = [F; 2];
+
+/// Terms that one sum takes, and the exponent `s`, for at most so many terms of at most `2^bits`,
+/// `bits <= 100`.
+pub(super) fn limits(terms: usize, bits: u32) -> (usize, u32) {
+    let wanted = terms.next_power_of_two().ilog2();
+    let log_terms = ((105 - bits) / 2).min(wanted);
+    (1 << log_terms, (bits + log_terms).saturating_sub(51))
+}
+
+/// Constants of sums modulo one modulus.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    pub(super) c: Consts,
+    /// `1.5 * 2^(52 + s)`.
+    start: F,
+    /// `2^s` modulo q, nearest to zero, over `2^s`; and that over q.
+    shift: F,
+    shift_over_q: F,
+    /// Whether low sums are so large that they are reduced before anything is added.
+    large: bool,
+}
+
+impl Sums {
+    /// For sums of so many terms and of high exponent `s`, as [`limits`] gives them.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn new(q: &Modulus, (terms, s): (usize, u32)) -> Self {
+        let power = (1u64 << s) as f64;
+        let shift = q.center(q.reduce_u128(1 << s)) as f64 / power;
+        let low = terms as f64 * power / 2.0;
+        Self {
+            c: Consts::new(q),
+            start: _mm256_set1_pd(ROUND * power),
+            shift: _mm256_set1_pd(shift),
+            shift_over_q: _mm256_set1_pd(shift / q.value() as f64),
+            large: low + 2.0 * q.value() as f64 > (1u64 << 51) as f64,
+        }
+    }
+
+    /// The empty sum.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn zero(&self) -> Sum {
+        [self.start, _mm256_setzero_pd()]
+    }
+
+    /// `sum + x * y`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn add(&self, [high, low]: Sum, x: F, y: F) -> Sum {
+        let next = _mm256_fmadd_pd(x, y, high);
+        let part = _mm256_sub_pd(next, high);
+        [next, _mm256_add_pd(low, _mm256_fmsub_pd(x, y, part))]
+    }
+
+    /// `total + sum` modulo q, in size at most a little over q/2, for `|total| < q`.
+    ///
+    /// The high sum is a multiple of `2^s` below `2^(51 + s)`, so its product with the shift is
+    /// below `7/8 q`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn settle(&self, [high, low]: Sum, total: F) -> F {
+        let high = _mm256_sub_pd(high, self.start);
+        let high = self.c.mul_by(high, self.shift, self.shift_over_q);
+        let low = if self.large { self.c.reduce(low) } else { low };
+        let low = _mm256_add_pd(low, total);
+        self.c.reduce(_mm256_add_pd(high, low))
+    }
+}

@@ -1,0 +1,212 @@
+//! The forward transform: from coefficients down to values, one product a butterfly.
+
+use std::arch::x86_64::*;
+
+use super::super::float::*;
+use super::*;
+use crate::NttTable;
+
+/// Bits of the largest moduli that are reduced at the end alone: 17 stages leave values below
+/// `(1 + 17 * 7/8) q < 16 q <= 2^51`.
+const LAZY_BITS: u32 = 47;
+
+#[target_feature(enable = "avx2,fma")]
+pub(in super::super) fn ntt(table: &NttTable, a: &mut [u64]) {
+    let bits = table.modulus().bits();
+    // A reduction leaves at most q/2 and a little, and each stage adds up to 7/8 q.
+    let period = match bits {
+        50.. => 1,
+        49 => 4,
+        _ => 8,
+    };
+    let (c, roots) = (Consts::new(table.modulus()), &*table.floats().forward);
+    if bits <= LAZY_BITS {
+        descend::<true, true>(&Context { c, roots, period }, a, 1);
+    } else {
+        descend::<false, true>(&Context { c, roots, period }, a, 1);
+    }
+}
+
+/// All stages of the block under `node`. `WORDS`: the block has words, not floats.
+#[target_feature(enable = "avx2,fma")]
+fn descend<const LAZY: bool, const WORDS: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
+    if block.len() > L1_WORDS {
+        two_stages::<LAZY, WORDS>(t, block, node);
+        let quarter = block.len() / 4;
+        for (i, part) in block.chunks_exact_mut(quarter).enumerate() {
+            descend::<LAZY, false>(t, part, 4 * node + i);
+        }
+        return;
+    }
+    if block.len() == REGISTER_WORDS {
+        return in_registers::<LAZY, WORDS>(t, block, node);
+    }
+    let mut parts = if (block.len() / REGISTER_WORDS).ilog2() % 2 == 1 {
+        one_stage::<LAZY, WORDS>(t, block, node);
+        2
+    } else {
+        two_stages::<LAZY, WORDS>(t, block, node);
+        4
+    };
+    while block.len() / parts > REGISTER_WORDS {
+        for (i, part) in block.chunks_exact_mut(block.len() / parts).enumerate() {
+            two_stages::<LAZY, false>(t, part, node * parts + i);
+        }
+        parts *= 4;
+    }
+    in_registers::<LAZY, false>(t, block, node * parts);
+}
+
+impl<const LAZY: bool> Context<'_, LAZY> {
+    /// Whether the stage of a node reduces.
+    #[inline]
+    fn reduces(&self, node: usize) -> bool {
+        !LAZY && node.ilog2().is_multiple_of(self.period)
+    }
+
+    /// `x + w y` and `x - w y`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn forward(&self, [x, y]: [F; 2], w: Root, reduce: bool) -> [F; 2] {
+        let x = if reduce { self.c.reduce(x) } else { x };
+        let t = self.mul(y, w);
+        [_mm256_add_pd(x, t), _mm256_sub_pd(x, t)]
+    }
+
+    /// As [`forward`](Self::forward), many at once.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn forwards<const K: usize>(
+        &self,
+        x: &mut [F; K],
+        y: &mut [F; K],
+        w: &[Root; K],
+        reduce: bool,
+    ) {
+        let t = self.muls(y, w);
+        if reduce {
+            for x in x.iter_mut() {
+                *x = self.c.reduce(*x);
+            }
+        }
+        for k in 0..K {
+            y[k] = _mm256_sub_pd(x[k], t[k]);
+            x[k] = _mm256_add_pd(x[k], t[k]);
+        }
+    }
+
+    /// Floats to words below q. Those of a lazy transform are below `16 q`, `q < 2^47`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn finish(&self, x: F) -> I {
+        if LAZY {
+            self.c.floor(x)
+        } else {
+            self.c.finish(self.c.reduce(x))
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn one_stage<const LAZY: bool, const WORDS: bool>(
+    t: &Context<LAZY>,
+    block: &mut [u64],
+    node: usize,
+) {
+    let (w, reduce) = (t.node(node), t.reduces(node));
+    let (low, high) = halves(block);
+    for (a, b) in low.iter_mut().zip(high) {
+        let pair = [take::<WORDS>(&t.c, a), take::<WORDS>(&t.c, b)];
+        let [x, y] = t.forward(pair, w, reduce);
+        put(a, x);
+        put(b, y);
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn two_stages<const LAZY: bool, const WORDS: bool>(
+    t: &Context<LAZY>,
+    block: &mut [u64],
+    node: usize,
+) {
+    let (outer, inner) = (t.node(node), [2 * node, 2 * node + 1].map(|n| t.node(n)));
+    let (first, second) = (t.reduces(node), t.reduces(2 * node));
+    let [a, b, c, d] = quarters(block);
+    for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
+        let load = |from: &[u64; 4]| take::<WORDS>(&t.c, from);
+        let [x0, x2] = t.forward([load(a), load(c)], outer, first);
+        let [x1, x3] = t.forward([load(b), load(d)], outer, first);
+        let [x0, x1] = t.forward([x0, x1], inner[0], second);
+        let [x2, x3] = t.forward([x2, x3], inner[1], second);
+        put(a, x0);
+        put(b, x1);
+        put(c, x2);
+        put(d, x3);
+    }
+}
+
+/// The last four stages of groups of 16 words, the first of them under `node`; words below q come
+/// out. Two groups at a time: their products wait for one another less.
+#[target_feature(enable = "avx2,fma")]
+fn in_registers<const LAZY: bool, const WORDS: bool>(
+    t: &Context<LAZY>,
+    block: &mut [u64],
+    node: usize,
+) {
+    let (pairs, rest) = block.as_chunks_mut::<{ 2 * REGISTER_WORDS }>();
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        groups::<2, LAZY, WORDS>(t, pair, node + 2 * i);
+    }
+    if !rest.is_empty() {
+        groups::<1, LAZY, WORDS>(t, rest, node);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn groups<const G: usize, const LAZY: bool, const WORDS: bool>(
+    t: &Context<LAZY>,
+    words: &mut [u64],
+    node: usize,
+) {
+    let (words, _) = words.as_chunks_mut::<4>();
+    let reduce = [1, 2, 4, 8].map(|k| t.reduces(k * node));
+    let mut x = [[_mm256_setzero_pd(); G]; 4];
+    for g in 0..G {
+        for j in 0..4 {
+            x[j][g] = take::<WORDS>(&t.c, &words[4 * g + j]);
+        }
+    }
+    let [mut a, mut b, mut c, mut d] = x;
+    let mut w = [t.node(node); G];
+    for g in 0..G {
+        w[g] = t.node(node + g);
+    }
+    t.forwards(&mut a, &mut c, &w, reduce[0]);
+    t.forwards(&mut b, &mut d, &w, reduce[0]);
+    let mut v = w;
+    for g in 0..G {
+        [w[g], v[g]] = [t.node(2 * (node + g)), t.node(2 * (node + g) + 1)];
+    }
+    t.forwards(&mut a, &mut b, &w, reduce[1]);
+    t.forwards(&mut c, &mut d, &v, reduce[1]);
+    for g in 0..G {
+        [a[g], b[g], c[g], d[g]] = transpose([a[g], b[g], c[g], d[g]]);
+        w[g] = t.halves(node + g);
+    }
+    t.forwards(&mut a, &mut c, &w, reduce[2]);
+    t.forwards(&mut b, &mut d, &w, reduce[2]);
+    for g in 0..G {
+        [w[g], v[g]] = t.pairs(node + g);
+    }
+    t.forwards(&mut a, &mut b, &w, reduce[3]);
+    t.forwards(&mut c, &mut d, &v, reduce[3]);
+    for g in 0..G {
+        for (j, x) in transpose_back([a[g], b[g], c[g], d[g]])
+            .into_iter()
+            .enumerate()
+        {
+            put_words(&mut words[4 * g + j], t.finish(x));
+        }
+    }
+}

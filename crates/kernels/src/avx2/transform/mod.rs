@@ -1,0 +1,185 @@
+//! Negacyclic NTT in `f64`: floats take the place of the words during the transform.
+//!
+//! Two stages are done in one pass over memory, and the four stages of 16 neighbouring words in
+//! registers. Blocks that fit the L1 cache are finished before the next one begins.
+//!
+//! *Growth.* A product is below `7/8 q` in size if its factor is at most `2^51`: see `float`. So
+//! values may grow to `2^51` before they are reduced, and moduli of few bits are reduced at the end
+//! alone. [`Context`] says in which stages.
+
+mod down;
+mod up;
+
+pub(super) use self::down::ntt;
+pub(super) use self::up::intt;
+
+use std::arch::x86_64::*;
+
+use super::float::*;
+
+/// Words of a block that stays in the L1 cache: half of one of 32 KiB.
+const L1_WORDS: usize = 2048;
+
+/// Words of the blocks whose stages are done in registers.
+const REGISTER_WORDS: usize = 16;
+
+/// log2 of the largest factor of a product.
+const LARGEST: u32 = 51;
+
+/// Tables of one direction and how often to reduce. `LAZY`: only at the end.
+struct Context<'a, const LAZY: bool> {
+    c: Consts,
+    roots: &'a [f64],
+    /// Values are reduced in every stage of this many. At least 1.
+    period: u32,
+}
+
+/// A root in every lane, or a root a lane, and its quotient by `q`.
+#[derive(Clone, Copy)]
+struct Root {
+    w: F,
+    over_q: F,
+}
+
+impl<const LAZY: bool> Context<'_, LAZY> {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn root(&self, w: F) -> Root {
+        let over_q = _mm256_mul_pd(w, self.c.q_inverse);
+        Root { w, over_q }
+    }
+
+    /// The root of a node, in every lane.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn node(&self, node: usize) -> Root {
+        self.root(_mm256_set1_pd(self.roots[node]))
+    }
+
+    /// `x * w` modulo q, in size below 7/8 q, for `|x| <= 2^51`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn mul(&self, x: F, w: Root) -> F {
+        self.c.mul_by(x, w.w, w.over_q)
+    }
+
+    /// As [`mul`](Self::mul), many at once: instructions stand in the order in which they are ready.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn muls<const K: usize>(&self, x: &[F; K], w: &[Root; K]) -> [F; K] {
+        let (mut quotient, mut high, mut low) = (*x, *x, *x);
+        for k in 0..K {
+            quotient[k] = _mm256_fmadd_pd(x[k], w[k].over_q, self.c.round);
+            high[k] = _mm256_mul_pd(x[k], w[k].w);
+        }
+        for k in 0..K {
+            quotient[k] = _mm256_sub_pd(quotient[k], self.c.round);
+            low[k] = _mm256_fmsub_pd(x[k], w[k].w, high[k]);
+        }
+        for k in 0..K {
+            high[k] = _mm256_fnmadd_pd(quotient[k], self.c.q, high[k]);
+        }
+        for k in 0..K {
+            high[k] = _mm256_add_pd(high[k], low[k]);
+        }
+        high
+    }
+}
+
+/// Roots of the last two stages under `node`, which has 16 words: a root a lane. Lanes hold the words
+/// of the four vectors in the order 0, 2, 1, 3, as [`transpose`] leaves them.
+impl<const LAZY: bool> Context<'_, LAZY> {
+    /// Of blocks of four words, one a lane.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn halves(&self, node: usize) -> Root {
+        const SWAP_MIDDLE: i32 = 0b11_01_10_00;
+        let roots = &self.roots[4 * node..][..4];
+        // SAFETY: the slice has 4 floats.
+        let roots = unsafe { _mm256_loadu_pd(roots.as_ptr()) };
+        self.root(_mm256_permute4x64_pd::<SWAP_MIDDLE>(roots))
+    }
+
+    /// Of blocks of two words: the first and the second of each block of four.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn pairs(&self, node: usize) -> [Root; 2] {
+        let roots = &self.roots[8 * node..][..8];
+        // SAFETY: the slice has 8 floats.
+        let [low, high] = unsafe { [0, 4].map(|at| _mm256_loadu_pd(roots.as_ptr().add(at))) };
+        [
+            self.root(_mm256_unpacklo_pd(low, high)),
+            self.root(_mm256_unpackhi_pd(low, high)),
+        ]
+    }
+}
+
+/// Lane `l` of all four vectors, in vector `l`; the vectors in the order 0, 2, 1, 3.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn transpose([a, b, c, d]: [F; 4]) -> [F; 4] {
+    let (low, high) = (_mm256_unpacklo_pd(a, c), _mm256_unpackhi_pd(a, c));
+    let (low2, high2) = (_mm256_unpacklo_pd(b, d), _mm256_unpackhi_pd(b, d));
+    [
+        _mm256_permute2f128_pd::<0x20>(low, low2),
+        _mm256_permute2f128_pd::<0x20>(high, high2),
+        _mm256_permute2f128_pd::<0x31>(low, low2),
+        _mm256_permute2f128_pd::<0x31>(high, high2),
+    ]
+}
+
+/// Inverse of [`transpose`].
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn transpose_back([a, b, c, d]: [F; 4]) -> [F; 4] {
+    let (low, high) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+    let (low2, high2) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+    [
+        _mm256_permute2f128_pd::<0x20>(low, low2),
+        _mm256_permute2f128_pd::<0x31>(low, low2),
+        _mm256_permute2f128_pd::<0x20>(high, high2),
+        _mm256_permute2f128_pd::<0x31>(high, high2),
+    ]
+}
+
+/// The quarters of a block, as arrays of vectors.
+fn quarters(block: &mut [u64]) -> [&mut [[u64; 4]]; 4] {
+    let (low, high) = halves(block);
+    let half = low.len() / 2;
+    let ((a, b), (c, d)) = (low.split_at_mut(half), high.split_at_mut(half));
+    [a, b, c, d]
+}
+
+/// The halves of a block, as arrays of vectors.
+fn halves(block: &mut [u64]) -> (&mut [[u64; 4]], &mut [[u64; 4]]) {
+    let vectors = block.as_chunks_mut::<4>().0;
+    vectors.split_at_mut(vectors.len() / 2)
+}
+
+/// Reads four words, as words if `WORDS`, else as floats that [`put`] wrote.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn take<const WORDS: bool>(c: &Consts, from: &[u64; 4]) -> F {
+    // SAFETY: `from` has 4 words.
+    let x = unsafe { load(from.as_ptr()) };
+    if WORDS {
+        c.float(x)
+    } else {
+        _mm256_castsi256_pd(x)
+    }
+}
+
+/// Writes four floats in the place of words.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn put(to: &mut [u64; 4], x: F) {
+    put_words(to, _mm256_castpd_si256(x));
+}
+
+/// Writes four words.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn put_words(to: &mut [u64; 4], x: I) {
+    // SAFETY: `to` has 4 words.
+    unsafe { store(to.as_mut_ptr(), x) }
+}
