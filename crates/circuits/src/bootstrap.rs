@@ -24,6 +24,7 @@ use crate::keys::{EvaluationKeys, Needs};
 use crate::layout::Layout;
 use crate::operations::{Dry, Operations, Record, Recorder, parameters};
 use crate::pack::sum_copies;
+use crate::passes::Encoding;
 use crate::residual::Squares;
 use bgv::noise::Noise;
 use bgv::{Ciphertext, Params};
@@ -258,7 +259,7 @@ impl Bootstrap {
         let squares = Squares::uniform(whole.model(), n as f64, n);
         let mut z =
             whole.mul_plain_sum(&[secret], squares, secret.factor(), |_| parts[1].clone())?;
-        whole.add_plain_assign(&mut z, || parts[0].clone());
+        whole.add_plain_assign(&mut z, Encoding::Coefficients, || parts[0].clone());
         let z = whole.settle(NAME, z)?;
         let z = sum_copies(whole, Layout::new(n, 1)?, n, z)?;
         let z = whole.settle(NAME, z)?;

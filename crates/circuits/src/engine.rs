@@ -4,9 +4,11 @@ use crate::counts::Counts;
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKeys, LoopParams, Needs};
 use crate::operations::{Combination, Dry, Operations, Packing, Plain, Run, Words};
+use crate::passes::{self, Encoding, Sizes};
 use crate::residual::{Residual, Squares};
 use bfv::noise::{Factors, Model, Noise};
 use bfv::{Ciphertext, Params};
+use program::trace::Passes;
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -119,6 +121,25 @@ impl<C> Value<C> {
 
     pub(crate) fn residual(&self) -> Residual {
         self.residual
+    }
+}
+
+/// What a dry run knows of the plaintexts of a sum of products.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Squares of their coefficients.
+    pub squares: Squares,
+    /// What they are encoded from.
+    pub encoding: Encoding,
+}
+
+/// Of plaintexts that are given by their coefficients.
+impl From<Squares> for Known {
+    fn from(squares: Squares) -> Self {
+        Self {
+            squares,
+            encoding: Encoding::Coefficients,
+        }
     }
 }
 
@@ -255,13 +276,12 @@ impl<O: Operations> Engine<O> {
         self.note_failure((rlwe.n() as f64).log2() + log2_two_sided_tail(deviations));
     }
 
-    /// Digits of a key switch at `level`, and the special moduli.
-    fn digits(&self, level: usize) -> (usize, usize) {
-        let rlwe = self.params().rlwe();
-        (
-            rlwe::SwitchKey::digit_count(rlwe, level),
-            rlwe.special().len(),
-        )
+    fn sizes(&self, level: usize) -> Sizes {
+        Sizes::new(self.params().rlwe(), level)
+    }
+
+    fn count(&self, passes: Passes) {
+        self.log().counts.passes += passes;
     }
 
     fn bits_of(&self, limb: usize) -> f64 {
@@ -338,7 +358,11 @@ impl<O: Operations> Engine<O> {
             sum.plus(Residual::tensor(&self.model, x, y, factors))
         });
         let hot = a.iter().chain(b).any(|v| self.is_hot(v.residual));
-        self.log().counts.tensors(level + 1, a.len());
+        {
+            let counts = &mut self.log().counts;
+            counts.products += a.len();
+            counts.passes += passes::tensors(level + 1, a.len());
+        }
         let ct = self
             .operations
             .tensor_sum(&ciphertexts(a), &ciphertexts(b))?;
@@ -379,8 +403,7 @@ impl<O: Operations> Engine<O> {
         {
             let Log { counts, needs, .. } = &mut *self.log();
             counts.relinearizations += 1;
-            let (digits, special) = self.digits(level);
-            counts.key_switch(level + 1, digits, special, dropped);
+            counts.passes += self.sizes(level).relinearize(dropped);
             needs.relinearize(level);
         }
         let ct = self.operations.relinearize(&product.ct, dropped)?;
@@ -403,10 +426,11 @@ impl<O: Operations> Engine<O> {
         let hot = low.iter().chain(middle).any(|v| self.is_hot(v.residual));
         {
             let counts = &mut self.log().counts;
-            let sums = middle.len() * factors.len();
-            counts.tensors(level + 1, sums);
-            counts.scalar_products += low.len() * sums;
-            counts.limb_combinations += 2 * low.len() * sums * (level + 1);
+            let (limbs, groups) = (level + 1, factors.len());
+            counts.products += middle.len() * groups;
+            let one = passes::tensors(limbs, middle.len())
+                + passes::combinations(limbs, middle.len(), low.len());
+            counts.passes += one.times(groups);
         }
         let (low, middle) = (ciphertexts(low), ciphertexts(middle));
         let at = (level, factors);
@@ -442,7 +466,7 @@ impl<O: Operations> Engine<O> {
         self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?)
     }
 
-    /// `sum_k p_k v_k` with plaintexts whose coefficients have the given squares, at the lowest
+    /// `sum_k p_k v_k` with plaintexts of which a dry run knows that much, at the lowest
     /// level of the values, not switched down. The result carries the factor `factor`: each plaintext is multiplied by
     /// what takes the factor of its value there.
     ///
@@ -451,12 +475,12 @@ impl<O: Operations> Engine<O> {
     pub fn mul_plain_sum(
         &self,
         values: &[&ValueOf<O>],
-        squares: Squares,
+        known: impl Into<Known>,
         factor: u64,
         plaintext: impl Fn(usize) -> Plain + Sync,
     ) -> Result<ValueOf<O>> {
         let level = values.iter().map(|v| v.level).min().unwrap_or(0);
-        self.mul_plain_sum_at(level, values, squares, factor, plaintext)
+        self.mul_plain_sum_at(level, values, known, factor, plaintext)
     }
 
     /// As [`Engine::mul_plain_sum`], at a level no higher than any of the values'.
@@ -467,15 +491,16 @@ impl<O: Operations> Engine<O> {
         &self,
         level: usize,
         values: &[&ValueOf<O>],
-        squares: Squares,
+        known: impl Into<Known>,
         factor: u64,
         plaintext: impl Fn(usize) -> Plain + Sync,
     ) -> Result<ValueOf<O>> {
+        let Known { squares, encoding } = known.into();
         let residual = values.iter().fold(Residual::ZERO, |sum, v| {
             sum.plus(v.residual.mul_plain(&self.model, squares))
         });
         self.note_residual(level, residual);
-        self.log().counts.plaintexts(level + 1, values.len());
+        self.count_plaintexts(level, values.len(), encoding);
         let (at, cts) = ((level, factor), ciphertexts(values));
         let ct = self.operations.mul_plain_sum(at, &cts, plaintext)?;
         Ok(Value {
@@ -495,7 +520,7 @@ impl<O: Operations> Engine<O> {
         noise: Noise,
     ) -> Result<ValueOf<O>> {
         let count = packing.baby_steps;
-        self.log().counts.plaintexts(level + 1, count);
+        self.count_plaintexts(level, count, Encoding::Slots);
         let ct = self.operations.mul_masks(level, packing, giant)?;
         Ok(Value::new(ct, level, 1, noise))
     }
@@ -506,6 +531,7 @@ impl<O: Operations> Engine<O> {
         a: &mut ValueOf<O>,
         packing: &Packing<'_, O::Samples>,
     ) -> Result<()> {
+        self.count(passes::term(a.level + 1, Encoding::Slots));
         self.operations.add_bodies(&mut a.ct, packing)
     }
 
@@ -513,6 +539,7 @@ impl<O: Operations> Engine<O> {
     pub fn one(&self, level: usize) -> ValueOf<O> {
         let noise = Noise::free((self.params.t().value() as f64 / 2.0).powi(2));
         let one = || Plain::Coefficients(Words::Sparse(vec![(0, 1)]));
+        self.count(passes::term(level + 1, Encoding::Coefficients));
         Value::new(self.operations.trivial(level, one), level, 1, noise)
     }
 
@@ -524,6 +551,7 @@ impl<O: Operations> Engine<O> {
         check_alike(a, b)?;
         a.residual = a.residual.plus(b.residual);
         self.note_residual(a.level, a.residual);
+        self.count(passes::sum(a.level + 1));
         self.operations.add_assign(&mut a.ct, &b.ct)
     }
 
@@ -536,6 +564,7 @@ impl<O: Operations> Engine<O> {
         let added = self.switching_noise(a.level);
         a.residual = a.residual.plus_alike().plus(Residual::even(added));
         self.note_residual(a.level, a.residual);
+        self.count(passes::sum(a.level + 1));
         self.operations.add_assign(&mut a.ct, &rotated.ct)
     }
 
@@ -547,11 +576,18 @@ impl<O: Operations> Engine<O> {
         check_alike(a, b)?;
         a.residual = a.residual.plus(b.residual);
         self.note_residual(a.level, a.residual);
+        self.count(passes::sum(a.level + 1));
         self.operations.sub_assign(&mut a.ct, &b.ct)
     }
 
-    /// `a += m`.
-    pub fn add_plain_assign(&self, a: &mut ValueOf<O>, plaintext: impl FnOnce() -> Plain) {
+    /// `a += m`, a plaintext of that encoding.
+    pub fn add_plain_assign(
+        &self,
+        a: &mut ValueOf<O>,
+        encoding: Encoding,
+        plaintext: impl FnOnce() -> Plain,
+    ) {
+        self.count(passes::term(a.level + 1, encoding));
         self.operations.add_plain_assign(&mut a.ct, plaintext);
     }
 
@@ -560,7 +596,7 @@ impl<O: Operations> Engine<O> {
     /// # Errors
     /// If the key is missing.
     pub fn automorphism(&self, a: &ValueOf<O>, element: usize) -> Result<ValueOf<O>> {
-        self.count_automorphisms(element, a.level, 1);
+        self.count_rotations(element, a.level, 1);
         let ct = self.operations.automorphism(&a.ct, element)?;
         Ok(self.rotated(a, ct))
     }
@@ -571,6 +607,9 @@ impl<O: Operations> Engine<O> {
     /// If a key is missing.
     pub fn automorphisms(&self, a: &ValueOf<O>, elements: &[usize]) -> Result<Vec<ValueOf<O>>> {
         let rotated = self.operations.automorphisms(&a.ct, elements)?;
+        if elements.iter().any(|&element| element != 1) {
+            self.count(self.sizes(a.level).decompose());
+        }
         let rotated = elements.iter().zip(rotated).map(|(&element, ct)| {
             if element == 1 {
                 return a.clone();
@@ -586,32 +625,28 @@ impl<O: Operations> Engine<O> {
     /// # Errors
     /// If the key is missing.
     pub fn to_samples(&self, params: &LoopParams, a: &ValueOf<O>) -> Result<O::Samples> {
-        self.count_samples(a.level, params.small().digits());
+        self.count(passes::switch(a.level, 0) + passes::samples(params.small().digits()));
         let low = self.operations.switch_to(a.ct.clone(), 0)?;
         self.operations.to_samples(&low)
     }
 
-    /// Counts a switch of a value at `level` to LWE samples, by `digits` digits.
-    fn count_samples(&self, level: usize, digits: usize) {
+    fn count_plaintexts(&self, level: usize, count: usize, encoding: Encoding) {
         let counts = &mut self.log().counts;
-        // The way down to one limb, that limb's digits, and back to coefficients.
-        counts.transforms += 2 * level + 5 + digits;
-        counts.limb_products += 2 * digits;
+        counts.plaintext_products += count;
+        counts.passes += passes::plaintexts(level + 1, count, encoding);
     }
 
-    /// Counts a sum with a plaintext at `level`.
-    pub(crate) fn count_sum(&self, level: usize) {
-        self.log().counts.transforms += level + 2;
+    /// Counts `count` rotations, each with a decomposition, by one Galois element, whose key is needed in any case.
+    pub(crate) fn count_rotations(&self, element: usize, level: usize, count: usize) {
+        self.count(self.sizes(level).decompose().times(count));
+        self.count_automorphisms(element, level, count);
     }
 
-    /// Counts `count` automorphisms of one Galois element, whose key is needed in any case.
-    pub(crate) fn count_automorphisms(&self, element: usize, level: usize, count: usize) {
+    /// As [`count_rotations`](Self::count_rotations), of values that are decomposed.
+    fn count_automorphisms(&self, element: usize, level: usize, count: usize) {
         let Log { counts, needs, .. } = &mut *self.log();
         counts.rotations += count;
-        let (digits, special) = self.digits(level);
-        for _ in 0..count {
-            counts.key_switch(level + 1, digits, special, 0);
-        }
+        counts.passes += self.sizes(level).automorphism().times(count);
         needs.galois(element, level);
     }
 
@@ -649,6 +684,7 @@ impl<O: Operations> Engine<O> {
             have: a.level,
         })?;
         let residual = self.after_drop(a.residual, a.level, dropped);
+        self.count(passes::switch(a.level, level));
         Ok(self.made(Value {
             ct: self.operations.switch_to(a.ct, level)?,
             level,

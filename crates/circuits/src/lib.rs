@@ -34,15 +34,18 @@ mod layout;
 pub mod lut;
 pub mod operations;
 pub mod pack;
+mod passes;
 mod residual;
 pub mod steps;
 pub mod transform;
 
 pub use counts::Counts;
 pub use engine::{
-    DryValue, EncryptedValue, Engine, LEAST_LOG2_FAILURE, Product, Value, ValueOf, total_failure,
+    DryValue, EncryptedValue, Engine, Known, LEAST_LOG2_FAILURE, Product, Value, ValueOf,
+    total_failure,
 };
 pub use error::{Error, Result};
 pub use keys::{ClientKeys, EvaluationKey, EvaluationKeys, LoopParams, Needs, PackingKey};
 pub use layout::Layout;
+pub use passes::Encoding;
 pub use residual::Squares;

@@ -182,7 +182,7 @@ pub fn pack<O: Operations>(
     let made = baby - key_len(params, layout);
     if made > 0 {
         let rotations = if first { made } else { 0 };
-        engine.count_automorphisms(rotation(params.bfv()), level, rotations);
+        engine.count_rotations(rotation(params.bfv()), level, rotations);
     }
     let squares = engine.model().uniform_plaintext(params.bfv().n() as f64);
     let noise = (0..baby).fold(Noise::ZERO, |sum, step| {

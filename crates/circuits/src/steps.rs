@@ -10,6 +10,7 @@ use crate::layout::Layout;
 use crate::lut::{Lut, Shape};
 use crate::operations::{Operations, Plain, Sample, Words};
 use crate::pack::pack;
+use crate::passes::Encoding;
 use crate::transform::SlotsToCoeffs;
 use program::{Constant, Form, Op, Packed, Step, Type, ValueId};
 use std::sync::Arc;
@@ -152,8 +153,7 @@ impl Work<'_> {
             }
             (Op::AddCoefficients { value, term, at }, _) => {
                 let mut sum = of(*value)?.clone();
-                engine.count_sum(sum.level());
-                engine.add_plain_assign(&mut sum, || {
+                engine.add_plain_assign(&mut sum, Encoding::Coefficients, || {
                     coefficients(params.bfv().n(), constant(*term), constant(*at))
                 });
                 sum

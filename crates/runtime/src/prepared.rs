@@ -2,11 +2,11 @@
 
 use crate::error::Result;
 use crate::memory::{self, Memory};
-use crate::rehearse::rehearse;
+use crate::rehearse::{Rehearsed, rehearse};
 use crate::verified::Verified;
 use circuits::steps::{Action, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{DryValue, LoopParams};
+use circuits::{Counts, DryValue, LoopParams};
 use program::{Form, Program, Type};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,10 +18,7 @@ pub struct Prepared(Arc<Inner>);
 struct Inner {
     verified: Verified,
     actions: Vec<Action>,
-    /// For each step, the level and noise of the ciphertext it makes.
-    rehearsed: Vec<Option<DryValue>>,
-    /// log2 of the probability that each step is wrong.
-    failure: Vec<f64>,
+    rehearsed: Rehearsed,
     memory: Memory,
 }
 
@@ -41,13 +38,18 @@ impl Prepared {
     pub fn of(verified: &Verified) -> Result<Self> {
         let (program, params) = (verified.program(), verified.params());
         let actions = actions(program, params)?;
-        let (rehearsed, failure) = rehearse(program, params, &actions)?;
-        let memory = memory::predict(program, params, &verified.needs(), &actions, &rehearsed)?;
+        let rehearsed = rehearse(program, params, &actions)?;
+        let memory = memory::predict(
+            program,
+            params,
+            &verified.needs(),
+            &actions,
+            &rehearsed.values,
+        )?;
         Ok(Self(Arc::new(Inner {
             verified: verified.clone(),
             actions,
             rehearsed,
-            failure,
             memory,
         })))
     }
@@ -63,7 +65,7 @@ impl Prepared {
 
     /// Level and predicted noise of the ciphertext that a step makes; `None` if it makes samples.
     pub(crate) fn rehearsed(&self, step: usize) -> Option<&DryValue> {
-        self.0.rehearsed[step].as_ref()
+        self.0.rehearsed.values[step].as_ref()
     }
 
     /// log2 of a bound on the probability that each step of a run makes a wrong value; minus infinity
@@ -72,7 +74,12 @@ impl Prepared {
     /// Sums over all coefficients and values, and over everything that a step computes on its way. The
     /// probabilities are averages over keys.
     pub fn failure(&self) -> &[f64] {
-        &self.0.failure
+        &self.0.rehearsed.failure
+    }
+
+    /// The work of a run, as a dry run counts it.
+    pub fn counts(&self) -> Counts {
+        self.0.rehearsed.counts
     }
 
     /// Predicted largest resident memory of a process; `docs/cli.md` has what was measured.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::prepared::work;
 use circuits::operations::Dry;
 use circuits::steps::{Action, Made, MadeBy};
-use circuits::{DryValue, LoopParams, Needs, Value, total_failure};
+use circuits::{Counts, DryValue, LoopParams, Needs, Value, total_failure};
 use program::{Error, Op, Program, Type};
 use std::fmt::Debug;
 
@@ -18,8 +18,15 @@ const ROUNDING_BITS: f64 = 0.01;
 /// A predicted failure may differ by this part of its logarithm, which is a square of deviations.
 const FAILURE_PART: f64 = 0.02;
 
-/// What is known of each step's ciphertext, `None` of samples, and log2 of the probability that it is wrong.
-type Rehearsed = (Vec<Option<DryValue>>, Vec<f64>);
+/// What a rehearsal finds.
+pub(crate) struct Rehearsed {
+    /// For each step, the level and noise of the ciphertext it makes; `None` of samples.
+    pub(crate) values: Vec<Option<DryValue>>,
+    /// log2 of the probability that each step is wrong.
+    pub(crate) failure: Vec<f64>,
+    /// The work of a run.
+    pub(crate) counts: Counts,
+}
 
 /// Runs `program` dry.
 ///
@@ -80,7 +87,11 @@ pub(crate) fn rehearse(
         listed.packings(),
         used.packings(),
     )?;
-    Ok((values, failure))
+    Ok(Rehearsed {
+        values,
+        failure,
+        counts: engine.counts(),
+    })
 }
 
 /// Level and noise as the step says; a factor of 1, but for products, which slots to coefficients takes as they are.

@@ -11,7 +11,7 @@ use kernels::Counted;
 use mutated::mutated;
 use network::IntNetwork;
 use program::recording::Recording;
-use program::trace::Trace;
+use program::trace::{Passes, Trace};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use runtime::replay::replay_run;
@@ -56,6 +56,15 @@ fn check(model: &str) {
     let ran = begin.elapsed().as_secs_f64();
     let passes = trace.counts().passes;
     assert_eq!(kernels.take(), [passes.ntt, passes.intt]);
+    // Costs are predicted from the counts of a dry run. Limbs that are chosen and added up depend on packings, and limbs
+    // scaled by a unit on whether it is 1: dry runs do not know these.
+    let predicted = prepared.counts().passes;
+    let costly = |p: Passes| {
+        let terms = [p.dot_terms, p.conversion_terms, p.combination_terms];
+        ([p.ntt, p.intt, p.quotients, p.roundings, p.digits], terms)
+    };
+    assert_eq!(costly(predicted), costly(passes));
+    println!("dry run: {predicted:?}");
     let begin = Instant::now();
     let (replayed, counts) = replay_run(&prepared, &trace, (&keys, &query), |_| true).unwrap();
     println!(

@@ -8,11 +8,12 @@
 //! `2 sqrt(s) + 2 log2 S + log2 s` products.
 
 use super::{CIRCUIT, Lut, powers};
-use crate::engine::{Engine, Value, ValueOf};
+use crate::engine::{Engine, Known, Value, ValueOf};
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::operations::{Operations, Plain, Words};
 use crate::pack::sum_copies;
+use crate::passes::Encoding;
 use crate::residual::Squares;
 
 /// `f(x)` in all copies, its factor multiplied by `unit`.
@@ -45,7 +46,7 @@ fn segment_polynomials<O: Operations>(
     let k0 = low.len();
     let high = powers(engine, &low[k0 - 1], k1 - 1)?;
     let level = high.iter().chain(low).map(Value::level).min().unwrap_or(0);
-    let squares = uniform(engine, layout);
+    let known = uniform(engine, layout);
     let (segments, len) = (lut.shape().segments, lut.shape().segment_len());
     let plaintext = |index: usize| {
         let coefficients = (0..segments).map(|c| lut.coefficient(c * len + index));
@@ -58,10 +59,9 @@ fn segment_polynomials<O: Operations>(
     for (j, factor) in factors.iter().enumerate() {
         let own = engine.factor_at(factor, level);
         let target = t.mul(unit, t.inv(own).expect("factors are units"));
-        let mut sum = engine.mul_plain_sum_at(level, &terms, squares, target, |i| {
-            plaintext(j * k0 + i + 1)
-        })?;
-        engine.add_plain_assign(&mut sum, || plaintext(j * k0));
+        let mut sum =
+            engine.mul_plain_sum_at(level, &terms, known, target, |i| plaintext(j * k0 + i + 1))?;
+        engine.add_plain_assign(&mut sum, Encoding::Slots, || plaintext(j * k0));
         sums.push(sum);
     }
     let sums: Vec<&ValueOf<O>> = sums.iter().collect();
@@ -77,7 +77,7 @@ fn segment_powers<O: Operations>(
     len: usize,
 ) -> Result<ValueOf<O>> {
     let (bits, width) = (segments.ilog2(), (low.len() + 1).ilog2());
-    let squares = uniform(engine, layout);
+    let known = uniform(engine, layout);
     let mut result: Option<ValueOf<O>> = None;
     for digit in (0..bits.div_ceil(width)).rev() {
         let shift = digit * width;
@@ -87,8 +87,8 @@ fn segment_powers<O: Operations>(
             by_copy(layout, chosen.collect())
         };
         let terms: Vec<&ValueOf<O>> = low[..size - 1].iter().collect();
-        let mut selected = engine.mul_plain_sum(&terms, squares, 1, |v| mask(v + 1))?;
-        engine.add_plain_assign(&mut selected, || mask(0));
+        let mut selected = engine.mul_plain_sum(&terms, known, 1, |v| mask(v + 1))?;
+        engine.add_plain_assign(&mut selected, Encoding::Slots, || mask(0));
         let selected = engine.settle(CIRCUIT, selected)?;
         result = Some(match result {
             None => selected,
@@ -105,10 +105,13 @@ fn by_copy(layout: Layout, values: Vec<u64>) -> Plain {
     Plain::Slots(Words::Repeat { run, values })
 }
 
-/// Squares of a plaintext with values in all slots.
-fn uniform<O: Operations>(engine: &Engine<O>, layout: Layout) -> Squares {
+/// What is known of a plaintext with values in all slots.
+fn uniform<O: Operations>(engine: &Engine<O>, layout: Layout) -> Known {
     let n = layout.slots();
-    Squares::uniform(engine.model(), n as f64, n)
+    Known {
+        squares: Squares::uniform(engine.model(), n as f64, n),
+        encoding: Encoding::Slots,
+    }
 }
 
 /// `v^(2^times)`.

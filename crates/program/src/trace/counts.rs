@@ -2,6 +2,7 @@
 
 use super::ir::{Body, Op, Trace, Type};
 use std::fmt::{Display, Formatter};
+use std::ops::{Add, AddAssign};
 
 /// What a run of a trace executes: calls count as what they call. Numbers end at the greatest that a word holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,13 +115,13 @@ impl Counts {
             Op::Digit { .. } => passes.digits = made,
             Op::Select { .. } | Op::Join(_) | Op::Call { .. } => {}
         }
-        self.passes.add_all(passes);
+        self.passes += passes;
         let kind = &mut self.instructions[op.kind()];
         *kind = kind.saturating_add(1);
     }
 
     fn add_all(&mut self, other: &Self) {
-        self.passes.add_all(other.passes);
+        self.passes += other.passes;
         for (own, &other) in self.instructions.iter_mut().zip(&other.instructions) {
             *own = own.saturating_add(other);
         }
@@ -133,10 +134,25 @@ impl Passes {
         self.entries().map(|(name, number)| (name, *number))
     }
 
-    fn add_all(&mut self, other: Self) {
-        for ((_, own), (_, other)) in self.entries().into_iter().zip(other.all()) {
-            *own = own.saturating_add(other);
+    /// These passes so many times.
+    #[must_use]
+    pub fn times(mut self, count: usize) -> Self {
+        for (_, own) in self.entries() {
+            *own = own.saturating_mul(count as u64);
         }
+        self
+    }
+
+    /// What was counted since `earlier`.
+    ///
+    /// # Panics
+    /// If less was.
+    #[must_use]
+    pub fn since(mut self, earlier: Self) -> Self {
+        for ((_, own), (_, earlier)) in self.entries().into_iter().zip(earlier.all()) {
+            *own = own.checked_sub(earlier).expect("counts grow");
+        }
+        self
     }
 
     fn entries(&mut self) -> [(&'static str, &mut u64); 16] {
@@ -158,6 +174,24 @@ impl Passes {
             ("loaded", &mut self.loaded),
             ("stored", &mut self.stored),
         ]
+    }
+}
+
+/// Sums end at the greatest number that a word holds.
+impl AddAssign for Passes {
+    fn add_assign(&mut self, other: Self) {
+        for ((_, own), (_, other)) in self.entries().into_iter().zip(other.all()) {
+            *own = own.saturating_add(other);
+        }
+    }
+}
+
+impl Add for Passes {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
     }
 }
 
