@@ -17,7 +17,7 @@
 //!
 //! Beside the loop: [`bootstrap`], BGV for one message per ciphertext.
 //!
-//! *May use* the schemes. *Source*: Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional
+//! *May use* the schemes, and of `exchange` the parameters and the evaluation keys. *Source*: Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional
 //! Bootstrapping in less than 7 ms", ASIACRYPT 2023 (LUT in slots, packing by the encrypted secret).
 
 #![forbid(unsafe_code)]
@@ -28,9 +28,8 @@ pub mod coefficients;
 mod counts;
 pub mod dense;
 mod engine;
+mod engines;
 mod error;
-mod keys;
-mod layout;
 pub mod lut;
 pub mod operations;
 pub mod pack;
@@ -42,7 +41,6 @@ pub use counts::Counts;
 pub use engine::{
     DryValue, EncryptedValue, Engine, LEAST_LOG2_FAILURE, Product, Value, ValueOf, total_failure,
 };
+pub use engines::{dry_engine, engine, engine_of};
 pub use error::{Error, Result};
-pub use keys::{ClientKeys, EvaluationKey, EvaluationKeys, LoopParams, Needs, PackingKey};
-pub use layout::Layout;
 pub use residual::Squares;

@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::memory::{self, Memory};
 use crate::rehearse::rehearse;
-use crate::verified::Verified;
+use circuits::DryValue;
 use circuits::steps::{Action, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{DryValue, LoopParams};
+use exchange::{LoopParams, Verified};
 use program::{Form, Program, Type};
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Gates, tables and steps of a bootstrapping of TFHE.
 
-use super::{GoOn, Hear, Meter, meter};
 use crate::error::Result;
+use crate::meter::{GoOn, Hear, Meter, meter};
 use ::tfhe::{ClientKey, EvaluationKeys, Gate, Layout, Params, Scratch, ServerKey, Table, fastest};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;

@@ -1,7 +1,7 @@
 //! Operations of CKKS, and its bootstrapping.
 
-use super::{GoOn, Hear, Meter, meter};
 use crate::error::{Error, Result};
+use crate::meter::{GoOn, Hear, Meter, meter};
 use ::ckks::{Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use rand::{Rng, SeedableRng};

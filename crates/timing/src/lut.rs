@@ -1,10 +1,12 @@
 //! Functional bootstrapping.
 
-use super::{GoOn, Hear, Meter, N, meter};
 use crate::error::Result;
+use crate::meter::{GoOn, Hear, Meter, N, meter};
 use ::bfv::{Params, T_FERMAT, encrypt};
 use circuits::lut::{Lut, Shape, interpolate};
-use circuits::{ClientKeys, Engine, Layout, LoopParams, Value};
+use circuits::{Engine, Value};
+use client::ClientKeys;
+use exchange::{Layout, LoopParams};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;

@@ -1,7 +1,7 @@
 //! Operations of BFV.
 
-use super::{GoOn, Hear, N, meter};
 use crate::error::{Error, Result};
+use crate::meter::{GoOn, Hear, N, meter};
 use ::bfv::{Ciphertext, Evaluator, Params, T_FERMAT, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;

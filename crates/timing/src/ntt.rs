@@ -1,7 +1,7 @@
 //! Transforms.
 
-use super::{GoOn, Hear, N, Row, meter};
 use crate::error::{Error, Result};
+use crate::meter::{GoOn, Hear, N, Row, meter};
 use kernels::{NttTable, kernels};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;

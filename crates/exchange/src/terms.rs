@@ -1,13 +1,12 @@
-//! What client and server both know of a program.
+//! The terms on which client and server exchange files.
 
 use crate::error::{Error, Result};
-use circuits::{LoopParams, Needs};
+use crate::needs::Needs;
+use crate::params::LoopParams;
 use program::{KeyNeeds, Op, Parameters, Program, Type};
 use rlwe::ParamsSpec;
-use rlwe::bytes::{Fingerprint, fingerprint};
+use rlwe::bytes::Fingerprint;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::Arc;
 
 /// The terms on which client and server exchange files: parameters, keys, the shapes of queries and answers, and the
@@ -55,7 +54,7 @@ impl Exchange {
     }
 
     /// Of a verified program whose files bear the given fingerprint.
-    fn of(program: &Program, fingerprint: Fingerprint) -> Result<Self> {
+    pub(crate) fn of(program: &Program, fingerprint: Fingerprint) -> Result<Self> {
         let level = |ty: Type| match ty {
             Type::Ciphertext { level, .. } => Some(level),
             Type::Samples => None,
@@ -96,7 +95,7 @@ impl Exchange {
             .chain(&terms.keys.relinearization)
             .find(|&&l| l > top)
         {
-            return Err(Error::Image {
+            return Err(Error::Shape {
                 what: "the level of a key or a ciphertext",
                 found: level.to_string(),
                 expected: format!("at most {top}"),
@@ -139,77 +138,6 @@ impl Exchange {
     /// Levels of an answer's ciphertexts.
     pub fn output_levels(&self) -> &[usize] {
         &self.0.terms.output_levels
-    }
-}
-
-/// A verified program with its parameters, whose security was checked: all that a client needs. Cheap to clone.
-///
-/// What the steps would do is not looked at: [`Prepared`](crate::Prepared) does.
-#[derive(Clone)]
-pub struct Verified {
-    program: Arc<Program>,
-    exchange: Exchange,
-}
-
-impl Verified {
-    /// Verifies a program and builds its parameters.
-    ///
-    /// # Errors
-    /// If the program breaks a rule, or the parameters are not secure or name no ring.
-    pub fn new(program: Program) -> Result<Self> {
-        let identity = fingerprint(program.identity().as_bytes());
-        Self::of_fingerprint(program, identity)
-    }
-
-    /// A program whose files bear another fingerprint than that of its identity.
-    pub(crate) fn of_fingerprint(program: Program, fingerprint: Fingerprint) -> Result<Self> {
-        program.verify()?;
-        let exchange = Exchange::of(&program, fingerprint)?;
-        let program = Arc::new(program);
-        Ok(Self { program, exchange })
-    }
-
-    /// The program.
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// Standard deviation of the rounding noise of each layer's accumulators, in the order of the
-    /// layers that have a table: samples that are added up bring noise each.
-    pub fn sigmas(&self) -> Vec<(String, f64)> {
-        // A factor of a product is packed more than once, and is the same sum.
-        type Sums = BTreeMap<(usize, usize), usize>;
-        let mut layers: Vec<(&str, Sums)> = Vec::new();
-        for step in &self.program().steps {
-            let Op::Pack { values, .. } = &step.op else {
-                continue;
-            };
-            if layers.last().is_none_or(|(name, _)| *name != step.layer) {
-                layers.push((&step.layer, BTreeMap::new()));
-            }
-            if let Some((_, samples)) = layers.last_mut() {
-                samples.extend(values.iter().map(|p| ((p.1, p.2), p.3.len())));
-            }
-        }
-        let sigma = self.params().rounding_sigma();
-        let layers = layers.into_iter().map(|(name, samples)| {
-            let mean = samples.values().sum::<usize>() as f64 / samples.len().max(1) as f64;
-            (name.to_owned(), sigma * mean.sqrt())
-        });
-        layers.collect()
-    }
-
-    /// The terms on which files are exchanged.
-    pub fn exchange(&self) -> &Exchange {
-        &self.exchange
-    }
-}
-
-impl Deref for Verified {
-    type Target = Exchange;
-
-    fn deref(&self) -> &Exchange {
-        &self.exchange
     }
 }
 

@@ -1,7 +1,7 @@
 //! Operations of BGV.
 
-use super::{GoOn, Hear, N, meter};
 use crate::error::Result;
+use crate::meter::{GoOn, Hear, N, meter};
 use ::bgv::{Ciphertext, Evaluator, Params, T_FERMAT, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;

@@ -1,27 +1,11 @@
-//! Times of what the product does, on the machine and the threads it runs on.
-//!
-//! Figures of ours alone, for users and for records; `bench/` holds them against other libraries'.
-
-mod bfv;
-mod bgv;
-mod ckks;
-mod lut;
-mod ntt;
-mod tfhe;
-
-pub use self::bfv::bfv;
-pub use self::bgv::bgv;
-pub use self::ckks::{bootstrap, ckks};
-pub use self::lut::lut;
-pub use self::ntt::ntt;
-pub use self::tfhe::tfhe;
+//! Repeats work and takes the median of its times.
 
 use crate::error::{Error, Result};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// Ring degree of what is measured, unless it says another.
-const N: usize = 1 << 15;
+pub(crate) const N: usize = 1 << 15;
 /// Short operations are repeated for at least this long.
 const LEAST: Duration = Duration::from_millis(100);
 
@@ -41,11 +25,11 @@ pub struct Row {
 }
 
 /// Takes each row; `false` stops the measurement.
-type Hear<'a> = &'a (dyn Fn(Row) -> bool + Sync);
+pub type Hear<'a> = &'a (dyn Fn(Row) -> bool + Sync);
 /// Asked between samples; `false` stops the measurement.
-type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
+pub type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
-struct Meter<'a> {
+pub(crate) struct Meter<'a> {
     samples: usize,
     hear: Hear<'a>,
     go_on: GoOn<'a>,
@@ -64,7 +48,7 @@ impl Meter<'_> {
     ///
     /// # Errors
     /// [`Error::Stopped`], and what `work` fails with: a failure is no figure.
-    fn row<I, O, E>(
+    pub(crate) fn row<I, O, E>(
         &mut self,
         name: &str,
         parameters: &[(&'static str, u64)],
@@ -81,7 +65,7 @@ impl Meter<'_> {
     ///
     /// # Errors
     /// As [`row`](Self::row).
-    fn row_each<I, O, E>(
+    pub(crate) fn row_each<I, O, E>(
         &mut self,
         name: &str,
         parameters: &[(&'static str, u64)],
@@ -117,7 +101,7 @@ impl Meter<'_> {
     }
 }
 
-fn meter<'a>(samples: usize, hear: Hear<'a>, go_on: GoOn<'a>) -> Meter<'a> {
+pub(crate) fn meter<'a>(samples: usize, hear: Hear<'a>, go_on: GoOn<'a>) -> Meter<'a> {
     Meter {
         samples: samples.max(1),
         hear,
