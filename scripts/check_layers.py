@@ -49,7 +49,7 @@ STANDS_ON: dict[str, set[str]] = {
 }
 # Crates of others that only some of ours may use.
 RESERVED = {"pyo3": {"python"}}
-# The crates that may name a type which holds a secret, beside the schemes and what they are made of.
+# The crates that may name a type which holds a secret.
 # Every other crate is the server's, or known to both halves.
 MAY_HOLD_SECRETS = {
     *{"ring", "rlwe", "exact", "circuits"},
@@ -164,7 +164,7 @@ def sources(crate: str) -> dict[Path, str]:
 
 
 def secret_types(texts: list[str]) -> set[str]:
-    """Public types with a field that is overwritten when dropped, or with one of another such type."""
+    """Public types that hold a secret: it is overwritten when dropped, or is of such a type."""
     types: dict[str, str] = {}
     public: set[str] = set()
     # A variant of an enum may have braces of its own.
@@ -202,7 +202,9 @@ def halves() -> list[str]:
         for path, text in sources(crate).items():
             place = path.relative_to(ROOT)
             if crate not in MAY_HOLD_SECRETS:
-                faults += [f"{place} names {name}, which holds a secret" for name in named(text, secrets)]
+                faults += [
+                    f"{place} names {name}, which holds a secret" for name in named(text, secrets)
+                ]
             if crate in PORTABLE:
                 faults += [f"{place} uses {used}" for used in sorted(set(SYSTEM.findall(text)))]
     return faults

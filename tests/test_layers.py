@@ -19,7 +19,15 @@ def secret_types() -> set[str]:
 
 
 def test_the_types_that_hold_secrets_are_known() -> None:
-    known = {"SecretKey", "LweSecret", "GlweSecret", "ClientKey", "ClientKeys", "Client", "Inspector"}
+    known = {
+        "SecretKey",
+        "LweSecret",
+        "GlweSecret",
+        "ClientKey",
+        "ClientKeys",
+        "Client",
+        "Inspector",
+    }
     assert known <= secret_types()
     public = {"PublicKey", "SwitchKey", "GaloisKeys", "EvaluationKeys", "PackingKey", "ServerKey"}
     assert not public & secret_types()
@@ -30,7 +38,10 @@ def test_the_types_that_hold_secrets_are_known() -> None:
     [
         ("pub struct Key { bits: Zeroizing<Vec<i64>> }", {"Key"}),
         ("pub struct Held(Inner);\nstruct Inner {\n    s: Zeroizing<u8>,\n}", {"Held"}),
-        ("pub enum Either {\n    None,\n    One(Key),\n}\npub struct Key(Zeroizing<u8>);", {"Either", "Key"}),
+        (
+            "pub enum Either {\n    None,\n    One(Key),\n}\npub struct Key(Zeroizing<u8>);",
+            {"Either", "Key"},
+        ),
         ("pub struct Server<'a> {\n    keys: &'a EvaluationKeys,\n}", set()),
         ("pub enum Error {\n    Key(key::Error),\n}\npub struct Key(Zeroizing<u8>);", {"Key"}),
     ],

@@ -53,8 +53,8 @@ impl ClientKeys {
     /// The evaluation keys that are needed, and no others.
     ///
     /// # Errors
-    /// [`Error::Key`] for a level or a Galois element that the parameters do not have, and for a packing of a number of
-    /// values that is no power of two.
+    /// [`Error::Key`] for a level or a Galois element that the parameters do not have, [`exchange::Error::Shape`] for a
+    /// packing of a number of values that is no power of two.
     pub fn evaluation_keys(
         &self,
         needs: &Needs,

@@ -33,18 +33,19 @@ impl Needs {
         }
     }
 
-    /// Asks for the relinearization key of a level, or of a lower one.
+    /// Asks for the relinearization key at a level. A higher level that was asked for before stays.
     pub fn relinearize(&mut self, level: usize) {
         self.relinearize = self.relinearize.max(Some(level));
     }
 
-    /// Asks for the Galois key of an element and a level, or of a lower one.
+    /// Asks for the Galois key of an element at a level. A higher level that was asked for before stays.
     pub fn galois(&mut self, element: usize, level: usize) {
         let highest = self.galois.entry(element).or_insert(level);
         *highest = level.max(*highest);
     }
 
-    /// Asks for the packing key of a number of values and a level. Returns true if it is the first of this number.
+    /// Asks for the packing key of a number of values at a level. A higher level that was asked for before stays. Returns
+    /// true if it is the first packing of this number.
     pub fn packing(&mut self, values: usize, level: usize) -> bool {
         let before = self.packing.get(&values).copied();
         self.packing.insert(values, level.max(before.unwrap_or(0)));
