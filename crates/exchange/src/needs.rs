@@ -175,3 +175,36 @@ impl fmt::Display for Need {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_each_of_the_highest_level_and_in_order() {
+        let mut needs = Needs::default();
+        for (element, level) in [(5, 1), (3, 2), (5, 4), (3, 0)] {
+            needs.galois(element, level);
+        }
+        let firsts = [(16, 2), (8, 1), (16, 3)].map(|(values, level)| needs.packing(values, level));
+        assert_eq!(firsts, [true, true, false]);
+        [1, 3, 2].map(|level| needs.relinearize(level));
+        needs.switch();
+        let each: Vec<Need> = needs.each().collect();
+        let galois = |element, level| Need::Galois { element, level };
+        let packing = |values, level| Need::Packing { values, level };
+        let expected = [
+            Need::Relinearization { level: 3 },
+            galois(3, 2),
+            galois(5, 4),
+            packing(8, 1),
+            packing(16, 3),
+            Need::Dimension,
+        ];
+        assert_eq!(each, expected);
+        // A program lists the same, and takes what it packs from a dimension switch.
+        let listed = Needs::new(Some(3), &[(3, 2), (5, 4)], &[(8, 1), (16, 3)]);
+        assert_eq!(listed, needs);
+        assert_eq!(Needs::default().each().count(), 0);
+    }
+}

@@ -49,3 +49,30 @@ fn right_of(layout: Layout, slot: usize, steps: usize) -> usize {
     let columns = layout.slots() / 2;
     (slot / columns) * columns + (slot + steps) % columns
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+    use super::*;
+
+    /// A value is the product of a row with the whole secret: its copies and steps must meet each entry once.
+    #[test]
+    fn the_copies_of_a_value_meet_every_entry_once() {
+        let (slots, dimension) = (128, 32);
+        for values in [4, 8, 32, 64, 128] {
+            let layout = Layout::new(slots, values).unwrap();
+            for value in 0..values {
+                let copies = (0..slots).filter(|&slot| layout.value_of(slot) == value);
+                let steps = 0..width(dimension, layout);
+                let met = copies.flat_map(|slot| {
+                    let steps = steps.clone();
+                    steps.map(move |step| entry(dimension, layout, right_of(layout, slot, step)))
+                });
+                let mut met: Vec<usize> = met.collect();
+                met.sort_unstable();
+                assert_eq!(met, (0..dimension).collect::<Vec<_>>(), "{values}: {value}");
+            }
+        }
+    }
+}

@@ -180,7 +180,7 @@ fn keys_written_one_at_a_time_are_read_whole() {
     let needs = prepared.needs();
     let whole = client.keys().evaluation_keys(&needs, &mut rng()).unwrap();
     assert!(written == files::keys_to_bytes(&prepared, &whole).unwrap());
-    // An answer that takes half of them.
+    // An output that takes half of them.
     let mut room = vec![0; written.len() / 2];
     let error = client
         .write_evaluation_keys(&mut rng(), &mut room[..])
