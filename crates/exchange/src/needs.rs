@@ -188,7 +188,9 @@ mod tests {
         }
         let firsts = [(16, 2), (8, 1), (16, 3)].map(|(values, level)| needs.packing(values, level));
         assert_eq!(firsts, [true, true, false]);
-        [1, 3, 2].map(|level| needs.relinearize(level));
+        for level in [1, 3, 2] {
+            needs.relinearize(level);
+        }
         needs.switch();
         let each: Vec<Need> = needs.each().collect();
         let galois = |element, level| Need::Galois { element, level };
