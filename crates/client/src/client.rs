@@ -53,7 +53,8 @@ impl Client {
         self.keys.evaluation_keys(&needs, &mut system_rng())
     }
 
-    /// Makes the evaluation keys that the program needs and writes their file, one key at a time: none stays in memory.
+    /// Makes the evaluation keys that the program needs and writes their file, one key at a time:
+    /// none stays in memory.
     ///
     /// # Errors
     /// If a packing is no power of two of values, and [`exchange::Error::Io`].

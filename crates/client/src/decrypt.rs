@@ -5,9 +5,9 @@ use crate::error::{Error, Result};
 use exchange::{Answer, Query};
 use program::Op;
 
-/// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the modulus,
-/// is uniform modulo `Q`: of `N` coefficients one comes closer to `Q/2` than this, but for a
-/// chance of `2^(-N/2)`.
+/// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the
+/// modulus, is uniform modulo `Q`: of `N` coefficients one comes closer to `Q/2` than this, but for
+/// a chance of `2^(-N/2)`.
 const MIN_MARGIN_BITS: f64 = 0.5;
 
 /// Decrypted results.
@@ -23,9 +23,10 @@ impl Client {
     /// Decrypts the answer to `query`, which the client has kept.
     ///
     /// # Errors
-    /// [`exchange::Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a wrong number of
-    /// images or results, [`exchange::Error::Bytes`] for a query of another program, [`Error::NoMargin`] if noise
-    /// has reached the modulus, or the results are under another key.
+    /// [`exchange::Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a
+    /// wrong number of images or results, [`exchange::Error::Bytes`] for a query of another
+    /// program, [`Error::NoMargin`] if noise has reached the modulus, or the results are under
+    /// another key.
     pub fn decrypt(&self, answer: &Answer, query: &Query) -> Result<Decrypted> {
         query.check_program(self.verified())?;
         let expected = query.hash();

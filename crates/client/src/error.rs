@@ -9,7 +9,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file or the parameters are wrong, an answer is of another query, or keys could not be written.
+    /// A file or the parameters are wrong, an answer is of another query, or keys could not be
+    /// written.
     #[error(transparent)]
     Exchange(#[from] exchange::Error),
     /// From the scheme.

@@ -53,8 +53,8 @@ impl ClientKeys {
     /// The evaluation keys that are needed, and no others.
     ///
     /// # Errors
-    /// [`Error::Key`] for a level or a Galois element that the parameters do not have, [`exchange::Error::Shape`] for a
-    /// packing of a number of values that is no power of two.
+    /// [`Error::Key`] for a level or a Galois element that the parameters do not have,
+    /// [`exchange::Error::Shape`] for a packing of a number of values that is no power of two.
     pub fn evaluation_keys(
         &self,
         needs: &Needs,
@@ -75,8 +75,8 @@ impl ClientKeys {
         Ok(keys)
     }
 
-    /// As [`evaluation_keys`](Self::evaluation_keys), one at a time: each is given away before the next is made. They come
-    /// in the order of [`Needs::each`].
+    /// As [`evaluation_keys`](Self::evaluation_keys), one at a time: each is given away before the
+    /// next is made. They come in the order of [`Needs::each`].
     ///
     /// # Errors
     /// As [`evaluation_keys`](Self::evaluation_keys), and those of `take`.
@@ -136,11 +136,12 @@ impl ClientKeys {
     }
 }
 
-/// The keys that a circuit of CKKS, BGV or BFV needs, as Galois elements and levels of the ring, and no others.
+/// The keys that a circuit of CKKS, BGV or BFV needs, as Galois elements and levels of the ring,
+/// and no others.
 ///
 /// # Errors
-/// [`Error::Key`] for a level or a Galois element that the secret's parameters do not have, and for a packing or a dimension
-/// switch, which circuits do not do.
+/// [`Error::Key`] for a level or a Galois element that the secret's parameters do not have, and for
+/// a packing or a dimension switch, which circuits do not do.
 pub fn circuit_keys(secret: &SecretKey, needs: &Needs, rng: &mut impl CryptoRng) -> Result<Keys> {
     let mut keys = Keys::default();
     for need in needs.each() {

@@ -1,12 +1,14 @@
 //! The client's half of a run: it alone holds secrets.
 //!
-//! *Concept.* A [`Client`] has the secrets of one program. It makes the evaluation keys that the program needs, all at once
-//! or one at a time into an output, encrypts images into a query and decrypts the answer. Its secrets have a file of their
-//! own. [`circuit_keys`] makes the keys of a circuit.
+//! *Concept.* A [`Client`] has the secrets of one program. It makes the evaluation keys that the
+//! program needs, all at once or one at a time into an output, encrypts images into a query and
+//! decrypts the answer. Its secrets have a file of their own. [`circuit_keys`] makes the keys of a
+//! circuit.
 //!
-//! *May use* `exchange`, with the layers beneath it: no circuits, no lowering, no server. A client in a browser is built of
-//! this crate, so it asks the operating system for randomness alone. *Invariant*: secrets are overwritten when dropped, and
-//! leave this crate only in [`Client::to_bytes`].
+//! *May use* `exchange`, with the layers beneath it: no circuits, no lowering, no server. A client
+//! in a browser is built of this crate, so it asks the operating system for randomness alone.
+//! *Invariant*: secrets are overwritten when dropped, and [`Client::to_bytes`] is their only byte
+//! form.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,8 @@
-//! Does making the keys of the MNIST client stay within its memory? A process of its own does nothing else.
+//! Does making the keys of the MNIST client stay within its memory? A process of its own does
+//! nothing else.
 //!
-//! `cargo test -p palladion-client --test memory -- --nocapture` prints the largest resident memory.
+//! `cargo test -p palladion-client --test memory -- --nocapture` prints the largest resident
+//! memory.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 #![cfg(target_os = "linux")]

@@ -73,7 +73,8 @@ impl PackingKey {
         self.baby_steps.get().map(Vec::as_slice)
     }
 
-    /// Keeps baby steps, which the server makes once from the key material. What is kept first stays.
+    /// Keeps baby steps, which the server makes once from the key material. What is kept first
+    /// stays.
     pub fn keep_baby_steps(&self, made: Vec<Ciphertext>) -> &[Ciphertext] {
         self.baby_steps.get_or_init(|| made)
     }

@@ -56,8 +56,8 @@ impl Layout {
         slot / self.values
     }
 
-    /// Rotations of the columns, in steps, whose sums reach all copies within a row, shortest first;
-    /// the swap of the rows reaches the other half.
+    /// Rotations of the columns, in steps, whose sums reach all copies within a row, shortest
+    /// first; the swap of the rows reaches the other half.
     pub fn rotations(self) -> Vec<usize> {
         let columns = self.slots / 2;
         std::iter::successors(Some(self.values), |&k| Some(2 * k))

@@ -8,7 +8,8 @@ use rlwe::SwitchKey;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The evaluation keys that a program or a circuit needs, each with the highest level it is used at.
+/// The evaluation keys that a program or a circuit needs, each with the highest level it is used
+/// at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     relinearize: Option<usize>,
@@ -18,8 +19,9 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Needs as a program lists them: the level of the relinearization key, Galois elements with their
-    /// levels, numbers of values packed with theirs. What is packed comes from a dimension switch.
+    /// Needs as a program lists them: the level of the relinearization key, Galois elements with
+    /// their levels, numbers of values packed with theirs. What is packed comes from a dimension
+    /// switch.
     pub fn new(
         relinearization: Option<usize>,
         galois: &[(usize, usize)],
@@ -38,14 +40,15 @@ impl Needs {
         self.relinearize = self.relinearize.max(Some(level));
     }
 
-    /// Asks for the Galois key of an element at a level. A higher level that was asked for before stays.
+    /// Asks for the Galois key of an element at a level. A higher level that was asked for before
+    /// stays.
     pub fn galois(&mut self, element: usize, level: usize) {
         let highest = self.galois.entry(element).or_insert(level);
         *highest = level.max(*highest);
     }
 
-    /// Asks for the packing key of a number of values at a level. A higher level that was asked for before stays. Returns
-    /// true if it is the first packing of this number.
+    /// Asks for the packing key of a number of values at a level. A higher level that was asked for
+    /// before stays. Returns true if it is the first packing of this number.
     pub fn packing(&mut self, values: usize, level: usize) -> bool {
         let before = self.packing.get(&values).copied();
         self.packing.insert(values, level.max(before.unwrap_or(0)));
@@ -77,8 +80,8 @@ impl Needs {
         self.switch
     }
 
-    /// The keys one by one, in the order in which they are made, written and read: those of one kind by element or number of
-    /// values.
+    /// The keys one by one, in the order in which they are made, written and read: those of one
+    /// kind by element or number of values.
     pub fn each(&self) -> impl Iterator<Item = Need> {
         let relinearization = self.relinearize.into_iter();
         let galois = self.galois.iter();
@@ -90,8 +93,8 @@ impl Needs {
             .chain(self.switch.then_some(Need::Dimension))
     }
 
-    /// Bytes in memory of the keys: what [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) says before the first
-    /// packing.
+    /// Bytes in memory of the keys: what
+    /// [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) says before the first packing.
     ///
     /// # Errors
     /// If a packing is no power of two of values.

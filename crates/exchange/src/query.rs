@@ -20,7 +20,8 @@ pub struct Query {
 }
 
 impl Query {
-    /// Hash of the whole query, by which an answer and a checkpoint name it: SHA-256 of its byte form.
+    /// Hash of the whole query, by which an answer and a checkpoint name it: SHA-256 of its byte
+    /// form.
     pub fn hash(&self) -> Fingerprint {
         fingerprint(&query_to_bytes(self))
     }

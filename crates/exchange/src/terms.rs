@@ -9,8 +9,8 @@ use rlwe::bytes::Fingerprint;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The terms on which client and server exchange files: parameters, keys, the shapes of queries and answers, and the
-/// fingerprint that binds all of them to one program. Cheap to clone.
+/// The terms on which client and server exchange files: parameters, keys, the shapes of queries and
+/// answers, and the fingerprint that binds all of them to one program. Cheap to clone.
 #[derive(Clone)]
 pub struct Exchange(Arc<Inner>);
 
@@ -83,7 +83,8 @@ impl Exchange {
     /// Reads terms.
     ///
     /// # Errors
-    /// If the text is no such JSON, levels are not those of the chain, or the parameters are not secure.
+    /// If the text is no such JSON, levels are not those of the chain, or the parameters are not
+    /// secure.
     pub fn from_json(text: &str) -> Result<Self> {
         let terms: Terms =
             serde_json::from_str(text).map_err(|e| program::Error::Json(e.to_string()))?;

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A verified program with its parameters, whose security was checked: all that a client needs. Cheap to clone.
+/// A verified program with its parameters, whose security was checked: all that a client needs.
+/// Cheap to clone.
 ///
 /// What the steps would do is not looked at: the server rehearses them before it runs them.
 #[derive(Clone)]

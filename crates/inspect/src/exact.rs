@@ -1,12 +1,13 @@
 //! What a run is compared with.
 
-/// An exact network, to compare with. What it gives is `None` where a layer does not exist or takes another
-/// number of integers.
+/// An exact network, to compare with. What it gives is `None` where a layer does not exist or takes
+/// another number of integers.
 pub trait Exact {
     /// Number of layers.
     fn layers(&self) -> usize;
 
-    /// What the linear group of `layer` makes of an image and of the outputs of the layers before it.
+    /// What the linear group of `layer` makes of an image and of the outputs of the layers before
+    /// it.
     fn accumulate(&self, layer: usize, image: &[i64], outputs: &[Vec<i64>]) -> Option<Vec<i64>>;
 
     /// What the table of `layer` makes of an accumulator; the last layer leaves it as it is.

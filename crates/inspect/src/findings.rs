@@ -49,7 +49,8 @@ pub struct LayerFindings {
     pub wrong: u64,
     /// Activations compared with the exact network's.
     pub values: u64,
-    /// How many differ from it by how much (activation minus exact); those that agree are not in it.
+    /// How many differ from it by how much (activation minus exact); those that agree are not in
+    /// it.
     pub changes: BTreeMap<i64, u64>,
 }
 

@@ -29,7 +29,8 @@ pub(crate) struct Image {
     pub(crate) exact: Vec<Vec<i64>>,
     /// Outputs that the encrypted layers really gave, so far.
     pub(crate) real: Vec<Vec<i64>>,
-    /// What the layer at work makes, exactly, of those; what entered its table, and what has left it.
+    /// What the layer at work makes, exactly, of those; what entered its table, and what has left
+    /// it.
     pub(crate) expected: Vec<i64>,
     pub(crate) entered: Vec<Option<i64>>,
     pub(crate) left: Vec<bool>,
@@ -72,7 +73,8 @@ impl<E: Exact> Inspector<E> {
     /// Begins a run on the given images.
     ///
     /// # Errors
-    /// [`Error::Misfit`](crate::Error::Misfit) if an image does not fit the exact network, or that has other layers.
+    /// [`Error::Misfit`](crate::Error::Misfit) if an image does not fit the exact network, or that
+    /// has other layers.
     pub fn begin(&mut self, images: &[Vec<i64>]) -> Result<()> {
         if self.names.len() != self.exact.layers() {
             return Err(misfit("the number of layers"));

@@ -46,8 +46,8 @@ impl<E> Inspector<E> {
     }
 }
 
-/// Whether a step makes a constant, which has no noise: a product with a kernel of zeros, which stands for a
-/// channel that was pruned, and the bias added to it.
+/// Whether a step makes a constant, which has no noise: a product with a kernel of zeros, which
+/// stands for a channel that was pruned, and the bias added to it.
 fn is_constant(verified: &Verified, step: usize) -> bool {
     let program = verified.program();
     match &program.steps[step].op {

@@ -1,10 +1,12 @@
-//! The text of a trace that names its program, so that keys and queries of that program are taken for no other.
+//! The text of a trace that names its program, so that keys and queries of that program are taken
+//! for no other.
 
 use crate::error::{Error, Result};
 use exchange::Exchange;
 use program::trace::Trace;
 
-/// The text of a trace, with the terms on which its program's keys and queries are exchanged as a comment.
+/// The text of a trace, with the terms on which its program's keys and queries are exchanged as a
+/// comment.
 pub fn trace_to_text(exchange: &Exchange, trace: &Trace) -> String {
     let text = trace.to_string();
     let (header, rest) = text.split_once('\n').unwrap_or((&text, ""));

@@ -1,10 +1,12 @@
 //! Times of what the product does, on the machine and the threads it runs on.
 //!
-//! *Concept.* Each function measures one part, from [transforms](ntt) to [functional bootstrapping](lut), and gives each
-//! [`Row`] as it comes. The figures are ours alone, for users and for records; `bench/` holds them against other libraries'.
-//! [`machine_factor`] says how fast this machine is beside the one that predictions were measured on.
+//! *Concept.* Each function measures one part, from [transforms](ntt) to [functional
+//! bootstrapping](lut), and gives each [`Row`] as it comes. The figures are ours alone, for users
+//! and for records; `bench/` holds them against other libraries'. [`machine_factor`] says how fast
+//! this machine is beside the one that predictions were measured on.
 //!
-//! *May use* the schemes, the circuits and, for their keys, `client`. *Invariant*: a wrong result gives no figure.
+//! *May use* the schemes, the circuits and, for their keys, `client`. *Invariant*: a wrong result
+//! gives no figure.
 
 #![forbid(unsafe_code)]
 

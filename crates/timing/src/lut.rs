@@ -24,8 +24,8 @@ struct Table {
     special: (u32, usize),
 }
 
-/// Random tables on all slots: every residue, 8,192 entries, and 256 entries on 256 values, where the copies
-/// of each value share the work.
+/// Random tables on all slots: every residue, 8,192 entries, and 256 entries on 256 values, where
+/// the copies of each value share the work.
 const TABLES: [Table; 3] = [
     Table {
         name: "table of all residues",

@@ -7,18 +7,20 @@ use ring::{Basis, Coeff, Eval, Poly, ntt_primes};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Degree of the polynomials that are timed: one limb of it stays in the caches, where times hardly depend on what else the
-/// machine does.
+/// Degree of the polynomials that are timed: one limb of it stays in the caches, where times hardly
+/// depend on what else the machine does.
 const N: usize = 1 << 15;
-/// Seconds that the work takes on two cores of a processor with AVX-512 IFMA, on which predictions were measured; idle, one
-/// thread.
+/// Seconds that the work takes on two cores of a processor with AVX-512 IFMA, on which predictions
+/// were measured; idle, one thread.
 const REFERENCE: f64 = 59e-6;
 /// How often the work is done; the median counts.
 const REPETITIONS: usize = 501;
 
-/// Seconds of this machine for a second of the one that predictions were measured on: 2 on one half as fast.
+/// Seconds of this machine for a second of the one that predictions were measured on: 2 on one half
+/// as fast.
 ///
-/// Measured once a process, on one thread and in a twentieth of a second: a transform and a product of one limb.
+/// Measured once a process, on one thread and in a twentieth of a second: a transform and a product
+/// of one limb.
 pub fn machine_factor() -> f64 {
     static FACTOR: OnceLock<f64> = OnceLock::new();
     *FACTOR.get_or_init(|| ring::in_pool(1, measure) / REFERENCE)

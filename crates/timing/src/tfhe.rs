@@ -14,7 +14,8 @@ const BATCH: usize = 64;
 
 type Keys<T> = (ClientKey<T>, ServerKey<T, Fft>);
 
-/// What the time depends on, and what it buys: estimated bits of security, and `-log2` of the failure probability.
+/// What the time depends on, and what it buys: estimated bits of security, and `-log2` of the
+/// failure probability.
 fn sizes(params: &Params) -> Result<Vec<(&'static str, u64)>> {
     let spec = params.spec();
     let mut sizes = vec![
@@ -53,8 +54,8 @@ fn fft(params: &Params) -> Result<Fft> {
     Ok(Fft::new(params.n()).map_err(::tfhe::Error::from)?)
 }
 
-/// Gates, a table of each number of bits, and the steps of the table of 2 message and 2 carry bits; at the fastest named
-/// sets of 128 bits whose failures are below 2^-64.
+/// Gates, a table of each number of bits, and the steps of the table of 2 message and 2 carry bits;
+/// at the fastest named sets of 128 bits whose failures are below 2^-64.
 ///
 /// # Errors
 /// [`Error::Stopped`](crate::Error::Stopped).
@@ -151,7 +152,8 @@ fn tables<T: Torus>(meter: &mut Meter<'_>, params: &Params) -> Result<()> {
     )
 }
 
-/// One step of a blind rotation: digits of the rotated difference, and their product with a prepared matrix.
+/// One step of a blind rotation: digits of the rotated difference, and their product with a
+/// prepared matrix.
 fn external_product<T: Torus>(
     meter: &mut Meter<'_>,
     params: &Params,

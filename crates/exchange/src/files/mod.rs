@@ -1,7 +1,8 @@
 //! The byte form of everything that client and server exchange.
 //!
-//! Every object is sealed in `rlwe`'s container: kind, version, fingerprint of the program it belongs to,
-//! checksum. No object here contains a secret: the client keeps that in a file of its own.
+//! Every object is sealed in `rlwe`'s container: kind, version, fingerprint of the program it
+//! belongs to, checksum. No object here contains a secret: the client keeps that in a file of its
+//! own.
 
 mod keys;
 mod messages;

@@ -23,8 +23,8 @@ pub fn program_to_bytes(verified: &Verified) -> Vec<u8> {
 
 /// Reads a program.
 ///
-/// Files of version 1 bear the hash of their text, predictions included. They keep it as their fingerprint, so that keys and
-/// queries made for them stay good.
+/// Files of version 1 bear the hash of their text, predictions included. They keep it as their
+/// fingerprint, so that keys and queries made for them stay good.
 ///
 /// # Errors
 /// If the bytes are no program, or the program is wrong or not secure.

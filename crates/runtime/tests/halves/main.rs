@@ -1,4 +1,5 @@
-//! Client and server apart: files, wrong files, wrong keys, stopped runs, and where the secret is not.
+//! Client and server apart: files, wrong files, wrong keys, stopped runs, and where the secret is
+//! not.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

@@ -1,4 +1,5 @@
-//! What the halves refuse: answers to other queries, images that do not fit, programs that claim what they do not do.
+//! What the halves refuse: answers to other queries, images that do not fit, programs that claim
+//! what they do not do.
 
 use crate::common::{PIXELS, small_program, table_program};
 use crate::{client_of, image, other_program};
@@ -156,7 +157,8 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
         }
         Prepared::new(program)
     };
-    // 16 values beyond 70 with a deviation of about 8: 2^-55. Beyond 26, about three deviations: 2^-5.
+    // 16 values beyond 70 with a deviation of about 8: 2^-55. Beyond 26, about three deviations:
+    // 2^-5.
     assert!(with_border(70, -48.0).is_ok());
     for (border, claimed) in [(70, -70.0), (26, -40.0), (26, -9999.0)] {
         match with_border(border, claimed).err() {

@@ -8,7 +8,8 @@ use rlwe::bytes::{Kind, Writer};
 use runtime::{Checkpoint, Prepared, Server};
 use std::collections::HashSet;
 
-/// Bytes of a small polynomial as residues of each modulus, packed: what a file would hold if it held it.
+/// Bytes of a small polynomial as residues of each modulus, packed: what a file would hold if it
+/// held it.
 fn packed<D: Domain>(poly: &Poly<D>) -> Vec<u8> {
     const BARE: Kind = Kind {
         tag: *b"TEST",
