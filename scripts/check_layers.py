@@ -2,12 +2,16 @@
 
 The table says what each layer stands on; it may use that and everything beneath. Development
 dependencies are free, since tests may look down from above.
+
+Two more rules keep client and server apart. Only some crates may name a type that holds a secret.
+And the crates of a client in a browser ask the operating system for nothing but randomness.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,21 +29,36 @@ STANDS_ON: dict[str, set[str]] = {
     "bgv": {"exact"},
     "ckks": {"rlwe"},
     "tfhe": {"rlwe"},
-    # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
-    "circuits": {*SCHEMES, "program"},
     "network": set(),
     "program": set(),
+    # What both halves know, and the halves: docs/adr/0020-client-and-server-are-crates.md.
+    "exchange": {"bfv", "program"},
+    "client": {"exchange"},
+    # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
+    "circuits": {*SCHEMES, "exchange"},
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
     "runtime": {"circuits", "lower"},
+    "inspect": {"client", "runtime"},
+    "timing": {"client", "circuits"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},
     "server": {"runtime"},
-    "python": {"server", "runtime", "compiler", "sim"},
+    "python": {"server", "inspect", "timing", "compiler", "sim"},
 }
 # Crates of others that only some of ours may use.
 RESERVED = {"pyo3": {"python"}}
+# The crates that may name a type which holds a secret.
+# Every other crate is the server's, or known to both halves.
+MAY_HOLD_SECRETS = {
+    *{"ring", "rlwe", "exact", "circuits"},
+    *SCHEMES,
+    *{"client", "inspect", "timing", "python"},
+}
+# What a client in a browser is built of, and what it may not use.
+PORTABLE = {"exchange", "client"}
+SYSTEM = re.compile(r"\bstd::(?:env|fs|net|os|process|thread|time)\b")
 
 PYTHON_STANDS_ON: dict[str, set[str]] = {
     "errors": set(),
@@ -132,6 +151,65 @@ def crates() -> list[str]:
     return faults
 
 
+def sources(crate: str) -> dict[Path, str]:
+    """The sources of a crate without comments and tests, by path."""
+    found = {}
+    for path in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
+        if path.stem == "tests" or "tests" in path.parts:
+            continue
+        # Test modules stand at the end of their file.
+        text = path.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
+        found[path] = re.sub(r"//.*", "", text)
+    return found
+
+
+def secret_types(texts: list[str]) -> set[str]:
+    """Public types that hold a secret: it is overwritten when dropped, or is of such a type."""
+    types: dict[str, str] = {}
+    public: set[str] = set()
+    # A variant of an enum may have braces of its own.
+    fields = r";|\{(?:[^{}]|\{[^{}]*\})*\}"
+    declared = rf"^\s*(pub(?:\(\w+\))? )?(?:struct|enum) (\w+)([^;{{]*(?:{fields}))"
+    secrets = set()
+    for text in texts:
+        secrets |= set(re.findall(r"impl.* ZeroizeOnDrop for (\w+)", text))
+        for visible, name, body in re.findall(declared, text, flags=re.MULTILINE):
+            types[name] = types.get(name, "") + body
+            if visible == "pub ":
+                public.add(name)
+    secrets |= {name for name, body in types.items() if re.search(r"\bZeroizing\b", body)}
+    waiting = list(secrets)
+    while waiting:
+        # Not before a parenthesis: that is the name of a variant.
+        word = re.compile(rf"\b{waiting.pop()}\b(?!\()")
+        new = {name for name, body in types.items() if word.search(body)} - secrets
+        secrets |= new
+        waiting += new
+    return secrets & public
+
+
+def named(text: str, types: set[str]) -> list[str]:
+    """Those of the types that a source names."""
+    return sorted(types & set(re.findall(r"\w+", text)))
+
+
+def halves() -> list[str]:
+    """What the server's crates must not hold, and the client's must not use."""
+    holders = [text for crate in MAY_HOLD_SECRETS for text in sources(crate).values()]
+    secrets = secret_types(holders)
+    faults = []
+    for crate in STANDS_ON:
+        for path, text in sources(crate).items():
+            place = path.relative_to(ROOT)
+            if crate not in MAY_HOLD_SECRETS:
+                faults += [
+                    f"{place} names {name}, which holds a secret" for name in named(text, secrets)
+                ]
+            if crate in PORTABLE:
+                faults += [f"{place} uses {used}" for used in sorted(set(SYSTEM.findall(text)))]
+    return faults
+
+
 def python() -> list[str]:
     faults = []
     package = ROOT / "python" / "palladion"
@@ -172,7 +250,7 @@ def imported(path: Path) -> set[str]:
 
 
 def main() -> None:
-    faults = crates() + python()
+    faults = crates() + halves() + python()
     for fault in faults:
         print(fault, file=sys.stderr)
     sys.exit(bool(faults))

@@ -132,7 +132,22 @@ def variants(source: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     "crate",
-    ["circuits", "ckks", "compiler", "exact", "program", "ring", "rlwe", "runtime", "sim", "tfhe"],
+    [
+        "circuits",
+        "ckks",
+        "client",
+        "compiler",
+        "exact",
+        "exchange",
+        "inspect",
+        "program",
+        "ring",
+        "rlwe",
+        "runtime",
+        "sim",
+        "tfhe",
+        "timing",
+    ],
 )
 def test_every_error_beneath_has_a_class(crate: str) -> None:
     classed = (ROOT / "crates/python/src/error.rs").read_text()

@@ -2,10 +2,13 @@
 
 use bfv::{Params, T_FERMAT, decrypt, encrypt};
 use circuits::lut::{Lut, Shape, interpolate};
-use circuits::pack::{Sample, pack};
+use circuits::operations::{Operations, Sample};
+use circuits::pack::pack;
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
-use circuits::{ClientKeys, Engine, Layout, LoopParams, Value};
+use circuits::{Engine, ValueOf};
+use client::ClientKeys;
 use common::{Definitions, Row, words};
+use exchange::{Layout, LoopParams};
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::lwe::LweBatch;
@@ -50,7 +53,11 @@ impl Loop {
         }
     }
 
-    fn run(&self, engine: &Engine<'_>, samples: &[Vec<Sample<'_>>]) -> circuits::Result<Value> {
+    fn run<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        samples: &[Vec<Sample<'_, O::Samples>>],
+    ) -> circuits::Result<ValueOf<O>> {
         let top = self.params.bfv().rlwe().max_level();
         let packed = pack(engine, &self.params, self.layout, samples, top)?;
         let looked_up = self.lut.apply(engine, self.layout, &packed)?;
@@ -121,7 +128,7 @@ pub fn time(definitions: &Definitions) -> Vec<Row> {
     });
     let mut wrong = 0;
     for (values, result) in values.chunks(N).zip(&results) {
-        let ct = result.ciphertext().expect("the engine has keys");
+        let ct = result.ciphertext();
         let found = decrypt(bfv, keys.secret(), ct).expect("a key of the parameters");
         wrong += (0..N)
             .filter(|&slot| {

@@ -20,14 +20,13 @@
 
 use crate::engine::{DryValue, EncryptedValue, Engine, Value, ValueOf};
 use crate::error::{Error, Result};
-use crate::keys::{EvaluationKeys, Needs};
-use crate::layout::Layout;
 use crate::operations::{Dry, Operations, Record, Recorder, parameters};
 use crate::pack::sum_copies;
 use crate::passes::Encoding;
 use crate::residual::Squares;
 use bgv::noise::Noise;
 use bgv::{Ciphertext, Params};
+use exchange::{EvaluationKeys, Layout, Needs};
 use program::KeyNeeds;
 use program::recording::Recording;
 use rand::CryptoRng;

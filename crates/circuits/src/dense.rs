@@ -13,10 +13,10 @@
 
 use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
-use crate::layout::Layout;
 use crate::operations::{Operations, Plain, Words};
 use crate::residual::Squares;
 use bfv::{Encoder, Plaintext};
+use exchange::Layout;
 use std::sync::{Arc, OnceLock};
 
 /// A dense layer whose shape was checked.

@@ -2,18 +2,15 @@
 
 use crate::counts::Counts;
 use crate::error::{Error, Result};
-use crate::keys::{EvaluationKeys, LoopParams, Needs};
 use crate::operations::{Combination, Dry, Operations, Packing, Plain, Run, Words};
 use crate::passes::{self, Encoding, Sizes};
 use crate::residual::{Residual, Squares};
 use bfv::noise::{Factors, Model, Noise};
 use bfv::{Ciphertext, Params};
+use exchange::{EvaluationKeys, LoopParams, Needs, SLACK_BITS};
 use program::trace::Passes;
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Noise this many bits above a rounding's is not worth another limb, unless parameters say otherwise.
-pub(crate) const SLACK_BITS: f64 = 1.5;
 
 /// log2 of the probability above which powers of a value may leave rounding size, if they are only divided by what its own
 /// noise asks for.

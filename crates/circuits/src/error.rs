@@ -6,7 +6,7 @@ use thiserror::Error;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What can be wrong with a circuit's inputs or keys.
-#[derive(Debug, Error, PartialEq)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// From the scheme.
@@ -23,18 +23,9 @@ pub enum Error {
         /// Limbs missing, at least.
         need: usize,
     },
-    /// The evaluation keys lack a key.
-    #[error("the evaluation keys hold no {what}")]
-    MissingKey {
-        /// Key missing.
-        what: &'static str,
-    },
-    /// The evaluation keys hold no packing key for a layout.
-    #[error("no packing key for {values} values")]
-    MissingPackingKey {
-        /// Values of the layout.
-        values: usize,
-    },
+    /// The evaluation keys lack a key, or parameters and keys contradict each other.
+    #[error(transparent)]
+    Exchange(#[from] exchange::Error),
     /// A step of a program reads what no earlier step has made.
     #[error("a step {op} reads %{value}, which is missing or of another kind")]
     Operand {

@@ -1,24 +1,25 @@
 //! Athena's loop: from coefficients through LWE samples and slots, a table on every slot, and back.
 //!
-//! *Concept.* A circuit is written once, over [`Value`]s, and run by an [`Engine`] in one of three modes of
-//! [`operations`]: on ciphertexts; *dry*, where a value is only its level and predicted noise; or to be *recorded*. The dry
-//! run is how a program's levels, keys and noise are known before anything is encrypted, so plan and run cannot
-//! disagree.
+//! *Concept.* A circuit is written once, over [`Value`]s, and run by an [`Engine`] in one of three
+//! modes of [`operations`]: on ciphertexts; *dry*, where a value is only its level and predicted
+//! noise; or to be *recorded*. The dry run is how a program's levels, keys and noise are known
+//! before anything is encrypted, so plan and run cannot disagree.
 //!
 //! The steps, in the order of the loop:
 //! 1. [`coefficients`]: linear layers as one product of polynomials;
 //! 2. [`rlwe::lwe`]: dimension switch, rounding to `t`, extraction of any coefficients;
 //! 3. [`pack`]: LWE samples into slots, each value in as many copies as slots are idle;
 //! 4. [`lut`]: functional bootstrapping, any table on any interval;
-//! 5. [`transform`]: slots to coefficients; or [`dense`]: a dense layer taken from slots to coefficients
-//!    in one product.
+//! 5. [`transform`]: slots to coefficients; or [`dense`]: a dense layer taken from slots to
+//!    coefficients in one product.
 //!
 //! [`steps`] runs the steps of programs, which are made of these.
 //!
 //! Beside the loop: [`bootstrap`], BGV for one message per ciphertext.
 //!
-//! *May use* the schemes. *Source*: Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional
-//! Bootstrapping in less than 7 ms", ASIACRYPT 2023 (LUT in slots, packing by the encrypted secret).
+//! *May use* the schemes, and of `exchange` the parameters and the evaluation keys. *Source*:
+//! Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional Bootstrapping in less than 7
+//! ms", ASIACRYPT 2023 (LUT in slots, packing by the encrypted secret).
 
 #![forbid(unsafe_code)]
 
@@ -28,9 +29,8 @@ pub mod coefficients;
 mod counts;
 pub mod dense;
 mod engine;
+mod engines;
 mod error;
-mod keys;
-mod layout;
 pub mod lut;
 pub mod operations;
 pub mod pack;
@@ -44,8 +44,7 @@ pub use engine::{
     DryValue, EncryptedValue, Engine, Known, LEAST_LOG2_FAILURE, Product, Value, ValueOf,
     total_failure,
 };
+pub use engines::{dry_engine, engine, engine_of};
 pub use error::{Error, Result};
-pub use keys::{ClientKeys, EvaluationKey, EvaluationKeys, LoopParams, Needs, PackingKey};
-pub use layout::Layout;
 pub use passes::Encoding;
 pub use residual::Squares;

@@ -13,16 +13,13 @@
 
 use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
-use crate::keys::{EvaluationKeys, LoopParams};
-use crate::layout::Layout;
 use crate::operations::{Operations, Packing, Sample};
 use bfv::noise::Noise;
 use bfv::{Ciphertext, Evaluator, Params};
+use exchange::packing::{STORED, baby_steps, key_len, width};
+use exchange::{EvaluationKeys, Layout, LoopParams, PackingKey};
 use std::collections::BTreeMap;
 
-/// Of how many baby steps one is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as a key and 25 ms to
-/// make.
-const STORED: usize = 8;
 /// Largest number of baby steps: in memory one takes 11.5 MB.
 const MAX_BABY_STEPS: usize = 64;
 /// What a Galois key costs, in rotations: it is as large as eight baby steps, and each run's process may load it.
@@ -31,25 +28,9 @@ const KEY: usize = 8;
 /// rotations.
 const HELD: usize = 4;
 
-/// The slot `steps` columns to the right, in its row.
-fn right_of(layout: Layout, slot: usize, steps: usize) -> usize {
-    let columns = layout.slots() / 2;
-    (slot / columns) * columns + (slot + steps) % columns
-}
-
 /// Fewest values a layout may have: with fewer, more copies than secret entries would be idle.
 pub fn min_values(slots: usize, dimension: usize) -> usize {
     slots / dimension
-}
-
-/// Baby steps of a packing into a layout: those of the parameters, or one for each of the fewer products.
-pub fn baby_steps(params: &LoopParams, layout: Layout) -> usize {
-    params.baby_steps().min(width(params.dimension(), layout))
-}
-
-/// Ciphertexts of the packing key of a layout.
-pub fn key_len(params: &LoopParams, layout: Layout) -> usize {
-    baby_steps(params, layout).div_ceil(STORED)
 }
 
 /// The cheapest number of baby steps, a power of two, for a run whose packings are counted for each layout.
@@ -77,13 +58,31 @@ pub fn cheapest_baby_steps(dimension: usize, packings: &[(Layout, usize)]) -> us
     cheapest.expect("there is a power of two")
 }
 
-/// Products that each copy of a value takes part in.
-fn width(dimension: usize, layout: Layout) -> usize {
-    dimension / layout.copies()
+/// The first `count` rotations of the secret that a packing key holds. The first call makes them.
+///
+/// # Errors
+/// If the Galois key that makes them is missing, or the packing key was made for fewer.
+pub(crate) fn secret_of<'k>(
+    key: &'k PackingKey,
+    evaluator: &Evaluator,
+    keys: &EvaluationKeys,
+    count: usize,
+) -> Result<&'k [Ciphertext]> {
+    let made = match key.baby_steps() {
+        Some(made) => made,
+        // Where two threads come here at once both make them, and the first to end is kept.
+        None => key.keep_baby_steps(make_baby_steps(evaluator, keys, count, key.ciphertexts())?),
+    };
+    // Keys that never were a file may be of another program, with another number.
+    made.get(..count).ok_or_else(|| Error::Shape {
+        what: "the number of baby steps of a packing key",
+        found: made.len().to_string(),
+        expected: format!("at least {count}: keys made for this program"),
+    })
 }
 
 /// Baby steps, from those that are key material: `count`, or as many as these are for.
-pub(crate) fn make_baby_steps(
+fn make_baby_steps(
     evaluator: &Evaluator,
     keys: &EvaluationKeys,
     count: usize,
@@ -125,18 +124,6 @@ pub(crate) fn rotation(params: &Params) -> usize {
     params.encoder().rotation_element(1)
 }
 
-/// For each ciphertext of the packing key, the entry of the secret in each slot.
-pub(crate) fn key_patterns(params: &LoopParams, layout: Layout) -> Vec<Vec<usize>> {
-    let packing = packing::<()>(params, layout, &[]);
-    let packing = &packing;
-    let pattern = |step: usize| {
-        let slots = 0..layout.slots();
-        slots.map(move |slot| packing.entry(right_of(layout, slot, step)))
-    };
-    let stored = (0..packing.baby_steps).step_by(STORED);
-    stored.map(|step| pattern(step).collect()).collect()
-}
-
 fn packing<'a, S>(
     params: &LoopParams,
     layout: Layout,
@@ -157,7 +144,7 @@ fn packing<'a, S>(
 ///
 /// # Errors
 /// [`Error::Shape`] for more entries than values or a layout with too many copies,
-/// [`Error::MissingPackingKey`], and what rotations may lack.
+/// [`exchange::Error::MissingPackingKey`], and what rotations may lack.
 pub fn pack<O: Operations>(
     engine: &Engine<O>,
     params: &LoopParams,

@@ -5,13 +5,12 @@ use crate::coefficients::{Kernel, multiply};
 use crate::dense;
 use crate::engine::{Engine, Value, ValueOf};
 use crate::error::{Error, Result};
-use crate::keys::LoopParams;
-use crate::layout::Layout;
 use crate::lut::{Lut, Shape};
 use crate::operations::{Operations, Plain, Sample, Words};
 use crate::pack::pack;
 use crate::passes::Encoding;
 use crate::transform::SlotsToCoeffs;
+use exchange::{Layout, LoopParams};
 use program::{Constant, Form, Op, Packed, Step, Type, ValueId};
 use std::sync::Arc;
 
@@ -246,5 +245,5 @@ fn layout(params: &LoopParams, form: Form) -> Result<Layout> {
         Form::Slots(values) => values,
         Form::Coefficients => 0,
     };
-    Layout::new(params.bfv().n(), values)
+    Ok(Layout::new(params.bfv().n(), values)?)
 }

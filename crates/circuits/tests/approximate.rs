@@ -321,7 +321,7 @@ fn a_sparse_secret_over_many_bits_is_refused() {
         limit: 150,
         n,
     };
-    assert_eq!(error, ckks::Error::from(refused).into());
+    assert!(matches!(error, circuits::Error::Ckks(found) if found == refused.into()));
     let found = Bootstrapper::new(&params(&[50], 50), &spec).unwrap();
     assert_eq!(found.sparse().weight(), Some(32));
     // The table's own secret is the weaker one; the sparse one has 148 bits by MATZOV.

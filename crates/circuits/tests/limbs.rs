@@ -51,7 +51,7 @@ fn powers_have_the_predicted_noise_with_limbs_of_any_size() {
             let fresh = Value::dry(top, engine.model().fresh());
             powers(engine, &engine.switch_to(fresh, top - 1).unwrap())
         });
-        let engine = s.params.engine(&keys);
+        let engine = circuits::engine(&s.params, &keys);
         let made = powers(&engine, &engine.switch_to(fresh, top - 1).unwrap());
         assert!(made.len() >= 9, "{} powers of {bits} bits", made.len());
         for (index, power) in made.iter().enumerate() {

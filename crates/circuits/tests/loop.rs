@@ -9,9 +9,10 @@ use circuits::lut::{Lut, Shape, interpolate};
 use circuits::operations::{Operations, Plain, Sample, Words};
 use circuits::pack::pack;
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
-use circuits::{EncryptedValue, Engine, Layout, LoopParams, Squares, Value, ValueOf};
+use circuits::{EncryptedValue, Engine, Squares, Value, ValueOf, engine};
 use common::conv::ConvShape;
 use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
+use exchange::{Layout, LoopParams};
 use rand::Rng;
 use rlwe::lwe::LweBatch;
 
@@ -70,7 +71,7 @@ fn convolve(s: &mut Setup, level: usize, images: usize) -> (EncryptedValue, Vec<
     let x = s.encrypt(&s.bfv().encoder().coefficients(&message), level);
     s.check_noise("fresh", &x);
     let keys = s.keys_for(|_| ());
-    let engine = s.params.engine(&keys);
+    let engine = engine(&s.params, &keys);
     let y = mul_coefficients(&engine, &x, &CONV.kernel_polynomial(&weights));
     let mut want = Vec::new();
     let [height, width] = CONV.output();

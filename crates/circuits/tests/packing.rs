@@ -3,9 +3,12 @@
 mod common;
 
 use circuits::operations::Sample;
-use circuits::pack::{baby_steps, cheapest_baby_steps, pack};
-use circuits::{ClientKeys, Engine, Layout, LoopParams};
+use circuits::pack::{cheapest_baby_steps, pack};
+use circuits::{Engine, dry_engine};
+use client::ClientKeys;
 use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
+use exchange::packing::baby_steps;
+use exchange::{Layout, LoopParams};
 use ring::ntt_primes;
 use rlwe::ParamsSpec;
 use rlwe::lwe::LweBatch;
@@ -75,7 +78,7 @@ fn the_cheapest_number_of_baby_steps_is_that_of_dry_runs() {
     let layouts = layouts.map(|(values, count)| (Layout::new(N, values).unwrap(), count));
     let cost = |steps: usize| {
         let params = s.params.clone().with_baby_steps(steps).unwrap();
-        let engine = params.dry_engine();
+        let engine = dry_engine(&params);
         for (layout, count) in layouts {
             for _ in 0..count {
                 pack(&engine, &params, layout, &[], s.top()).unwrap();

@@ -4,9 +4,10 @@
 
 mod common;
 
+use circuits::Engine;
 use circuits::lut::{Lut, Shape, interpolate};
-use circuits::{Engine, EvaluationKeys, Layout};
 use common::{N, Setup, T, alone, setup, timed};
+use exchange::{EvaluationKeys, Layout};
 
 /// Rounds ReLU at a scale of 1/367, 7 bits: a layer's sums to the next one's inputs.
 fn relu_requantised(x: i64) -> i64 {

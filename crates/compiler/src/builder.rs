@@ -4,7 +4,8 @@ use crate::error::Result;
 use circuits::operations::Dry;
 use circuits::steps::{Action, MadeBy, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, Engine, Layout, LoopParams, Value};
+use circuits::{Counts, Engine, Value, dry_engine};
+use exchange::{Layout, LoopParams, Needs};
 use program::{
     Constant, ConstantId, Form, Indices, Op, Packed, Row, Shape, Step, Term, Type, ValueId,
 };
@@ -45,7 +46,7 @@ pub(crate) struct Slot<'s> {
 pub(crate) struct Built {
     pub(crate) constants: Vec<Constant>,
     pub(crate) steps: Vec<Step>,
-    pub(crate) needs: circuits::Needs,
+    pub(crate) needs: Needs,
     pub(crate) margin_bits: f64,
     /// log2 of the probability that each step is wrong.
     pub(crate) failure: Vec<f64>,
@@ -55,7 +56,7 @@ impl<'p> Builder<'p> {
     pub(crate) fn new(params: &'p LoopParams) -> Self {
         Self {
             params,
-            engine: params.dry_engine(),
+            engine: dry_engine(params),
             counted: Counts::default(),
             layer: String::new(),
             constants: Vec::new(),

@@ -93,3 +93,9 @@ impl From<ring::Error> for Error {
         Self::Circuits(rlwe::Error::from(error).into())
     }
 }
+
+impl From<exchange::Error> for Error {
+    fn from(error: exchange::Error) -> Self {
+        Self::Circuits(error.into())
+    }
+}

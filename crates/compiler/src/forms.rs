@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::linear::{products, zeros_wanted};
 use crate::products::{Next, identity, left_of, shared};
 use crate::raster::{Raster, Ring};
-use circuits::{Layout, pack};
+use circuits::pack;
+use exchange::Layout;
 use network::{IntNetwork, Layer, Linear, Shape, Source};
 use program::Row;
 

@@ -8,7 +8,7 @@ use crate::linear::{self, Operand, Outputs, Tensor, Tile};
 use crate::products::{Next, alone, identity};
 use circuits::lut::{self, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Layout, LoopParams};
+use exchange::{Layout, LoopParams};
 use network::{IntNetwork, Layer, Linear, Shape as Sides, Source, partners};
 use program::{Indices, Row, ValueId};
 use rlwe::noise::deviations;

@@ -15,7 +15,9 @@ use crate::{Moduli, Options};
 use bfv::{Params, T_FERMAT};
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, DryValue, Layout, LoopParams, pack};
+use circuits::{Counts, DryValue, dry_engine, pack};
+use exchange::packing;
+use exchange::{Layout, LoopParams, Needs};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
 use ring::{ntt_primes, ntt_primes_avoiding};
@@ -350,7 +352,7 @@ impl Task<'_> {
         lut: &Lut,
         start_level: usize,
     ) -> Result<(DryValue, Counts)> {
-        let engine = params.dry_engine();
+        let engine = dry_engine(params);
         let pack = || pack::pack(&engine, params, self.layout, &[], start_level);
         // The first packing makes the baby steps of all, so a later one is counted.
         pack()?;
@@ -370,7 +372,7 @@ impl Task<'_> {
     /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
     /// plaintext as large as `t`, whatever its weights: for that the level is enough.
     fn goes_on(&self, params: &LoopParams, end: &DryValue) -> bool {
-        let margin = params.dry_engine().margin_bits(end);
+        let margin = dry_engine(params).margin_bits(end);
         end.level() >= END_LEVEL && (self.transform.is_none() || margin >= self.reach_bits)
     }
 
@@ -555,13 +557,13 @@ fn input_bytes(params: &LoopParams, steps: &[Step], ciphertexts: usize) -> u64 {
 }
 
 /// Bytes of the evaluation keys: the uniform halves are seeds.
-fn key_bytes(params: &LoopParams, needs: &circuits::Needs) -> u64 {
+fn key_bytes(params: &LoopParams, needs: &Needs) -> u64 {
     let rlwe = params.bfv().rlwe();
     let switch =
         |level: usize| SwitchKey::digit_count(rlwe, level) as u64 * poly_bytes(rlwe, level, true);
     let packing = |(&values, &level): (&usize, &usize)| {
         let layout = Layout::new(N, values).expect("packings are planned in layouts");
-        let count = pack::key_len(params, layout);
+        let count = packing::key_len(params, layout);
         count as u64 * poly_bytes(rlwe, level, false)
     };
     needs.relinearization().map_or(0, switch)

@@ -10,8 +10,8 @@
 //! between rows and between channels as windows reach beyond the image, or with none; then windows that
 //! reach out take kernels of their own (`linear`).
 
-use circuits::Layout;
 use circuits::transform::coefficient_of_slot;
+use exchange::Layout;
 use network::Shape;
 
 /// Positions of a ciphertext.

@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use circuits::dry_engine;
 use circuits::pack::pack;
-use circuits::{Layout, LoopParams};
 use compiler::{Candidate, Choices, Cost, Options, compile, compile_with_choices};
+use exchange::{Layout, LoopParams};
 use network::IntNetwork;
 use program::{Op, Program, Type};
 use rlwe::ParamsSpec;
@@ -70,7 +71,7 @@ fn table_seconds(program: &Program, layer: Option<&str>) -> f64 {
 
 /// What the first packing takes longer than the second.
 fn making_seconds(params: &LoopParams, values: usize, level: usize) -> f64 {
-    let (engine, n) = (params.dry_engine(), params.bfv().n());
+    let (engine, n) = (dry_engine(params), params.bfv().n());
     let layout = Layout::new(n, values).unwrap();
     let mut until = [0.0; 2];
     for seconds in &mut until {

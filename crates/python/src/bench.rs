@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use runtime::bench as measure;
-use runtime::bench::Row;
+use timing::Row;
 
 use crate::error::UsageError;
 use crate::guard::guard_with;
@@ -12,13 +11,13 @@ use crate::guard::guard_with;
 #[pyfunction]
 pub(crate) fn bench(py: Python<'_>, what: &str, samples: usize, hear: Py<PyAny>) -> PyResult<()> {
     let work = match what {
-        "ntt" => measure::ntt,
-        "bfv" => measure::bfv,
-        "bgv" => measure::bgv,
-        "ckks" => measure::ckks,
-        "bootstrap" => measure::bootstrap,
-        "tfhe" => measure::tfhe,
-        "lut" => measure::lut,
+        "ntt" => timing::ntt,
+        "bfv" => timing::bfv,
+        "bgv" => timing::bgv,
+        "ckks" => timing::ckks,
+        "bootstrap" => timing::bootstrap,
+        "tfhe" => timing::tfhe,
+        "lut" => timing::lut,
         other => {
             let words = format!(
                 "a benchmark of {other:?}, expected ntt, bfv, bgv, ckks, bootstrap, tfhe or lut"

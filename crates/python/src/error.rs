@@ -162,7 +162,7 @@ impl ToPython for sim::Error {
     }
 }
 
-impl ToPython for runtime::Error {
+impl ToPython for exchange::Error {
     fn to_python(self) -> PyErr {
         match self {
             // As Python's own: whoever names the file reads `strerror`.
@@ -175,7 +175,52 @@ impl ToPython for runtime::Error {
                     .to_owned();
                 PyOSError::new_err((error.raw_os_error().unwrap_or(0), words))
             }
+            other => of_exchange(&other).exception(other.to_string()),
+        }
+    }
+}
+
+impl ToPython for client::Error {
+    fn to_python(self) -> PyErr {
+        match self {
+            Self::Exchange(error) => error.to_python(),
+            other => of_client(&other).exception(other.to_string()),
+        }
+    }
+}
+
+impl ToPython for runtime::Error {
+    fn to_python(self) -> PyErr {
+        match self {
+            Self::Exchange(error) => error.to_python(),
             other => of_runtime(&other).exception(other.to_string()),
+        }
+    }
+}
+
+impl ToPython for inspect::Error {
+    fn to_python(self) -> PyErr {
+        use inspect::Error::{Bfv, Circuits, Client, Misfit, Runtime};
+        match self {
+            Client(error) => error.to_python(),
+            Runtime(error) => error.to_python(),
+            Bfv(error) => of_bfv(&error).exception(error.to_string()),
+            Circuits(error) => of_circuits(&error).exception(error.to_string()),
+            other @ Misfit { .. } => Fault::Usage.exception(other.to_string()),
+            other => Fault::Internal.exception(other.to_string()),
+        }
+    }
+}
+
+impl ToPython for timing::Error {
+    fn to_python(self) -> PyErr {
+        use timing::Error::{Circuits, Client, Stopped, Tfhe};
+        match self {
+            Circuits(error) => of_circuits(&error).exception(error.to_string()),
+            Client(error) => error.to_python(),
+            Tfhe(error) => of_tfhe(&error).exception(error.to_string()),
+            other @ Stopped { .. } => Fault::Stop.exception(other.to_string()),
+            other => Fault::Internal.exception(other.to_string()),
         }
     }
 }
@@ -195,23 +240,48 @@ fn of_compiler(error: &compiler::Error) -> Fault {
     }
 }
 
+fn of_exchange(error: &exchange::Error) -> Fault {
+    use exchange::Error::{
+        Bfv, Bytes, Io, MissingKey, MissingPackingKey, OtherQuery, Program, Shape,
+    };
+    match error {
+        Program(error) => of_program(error),
+        Bfv(error) => of_bfv(error),
+        Bytes(error) => of_bytes(error),
+        MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
+        OtherQuery { .. } | Shape { .. } => Fault::File,
+        // Python has an exception for it, which is not made of a fault.
+        Io(_) => Fault::Internal,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_client(error: &client::Error) -> Fault {
+    use client::Error::{Bfv, Exchange, Image, Key, NoMargin};
+    match error {
+        Exchange(error) => of_exchange(error),
+        Bfv(error) => of_bfv(error),
+        Image { .. } | Key { .. } => Fault::Usage,
+        NoMargin { .. } => Fault::Noise,
+        _ => Fault::Internal,
+    }
+}
+
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Bytes, Circuit, Circuits, Image, Lower, NoMargin, OtherQuery, Program, Replay, Stopped,
-        Tfhe,
+        Circuit, Circuits, Exchange, Lower, Program, Query, Replay, Stopped, Tfhe,
     };
     match error {
         Program(error) => of_program(error),
         Circuits(error) => of_circuits(error),
+        Exchange(error) => of_exchange(error),
         Tfhe(error) => of_tfhe(error),
-        Bytes(error) => of_bytes(error),
-        Circuit { .. } | Image { .. } => Fault::Usage,
-        OtherQuery { .. } | Replay { .. } => Fault::File,
+        Circuit { .. } | Query { .. } => Fault::Usage,
+        Replay { .. } => Fault::File,
         Lower(::lower::Error::Differs { .. }) => Fault::File,
         // Programs are lowered after they were rehearsed.
         Lower(_) => Fault::Internal,
         Stopped { .. } => Fault::Stop,
-        NoMargin { .. } => Fault::Noise,
         _ => Fault::Internal,
     }
 }
@@ -239,11 +309,11 @@ fn of_program(error: &program::Error) -> Fault {
 }
 
 fn of_circuits(error: &circuits::Error) -> Fault {
-    use circuits::Error::{Bfv, Ckks, MissingKey, MissingPackingKey, Operand, OutOfLevels, Shape};
+    use circuits::Error::{Bfv, Ckks, Exchange, Operand, OutOfLevels, Shape};
     match error {
         Bfv(error) => of_bfv(error),
         Ckks(error) => of_ckks(error),
-        MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
+        Exchange(error) => of_exchange(error),
         Operand { .. } | OutOfLevels { .. } | Shape { .. } => Fault::File,
         _ => Fault::Internal,
     }

@@ -23,5 +23,5 @@ pub(crate) fn info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// Seconds of this machine for a second of the one that predictions were measured on; the first call takes a tenth of a second.
 #[pyfunction]
 pub(crate) fn machine_factor(py: Python<'_>) -> PyResult<f64> {
-    guard(py, || Ok::<_, PyErr>(runtime::machine_factor()))
+    guard(py, || Ok::<_, PyErr>(timing::machine_factor()))
 }

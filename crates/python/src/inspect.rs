@@ -3,10 +3,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ::network::{Evaluator, IntNetwork};
+use inspect::{Exact, LayerFindings, StepNoise};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use runtime::inspect::{Exact, LayerFindings, StepNoise};
-use runtime::{Prepared, Report, Server, inspect};
+use runtime::{Prepared, Report, Server};
 
 use crate::guard::{guard, guard_with};
 use crate::keys::{EvaluationKeys, SecretKey};
@@ -51,7 +51,7 @@ impl Exact for Integers {
 /// Runs images encrypted and compares every layer with the integer network.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Inspector {
-    client: runtime::Client,
+    client: client::Client,
     prepared: Prepared,
     found: Mutex<inspect::Inspector<Integers>>,
 }
@@ -85,22 +85,22 @@ impl Inspector {
         let (decrypted, report) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), None, news),
-            |line| -> runtime::Result<_> {
+            |line| -> inspect::Result<_> {
                 let mut found = self.found();
                 found.begin(&images)?;
                 let mut clock = Clock::new(&self.prepared, line);
                 let mut misfit = None;
-                let input = self.client.encrypt(&images)?;
+                let query = self.client.encrypt(&images)?;
                 let server = Server::new(&self.prepared, &keys.keys);
-                let ran = server.run(&input, |event| {
+                let ran = server.run(&query, |event| {
                     misfit = found.observe(&event).err();
                     misfit.is_none() && clock.observe(&event)
                 });
                 if let Some(error) = misfit {
                     return Err(error);
                 }
-                let (output, report): (_, Report) = ran?;
-                let decrypted = self.client.decrypt(&output, &input)?;
+                let (answer, report): (_, Report) = ran?;
+                let decrypted = self.client.decrypt(&answer, &query)?;
                 found.end(&decrypted)?;
                 Ok((decrypted, report))
             },

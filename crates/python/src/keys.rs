@@ -1,8 +1,9 @@
 //! The client's secret key and the server's evaluation keys.
 
+use client::{Client, system_rng};
+use exchange::{Exchange, files};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::{Client, Exchange, files, system_rng};
 use std::fs::File;
 use std::io::BufWriter;
 
@@ -19,13 +20,13 @@ pub(crate) struct SecretKey(pub(crate) Client);
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct EvaluationKeys {
     pub(crate) exchange: Exchange,
-    pub(crate) keys: circuits::EvaluationKeys,
+    pub(crate) keys: exchange::EvaluationKeys,
 }
 
 /// Makes the keys of a program.
 #[pyfunction]
 pub(crate) fn keygen(py: Python<'_>, program: &Program) -> PyResult<(SecretKey, EvaluationKeys)> {
-    let (client, keys) = guard(py, || -> runtime::Result<_> {
+    let (client, keys) = guard(py, || -> client::Result<_> {
         let client = Client::generate(&program.verified);
         let keys = client.evaluation_keys()?;
         Ok((client, keys))
@@ -43,7 +44,7 @@ impl SecretKey {
     #[staticmethod]
     fn generate(py: Python<'_>, program: &Program) -> PyResult<Self> {
         guard(py, || {
-            Ok::<_, runtime::Error>(Self(Client::generate(&program.verified)))
+            Ok::<_, client::Error>(Self(Client::generate(&program.verified)))
         })
     }
 
@@ -56,34 +57,35 @@ impl SecretKey {
 
     /// Makes the evaluation keys and writes them to a new file, one at a time: the bytes of the file.
     fn write_evaluation_keys(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
-        guard(py, || -> runtime::Result<_> {
-            let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
-            files::write_new_keys(&self.0, &mut system_rng(), file)?;
-            files::keys_file_len(self.0.verified())
+        guard(py, || -> client::Result<_> {
+            let file = File::create(path).map_err(exchange::Error::from)?;
+            let file = BufWriter::with_capacity(1 << 20, file);
+            self.0.write_evaluation_keys(&mut system_rng(), file)?;
+            Ok(files::keys_file_len(self.0.verified())?)
         })
     }
 
     fn encrypt(&self, py: Python<'_>, images: Vec<Vec<i64>>) -> PyResult<Query> {
         Ok(Query {
             exchange: self.0.verified().exchange().clone(),
-            input: guard(py, || self.0.encrypt(&images))?,
+            query: guard(py, || self.0.encrypt(&images))?,
         })
     }
 
     /// The logits of each image of the query, and the bits of noise margin that were left.
     fn decrypt(&self, py: Python<'_>, answer: &Answer, query: &Query) -> PyResult<(Logits, f64)> {
         check_program(self.0.verified(), &answer.exchange, "encrypted results")?;
-        let found = guard(py, || self.0.decrypt(&answer.output, &query.input))?;
+        let found = guard(py, || self.0.decrypt(&answer.answer, &query.query))?;
         Ok((found.logits, found.margin_bits))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        guard_bytes(py, || Ok::<_, PyErr>(files::client_to_bytes(&self.0)))
+        guard_bytes(py, || Ok::<_, PyErr>(self.0.to_bytes()))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
-        guard(py, || files::client_from_bytes(&program.verified, data)).map(Self)
+        guard(py, || Client::from_bytes(&program.verified, data)).map(Self)
     }
 }
 

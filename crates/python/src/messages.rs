@@ -1,8 +1,8 @@
 //! What goes between client and server: encrypted images there, encrypted results back.
 
+use exchange::{Exchange, files};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::{Exchange, Input, Output, files};
 
 use crate::guard::{guard, guard_bytes};
 use crate::program::Program;
@@ -12,37 +12,37 @@ use crate::trace::Trace;
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Query {
     pub(crate) exchange: Exchange,
-    pub(crate) input: Input,
+    pub(crate) query: exchange::Query,
 }
 
 /// Encrypted results.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Answer {
     pub(crate) exchange: Exchange,
-    pub(crate) output: Output,
+    pub(crate) answer: exchange::Answer,
 }
 
 #[pymethods]
 impl Query {
     /// SHA-256 of the whole query, by which its answer names it.
     fn hash<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        guard_bytes(py, || Ok::<_, PyErr>(self.input.hash().to_vec()))
+        guard_bytes(py, || Ok::<_, PyErr>(self.query.hash().to_vec()))
     }
 
     /// Images in it.
     fn images(&self) -> usize {
-        self.input.images
+        self.query.images
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        guard_bytes(py, || Ok::<_, PyErr>(files::input_to_bytes(&self.input)))
+        guard_bytes(py, || Ok::<_, PyErr>(files::query_to_bytes(&self.query)))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
         Ok(Self {
             exchange: program.verified.exchange().clone(),
-            input: guard(py, || files::input_from_bytes(&program.verified, data))?,
+            query: guard(py, || files::query_from_bytes(&program.verified, data))?,
         })
     }
 
@@ -51,7 +51,7 @@ impl Query {
     fn for_trace(py: Python<'_>, trace: &Trace, data: &[u8]) -> PyResult<Self> {
         Ok(Self {
             exchange: trace.exchange.clone(),
-            input: guard(py, || files::input_from_bytes(&trace.exchange, data))?,
+            query: guard(py, || files::query_from_bytes(&trace.exchange, data))?,
         })
     }
 }
@@ -60,12 +60,12 @@ impl Query {
 impl Answer {
     /// [`Query::hash`] of the query that this is the answer to, as it says.
     fn query_hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.output.query)
+        PyBytes::new(py, &self.answer.query)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || {
-            Ok::<_, PyErr>(files::output_to_bytes(&self.exchange, &self.output))
+            Ok::<_, PyErr>(files::answer_to_bytes(&self.exchange, &self.answer))
         })
     }
 
@@ -73,7 +73,7 @@ impl Answer {
     fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
         Ok(Self {
             exchange: program.verified.exchange().clone(),
-            output: guard(py, || files::output_from_bytes(&program.verified, data))?,
+            answer: guard(py, || files::answer_from_bytes(&program.verified, data))?,
         })
     }
 }

@@ -2,10 +2,11 @@
 
 use ::network::IntNetwork;
 use compiler::{Choices, Options};
+use exchange::{Exchange, Verified, files};
 use program::{MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use runtime::{Checkpoint, Event, Exchange, Prepared, Report, Server, Verified, files};
+use runtime::{Checkpoint, Event, Prepared, Report, Server};
 use std::sync::OnceLock;
 
 use crate::choices::choices;
@@ -158,7 +159,7 @@ impl Program {
         check_program(&self.verified, &keys.exchange, "evaluation keys")?;
         check_program(&self.verified, &query.exchange, "encrypted images")?;
         let prepared = self.prepared(py)?;
-        let (output, report) = guard_with(
+        let (answer, report) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), save.as_ref(), news),
             |line| {
@@ -167,7 +168,7 @@ impl Program {
                 let mut clock = Clock::new(prepared, line);
                 clock.skip(from.as_ref().map_or(0, Checkpoint::steps));
                 Server::new(prepared, &keys.keys).resume(
-                    &query.input,
+                    &query.query,
                     from,
                     |event| clock.observe(&event),
                     |state| save.is_none() || line.tell(News::Checkpoint(state.to_bytes(prepared))),
@@ -176,7 +177,7 @@ impl Program {
         )?;
         let answer = Answer {
             exchange: self.verified.exchange().clone(),
-            output,
+            answer,
         };
         Ok((answer, report_dict(py, &report)?))
     }
@@ -207,7 +208,7 @@ impl Program {
         let prepared = self.prepared(py)?;
         let (text, counts) = guard(py, || -> runtime::Result<_> {
             let trace = prepared.lower()?;
-            let text = files::trace_to_text(&self.verified, &trace);
+            let text = runtime::trace_to_text(&self.verified, &trace);
             Ok((text, trace.counts()))
         })?;
         let text = PyBytes::new(py, text.as_bytes());

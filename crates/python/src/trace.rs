@@ -1,10 +1,10 @@
 //! Traces: a program as instructions on limbs, executed one by one.
 
+use exchange::{Exchange, files};
 use program::trace::{Counts, Op};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use runtime::replay::{Progress, replay_run};
-use runtime::{Exchange, files};
 
 use crate::guard::{guard, guard_with};
 use crate::keys::EvaluationKeys;
@@ -23,7 +23,7 @@ impl Trace {
     /// Reads and verifies the text of a trace.
     #[staticmethod]
     fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let (exchange, trace) = guard(py, || files::trace_from_text(text))?;
+        let (exchange, trace) = guard(py, || runtime::trace_from_text(text))?;
         Ok(Self { exchange, trace })
     }
 
@@ -62,9 +62,9 @@ impl Trace {
                             total: at.total as f64,
                         })
                 };
-                let given = (&keys.keys, &query.input);
-                let (output, _) = replay_run(&self.exchange, &self.trace, given, observe)?;
-                Ok(files::output_to_bytes(&self.exchange, &output))
+                let given = (&keys.keys, &query.query);
+                let (answer, _) = replay_run(&self.exchange, &self.trace, given, observe)?;
+                Ok(files::answer_to_bytes(&self.exchange, &answer))
             },
         )?;
         Ok(PyBytes::new(py, &answer))

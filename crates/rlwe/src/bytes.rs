@@ -237,9 +237,14 @@ impl Writer {
         key.bodies().for_each(|body| self.poly(body));
     }
 
+    /// Bytes appended so far.
+    pub fn payload_len(&self) -> usize {
+        self.bytes.len() - HEADER
+    }
+
     /// Adds header and checksum.
     pub fn seal(mut self, kind: &Kind, fingerprint: &Fingerprint) -> Vec<u8> {
-        let length = (self.bytes.len() - HEADER) as u64;
+        let length = self.payload_len() as u64;
         self.bytes[..HEADER].copy_from_slice(&header(kind, fingerprint, length));
         let checksum = Sha256::digest(&self.bytes);
         self.bytes.extend_from_slice(&checksum);

@@ -3,9 +3,11 @@
 //! `cargo run --release -p palladion-runtime --example 01_mnist [BATCH]`. The image is a drawn 1, so that
 //! this example needs no data.
 
+use client::Client;
 use compiler::{Options, compile};
+use exchange::files;
 use network::{Evaluator, IntNetwork};
-use runtime::{Client, Event, Prepared, Server, files};
+use runtime::{Event, Prepared, Server};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let batch = std::env::args().nth(1).map_or(Ok(1), |b| b.parse())?;
@@ -21,18 +23,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::generate(&prepared);
     let keys = files::keys_to_bytes(&prepared, &client.evaluation_keys()?)?;
     let images: Vec<Vec<i64>> = (0..batch).map(drawn_one).collect();
-    let input = files::input_to_bytes(&client.encrypt(&images)?);
+    let query = files::query_to_bytes(&client.encrypt(&images)?);
     println!(
         "{} bytes of keys, {} bytes of images",
         keys.len(),
-        input.len()
+        query.len()
     );
 
     // The server: no secret in sight.
     let keys = files::keys_from_bytes(&prepared, &keys)?;
     let server = Server::new(&prepared, &keys);
-    let input = files::input_from_bytes(&prepared, &input)?;
-    let (output, report) = server.run(&input, |event: Event<'_>| {
+    let query = files::query_from_bytes(&prepared, &query)?;
+    let (answer, report) = server.run(&query, |event: Event<'_>| {
         !matches!(
             event,
             Event::End {
@@ -49,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{:.2} s in all", report.seconds);
 
-    let decrypted = client.decrypt(&output, &input)?;
+    let decrypted = client.decrypt(&answer, &query)?;
     println!("margin {:.1} bits", decrypted.margin_bits);
     let exact = Evaluator::new(&network)?;
     for (image, logits) in images.iter().zip(&decrypted.logits) {

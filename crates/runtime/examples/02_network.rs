@@ -8,11 +8,12 @@
 
 #![allow(clippy::unwrap_used, reason = "an example may panic")]
 
+use client::Client;
 use compiler::Moduli;
+use inspect::{Exact, Inspector};
 use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
-use runtime::inspect::{Exact, Inspector};
-use runtime::{Client, Prepared, Server};
+use runtime::{Prepared, Server};
 use std::time::Instant;
 
 struct Integers {
@@ -128,7 +129,7 @@ fn main() {
             layer.values
         );
     }
-    let off = |n: &&runtime::inspect::StepNoise| (n.measured_bits - n.predicted_bits).abs() > 0.1;
+    let off = |n: &&inspect::StepNoise| (n.measured_bits - n.predicted_bits).abs() > 0.1;
     for n in found.noise().iter().filter(off).take(8) {
         println!("{n:?}");
     }

@@ -10,13 +10,15 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
+use client::Client;
 use compiler::{Options, compile};
+use exchange::{Answer, files};
 use network::IntNetwork;
 use program::Program;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{Kind, Reader, Writer, fingerprint};
-use runtime::{Checkpoint, Client, Output, Prepared, files};
+use runtime::{Checkpoint, Prepared};
 use serde_json::Value;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;
@@ -123,7 +125,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         checkpoints.push(state.to_bytes(&prepared));
         true
     };
-    let (output, _): (Output, _) = server.resume(&input, None, |_| true, save)?;
+    let (output, _): (Answer, _) = server.resume(&input, None, |_| true, save)?;
     // One more, of a program whose every step is a layer: it stands behind the samples.
     let mut program = common::small_program();
     for (index, step) in program.steps.iter_mut().enumerate() {
@@ -199,9 +201,9 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         Target {
             name: "client",
             shape: Shape::Sealed,
-            valid: vec![files::client_to_bytes(&client).to_vec()],
+            valid: vec![client.to_bytes().to_vec()],
             allowance: 16 << 20,
-            decode: decoder(move |bytes| files::client_from_bytes(&a, bytes)),
+            decode: decoder(move |bytes| Client::from_bytes(&a, bytes)),
         },
         Target {
             name: "keys",
@@ -213,16 +215,16 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         Target {
             name: "input",
             shape: Shape::Sealed,
-            valid: vec![files::input_to_bytes(&input)],
+            valid: vec![files::query_to_bytes(&input)],
             allowance: 16 << 20,
-            decode: decoder(move |bytes| files::input_from_bytes(&c, bytes)),
+            decode: decoder(move |bytes| files::query_from_bytes(&c, bytes)),
         },
         Target {
             name: "output",
             shape: Shape::Sealed,
-            valid: vec![files::output_to_bytes(&prepared, &output)],
+            valid: vec![files::answer_to_bytes(&prepared, &output)],
             allowance: 16 << 20,
-            decode: decoder(move |bytes| files::output_from_bytes(&d, bytes)),
+            decode: decoder(move |bytes| files::answer_from_bytes(&d, bytes)),
         },
         Target {
             name: "checkpoint",
@@ -250,7 +252,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
 
 /// What a program that is accepted does from keys to results: it may fail, but not break.
 fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
-    let run = || -> runtime::Result<()> {
+    let run = || -> Result<(), Box<dyn std::error::Error>> {
         let prepared = Prepared::new(Program::from_json(&text(bytes))?)?;
         let client = Client::generate(&prepared);
         let keys = client.evaluation_keys()?;
@@ -259,7 +261,8 @@ fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
         let image = vec![program.input_range[1]; program.input.iter().product()];
         let input = client.encrypt(&vec![image; program.batch])?;
         let (output, _) = runtime::Server::new(&prepared, &keys).run(&input, |_| true)?;
-        client.decrypt(&output, &input).map(drop)
+        client.decrypt(&output, &input)?;
+        Ok(())
     };
     run().map_err(|e| kind_of(&e))
 }
@@ -271,7 +274,7 @@ const SCRIPT: Kind = Kind {
 };
 
 /// A payload that says, number by number, which read comes next.
-fn reader_script(prepared: &Prepared, output: &Output) -> Vec<u8> {
+fn reader_script(prepared: &Prepared, output: &Answer) -> Vec<u8> {
     let mut w = Writer::new();
     let ct = output.ciphertexts[0].rlwe();
     for read in [0, 1, 2, 3, 4, 5, 6, 0, 4] {

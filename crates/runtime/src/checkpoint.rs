@@ -1,15 +1,15 @@
 //! Where a run stands between two steps, and its byte form: a run of hours survives the end of its process.
 //!
 //! A checkpoint holds what later steps still read, and nothing that can be had otherwise: the images are in
-//! the input, levels and noise in the program. It is sealed like every file, and bound to the input by its
+//! the query, levels and noise in the program. It is sealed like every file, and bound to the query by its
 //! hash. All it holds is encrypted.
 
-use crate::client::Input;
-use crate::error::{Error, Result};
-use crate::files::{kind, read_hash};
+use crate::error::Result;
 use crate::prepared::Prepared;
 use crate::server::Held;
 use circuits::Value;
+use exchange::Query;
+use exchange::files::{kind, read_hash};
 use program::{Op, Program, Type};
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const CHECKPOINT: Kind = kind(b"CKPT", "a checkpoint", 1);
 pub struct Checkpoint {
     fingerprint: Fingerprint,
     /// Hash of the query.
-    pub(crate) input: Fingerprint,
+    pub(crate) query: Fingerprint,
     /// Steps done.
     pub(crate) done: usize,
     /// What they made that is read later, and results; by step.
@@ -30,10 +30,10 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Before the first step.
-    pub(crate) fn start(prepared: &Prepared, input: &Input) -> Self {
+    pub(crate) fn start(prepared: &Prepared, query: &Query) -> Self {
         Self {
             fingerprint: *prepared.fingerprint(),
-            input: input.hash(),
+            query: query.hash(),
             done: 0,
             held: BTreeMap::new(),
         }
@@ -44,18 +44,18 @@ impl Checkpoint {
         self.done
     }
 
-    /// This checkpoint, if it is of a run of this program on this input.
-    pub(crate) fn of_run(self, prepared: &Prepared, input: &Input) -> Result<Self> {
+    /// This checkpoint, if it is of a run of this program on this query.
+    pub(crate) fn of_run(self, prepared: &Prepared, query: &Query) -> Result<Self> {
         if self.fingerprint != *prepared.fingerprint() {
             let (found, expected) = (&self.fingerprint, prepared.fingerprint());
             return Err(BytesError::other_program(CHECKPOINT.words, found, expected).into());
         }
-        let expected = input.hash();
-        if self.input == expected {
+        let expected = query.hash();
+        if self.query == expected {
             return Ok(self);
         }
         let what = "this checkpoint";
-        Err(Error::other_query(what, &self.input, &expected))
+        Err(exchange::Error::other_query(what, &self.query, &expected).into())
     }
 
     /// Bytes of a checkpoint.
@@ -69,7 +69,7 @@ impl Checkpoint {
             "a checkpoint of this program"
         );
         let mut w = Writer::new();
-        w.block(&self.input);
+        w.block(&self.query);
         w.u64(self.done as u64);
         for id in kept(prepared.program(), self.done) {
             w.u64(id as u64);
@@ -95,7 +95,7 @@ impl Checkpoint {
         let mut r = Reader::open(bytes, &CHECKPOINT, prepared.fingerprint())?;
         let (program, params) = (prepared.program(), prepared.params());
         let (rlwe, t) = (params.bfv().rlwe(), params.bfv().t().value());
-        let input = read_hash(&mut r)?;
+        let query = read_hash(&mut r)?;
         let done = r.bounded(
             "the number of steps done",
             1..=program.steps.len().saturating_sub(1),
@@ -121,7 +121,7 @@ impl Checkpoint {
         r.end()?;
         Ok(Self {
             fingerprint: *prepared.fingerprint(),
-            input,
+            query,
             done,
             held,
         })

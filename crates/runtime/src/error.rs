@@ -1,12 +1,12 @@
 //! Errors of the `runtime` layer.
 
-use rlwe::bytes::Fingerprint;
+use rlwe::bytes::BytesError;
 use thiserror::Error;
 
 /// Result of the `runtime` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong between a program and its answer.
+/// What can go wrong between a query and its answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,22 +22,12 @@ pub enum Error {
     /// A recording has no trace.
     #[error(transparent)]
     Lower(#[from] lower::Error),
-    /// A file is wrong.
+    /// A file is wrong, or belongs to another program or query.
     #[error(transparent)]
-    Bytes(#[from] rlwe::bytes::BytesError),
-    /// An answer or a checkpoint belongs to another query than the one given with it.
-    #[error("{what} belongs to another query: it names the hash {found}, expected {expected}")]
-    OtherQuery {
-        /// What was given beside the query.
-        what: &'static str,
-        /// First bytes of the hash found.
-        found: String,
-        /// First bytes of the hash of the query.
-        expected: String,
-    },
-    /// Images do not fit the program.
+    Exchange(exchange::Error),
+    /// A query or evaluation keys do not fit the program.
     #[error("{what} is {found}, expected {expected}")]
-    Image {
+    Query {
         /// What is wrong.
         what: &'static str,
         /// What was found.
@@ -65,9 +55,6 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// An output could not be written.
-    #[error("cannot write: {0}")]
-    Io(#[from] std::io::Error),
     /// The observer asked to stop.
     #[error("stopped after {done} of {total} steps")]
     Stopped {
@@ -76,29 +63,21 @@ pub enum Error {
         /// Steps of the program.
         total: usize,
     },
-    /// The noise left no room: the result is not to be trusted.
-    #[error(
-        "a result has {margin_bits:.1} bits of margin, expected at least half a bit: its noise reached the modulus, or it is under another key"
-    )]
-    NoMargin {
-        /// Bits of margin.
-        margin_bits: f64,
-    },
 }
 
-impl Error {
-    /// The error for `what`, which names the query `found`, beside the query `expected`.
-    pub(crate) fn other_query(
-        what: &'static str,
-        found: &Fingerprint,
-        expected: &Fingerprint,
-    ) -> Self {
-        let words = |hash: &Fingerprint| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
-        Self::OtherQuery {
-            what,
-            found: words(found),
-            expected: words(expected),
+/// A wrong program is one error, wherever it was found to be wrong.
+impl From<exchange::Error> for Error {
+    fn from(error: exchange::Error) -> Self {
+        match error {
+            exchange::Error::Program(error) => Self::Program(error),
+            other => Self::Exchange(other),
         }
+    }
+}
+
+impl From<BytesError> for Error {
+    fn from(error: BytesError) -> Self {
+        Self::Exchange(error.into())
     }
 }
 
@@ -117,7 +96,7 @@ impl From<ckks::Error> for Error {
 impl From<rlwe::Error> for Error {
     fn from(error: rlwe::Error) -> Self {
         match error {
-            rlwe::Error::Bytes(error) => Self::Bytes(error),
+            rlwe::Error::Bytes(error) => error.into(),
             other => Self::Circuits(other.into()),
         }
     }

@@ -1,23 +1,21 @@
-//! Runs programs on the CPU.
+//! The server's half of a run, on the CPU.
 //!
-//! *Concept.* The [client](Client) holds the secrets: it makes the evaluation keys a program needs,
-//! encrypts images and decrypts results. The [server](Server) holds a program and evaluation keys, and no
-//! type of its own could hold a secret. Between them go sealed [files]. A run reports every
-//! step to an observer, which may stop it. After each layer it may be [written down](Checkpoint) and taken up later.
+//! *Concept.* A [`Server`] runs a [`Prepared`] program with a client's evaluation keys: a query
+//! goes in, an answer comes out. A run reports every step to an observer, which may stop it. After
+//! each layer it may be [written down](Checkpoint) and taken up later. What it does can be
+//! [recorded](Prepared::record), lowered to a trace and [replayed](replay). Beside programs of
+//! networks it runs [circuits](circuit) of CKKS, BGV and BFV, and circuits on [samples](torus) of
+//! TFHE.
 //!
-//! *May use* the program and `circuits`, with the layers below. *Invariant*: an object read from a file
-//! has the fingerprint of the program it is used with.
+//! *May use* `circuits` and `lower`, with the layers beneath. *Invariant*: no type here can hold a
+//! client's secret, which `scripts/check_layers.py` checks. An object read from a file has the
+//! fingerprint of the program it is used with.
 
 #![forbid(unsafe_code)]
 
-pub mod bench;
-mod calibrate;
 mod checkpoint;
 pub mod circuit;
-mod client;
 mod error;
-pub mod files;
-pub mod inspect;
 mod memory;
 mod prepared;
 mod record;
@@ -25,13 +23,11 @@ mod rehearse;
 pub mod replay;
 mod server;
 pub mod torus;
-mod verified;
+mod trace;
 
-pub use calibrate::machine_factor;
 pub use checkpoint::Checkpoint;
-pub use client::{Client, Decrypted, Input, system_rng};
 pub use error::{Error, Result};
 pub use memory::Memory;
 pub use prepared::Prepared;
-pub use server::{Event, Held, Output, Report, Server, StepReport};
-pub use verified::{Exchange, Verified};
+pub use server::{Event, Held, Report, Server, StepReport};
+pub use trace::{trace_from_text, trace_to_text};

@@ -1,8 +1,9 @@
 //! What a run will hold in memory at most, before it runs.
 
 use crate::error::Result;
+use circuits::DryValue;
 use circuits::steps::Action;
-use circuits::{DryValue, LoopParams, Needs};
+use exchange::{LoopParams, Needs};
 use program::{Op, Program, Type};
 
 /// The process before it has keys: interpreter, libraries, tables of transforms. Measured: 85 MB in `inspect` of

@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::memory::{self, Memory};
 use crate::rehearse::{Rehearsed, rehearse};
-use crate::verified::Verified;
 use circuits::steps::{Action, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, DryValue, LoopParams};
+use circuits::{Counts, DryValue};
+use exchange::{LoopParams, Verified};
 use program::{Form, Program, Type};
 use std::ops::Deref;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use crate::error::Result;
 use crate::prepared::{Prepared, work};
-use circuits::Value;
 use circuits::operations::{Record, Recorder};
 use circuits::steps::{Made, MadeBy};
+use circuits::{Value, engine_of};
 use program::recording::Recording;
 use program::trace::Trace;
 use program::{Op, Type};
@@ -17,7 +17,7 @@ impl Prepared {
     pub fn record(&self) -> Result<Recording> {
         let (program, params) = (self.program(), self.params());
         let recorder = Recorder::new((&program.parameters).into());
-        let engine = params.engine_of(Record::new(&recorder, params.bfv(), &program.keys));
+        let engine = engine_of(params, Record::new(&recorder, params.bfv(), &program.keys));
         let mut outputs = 0;
         let mut made: Vec<MadeBy<Record>> = Vec::with_capacity(program.steps.len());
         for (index, step) in program.steps.iter().enumerate() {

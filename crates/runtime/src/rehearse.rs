@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::prepared::work;
 use circuits::operations::Dry;
 use circuits::steps::{Action, Made, MadeBy};
-use circuits::{Counts, DryValue, LoopParams, Needs, Value, total_failure};
+use circuits::{Counts, DryValue, Value, dry_engine, total_failure};
+use exchange::{LoopParams, Needs};
 use program::{Error, Op, Program, Type};
 use std::fmt::Debug;
 
@@ -38,7 +39,7 @@ pub(crate) fn rehearse(
     params: &LoopParams,
     actions: &[Action],
 ) -> Result<Rehearsed> {
-    let engine = params.dry_engine();
+    let engine = dry_engine(params);
     let mut values: Vec<MadeBy<Dry>> = Vec::with_capacity(actions.len());
     let mut failure = Vec::with_capacity(actions.len());
     for (index, step) in program.steps.iter().enumerate() {

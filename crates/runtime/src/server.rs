@@ -1,14 +1,13 @@
 //! The server's half: runs a program on ciphertexts.
 
 use crate::checkpoint::{Checkpoint, last_uses};
-use crate::client::Input;
 use crate::error::{Error, Result};
 use crate::prepared::{Prepared, work};
 use circuits::operations::Run;
 use circuits::steps::Made;
-use circuits::{Engine, EvaluationKeys, Value};
+use circuits::{Engine, Value, engine};
+use exchange::{Answer, EvaluationKeys, Query};
 use program::Op;
-use rlwe::bytes::Fingerprint;
 use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -37,17 +36,6 @@ pub enum Event<'e> {
         /// What it made.
         value: &'e Held,
     },
-}
-
-/// Encrypted results.
-#[derive(Clone, Debug)]
-pub struct Output {
-    /// Hash of the query that this answers: [`Input::hash`].
-    pub query: Fingerprint,
-    /// Images that were in the input, at most a batch.
-    pub images: usize,
-    /// One ciphertext per `output` step.
-    pub ciphertexts: Vec<bfv::Ciphertext>,
 }
 
 /// The steps of one layer and operation in a finished run.
@@ -83,14 +71,14 @@ impl<'a> Server<'a> {
     /// Runs the program. `observe` hears of every step and stops the run by answering `false`.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; [`Error::Bytes`] for an input made for another program; [`Error::Image`] for a
+    /// [`Error::Stopped`]; [`exchange::Error::Bytes`] for a query of another program; [`Error::Query`] for a
     /// wrong number of ciphertexts or keys of other parameters; missing keys.
     pub fn run(
         &self,
-        input: &Input,
+        query: &Query,
         observe: impl FnMut(Event<'_>) -> bool,
-    ) -> Result<(Output, Report)> {
-        self.resume(input, None, observe, |_| true)
+    ) -> Result<(Answer, Report)> {
+        self.resume(query, None, observe, |_| true)
     }
 
     /// As [`run`](Self::run), from where a checkpoint stands, if there is one: the result is the same, bit
@@ -98,30 +86,30 @@ impl<'a> Server<'a> {
     /// stops it by answering `false`.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::Bytes`] for a checkpoint of another program,
-    /// [`Error::OtherQuery`] for one of another query.
+    /// As [`run`](Self::run); [`exchange::Error::Bytes`] for a checkpoint of another program,
+    /// [`exchange::Error::OtherQuery`] for one of another query.
     pub fn resume(
         &self,
-        input: &Input,
+        query: &Query,
         from: Option<Checkpoint>,
         mut observe: impl FnMut(Event<'_>) -> bool,
         mut save: impl FnMut(&Checkpoint) -> bool,
-    ) -> Result<(Output, Report)> {
+    ) -> Result<(Answer, Report)> {
         let program = self.prepared.program();
-        self.check(input)?;
+        self.check(query)?;
         let mut state = match from {
-            Some(checkpoint) => checkpoint.of_run(self.prepared, input)?,
-            None => Checkpoint::start(self.prepared, input),
+            Some(checkpoint) => checkpoint.of_run(self.prepared, query)?,
+            None => Checkpoint::start(self.prepared, query),
         };
-        let engine = self.prepared.params().engine(self.keys);
+        let engine = engine(self.prepared.params(), self.keys);
         let total = program.steps.len();
         let begin = Instant::now();
         let last_use = last_uses(program);
         let resumed = state.done;
         for (index, step) in program.steps[..resumed].iter().enumerate() {
-            // The images are in the input, and in no checkpoint.
+            // The images are in the query, and in no checkpoint.
             if matches!(step.op, Op::Input { .. }) && last_use[index] >= resumed {
-                let made = self.step(&engine, input, &state.held, index)?;
+                let made = self.step(&engine, query, &state.held, index)?;
                 state.held.insert(index, made);
             }
         }
@@ -132,7 +120,7 @@ impl<'a> Server<'a> {
                 return stopped(index);
             }
             let started = Instant::now();
-            let made = self.step(&engine, input, &state.held, index)?;
+            let made = self.step(&engine, query, &state.held, index)?;
             let seconds = started.elapsed().as_secs_f64();
             note(&mut steps, step, seconds);
             let go_on = observe(Event::End {
@@ -155,9 +143,9 @@ impl<'a> Server<'a> {
             Held::Ciphertext(value) => Some(value.into_ciphertext()),
             Held::Samples(_) => None,
         });
-        let output = Output {
-            query: state.input,
-            images: input.images,
+        let answer = Answer {
+            query: state.query,
+            images: query.images,
             ciphertexts: ciphertexts.collect(),
         };
         let report = Report {
@@ -165,18 +153,18 @@ impl<'a> Server<'a> {
             resumed,
             steps,
         };
-        Ok((output, report))
+        Ok((answer, report))
     }
 
-    /// Keys and input are for this program.
-    fn check(&self, input: &Input) -> Result<()> {
+    /// Keys and query are for this program.
+    fn check(&self, query: &Query) -> Result<()> {
         self.check_keys()?;
-        input.check_program(self.prepared)?;
+        query.check_program(self.prepared)?;
         let expected = self.prepared.inputs();
-        if input.ciphertexts.len() != expected {
-            return Err(Error::Image {
+        if query.ciphertexts.len() != expected {
+            return Err(Error::Query {
                 what: "the number of encrypted inputs",
-                found: input.ciphertexts.len().to_string(),
+                found: query.ciphertexts.len().to_string(),
                 expected: expected.to_string(),
             });
         }
@@ -214,7 +202,7 @@ impl<'a> Server<'a> {
         if fits {
             return Ok(());
         }
-        Err(Error::Image {
+        Err(Error::Query {
             what: "a set of evaluation keys",
             found: "made for other parameters".into(),
             expected: "keys made for this program".into(),
@@ -224,14 +212,14 @@ impl<'a> Server<'a> {
     fn step(
         &self,
         engine: &Engine<Run<'_>>,
-        input: &Input,
+        query: &Query,
         held: &BTreeMap<usize, Held>,
         index: usize,
     ) -> Result<Held> {
         let (program, params) = (self.prepared.program(), self.prepared.params());
         let work = work(program, params, self.prepared.actions(), index);
         let fresh = |index: usize| {
-            Value::encrypted(input.ciphertexts[index].clone(), engine.model().fresh())
+            Value::encrypted(query.ciphertexts[index].clone(), engine.model().fresh())
         };
         Ok(work.run(engine, |id| held.get(&id), fresh)?)
     }

@@ -4,13 +4,14 @@
 
 mod common;
 
-use circuits::EvaluationKeys;
+use client::Client;
 use common::{PIXELS, small_program, table_program};
+use exchange::{EvaluationKeys, Query, files};
 use program::{Op, Program, Type};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{BytesError, fingerprint};
-use runtime::{Checkpoint, Client, Error, Event, Held, Input, Prepared, Server, files};
+use runtime::{Checkpoint, Error, Event, Held, Prepared, Server};
 
 /// Bytes before the payload of a sealed file, and after it.
 const HEADER: usize = 56;
@@ -41,19 +42,19 @@ struct Run {
     prepared: Prepared,
     client: Client,
     keys: EvaluationKeys,
-    input: Input,
+    query: Query,
 }
 
 fn run_of(program: Program) -> Run {
     let prepared = Prepared::new(program).unwrap();
     let client = Client::generate_from(&prepared, &mut ChaCha20Rng::seed_from_u64(1));
     let keys = client.evaluation_keys().unwrap();
-    let input = client.encrypt(&[vec![1; PIXELS]]).unwrap();
+    let query = client.encrypt(&[vec![1; PIXELS]]).unwrap();
     Run {
         prepared,
         client,
         keys,
-        input,
+        query,
     }
 }
 
@@ -66,7 +67,7 @@ impl Run {
     fn stopped_after(&self, layers: usize) -> Vec<u8> {
         let (mut seen, mut bytes) = (0, Vec::new());
         let stopped = self.server().resume(
-            &self.input,
+            &self.query,
             None,
             |_| true,
             |state| {
@@ -104,13 +105,13 @@ fn a_run_that_was_stopped_gives_the_same_result_bit_for_bit() {
         let mut noises = Vec::new();
         let (output, report) = run
             .server()
-            .run(&run.input, |event| {
+            .run(&run.query, |event| {
                 noises.extend(noise_of(&event));
                 true
             })
             .unwrap();
         assert_eq!(report.resumed, 0);
-        let whole = files::output_to_bytes(&run.prepared, &output);
+        let whole = files::answer_to_bytes(&run.prepared, &output);
         for layers in 1..total {
             let bytes = run.stopped_after(layers);
             let from = run.read(&bytes).unwrap();
@@ -122,7 +123,7 @@ fn a_run_that_was_stopped_gives_the_same_result_bit_for_bit() {
             let (output, report) = run
                 .server()
                 .resume(
-                    &run.input,
+                    &run.query,
                     Some(from),
                     |event| {
                         if let Event::Begin { step } = event {
@@ -137,7 +138,7 @@ fn a_run_that_was_stopped_gives_the_same_result_bit_for_bit() {
                     },
                 )
                 .unwrap();
-            assert_eq!(files::output_to_bytes(&run.prepared, &output), whole);
+            assert_eq!(files::answer_to_bytes(&run.prepared, &output), whole);
             assert_eq!(begun, (layers..total).collect::<Vec<_>>());
             assert_eq!(later, noises[layers..], "predictions after {layers} steps");
             assert_eq!(saved, total - layers - 1);
@@ -145,7 +146,7 @@ fn a_run_that_was_stopped_gives_the_same_result_bit_for_bit() {
             let ran: usize = report.steps.iter().map(|s| s.count).sum();
             assert_eq!(ran, total - layers);
         }
-        assert!(run.client.decrypt(&output, &run.input).is_ok());
+        assert!(run.client.decrypt(&output, &run.query).is_ok());
     }
 }
 
@@ -171,7 +172,7 @@ fn damaged_checkpoints_are_refused() {
     let run = run_of(in_single_steps(small_program()));
     let total = run.prepared.program().steps.len();
     let refused = |bytes: &[u8]| match run.read(bytes) {
-        Err(Error::Bytes(error)) => error,
+        Err(Error::Exchange(exchange::Error::Bytes(error))) => error,
         other => panic!("{other:?}"),
     };
     let of_value = |what: &'static str, bytes: &[u8]| match refused(bytes) {
@@ -228,13 +229,19 @@ fn checkpoints_of_other_programs_and_inputs_are_refused() {
     other.constants[3].values[0] += 1;
     let other = run_of(other);
     let error = other.read(&bytes).err();
-    let of_program =
-        |error: &Option<Error>| matches!(error, Some(Error::Bytes(BytesError::Fingerprint { .. })));
+    let of_program = |error: &Option<Error>| {
+        matches!(
+            error,
+            Some(Error::Exchange(exchange::Error::Bytes(
+                BytesError::Fingerprint { .. }
+            )))
+        )
+    };
     assert!(of_program(&error), "{error:?}");
     // In memory as in files.
     let checkpoint = run.read(&bytes).unwrap();
     let server = other.server();
-    let resumed = server.resume(&other.input, Some(checkpoint.clone()), |_| true, |_| true);
+    let resumed = server.resume(&other.query, Some(checkpoint.clone()), |_| true, |_| true);
     assert!(of_program(&resumed.err()));
 
     // The same images, encrypted again.
@@ -243,16 +250,27 @@ fn checkpoints_of_other_programs_and_inputs_are_refused() {
         .server()
         .resume(&input, Some(checkpoint), |_| true, |_| true);
     let error = resumed.err();
-    assert!(matches!(error, Some(Error::OtherQuery { .. })), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            Some(Error::Exchange(exchange::Error::OtherQuery { .. }))
+        ),
+        "{error:?}"
+    );
     let words = error.map(|e| e.to_string()).unwrap_or_default();
     assert!(
         words.contains("this checkpoint belongs to another query"),
         "{words}"
     );
 
-    let error = run.read(&files::input_to_bytes(&run.input)).err();
+    let error = run.read(&files::query_to_bytes(&run.query)).err();
     assert!(
-        matches!(error, Some(Error::Bytes(BytesError::Kind { .. }))),
+        matches!(
+            error,
+            Some(Error::Exchange(exchange::Error::Bytes(
+                BytesError::Kind { .. }
+            )))
+        ),
         "{error:?}"
     );
 }

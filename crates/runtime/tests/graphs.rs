@@ -6,15 +6,17 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use client::Client;
 use compiler::{Options, compile};
+use exchange::files;
+use inspect::{Exact, Inspector, LayerFindings};
 use network::{
     Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Product, Term, Window,
 };
 use program::Op;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use runtime::inspect::{Exact, Inspector, LayerFindings};
-use runtime::{Checkpoint, Client, Prepared, Server, files};
+use runtime::{Checkpoint, Prepared, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -193,7 +195,7 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
     let (again, resumed) = server
         .resume(&input, Some(from), |_| true, |_| true)
         .unwrap();
-    let bytes = [&output, &again].map(|output| files::output_to_bytes(&prepared, output));
+    let bytes = [&output, &again].map(|output| files::answer_to_bytes(&prepared, output));
     assert_eq!(bytes[0], bytes[1]);
     println!(
         "{} of {} steps resumed from {} bytes",

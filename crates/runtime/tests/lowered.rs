@@ -6,6 +6,7 @@
 #[path = "../../lower/tests/common/mutated.rs"]
 mod mutated;
 
+use client::Client;
 use compiler::{Options, compile};
 use kernels::Counted;
 use mutated::mutated;
@@ -15,7 +16,7 @@ use program::trace::{Passes, Trace};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use runtime::replay::replay_run;
-use runtime::{Client, Prepared, Server};
+use runtime::{Prepared, Server};
 use std::time::Instant;
 
 fn prepared(model: &str) -> Prepared {

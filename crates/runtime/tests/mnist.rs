@@ -10,14 +10,16 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use circuits::LoopParams;
+use client::Client;
 use compiler::{Options, compile};
+use exchange::LoopParams;
+use exchange::files;
 use network::{Evaluator, IntNetwork, Layer};
 use program::{Form, Op, Packed, Program, Type, ValueId};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::lwe::LweBatch;
-use runtime::{Client, Event, Held, Prepared, Server, files};
+use runtime::{Event, Held, Prepared, Server};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

@@ -22,9 +22,8 @@ mod segments;
 
 use crate::engine::{DryValue, Engine, Value, ValueOf};
 use crate::error::{Error, Result};
-use crate::keys::LoopParams;
-use crate::layout::Layout;
 use crate::operations::Operations;
+use exchange::{Layout, LoopParams};
 
 pub use interpolate::interpolate;
 
@@ -115,7 +114,7 @@ impl Lut {
     /// # Errors
     /// [`Error::OutOfLevels`].
     pub fn live_limbs(&self, params: &LoopParams, x: &DryValue) -> Result<usize> {
-        let engine = &params.dry_engine();
+        let engine = &crate::dry_engine(params);
         let [k0, k1, k2] = self.shape.digits;
         let low = powers(engine, x, k0)?;
         let (middle, high, sums) = match self.shape.segments {

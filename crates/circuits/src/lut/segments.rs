@@ -10,11 +10,11 @@
 use super::{CIRCUIT, Lut, powers};
 use crate::engine::{Engine, Known, Value, ValueOf};
 use crate::error::Result;
-use crate::layout::Layout;
 use crate::operations::{Operations, Plain, Words};
 use crate::pack::sum_copies;
 use crate::passes::Encoding;
 use crate::residual::Squares;
+use exchange::Layout;
 
 /// `f(x)` in all copies, its factor multiplied by `unit`.
 pub(super) fn apply<O: Operations>(

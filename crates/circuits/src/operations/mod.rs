@@ -13,7 +13,7 @@ mod ring;
 mod run;
 
 use crate::error::Result;
-use crate::layout::Layout;
+use exchange::{Layout, packing};
 use std::fmt::Debug;
 
 pub use dry::Dry;
@@ -199,12 +199,11 @@ pub struct Packing<'a, S> {
 impl<S> Packing<'_, S> {
     /// Products that each copy of a value takes part in.
     pub fn width(&self) -> usize {
-        self.dimension / self.layout.copies()
+        packing::width(self.dimension, self.layout)
     }
 
-    /// Entry of the secret in a slot: consecutive columns go through `width` entries, copies through runs of them.
+    /// Entry of the secret in a slot.
     pub fn entry(&self, slot: usize) -> usize {
-        let width = self.width();
-        slot % width + width * self.layout.copy_of(slot)
+        packing::entry(self.dimension, self.layout, slot)
     }
 }

@@ -128,7 +128,7 @@ impl<'r> Record<'r> {
         }
         let of = |&(of, level): &(usize, usize)| (of == values).then_some(level);
         let level = self.keys.packing.iter().find_map(of);
-        let level = level.ok_or(crate::Error::MissingPackingKey { values })?;
+        let level = level.ok_or(exchange::Error::MissingPackingKey { values })?;
         let made = pack::unfold_baby_steps(
             packing.baby_steps,
             |index| {

@@ -2,8 +2,9 @@
 
 use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::Result;
-use crate::keys::EvaluationKeys;
+use crate::pack::secret_of;
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
+use exchange::EvaluationKeys;
 use ring::par_map;
 use rlwe::lwe::LweBatch;
 
@@ -114,7 +115,7 @@ impl Operations for Run<'_> {
     ) -> Result<Ciphertext> {
         let (layout, count) = (packing.layout, packing.baby_steps);
         let key = self.keys.packing(layout.values())?;
-        let secret = key.baby_steps(&self.eval, self.keys, count)?;
+        let secret = secret_of(key, &self.eval, self.keys, count)?;
         let secret: Vec<&Ciphertext> = secret.iter().collect();
         let (t, encoder) = (self.params().t(), self.params().encoder());
         let entries: Vec<usize> = (0..layout.slots()).map(|s| packing.entry(s)).collect();

@@ -12,7 +12,9 @@ pub mod conv;
 use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
 use circuits::lut::Shape;
 use circuits::operations::{Dry, Run};
-use circuits::{ClientKeys, EncryptedValue, Engine, EvaluationKeys, Layout, LoopParams, Value};
+use circuits::{EncryptedValue, Engine, Value, dry_engine};
+use client::ClientKeys;
+use exchange::{EvaluationKeys, Layout, LoopParams};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
@@ -136,7 +138,7 @@ impl Setup {
 
     /// The keys that a dry run of `circuit` asks for.
     pub fn keys_for<R>(&mut self, circuit: impl Fn(&Engine<Dry>) -> R) -> EvaluationKeys {
-        let dry = self.params.dry_engine();
+        let dry = dry_engine(&self.params);
         circuit(&dry);
         let needs = dry.needs();
         let keys = self.keys.evaluation_keys(&needs, &mut self.rng).unwrap();

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use client::{circuit_keys, system_rng};
 use program::circuit::Type;
 use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use runtime::circuit::{self, Bfv, Budget, Keys, Predicted};
-use runtime::system_rng;
+use runtime::circuit::{self, Bfv, Budget, Predicted};
 
 use super::run::{self, Given, Made, complex_bytes};
 use crate::error::ToPython;
@@ -88,19 +88,20 @@ impl Circuit {
     ) -> PyResult<SchemeKeys> {
         params.check("secret key", &secret.params)?;
         guard(py, || {
-            let (needs, mut rng) = (self.circuit.keys(), system_rng());
-            let key = &secret.key;
-            let keys = match params.scheme() {
+            let needs = self.circuit.keys();
+            let needs = match params.scheme() {
                 Scheme::Ckks(e) => {
                     circuit::check(e.params(), &self.circuit).map_err(ToPython::to_python)?;
-                    Keys::generate(e.params(), &needs, key, &mut rng)
+                    circuit::needs(e.params(), &needs)
                 }
                 Scheme::Bfv(_) | Scheme::Bgv(_) => {
                     let exact = params.exact()?;
                     circuit::check(exact.params(), &self.circuit).map_err(ToPython::to_python)?;
-                    Keys::generate(exact.params(), &needs, key, &mut rng)
+                    circuit::needs(exact.params(), &needs)
                 }
             };
+            let keys = circuit_keys(&secret.key, &needs, &mut system_rng());
+            let keys = keys.map_err(ToPython::to_python)?;
             Ok::<_, PyErr>(SchemeKeys::new(params, keys))
         })
     }

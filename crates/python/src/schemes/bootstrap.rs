@@ -1,9 +1,9 @@
 //! Bootstrapping of CKKS ciphertexts.
 
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
+use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use runtime::system_rng;
 
 use super::InScheme;
 use super::ckks::CkksCiphertext;

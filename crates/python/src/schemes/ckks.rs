@@ -1,12 +1,12 @@
 //! Ciphertexts of CKKS.
 
 use ckks::{Ciphertext, Complex64, Plaintext};
+use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ring::sample::{Masks, Seed};
 use rlwe::bytes::BytesError;
 use rlwe::store;
-use runtime::system_rng;
 
 use super::InScheme;
 use super::keys::{SchemeKeys, SchemePublic, SchemeSecret};

@@ -1,12 +1,12 @@
 //! Ciphertexts of BFV and BGV: they differ in encryption and products.
 
 use ::exact::{Ciphertext, Evaluator, Plaintext};
+use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ring::sample::{Masks, Seed};
 use rlwe::bytes::BytesError;
 use rlwe::store;
-use runtime::system_rng;
 
 use super::InScheme;
 use super::keys::{SchemeKeys, SchemePublic, SchemeSecret};

@@ -1,11 +1,11 @@
 //! Keys of the three schemes.
 
 use circuits::approximate::BootstrapKeys;
+use client::system_rng;
+use exchange::circuit::Keys;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::{GaloisKeys, PublicKey, SecretKey, SwitchKey, galois, store};
-use runtime::circuit::Keys;
-use runtime::system_rng;
 
 use super::InScheme;
 use super::params::SchemeParams;

@@ -1,9 +1,9 @@
 //! Batches of encrypted bits.
 
 use ::tfhe::{Bit, Compressed, Gate};
+use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::system_rng;
 
 use super::keys::{TfheClient, TfheServer, short};
 use super::params::TfheParams;

@@ -1,10 +1,10 @@
 //! Batches of small encrypted integers.
 
 use ::tfhe::{Comparison, Integer, Table};
+use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ring::torus::Torus;
-use runtime::system_rng;
 
 use super::keys::{TfheClient, TfheServer, short};
 use super::params::TfheParams;

@@ -1,9 +1,9 @@
 //! The client's secrets and the server's keys.
 
 use ::tfhe::{ClientKey, EvaluationKeys, ServerKey};
+use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::system_rng;
 
 use super::params::TfheParams;
 use super::{Client, InScheme, Seeded, Server, Words, each, on};

@@ -1,11 +1,11 @@
 //! Batches of encrypted numbers of many digits.
 
 use ::tfhe::{Compressed, Integer, Radix};
+use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ring::torus::Torus;
 use rlwe::bytes::BytesError;
-use runtime::system_rng;
 
 use super::integers::{TfheIntegers, comparison_named};
 use super::keys::{TfheClient, TfheServer, short};

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Keys, Runner, Slots, predict, run_clear};
+use runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -91,7 +91,11 @@ pub(crate) fn infer<'a>(
     println!("{:.1} MB of constants", runner.byte_len() as f64 / 1e6);
     let keys = timed("keys", || {
         let (secret, rng) = (&client.secret, &mut client.rng);
-        Ok(Keys::generate(params, &circuit.keys(), secret, rng))
+        Ok(client::circuit_keys(
+            secret,
+            &needs(params, &circuit.keys()),
+            rng,
+        )?)
     })?;
     let (count, bytes) = (keys.galois.iter().len(), keys.galois.byte_len());
     println!("{count} Galois keys, {:.1} MB", bytes as f64 / 1e6);

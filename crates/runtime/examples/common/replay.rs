@@ -2,7 +2,8 @@
 
 use crate::common::{Result, timed};
 use crate::trace::{agrees, lowered};
-use runtime::circuit::{Argument, Keys, Runner, Scheme};
+use exchange::circuit::Keys;
+use runtime::circuit::{Argument, Runner, Scheme};
 use std::collections::BTreeMap;
 
 /// Lowers the circuit, replays its trace on the inputs of a run, and compares results and transforms.

@@ -5,10 +5,11 @@ use crate::common::Result;
 use crate::iteration::{Iteration, part};
 use circuits::approximate::{BootstrapKeys, BootstrapSpec, Bootstrapper, Samples};
 use ckks::{Ciphertext, Evaluator, Params};
+use exchange::circuit::Keys;
 use program::circuit::{Circuit, Type};
 use rand::CryptoRng;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Keys, Runner, arithmetic};
+use runtime::circuit::{Argument, Runner, arithmetic, needs};
 use std::collections::BTreeMap;
 
 /// Weights are below this; a bootstrapping takes slots below 1.
@@ -55,7 +56,8 @@ impl Trainer {
             step: 1.0,
             gamma: 0.0,
         };
-        let keys = Keys::generate(params, &highest.circuit()?.keys(), secret, rng);
+        let needs = needs(params, &highest.circuit()?.keys());
+        let keys = client::circuit_keys(secret, &needs, rng)?;
         Ok(Self {
             evaluator: Evaluator::new(params),
             layout,

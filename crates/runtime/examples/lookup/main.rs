@@ -27,7 +27,7 @@ use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
 use runtime::circuit::{
-    Argument, Budget, Keys, Runner, Slots, arithmetic, predict_noise, run_clear,
+    Argument, Budget, Runner, Slots, arithmetic, needs, predict_noise, run_clear,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -83,7 +83,8 @@ fn run() -> Result<()> {
     let mut rng = ChaCha20Rng::from_os_rng();
     let secret = SecretKey::generate(params.rlwe(), &mut rng);
     let keys = timed("keys", || {
-        Ok(Keys::generate(&params, &circuit.keys(), &secret, &mut rng))
+        let needs = needs(&params, &circuit.keys());
+        Ok(client::circuit_keys(&secret, &needs, &mut rng)?)
     })?;
     println!("{:.0} MB of keys", keys.byte_len() as f64 / 1e6);
 

@@ -26,7 +26,7 @@ mod walk;
 pub use budget::Budget;
 pub use clear::{Slots, run_clear};
 pub use exact::{Bfv, ExactScheme, predict_noise};
-pub use keys::Keys;
+pub use keys::needs;
 pub use predict::{Predicted, predict};
 pub use runner::{Argument, Runner};
 pub use scheme::{Scheme, Slot};

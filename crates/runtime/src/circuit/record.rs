@@ -2,12 +2,12 @@
 
 use super::clear::check_names;
 use super::held::Held;
-use super::keys::Keys;
 use super::runner::{Argument, Runner};
 use super::scheme::Scheme;
 use crate::error::Result;
 use crate::replay::{Progress, SwitchKeys, replay_circuit};
 use circuits::operations::{RecordRing, Recorder};
+use exchange::circuit::Keys;
 use program::circuit::Op;
 use program::recording::{Recording, recorded_name};
 use program::trace::{Counts, Trace};

@@ -1,6 +1,6 @@
 //! What the trace of a circuit or of a bootstrapping loads and stores: keys and ciphertexts by name in, the results out.
 
-use super::outside::{Answer, SwitchKeys, limbs_of, no_seed};
+use super::outside::{Results, SwitchKeys, limbs_of, no_seed};
 use super::{Limb, Outside, Progress, replay};
 use crate::error::Result;
 use lower::names;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 struct CircuitOutside<'a> {
     inputs: &'a BTreeMap<String, &'a Ciphertext>,
     keys: &'a SwitchKeys<'a>,
-    answer: Answer,
+    results: Results,
 }
 
 /// Replays the trace of a circuit or of a bootstrapping on the ciphertexts that it is given by name: its results by name, over
@@ -30,11 +30,11 @@ pub fn replay_circuit<'b>(
     let mut outside = CircuitOutside {
         inputs,
         keys,
-        answer: Answer::default(),
+        results: Results::default(),
     };
     let counts = replay(trace, &mut outside, observe)?;
     let made = results.into_iter().map(|(name, basis)| {
-        let ct = outside.answer.ciphertext(&name, basis)?;
+        let ct = outside.results.ciphertext(&name, basis)?;
         Ok((name, ct))
     });
     Ok((made.collect::<Result<_>>()?, counts))
@@ -60,6 +60,6 @@ impl Outside for CircuitOutside<'_> {
     }
 
     fn store(&mut self, name: &str, _: &Type, limbs: Vec<Limb>) -> Result<()> {
-        self.answer.store(name, limbs)
+        self.results.store(name, limbs)
     }
 }

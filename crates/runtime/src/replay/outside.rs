@@ -73,9 +73,9 @@ pub(super) fn no_seed(name: &str) -> Error {
 
 /// Components of results, by name and number.
 #[derive(Default)]
-pub(super) struct Answer(BTreeMap<(String, usize), Vec<Limb>>);
+pub(super) struct Results(BTreeMap<(String, usize), Vec<Limb>>);
 
-impl Answer {
+impl Results {
     /// Takes a component.
     ///
     /// # Errors

@@ -1,13 +1,10 @@
 //! What a program's trace loads and stores: keys and query in, the answer out.
 
-use super::outside::{Answer, SwitchKeys, limbs_of, no_seed};
+use super::outside::{Results, SwitchKeys, limbs_of, no_seed};
 use super::{Limb, Outside, replay};
-use crate::client::Input;
 use crate::error::Result;
 use crate::replay::Progress;
-use crate::server::Output;
-use crate::verified::Exchange;
-use circuits::EvaluationKeys;
+use exchange::{Answer, EvaluationKeys, Exchange, Query};
 use lower::names;
 use program::trace::{Counts, Trace, Type};
 use ring::sample::Seed;
@@ -16,42 +13,42 @@ use ring::{Eval, Poly};
 /// Keys and query of a run, and the results as they come.
 struct RunOutside<'a> {
     keys: &'a EvaluationKeys,
-    input: &'a Input,
-    answer: Answer,
+    query: &'a Query,
+    results: Results,
 }
 
 /// Replays the trace of a program on a query: its answer, bit for bit that of [`Server::run`](crate::Server::run), and
 /// what was executed.
 ///
 /// # Errors
-/// As [`replay`](super::replay); [`Error::Bytes`](crate::Error::Bytes) for a query of another program; [`Error::Replay`](crate::Error::Replay) for results that the
+/// As [`replay`](super::replay); [`exchange::Error::Bytes`] for a query of another program; [`Error::Replay`](crate::Error::Replay) for results that the
 /// program does not give.
 pub fn replay_run(
     exchange: &Exchange,
     trace: &Trace,
-    (keys, input): (&EvaluationKeys, &Input),
+    (keys, query): (&EvaluationKeys, &Query),
     observe: impl FnMut(Progress) -> bool,
-) -> Result<(Output, Counts)> {
-    input.check_program(exchange)?;
+) -> Result<(Answer, Counts)> {
+    query.check_program(exchange)?;
     let mut outside = RunOutside {
         keys,
-        input,
-        answer: Answer::default(),
+        query,
+        results: Results::default(),
     };
     let counts = replay(trace, &mut outside, observe)?;
     let mut ciphertexts = Vec::new();
     let rlwe = exchange.params().bfv().rlwe();
     for (index, &level) in exchange.output_levels().iter().enumerate() {
         let name = index.to_string();
-        let ct = outside.answer.ciphertext(&name, rlwe.basis(level))?;
+        let ct = outside.results.ciphertext(&name, rlwe.basis(level))?;
         ciphertexts.push(bfv::Ciphertext::new(ct, 1));
     }
-    let output = Output {
-        query: input.hash(),
-        images: input.images,
+    let answer = Answer {
+        query: query.hash(),
+        images: query.images,
         ciphertexts,
     };
-    Ok((output, counts))
+    Ok((answer, counts))
 }
 
 impl RunOutside<'_> {
@@ -61,7 +58,7 @@ impl RunOutside<'_> {
         let index: usize = index.parse().ok()?;
         if seed == names::QUERY {
             return self
-                .input
+                .query
                 .ciphertexts
                 .get(index)?
                 .rlwe()
@@ -88,7 +85,7 @@ impl RunOutside<'_> {
 
     fn seed_of(&self, name: &str) -> Option<Seed> {
         if name == names::QUERY {
-            return Some(self.input.seed);
+            return Some(self.query.seed);
         }
         if name == names::DIMENSION {
             return self.keys.switch().ok().map(|key| *key.seed());
@@ -110,6 +107,6 @@ impl Outside for RunOutside<'_> {
     }
 
     fn store(&mut self, name: &str, _: &Type, limbs: Vec<Limb>) -> Result<()> {
-        self.answer.store(name, limbs)
+        self.results.store(name, limbs)
     }
 }

@@ -1,8 +1,9 @@
 //! BFV: the noise of its circuits from both sides, and the ciphertexts that are refused.
 
 use crate::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
+use exchange::circuit::Keys;
 use program::circuit::{Circuit, CircuitBuilder, ValueId};
-use runtime::circuit::{Argument, Bfv, Keys, Runner};
+use runtime::circuit::{Argument, Bfv, Runner};
 use std::collections::BTreeMap;
 
 const LEVELS: usize = 3;

@@ -1,6 +1,8 @@
 //! Parameters, inputs, and the comparison of a run with the clear one and with its prediction.
 
 use ckks::{Ciphertext, Complex64, Params, ParamsSpec, decrypt, encrypt};
+use client::circuit_keys;
+use exchange::circuit::Keys;
 use program::circuit::{Circuit, CircuitBuilder, Type};
 use program::recording::Recording;
 use program::trace::Trace;
@@ -9,7 +11,7 @@ use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Keys, Runner, Scheme, Slots, arithmetic, predict, run_clear};
+use runtime::circuit::{Argument, Runner, Scheme, Slots, arithmetic, needs, predict, run_clear};
 use std::collections::BTreeMap;
 
 pub(crate) const BITS: u32 = 36;
@@ -83,7 +85,8 @@ impl Setup {
     }
 
     pub(crate) fn keys(&mut self, circuit: &Circuit) -> Keys {
-        Keys::generate(&self.params, &circuit.keys(), &self.secret, &mut self.rng)
+        let needs = needs(&self.params, &circuit.keys());
+        circuit_keys(&self.secret, &needs, &mut self.rng).unwrap()
     }
 
     /// The encrypted inputs.

@@ -2,6 +2,8 @@
 
 use crate::common::replays;
 use bgv::{Ciphertext, Params, Plaintext};
+use client::circuit_keys;
+use exchange::circuit::Keys;
 use program::circuit::{Circuit, CircuitBuilder, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -9,7 +11,7 @@ use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
 use runtime::circuit::{
-    Argument, Bfv, ExactScheme, Keys, Runner, Slots, arithmetic, predict_noise, run_clear,
+    Argument, Bfv, ExactScheme, Runner, Slots, arithmetic, needs, predict_noise, run_clear,
 };
 use std::collections::BTreeMap;
 
@@ -101,7 +103,8 @@ impl Setup {
     }
 
     pub(crate) fn keys(&mut self, circuit: &Circuit) -> Keys {
-        Keys::generate(&self.params, &circuit.keys(), &self.secret, &mut self.rng)
+        let needs = needs(&self.params, &circuit.keys());
+        circuit_keys(&self.secret, &needs, &mut self.rng).unwrap()
     }
 
     /// The encrypted inputs.

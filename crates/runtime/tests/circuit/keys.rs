@@ -1,8 +1,9 @@
 //! A circuit asks for exactly the keys it uses.
 
 use crate::common::{Setup, arguments, builder, fresh, insecure_params, messages};
+use client::circuit_keys;
 use program::circuit::{Circuit, KeyNeeds};
-use runtime::circuit::{Keys, Runner};
+use runtime::circuit::{Runner, needs};
 
 /// Products and rotations at two levels each.
 fn circuit() -> (ckks::Params, Circuit) {
@@ -39,31 +40,32 @@ fn no_key_can_be_left_out_or_made_for_a_lower_level() {
     let inputs = messages(&circuit, &mut setup.rng);
     let encrypted = setup.encrypt(&runner, &circuit, &inputs);
     let arguments = arguments(&circuit, &encrypted, &inputs);
-    let needs = circuit.keys();
+    let all = circuit.keys();
     let mut fewer = Vec::new();
-    let level = needs.relinearization.unwrap();
+    let level = all.relinearization.unwrap();
     for relinearization in [None, Some(level - 1)] {
         fewer.push(KeyNeeds {
             relinearization,
-            ..needs.clone()
+            ..all.clone()
         });
     }
-    for (&steps, &level) in &needs.rotations {
-        let mut without = needs.clone();
+    for (&steps, &level) in &all.rotations {
+        let mut without = all.clone();
         without.rotations.remove(&steps);
         fewer.push(without);
-        let mut lower = needs.clone();
+        let mut lower = all.clone();
         lower.rotations.insert(steps, level - 1);
         fewer.push(lower);
     }
     for conjugation in [None, Some(0)] {
         fewer.push(KeyNeeds {
             conjugation,
-            ..needs.clone()
+            ..all.clone()
         });
     }
-    for needs in fewer {
-        let keys = Keys::generate(&setup.params, &needs, &setup.secret, &mut setup.rng);
+    for fewer in fewer {
+        let needs = needs(&setup.params, &fewer);
+        let keys = circuit_keys(&setup.secret, &needs, &mut setup.rng).unwrap();
         let found = runner.run(&arguments, &keys);
         assert!(found.is_err(), "{needs:?} is enough");
         println!("{}", found.unwrap_err());

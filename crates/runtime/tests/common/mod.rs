@@ -11,7 +11,8 @@ use bfv::{Params, T_FERMAT};
 use circuits::coefficients::{Kernel, multiply};
 use circuits::lut::Lut;
 use circuits::pack::pack;
-use circuits::{DryValue, Engine, Layout, LoopParams, Value, dense};
+use circuits::{DryValue, Engine, Value, dense};
+use exchange::{Layout, LoopParams};
 use program::{
     Constant, Form, Indices, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape,
     Step, Term, Tile, Type, ValueId,

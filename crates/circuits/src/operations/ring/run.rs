@@ -2,7 +2,7 @@
 
 use super::{BlockMatrix, RingOperations, residue};
 use crate::approximate::Diagonal;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use program::recording::{Scalar, Secret};
 use ring::{BasisConverter, Coeff, Eval, Poly};
 use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey, switch_poly};
@@ -101,7 +101,7 @@ impl RingOperations for RunRing<'_> {
     fn switch_secret(&self, a: &Ciphertext, to: Secret) -> Result<Ciphertext> {
         let what = "key to the other secret";
         let key = self.secrets.iter().find(|(own, _)| *own == to);
-        let (_, key) = key.ok_or(Error::MissingKey { what })?;
+        let (_, key) = key.ok_or(exchange::Error::MissingKey { what })?;
         let (c0, c1) = a.pair()?;
         let mut out = switch_poly(c1, key, None, 0)?;
         out.components_mut()[0].add_assign(c0);
@@ -146,7 +146,9 @@ impl RingOperations for RunRing<'_> {
 
     fn relinearize(&self, product: &Ciphertext, dropped: usize) -> Result<Ciphertext> {
         let what = "relinearization key";
-        let key = self.relinearization.ok_or(Error::MissingKey { what })?;
+        let key = self
+            .relinearization
+            .ok_or(exchange::Error::MissingKey { what })?;
         Ok(product.relinearize(key, dropped)?)
     }
 

@@ -1,0 +1,175 @@
+//! The evaluation keys of a program: public, made by the client for the server.
+
+use crate::error::{Error, Result};
+use crate::needs::Need;
+use bfv::Ciphertext;
+use ring::sample::Seed;
+use rlwe::{DimensionKey, GaloisKeys, SwitchKey};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// One of the evaluation keys.
+pub enum EvaluationKey {
+    /// The relinearization key.
+    Relinearization(SwitchKey),
+    /// The Galois key of an element.
+    Galois(usize, SwitchKey),
+    /// The packing key for a number of values.
+    Packing(usize, PackingKey),
+    /// The key of the dimension switch.
+    Dimension(DimensionKey),
+}
+
+impl EvaluationKey {
+    /// What the key is needed for.
+    pub fn need(&self) -> Need {
+        match self {
+            Self::Relinearization(key) => Need::Relinearization { level: key.level() },
+            &Self::Galois(element, ref key) => Need::Galois {
+                element,
+                level: key.level(),
+            },
+            &Self::Packing(values, ref key) => Need::Packing {
+                values,
+                level: key.ciphertexts.first().map_or(0, Ciphertext::level),
+            },
+            Self::Dimension(_) => Need::Dimension,
+        }
+    }
+}
+
+/// The LWE secret in the slots of a few ciphertexts, rotated as [packing](crate::packing) wants it.
+#[derive(Clone)]
+pub struct PackingKey {
+    seed: Seed,
+    /// Key material.
+    ciphertexts: Vec<Ciphertext>,
+    /// All baby steps, once a server has made them.
+    baby_steps: OnceLock<Vec<Ciphertext>>,
+}
+
+impl PackingKey {
+    /// A key from its seed and ciphertexts.
+    pub fn new(seed: Seed, ciphertexts: Vec<Ciphertext>) -> Self {
+        Self {
+            seed,
+            ciphertexts,
+            baby_steps: OnceLock::new(),
+        }
+    }
+
+    /// Seed of the ciphertexts' masks.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The ciphertexts that are key material.
+    pub fn ciphertexts(&self) -> &[Ciphertext] {
+        &self.ciphertexts
+    }
+
+    /// The baby steps that [`keep_baby_steps`](Self::keep_baby_steps) has kept.
+    pub fn baby_steps(&self) -> Option<&[Ciphertext]> {
+        self.baby_steps.get().map(Vec::as_slice)
+    }
+
+    /// Keeps baby steps, which the server makes once from the key material. What is kept first
+    /// stays.
+    pub fn keep_baby_steps(&self, made: Vec<Ciphertext>) -> &[Ciphertext] {
+        self.baby_steps.get_or_init(|| made)
+    }
+}
+
+/// Public key material of the server.
+#[derive(Clone, Default)]
+pub struct EvaluationKeys {
+    relinearization: Option<SwitchKey>,
+    galois: GaloisKeys,
+    packing: BTreeMap<usize, PackingKey>,
+    switch: Option<DimensionKey>,
+}
+
+impl EvaluationKeys {
+    /// Keys from their parts.
+    pub fn from_parts(
+        relinearization: Option<SwitchKey>,
+        galois: GaloisKeys,
+        packing: BTreeMap<usize, PackingKey>,
+        switch: Option<DimensionKey>,
+    ) -> Self {
+        Self {
+            relinearization,
+            galois,
+            packing,
+            switch,
+        }
+    }
+
+    /// Adds a key, in place of one of the same kind, element and number of values.
+    pub fn insert(&mut self, key: EvaluationKey) {
+        match key {
+            EvaluationKey::Relinearization(key) => self.relinearization = Some(key),
+            EvaluationKey::Galois(element, key) => self.galois.insert(element, key),
+            EvaluationKey::Packing(values, key) => {
+                self.packing.insert(values, key);
+            }
+            EvaluationKey::Dimension(key) => self.switch = Some(key),
+        }
+    }
+
+    /// Relinearization key.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`].
+    pub fn relinearization(&self) -> Result<&SwitchKey> {
+        self.relinearization.as_ref().ok_or(Error::MissingKey {
+            what: "relinearization key",
+        })
+    }
+
+    /// Galois keys.
+    pub fn galois(&self) -> &GaloisKeys {
+        &self.galois
+    }
+
+    /// Packing key for a number of values.
+    ///
+    /// # Errors
+    /// [`Error::MissingPackingKey`].
+    pub fn packing(&self, values: usize) -> Result<&PackingKey> {
+        self.packing
+            .get(&values)
+            .ok_or(Error::MissingPackingKey { values })
+    }
+
+    /// All packing keys, by number of values.
+    pub fn packings(&self) -> &BTreeMap<usize, PackingKey> {
+        &self.packing
+    }
+
+    /// Key of the dimension switch.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`].
+    pub fn switch(&self) -> Result<&DimensionKey> {
+        self.switch.as_ref().ok_or(Error::MissingKey {
+            what: "key of the dimension switch",
+        })
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        let switch = self.switch.iter().map(DimensionKey::byte_len);
+        let keys = self.relinearization.iter().map(SwitchKey::byte_len);
+        let packing = self
+            .packing
+            .values()
+            .flat_map(|p| {
+                p.ciphertexts
+                    .iter()
+                    .chain(p.baby_steps.get().into_iter().flatten())
+            })
+            .map(Ciphertext::byte_len);
+        self.galois.byte_len() + switch.chain(keys).chain(packing).sum::<usize>()
+    }
+}

@@ -1,0 +1,86 @@
+//! Where values lie in the slots.
+
+use crate::error::{Error, Result};
+
+/// `values` values in all `N` slots, each in `copies = N / values` of them.
+///
+/// With columns `0 .. N/2` in two rows, value `i` stands in every slot of column `i mod values`
+/// when there is more than one copy; its copy `c` is in row `c / (copies/2)`, column
+/// `i + values (c mod copies/2)`. So a rotation by a multiple of `values`, or a swap of the rows,
+/// permutes the copies of every value. A layout of one copy has value `i` in slot `i`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Layout {
+    slots: usize,
+    values: usize,
+}
+
+impl Layout {
+    /// The layout of the given number of values, a power of two, in `slots` slots.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if `values` is no power of two or exceeds `slots`.
+    pub fn new(slots: usize, values: usize) -> Result<Self> {
+        if !values.is_power_of_two() || values > slots {
+            return Err(Error::Shape {
+                what: "the number of values in slots",
+                found: values.to_string(),
+                expected: format!("a power of two up to {slots}"),
+            });
+        }
+        Ok(Self { slots, values })
+    }
+
+    /// Number of slots.
+    pub fn slots(self) -> usize {
+        self.slots
+    }
+
+    /// Number of values.
+    pub fn values(self) -> usize {
+        self.values
+    }
+
+    /// Number of copies of each value.
+    pub fn copies(self) -> usize {
+        self.slots / self.values
+    }
+
+    /// Value in a slot.
+    pub fn value_of(self, slot: usize) -> usize {
+        slot % self.values
+    }
+
+    /// Copy in a slot.
+    pub fn copy_of(self, slot: usize) -> usize {
+        // Rows hold copies/2 blocks of `values` columns each, so blocks count through both rows.
+        slot / self.values
+    }
+
+    /// Rotations of the columns, in steps, whose sums reach all copies within a row, shortest
+    /// first; the swap of the rows reaches the other half.
+    pub fn rotations(self) -> Vec<usize> {
+        let columns = self.slots / 2;
+        std::iter::successors(Some(self.values), |&k| Some(2 * k))
+            .take_while(|&k| k < columns)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_and_values_name_every_slot_once() {
+        for values in [1, 2, 16, 64, 128] {
+            let layout = Layout::new(128, values).unwrap();
+            let mut seen = [false; 128];
+            for slot in 0..128 {
+                let (value, copy) = (layout.value_of(slot), layout.copy_of(slot));
+                assert!(value < values && copy < layout.copies());
+                assert!(!std::mem::replace(&mut seen[copy * values + value], true));
+            }
+        }
+        assert!(Layout::new(128, 3).is_err() && Layout::new(128, 256).is_err());
+    }
+}

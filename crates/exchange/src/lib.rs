@@ -1,0 +1,36 @@
+//! What client and server both know of a program, and what goes between them.
+//!
+//! *Concept.* A [`Verified`] program has its terms of exchange ([`Exchange`]): the parameters, the
+//! evaluation keys that the server needs, the shapes of queries and answers, and a fingerprint. The
+//! client makes [`EvaluationKeys`] and a [`Query`], the server an [`Answer`]. [`files`] has the
+//! byte form of each. For circuits of CKKS, BGV and BFV there are [keys](circuit::Keys) of their
+//! own.
+//!
+//! *May use* `bfv` and `program`. *Invariant*: nothing here holds or makes a secret, and nothing
+//! here computes on ciphertexts. An object read from bytes has the fingerprint of the program that
+//! it is used with.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+pub mod circuit;
+mod error;
+pub mod files;
+mod keys;
+mod layout;
+mod needs;
+pub mod packing;
+mod params;
+mod query;
+mod terms;
+mod verified;
+
+pub use answer::Answer;
+pub use error::{Error, Result};
+pub use keys::{EvaluationKey, EvaluationKeys, PackingKey};
+pub use layout::Layout;
+pub use needs::{Need, Needs};
+pub use params::{LoopParams, SLACK_BITS};
+pub use query::Query;
+pub use terms::Exchange;
+pub use verified::Verified;

@@ -1,0 +1,215 @@
+//! Which evaluation keys a program or a circuit needs.
+
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::packing;
+use crate::params::LoopParams;
+use rlwe::SwitchKey;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The evaluation keys that a program or a circuit needs, each with the highest level it is used
+/// at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    relinearize: Option<usize>,
+    galois: BTreeMap<usize, usize>,
+    packing: BTreeMap<usize, usize>,
+    switch: bool,
+}
+
+impl Needs {
+    /// Needs as a program lists them: the level of the relinearization key, Galois elements with
+    /// their levels, numbers of values packed with theirs. What is packed comes from a dimension
+    /// switch.
+    pub fn new(
+        relinearization: Option<usize>,
+        galois: &[(usize, usize)],
+        packing: &[(usize, usize)],
+    ) -> Self {
+        Self {
+            relinearize: relinearization,
+            galois: galois.iter().copied().collect(),
+            packing: packing.iter().copied().collect(),
+            switch: !packing.is_empty(),
+        }
+    }
+
+    /// Asks for the relinearization key at a level. A higher level that was asked for before stays.
+    pub fn relinearize(&mut self, level: usize) {
+        self.relinearize = self.relinearize.max(Some(level));
+    }
+
+    /// Asks for the Galois key of an element at a level. A higher level that was asked for before
+    /// stays.
+    pub fn galois(&mut self, element: usize, level: usize) {
+        let highest = self.galois.entry(element).or_insert(level);
+        *highest = level.max(*highest);
+    }
+
+    /// Asks for the packing key of a number of values at a level. A higher level that was asked for
+    /// before stays. Returns true if it is the first packing of this number.
+    pub fn packing(&mut self, values: usize, level: usize) -> bool {
+        let before = self.packing.get(&values).copied();
+        self.packing.insert(values, level.max(before.unwrap_or(0)));
+        before.is_none()
+    }
+
+    /// Asks for the key of the dimension switch.
+    pub fn switch(&mut self) {
+        self.switch = true;
+    }
+
+    /// Level of the relinearization key, if one is needed.
+    pub fn relinearization(&self) -> Option<usize> {
+        self.relinearize
+    }
+
+    /// Galois elements and the levels of their keys.
+    pub fn galois_elements(&self) -> &BTreeMap<usize, usize> {
+        &self.galois
+    }
+
+    /// Numbers of values that are packed, and the levels of their packing keys.
+    pub fn packings(&self) -> &BTreeMap<usize, usize> {
+        &self.packing
+    }
+
+    /// Whether the key of the dimension switch is needed.
+    pub fn switches(&self) -> bool {
+        self.switch
+    }
+
+    /// The keys one by one, in the order in which they are made, written and read: those of one
+    /// kind by element or number of values.
+    pub fn each(&self) -> impl Iterator<Item = Need> {
+        let relinearization = self.relinearize.into_iter();
+        let galois = self.galois.iter();
+        let packing = self.packing.iter();
+        relinearization
+            .map(|level| Need::Relinearization { level })
+            .chain(galois.map(|(&element, &level)| Need::Galois { element, level }))
+            .chain(packing.map(|(&values, &level)| Need::Packing { values, level }))
+            .chain(self.switch.then_some(Need::Dimension))
+    }
+
+    /// Bytes in memory of the keys: what
+    /// [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) says before the first packing.
+    ///
+    /// # Errors
+    /// If a packing is no power of two of values.
+    pub fn byte_len(&self, params: &LoopParams) -> Result<usize> {
+        let (rlwe, small) = (params.bfv().rlwe(), params.small());
+        let switch_key = |level: usize| {
+            let limbs = level + 1 + rlwe.special().len();
+            2 * limbs * SwitchKey::digit_count(rlwe, level) * rlwe.n() * size_of::<u64>()
+        };
+        let mut bytes = self.packing_byte_len(params, packing::key_len)?;
+        for need in self.each() {
+            bytes += match need {
+                Need::Relinearization { level } | Need::Galois { level, .. } => switch_key(level),
+                Need::Packing { .. } => 0,
+                Need::Dimension => 2 * small.digits() * rlwe.n() * size_of::<u64>(),
+            };
+        }
+        Ok(bytes)
+    }
+
+    /// Bytes in memory of the baby steps that packings make from the keys.
+    ///
+    /// # Errors
+    /// If a packing is no power of two of values.
+    pub fn baby_steps_byte_len(&self, params: &LoopParams) -> Result<usize> {
+        self.packing_byte_len(params, packing::baby_steps)
+    }
+
+    fn packing_byte_len(
+        &self,
+        params: &LoopParams,
+        ciphertexts: impl Fn(&LoopParams, Layout) -> usize,
+    ) -> Result<usize> {
+        let of_packing = |(&values, &level): (&usize, &usize)| {
+            let layout = Layout::new(params.bfv().n(), values)?;
+            Ok(ciphertexts(params, layout) * 2 * (level + 1) * params.bfv().n() * size_of::<u64>())
+        };
+        self.packing.iter().map(of_packing).sum()
+    }
+}
+
+/// One evaluation key that is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The relinearization key.
+    Relinearization {
+        /// Its level.
+        level: usize,
+    },
+    /// A Galois key.
+    Galois {
+        /// Its Galois element.
+        element: usize,
+        /// Its level.
+        level: usize,
+    },
+    /// A packing key.
+    Packing {
+        /// Number of values that it packs.
+        values: usize,
+        /// Its level.
+        level: usize,
+    },
+    /// The key of the dimension switch.
+    Dimension,
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relinearization { level } => {
+                write!(f, "the relinearization key of level {level}")
+            }
+            Self::Galois { element, level } => {
+                write!(f, "the Galois key of element {element} and level {level}")
+            }
+            Self::Packing { values, level } => {
+                write!(f, "the packing key of {values} values and level {level}")
+            }
+            Self::Dimension => write!(f, "the key of the dimension switch"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_each_of_the_highest_level_and_in_order() {
+        let mut needs = Needs::default();
+        for (element, level) in [(5, 1), (3, 2), (5, 4), (3, 0)] {
+            needs.galois(element, level);
+        }
+        let firsts = [(16, 2), (8, 1), (16, 3)].map(|(values, level)| needs.packing(values, level));
+        assert_eq!(firsts, [true, true, false]);
+        for level in [1, 3, 2] {
+            needs.relinearize(level);
+        }
+        needs.switch();
+        let each: Vec<Need> = needs.each().collect();
+        let galois = |element, level| Need::Galois { element, level };
+        let packing = |values, level| Need::Packing { values, level };
+        let expected = [
+            Need::Relinearization { level: 3 },
+            galois(3, 2),
+            galois(5, 4),
+            packing(8, 1),
+            packing(16, 3),
+            Need::Dimension,
+        ];
+        assert_eq!(each, expected);
+        // A program lists the same, and takes what it packs from a dimension switch.
+        let listed = Needs::new(Some(3), &[(3, 2), (5, 4)], &[(8, 1), (16, 3)]);
+        assert_eq!(listed, needs);
+        assert_eq!(Needs::default().each().count(), 0);
+    }
+}

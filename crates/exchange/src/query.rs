@@ -1,0 +1,41 @@
+//! What a client asks: encrypted images.
+
+use crate::error::Result;
+use crate::files::query_to_bytes;
+use crate::terms::Exchange;
+use ring::sample::Seed;
+use rlwe::bytes::{BytesError, Fingerprint, fingerprint};
+
+/// Encrypted images of one run; the masks expand from the seed.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Fingerprint of the program the images are for.
+    pub fingerprint: Fingerprint,
+    /// Seed of the masks.
+    pub seed: Seed,
+    /// Images in them, at most a batch.
+    pub images: usize,
+    /// The ciphertexts.
+    pub ciphertexts: Vec<bfv::Ciphertext>,
+}
+
+impl Query {
+    /// Hash of the whole query, by which an answer and a checkpoint name it: SHA-256 of its byte
+    /// form.
+    pub fn hash(&self) -> Fingerprint {
+        fingerprint(&query_to_bytes(self))
+    }
+
+    /// Refuses images that were encrypted for another program.
+    ///
+    /// # Errors
+    /// [`Error::Bytes`](crate::Error::Bytes) with both fingerprints.
+    pub fn check_program(&self, exchange: &Exchange) -> Result<()> {
+        let expected = exchange.fingerprint();
+        if self.fingerprint == *expected {
+            return Ok(());
+        }
+        let error = BytesError::other_program("encrypted images", &self.fingerprint, expected);
+        Err(error.into())
+    }
+}

@@ -1,0 +1,81 @@
+//! A verified program.
+
+use crate::error::Result;
+use crate::terms::Exchange;
+use program::{Op, Program};
+use rlwe::bytes::{Fingerprint, fingerprint};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A verified program with its parameters, whose security was checked: all that a client needs.
+/// Cheap to clone.
+///
+/// What the steps would do is not looked at: the server rehearses them before it runs them.
+#[derive(Clone)]
+pub struct Verified {
+    program: Arc<Program>,
+    exchange: Exchange,
+}
+
+impl Verified {
+    /// Verifies a program and builds its parameters.
+    ///
+    /// # Errors
+    /// If the program breaks a rule, or the parameters are not secure or name no ring.
+    pub fn new(program: Program) -> Result<Self> {
+        let identity = fingerprint(program.identity().as_bytes());
+        Self::of_fingerprint(program, identity)
+    }
+
+    /// A program whose files bear another fingerprint than that of its identity.
+    pub(crate) fn of_fingerprint(program: Program, fingerprint: Fingerprint) -> Result<Self> {
+        program.verify()?;
+        let exchange = Exchange::of(&program, fingerprint)?;
+        let program = Arc::new(program);
+        Ok(Self { program, exchange })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Standard deviation of the rounding noise of each layer's accumulators, in the order of the
+    /// layers that have a table: samples that are added up bring noise each.
+    pub fn sigmas(&self) -> Vec<(String, f64)> {
+        // A factor of a product is packed more than once, and is the same sum.
+        type Sums = BTreeMap<(usize, usize), usize>;
+        let mut layers: Vec<(&str, Sums)> = Vec::new();
+        for step in &self.program().steps {
+            let Op::Pack { values, .. } = &step.op else {
+                continue;
+            };
+            if layers.last().is_none_or(|(name, _)| *name != step.layer) {
+                layers.push((&step.layer, BTreeMap::new()));
+            }
+            if let Some((_, samples)) = layers.last_mut() {
+                samples.extend(values.iter().map(|p| ((p.1, p.2), p.3.len())));
+            }
+        }
+        let sigma = self.params().rounding_sigma();
+        let layers = layers.into_iter().map(|(name, samples)| {
+            let mean = samples.values().sum::<usize>() as f64 / samples.len().max(1) as f64;
+            (name.to_owned(), sigma * mean.sqrt())
+        });
+        layers.collect()
+    }
+
+    /// The terms on which files are exchanged.
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+}
+
+impl Deref for Verified {
+    type Target = Exchange;
+
+    fn deref(&self) -> &Exchange {
+        &self.exchange
+    }
+}

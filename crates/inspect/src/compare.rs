@@ -1,0 +1,95 @@
+//! The integers of a run, against those expected.
+
+use crate::error::{Result, misfit};
+use crate::exact::Exact;
+use crate::inspector::Inspector;
+use circuits::steps::layout_of;
+use program::{Op, Packed, ValueId};
+
+impl<E: Exact> Inspector<E> {
+    /// Coefficients of a batch of samples that the program packs.
+    pub(crate) fn coefficients_taken(&self, samples: ValueId) -> Vec<usize> {
+        let steps = self.client.verified().program().steps.iter();
+        steps
+            .filter_map(|step| match &step.op {
+                Op::Pack {
+                    sources, values, ..
+                } => Some((sources, values)),
+                _ => None,
+            })
+            .flat_map(|(sources, values)| {
+                let taken = values.iter().flat_map(|v| &v.3);
+                taken.map(|&[source, at]| (sources[source], at))
+            })
+            .filter(|(source, _)| *source == samples)
+            .map(|(_, at)| at)
+            .collect()
+    }
+
+    /// The accumulators that a packing takes in, against those expected.
+    pub(crate) fn accumulators(
+        &mut self,
+        step: usize,
+        sources: &[ValueId],
+        values: &[Packed],
+    ) -> Result<()> {
+        let layer = self.layer_of(step);
+        self.enter(layer)?;
+        let (bound, t) = (
+            self.exact.bound(layer),
+            self.client.verified().params().bfv().t(),
+        );
+        for Packed(_, image, output, samples) in values {
+            let Some(image) = self.images.get_mut(*image) else {
+                continue; // a batch that is not full
+            };
+            let taken = samples
+                .iter()
+                .map(|&[source, at]| self.phases[&sources[source]][&at]);
+            let entered = t.center(t.from_i64(taken.sum()));
+            let wanted = *image
+                .expected
+                .get(*output)
+                .ok_or_else(|| misfit("a layer"))?;
+            // A factor of a product may be packed more than once: it is the same sum.
+            if image.entered[*output].replace(entered).is_none() {
+                self.layers[layer].noise.add(entered - wanted);
+                self.layers[layer].beyond_bound += u64::from(entered.abs() > bound);
+            }
+        }
+        Ok(())
+    }
+
+    /// The slots that a table left, against the table's values for what entered it.
+    pub(crate) fn activations(
+        &mut self,
+        step: usize,
+        values: &[Packed],
+        ct: &bfv::Ciphertext,
+    ) -> Result<()> {
+        let (layer, verified) = (self.layer_of(step), self.client.verified());
+        let params = verified.params();
+        let bfv = params.bfv();
+        let layout = layout_of(params, verified.program().ty(step))?;
+        let message = bfv::decrypt(bfv, self.client.keys().secret(), ct)?;
+        let slots = bfv.encoder().slots_of(&message);
+        let slots: Vec<i64> = slots.into_iter().map(|x| bfv.t().center(x)).collect();
+        let findings = &mut self.layers[layer];
+        for &Packed(slot, image, output, _) in values {
+            let Some(image) = self.images.get_mut(image) else {
+                continue;
+            };
+            let entered = image.entered[output].expect("a table follows a packing");
+            let wanted = self.exact.activate(layer, entered);
+            let wanted = wanted.ok_or_else(|| misfit("a layer"))?;
+            let copies = slots.iter().skip(slot).step_by(layout.values());
+            findings.slots += layout.copies() as u64;
+            findings.wrong += copies.filter(|&&found| found != wanted).count() as u64;
+            image.real[layer][output] = slots[slot];
+            if !std::mem::replace(&mut image.left[output], true) {
+                findings.compare(slots[slot], image.exact[layer][output]);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! The noise of a run's ciphertexts.
+
+use crate::error::Result;
+use crate::inspector::Inspector;
+use exchange::Verified;
+use program::{Op, Type};
+use runtime::Held;
+
+/// Noise of one step's ciphertext.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepNoise {
+    /// Layer and operation.
+    pub name: String,
+    /// log2 of the predicted root mean square of the residual.
+    pub predicted_bits: f64,
+    /// log2 of the measured one.
+    pub measured_bits: f64,
+    /// Bits between the largest measured residual and what decryption bears.
+    pub margin_bits: f64,
+}
+
+impl<E> Inspector<E> {
+    /// Measures the noise of a ciphertext, in the first run only: it takes long.
+    pub(crate) fn measure(&mut self, step: usize, value: &Held) -> Result<()> {
+        let verified = self.client.verified();
+        let Held::Ciphertext(value) = value else {
+            return Ok(());
+        };
+        let described = &verified.program().steps[step];
+        let name = format!("{step} {}: {}", described.layer, described.op.name());
+        let (Type::Ciphertext { noise_bits, .. }, ct) = (described.ty, value.ciphertext()) else {
+            return Ok(());
+        };
+        if self.noise.iter().any(|known| known.name == name) || is_constant(verified, step) {
+            return Ok(());
+        }
+        let (size, margin_bits) =
+            bfv::measure(verified.params().bfv(), self.client.keys().secret(), ct)?;
+        self.noise.push(StepNoise {
+            name,
+            predicted_bits: noise_bits,
+            measured_bits: size.log2_rms,
+            margin_bits,
+        });
+        Ok(())
+    }
+}
+
+/// Whether a step makes a constant, which has no noise: a product with a kernel of zeros, which
+/// stands for a channel that was pruned, and the bias added to it.
+fn is_constant(verified: &Verified, step: usize) -> bool {
+    let program = verified.program();
+    match &program.steps[step].op {
+        Op::MulCoefficients { terms } => terms
+            .iter()
+            .flat_map(|term| &program.constants[term.weights].values)
+            .all(|&weight| weight == 0),
+        Op::AddCoefficients { value, .. } => is_constant(verified, *value),
+        _ => false,
+    }
+}

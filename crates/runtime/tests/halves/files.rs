@@ -1,0 +1,303 @@
+//! Files: whole, damaged, of another kind or program, and of keys written one at a time.
+
+use crate::common::{small_program, table_program};
+use crate::{Exchanged, client_of, image, other_program};
+use client::Client;
+use exchange::files::KeysWriter;
+use exchange::{Error, EvaluationKey, Need, Verified, files};
+use program::{Program, Type};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use rlwe::bytes::{BytesError, Fingerprint, Kind, Writer, fingerprint};
+use runtime::{Prepared, Server};
+
+#[test]
+fn files_of_another_program_are_refused() {
+    let prepared = Prepared::new(small_program()).unwrap();
+    let other = Prepared::new(other_program()).unwrap();
+    let (ours, theirs) = (client_of(&prepared, 3), client_of(&other, 3));
+    let (our_keys, their_keys) = (
+        ours.evaluation_keys().unwrap(),
+        theirs.evaluation_keys().unwrap(),
+    );
+    let query = theirs.encrypt(&[image()]).unwrap();
+    let (answer, _) = Server::new(&other, &their_keys)
+        .run(&query, |_| true)
+        .unwrap();
+    let errors = [
+        Client::from_bytes(&prepared, &theirs.to_bytes())
+            .err()
+            .map(Exchanged::exchanged),
+        files::keys_from_bytes(
+            &prepared,
+            &files::keys_to_bytes(&other, &their_keys).unwrap(),
+        )
+        .err()
+        .map(Exchanged::exchanged),
+        files::query_from_bytes(&prepared, &files::query_to_bytes(&query))
+            .err()
+            .map(Exchanged::exchanged),
+        files::answer_from_bytes(&prepared, &files::answer_to_bytes(&other, &answer))
+            .err()
+            .map(Exchanged::exchanged),
+        // In memory as in files.
+        Server::new(&prepared, &our_keys)
+            .run(&query, |_| true)
+            .err()
+            .map(Exchanged::exchanged),
+    ];
+    for error in errors {
+        let refused = matches!(error, Some(Error::Bytes(BytesError::Fingerprint { .. })));
+        assert!(refused, "{error:?}");
+    }
+}
+
+#[test]
+fn one_kind_of_file_is_not_taken_for_another() {
+    let prepared = Prepared::new(small_program()).unwrap();
+    let program = files::program_to_bytes(&prepared);
+    let client = client_of(&prepared, 4).to_bytes();
+    let errors = [
+        files::program_from_bytes(&client)
+            .err()
+            .map(Exchanged::exchanged),
+        Client::from_bytes(&prepared, &program)
+            .err()
+            .map(Exchanged::exchanged),
+        files::keys_from_bytes(&prepared, &client)
+            .err()
+            .map(Exchanged::exchanged),
+        files::query_from_bytes(&prepared, &client)
+            .err()
+            .map(Exchanged::exchanged),
+        files::answer_from_bytes(&prepared, &client)
+            .err()
+            .map(Exchanged::exchanged),
+    ];
+    for error in errors {
+        let refused = matches!(error, Some(Error::Bytes(BytesError::Kind { .. })));
+        assert!(refused, "{error:?}");
+    }
+}
+
+#[test]
+fn damaged_files_are_refused_and_say_what_is_wrong() {
+    let prepared = Prepared::new(small_program()).unwrap();
+    let client = client_of(&prepared, 10);
+    let keys = client.evaluation_keys().unwrap();
+    let query = client.encrypt(&[image()]).unwrap();
+    let (answer, _) = Server::new(&prepared, &keys).run(&query, |_| true).unwrap();
+    type Read<'a> = Box<dyn Fn(&[u8]) -> Option<Error> + 'a>;
+    let p = &prepared;
+    let kinds: [(Vec<u8>, Read<'_>); 5] = [
+        (
+            files::program_to_bytes(p),
+            Box::new(|bytes| {
+                files::program_from_bytes(bytes)
+                    .err()
+                    .map(Exchanged::exchanged)
+            }),
+        ),
+        (
+            client.to_bytes().to_vec(),
+            Box::new(|bytes| Client::from_bytes(p, bytes).err().map(Exchanged::exchanged)),
+        ),
+        (
+            files::keys_to_bytes(p, &keys).unwrap(),
+            Box::new(|bytes| {
+                files::keys_from_bytes(p, bytes)
+                    .err()
+                    .map(Exchanged::exchanged)
+            }),
+        ),
+        (
+            files::query_to_bytes(&query),
+            Box::new(|bytes| {
+                files::query_from_bytes(p, bytes)
+                    .err()
+                    .map(Exchanged::exchanged)
+            }),
+        ),
+        (
+            files::answer_to_bytes(p, &answer),
+            Box::new(|bytes| {
+                files::answer_from_bytes(p, bytes)
+                    .err()
+                    .map(Exchanged::exchanged)
+            }),
+        ),
+    ];
+    for (bytes, read) in &kinds {
+        assert!(read(bytes).is_none());
+        let of = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut wrong = bytes.clone();
+            change(&mut wrong);
+            match read(&wrong) {
+                Some(Error::Bytes(error)) => error,
+                other => panic!("{other:?}"),
+            }
+        };
+        let len = bytes.len();
+        for part in 0..=16 {
+            let error = of(&|b| b.truncate((len - 1) * part / 16));
+            assert!(
+                matches!(error, BytesError::Magic | BytesError::Length { .. }),
+                "{error}"
+            );
+            let error = of(&|b| b[56 + (len - 57) * part / 16] ^= 1 << (part % 8));
+            assert_eq!(error, BytesError::Checksum);
+        }
+        let error = of(&|b| b.extend_from_slice(&[0; 4096]));
+        assert!(matches!(error, BytesError::Length { .. }), "{error}");
+        let error = of(&|b| b[12] ^= 0x80);
+        assert!(matches!(error, BytesError::Version { .. }), "{error}");
+        let error = of(&|b| b[48..56].fill(0xff));
+        assert!(
+            matches!(
+                error,
+                BytesError::Length {
+                    expected: u64::MAX,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn keys_written_one_at_a_time_are_read_whole() {
+    let prepared = Prepared::new(table_program(1)).unwrap();
+    let client = Client::generate(&prepared);
+    let rng = || ChaCha20Rng::seed_from_u64(5);
+    let mut written = Vec::new();
+    client
+        .write_evaluation_keys(&mut rng(), &mut written)
+        .unwrap();
+    let keys = files::keys_from_bytes(&prepared, &written).unwrap();
+    assert!(written == files::keys_to_bytes(&prepared, &keys).unwrap());
+    // An output that takes half of them.
+    let mut room = vec![0; written.len() / 2];
+    let error = client
+        .write_evaluation_keys(&mut rng(), &mut room[..])
+        .unwrap_err();
+    assert!(error.to_string().starts_with("cannot write: "), "{error}");
+}
+
+#[test]
+fn the_fingerprint_is_what_a_program_computes() {
+    let of = |program: &Program| *Verified::new(program.clone()).unwrap().fingerprint();
+    let program = small_program();
+    let mut retuned = program.clone();
+    retuned.name = "other".into();
+    for step in &mut retuned.steps {
+        step.seconds += 1.0;
+        step.layer.push('!');
+        if let Type::Ciphertext { noise_bits, .. } = &mut step.ty {
+            *noise_bits += 0.001;
+        }
+    }
+    retuned.prediction.key_bytes += 1;
+    assert_eq!(of(&retuned), of(&program));
+    assert_ne!(of(&other_program()), of(&program));
+    let mut lower = program.clone();
+    lower.keys.packing[0].1 -= 1;
+    assert_ne!(of(&lower), of(&program));
+}
+
+#[test]
+fn files_of_version_1_keep_their_fingerprint() {
+    let json = small_program().to_json();
+    let old = |found: Fingerprint| {
+        let mut w = Writer::new();
+        w.block(json.as_bytes());
+        let kind = Kind {
+            tag: *b"PROG",
+            words: "a program",
+            version: 1,
+        };
+        files::program_from_bytes(&w.seal(&kind, &found))
+    };
+    let whole = fingerprint(json.as_bytes());
+    let read = old(whole).unwrap();
+    assert_eq!(read.fingerprint(), &whole);
+    let again = files::program_from_bytes(&files::program_to_bytes(&read)).unwrap();
+    assert_eq!(again.fingerprint(), &whole);
+    // Compiled again it takes keys of its own.
+    assert_ne!(
+        Verified::new(small_program()).unwrap().fingerprint(),
+        &whole
+    );
+    let refused = old([7; 32]).err().unwrap().to_string();
+    assert!(refused.contains("made for other parameters"), "{refused}");
+}
+
+#[test]
+fn a_file_of_keys_takes_the_next_key_and_no_other() {
+    let prepared = Prepared::new(table_program(1)).unwrap();
+    let other = Prepared::new(small_program()).unwrap();
+    let rng = &mut ChaCha20Rng::seed_from_u64(6);
+    let keys_of = |prepared: &Prepared, rng: &mut ChaCha20Rng| {
+        let (mut keys, client) = (Vec::new(), client_of(prepared, 6));
+        let take = |key| {
+            keys.push(key);
+            Ok(())
+        };
+        let secrets = client.keys();
+        secrets
+            .each_evaluation_key(&prepared.needs(), rng, take)
+            .unwrap();
+        keys
+    };
+    let words = |found: exchange::Result<()>| found.unwrap_err().to_string();
+    let needs: Vec<Need> = prepared.needs().each().collect();
+    let names: Vec<Need> = keys_of(&prepared, rng)
+        .iter()
+        .map(EvaluationKey::need)
+        .collect();
+    assert_eq!(names, needs);
+
+    // The second before the first, fewer than all, and one more.
+    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    let second = keys_of(&prepared, rng).swap_remove(1);
+    let refused = words(file.write(second));
+    let [first, second] = [needs[0], needs[1]];
+    assert_eq!(
+        refused,
+        format!("the next evaluation key is {second}, expected {first}")
+    );
+    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    let mut keys = keys_of(&prepared, rng);
+    let last = keys.pop().unwrap();
+    keys.into_iter().for_each(|key| file.write(key).unwrap());
+    let refused = words(file.end());
+    assert_eq!(
+        refused,
+        format!(
+            "the next evaluation key is missing, expected {}",
+            last.need()
+        )
+    );
+    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    keys_of(&prepared, rng)
+        .into_iter()
+        .for_each(|key| file.write(key).unwrap());
+    let refused = words(file.write(last));
+    assert!(refused.ends_with("expected none"), "{refused}");
+
+    // A key of the same name and of other parameters.
+    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    let theirs = keys_of(&other, rng);
+    let mut wrong = keys_of(&prepared, rng).into_iter().map(|key| match key {
+        EvaluationKey::Dimension(_) => theirs.iter().find_map(|key| match key {
+            EvaluationKey::Dimension(key) => Some(EvaluationKey::Dimension(key.clone())),
+            _ => None,
+        }),
+        own => Some(own),
+    });
+    let refused = wrong
+        .find_map(|key| file.write(key.unwrap()).err())
+        .unwrap();
+    let about = "the number of bytes of an evaluation key";
+    assert!(refused.to_string().starts_with(about), "{refused}");
+}

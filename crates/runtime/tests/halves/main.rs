@@ -1,0 +1,63 @@
+//! Client and server apart: files, wrong files, wrong keys, stopped runs, and where the secret is
+//! not.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+mod files;
+mod refusals;
+mod runs;
+mod secret;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use client::Client;
+use common::{PIXELS, small_program};
+use program::Program;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use runtime::Prepared;
+
+pub(crate) fn client_of(prepared: &Prepared, seed: u64) -> Client {
+    Client::generate_from(prepared, &mut ChaCha20Rng::seed_from_u64(seed))
+}
+
+pub(crate) fn image() -> Vec<i64> {
+    (0..PIXELS as i64).map(|i| i * 8 % 128).collect()
+}
+
+/// Another program of the same parameters.
+pub(crate) fn other_program() -> Program {
+    let mut program = small_program();
+    program.constants[3].values[0] += 1;
+    program
+}
+
+/// The error of what is exchanged, at whichever half it came up.
+pub(crate) trait Exchanged {
+    fn exchanged(self) -> exchange::Error;
+}
+
+impl Exchanged for exchange::Error {
+    fn exchanged(self) -> exchange::Error {
+        self
+    }
+}
+
+impl Exchanged for client::Error {
+    fn exchanged(self) -> exchange::Error {
+        match self {
+            Self::Exchange(error) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Exchanged for runtime::Error {
+    fn exchanged(self) -> exchange::Error {
+        match self {
+            Self::Exchange(error) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+}

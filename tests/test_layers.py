@@ -1,0 +1,87 @@
+"""The check of layers finds what it is there to find."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+
+import check_layers
+
+
+def secret_types() -> set[str]:
+    crates = check_layers.MAY_HOLD_SECRETS
+    texts = [text for crate in crates for text in check_layers.sources(crate).values()]
+    return check_layers.secret_types(texts)
+
+
+def test_the_types_that_hold_secrets_are_known() -> None:
+    known = {
+        "SecretKey",
+        "LweSecret",
+        "GlweSecret",
+        "ClientKey",
+        "ClientKeys",
+        "Client",
+        "Inspector",
+    }
+    assert known <= secret_types()
+    public = {"PublicKey", "SwitchKey", "GaloisKeys", "EvaluationKeys", "PackingKey", "ServerKey"}
+    assert not public & secret_types()
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("pub struct Key { bits: Zeroizing<Vec<i64>> }", {"Key"}),
+        ("pub struct Held(Inner);\nstruct Inner {\n    s: Zeroizing<u8>,\n}", {"Held"}),
+        (
+            "pub enum Either {\n    None,\n    One(Key),\n}\npub struct Key(Zeroizing<u8>);",
+            {"Either", "Key"},
+        ),
+        ("pub struct Server<'a> {\n    keys: &'a EvaluationKeys,\n}", set()),
+        ("pub enum Error {\n    Key(key::Error),\n}\npub struct Key(Zeroizing<u8>);", {"Key"}),
+    ],
+)
+def test_what_holds_a_secret(source: str, found: set[str]) -> None:
+    assert check_layers.secret_types([source]) == found
+
+
+@pytest.mark.parametrize("crate", ["runtime", "exchange", "lower", "program", "compiler", "sim"])
+def test_a_secret_in_the_servers_crates_is_a_fault(
+    crate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check_layers.halves() == []
+    assert crate not in check_layers.MAY_HOLD_SECRETS
+    true_sources = check_layers.sources
+    path = check_layers.ROOT / "crates" / crate / "src" / "held.rs"
+
+    def with_a_secret(name: str) -> dict[Path, str]:
+        more = {path: "struct Held { secret: rlwe::SecretKey }"} if name == crate else {}
+        return true_sources(name) | more
+
+    monkeypatch.setattr(check_layers, "sources", with_a_secret)
+    place = path.relative_to(check_layers.ROOT)
+    assert check_layers.halves() == [f"{place} names SecretKey, which holds a secret"]
+
+
+def test_the_client_asks_the_system_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = check_layers.ROOT / "crates" / "client" / "src" / "file.rs"
+    monkeypatch.setattr(
+        check_layers,
+        "sources",
+        lambda crate: {path: "use std::fs::File;"} if crate == "client" else {},
+    )
+    assert check_layers.halves() == [f"{path.relative_to(check_layers.ROOT)} uses std::fs"]
+
+
+def test_the_halves_do_not_meet_below_those_who_hold_both() -> None:
+    table = check_layers.STANDS_ON
+    under_client = check_layers.beneath(table, "client")
+    assert under_client == {"exchange", "bfv", "exact", "rlwe", "ring", "kernels", "program"}
+    assert "client" not in check_layers.beneath(table, "runtime")
+    both = {name for name in table if {"client", "runtime"} <= check_layers.beneath(table, name)}
+    assert both == {"inspect", "python"}
