@@ -282,3 +282,11 @@ def test_a_message_names_outputs(rng: np.random.Generator) -> None:
     found: Any = Model.from_onnx(made, calibrate=floats(rng, 50, 4), outputs="z")
     assert list(found.predict(floats(rng, 2, 4) / 4).outputs) == ["z"]
     assert palladion.Model is Model
+
+
+def test_words_of_32_bits_hold_every_modulus() -> None:
+    own = Model.load(Path(__file__).parent.parent / "models" / "mnist.json")
+    report = own.compile(words=32).report()
+    assert report["largest_modulus_bits"] == 32
+    with pytest.raises(UsageError, match="words of 16 bits, expected 32"):
+        own.compile(words=16)

@@ -62,21 +62,24 @@ def algorithm_2(
 ) -> dict[str, Any]:
     """A product by ATHENA's algorithm 2 as printed: how wrong, and what makes it exact."""
 
-def compile(network_json: str, batch: int, failure: float = -40.0) -> Program:
+def compile(
+    network_json: str, batch: int, failure: float = -40.0, words: int | None = None
+) -> Program:
     """Compile an integer network for ``batch`` images per run.
 
-    A run is wrong with a probability of at most ``2**failure``.
+    A run is wrong with a probability of at most ``2**failure``. With ``words=32`` every modulus
+    fits a word of 32 bits.
 
     Raises
     ------
     NetworkError
         If the text is no integer network, or the network cannot be evaluated under encryption.
     UsageError
-        If so many images do not fit, or ``failure`` is above -40.
+        If so many images do not fit, ``failure`` is above -40, or ``words`` is not 32.
     """
 
 def compile_with_choices(
-    network_json: str, batch: int, failure: float = -40.0
+    network_json: str, batch: int, failure: float = -40.0, words: int | None = None
 ) -> tuple[Program, dict[str, Any]]:
     """Compile, and say what was compared on the way.
 

@@ -226,21 +226,27 @@ class Model:
         }
         return scores({name: found for name, found in rows.items() if found is not None}, y)
 
-    def compile(self, batch: int = 1) -> CompiledModel:
+    def compile(self, batch: int = 1, *, words: int | None = None) -> CompiledModel:
         """Compile to a program over ciphertexts for ``batch`` inputs in one run.
+
+        With ``words=32`` every modulus fits a word of 32 bits, for machines of such words. Keys are
+        larger then, and runs on a CPU slower.
 
         Raises
         ------
         NetworkError
-            If the network cannot be evaluated under encryption.
+            If the network cannot be evaluated under encryption, or not with such moduli.
         UsageError
-            If so many inputs do not fit.
+            If so many inputs do not fit, or ``words`` is neither None nor 32.
         """
+        if words not in (None, 32):
+            raise UsageError(f"words of {words!r} bits, expected 32, or None for any")
         try:
             count = index(batch)
         except TypeError as error:
             raise UsageError(f"a batch of {batch!r}, expected a whole number") from error
-        return CompiledModel(_native.compile(self.network.to_json(), max(count, 0)))
+        program = _native.compile(self.network.to_json(), max(count, 0), words=words)
+        return CompiledModel(program)
 
 
 def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:

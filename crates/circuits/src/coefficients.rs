@@ -65,7 +65,7 @@ pub fn multiply<O: Operations>(
         let product = engine.mul_plain_sum_at(level, &[value], squares, 1, plain)?;
         match &mut sum {
             None => sum = Some(product),
-            Some(sum) => engine.add_assign(sum, &product)?,
+            Some(sum) => engine.add_apart_assign(sum, &product)?,
         }
     }
     Ok(sum.expect("there is a term"))

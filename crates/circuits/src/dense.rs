@@ -65,6 +65,20 @@ impl Layer {
         })
     }
 
+    /// Readies a value for a layer at `level`, whose plaintext is counted as one with as many outputs as there are copies.
+    ///
+    /// # Errors
+    /// As [`Engine::cool_for_product`].
+    pub fn ready<O: Operations>(
+        engine: &Engine<O>,
+        layout: Layout,
+        y: ValueOf<O>,
+        level: usize,
+    ) -> Result<ValueOf<O>> {
+        let squares = Squares::uniform(engine.model(), layout.slots() as f64, layout.slots());
+        engine.cool_for_product("a dense layer", y, level, squares)
+    }
+
     /// Applies the layer; output `o` is coefficient `o` of the result, which is not switched down.
     ///
     /// # Errors

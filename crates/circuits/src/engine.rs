@@ -16,6 +16,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// noise asks for.
 const HOT: f64 = -52.0;
 
+/// Limbs beyond those that a product's noise asks for on average, by which the product of a hot value is brought down.
+const COOLING_LIMBS: f64 = 1.0;
+
+/// Bits above a rounding's noise up to which a hot value is multiplied before it has come down: what is
+/// carried then is less than the rounding, whatever it has in common with the other factor.
+const CARRIED_BITS: f64 = 0.25;
+
 /// log2 of the least probability that is told: what is less is said to be this.
 pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
@@ -149,6 +156,16 @@ pub struct Product<C> {
     pub(crate) residual: Residual,
     /// Whether a factor carries so much of earlier products that this one must come down to a rounding.
     pub(crate) hot: bool,
+    /// Whether it is a factor of one more product only, whose other factor is not hot.
+    pub(crate) last: bool,
+}
+
+impl<C> Product<C> {
+    /// This product, as a factor of one more product at most, whose other factor is not hot.
+    #[must_use]
+    pub fn last(self) -> Self {
+        Self { last: true, ..self }
+    }
 }
 
 /// Runs circuits in a mode, and keeps what all modes have: levels, factors, noise, counts, keys.
@@ -261,7 +278,8 @@ impl<O: Operations> Engine<O> {
     }
 
     /// A value made by an operation, with the probability that its residual has reached half of the
-    /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation.
+    /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation, but for
+    /// single points at which products are much larger than on average.
     fn made(&self, value: ValueOf<O>) -> ValueOf<O> {
         self.note_residual(value.level, value.residual);
         value
@@ -271,6 +289,7 @@ impl<O: Operations> Engine<O> {
         let rlwe = self.params().rlwe();
         let deviations = (rlwe.log_q(level) - 1.0 - residual.peak.bits()).exp2();
         self.note_failure((rlwe.n() as f64).log2() + log2_two_sided_tail(deviations));
+        self.note_failure(residual.log2_beyond(&self.model, rlwe.n(), rlwe.log_q(level)));
     }
 
     fn sizes(&self, level: usize) -> Sizes {
@@ -304,17 +323,26 @@ impl<O: Operations> Engine<O> {
         Ok(dropped)
     }
 
-    /// As [`settling_drop`](Self::settling_drop), of a product. One of hot factors drops more, until it is
-    /// not hot itself: then nothing of earlier products grows from product to product.
+    /// As [`settling_drop`](Self::settling_drop), of a product. One of hot factors drops more, until nothing of
+    /// earlier products grows from product to product: until it is not hot itself, or the next product can still
+    /// come down.
     fn cooling_drop(
         &self,
         circuit: &'static str,
-        hot: bool,
-        level: usize,
+        product: &Product<O::Ciphertext>,
         residual: Residual,
     ) -> Result<usize> {
+        let level = product.level;
         let mut dropped = self.settling_drop(circuit, level, residual.mean)?;
-        while hot && self.is_hot(self.after_drop(residual, level, dropped)) {
+        let enough = |dropped: usize| {
+            let left = self.after_drop(residual, level, dropped);
+            let next = match product.last {
+                true => Residual::even(self.model.rounding()),
+                false => left,
+            };
+            !self.is_hot(left) || self.can_cool(level - dropped, left, next)
+        };
+        while product.hot && !enough(dropped) {
             if dropped == level {
                 return Err(Error::OutOfLevels { circuit, need: 1 });
             }
@@ -323,9 +351,23 @@ impl<O: Operations> Engine<O> {
         Ok(dropped)
     }
 
+    /// Whether a value's product with one of the residual `next` is not hot when it drops [`COOLING_LIMBS`] limbs more
+    /// than its noise asks for on average.
+    fn can_cool(&self, level: usize, residual: Residual, next: Residual) -> bool {
+        let above = residual.mean.bits() - self.model.rounding().bits();
+        if level == 0 || above > CARRIED_BITS {
+            return false;
+        }
+        let product = Residual::tensor(&self.model, residual, next, Factors::Same);
+        let limb = self.bits_of(level);
+        let above = product.mean.bits() - self.model.rounding().bits() - self.slack_bits;
+        let limbs = (above / limb).ceil().max(0.0) + COOLING_LIMBS;
+        !self.is_hot(product.switched(&self.model, limbs * limb))
+    }
+
     /// Whether a value carries so much of earlier products that another one must not carry it on.
     pub(crate) fn is_hot(&self, residual: Residual) -> bool {
-        residual.log2_escape(self.params().n()) > HOT
+        residual.log2_escape(&self.model, self.params().n()) > HOT
     }
 
     fn after_drop(&self, residual: Residual, level: usize, dropped: usize) -> Residual {
@@ -373,6 +415,7 @@ impl<O: Operations> Engine<O> {
             factor,
             residual,
             hot,
+            last: false,
         })
     }
 
@@ -389,13 +432,13 @@ impl<O: Operations> Engine<O> {
         let switched = Residual::even(self.model.key_switch(level));
         let residual = product.residual.plus(switched);
         self.note_residual(level, residual);
-        let dropped = self.cooling_drop(circuit, product.hot, level, residual)?;
+        let dropped = self.cooling_drop(circuit, product, residual)?;
         let residual = match dropped {
             0 => residual.plus(Residual::even(self.model.rounding())),
             _ => self.after_drop(residual, level, dropped),
         };
         if !self.is_hot(residual) {
-            self.note_failure(residual.log2_escape(self.params().n()));
+            self.note_failure(residual.log2_escape(&self.model, self.params().n()));
         }
         {
             let Log { counts, needs, .. } = &mut *self.log();
@@ -440,6 +483,7 @@ impl<O: Operations> Engine<O> {
                 factor,
                 residual,
                 hot,
+                last: false,
             })
             .collect())
     }
@@ -461,6 +505,19 @@ impl<O: Operations> Engine<O> {
     /// As [`Engine::relinearize`].
     pub fn mul(&self, circuit: &'static str, a: &ValueOf<O>, b: &ValueOf<O>) -> Result<ValueOf<O>> {
         self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?)
+    }
+
+    /// As [`Engine::mul`], of a value that is a factor of one more product at most, whose other factor is not hot.
+    ///
+    /// # Errors
+    /// As [`Engine::relinearize`].
+    pub fn mul_last(
+        &self,
+        circuit: &'static str,
+        a: &ValueOf<O>,
+        b: &ValueOf<O>,
+    ) -> Result<ValueOf<O>> {
+        self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?.last())
     }
 
     /// `sum_k p_k v_k` with plaintexts of which a dry run knows that much, at the lowest
@@ -494,7 +551,7 @@ impl<O: Operations> Engine<O> {
     ) -> Result<ValueOf<O>> {
         let Known { squares, encoding } = known.into();
         let residual = values.iter().fold(Residual::ZERO, |sum, v| {
-            sum.plus(v.residual.mul_plain(&self.model, squares))
+            sum.plus_apart(v.residual.mul_plain(&self.model, squares))
         });
         self.note_residual(level, residual);
         self.count_plaintexts(level, values.len(), encoding);
@@ -549,6 +606,17 @@ impl<O: Operations> Engine<O> {
         a.residual = a.residual.plus(b.residual);
         self.note_residual(a.level, a.residual);
         self.count(passes::sum(a.level + 1));
+        self.operations.add_assign(&mut a.ct, &b.ct)
+    }
+
+    /// As [`Engine::add_assign`], of sums of products with plaintexts that nothing relates.
+    ///
+    /// # Errors
+    /// As [`Engine::add_assign`].
+    pub fn add_apart_assign(&self, a: &mut ValueOf<O>, b: &ValueOf<O>) -> Result<()> {
+        check_alike(a, b)?;
+        a.residual = a.residual.plus_apart(b.residual);
+        self.note_residual(a.level, a.residual);
         self.operations.add_assign(&mut a.ct, &b.ct)
     }
 
@@ -671,6 +739,34 @@ impl<O: Operations> Engine<O> {
         self.switch_to(a, level)
     }
 
+    /// Readies a value for a product at `level` with a plaintext whose coefficients have the given squares: where the
+    /// product would not bear what earlier products left at single points, limbs are divided away.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`].
+    pub fn cool_for_product(
+        &self,
+        circuit: &'static str,
+        a: ValueOf<O>,
+        level: usize,
+        squares: Squares,
+    ) -> Result<ValueOf<O>> {
+        let rlwe = self.params().rlwe();
+        let beyond = |a: Residual| {
+            let product = a.mul_plain(&self.model, squares);
+            product.log2_beyond(&self.model, rlwe.n(), rlwe.log_q(level)) > HOT
+        };
+        let mut dropped = 0;
+        while beyond(self.after_drop(a.residual, a.level, dropped)) {
+            if dropped == a.level.saturating_sub(level) {
+                return Err(Error::OutOfLevels { circuit, need: 1 });
+            }
+            dropped += 1;
+        }
+        let cool = a.level - dropped;
+        self.switch_to(a, cool)
+    }
+
     /// Modulus switch to `level`.
     ///
     /// # Errors
@@ -709,6 +805,13 @@ impl<O: Operations> Engine<O> {
             factor,
             residual: a.residual,
         }))
+    }
+
+    /// Returns true if a value is still right when what stands at single points grows by `bits` bits.
+    pub fn bears_points<C>(&self, a: &Value<C>, bits: f64) -> bool {
+        let rlwe = self.params().rlwe();
+        let log_q = rlwe.log_q(a.level) - bits;
+        a.residual.log2_beyond(&self.model, rlwe.n(), log_q) <= HOT
     }
 
     /// Bits by which six deviations of the largest coefficients' predicted noise are below what

@@ -63,22 +63,31 @@ impl Residual {
         }
     }
 
+    /// Sum of two residuals after products with plaintexts of their own.
+    #[must_use]
+    pub(crate) fn plus_apart(self, other: Self) -> Self {
+        Self {
+            mean: self.mean.plus_apart(other.mean),
+            peak: self.peak.plus_apart(other.peak),
+        }
+    }
+
     /// Sum with this residual itself, its coefficients in another order: squares add up over all of
     /// them, and amplitudes where the largest ones meet.
     #[must_use]
     pub(crate) fn plus_alike(self) -> Self {
         Self {
-            mean: self.mean.times(2.0),
+            mean: self.mean.scaled(2.0, 4.0),
             peak: self.peak.times(4.0),
         }
     }
 
-    /// Sum of `count` independent ones.
+    /// After a product with a number whose square is `square` on average and `largest` at most.
     #[must_use]
-    pub(crate) fn times(self, count: f64) -> Self {
+    pub(crate) fn scaled(self, square: f64, largest: f64) -> Self {
         Self {
-            mean: self.mean.times(count),
-            peak: self.peak.times(count),
+            mean: self.mean.scaled(square, largest),
+            peak: self.peak.scaled(square, largest),
         }
     }
 
@@ -115,12 +124,25 @@ impl Residual {
         }
     }
 
+    /// log2 of the probability that, at one of the `n / 2` points of evaluation, products carried on are so large
+    /// that they move a coefficient by an eighth of half of a modulus of `log_q` bits: one point
+    /// and its conjugate move it by `2 / n` of their size.
+    pub(crate) fn log2_beyond(self, model: &Model, n: usize, log_q: f64) -> f64 {
+        let log_n = (n as f64).log2();
+        let bits = log_q - 1.0 - EIGHTH + log_n / 2.0 - 1.0;
+        model.log2_beyond(self.mean, bits) + log_n - 1.0
+    }
+
     /// log2 of the probability that, at one of the `n / 2` points of evaluation, powers of this residual
     /// do not come down to rounding size.
-    pub(crate) fn log2_escape(self, n: usize) -> f64 {
-        self.mean.log2_escape() + (n as f64 / 2.0).log2()
+    pub(crate) fn log2_escape(self, model: &Model, n: usize) -> f64 {
+        model.log2_escape(self.mean) + (n as f64 / 2.0).log2()
     }
 }
+
+/// Bits below half of the modulus that single points may take of a coefficient's room: the other seven eighths are the
+/// sum's over all points.
+const EIGHTH: f64 = 3.0;
 
 fn lesser(a: Noise, b: Noise) -> Noise {
     if b.bits() < a.bits() { b } else { a }

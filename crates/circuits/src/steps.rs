@@ -201,7 +201,9 @@ impl Work<'_> {
             }
             (Op::Product { left, right }, _) => engine.mul("product", of(*left)?, of(*right)?)?,
             (Op::Dense { value, .. }, Action::Dense(layer)) => {
-                let low = engine.drop_to(of(*value)?.clone(), self.level)?;
+                let layout = layout_of(params, &self.steps[*value].ty)?;
+                let ready = dense::Layer::ready(engine, layout, of(*value)?.clone(), self.level)?;
+                let low = engine.drop_to(ready, self.level)?;
                 layer.apply(engine, &low)?
             }
             (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {

@@ -256,7 +256,7 @@ impl LinearTransform {
         };
         Ok(match (proper, swapped) {
             (Some(mut sum), Some(other)) => {
-                engine.add_assign(&mut sum, &other)?;
+                engine.add_apart_assign(&mut sum, &other)?;
                 sum
             }
             (sum, other) => sum.or(other).expect("the map is not zero"),
@@ -295,7 +295,7 @@ impl LinearTransform {
             let plain = |k: usize| Plain::Coefficients(Words::All(terms[k].coefficients.clone()));
             let inner = engine.mul_plain_sum(&factors, squares, factor, plain)?;
             match &mut sum {
-                Some(sum) => engine.add_assign(sum, &inner)?,
+                Some(sum) => engine.add_apart_assign(sum, &inner)?,
                 None => sum = Some(inner),
             }
         }

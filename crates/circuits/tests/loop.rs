@@ -208,7 +208,7 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
     let circuits = Circuits {
         layout,
         lut: Lut::new(interpolate(&t, BOUND, relu).unwrap(), shape).unwrap(),
-        to_coeffs: SlotsToCoeffs::balanced(s.bfv().encoder()).unwrap(),
+        to_coeffs: SlotsToCoeffs::balanced(s.bfv()).unwrap(),
         dense: Layer::new(layout, rows.clone()).unwrap(),
         next,
     };

@@ -48,7 +48,7 @@ fn a_dry_run_foretells_levels_and_noise() {
     let s = setup(5, 6);
     let engine = Engine::dry(s.bfv());
     let x = Value::dry(4, engine.model().fresh());
-    let transform = SlotsToCoeffs::balanced(s.bfv().encoder()).unwrap();
+    let transform = SlotsToCoeffs::balanced(s.bfv()).unwrap();
     let y = transform.apply(&engine, &x).unwrap();
     assert!(y.level() < 4);
     // 8 + 8 + 7 baby steps, three giant steps, the swap of the rows.

@@ -68,6 +68,15 @@ pub enum Error {
         /// log2 of that step's probability.
         worst: f64,
     },
+    /// The network needs larger moduli than fit words of 32 bits.
+    #[error(
+        "moduli of 32-bit words do not hold this network: {reason}: compile it without --words 32, or quantise with \
+         a lower --limit, which makes tables smaller"
+    )]
+    Words {
+        /// What was wrong with them.
+        reason: Box<Error>,
+    },
     /// No parameters within 128-bit security evaluate the network.
     #[error("no parameters of 128-bit security hold this network: {last}")]
     NoParameters {

@@ -67,8 +67,7 @@ impl Fixed {
     /// The map from slots to coefficients.
     pub(crate) fn transform(&self) -> &Arc<SlotsToCoeffs> {
         self.transform.get_or_init(|| {
-            let encoder = self.trial.bfv().encoder();
-            let transform = SlotsToCoeffs::balanced(encoder);
+            let transform = SlotsToCoeffs::balanced(self.trial.bfv());
             Arc::new(transform.expect("a ring of 32,768 slots has three stages"))
         })
     }

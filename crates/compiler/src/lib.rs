@@ -67,6 +67,68 @@ pub struct Moduli {
     pub special_bits: u32,
     /// Noise so many bits above a rounding's is carried on: dropping another limb is not worth it.
     pub slack_bits: f64,
+    /// Words that every modulus must fit.
+    pub words: Words,
+}
+
+/// Words of the machines that a program is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Words {
+    /// 64 bits: moduli are as large as is best.
+    #[default]
+    Any,
+    /// 32 bits: no modulus is larger than [`Words::LARGEST_32`].
+    Bits32,
+}
+
+impl Words {
+    /// Largest modulus of 32 bits whose centred residues, up to `(q - 1) / 2`, are four signed bytes each:
+    /// four bytes of 127 are 0x7F7F7F7F. Products of matrices of bytes are what accelerators are fastest with.
+    pub const LARGEST_32: u64 = 0xFEFE_FEFF;
+
+    /// Largest modulus.
+    pub const fn largest(self) -> u64 {
+        match self {
+            Self::Any => u64::MAX,
+            Self::Bits32 => Self::LARGEST_32,
+        }
+    }
+}
+
+impl Words {
+    /// What larger moduli may bear is told as such.
+    fn explain(self, error: Error) -> Error {
+        match (self, error) {
+            (
+                Self::Bits32,
+                reason @ (Error::NoParameters { .. }
+                | Error::Failure { .. }
+                | Error::Layer { .. }
+                | Error::Circuits(circuits::Error::OutOfLevels { .. })),
+            ) => Error::Words {
+                reason: Box::new(reason),
+            },
+            (_, error) => error,
+        }
+    }
+}
+
+impl Moduli {
+    /// The sizes that are best in such words.
+    ///
+    /// A product of residuals leaves points much larger than on average with limbs of 32 bits. Two or three follow each
+    /// other so, and the next one drops two limbs (`docs/adr/0020-words-of-32-bits.md`).
+    pub fn of_words(words: Words) -> Self {
+        match words {
+            Words::Any => Self::default(),
+            Words::Bits32 => Self {
+                limb_bits: 32,
+                special_bits: 32,
+                slack_bits: 1.5,
+                words,
+            },
+        }
+    }
 }
 
 impl Default for Moduli {
@@ -80,6 +142,7 @@ impl Default for Moduli {
             limb_bits: 34,
             special_bits: 49,
             slack_bits: 1.5,
+            words: Words::Any,
         }
     }
 }

@@ -11,8 +11,9 @@ use crate::error::{Error, Result};
 use crate::forms::{Forms, Placing};
 use crate::layers::{Fixed, Plans, Table, TablePlan, Writer};
 use crate::products::Next;
-use crate::{Moduli, Options};
+use crate::{Moduli, Options, Words};
 use bfv::{Params, T_FERMAT};
+use circuits::dense;
 use circuits::lut::{Lut, Shape};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, DryValue, dry_engine, pack};
@@ -20,7 +21,7 @@ use exchange::packing;
 use exchange::{Layout, LoopParams, Needs};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
-use ring::{ntt_primes, ntt_primes_avoiding};
+use ring::{ntt_primes, ntt_primes_up_to};
 use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -40,21 +41,27 @@ const END_LEVEL: usize = 1;
 const MORE_LEVELS: usize = 2;
 /// Limbs by which chains are tried shorter than the cheapest shapes of tables would have them.
 const SHORTER_LIMBS: usize = 2;
+/// The same for words of 32 bits, where the cheapest shapes may end so deep that there is hardly room for special moduli.
+const SHORTER_LIMBS_32: usize = 5;
 /// Bits of the longest chain tried: 24 limbs of the default size.
 const MAX_CHAIN_BITS: u32 = 24 * 34;
 
 /// Compiles with the best parameters found: with larger limbs than asked for, where runs would be wrong too often with
 /// those.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+    let largest = match options.moduli.words {
+        Words::Any => LARGEST_LIMB,
+        Words::Bits32 => options.moduli.limb_bits,
+    };
     let (mut options, mut first) = (options, None);
     loop {
         match choose_with(network, options) {
-            Err(error @ Error::Failure { .. }) if options.moduli.limb_bits < LARGEST_LIMB => {
+            Err(error @ Error::Failure { .. }) if options.moduli.limb_bits < largest => {
                 first.get_or_insert(error);
                 options.moduli.limb_bits += 1;
             }
             // Larger limbs may fit no chain: what was wrong with smaller ones is the reason.
-            Err(error) => return Err(first.unwrap_or(error)),
+            Err(error) => return Err(options.moduli.words.explain(first.unwrap_or(error))),
             found => return found,
         }
     }
@@ -65,7 +72,11 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
 /// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
 /// dense layer from slots, and not for coefficients, which drop a limb on their way.
 fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let trial = spec(options.moduli, max_limbs(options.moduli), (4, 5))?;
+    let trial = spec(
+        options.moduli,
+        max_limbs(options.moduli),
+        (special_limbs(options.moduli, 5), 5),
+    )?;
     let trial = loop_params(&trial, options.moduli, true)?;
     let fixed = &Fixed::new(network, options, &trial)?;
     match choose_for(network, options, (fixed, &trial), true) {
@@ -110,8 +121,13 @@ fn choose_for(
     let mut comparison = Comparison::new();
     // The shapes that are cheapest in a chain of any length may leave little security for special moduli: shapes for
     // shorter chains are compared with them. Keys of LeNet-5 are a fifth smaller so, and its tables a twentieth faster.
-    let shortest = limbs.saturating_sub(SHORTER_LIMBS).max(2);
+    let shorter = match options.moduli.words {
+        Words::Any => SHORTER_LIMBS,
+        Words::Bits32 => SHORTER_LIMBS_32,
+    };
+    let shortest = limbs.saturating_sub(shorter).max(2);
     let lengths = (shortest..=limbs).rev();
+
     for (limbs, (special_limbs, digit_limbs)) in lengths.flat_map(|limbs| {
         cuts(options.moduli, limbs)
             .into_iter()
@@ -205,12 +221,23 @@ fn max_limbs(moduli: Moduli) -> usize {
     MAX_CHAIN_BITS.div_ceil(moduli.limb_bits) as usize
 }
 
+/// Special moduli as large as a digit of so many limbs.
+fn special_limbs(moduli: Moduli, digit_limbs: usize) -> usize {
+    let bits = digit_limbs as u32 * moduli.limb_bits;
+    bits.div_ceil(moduli.special_bits) as usize
+}
+
 /// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
 fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
-    for digit_limbs in 2..=limbs {
+    // Digits of single limbs are dear. They leave most room for limbs, which 32-bit words may need.
+    let shortest = match moduli.words {
+        Words::Any => 2,
+        Words::Bits32 => 1,
+    };
+    for digit_limbs in shortest..=limbs {
         let digits = limbs.div_ceil(digit_limbs);
-        if limbs.div_ceil(digit_limbs - 1) == digits && digit_limbs > 2 {
+        if digit_limbs > 2 && limbs.div_ceil(digit_limbs - 1) == digits {
             continue; // as many digits as with shorter ones
         }
         let bits = digit_limbs as u32 * moduli.limb_bits;
@@ -229,8 +256,10 @@ fn spec(
     (special, digit_limbs): (usize, usize),
 ) -> Result<ParamsSpec> {
     let mut q = ntt_primes(Q0_BITS, N, 1)?;
-    q.extend(ntt_primes(moduli.limb_bits, N, limbs - 1)?);
-    let p = ntt_primes_avoiding(moduli.special_bits, N, special, &q)?;
+    let largest = moduli.words.largest();
+    let primes = |bits, count, avoid: &[u64]| ntt_primes_up_to(largest, bits, N, count, avoid);
+    q.extend(primes(moduli.limb_bits, limbs - 1, &[])?);
+    let p = primes(moduli.special_bits, special, &q)?;
     Ok(ParamsSpec {
         n: N,
         q,
@@ -365,6 +394,8 @@ impl Task<'_> {
         }
         if let Some(transform) = self.transform {
             result = transform.apply(&engine, &result)?;
+        } else if result.level() >= END_LEVEL {
+            result = dense::Layer::ready(&engine, self.layout, result, END_LEVEL)?;
         }
         Ok((result, engine.counts().since(&before)))
     }
@@ -372,8 +403,12 @@ impl Task<'_> {
     /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
     /// plaintext as large as `t`, whatever its weights: for that the level is enough.
     fn goes_on(&self, params: &LoopParams, end: &DryValue) -> bool {
-        let margin = dry_engine(params).margin_bits(end);
-        end.level() >= END_LEVEL && (self.transform.is_none() || margin >= self.reach_bits)
+        let engine = dry_engine(params);
+        let reaches = || {
+            engine.margin_bits(end) >= self.reach_bits
+                && engine.bears_points(end, self.reach_bits - ROOM_BITS)
+        };
+        end.level() >= END_LEVEL && (self.transform.is_none() || reaches())
     }
 
     fn too_long(&self, what: &'static str, found: usize, expected: usize) -> Error {
@@ -411,15 +446,17 @@ fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<Planned> {
     })
 }
 
+/// Room beside what products with weights add to noise.
+const ROOM_BITS: f64 = 3.0;
+
 /// Bits by which products with the weights of a network's layers raise noise at most, and a little room.
 fn reach_bits(network: &IntNetwork) -> f64 {
-    const ROOM: f64 = 3.0;
     let squares = |layer: &Layer| -> f64 {
         let weights = layer.terms.iter().flat_map(|t| t.linear.weights());
         weights.map(|&w| (w as f64).powi(2)).sum()
     };
     let largest = network.layers.iter().map(squares).fold(1.0, f64::max);
-    largest.log2() / 2.0 + ROOM
+    largest.log2() / 2.0 + ROOM_BITS
 }
 
 fn build(

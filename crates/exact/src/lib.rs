@@ -25,6 +25,7 @@ mod encrypt;
 mod error;
 mod evaluator;
 mod factors;
+mod moments;
 pub mod noise;
 mod params;
 

@@ -1,7 +1,7 @@
 //! The program: compiled, described, run.
 
 use ::network::IntNetwork;
-use compiler::{Choices, Options};
+use compiler::{Choices, Moduli, Options, Words};
 use exchange::{Exchange, Verified, files};
 use program::{MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
@@ -29,26 +29,28 @@ const LARGEST_BATCH: usize = 1 << 15;
 
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
-#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE))]
+#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE, words=None))]
 pub(crate) fn compile(
     py: Python<'_>,
     network_json: &str,
     batch: usize,
     failure: f64,
+    words: Option<u32>,
 ) -> PyResult<Program> {
-    compiled(py, network_json, batch, failure).map(|(program, _)| program)
+    compiled(py, network_json, batch, (failure, words)).map(|(program, _)| program)
 }
 
 /// The same, and what was compared on the way.
 #[pyfunction]
-#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE))]
+#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE, words=None))]
 pub(crate) fn compile_with_choices<'py>(
     py: Python<'py>,
     network_json: &str,
     batch: usize,
     failure: f64,
+    words: Option<u32>,
 ) -> PyResult<(Program, Bound<'py, PyDict>)> {
-    let (program, compared) = compiled(py, network_json, batch, failure)?;
+    let (program, compared) = compiled(py, network_json, batch, (failure, words))?;
     Ok((program, choices(py, &compared)?))
 }
 
@@ -56,15 +58,24 @@ fn compiled(
     py: Python<'_>,
     network_json: &str,
     batch: usize,
-    failure: f64,
+    (failure, words): (f64, Option<u32>),
 ) -> PyResult<(Program, Choices)> {
     if !(1..=LARGEST_BATCH).contains(&batch) {
         let words = format!("a batch of {batch}, expected 1 to {LARGEST_BATCH}");
         return Err(UsageError::new_err(words));
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
+    let words = match words {
+        None => Words::Any,
+        Some(32) => Words::Bits32,
+        Some(bits) => {
+            let words = format!("words of {bits} bits, expected 32, or none for any");
+            return Err(UsageError::new_err(words));
+        }
+    };
     let options = Options {
         log2_failure: failure,
+        moduli: Moduli::of_words(words),
         ..Options::of_batch(batch)
     };
     let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;
@@ -96,6 +107,9 @@ impl Program {
         report.set_item("log_qp", parameters.log_qp())?;
         report.set_item("plaintext_modulus", parameters.t)?;
         report.set_item("limbs", parameters.q.len())?;
+        let moduli = parameters.q.iter().chain(&parameters.p);
+        let largest = moduli.map(|q| 64 - q.leading_zeros()).max();
+        report.set_item("largest_modulus_bits", largest)?;
         report.set_item("special_limbs", parameters.p.len())?;
         report.set_item("digit_limbs", parameters.digit_limbs)?;
         report.set_item("lwe_dimension", parameters.lwe_dimension)?;

@@ -19,6 +19,20 @@ pub fn ntt_primes(bits: u32, n: usize, count: usize) -> Result<Vec<u64>> {
 /// # Errors
 /// As [`ntt_primes`].
 pub fn ntt_primes_avoiding(bits: u32, n: usize, count: usize, avoid: &[u64]) -> Result<Vec<u64>> {
+    ntt_primes_up_to(u64::MAX, bits, n, count, avoid)
+}
+
+/// As [`ntt_primes_avoiding`], none of them above `largest`.
+///
+/// # Errors
+/// As [`ntt_primes`].
+pub fn ntt_primes_up_to(
+    largest: u64,
+    bits: u32,
+    n: usize,
+    count: usize,
+    avoid: &[u64],
+) -> Result<Vec<u64>> {
     let too_few = |found| Error::TooFewPrimes {
         bits,
         n,
@@ -33,7 +47,7 @@ pub fn ntt_primes_avoiding(bits: u32, n: usize, count: usize, avoid: &[u64]) -> 
     let mut found = Vec::with_capacity(count);
     let mut q = ((high - 2) / step) * step + 1;
     while found.len() < count && q > low {
-        if is_prime(q) && !avoid.contains(&q) {
+        if q <= largest && is_prime(q) && !avoid.contains(&q) {
             found.push(q);
         }
         q = match q.checked_sub(step) {

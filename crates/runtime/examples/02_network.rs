@@ -1,15 +1,15 @@
 //! Runs any integer network encrypted on random inputs, and compares every layer with the exact network.
 //!
-//!     cargo run --release -p palladion-runtime --example 02_network -- [NETWORK.json [BATCH [LIMB,SPECIAL,SLACK]]]
+//!     cargo run --release -p palladion-runtime --example 02_network -- [NETWORK.json [BATCH [LIMB,SPECIAL,SLACK | words32]]]
 //!
-//! The last are the bits of a limb, of a special modulus, and of noise that is carried on: 33,49,1.5.
+//! The last are the bits of a limb, of a special modulus, and of noise that is carried on: 34,49,1.5; or `words32`.
 //!
 //! Only for looking into a network with the secret at hand: client and server are one process here.
 
 #![allow(clippy::unwrap_used, reason = "an example may panic")]
 
 use client::Client;
-use compiler::Moduli;
+use compiler::{Moduli, Words};
 use inspect::{Exact, Inspector};
 use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
@@ -44,11 +44,15 @@ impl Exact for Integers {
 }
 
 fn moduli(text: &str) -> Moduli {
+    if text == "words32" {
+        return Moduli::of_words(Words::Bits32);
+    }
     let parts: Vec<&str> = text.split(',').collect();
     Moduli {
         limb_bits: parts[0].parse().unwrap(),
         special_bits: parts[1].parse().unwrap(),
         slack_bits: parts[2].parse().unwrap(),
+        words: Words::Any,
     }
 }
 

@@ -103,7 +103,7 @@ fn actions(program: &Program, params: &LoopParams) -> Result<Vec<Action>> {
     for step in &program.steps {
         let transform = || match &made {
             Some(made) => Ok(made.clone()),
-            None => SlotsToCoeffs::balanced(params.bfv().encoder()).map(Arc::new),
+            None => SlotsToCoeffs::balanced(params.bfv()).map(Arc::new),
         };
         let of = (&program.constants[..], &program.steps[..]);
         let action = Action::new(params, of, &step.op, transform)?;

@@ -66,11 +66,18 @@ def batches(batch: int | None, mode: str | None) -> list[int]:
 
 
 def choose(
-    network_json: str, tried: list[int], budget: Budget, steps: Steps, failure: float = -40.0
+    network_json: str,
+    tried: list[int],
+    budget: Budget,
+    steps: Steps,
+    *,
+    failure: float = -40.0,
+    words: int | None = None,
 ) -> tuple[palladion.Program, list[Candidate]]:
     """The program with the least predicted seconds per image within the budget, and all candidates.
 
-    A run is wrong with a probability of at most ``2**failure``.
+    A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits,
+    32 or, with None, any.
 
     The search ends at the first batch that cannot be compiled. It also ends after :data:`NO_BETTER`
     batches in a row that are no better than the best or beyond the budget.
@@ -88,7 +95,7 @@ def choose(
     for batch in tried:
         try:
             with steps.step("compile" if len(tried) == 1 else f"compile for a batch of {batch}"):
-                program = palladion.compile_network(network_json, batch, failure)
+                program = palladion.compile_network(network_json, batch, failure, words)
         except (NetworkError, UsageError):
             if not candidates:
                 raise

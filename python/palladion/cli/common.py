@@ -44,6 +44,17 @@ def threads_option(command: Command) -> Command:
     )(command)
 
 
+def words_option(command: Command) -> Command:
+    """``--words 32``, given to the command as ``words``: None for words of any size."""
+    return click.option(
+        "--words",
+        type=click.Choice(["32"]),
+        callback=lambda _context, _option, bits: None if bits is None else int(bits),
+        help="Bits of the words that every modulus must fit, for machines of 32-bit words; "
+        "default: 64, where moduli are as large as is best.",
+    )(command)
+
+
 def json_option(command: Command) -> Command:
     """``--json``, given to the command as ``as_json``."""
     return click.option(

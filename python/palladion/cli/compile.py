@@ -21,6 +21,7 @@ from palladion.cli.common import (
     print_warnings,
     security_rows,
     threads_option,
+    words_option,
 )
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
@@ -44,6 +45,7 @@ from palladion.text import at_most, size
     default=-40,
     help="Bound on log2 of the probability that a run is wrong: -40, -64 or -128.",
 )
+@words_option
 @calibration_options
 @budget_options
 @threads_option
@@ -54,6 +56,7 @@ def compile_(
     output: Path,
     save_network: Path | None,
     failure: float,
+    words: int | None,
     budget: Budget,
     as_json: bool,
     **options: Any,
@@ -75,7 +78,9 @@ def compile_(
         else:
             net = IntNetwork.load(network)
             refuse_warned(net.warnings, strict=options["strict"])
-        program, candidates = choose(net.to_json(), batches, budget, steps, failure)
+        program, candidates = choose(
+            net.to_json(), batches, budget, steps, failure=failure, words=words
+        )
         report = program.report()
         data = program.to_bytes()
         if save_network is not None:
@@ -92,6 +97,8 @@ def compile_(
             f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             **security_rows(report["security"]),
+            "moduli": f"{report['limbs']} limbs and {report['special_limbs']} special ones, "
+            f"up to {report['largest_modulus_bits']} bits",
             "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_peak_memory_bytes'])} of memory",

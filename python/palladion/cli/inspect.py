@@ -165,7 +165,7 @@ def show(report: Report) -> None:
             "parameters": f"N = {1 << report['log_n']}, log2(QP) = {report['log_qp']:.0f}, "
             f"t = {report['plaintext_modulus']}",
             "moduli": f"{report['limbs']} limbs, {report['special_limbs']} special ones, "
-            f"{report['digit_limbs']} limbs per digit",
+            f"{report['digit_limbs']} limbs per digit, up to {report['largest_modulus_bits']} bits",
             "LWE samples": f"dimension {report['lwe_dimension']}, rounding noise of deviation "
             f"{report['rounding_sigma']:.1f} each",
             "noise margin": f"{report['predicted_margin_bits']:.1f} bits",

@@ -126,7 +126,14 @@ impl Lut {
                 };
                 (middle, high, 3 * k2)
             }
-            _ => (powers(engine, &low[k0 - 1], k1 - 1)?, Vec::new(), 2 * k1),
+            segments => {
+                let middle = powers(engine, &low[k0 - 1], k1 - 1)?;
+                let high = match engine.model().settles() {
+                    true => Vec::new(),
+                    false => segments::top_powers(engine, &middle, segments)?,
+                };
+                (middle, high, 2 * k1)
+            }
         };
         let all = || low.iter().chain(&middle).chain(&high);
         let level = low.iter().chain(&middle).map(Value::level).min();
@@ -180,6 +187,10 @@ impl Lut {
 }
 
 /// `x^1, .., x^count`, each as shallow as it can be.
+///
+/// Where products leave single points hot, a power is made from the highest power of two below it: the two halves may
+/// both carry what the power of two has left behind. Powers that no other is made from may stay hotter,
+/// but for the last one, which may be the first of further powers.
 fn powers<O: Operations>(
     engine: &Engine<O>,
     x: &ValueOf<O>,
@@ -187,8 +198,16 @@ fn powers<O: Operations>(
 ) -> Result<Vec<ValueOf<O>>> {
     let mut powers = vec![x.clone()];
     for k in 2..=count {
-        let (high, low) = (&powers[k.div_ceil(2) - 1], &powers[k / 2 - 1]);
-        powers.push(engine.mul(CIRCUIT, high, low)?);
+        let low = match engine.model().settles() {
+            true => k / 2,
+            false => k - k.next_power_of_two() / 2,
+        };
+        let (high, low) = (&powers[k - low - 1], &powers[low - 1]);
+        let power = match 2 * k > count + 1 && k < count {
+            true => engine.mul_last(CIRCUIT, high, low)?,
+            false => engine.mul(CIRCUIT, high, low)?,
+        };
+        powers.push(power);
     }
     Ok(powers)
 }

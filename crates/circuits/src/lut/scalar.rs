@@ -91,7 +91,7 @@ fn group_residual<O: Operations>(
 ) -> Residual {
     let t = engine.params().t().value() as f64;
     let sum = low.iter().fold(Residual::ZERO, |sum, v| {
-        sum.plus(v.residual().times(t * t / 3.0))
+        sum.plus(v.residual().scaled(t * t / 3.0, t * t))
     });
     middle.iter().fold(Residual::ZERO, |total, v| {
         let product = Residual::tensor(engine.model(), sum, v.residual(), Factors::Alike);

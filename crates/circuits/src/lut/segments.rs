@@ -6,6 +6,11 @@
 //! the bits of `c` in digits `c = c_0 + 2^a c_1 + ..`, a masked sum gives `x^(c_d)` in the copies
 //! that want it, and squarings lift it to its place. A degree of `S s` so takes about
 //! `2 sqrt(s) + 2 log2 S + log2 s` products.
+//!
+//! Where products leave single points hot, each level is dear, and there is a way with two levels less. The highest bits of `c`
+//! are not in a masked sum of powers: `f_c(x)` times the power for the other bits is masked, once for each value `v`
+//! of the highest bits, and multiplied by `x^(s v 2^a)` as it is. The sum of these products takes one
+//! relinearisation.
 
 use super::{CIRCUIT, Lut, powers};
 use crate::engine::{Engine, Known, Value, ValueOf};
@@ -27,10 +32,74 @@ pub(super) fn apply<O: Operations>(
     let [k0, k1, _] = lut.shape().digits;
     let (segments, len) = (lut.shape().segments, lut.shape().segment_len());
     let low = powers(engine, x, k0)?;
-    let polynomial = segment_polynomials(lut, engine, layout, &low, k1, unit)?;
-    let power = segment_powers(engine, layout, &low[..k0 - 1], segments, len)?;
-    let product = engine.mul(CIRCUIT, &polynomial, &power)?;
+    let high = powers(engine, &low[k0 - 1], k1 - 1)?;
+    let polynomial = segment_polynomials(lut, engine, layout, (&low, &high), unit)?;
+    let low = &low[..k0 - 1];
+    let product = if engine.model().settles() {
+        let power = segment_powers(engine, layout, low, (segments, segments.ilog2()), len)?;
+        engine.mul(CIRCUIT, &polynomial, &power)?
+    } else {
+        let tops = top_powers(engine, &high, segments)?;
+        let lower = segments.ilog2() - top_bits(segments);
+        let polynomial = match lower {
+            0 => polynomial,
+            _ => {
+                let power = segment_powers(engine, layout, low, (segments, lower), len)?;
+                engine.mul(CIRCUIT, &polynomial, &power)?
+            }
+        };
+        by_top(engine, layout, segments, polynomial, &tops)?
+    };
     sum_copies(engine, layout, segments, product)
+}
+
+/// Highest bits of a segment's number whose powers are not masked: so many that both factors of the last
+/// product are about as deep.
+const TOP_BITS: u32 = 3;
+
+fn top_bits(segments: usize) -> u32 {
+    segments.ilog2().min(TOP_BITS)
+}
+
+/// `Y^1, Y^2, ..` for `Y = x^(len 2^a)`, as many as the highest bits of a segment's number want, where `a` is the number
+/// of other bits; `high` holds the powers of `X`, less the last one of a segment.
+pub(super) fn top_powers<O: Operations>(
+    engine: &Engine<O>,
+    high: &[ValueOf<O>],
+    segments: usize,
+) -> Result<Vec<ValueOf<O>>> {
+    let top = top_bits(segments);
+    let half = high[high.len().div_ceil(2) - 1].clone();
+    let first = square(engine, half, 1 + segments.ilog2() - top)?;
+    powers(engine, &first, (1 << top) - 1)
+}
+
+/// `value` times `Y^v` in the copies of segments whose highest bits are `v`.
+fn by_top<O: Operations>(
+    engine: &Engine<O>,
+    layout: Layout,
+    segments: usize,
+    value: ValueOf<O>,
+    tops: &[ValueOf<O>],
+) -> Result<ValueOf<O>> {
+    let t = engine.params().t();
+    let shift = segments.ilog2() - top_bits(segments);
+    let level = tops.iter().map(Value::level).min().unwrap_or(0);
+    let one = engine.one(level);
+    let tops: Vec<&ValueOf<O>> = std::iter::once(&one).chain(tops).collect();
+    let masked = tops.iter().enumerate().map(|(v, top)| {
+        let own = engine.factor_at(top, level);
+        let factor = t.inv(own).expect("factors are units");
+        let mask = |_| {
+            let chosen = (0..segments).map(|c| u64::from(c >> shift == v));
+            by_copy(layout, chosen.collect())
+        };
+        let masked = engine.mul_plain_sum(&[&value], uniform(engine, layout), factor, mask)?;
+        engine.settle(CIRCUIT, masked)
+    });
+    let masked = masked.collect::<Result<Vec<_>>>()?;
+    let masked: Vec<&ValueOf<O>> = masked.iter().collect();
+    engine.relinearize(CIRCUIT, &engine.tensor_sum(&masked, &tops)?)
 }
 
 /// `f_c(x)` in copy `c`.
@@ -38,13 +107,11 @@ fn segment_polynomials<O: Operations>(
     lut: &Lut,
     engine: &Engine<O>,
     layout: Layout,
-    low: &[ValueOf<O>],
-    k1: usize,
+    (low, high): (&[ValueOf<O>], &[ValueOf<O>]),
     unit: u64,
 ) -> Result<ValueOf<O>> {
     let t = engine.params().t();
-    let k0 = low.len();
-    let high = powers(engine, &low[k0 - 1], k1 - 1)?;
+    let (k0, k1) = (low.len(), high.len() + 1);
     let level = high.iter().chain(low).map(Value::level).min().unwrap_or(0);
     let known = uniform(engine, layout);
     let (segments, len) = (lut.shape().segments, lut.shape().segment_len());
@@ -54,7 +121,7 @@ fn segment_polynomials<O: Operations>(
     };
     let terms: Vec<&ValueOf<O>> = low[..k0 - 1].iter().collect();
     let one = engine.one(level);
-    let factors: Vec<&ValueOf<O>> = std::iter::once(&one).chain(&high).collect();
+    let factors: Vec<&ValueOf<O>> = std::iter::once(&one).chain(high).collect();
     let mut sums = Vec::with_capacity(k1);
     for (j, factor) in factors.iter().enumerate() {
         let own = engine.factor_at(factor, level);
@@ -68,15 +135,15 @@ fn segment_polynomials<O: Operations>(
     engine.relinearize(CIRCUIT, &engine.tensor_sum(&sums, &factors)?)
 }
 
-/// `x^(len c)` in copy `c`, for `c` below `segments`; `low` holds `x^1, x^2, ..`.
+/// `x^(len c)` in copy `c`, for `c` below `segments`, of which only so many lowest bits count; `low` holds `x^1, x^2, ..`.
 fn segment_powers<O: Operations>(
     engine: &Engine<O>,
     layout: Layout,
     low: &[ValueOf<O>],
-    segments: usize,
+    (segments, bits): (usize, u32),
     len: usize,
 ) -> Result<ValueOf<O>> {
-    let (bits, width) = (segments.ilog2(), (low.len() + 1).ilog2());
+    let width = (low.len() + 1).ilog2();
     let known = uniform(engine, layout);
     let mut result: Option<ValueOf<O>> = None;
     for digit in (0..bits.div_ceil(width)).rev() {

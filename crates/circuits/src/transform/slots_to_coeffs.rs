@@ -20,7 +20,8 @@ use super::{Diagonals, LinearTransform, Offset};
 use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
 use crate::operations::Operations;
-use bfv::Encoder;
+use bfv::noise::Model;
+use bfv::{Encoder, Params};
 
 const CIRCUIT: &str = "slots to coefficients";
 
@@ -28,6 +29,9 @@ const CIRCUIT: &str = "slots to coefficients";
 /// 95 MB of keys and 67 bits of modulus; 7 + 7 take 0.59 s, 184 MB and 48 bits. A limb less would
 /// save the table that comes before about a twentieth of its time, 0.3 s for 65537 entries.
 const STAGES: usize = 3;
+
+/// Number of maps where products leave single points hot: a table ends a limb lower then.
+const SHALLOW_STAGES: usize = 2;
 
 /// Bits of margin that every map must leave: noise is twelve deviations or more below `Q/2`.
 const MARGIN_BITS: f64 = 1.0;
@@ -76,14 +80,19 @@ impl SlotsToCoeffs {
         })
     }
 
-    /// The map in three stages, or fewer if there are no three layers.
+    /// The map in three stages, or two where levels are dear, or fewer if there are no such layers.
     ///
     /// # Errors
     /// As [`SlotsToCoeffs::new`].
-    pub fn balanced(encoder: &Encoder) -> Result<Self> {
+    pub fn balanced(params: &Params) -> Result<Self> {
+        let encoder = params.encoder();
         let all = encoder.slots().ilog2() as usize - 1;
-        let layers: Vec<usize> = (0..STAGES)
-            .map(|i| (all + i) / STAGES)
+        let stages = match Model::new(params).settles() {
+            true => STAGES,
+            false => SHALLOW_STAGES,
+        };
+        let layers: Vec<usize> = (0..stages)
+            .map(|i| (all + i) / stages)
             .filter(|&count| count > 0)
             .collect();
         Self::new(encoder, &layers)
@@ -105,7 +114,7 @@ impl SlotsToCoeffs {
         let mut value = shed(engine, value.clone())?;
         for stage in &self.stages {
             value = stage.apply_to_factor(engine, &value, 1)?;
-            if engine.margin_bits(&value) < MARGIN_BITS {
+            if engine.margin_bits(&value) < MARGIN_BITS || !engine.bears_points(&value, 0.0) {
                 return Err(Error::OutOfLevels {
                     circuit: CIRCUIT,
                     need: 1,
@@ -125,7 +134,7 @@ pub fn slots_to_coeffs<O: Operations>(
     engine: &Engine<O>,
     value: &ValueOf<O>,
 ) -> Result<ValueOf<O>> {
-    SlotsToCoeffs::balanced(engine.params().encoder())?.apply(engine, value)
+    SlotsToCoeffs::balanced(engine.params())?.apply(engine, value)
 }
 
 /// Drops limbs as long as what they leave of the noise is more than a rounding adds.
