@@ -1,6 +1,7 @@
 //! The evaluation keys of a circuit.
 
 use super::scheme::Scheme;
+use circuits::approximate::{BootstrapKeys, SparseKeys};
 use program::circuit::KeyNeeds;
 use rand::CryptoRng;
 use rlwe::{GaloisKeys, SecretKey, SwitchKey};
@@ -12,13 +13,26 @@ pub struct Keys {
     pub relinearization: Option<SwitchKey>,
     /// Galois keys.
     pub galois: GaloisKeys,
+    /// Keys to the sparse secret of bootstrapping, and back.
+    pub sparse: Option<SparseKeys>,
+}
+
+impl From<BootstrapKeys> for Keys {
+    fn from(keys: BootstrapKeys) -> Self {
+        let (relinearization, galois, sparse) = keys.into_parts();
+        Self {
+            relinearization: Some(relinearization),
+            galois,
+            sparse: Some(sparse),
+        }
+    }
 }
 
 impl Keys {
     /// Makes the keys a circuit [needs](program::circuit::Circuit::keys), each for the highest level it is used at, and no other.
     ///
     /// # Panics
-    /// If a level is none of the parameters': of a circuit that a [`Runner`](super::Runner) takes, all are.
+    /// If a level is none of the parameters', or they have no bootstrapping that is needed: of a circuit that a [`Runner`](super::Runner) takes, they are and have.
     pub fn generate<S: Scheme>(
         params: &S,
         needs: &KeyNeeds,
@@ -38,15 +52,19 @@ impl Keys {
         let relinearization = needs.relinearization;
         let relinearization =
             relinearization.map(|level| secret.relinearization_key(params.ring_level(level), rng));
+        let sparse = needs.bootstrapping.then(|| params.sparse_keys(secret, rng));
         Self {
             relinearization,
             galois,
+            sparse: sparse
+                .map(|keys| keys.expect("parameters that bootstrap have a sparse secret")),
         }
     }
 
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
         let relinearization = self.relinearization.as_ref();
-        self.galois.byte_len() + relinearization.map_or(0, SwitchKey::byte_len)
+        let sparse = self.sparse.as_ref().map_or(0, SparseKeys::byte_len);
+        self.galois.byte_len() + relinearization.map_or(0, SwitchKey::byte_len) + sparse
     }
 }
