@@ -438,3 +438,108 @@ def test_noise_that_reaches_the_modulus_is_refused_before_there_are_keys() -> No
     c.output("y", c.input("x") ** 16)
     with pytest.raises(palladion.UsageError, match=r"the noise of step %\d+ .mul. is"):
         c.predict_noise()
+
+
+@pytest.fixture(scope="module")
+def bootstrapped() -> ckks.Params:
+    """Two levels after a bootstrapping."""
+    return ckks.Params(
+        10,
+        [[30, 30], 40, 40, 42, 42, 42] + [[30, 30]] * 8 + [[28, 28]] * 3,
+        [49] * 9,
+        2.0**40,
+        digit_limbs=15,
+        insecure=True,
+    )
+
+
+def iteration(params: ckks.Params) -> circuit.Circuit:
+    """``w ** 2 * g + z``, after a bootstrapping."""
+    body = circuit.Circuit(params, name="iteration")
+    w, g = body.input("w", level=0), body.input("g", encrypted=False)
+    body.output("w", w.bootstrap() ** 2 * g + body.input("z", level=0))
+    return body
+
+
+def test_a_part_repeats_with_bootstrapping(
+    bootstrapped: ckks.Params, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    c = circuit.Circuit(bootstrapped)
+    w = c.input("w", level=2)
+    each = [[0.5 * i, c.input(f"z.{i}", level=1)] for i in range(3)]
+    c.output("w", c.repeat(iteration(bootstrapped), [w], each)[0])
+    inputs = {name: rng.uniform(-0.5, 0.5, c.slots) for name in c.inputs}
+    expected = inputs["w"]
+    for i in range(3):
+        expected = expected**2 * (0.5 * i) + inputs[f"z.{i}"]
+    np.testing.assert_allclose(c.run_clear(inputs)["w"], expected, atol=1e-12)
+    assert c.counts()[2]["bootstrap"] == 3
+    needed = c.keys_needed()
+    assert needed.bootstrapping
+    assert needed.conjugation == needed.relinearization == bootstrapped.max_level
+    predicted = c.predict(inputs)["w"]
+    assert -110 < predicted.log2_failure < -90  # that of the multiples of q_0
+    assert abs(excess(c, inputs)[0]) < 0.5
+    c.save(tmp_path / "repeated.json")
+    read = circuit.load(tmp_path / "repeated.json", bootstrapped)
+    assert read.text() == c.text()
+    assert "repeat body 0 3 times" in c.text()
+
+
+def test_keys_of_bootstrapping_serve_circuits_and_are_read_again(
+    bootstrapped: ckks.Params, rng: np.random.Generator
+) -> None:
+    c = circuit.Circuit(bootstrapped)
+    c.output("y", c.input("x", level=0).bootstrap())
+    secret, boot = ckks.keygen(bootstrapped), ckks.Bootstrapper(bootstrapped)
+    x = rng.uniform(-0.5, 0.5, c.slots)
+    encrypted = c.encrypt(secret, {"x": x})
+    for keys in (boot.keys(secret), boot.keys_from_bytes(c.keys(secret).to_bytes())):
+        found = c.decrypt(secret, c.run(encrypted, keys))["y"]
+        assert np.abs(found - x).max() < 2.0**-18
+    with pytest.raises(palladion.MissingKeyError, match="no "):
+        c.run(encrypted, secret.evaluation_keys())
+
+
+def test_what_repeats_must_fit(bootstrapped: ckks.Params, approximate: ckks.Params) -> None:
+    body = iteration(bootstrapped)
+    c = circuit.Circuit(bootstrapped)
+    w, z = c.input("w", level=0), c.input("z", level=0)
+    for each, words in (
+        ([[1.0]], "the number of operands of an iteration is 1, expected 2"),
+        ([[z, 1.0]], "an operand of a repeated part is a ciphertext, expected a plaintext"),
+        ([], "the number of iterations is 0, expected at least 1"),
+    ):
+        with pytest.raises(palladion.UsageError, match=words):
+            c.repeat(body, [w], each)
+    with pytest.raises(palladion.UsageError, match="the number of carried values is 0, expected 1"):
+        c.repeat(body, [], [[1.0, z]])
+    with pytest.raises(palladion.UsageError, match="the circuit itself"):
+        c.repeat(c, [w], [])
+    # Six levels are too few for a bootstrapping.
+    with pytest.raises(palladion.UsageError, match="the number of levels is 6, expected more than"):
+        circuit.Circuit(approximate).input("x").bootstrap()
+
+
+def test_failure_is_told_and_held_to_what_is_asked_for(
+    exact: Exact, approximate: ckks.Params
+) -> None:
+    c = circuit.Circuit(exact)
+    c.output("y", c.input("x") ** 16)
+    found = c.predict_noise()["y"].log2_failure
+    assert found < -100
+    secret = scheme_of(exact).keygen(exact)
+    for refused in (c.predict_noise, lambda failure: c.keys(secret, failure=failure)):
+        with pytest.raises(palladion.UsageError, match="in all"):
+            refused(failure=-1e7)
+        with pytest.raises(palladion.UsageError, match="is -30, expected at most -40"):
+            refused(failure=-30)
+    c = circuit.Circuit(approximate)
+    x = c.input("x")
+    c.output("y", x.drop(0))
+    # Half of the modulus of 50 bits, at the scale of level 0.
+    room = approximate.moduli[0][0] / 2 / approximate.scale
+    small, large = np.full(c.slots, 1.0), np.full(c.slots, room * (1 - 2.0**-48))
+    assert c.predict({"x": small})["y"].log2_failure < -1000
+    with pytest.raises(palladion.UsageError, match="a run is wrong with"):
+        c.predict({"x": large})

@@ -496,6 +496,11 @@ class CircuitBuilder:
     def sum(self, x: int, at: tuple[int, int]) -> int:
         """Of stride and number of terms."""
 
+    def state_bootstrapping(self) -> None: ...
+    def bootstrap(self, x: int) -> int: ...
+    def repeat(
+        self, body: Circuit, carried: Sequence[int], each: Sequence[Sequence[int]]
+    ) -> list[int]: ...
     def rescale(self, x: int) -> int: ...
     def drop_to(self, x: int, level: int) -> int: ...
     def level(self, x: int) -> int | None:
@@ -518,18 +523,20 @@ class Circuit:
         """Names, whether encrypted, levels, scales; a plaintext as often as it is encoded."""
 
     def outputs(self) -> list[tuple[str, bool, int, float]]: ...
-    def keys_needed(self) -> tuple[int | None, dict[int, int], int | None]:
+    def keys_needed(self) -> tuple[int | None, dict[int, int], int | None, bool]:
         """The fields of ``palladion.circuit.KeysNeeded``."""
 
     def counts(self) -> dict[int, dict[str, int]]: ...
-    def keys(self, params: SchemeParams, secret: SchemeSecret) -> SchemeKeys: ...
+    def keys(self, params: SchemeParams, secret: SchemeSecret, limit: float) -> SchemeKeys: ...
     def run_clear(self, inputs: dict[str, bytes]) -> dict[str, bytes]: ...
     def predict(
-        self, params: SchemeParams, inputs: dict[str, bytes]
-    ) -> dict[str, tuple[bytes, bytes]]:
-        """Values, and mean squares of their errors as doubles."""
+        self, params: SchemeParams, inputs: dict[str, bytes], limit: float
+    ) -> dict[str, tuple[bytes, bytes, float]]:
+        """Values, mean squares of their errors as doubles, log2 of the probability of a wrong run."""
 
-    def predict_noise(self, params: SchemeParams) -> dict[str, tuple[float, float, float]]:
+    def predict_noise(
+        self, params: SchemeParams, limit: float
+    ) -> dict[str, tuple[float, float, float]]:
         """The fields of ``palladion.circuit.Noise``."""
 
     def run(

@@ -5,6 +5,7 @@
 use circuits::approximate::{
     Arithmetic, BootstrapSpec, Bootstrapper, Chebyshev, LinearTransform, Matrix, evaluate,
 };
+use circuits::operations::RunRing;
 use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -43,6 +44,14 @@ impl Setup {
             &mut self.rng,
         )
         .unwrap()
+    }
+
+    /// Mean square of the errors, over all slots of the ring.
+    fn squares(&self, ct: &Ciphertext, expected: &[Complex64]) -> f64 {
+        let message = decrypt(&self.secret, ct).unwrap();
+        let found = message.decode(&self.params, self.params.slots()).unwrap();
+        let errors = found.iter().zip(expected.iter().cycle());
+        errors.map(|(a, b)| (a - b).norm_sqr()).sum::<f64>() / found.len() as f64
     }
 
     /// Bits of the largest error.
@@ -145,12 +154,14 @@ fn matrices_multiply_slots_insecure() {
         let map = LinearTransform::new(&s.params, &matrix, 2, scale, babies).unwrap();
         let mut keys = GaloisKeys::new();
         for k in map.rotations() {
-            let element = s.params.encoder().rotation_element(k as isize);
+            let element = s.params.encoder().rotation_element(*k as isize);
             keys.insert(element, s.secret.galois_key(element, 2, &mut s.rng));
         }
         let x = s.message(slots);
         let ct = s.encrypt(&x, 2);
-        let arithmetic = Arithmetic::run(&s.params, None, &keys);
+        let params = s.params.clone();
+        let operations = RunRing::new(params.rlwe(), None, &keys);
+        let arithmetic = Arithmetic::of(&params, &operations);
         let apply = |ct: &Ciphertext| map.apply(&arithmetic, &arithmetic.open(ct).unwrap());
         let y = arithmetic.close(apply(&ct).unwrap());
         assert!((y.scale() / ct.scale() - 1.0).abs() < 1e-12);
@@ -170,7 +181,9 @@ fn polynomials_take_the_fewest_levels_insecure() {
     let mut s = Setup::new(insecure_params(9, 6), 3);
     let key = s.secret.relinearization_key(6, &mut s.rng);
     let galois = GaloisKeys::new();
-    let arithmetic = Arithmetic::run(&s.params, Some(&key), &galois);
+    let params = s.params.clone();
+    let operations = RunRing::new(params.rlwe(), Some(&key), &galois);
+    let arithmetic = Arithmetic::of(&params, &operations);
     let x: Vec<Complex64> = (0..256)
         .map(|j| (f64::from(j) / 128.0 - 1.0).into())
         .collect();
@@ -287,6 +300,38 @@ fn messages_that_repeat_are_bootstrapped_by_fewer_matrices_insecure() {
                 "the number of slots to bootstrap is {slots}, expected a power of two up to 1024"
             )
         );
+    }
+}
+
+/// A run strays from the sampled one by its own sample of errors, of the secret and of the multiples of `q_0`.
+#[test]
+fn the_precision_of_bootstrapping_is_predicted_insecure() {
+    for (log_n, slots) in [(11, None), (11, Some(64)), (12, None)] {
+        let mut s = Setup::new(insecure_bootstrap_params(log_n, 2, 3), 7);
+        let spec = slots.map_or_else(BootstrapSpec::default, BootstrapSpec::for_slots);
+        let bootstrapper = Bootstrapper::new(&s.params, &spec).unwrap();
+        let keys = bootstrapper.generate_keys(&s.secret, &mut s.rng);
+        let predicted = bootstrapper.precision(s.params.scale()).unwrap();
+        // Of large messages the sine's part is the largest, of small ones the noise.
+        for size in [1.0, 0.02] {
+            let mut x = s.message(slots.unwrap_or(s.params.slots()));
+            x.iter_mut().for_each(|x| *x *= size);
+            let ct = s.encrypt(&x, 0);
+            let low = s.squares(&ct, &x);
+            let high = bootstrapper.bootstrap(&ct, &keys).unwrap();
+            let expected = bootstrapper.as_stated().to_scale;
+            assert!((high.scale() / expected - 1.0).abs() < 1e-9);
+            let sine = bootstrapper.sine_errors(&x, ct.scale()).unwrap();
+            let sine = sine.iter().map(|e| e.norm_sqr()).sum::<f64>() / x.len() as f64;
+            let expected = -(predicted.0 + sine + low).log2() / 2.0;
+            let measured = -s.squares(&high, &x).log2() / 2.0;
+            println!(
+                "N = 2^{log_n}, {slots:?}, size {size}: {measured:.2} bits, expected {expected:.2} (sine {:.2}, fresh {:.2})",
+                -sine.log2() / 2.0,
+                -low.log2() / 2.0
+            );
+            assert!((measured - expected).abs() < 0.25, "{measured}, {expected}");
+        }
     }
 }
 

@@ -7,12 +7,14 @@ mod slots;
 
 use circuits::Result;
 use circuits::approximate::{Arithmetic, Samples, sum_rotations, sum_strided};
+use circuits::operations::RunRing;
 use ckks::{Ciphertext, Plaintext};
 use rlwe::GaloisKeys;
 use slots::Setup;
 
 fn summed(s: &Setup, x: &Ciphertext, of: (isize, usize), keys: &GaloisKeys) -> Result<Ciphertext> {
-    let arithmetic = Arithmetic::run(&s.params, None, keys);
+    let operations = RunRing::new(s.params.rlwe(), None, keys);
+    let arithmetic = Arithmetic::of(&s.params, &operations);
     let sum = sum_strided(&arithmetic, &arithmetic.open(x)?, of)?;
     Ok(arithmetic.close(sum))
 }

@@ -95,18 +95,23 @@ impl Model {
 
     /// What key switching at a level adds to a ciphertext of that scale, the final rounding apart: `sum_j d_j e_j / P`.
     pub fn key_switch(&self, level: usize, scale: f64) -> Noise {
-        let rlwe = self.params.rlwe();
         let ring_level = self.params.ring_level(level);
-        let basis = rlwe.basis(ring_level);
-        let special = rlwe.special().log2();
-        let variance: f64 = rlwe
-            .digits(ring_level)
-            .map(|limbs| {
-                let ratio = (basis.slice(limbs.clone()).log2() - special).exp2();
-                // Digits are centred: uniform in [-D_j/2, D_j/2].
-                SIGMA * SIGMA * self.n / 12.0 * ratio * ratio
-            })
-            .sum();
-        self.slots(variance, scale)
+        self.slots(switch_variance(self.params.rlwe(), ring_level), scale)
     }
+}
+
+/// Variance of the coefficients that key switching at a level of the ring adds, the final rounding apart: `sum_j d_j e_j / P`.
+///
+/// # Panics
+/// If there is no such level.
+pub fn switch_variance(rlwe: &rlwe::Params, ring_level: usize) -> f64 {
+    let basis = rlwe.basis(ring_level);
+    let special = rlwe.special().log2();
+    let digits = rlwe.digits(ring_level);
+    let variance = digits.map(|limbs| {
+        let ratio = (basis.slice(limbs.clone()).log2() - special).exp2();
+        // Digits are centred: uniform in [-D_j/2, D_j/2].
+        SIGMA * SIGMA * rlwe.n() as f64 / 12.0 * ratio * ratio
+    });
+    variance.sum()
 }

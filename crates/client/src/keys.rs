@@ -1,7 +1,7 @@
 //! The client's secrets, and the evaluation keys they make.
 
 use crate::error::{Error, Result};
-use exchange::circuit::Keys;
+use exchange::circuit::{Keys, SparseKeys};
 use exchange::packing;
 use exchange::{EvaluationKey, EvaluationKeys, Layout, LoopParams, Need, Needs, PackingKey};
 use rand::CryptoRng;
@@ -151,6 +151,8 @@ pub fn circuit_keys(secret: &SecretKey, needs: &Needs, rng: &mut impl CryptoRng)
             _ => unreachable!("a key of key switching is one of the two"),
         }
     }
+    let sparse = needs.sparse_params();
+    keys.sparse = sparse.map(|params| SparseKeys::new(secret.sparse_keys(params, rng)));
     Ok(keys)
 }
 

@@ -9,12 +9,42 @@ pub struct Keys {
     pub relinearization: Option<SwitchKey>,
     /// Galois keys.
     pub galois: GaloisKeys,
+    /// Keys to the sparse secret of bootstrapping, and back.
+    pub sparse: Option<SparseKeys>,
+}
+
+/// Keys from the secret to a sparse one, under which ciphertexts are raised, and back.
+#[derive(Clone)]
+pub struct SparseKeys {
+    encapsulate: SwitchKey,
+    release: SwitchKey,
+}
+
+impl SparseKeys {
+    /// The key to the sparse secret, and the one back.
+    pub fn new([encapsulate, release]: [SwitchKey; 2]) -> Self {
+        Self {
+            encapsulate,
+            release,
+        }
+    }
+
+    /// The key to the sparse secret, and the one back.
+    pub fn both(&self) -> [&SwitchKey; 2] {
+        [&self.encapsulate, &self.release]
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.both().map(SwitchKey::byte_len).iter().sum()
+    }
 }
 
 impl Keys {
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
         let relinearization = self.relinearization.as_ref();
-        self.galois.byte_len() + relinearization.map_or(0, SwitchKey::byte_len)
+        let sparse = self.sparse.as_ref().map_or(0, SparseKeys::byte_len);
+        self.galois.byte_len() + relinearization.map_or(0, SwitchKey::byte_len) + sparse
     }
 }

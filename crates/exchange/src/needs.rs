@@ -16,6 +16,7 @@ pub struct Needs {
     galois: BTreeMap<usize, usize>,
     packing: BTreeMap<usize, usize>,
     switch: bool,
+    sparse: Option<rlwe::Params>,
 }
 
 impl Needs {
@@ -32,6 +33,7 @@ impl Needs {
             galois: galois.iter().copied().collect(),
             packing: packing.iter().copied().collect(),
             switch: !packing.is_empty(),
+            sparse: None,
         }
     }
 
@@ -58,6 +60,17 @@ impl Needs {
     /// Asks for the key of the dimension switch.
     pub fn switch(&mut self) {
         self.switch = true;
+    }
+
+    /// Asks for the keys to a sparse secret of these parameters, and back: a circuit that bootstraps needs them.
+    pub fn sparse(&mut self, params: rlwe::Params) {
+        self.sparse = Some(params);
+    }
+
+    /// Parameters of the sparse secret that keys lead to, if a circuit bootstraps. They are beside the keys that
+    /// [`each`](Self::each) names: programs need none.
+    pub fn sparse_params(&self) -> Option<&rlwe::Params> {
+        self.sparse.as_ref()
     }
 
     /// Level of the relinearization key, if one is needed.

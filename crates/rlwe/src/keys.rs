@@ -115,6 +115,21 @@ impl SecretKey {
         SwitchKey::generate(&self.params, level, &from, &self.eval, rng)
     }
 
+    /// Keys to a fresh secret of the given parameters, which is not kept, and back to this one: from the highest level there,
+    /// and to the highest level here.
+    ///
+    /// # Panics
+    /// If the parameters have another degree.
+    pub fn sparse_keys(&self, sparse: &Params, rng: &mut impl CryptoRng) -> [SwitchKey; 2] {
+        let below = Self::generate(sparse, rng);
+        let small = Zeroizing::new(below.coefficients().to_vec());
+        let above = Self::from_coefficients(&self.params, small);
+        [
+            below.switch_key(self, sparse.max_level(), rng),
+            self.switch_key(&above, self.params.max_level(), rng),
+        ]
+    }
+
     /// Key from `s^2` to `s`, for levels up to `level`.
     pub fn relinearization_key(&self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
         let square = Zeroizing::new(self.eval.mul(&self.eval));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,6 +86,38 @@ class Circuit(Written):
         """Make an encrypted value a result, by a name of its own."""
         self.builder.output(name, self.operand(value))
         self._finished = None
+
+    def repeat(
+        self,
+        body: Written,
+        carried: Sequence[Value],
+        each: Sequence[Sequence[Value | ArrayLike]],
+    ) -> list[Value]:
+        """Repeat a circuit, each time from what it ended with before.
+
+        Parameters
+        ----------
+        body
+            A circuit of the same parameters and slots. Its first encrypted inputs are the carried
+            values, one for each of its outputs, which must be at the levels of these inputs.
+        carried
+            The values before the first iteration.
+        each
+            For each iteration what the body's other inputs are given, in the order of their names
+            in ``body.inputs``.
+
+        Returns
+        -------
+        list of Value
+            The carried values after the last iteration.
+        """
+        if body is self:
+            raise UsageError("a body that is the circuit itself, expected another circuit")
+        start = [self.operand(x) for x in carried]
+        given = [[self.operand(x) for x in values] for values in each]
+        made = self.builder.repeat(body.native, start, given)
+        self._finished = None
+        return [Value(self, index) for index in made]
 
     def operand(self, x: Value | ArrayLike) -> int:
         """What an operator is given, as the core numbers it."""

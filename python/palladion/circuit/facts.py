@@ -22,6 +22,8 @@ class KeysNeeded:
     """Level by number of slots to the left."""
     conjugation: int | None
     """Level of the key for conjugation (CKKS) or the swap of rows (BGV, BFV), if there is one."""
+    bootstrapping: bool
+    """Whether keys to the sparse secret of bootstrapping, and back, are among them."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Precision:
     """The slots, as in the clear."""
     errors: NDArray[np.float64]
     """For each slot, the root mean square of its error."""
+    log2_failure: float
+    """log2 of a bound on the probability that a run with such values gives a wrong result."""
 
     @property
     def bits(self) -> float:

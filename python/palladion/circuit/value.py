@@ -97,6 +97,15 @@ class Value:
         at = (rotation(stride), natural("the number of terms", count))
         return self._of(self.circuit.builder.sum(self.index, at))
 
+    def bootstrap(self) -> Value:
+        """The same at a high level, in CKKS; see :meth:`palladion.ckks.Params.for_bootstrapping`.
+
+        Slots must be below 1: multiply larger ones by a small number before, and by its inverse
+        after. What it adds to the error, :meth:`Circuit.predict` says.
+        """
+        self.circuit.builder.state_bootstrapping()
+        return self._of(self.circuit.builder.bootstrap(self.index))
+
     def rescale(self) -> Value:
         """Rescales a product now, where it would be rescaled by the operation that reads it.
 

@@ -24,6 +24,9 @@ PublicKey: TypeAlias = ckks.PublicKey | exact.PublicKey
 Array: TypeAlias = NDArray[Any]
 """Complex doubles for CKKS, 64-bit integers for BGV and BFV."""
 
+MAX_FAILURE = -40.0
+"""log2 of the probability of a wrong run above which circuits are refused."""
+
 
 class Written:
     """A circuit as :func:`load` reads it, which does not grow."""
@@ -94,34 +97,53 @@ class Written:
         found = self.native.run_clear(self._bytes(inputs))
         return {name: np.frombuffer(data, self._dtype) for name, data in found.items()}
 
-    def predict(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Precision]:
+    def predict(
+        self, inputs: Mapping[str, ArrayLike], *, failure: float = MAX_FAILURE
+    ) -> dict[str, Precision]:
         """The precision of the results of CKKS for inputs, as :meth:`run_clear` takes them.
 
+        ``failure`` is log2 of the probability of a wrong run that is borne: -40 or less. What may
+        be wrong is that a message and its noise pass half of their modulus, for values as large as
+        these inputs lead to, and that a bootstrapping meets more than its reduction is made for.
+
         Raises
         ------
         UsageError
-            As :meth:`run_clear`; if a value does not fit its modulus; and in BGV and BFV.
+            As :meth:`run_clear`; if a run may be wrong more often; and in BGV and BFV.
         """
-        found = self.native.predict(self.params.native, self._bytes(inputs))
+        found = self.native.predict(self.params.native, self._bytes(inputs), float(failure))
         return {
-            name: Precision(np.frombuffer(values, np.complex128), np.sqrt(np.frombuffer(errors)))
-            for name, (values, errors) in found.items()
+            name: Precision(
+                np.frombuffer(values, np.complex128), np.sqrt(np.frombuffer(errors)), log2_failure
+            )
+            for name, (values, errors, log2_failure) in found.items()
         }
 
-    def predict_noise(self) -> dict[str, Noise]:
+    def predict_noise(self, *, failure: float = MAX_FAILURE) -> dict[str, Noise]:
         """The noise of the results of BGV and BFV, which depends on no message.
+
+        ``failure`` is log2 of the probability of a wrong run that is borne: -40 or less.
 
         Raises
         ------
         UsageError
-            If noise reaches the modulus at some step, so that results would be wrong; and in CKKS.
+            If a run may be wrong more often, as noise reaches the modulus at some step; and in CKKS.
         """
-        found = self.native.predict_noise(self.params.native)
+        found = self.native.predict_noise(self.params.native, float(failure))
         return {name: Noise(*facts) for name, facts in found.items()}
 
-    def keys(self, secret: SecretKey) -> EvaluationKeys:
-        """The keys that the circuit needs and no other, each for the highest level of its use."""
-        return EvaluationKeys(self.native.keys(self.params.native, secret.native))
+    def keys(self, secret: SecretKey, *, failure: float = MAX_FAILURE) -> EvaluationKeys:
+        """The keys that the circuit needs and no other, each for the highest level of its use.
+
+        ``failure`` is as in :meth:`predict_noise`.
+
+        Raises
+        ------
+        UsageError
+            If a run may be wrong more often, whatever the messages are.
+        """
+        found = self.native.keys(self.params.native, secret.native, float(failure))
+        return EvaluationKeys(found)
 
     def encrypt(
         self, key: SecretKey | PublicKey, inputs: Mapping[str, ArrayLike]

@@ -4,12 +4,11 @@ use crate::error::Result;
 use crate::operations::{RingOperations, RunRing};
 use ckks::{Ciphertext, Error, Params, check_scales};
 use program::recording::Scalar;
-use rlwe::{GaloisKeys, SwitchKey};
 
 /// Arithmetic for one set of parameters in the mode `O`.
-pub struct Arithmetic<O> {
-    params: Params,
-    operations: O,
+pub struct Arithmetic<'o, O> {
+    params: &'o Params,
+    operations: &'o O,
 }
 
 /// A ciphertext of a mode, with its level and scale.
@@ -50,16 +49,7 @@ impl<C> Scaled<C> {
     }
 }
 
-impl<'k> Arithmetic<RunRing<'k>> {
-    /// Arithmetic on ciphertexts, with keys.
-    pub fn run(
-        params: &Params,
-        relinearization: Option<&'k SwitchKey>,
-        galois: &'k GaloisKeys,
-    ) -> Self {
-        Self::of(params, RunRing::new(params.rlwe(), relinearization, galois))
-    }
-
+impl Arithmetic<'_, RunRing<'_>> {
     /// A ciphertext as it is computed with.
     ///
     /// # Errors
@@ -75,27 +65,20 @@ impl<'k> Arithmetic<RunRing<'k>> {
     }
 }
 
-impl<O: RingOperations> Arithmetic<O> {
+impl<'o, O: RingOperations> Arithmetic<'o, O> {
     /// Arithmetic in the mode of `operations`.
-    pub fn of(params: &Params, operations: O) -> Self {
-        Self {
-            params: params.clone(),
-            operations,
-        }
+    pub fn of(params: &'o Params, operations: &'o O) -> Self {
+        Self { params, operations }
     }
 
     /// The parameters.
     pub fn params(&self) -> &Params {
-        &self.params
+        self.params
     }
 
     /// The operations.
     pub fn operations(&self) -> &O {
-        &self.operations
-    }
-
-    pub(super) fn operations_mut(&mut self) -> &mut O {
-        &mut self.operations
+        self.operations
     }
 
     /// `a += b`.

@@ -116,7 +116,7 @@ pub fn evaluate<O: RingOperations>(
 
 /// Chebyshev polynomials of the input, made when first needed.
 struct Powers<'a, O: RingOperations> {
-    arithmetic: &'a Arithmetic<O>,
+    arithmetic: &'a Arithmetic<'a, O>,
     top: usize,
     at: BTreeMap<usize, ScaledOf<O>>,
 }

@@ -104,6 +104,13 @@ impl Diagonal {
         Poly::from_words(basis, words.collect()).expect("limbs of its basis")
     }
 
+    /// As [`to_poly`](Self::to_poly), over the first limbs of its basis.
+    pub(crate) fn prefix(&self, basis: &Basis) -> Poly<Eval> {
+        let words = self.words[..basis.len() * self.n / self.gap].iter();
+        let words = words.flat_map(|&word| std::iter::repeat_n(word, self.gap));
+        Poly::from_words(basis, words.collect()).expect("as many limbs as the basis has")
+    }
+
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
         self.words.len() * size_of::<u64>()

@@ -21,8 +21,54 @@ pub struct LinearTransform {
     /// Rotation by one step.
     step: usize,
     babies: usize,
+    rotations: BTreeSet<usize>,
     /// For each giant step, the diagonals by baby step.
     giants: Vec<Vec<(usize, Diagonal)>>,
+}
+
+/// How the diagonals of a matrix are split.
+struct Split {
+    step: usize,
+    babies: usize,
+    giants: usize,
+}
+
+impl Split {
+    /// # Panics
+    /// If the matrix is zero, or `babies` is.
+    fn new(matrix: &Matrix, babies: usize) -> Self {
+        let indices: Vec<usize> = matrix.diagonals().map(|(k, _)| k).collect();
+        assert!(!indices.is_empty() && babies > 0, "a matrix and baby steps");
+        let step = indices.iter().fold(0, |a, &b| gcd(a, b)).max(1);
+        let last = indices.iter().map(|k| k / step / babies).max();
+        let giants = last.expect("a diagonal") + 1;
+        Self {
+            step,
+            babies,
+            giants,
+        }
+    }
+
+    /// Giant and baby step of a diagonal.
+    fn of(&self, diagonal: usize) -> (usize, usize) {
+        let steps = diagonal / self.step;
+        (steps / self.babies, steps % self.babies)
+    }
+}
+
+/// The rotations whose keys the transform by a matrix needs, with at most `babies` baby steps.
+///
+/// # Panics
+/// If the matrix is zero, or `babies` is.
+pub(super) fn rotations_of(matrix: &Matrix, babies: usize) -> BTreeSet<usize> {
+    let split = Split::new(matrix, babies);
+    let babies = matrix.diagonals().map(|(k, _)| split.of(k).1 * split.step);
+    let mut steps: BTreeSet<usize> = babies.collect();
+    if split.giants > 1 {
+        steps.insert(split.step * split.babies);
+    }
+    steps.remove(&0);
+    steps
 }
 
 impl LinearTransform {
@@ -46,23 +92,20 @@ impl LinearTransform {
         if found > limit {
             return Err(Error::Slots { found, limit }.into());
         }
-        let indices: Vec<usize> = matrix.diagonals().map(|(k, _)| k).collect();
-        assert!(!indices.is_empty() && babies > 0, "a matrix and baby steps");
-        let step = indices.iter().fold(0, |a, &b| gcd(a, b)).max(1);
-        let giants = indices.iter().map(|k| k / step / babies).max();
+        let split = Split::new(matrix, babies);
         let mut out = Self {
             params: params.clone(),
             level,
             scale,
-            step,
+            step: split.step,
             babies,
+            rotations: rotations_of(matrix, babies),
             giants: Vec::new(),
         };
-        out.giants
-            .resize_with(giants.expect("a diagonal") + 1, Vec::new);
+        out.giants.resize_with(split.giants, Vec::new);
         for (k, diagonal) in matrix.diagonals() {
-            let (giant, baby) = (k / step / babies, k / step % babies);
-            let back = step * babies * giant % found;
+            let (giant, baby) = split.of(k);
+            let back = split.step * babies * giant % found;
             let mut rotated = diagonal.to_vec();
             rotated.rotate_right(back);
             let encoded = Diagonal::encode(params, &rotated, level, scale)?;
@@ -77,18 +120,8 @@ impl LinearTransform {
     }
 
     /// The rotations whose keys it needs, at the ring level of its inputs.
-    pub fn rotations(&self) -> BTreeSet<usize> {
-        let babies = self
-            .giants
-            .iter()
-            .flatten()
-            .map(|(baby, _)| baby * self.step);
-        let mut steps: BTreeSet<usize> = babies.collect();
-        if self.giants.len() > 1 {
-            steps.insert(self.giant());
-        }
-        steps.remove(&0);
-        steps
+    pub fn rotations(&self) -> &BTreeSet<usize> {
+        &self.rotations
     }
 
     /// Bytes of its plaintexts.

@@ -8,11 +8,12 @@ mod chebyshev;
 mod diagonal;
 mod linear;
 mod matrix;
+mod sampled;
 mod samples;
 mod sums;
 
 pub use arithmetic::{Arithmetic, Scaled, ScaledOf};
-pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
+pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper, sparse_params};
 pub use chebyshev::{Chebyshev, evaluate};
 pub use diagonal::Diagonal;
 pub use linear::LinearTransform;

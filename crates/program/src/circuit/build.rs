@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Debug)]
 pub struct CircuitBuilder {
-    circuit: Circuit,
+    pub(super) circuit: Circuit,
 }
 
 impl CircuitBuilder {
@@ -38,6 +38,8 @@ impl CircuitBuilder {
             name: name.into(),
             arithmetic,
             slots,
+            bootstrapping: None,
+            bodies: Vec::new(),
             constants: Vec::new(),
             steps: Vec::new(),
         };
@@ -276,12 +278,12 @@ impl CircuitBuilder {
         )
     }
 
-    fn computed(&mut self, op: Op) -> Result<ValueId> {
+    pub(super) fn computed(&mut self, op: Op) -> Result<ValueId> {
         let stated = self.stated(&op);
         self.push(op, stated)
     }
 
-    fn push(&mut self, op: Op, stated: Type) -> Result<ValueId> {
+    pub(super) fn push(&mut self, op: Op, stated: Type) -> Result<ValueId> {
         let step = self.circuit.steps.len();
         let ty = self.circuit.infer(step, &op, stated);
         let ty = ty.map_err(|problem| refused(step, &op, problem))?;

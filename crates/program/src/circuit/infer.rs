@@ -25,6 +25,17 @@ impl Circuit {
             let found = format!("the output %{output}");
             return Err(("an operand", found, "a value".into()));
         }
+        let is_repeat = |&v: &ValueId| matches!(self.steps[v].op, Op::Repeat { .. });
+        if let Some(repeat) = op.operands().into_iter().find(is_repeat)
+            && !matches!(op, Op::Result { .. })
+        {
+            let expected = "one of its results".into();
+            return Err((
+                "an operand",
+                format!("the repeated part %{repeat}"),
+                expected,
+            ));
+        }
         let ty = match op {
             Op::Input { .. } => stated,
             Op::Constant { constant } => {
@@ -84,6 +95,16 @@ impl Circuit {
                 self.knows(op)?;
                 self.ciphertext(*value, "the operand")?
             }
+            Op::Bootstrap { value } => {
+                let ty = self.ciphertext(*value, "the operand")?;
+                self.infer_bootstrap(ty)?
+            }
+            Op::Repeat {
+                body,
+                carried,
+                each,
+            } => self.infer_repeat(*body, carried, each)?,
+            Op::Result { repeat, index } => self.infer_result(*repeat, *index)?,
             Op::Output { value, .. } => self.ciphertext(*value, "the operand")?,
         };
         self.fits(ty)?;
@@ -128,7 +149,7 @@ impl Circuit {
         Err(("the operation", op.name().into(), expected))
     }
 
-    fn ciphertext(&self, value: ValueId, what: &'static str) -> Result<Type, Problem> {
+    pub(super) fn ciphertext(&self, value: ValueId, what: &'static str) -> Result<Type, Problem> {
         let ty = self.ty(value);
         kind(what, ty, true)?;
         Ok(ty)
@@ -198,7 +219,7 @@ pub(super) fn agrees(stated: Type, found: Type) -> Check {
     scales_alike("the stated scale", stated.scale, found.scale)
 }
 
-fn kind(what: &'static str, ty: Type, encrypted: bool) -> Check {
+pub(super) fn kind(what: &'static str, ty: Type, encrypted: bool) -> Check {
     if ty.encrypted == encrypted {
         return Ok(());
     }
@@ -222,7 +243,7 @@ fn levels_alike(left: Type, right: Type) -> Check {
     ))
 }
 
-fn scales_alike(what: &'static str, found: f64, expected: f64) -> Check {
+pub(super) fn scales_alike(what: &'static str, found: f64, expected: f64) -> Check {
     if same_scale(found, expected) {
         return Ok(());
     }

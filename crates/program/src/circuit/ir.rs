@@ -1,5 +1,6 @@
 //! The types of a circuit.
 
+use super::bootstrapping::Bootstrapping;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,9 @@ pub type ValueId = usize;
 
 /// A constant: its place in [`Circuit::constants`].
 pub type ConstantId = usize;
+
+/// The body of a repeated part: its place in [`Circuit::bodies`].
+pub type BodyId = usize;
 
 /// What slots hold, and what a level is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -149,6 +153,30 @@ pub enum Op {
         /// Whose rows are swapped.
         value: ValueId,
     },
+    /// The same message at a high level, in approximate arithmetic: [`Bootstrapping`] says at which level and scale. The operand may be
+    /// at any level.
+    Bootstrap {
+        /// What is bootstrapped.
+        value: ValueId,
+    },
+    /// A part that is done several times, one iteration after the other. Each iteration starts from what the one before it ended with.
+    /// Only a [`Result`](Op::Result) reads it.
+    Repeat {
+        /// The body. Its first encrypted inputs are the carried values, its others are given anew in each iteration. Its outputs are the
+        /// carried values after an iteration, of the same levels and scales.
+        body: BodyId,
+        /// The carried values before the first iteration.
+        carried: Vec<ValueId>,
+        /// For each iteration the values of the body's other inputs, in their order.
+        each: Vec<Vec<ValueId>>,
+    },
+    /// A carried value after the last iteration.
+    Result {
+        /// The repeated part.
+        repeat: ValueId,
+        /// Which of its carried values.
+        index: usize,
+    },
     /// A result; no operation reads it.
     Output {
         /// Its name, alone among outputs.
@@ -173,6 +201,9 @@ impl Op {
             Self::Rotate { .. } => "rotate",
             Self::Conjugate { .. } => "conjugate",
             Self::SwapRows { .. } => "swap",
+            Self::Bootstrap { .. } => "bootstrap",
+            Self::Repeat { .. } => "repeat",
+            Self::Result { .. } => "result",
             Self::Output { .. } => "output",
         }
     }
@@ -185,7 +216,13 @@ impl Op {
                 (*left, *right) = (other(*left), other(*right));
             }
             Self::Mul { terms } => terms.iter_mut().for_each(|term| *term = term.map(&other)),
-            Self::Rescale { value }
+            Self::Repeat { carried, each, .. } => {
+                let all = carried.iter_mut().chain(each.iter_mut().flatten());
+                all.for_each(|value| *value = other(*value));
+            }
+            Self::Result { repeat, .. } => *repeat = other(*repeat),
+            Self::Bootstrap { value }
+            | Self::Rescale { value }
             | Self::Drop { value }
             | Self::Read { value }
             | Self::Rotate { value, .. }
@@ -202,7 +239,14 @@ impl Op {
             Self::Input { .. } | Self::Constant { .. } => Vec::new(),
             Self::Add { left, right } | Self::Sub { left, right } => vec![*left, *right],
             Self::Mul { terms } => terms.concat(),
-            Self::Rescale { value }
+            Self::Repeat { carried, each, .. } => carried
+                .iter()
+                .chain(each.iter().flatten())
+                .copied()
+                .collect(),
+            Self::Result { repeat, .. } => vec![*repeat],
+            Self::Bootstrap { value }
+            | Self::Rescale { value }
             | Self::Drop { value }
             | Self::Read { value }
             | Self::Rotate { value, .. }
@@ -245,6 +289,12 @@ pub struct Circuit {
     pub arithmetic: Arithmetic,
     /// Slots of every value, a power of two. Ciphertexts of more repeat them.
     pub slots: usize,
+    /// Its bootstrapping, which it must state to have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrapping: Option<Bootstrapping>,
+    /// Bodies of repeated parts: circuits of the same arithmetic, slots and bootstrapping.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bodies: Vec<Circuit>,
     /// Constants.
     pub constants: Vec<Constant>,
     /// Steps in order.

@@ -8,19 +8,23 @@
 //! *Invariant*: a circuit that came from [`CircuitBuilder::finish`] or [`Circuit::from_json`] is verified.
 
 mod auto;
+mod bootstrapping;
 mod build;
 mod infer;
 mod ir;
 mod linear;
 mod map;
 mod needs;
+mod parts;
 mod prune;
+mod repeat;
 mod text;
 mod verify;
 
 pub use auto::{AutoBuilder, OperandId};
+pub use bootstrapping::Bootstrapping;
 pub use build::CircuitBuilder;
-pub use ir::{Arithmetic, Circuit, Constant, ConstantId, Op, Step, Type, ValueId};
+pub use ir::{Arithmetic, BodyId, Circuit, Constant, ConstantId, Op, Step, Type, ValueId};
 pub use linear::{Dense, Weights, sum_strided};
 pub use map::{Giant, Term, linear_maps};
 pub use needs::{Counts, KeyNeeds};

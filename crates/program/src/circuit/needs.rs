@@ -1,5 +1,6 @@
 //! What a circuit asks for: keys, and operations by kind and level.
 
+use super::bootstrapping::Bootstrapping;
 use super::ir::{Circuit, Op, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter};
@@ -13,6 +14,8 @@ pub struct KeyNeeds {
     pub rotations: BTreeMap<usize, usize>,
     /// Galois key of the conjugation, or of the swap of rows: the same automorphism.
     pub conjugation: Option<usize>,
+    /// Whether bootstrapping needs the keys to its sparse secret, and back.
+    pub bootstrapping: bool,
 }
 
 /// Operations of a circuit by level, from the lowest, and kind.
@@ -49,11 +52,25 @@ impl KeyNeeds {
     pub fn with(mut self, other: &Self) -> Self {
         self.relinearization = self.relinearization.max(other.relinearization);
         self.conjugation = self.conjugation.max(other.conjugation);
+        self.bootstrapping |= other.bootstrapping;
         for (&steps, &level) in &other.rotations {
-            let highest = self.rotations.entry(steps).or_insert(level);
-            *highest = level.max(*highest);
+            self.rotation(steps, level);
         }
         self
+    }
+
+    fn rotation(&mut self, steps: usize, level: usize) {
+        let highest = self.rotations.entry(steps).or_insert(level);
+        *highest = level.max(*highest);
+    }
+
+    fn bootstrap(&mut self, bootstrapping: &Bootstrapping, top: usize) {
+        self.bootstrapping = true;
+        self.relinearization = Some(top);
+        self.conjugation = Some(top);
+        for &steps in &bootstrapping.rotations {
+            self.rotation(steps, top);
+        }
     }
 }
 
@@ -61,16 +78,19 @@ impl Circuit {
     /// The keys it needs: without any of them it does not run.
     pub fn keys(&self) -> KeyNeeds {
         let mut keys = KeyNeeds::default();
+        let top = self.arithmetic.levels() - 1;
         for step in &self.steps {
             let level = step.ty.level;
             match &step.op {
                 Op::Mul { terms } if self.multiplies_ciphertexts(terms) => {
                     keys.relinearization = keys.relinearization.max(Some(level));
                 }
-                Op::Rotate { steps, .. } => {
-                    let highest = keys.rotations.entry(*steps).or_insert(level);
-                    *highest = level.max(*highest);
+                Op::Rotate { steps, .. } => keys.rotation(*steps, level),
+                Op::Bootstrap { .. } => {
+                    let bootstrapping = self.bootstrapping.iter();
+                    bootstrapping.for_each(|stated| keys.bootstrap(stated, top));
                 }
+                Op::Repeat { body, .. } => keys = keys.with(&self.bodies[*body].keys()),
                 Op::Conjugate { .. } | Op::SwapRows { .. } => {
                     keys.conjugation = keys.conjugation.max(Some(level));
                 }
@@ -80,7 +100,8 @@ impl Circuit {
         keys
     }
 
-    /// Operations by level and kind; a rescale counts where it starts. Inputs, constants, readings and outputs are none.
+    /// Operations by level and kind; a rescale counts where it starts, a bootstrapping where it ends. Inputs, constants, readings and
+    /// outputs are none. What a repeated part does counts once for each iteration.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         let mut decomposed = BTreeSet::new();
@@ -91,7 +112,19 @@ impl Circuit {
         for step in &self.steps {
             let level = step.ty.level;
             match &step.op {
-                Op::Input { .. } | Op::Constant { .. } | Op::Read { .. } | Op::Output { .. } => {}
+                Op::Input { .. }
+                | Op::Constant { .. }
+                | Op::Read { .. }
+                | Op::Result { .. }
+                | Op::Output { .. } => {}
+                Op::Bootstrap { .. } => count(level, "bootstrap", 1),
+                Op::Repeat { body, each, .. } => {
+                    for (level, kinds) in self.bodies[*body].counts().0 {
+                        for (kind, n) in kinds {
+                            count(level, kind, n * each.len());
+                        }
+                    }
+                }
                 Op::Add { right, .. } | Op::Sub { right, .. } if plain(*right) => {
                     count(level, "add plain", 1)
                 }

@@ -1,5 +1,6 @@
 //! The text form: one line a step, constants by name, size and checksum, so that a diff of two circuits shows what changed.
 
+use super::bootstrapping::Bootstrapping;
 use super::infer::noun;
 use super::ir::{Arithmetic, Circuit, Constant, Op, Type};
 use std::fmt::{Display, Formatter, Result};
@@ -14,6 +15,12 @@ impl Display for Circuit {
         writeln!(f, "  levels of {} bits", bits.join(" "))?;
         if let Arithmetic::Exact { t, .. } = self.arithmetic {
             writeln!(f, "  integers modulo {t}")?;
+        }
+        if let Some(bootstrapping) = &self.bootstrapping {
+            writeln!(f, "  {bootstrapping}")?;
+        }
+        for (id, body) in self.bodies.iter().enumerate() {
+            writeln!(f, "  body {id} = {}", indented(body))?;
         }
         for (id, constant) in self.constants.iter().enumerate() {
             writeln!(f, "  @{id} = {constant}")?;
@@ -31,6 +38,27 @@ impl Display for Circuit {
             }
         }
         Ok(())
+    }
+}
+
+/// A body, its lines further in.
+fn indented(body: &Circuit) -> String {
+    body.to_string().trim_end().replace('\n', "\n  ")
+}
+
+impl Display for Bootstrapping {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(
+            f,
+            "bootstrapping of {} slots to level {}, scale 2^{:.2}; up to {} q_0, {} double angles, ratio 2^{:.1}, {} baby steps",
+            self.slots,
+            self.level,
+            self.to_scale.log2(),
+            self.range,
+            self.doublings,
+            self.log_ratio,
+            self.babies
+        )
     }
 }
 
@@ -67,7 +95,28 @@ impl Display for Op {
                     write!(f, " %{a} %{b} .. %{c} %{d}, {} products", terms.len())
                 }
             },
-            Self::Rescale { value }
+            Self::Repeat {
+                body,
+                carried,
+                each,
+            } => {
+                write!(f, " body {body} {} times from", each.len())?;
+                carried
+                    .iter()
+                    .try_for_each(|value| write!(f, " %{value}"))?;
+                for (i, given) in each
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, given)| !given.is_empty())
+                {
+                    write!(f, "{} {i}:", if i == 0 { ", given" } else { "," })?;
+                    given.iter().try_for_each(|value| write!(f, " %{value}"))?;
+                }
+                Ok(())
+            }
+            Self::Result { repeat, index } => write!(f, " {index} of %{repeat}"),
+            Self::Bootstrap { value }
+            | Self::Rescale { value }
             | Self::Drop { value }
             | Self::Read { value }
             | Self::Conjugate { value }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
 /// Most slots: half the largest ring degree with a security bound.
-const MAX_SLOTS: usize = 1 << 16;
+pub(super) const MAX_SLOTS: usize = 1 << 16;
 /// Most levels.
 const MAX_LEVELS: usize = 1 << 8;
 /// Bound of plaintext moduli: what doubles hold to the last integer.
@@ -26,6 +26,7 @@ impl Circuit {
             });
         }
         self.verify_parameters()?;
+        self.verify_bodies()?;
         for (id, constant) in self.constants.iter().enumerate() {
             self.verify_constant(id, constant)?;
         }
@@ -76,13 +77,13 @@ impl Circuit {
             let expected = format!("1 to {MAX_LEVELS}");
             return refuse("the number of levels", levels.to_string(), expected);
         }
-        let moduli = (0..levels).map(|level| self.arithmetic.divisor(level));
-        match moduli.into_iter().find(|q| !(q.is_finite() && *q > 1.0)) {
-            Some(q) => refuse(
-                "the modulus of a level",
-                q.to_string(),
-                "a finite number above 1".into(),
-            ),
+        let mut moduli = (0..levels).map(|level| self.arithmetic.divisor(level));
+        if let Some(q) = moduli.find(|q| !(q.is_finite() && *q > 1.0)) {
+            let expected = "a finite number above 1".into();
+            return refuse("the modulus of a level", q.to_string(), expected);
+        }
+        match &self.bootstrapping {
+            Some(bootstrapping) => bootstrapping.verify(self),
             None => Ok(()),
         }
     }
@@ -93,14 +94,19 @@ impl Circuit {
         matches!(self.steps[index].op, Op::Input { .. }) && all.all(|(_, ty)| !ty.encrypted)
     }
 
-    /// Inputs may stand unused, so that a circuit can keep to an interface; whatever is computed may not.
+    /// Inputs may stand unused, so that a circuit can keep to an interface, and so may results of a repeated part; whatever else is computed
+    /// may not.
     fn verify_uses(&self) -> Result<()> {
         let mut used = vec![false; self.steps.len()];
         for step in &self.steps {
             step.op.operands().into_iter().for_each(|v| used[v] = true);
         }
         let idle = self.steps.iter().zip(used).position(|(step, used)| {
-            !used && !matches!(step.op, Op::Input { .. } | Op::Output { .. })
+            let may = matches!(
+                step.op,
+                Op::Input { .. } | Op::Result { .. } | Op::Output { .. }
+            );
+            !used && !may
         });
         if let Some(index) = idle {
             let problem = ("the number of uses", "0".into(), "at least 1".into());

@@ -5,6 +5,7 @@
 mod auto;
 mod exact;
 mod layers;
+mod parts;
 mod refused;
 mod text;
 

@@ -78,6 +78,7 @@ fn keys_are_needed_at_the_highest_level_of_their_use() {
         relinearization: Some(2),
         rotations: [(1, 3), (6, 3)].into(),
         conjugation: Some(1),
+        bootstrapping: false,
     };
     assert_eq!(every_operation().keys(), expected);
 }

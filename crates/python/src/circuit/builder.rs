@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use program::Error;
 use program::circuit::{AutoBuilder, OperandId};
 use pyo3::prelude::*;
@@ -9,11 +10,16 @@ use pyo3::prelude::*;
 use super::written::Circuit;
 use crate::error::UsageError;
 use crate::guard::guard;
+use crate::schemes::InScheme;
 use crate::schemes::params::{Scheme, SchemeParams};
 
 /// Writes a circuit. Operands are numbers that its methods give.
 #[pyclass(frozen, module = "palladion._native")]
-pub(crate) struct CircuitBuilder(Mutex<AutoBuilder>);
+pub(crate) struct CircuitBuilder {
+    params: SchemeParams,
+    slots: usize,
+    builder: Mutex<AutoBuilder>,
+}
 
 impl CircuitBuilder {
     fn write<T: Send>(
@@ -24,7 +30,7 @@ impl CircuitBuilder {
         guard(py, || {
             // A refused operation leaves the builder as it was, but for constants that nothing
             // uses.
-            let mut builder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut builder = self.builder.lock().unwrap_or_else(PoisonError::into_inner);
             write(&mut builder)
         })
     }
@@ -39,6 +45,7 @@ impl CircuitBuilder {
             let words = format!("a circuit of {slots} slots, expected at most {most}");
             return Err(UsageError::new_err(words));
         }
+        let of = params.clone();
         guard(py, || {
             let (arithmetic, levels) = (params.arithmetic(), params.max_level() + 1);
             let scales = match params.scheme() {
@@ -46,7 +53,11 @@ impl CircuitBuilder {
                 _ => vec![1.0; levels],
             };
             let builder = AutoBuilder::new(name, arithmetic, slots, scales)?;
-            Ok::<_, Error>(Self(Mutex::new(builder)))
+            Ok::<_, Error>(Self {
+                params: of,
+                slots,
+                builder: Mutex::new(builder),
+            })
         })
     }
 
@@ -103,6 +114,41 @@ impl CircuitBuilder {
 
     fn sum(&self, py: Python<'_>, x: OperandId, at: (isize, usize)) -> PyResult<OperandId> {
         self.write(py, |b| b.sum(x, at))
+    }
+
+    /// States the bootstrapping that these parameters have for the circuit's slots.
+    fn state_bootstrapping(&self, py: Python<'_>) -> PyResult<()> {
+        let slots = self.slots;
+        let stated = guard(py, || {
+            let params = self.params.ckks()?;
+            let spec = match slots == params.params().slots() {
+                true => BootstrapSpec::default(),
+                false => BootstrapSpec::for_slots(slots),
+            };
+            Bootstrapper::stated(params.params(), &spec).or_raise()
+        })?;
+        self.write(py, |b| b.set_bootstrapping(stated))
+    }
+
+    fn bootstrap(&self, py: Python<'_>, x: OperandId) -> PyResult<OperandId> {
+        self.write(py, |b| b.bootstrap(x))
+    }
+
+    /// The carried values after the iterations of a body, one for each list of `each`.
+    fn repeat(
+        &self,
+        py: Python<'_>,
+        body: &Circuit,
+        carried: Vec<OperandId>,
+        each: Vec<Vec<OperandId>>,
+    ) -> PyResult<Vec<OperandId>> {
+        let body = &body.circuit;
+        self.write(py, |b| {
+            if let Some(stated) = &body.bootstrapping {
+                b.set_bootstrapping(stated.clone())?;
+            }
+            b.repeat(body, &carried, &each)
+        })
     }
 
     fn rescale(&self, py: Python<'_>, x: OperandId) -> PyResult<OperandId> {

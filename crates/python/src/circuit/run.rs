@@ -122,6 +122,9 @@ pub(crate) fn check_keys(circuit: &Circuit, keys: &SchemeKeys) -> PyResult<()> {
     if needs.conjugation.is_some() {
         keys.for_conjugation("the conjugation, or the swap of rows")?;
     }
+    if needs.bootstrapping {
+        keys.sparse()?;
+    }
     Ok(())
 }
 
@@ -197,7 +200,7 @@ fn run<S: circuit::Scheme>(
     let ciphertexts = ciphertexts.iter();
     arguments.extend(ciphertexts.map(|(&name, ct)| (name, Argument::Ciphertext(ct))));
     let runner = Runner::new(scheme, circuit).or_raise()?;
-    let keys = keys.of_circuit()?;
+    let keys = &keys.keys;
     let found = match trace {
         None => runner.run(&arguments, keys).or_raise()?,
         Some(trace) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use client::{circuit_keys, system_rng};
-use program::circuit::Type;
+use program::circuit::{KeyNeeds, Type};
 use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -26,10 +26,10 @@ pub(crate) struct Circuit {
 /// Name, whether it is encrypted, level, scale.
 type Described<'a> = (&'a str, bool, usize, f64);
 /// By kind of key, the highest level that it is used at: relinearization, rotations by steps,
-/// conjugation.
-type Needed = (Option<usize>, BTreeMap<usize, usize>, Option<usize>);
-/// Bytes of values, and of the mean squares of their errors.
-type Foretold = (Vec<u8>, Vec<u8>);
+/// conjugation; and whether bootstrapping needs keys of its own.
+type Needed = (Option<usize>, BTreeMap<usize, usize>, Option<usize>, bool);
+/// Bytes of values, and of the mean squares of their errors; log2 of the probability of a wrong run.
+type Foretold = (Vec<u8>, Vec<u8>, f64);
 
 #[pymethods]
 impl Circuit {
@@ -71,7 +71,13 @@ impl Circuit {
 
     fn keys_needed(&self) -> Needed {
         let needs = self.circuit.keys();
-        (needs.relinearization, needs.rotations, needs.conjugation)
+        let KeyNeeds {
+            relinearization,
+            rotations,
+            conjugation,
+            bootstrapping,
+        } = needs;
+        (relinearization, rotations, conjugation, bootstrapping)
     }
 
     /// Operations by level and kind.
@@ -79,25 +85,34 @@ impl Circuit {
         self.circuit.counts().0
     }
 
-    /// The keys that it needs, each for the highest level of its use.
+    /// The keys that it needs, each for the highest level of its use. None are made of a circuit that is wrong with a probability
+    /// above `2^limit`.
     fn keys(
         &self,
         py: Python<'_>,
         params: &SchemeParams,
         secret: &SchemeSecret,
+        limit: f64,
     ) -> PyResult<SchemeKeys> {
         params.check("secret key", &secret.params)?;
         guard(py, || {
             let needs = self.circuit.keys();
             let needs = match params.scheme() {
                 Scheme::Ckks(e) => {
-                    circuit::check(e.params(), &self.circuit).map_err(ToPython::to_python)?;
+                    let checked = circuit::check_failure(e.params(), &self.circuit, limit);
+                    checked.map_err(ToPython::to_python)?;
                     circuit::needs(e.params(), &needs)
                 }
-                Scheme::Bfv(_) | Scheme::Bgv(_) => {
-                    let exact = params.exact()?;
-                    circuit::check(exact.params(), &self.circuit).map_err(ToPython::to_python)?;
-                    circuit::needs(exact.params(), &needs)
+                Scheme::Bfv(e) => {
+                    let scheme = Bfv(e.params().clone());
+                    let checked = circuit::check_failure(&scheme, &self.circuit, limit);
+                    checked.map_err(ToPython::to_python)?;
+                    circuit::needs(&scheme, &needs)
+                }
+                Scheme::Bgv(e) => {
+                    let checked = circuit::check_failure(e.params(), &self.circuit, limit);
+                    checked.map_err(ToPython::to_python)?;
+                    circuit::needs(e.params(), &needs)
                 }
             };
             let keys = circuit_keys(&secret.key, &needs, &mut system_rng());
@@ -121,14 +136,20 @@ impl Circuit {
         py: Python<'_>,
         params: &SchemeParams,
         inputs: BTreeMap<String, PyBackedBytes>,
+        limit: f64,
     ) -> PyResult<BTreeMap<String, Foretold>> {
-        let bytes = |Predicted { slots, errors }: Predicted| {
-            let errors = errors.iter().flat_map(|e| e.to_ne_bytes());
-            (complex_bytes(&slots), errors.collect())
+        let bytes = |found: Predicted| {
+            let errors = found.errors.iter().flat_map(|e| e.to_ne_bytes());
+            (
+                complex_bytes(&found.slots),
+                errors.collect(),
+                found.log2_failure,
+            )
         };
         guard(py, || {
             let inputs = run::complex_inputs(&inputs)?;
-            let found = circuit::predict(params.ckks()?.params(), &self.circuit, &inputs);
+            let params = params.ckks()?.params().clone();
+            let found = circuit::predict_within(&params, &self.circuit, &inputs, limit);
             let found = found.map_err(ToPython::to_python)?.into_iter();
             Ok::<_, PyErr>(found.map(|(name, one)| (name, bytes(one))).collect())
         })
@@ -140,11 +161,15 @@ impl Circuit {
         &self,
         py: Python<'_>,
         params: &SchemeParams,
+        limit: f64,
     ) -> PyResult<BTreeMap<String, (f64, f64, f64)>> {
         let found = guard(py, || {
             let found = match params.scheme() {
-                Scheme::Bfv(e) => circuit::predict_noise(&Bfv(e.params().clone()), &self.circuit),
-                _ => circuit::predict_noise(params.exact()?.params(), &self.circuit),
+                Scheme::Bfv(e) => {
+                    let scheme = Bfv(e.params().clone());
+                    circuit::predict_noise_within(&scheme, &self.circuit, limit)
+                }
+                _ => circuit::predict_noise_within(params.exact()?.params(), &self.circuit, limit),
             };
             found.map_err(ToPython::to_python)
         })?;

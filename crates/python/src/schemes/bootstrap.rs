@@ -1,15 +1,15 @@
 //! Bootstrapping of CKKS ciphertexts.
 
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
+use circuits::operations::RunRing;
 use client::system_rng;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::InScheme;
 use super::ckks::CkksCiphertext;
-use super::keys::{Held, SchemeKeys, SchemeSecret};
+use super::keys::{SchemeKeys, SchemeSecret};
 use super::params::SchemeParams;
-use crate::error::MissingKeyError;
 use crate::guard::guard;
 use crate::security;
 
@@ -47,10 +47,7 @@ impl CkksBootstrapper {
         self.params.check("secret key", &secret.params)?;
         guard(py, || {
             let keys = self.tables.generate_keys(&secret.key, &mut system_rng());
-            Ok::<_, PyErr>(SchemeKeys {
-                params: self.params.clone(),
-                held: Held::Bootstrap(keys),
-            })
+            Ok::<_, PyErr>(SchemeKeys::new(&self.params, keys.into()))
         })
     }
 
@@ -58,10 +55,7 @@ impl CkksBootstrapper {
     fn keys_from_bytes(&self, py: Python<'_>, data: &[u8]) -> PyResult<SchemeKeys> {
         guard(py, || {
             let read = self.tables.keys_from_bytes(data, self.params.made_for());
-            Ok::<_, PyErr>(SchemeKeys {
-                params: self.params.clone(),
-                held: Held::Bootstrap(read.or_raise()?),
-            })
+            Ok::<_, PyErr>(SchemeKeys::new(&self.params, read.or_raise()?.into()))
         })
     }
 
@@ -73,12 +67,14 @@ impl CkksBootstrapper {
     ) -> PyResult<CkksCiphertext> {
         self.params.check("ciphertext", x.params())?;
         self.params.check("evaluation keys", &keys.params)?;
-        let Held::Bootstrap(keys) = &keys.held else {
-            return Err(MissingKeyError::new_err(
-                "no keys of bootstrapping: found those of products and rotations, expected Bootstrapper.keys",
-            ));
-        };
-        let ct = guard(py, || self.tables.bootstrap(x.ct(), keys).or_raise())?;
+        let (relinearization, sparse) = (keys.relinearization()?, keys.sparse()?);
+        let ct = guard(py, || {
+            let relinearization = Some(relinearization);
+            let params = self.tables.params().rlwe();
+            let mut operations = RunRing::new(params, relinearization, &keys.keys.galois);
+            operations.add_sparse(sparse);
+            self.tables.bootstrap_with(x.ct(), &operations).or_raise()
+        })?;
         Ok(CkksCiphertext::new(&self.params, ct))
     }
 }

@@ -1,15 +1,14 @@
 //! Keys of the three schemes.
 
-use circuits::approximate::BootstrapKeys;
 use client::system_rng;
-use exchange::circuit::Keys;
+use exchange::circuit::{Keys, SparseKeys};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::{GaloisKeys, PublicKey, SecretKey, SwitchKey, galois, store};
 
 use super::InScheme;
 use super::params::SchemeParams;
-use crate::error::{MissingKeyError, UsageError};
+use crate::error::MissingKeyError;
 use crate::guard::{guard, guard_bytes};
 
 /// A secret key of a scheme.
@@ -30,12 +29,7 @@ pub(crate) struct SchemePublic {
 #[pyclass(frozen, module = "palladion._native")]
 pub(crate) struct SchemeKeys {
     pub(crate) params: SchemeParams,
-    pub(crate) held: Held,
-}
-
-pub(crate) enum Held {
-    Own(Keys),
-    Bootstrap(BootstrapKeys),
+    pub(crate) keys: Keys,
 }
 
 #[pymethods]
@@ -83,6 +77,7 @@ impl SchemeSecret {
             let keys = Keys {
                 relinearization: Some(self.key.relinearization_key(top, &mut rng)),
                 galois,
+                sparse: None,
             };
             Ok::<_, PyErr>(SchemeKeys::new(&self.params, keys))
         })
@@ -132,25 +127,21 @@ impl SchemePublic {
 
 impl SchemeKeys {
     pub(crate) fn new(params: &SchemeParams, keys: Keys) -> Self {
-        let (params, held) = (params.clone(), Held::Own(keys));
-        Self { params, held }
+        let params = params.clone();
+        Self { params, keys }
     }
 
-    /// The keys as circuits take them.
-    pub(crate) fn of_circuit(&self) -> PyResult<&Keys> {
-        match &self.held {
-            Held::Own(keys) => Ok(keys),
-            Held::Bootstrap(_) => Err(UsageError::new_err(
-                "the evaluation keys are those of bootstrapping, expected those of the circuit",
-            )),
-        }
+    /// The keys to the sparse secret of bootstrapping, and back.
+    pub(crate) fn sparse(&self) -> PyResult<&SparseKeys> {
+        self.keys.sparse.as_ref().ok_or_else(|| {
+            MissingKeyError::new_err(
+                "no keys of bootstrapping: found those of products and rotations, expected those of Bootstrapper.keys, or of a circuit that bootstraps",
+            )
+        })
     }
 
     pub(crate) fn relinearization(&self) -> PyResult<&SwitchKey> {
-        let key = match &self.held {
-            Held::Own(keys) => keys.relinearization.as_ref(),
-            Held::Bootstrap(keys) => Some(keys.relinearization()),
-        };
+        let key = self.keys.relinearization.as_ref();
         key.ok_or_else(|| self.missing("relinearization key for products"))
     }
 
@@ -167,10 +158,7 @@ impl SchemeKeys {
     }
 
     fn galois(&self) -> &GaloisKeys {
-        match &self.held {
-            Held::Own(keys) => &keys.galois,
-            Held::Bootstrap(keys) => keys.galois(),
-        }
+        &self.keys.galois
     }
 
     fn with(&self, element: usize, words: impl FnOnce() -> String) -> PyResult<&GaloisKeys> {
@@ -217,21 +205,22 @@ impl SchemeKeys {
 
     /// Bytes in memory.
     fn nbytes(&self) -> usize {
-        match &self.held {
-            Held::Own(keys) => keys.byte_len(),
-            Held::Bootstrap(keys) => keys.byte_len(),
-        }
+        self.keys.byte_len()
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let made_for = self.params.made_for();
         guard_bytes(py, || {
-            Ok::<_, PyErr>(match &self.held {
-                Held::Own(Keys {
-                    relinearization,
-                    galois,
-                }) => store::evaluation_to_bytes(relinearization.as_ref(), galois, made_for),
-                Held::Bootstrap(keys) => keys.to_bytes(made_for),
+            let Keys {
+                relinearization,
+                galois,
+                sparse,
+            } = &self.keys;
+            Ok::<_, PyErr>(match (relinearization, sparse) {
+                (Some(relinearization), Some(sparse)) => {
+                    store::bootstrap_to_bytes(relinearization, galois, sparse.both(), made_for)
+                }
+                _ => store::evaluation_to_bytes(relinearization.as_ref(), galois, made_for),
             })
         })
     }
@@ -245,6 +234,7 @@ impl SchemeKeys {
             let keys = Keys {
                 relinearization,
                 galois,
+                sparse: None,
             };
             Ok::<_, PyErr>(Self::new(&params, keys))
         })

@@ -6,19 +6,24 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/replay.rs"]
+mod replay;
 #[path = "../common/trace.rs"]
 mod trace;
 
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use circuits::bootstrap::Bootstrap;
-use ckks::{Complex64, Plaintext};
+use ckks::Complex64;
 use common::{Result, number, option, timed};
+use program::circuit::{CircuitBuilder, Type};
 use program::recording::Recording;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use replay::replay;
 use ring::ntt_primes_avoiding;
 use ring::sample::Masks;
 use rlwe::{Ciphertext, SecretKey};
+use runtime::circuit::{Argument, Runner, Slots, arithmetic, needs, predict};
 use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
 use trace::{agrees, counted, lowered};
@@ -32,34 +37,52 @@ fn main() -> Result<()> {
     })
 }
 
+/// One bootstrapping as a circuit: predicted, run, recorded, lowered, replayed.
 fn ckks() -> Result<()> {
     let counted = counted()?;
     let (params, spec) = (Bootstrapper::params_2_16()?, BootstrapSpec::default());
-    let bootstrapper = timed("tables", || Ok(Bootstrapper::new(&params, &spec)?))?;
+    let mut b = CircuitBuilder::new("bootstrapping", arithmetic(&params), params.slots())?;
+    b.set_bootstrapping(Bootstrapper::stated(&params, &spec)?)?;
+    let ty = Type {
+        encrypted: true,
+        level: 0,
+        scale: params.scale_at(0),
+    };
+    let low = b.input("low", ty)?;
+    let high = b.bootstrap(low)?;
+    b.output("high", high)?;
+    let circuit = b.finish()?;
     let mut rng = ChaCha20Rng::from_os_rng();
-    let secret = SecretKey::generate(params.rlwe(), &mut rng);
-    let keys = timed("keys", || Ok(bootstrapper.generate_keys(&secret, &mut rng)))?;
     let mut part = || rng.random_range(-1.0..1.0);
     let slots = 0..params.slots();
     let slots: Vec<_> = slots.map(|_| Complex64::new(part(), part())).collect();
-    let message = Plaintext::encode(&params, &slots, 0, params.scale())?;
+    let given = Slots::from([("low".into(), slots)]);
+    let predicted = timed("predicted", || Ok(predict(&params, &circuit, &given)?))?;
+
+    let runner = timed("tables", || Ok(Runner::new(&params, &circuit)?))?;
+    let secret = SecretKey::generate(params.rlwe(), &mut rng);
+    let needs = needs(&params, &circuit.keys());
+    let keys = timed("keys", || {
+        Ok(client::circuit_keys(&secret, &needs, &mut rng)?)
+    })?;
+    let message = runner.encode("low", &given["low"])?;
     let low = ckks::encrypt(&secret, &message, &mut Masks::random(&mut rng), &mut rng)?;
+    let inputs = BTreeMap::from([("low", Argument::Ciphertext(&low))]);
     counted.map(|counted| counted.take());
-    let high = timed("bootstrapping", || Ok(bootstrapper.bootstrap(&low, &keys)?))?;
-    let Some(counted) = counted else {
-        return Ok(());
-    };
-    let run = counted.take();
-    let recording = timed("recorded", || Ok(bootstrapper.record(low.scale())?))?;
-    drop(bootstrapper);
-    let switch = SwitchKeys {
-        relinearization: Some(keys.relinearization()),
-        galois: keys.galois(),
-        sparse: Some(keys.sparse()),
-    };
-    let given = BTreeMap::from([(Bootstrapper::INPUT.into(), low.rlwe())]);
-    let result = (Bootstrapper::OUTPUT, high.rlwe());
-    compare(recording, (&given, &switch), result, run)
+    let answer = timed("bootstrapping", || Ok(runner.run(&inputs, &keys)?))?;
+    let run = counted.map(|counted| counted.take());
+    let found = ckks::decrypt(&secret, &answer["high"])?.decode(&params, params.slots())?;
+    let errors = found.iter().zip(&given["low"]);
+    let square = errors.map(|(a, b)| (a - b).norm_sqr()).sum::<f64>() / found.len() as f64;
+    println!(
+        "precision {:.2} bits, predicted {:.2}",
+        -square.log2() / 2.0,
+        predicted["high"].noise(params.slots()).precision()
+    );
+    match run {
+        Some(run) => replay(&runner, (&inputs, &keys), &answer, run),
+        None => Ok(()),
+    }
 }
 
 fn bgv() -> Result<()> {

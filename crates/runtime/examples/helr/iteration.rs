@@ -1,86 +1,104 @@
-//! The iteration as a circuit: 4 levels.
+//! The iteration: 4 levels.
 //!
 //! `w` and `v` stand in all slots of their feature. A batch is several ciphertexts `Z`, labels multiplied in. With
 //! `x = Z v`, summed over features, the gradient is `sum x Z (A1 + A3 x^2) + Z / 2`: levels for `Z v`, for `x^2` and
 //! `x Z`, for their product, and for the mask of the sum over samples. Factors that a level would be spent on are read from
-//! scales.
+//! scales. The momentum differs from iteration to iteration, which have the same scales: it is a plaintext, and beside the mask another one
+//! has it as a factor.
 
 use crate::common::Result;
 use crate::plain::{A1, A3};
+use crate::training::Source;
 use circuits::approximate::Samples;
-use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type, ValueId, sum_strided};
+use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 
 /// Levels of an iteration.
 pub(crate) const DEPTH: usize = 4;
 
+/// What an iteration is given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given {
+    /// A ciphertext of its batch.
+    Batch(usize),
+    /// In plain, the mask of the sum over samples, times 1 less the momentum.
+    Ahead,
+    /// In plain, 1 less the momentum.
+    Keep,
+    /// In plain, the momentum.
+    Lag,
+    /// In plain, `i`.
+    Imaginary,
+}
+
 /// What an iteration is written for.
 pub(crate) struct Iteration {
-    pub(crate) arithmetic: Arithmetic,
     pub(crate) layout: Samples,
-    /// Level and scale of the ciphertexts of a batch; the results have this scale, or near it.
-    pub(crate) top: usize,
+    /// Scale of the ciphertexts of a batch, and of the results.
     pub(crate) scale: f64,
-    /// Types of the weights `w` and of the point `v` of the gradient, at one level.
-    pub(crate) w: Type,
-    pub(crate) v: Type,
     /// Ciphertexts of a batch.
     pub(crate) count: usize,
     /// Learning rate over the samples of a batch.
     pub(crate) step: f64,
-    /// Momentum.
-    pub(crate) gamma: f64,
-}
-
-/// The name of part `i` of a batch.
-pub(crate) fn part(i: usize) -> String {
-    format!("batch.{i}")
+    /// Which iteration of its pair it is.
+    pub(crate) half: usize,
 }
 
 impl Iteration {
-    /// From the inputs `w`, `v` and the [`part`]s of a batch to the outputs `w` and `v`, [`DEPTH`] levels lower.
-    pub(crate) fn circuit(&self) -> Result<Circuit> {
-        let (layout, scale, level) = (&self.layout, self.scale, self.v.level);
+    /// From `w` and `v`, at one level and scale, to those after an iteration, [`DEPTH`] levels lower.
+    pub(crate) fn write(
+        &self,
+        b: &mut CircuitBuilder,
+        [w, v]: [ValueId; 2],
+        given: Source<'_>,
+    ) -> Result<[ValueId; 2]> {
+        let (layout, scale) = (&self.layout, self.scale);
+        let Type { level, .. } = b.ty(v);
         let target = level
             .checked_sub(DEPTH)
             .ok_or("an iteration takes 4 levels")?;
-        let mut b = CircuitBuilder::new("helr", self.arithmetic.clone(), layout.slots())?;
-        let w = b.input("w", self.w)?;
-        let v = b.input("v", self.v)?;
-        let gradient = self.gradient(&mut b, v)?;
+        let gradient = self.gradient(b, v, given)?;
         // The mask is 1: the step is read from the scale.
         let gradient = b.read(gradient, self.step)?;
         let modulus = b.arithmetic().divisor(target + 1);
-        let mask = scale * modulus / b.ty(gradient).scale;
+        let plain = |scale: f64| Type {
+            encrypted: false,
+            level: target + 1,
+            scale,
+        };
+        let ty = plain(scale * modulus / b.ty(gradient).scale);
         let first = &layout.first(1.0)[..layout.samples()];
-        let mask = b.constant("mask", first, (target + 1, mask))?;
-        let masked = b.mul(gradient, mask)?;
-        let masked = b.rescale(masked)?;
-        let change = sum_strided(&mut b, masked, layout.to_samples())?;
+        let mask = b.constant("mask", first, (ty.level, ty.scale))?;
+        let ahead = given(b, self.half, Given::Ahead, ty)?;
+        let mut change = |mask: ValueId| -> Result<ValueId> {
+            let masked = b.mul(gradient, mask)?;
+            let masked = b.rescale(masked)?;
+            Ok(sum_strided(b, masked, layout.to_samples())?)
+        };
+        let (change, ahead) = (change(mask)?, change(ahead)?);
         let old = b.scaled_to(v, 1.0, (target, scale))?;
         let new = b.add(change, old)?;
-        b.output("w", new)?;
-        // v = (1 - gamma) w' + gamma w: the first factor from the scale again.
-        let ahead = b.read(new, 1.0 - self.gamma)?;
-        let ahead_scale = b.ty(ahead).scale;
-        let momentum = b.scaled_to(w, self.gamma, (target, ahead_scale))?;
-        let ahead = b.add(ahead, momentum)?;
-        b.output("v", ahead)?;
-        Ok(b.finish()?)
+        // v = (1 - gamma) w' + gamma w, and w' is the change and v.
+        let ty = plain(scale * modulus / b.ty(v).scale);
+        let keep = given(b, self.half, Given::Keep, ty)?;
+        let lag = given(b, self.half, Given::Lag, ty)?;
+        let [w, v] = [b.drop_to(w, target + 1)?, b.drop_to(v, target + 1)?];
+        let momentum = b.dot(&[[v, keep], [w, lag]])?;
+        let momentum = b.rescale(momentum)?;
+        Ok([new, b.add(ahead, momentum)?])
     }
 
     /// `sum_s sigma(-z_s v) z_s`, in the first slot of each feature, three levels below `v`.
-    fn gradient(&self, b: &mut CircuitBuilder, v: ValueId) -> Result<ValueId> {
-        let (layout, level) = (&self.layout, self.v.level);
+    fn gradient(&self, b: &mut CircuitBuilder, v: ValueId, given: Source<'_>) -> Result<ValueId> {
+        let (layout, level) = (&self.layout, b.ty(v).level);
         let (mut terms, mut total) = (Vec::new(), None);
         for i in 0..self.count {
             let (encrypted, scale) = (true, self.scale);
             let ty = Type {
                 encrypted,
-                level: self.top,
+                level,
                 scale,
             };
-            let z = b.input(&part(i), ty)?;
-            let z = b.drop_to(z, level)?;
+            let z = given(b, self.half, Given::Batch(i), ty)?;
             let x = b.mul(z, v)?;
             let x = b.rescale(x)?;
             let x = sum_strided(b, x, layout.over_features())?;

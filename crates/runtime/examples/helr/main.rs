@@ -1,34 +1,34 @@
 //! HELR: training of a logistic regression on encrypted images of the digits 3 and 8, 14 x 14 pixels; N = 2^16, 128-bit security.
 //!
-//!     cargo run --release -p palladion-runtime --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1]
+//!     cargo run --release -p palladion-runtime --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1] [--predict]
 //!
-//! Nesterov's method with a sigmoid of degree 3. After each iteration the weights are decrypted, for comparison with the same iteration in
-//! plain numbers; training goes on with the ciphertext. About 7.1 GB of memory.
+//! Nesterov's method with a sigmoid of degree 3. The whole training is one circuit, with a part that repeats. The weights at its end are
+//! decrypted, and compared with those of the same training in plain numbers. `--predict` predicts their precision before there are keys.
 //!
 //! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale", AAAI 2019.
 
+mod clock;
 #[path = "../common/mod.rs"]
 mod common;
-mod encrypted;
 mod iteration;
 #[path = "../common/mnist.rs"]
 mod mnist;
 mod plain;
+mod training;
 
 use circuits::approximate::{Bootstrapper, Samples};
-use ckks::{Ciphertext, Complex64, Params, Plaintext, decrypt, encrypt};
+use ckks::{Ciphertext, Complex64, decrypt, encrypt};
+use clock::Clock;
 use common::{Result, number, option, timed};
-use encrypted::Trainer;
-use iteration::{DEPTH, part};
 use plain::{Data, exact, momenta, polynomial};
-use program::circuit::Circuit;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Slots, run_clear};
+use runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
+use training::{IMAGINARY, Training, imaginary, part};
 
 /// Learning rate.
 const RATE: f64 = 1.0;
@@ -44,35 +44,23 @@ fn main() -> Result<()> {
 
 /// The client: secret, and a source of masks.
 struct Client {
-    params: Params,
-    layout: Samples,
     secret: SecretKey,
     masks: Masks,
     rng: ChaCha20Rng,
 }
 
 impl Client {
-    fn encrypt(&mut self, rows: &[Vec<f64>], level: usize) -> Result<Ciphertext> {
-        let slots = self.layout.pack(rows)?;
-        let scale = self.params.scale();
-        let message = Plaintext::encode_real(&self.params, &slots, level, scale)?;
-        let masks = &mut self.masks;
-        Ok(encrypt(&self.secret, &message, masks, &mut self.rng)?)
-    }
-
-    /// Largest difference of a weight, in any slot.
-    fn deviation(&self, w: &Ciphertext, expected: &[f64]) -> Result<f64> {
-        let found = decrypt(&self.secret, w)?.decode(&self.params, self.params.slots())?;
-        let expected = self.layout.repeat(expected)?;
-        let differences = found.iter().zip(&expected).map(|(a, b)| (a - b).norm());
-        Ok(differences.fold(0.0, f64::max))
-    }
-
-    /// The weights, from the first sample of each feature.
-    fn weights(&self, w: &Ciphertext, features: usize) -> Result<Vec<f64>> {
-        let found = decrypt(&self.secret, w)?.decode(&self.params, self.params.slots())?;
-        let first = found.iter().step_by(self.layout.samples());
-        Ok(first.take(features).map(|v| v.re).collect())
+    /// The encrypted inputs.
+    fn encrypt(&mut self, runner: &Runner, slots: &Slots) -> Result<BTreeMap<String, Ciphertext>> {
+        let mut made = BTreeMap::new();
+        for (name, ty) in runner.circuit().inputs() {
+            if ty.encrypted {
+                let message = runner.encode(name, &slots[name])?;
+                let ct = encrypt(&self.secret, &message, &mut self.masks, &mut self.rng)?;
+                made.insert(name.to_owned(), ct);
+            }
+        }
+        Ok(made)
     }
 }
 
@@ -84,6 +72,10 @@ fn run() -> Result<()> {
     let features = train.features();
     if !(1..=train.0.len()).contains(&size) {
         return Err(format!("--batch is {size}, expected 1 to {}", train.0.len()).into());
+    }
+    if iterations < 2 || !iterations.is_multiple_of(2) {
+        let text = format!("--iterations is {iterations}, expected an even number from 2 on");
+        return Err(text.into());
     }
     let params = Bootstrapper::params_2_16()?;
     let room = features.next_power_of_two();
@@ -102,104 +94,113 @@ fn run() -> Result<()> {
     let mut client = Client {
         secret: SecretKey::generate(params.rlwe(), &mut rng),
         masks: Masks::random(&mut rng),
-        params: params.clone(),
-        layout,
         rng,
     };
-    let trainer = timed("tables and keys", || {
-        Trainer::new(&params, layout, &client.secret, &mut client.rng)
-    })?;
-    println!("{:.0} MB of keys", trainer.key_bytes() as f64 / 1e6);
-
-    let zero = client.encrypt(&[], trainer.top())?;
-    let mut state = encrypted::State {
-        w: zero.clone(),
-        v: zero,
+    let training = Training {
+        params: &params,
+        layout,
+        count: size.div_ceil(layout.samples()),
+        step: RATE / size as f64,
+        momenta: momenta().take(iterations).collect(),
     };
+    let circuit = training.circuit()?;
+    println!(
+        "a circuit of {} steps and a body of {} that repeats; {} bootstrappings",
+        circuit.steps.len(),
+        circuit
+            .bodies
+            .iter()
+            .map(|body| body.steps.len())
+            .sum::<usize>(),
+        circuit.counts().total("bootstrap")
+    );
+
     let mut twin = plain::State::new(features);
     let mut reference = plain::State::new(features);
-    let (mut computing, mut refreshing, mut encrypting, mut worst) = (0.0, 0.0, 0.0, 0.0f64);
-    for (t, gamma) in momenta().take(iterations).enumerate() {
+    let mut slots = Slots::from([
+        ("w".into(), vec![Complex64::ZERO]),
+        ("v".into(), vec![Complex64::ZERO]),
+        (IMAGINARY.into(), imaginary()),
+    ]);
+    for (t, &gamma) in training.momenta.iter().enumerate() {
         let rows = train.batch(t, size);
-        let start = Instant::now();
-        let batch: Vec<Ciphertext> = rows
-            .chunks(layout.samples())
-            .map(|rows| client.encrypt(rows, trainer.top()))
-            .collect::<Result<_>>()?;
-        let encrypted = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        // What is left after an iteration must still reach level 0 at one scale.
-        let refresh = trainer.level(&state)? <= DEPTH;
-        if refresh {
-            state = trainer.refresh(&state)?;
-        }
-        let refreshed = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let circuit = trainer.circuit(&state, batch.len(), RATE / size as f64, gamma)?;
-        state = trainer.step(&circuit, &state, &batch)?;
-        let computed = start.elapsed().as_secs_f64();
-        let before = twin.clone();
         twin.step(rows, RATE, gamma, polynomial);
-        check_clear(&circuit, &layout, rows, [&before, &twin])?;
         reference.step(rows, RATE, gamma, exact);
-        let deviation = client.deviation(&state.w, &twin.w)?;
-        println!(
-            "iteration {:2}  {computed:6.2} s, bootstrapping {refreshed:6.2} s, client's encryption {encrypted:5.2} s; difference {deviation:.2e}, accuracy {:.4}",
-            t + 1,
-            test.accuracy(&client.weights(&state.w, features)?)
-        );
-        if deviation > TOLERANCE {
-            return Err(
-                format!("weights differ by {deviation}, expected at most {TOLERANCE}").into(),
-            );
+        for (i, rows) in rows.chunks(layout.samples()).enumerate() {
+            slots.insert(part(t, i), complex(layout.pack(rows)?));
         }
-        computing += computed;
-        refreshing += refreshed;
-        encrypting += encrypted;
-        worst = worst.max(deviation);
     }
+    // Iterations of one pair have no body that takes `i`.
+    slots.retain(|name, _| circuit.inputs().any(|(input, _)| input == name));
+    let clear = timed("in the clear", || Ok(run_clear(&circuit, &slots)?))?;
+    let expected = layout.repeat(&twin.w)?;
+    within("w in the clear", &clear["w"], &expected, TOLERANCE_CLEAR)?;
+    let predicted = match std::env::args().any(|a| a == "--predict") {
+        true => Some(timed("predicted", || {
+            Ok(predict(&params, &circuit, &slots)?)
+        })?),
+        false => None,
+    };
+
+    let runner = timed("tables", || Ok(Runner::new(&params, &circuit)?))?;
+    let needs = needs(&params, &circuit.keys());
+    let keys = timed("keys", || {
+        Ok(client::circuit_keys(&client.secret, &needs, &mut client.rng)?)
+    })?;
+    println!("{:.0} MB of keys", keys.byte_len() as f64 / 1e6);
+    let encrypted = timed("client's encryption", || client.encrypt(&runner, &slots))?;
+    let mut inputs: BTreeMap<&str, Argument> = BTreeMap::new();
+    for (name, slots) in &slots {
+        let ct = encrypted.get(name).map(Argument::Ciphertext);
+        inputs.insert(name, ct.unwrap_or(Argument::Plain(slots)));
+    }
+    let clock = Clock::new(runner.circuit());
+    let outputs = runner.run_observed(&inputs, &keys, |step| clock.begin(step))?;
+    clock.print();
+
+    let found = decrypt(&client.secret, &outputs["w"])?.decode(&params, params.slots())?;
+    let deviation = within("w", &found, &expected, TOLERANCE)?;
+    let weights: Vec<f64> = found
+        .iter()
+        .step_by(layout.samples())
+        .map(|v| v.re)
+        .collect();
     println!(
-        "training {:.1} s: iterations {computing:.1} s, bootstrapping {refreshing:.1} s; client's encryption {encrypting:.1} s",
-        computing + refreshing
-    );
-    println!(
-        "accuracy on test images: encrypted {:.4}, same in plain {:.4}, exact sigmoid {:.4}; largest difference of a weight {worst:.2e}, largest |z v| {:.1}",
-        test.accuracy(&client.weights(&state.w, features)?),
+        "accuracy on test images: encrypted {:.4}, same in plain {:.4}, exact sigmoid {:.4}; largest difference of a weight {deviation:.2e}, largest |z v| {:.1}",
+        test.accuracy(&weights[..features]),
         test.accuracy(&twin.w),
         test.accuracy(&reference.w),
         twin.largest
     );
+    if let Some(predicted) = predicted {
+        let errors = found
+            .iter()
+            .zip(&clear["w"])
+            .map(|(a, b)| (a - b).norm_sqr());
+        let square = errors.sum::<f64>() / found.len() as f64;
+        println!(
+            "precision {:.2} bits, predicted {:.2}",
+            -square.log2() / 2.0,
+            predicted["w"].noise(params.slots()).precision()
+        );
+    }
     Ok(())
 }
 
-/// The circuit in the clear against the twin, before and after its step.
-fn check_clear(
-    circuit: &Circuit,
-    layout: &Samples,
-    rows: &[Vec<f64>],
-    [before, after]: [&plain::State; 2],
-) -> Result<()> {
-    let complex = |slots: Vec<f64>| slots.into_iter().map(Complex64::from).collect::<Vec<_>>();
-    let mut inputs = Slots::new();
-    for (i, rows) in rows.chunks(layout.samples()).enumerate() {
-        inputs.insert(part(i), complex(layout.pack(rows)?));
+fn complex(slots: Vec<f64>) -> Vec<Complex64> {
+    slots.into_iter().map(Complex64::from).collect()
+}
+
+/// The largest difference in any slot.
+///
+/// # Errors
+/// If it is above the tolerance.
+fn within(what: &str, found: &[Complex64], expected: &[f64], tolerance: f64) -> Result<f64> {
+    let differences = found.iter().zip(expected).map(|(a, b)| (a - b).norm());
+    let worst = differences.fold(0.0, f64::max);
+    // Not `worst > tolerance`, which a difference that is no number would pass.
+    if worst <= tolerance {
+        return Ok(worst);
     }
-    inputs.insert("w".into(), complex(layout.repeat(&before.w)?));
-    inputs.insert("v".into(), complex(layout.repeat(&before.v)?));
-    let found = run_clear(circuit, &inputs)?;
-    for (name, expected) in [("w", &after.w), ("v", &after.v)] {
-        let expected = layout.repeat(expected)?;
-        let differences = found[name]
-            .iter()
-            .zip(&expected)
-            .map(|(a, b)| (a - b).norm());
-        let worst = differences.fold(0.0, f64::max);
-        if worst > TOLERANCE_CLEAR {
-            return Err(format!(
-                "{name} in the clear differs by {worst:e}, expected at most {TOLERANCE_CLEAR:e}"
-            )
-            .into());
-        }
-    }
-    Ok(())
+    Err(format!("{what} differs by {worst:e}, expected at most {tolerance:e}").into())
 }

@@ -3,13 +3,14 @@
 use super::factors::Factors;
 use super::plan::Plan;
 use super::scheme::Scheme;
-use super::unfit;
+use super::{check_limit, unfit};
 use crate::error::Result;
-use circuits::approximate::Diagonal;
+use circuits::approximate::{BootstrapSpec, Bootstrapper, Diagonal, sparse_params};
 use ckks::{Ciphertext, Complex64, Params, Plaintext};
-use program::circuit::{Arithmetic, Circuit, Type};
+use program::circuit::{Arithmetic, Bootstrapping, Circuit, Op, Type};
 use program::recording::Message;
 use ring::{Eval, Poly};
+use rlwe::noise::log2_sum;
 
 impl Scheme for Params {
     type Slot = Complex64;
@@ -42,8 +43,35 @@ impl Scheme for Params {
         self.encoder().conjugation_element()
     }
 
-    /// Room for a message depends on the message: [`predict`](super::predict) sees to it.
-    fn prepare(&self, circuit: &Circuit, _: &Plan) -> Result<Factors> {
+    fn stated(&self, stated: &Bootstrapping) -> Result<Bootstrapping> {
+        Ok(Bootstrapper::stated(self, &BootstrapSpec::from(stated))?)
+    }
+
+    fn bootstrapper(&self, stated: &Bootstrapping) -> Result<Bootstrapper> {
+        Ok(Bootstrapper::new(self, &BootstrapSpec::from(stated))?)
+    }
+
+    fn sparse(&self) -> Option<rlwe::Params> {
+        sparse_params(self).ok()
+    }
+
+    /// Room for a message depends on the message: [`predict`](super::predict) sees to it. What a bootstrapping reduces depends on none.
+    fn prepare(&self, circuit: &Circuit, _: &Plan, limit: f64) -> Result<Factors> {
+        check_limit(limit)?;
+        let mut log2 = f64::NEG_INFINITY;
+        for (index, step) in circuit.steps.iter().enumerate() {
+            if let (Op::Bootstrap { .. }, Some(stated)) = (&step.op, &circuit.bootstrapping) {
+                log2 = log2_sum(log2, Bootstrapper::log2_overflow(stated));
+                if log2 > limit {
+                    let found = format!("such that a run is wrong with 2^{log2:.1}");
+                    let expected =
+                        format!("at most 2^{limit} in all: a larger range of the reduction");
+                    let what =
+                        format!("the multiple of q_0 that step %{index} (bootstrap) reduces");
+                    return Err(unfit(what, found, expected));
+                }
+            }
+        }
         Ok(Factors::none(circuit))
     }
 

@@ -1,13 +1,15 @@
 //! The noise of a circuit on exact numbers, before a key exists.
 //!
 //! A circuit is refused if the probability that some coefficient of some value reaches half of its modulus is
-//! above [`MAX_LOG2_FAILURE`].
+//! above a limit: `program::MAX_LOG2_FAILURE`, or less. So is one whose products may leave rounding size at some point of evaluation
+//! (`docs/adr/0015-noise-at-single-points.md`).
 //!
 //! Each value carries the mean square of its residual's coefficients ([`bgv::noise::Model`]; which key switches and divisions there
 //! are, the plan says), and by how much its largest ones stand above that: sums of a value and its own rotations gather noise in few
-//! coefficients. In sums a noise that stands in both terms adds up with itself ([`Sources`]). The factors of a product are taken as
-//! uncorrelated.
+//! coefficients. In sums a noise that stands in both terms adds up with itself ([`Sources`]). The factors of a product that come from one input
+//! have the moments of powers ([`Chains`]); others are taken as uncorrelated.
 
+use super::chains::Chains;
 use super::clear::constant_slots;
 use super::exact::plaintext;
 use super::factors::Factors;
@@ -19,7 +21,6 @@ use crate::error::Result;
 use bgv::Params;
 use bgv::noise::{Model, Noise};
 use circuits::LEAST_LOG2_FAILURE;
-use program::MAX_LOG2_FAILURE;
 use program::circuit::{Circuit, Op, ValueId};
 use rlwe::noise::{deviations, log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
@@ -44,8 +45,8 @@ pub struct Budget {
 pub(super) fn predict(
     params: &Params,
     circuit: &Circuit,
-    plan: &Plan,
-    factors: &Factors,
+    (plan, factors): (&Plan, &Factors),
+    limit: f64,
 ) -> Result<BTreeMap<String, Budget>> {
     let predictor = Predictor {
         params,
@@ -53,6 +54,7 @@ pub(super) fn predict(
         model: Model::new(params),
         plan,
         factors,
+        chains: Chains::new(circuit),
     };
     let coefficients = (params.n() as f64).log2();
     let mut log2_failure = f64::NEG_INFINITY;
@@ -63,18 +65,28 @@ pub(super) fn predict(
         let ty = circuit.ty(index);
         let half = params.rlwe().log_q(ty.level) - 1.0;
         let largest = noise.bits() + gathered;
+        let name = circuit.steps[index].op.name();
         if ty.encrypted {
             let one = log2_two_sided_tail((half - largest).exp2());
             log2_failure = log2_sum(log2_failure, coefficients + one);
         }
-        if log2_failure > MAX_LOG2_FAILURE {
-            let name = circuit.steps[index].op.name();
+        if log2_failure > limit {
             let what = format!("the noise of step %{index} ({name})");
             let found = format!("{largest:.1} bits (a run is wrong with 2^{log2_failure:.1})");
-            let bears = half - deviations(MAX_LOG2_FAILURE - coefficients).log2();
+            let bears = half - deviations(limit - coefficients).log2();
             let expected = format!(
-                "at most {bears:.1} (2^{MAX_LOG2_FAILURE} in all), which level {} bears",
+                "at most {bears:.1} (2^{limit} in all), which level {} bears",
                 ty.level
+            );
+            return Err(unfit(what, found, expected));
+        }
+        log2_failure = log2_sum(log2_failure, predictor.log2_escape(index, noise));
+        if log2_failure > limit {
+            let what =
+                format!("the noise of step %{index} ({name}) at single points of evaluation");
+            let found = format!("such that a run is wrong with 2^{log2_failure:.1}");
+            let expected = format!(
+                "at most 2^{limit} in all: larger moduli, or fewer products one after the other"
             );
             return Err(unfit(what, found, expected));
         }
@@ -102,6 +114,7 @@ struct Predictor<'a> {
     model: Model,
     plan: &'a Plan,
     factors: &'a Factors,
+    chains: Chains,
 }
 
 impl Predictor<'_> {
@@ -160,6 +173,9 @@ impl Predictor<'_> {
             Op::Conjugate { value } | Op::SwapRows { value } => {
                 self.rotated(kept(*value), self.params.encoder().swap_element())
             }
+            Op::Bootstrap { .. } | Op::Repeat { .. } | Op::Result { .. } => {
+                unreachable!("no bootstrapping, and every iteration is written out")
+            }
         };
         let most = (self.params.n() as f64).log2() / 2.0;
         Ok((sources.with(index, more), gathered.min(most)))
@@ -188,12 +204,25 @@ impl Predictor<'_> {
             let (a, b) = (get(left).budget, get(right).budget);
             gathered = gathered.max(a.gathered).max(b.gathered);
             noise = noise.plus(if self.circuit.ty(right).encrypted {
-                self.model.tensor(a.noise, b.noise, left == right)
+                let factors = self.chains.factors(left, right);
+                self.model.product(a.noise, b.noise, factors)
             } else {
                 self.model.mul_plain(a.noise, self.sum_of_squares(right)?)
             });
         }
         Ok((noise, gathered))
+    }
+
+    /// log2 of the probability that a value that was divided does not come down to rounding size at some point of evaluation, and grows
+    /// from product to product from there on ([`Model::log2_escape`]). With one product to come, or none, it has not the time: what is as
+    /// large as the divisor at one point stays so, and is next to nothing in a coefficient.
+    fn log2_escape(&self, index: usize, noise: Noise) -> f64 {
+        let divided = matches!(self.circuit.steps[index].op, Op::Rescale { .. });
+        if !divided || self.chains.ahead[index] < 2 {
+            return f64::NEG_INFINITY;
+        }
+        let points = (self.params.n() as f64 / 2.0).log2();
+        self.model.log2_escape(noise) + points
     }
 
     /// Of a plaintext's centred coefficients.

@@ -20,6 +20,7 @@ pub type Slots<T = Complex64> = BTreeMap<String, Vec<T>>;
 pub fn run_clear<T: Slot>(circuit: &Circuit, inputs: &Slots<T>) -> Result<Slots<T>> {
     circuit.verify()?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
+    let circuit = &*circuit.unrolled();
     walk(circuit, |index, values| {
         step(circuit, inputs, index, values, &|v| v)
     })
@@ -72,9 +73,11 @@ pub(super) fn step<T: Slot, V>(
             let factor = reading(circuit, index, *value);
             get(*value).iter().map(|x| x.scaled(factor)).collect()
         }
-        Op::Rescale { value } | Op::Drop { value } | Op::Output { value, .. } => {
-            get(*value).clone()
-        }
+        Op::Rescale { value }
+        | Op::Drop { value }
+        | Op::Bootstrap { value }
+        | Op::Output { value, .. } => get(*value).clone(),
+        Op::Repeat { .. } | Op::Result { .. } => unreachable!("every iteration is written out"),
     })
 }
 

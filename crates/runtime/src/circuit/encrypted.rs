@@ -57,7 +57,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         values: &mut Values<Held<'a, O>>,
         input: impl FnOnce(&str) -> Result<Held<'a, O>>,
     ) -> Result<Held<'a, O>> {
-        let circuit = self.runner.circuit;
+        let circuit = &self.runner.circuit;
         Ok(match &circuit.steps[index].op {
             Op::Input { name } => input(name)?,
             Op::Constant { .. } => Held::Plaintext(self.runner.constants[&index].clone()),
@@ -98,6 +98,17 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
             Op::Read { value } => {
                 let x = self.pair(values.take(*value))?;
                 Held::Ciphertext(self.operations.read(&x).map_or(x, Cow::Owned))
+            }
+            Op::Bootstrap { value } => {
+                let x = self.pair(values.take(*value))?.into_owned();
+                let bootstrapper = self.runner.bootstrapper.as_ref();
+                let bootstrapper = bootstrapper.expect("a circuit that bootstraps states how");
+                let ty = circuit.ty(*value);
+                let at = (ty.level, ty.scale);
+                Held::of(bootstrapper.apply(self.operations, x, at)?)
+            }
+            Op::Repeat { .. } | Op::Result { .. } => {
+                unreachable!("a runner writes every iteration out")
             }
             Op::Output { value, .. } => Held::Ciphertext(self.pair(values.take(*value))?),
         })

@@ -9,10 +9,11 @@ use super::clear::residues;
 use super::factors::Factors;
 use super::plan::Plan;
 use super::scheme::{Scheme, sealed::Sealed};
-use super::{check, unfit};
+use super::{check, check_limit, unfit};
 use crate::error::Result;
 use bgv::{Params, Plaintext};
 use circuits::approximate::Diagonal;
+use program::MAX_LOG2_FAILURE;
 use program::circuit::{Arithmetic, Circuit, Type};
 use program::recording::Message;
 use ring::{Eval, Poly};
@@ -25,15 +26,29 @@ use std::collections::BTreeMap;
 /// # Errors
 /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify,
 /// [`Error::Circuit`](crate::Error::Circuit) for one written for other parameters and for one whose
-/// noise reaches its modulus at some step.
+/// results would be wrong with a probability above `2^MAX_LOG2_FAILURE`.
 pub fn predict_noise(
     scheme: &impl ExactScheme,
     circuit: &Circuit,
 ) -> Result<BTreeMap<String, Budget>> {
+    predict_noise_within(scheme, circuit, MAX_LOG2_FAILURE)
+}
+
+/// As [`predict_noise`], of a circuit that may be wrong with a probability of `2^limit`, which is less.
+///
+/// # Errors
+/// As [`predict_noise`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+pub fn predict_noise_within(
+    scheme: &impl ExactScheme,
+    circuit: &Circuit,
+    limit: f64,
+) -> Result<BTreeMap<String, Budget>> {
+    check_limit(limit)?;
     check(scheme, circuit)?;
+    let circuit = &*circuit.unrolled();
     let plan = Plan::new(circuit);
     let factors = Factors::exact(scheme, circuit)?;
-    budget::predict(scheme.params(), circuit, &plan, &factors)
+    budget::predict(scheme.params(), circuit, (&plan, &factors), limit)
 }
 
 /// How a scheme of exact arithmetic reads ciphertexts: [`bgv::Params`] as BGV does, [`Bfv`] as BFV
@@ -158,9 +173,10 @@ impl<E: ExactScheme> Scheme for E {
         self.params().encoder().swap_element()
     }
 
-    fn prepare(&self, circuit: &Circuit, plan: &Plan) -> Result<Factors> {
+    fn prepare(&self, circuit: &Circuit, plan: &Plan, limit: f64) -> Result<Factors> {
+        check_limit(limit)?;
         let factors = Factors::exact(self, circuit)?;
-        budget::predict(self.params(), circuit, plan, &factors)?;
+        budget::predict(self.params(), circuit, (plan, &factors), limit)?;
         Ok(factors)
     }
 

@@ -79,6 +79,9 @@ impl Factors {
                 | Op::Conjugate { value }
                 | Op::SwapRows { value }
                 | Op::Output { value, .. } => of(*value),
+                Op::Bootstrap { .. } | Op::Repeat { .. } | Op::Result { .. } => {
+                    unreachable!("no bootstrapping, and every iteration is written out")
+                }
             };
             factors.of.push(made);
         }

@@ -22,5 +22,10 @@ pub fn needs<S: Scheme>(params: &S, needs: &KeyNeeds) -> Needs {
     if let Some(level) = needs.relinearization {
         found.relinearize(params.ring_level(level));
     }
+    if needs.bootstrapping
+        && let Some(sparse) = params.sparse()
+    {
+        found.sparse(sparse);
+    }
     found
 }

@@ -6,9 +6,12 @@
 
 mod approximate;
 mod budget;
+mod chains;
 mod clear;
 mod encrypted;
+mod errors;
 mod exact;
+mod expected;
 mod factors;
 mod held;
 mod keys;
@@ -17,6 +20,7 @@ mod plan;
 mod predict;
 mod products;
 mod record;
+mod refreshed;
 mod runner;
 mod scheme;
 mod sources;
@@ -25,18 +29,48 @@ mod walk;
 
 pub use budget::Budget;
 pub use clear::{Slots, run_clear};
-pub use exact::{Bfv, ExactScheme, predict_noise};
+pub use exact::{Bfv, ExactScheme, predict_noise, predict_noise_within};
 pub use keys::needs;
-pub use predict::{Predicted, predict};
+pub use predict::{Predicted, predict, predict_within};
 pub use runner::{Argument, Runner};
 pub use scheme::{Scheme, Slot};
 
 use crate::error::{Error, Result};
-use program::circuit::{Arithmetic, Circuit};
+use program::MAX_LOG2_FAILURE;
+use program::circuit::{Arithmetic, Bootstrapping, Circuit};
 
 /// The arithmetic of circuits for `params`: all its levels.
 pub fn arithmetic(params: &impl Scheme) -> Arithmetic {
     params.arithmetic()
+}
+
+/// Checks that a run of a circuit is wrong with a probability of at most `2^limit`, as far as that depends on no message. It takes no
+/// keys and encodes nothing.
+///
+/// In exact arithmetic the noise decides, at every step. In approximate arithmetic, the multiples of `q_0` that a bootstrapping reduces do;
+/// whether messages and their noise fit the modulus, [`predict`] says for given ones.
+///
+/// # Errors
+/// As [`check`]; [`Error::Circuit`] for a larger probability, and for a limit above [`MAX_LOG2_FAILURE`].
+pub fn check_failure<S: Scheme>(params: &S, circuit: &Circuit, limit: f64) -> Result<()> {
+    check(params, circuit)?;
+    let circuit = circuit.unrolled();
+    params
+        .prepare(&circuit, &plan::Plan::new(&circuit), limit)
+        .map(drop)
+}
+
+/// A limit that a caller sets is none above the one that always holds.
+fn check_limit(limit: f64) -> Result<()> {
+    if limit <= MAX_LOG2_FAILURE {
+        return Ok(());
+    }
+    let expected = format!("at most {MAX_LOG2_FAILURE}");
+    Err(unfit(
+        "log2 of the probability of a wrong run",
+        limit,
+        expected,
+    ))
 }
 
 /// Checks that a circuit is one, and was written for these parameters or for their first levels.
@@ -76,7 +110,34 @@ pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
             ));
         }
     }
-    Ok(())
+    match &circuit.bootstrapping {
+        Some(stated) => check_bootstrapping(params, circuit, stated),
+        None => Ok(()),
+    }
+}
+
+/// What is stated of bootstrapping follows from the parameters, all of whose levels it uses.
+fn check_bootstrapping(
+    params: &impl Scheme,
+    circuit: &Circuit,
+    stated: &Bootstrapping,
+) -> Result<()> {
+    let (found, expected) = (circuit.arithmetic.levels(), params.arithmetic().levels());
+    if found != expected {
+        let what = "the number of levels of the circuit, which bootstraps";
+        return Err(unfit(what, found, expected));
+    }
+    let own = params.stated(stated)?;
+    if own == *stated {
+        return Ok(());
+    }
+    let words = |b: &Bootstrapping| format!("{b}, {} rotations", b.rotations.len());
+    let what = "the bootstrapping of the circuit";
+    Err(unfit(
+        what,
+        words(stated),
+        format!("{}, as of the parameters", words(&own)),
+    ))
 }
 
 fn kind(arithmetic: &Arithmetic) -> String {

@@ -135,8 +135,13 @@ impl Plan {
                     Form::Pair
                 }
             }
-            Op::Rescale { .. } | Op::Drop { .. } | Op::Read { .. } | Op::Output { .. } => {
-                Form::Pair
+            Op::Rescale { .. }
+            | Op::Drop { .. }
+            | Op::Read { .. }
+            | Op::Bootstrap { .. }
+            | Op::Output { .. } => Form::Pair,
+            Op::Repeat { .. } | Op::Result { .. } => {
+                unreachable!("every iteration is written out")
             }
         }
     }

@@ -2,18 +2,28 @@
 //!
 //! Each value carries its slots, from a run in the clear, and for each slot the mean square of its error, over keys and
 //! randomness: [`ckks::noise::Model`] says what every step adds, the plan (`plan.rs`) which divisions there are. To first
-//! order, the error of a sum of products is that of each factor times the sum of what it meets, whose square counts: a value that
-//! stands twice, as in a square, does not count as two. Errors of different values, and of different slots, are taken as
+//! order, the error of a sum of products is that of each factor times the sum of what it meets. An error that stands in several operands
+//! adds up with itself (`errors.rs`). Errors of different slots are taken as
 //! uncorrelated, and a rescale as one of residues that are uniform: after a product with a multiple of its modulus it adds less.
+//!
+//! What the sine of a bootstrapping makes of a message is no random error. It is carried as the slots that a run without noise has, beside
+//! those in the clear.
 
 use super::clear::{Slots, check_names, reading, step};
+use super::errors::Errors;
+use super::expected::{Expected, product};
 use super::plan::Plan;
+use super::refreshed::Refreshed;
 use super::walk::{Values, walk};
-use super::{check, unfit};
+use super::{check, check_limit, unfit};
 use crate::error::Result;
+use circuits::LEAST_LOG2_FAILURE;
+use circuits::approximate::Bootstrapper;
 use ckks::noise::{Model, Noise};
 use ckks::{Complex64, Params};
+use program::MAX_LOG2_FAILURE;
 use program::circuit::{Circuit, Op, Type, ValueId};
+use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
 
 /// What is expected of a value.
@@ -23,6 +33,9 @@ pub struct Predicted {
     pub slots: Vec<Complex64>,
     /// For each slot, the mean square of its error, in the units of the message.
     pub errors: Vec<f64>,
+    /// log2 of a bound on the probability that a run is wrong up to this value, with messages as large as these: that a coefficient of a
+    /// message and its noise passes half of its modulus, or that a bootstrapping meets a multiple of `q_0` beyond its reduction.
+    pub log2_failure: f64,
 }
 
 impl Predicted {
@@ -43,20 +56,55 @@ pub fn predict(
     circuit: &Circuit,
     inputs: &Slots,
 ) -> Result<BTreeMap<String, Predicted>> {
+    predict_within(params, circuit, inputs, MAX_LOG2_FAILURE)
+}
+
+/// As [`predict`], of a circuit that may be wrong with a probability of `2^limit`, which is less.
+///
+/// # Errors
+/// As [`predict`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+pub fn predict_within(
+    params: &Params,
+    circuit: &Circuit,
+    inputs: &Slots,
+    limit: f64,
+) -> Result<BTreeMap<String, Predicted>> {
+    check_limit(limit)?;
     check(params, circuit)?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
+    let circuit = &*circuit.unrolled();
     let predictor = Predictor {
         params,
         circuit,
         model: Model::new(params),
         plan: Plan::new(circuit),
+        refreshed: Refreshed::new(params, circuit)?,
     };
-    walk(circuit, |index, values| {
-        let slots = step(circuit, inputs, index, values, &|v: &Predicted| &v.slots)?;
-        predictor.check_room(index, &slots)?;
+    let mut log2_failure = f64::NEG_INFINITY;
+    let found = walk(circuit, |index, values| {
+        let slots = step(circuit, inputs, index, values, &|v: &Expected| &v.slots)?;
         let errors = predictor.errors(index, &slots, values)?;
-        Ok(Predicted { slots, errors })
-    })
+        let errors = errors.kept(index, circuit.slots);
+        let own = predictor.log2_failure(index, &slots, &errors)?;
+        log2_failure = log2_sum(log2_failure, own);
+        if log2_failure > limit {
+            let name = circuit.steps[index].op.name();
+            let what = format!("the message and noise of step %{index} ({name})");
+            let found = format!("such that a run is wrong with 2^{log2_failure:.1}");
+            return Err(unfit(what, found, format!("at most 2^{limit} in all")));
+        }
+        let computed = predictor.computed(inputs, index, values)?;
+        Ok(Expected {
+            slots,
+            computed,
+            errors,
+            log2_failure: log2_failure.max(LEAST_LOG2_FAILURE),
+        })
+    })?;
+    let found = found.into_iter();
+    Ok(found
+        .map(|(name, value)| (name, value.predicted()))
+        .collect())
 }
 
 struct Predictor<'a> {
@@ -64,68 +112,131 @@ struct Predictor<'a> {
     circuit: &'a Circuit,
     model: Model,
     plan: Plan,
+    refreshed: Option<Refreshed>,
 }
 
 impl Predictor<'_> {
-    /// The largest slot bounds the coefficients.
-    fn check_room(&self, index: usize, slots: &[Complex64]) -> Result<()> {
-        let ty = self.circuit.ty(index);
+    /// log2 of a bound on the probability that a step's value is wrong: one of its coefficients passes half of its modulus, or a bootstrapping
+    /// its reduction. The largest slot bounds the coefficients of a message; those of its error are Gaussian.
+    ///
+    /// # Errors
+    /// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit by itself.
+    fn log2_failure(&self, index: usize, slots: &[Complex64], errors: &Errors) -> Result<f64> {
+        let (ty, op) = (self.circuit.ty(index), &self.circuit.steps[index].op);
         let largest = slots.iter().map(|v| v.norm()).fold(0.0, f64::max);
         let found = (largest * ty.scale).log2() + 1.0;
         let limit = self.params.rlwe().log_q(self.params.ring_level(ty.level));
-        // Not `found >= limit`, which a message that is no number would pass.
-        if found < limit {
-            return Ok(());
+        if found.is_nan() || found >= limit {
+            let what = format!("the message of step %{index} ({}) at its scale", op.name());
+            let expected = format!("less than {limit:.1}, which level {} holds", ty.level);
+            return Err(unfit(what, format!("{found:.1} bits"), expected));
         }
-        let name = self.circuit.steps[index].op.name();
-        let what = format!("the message of step %{index} ({name}) at its scale");
-        let expected = format!("less than {limit:.1}, which level {} holds", ty.level);
-        Err(unfit(what, format!("{found:.1} bits"), expected))
+        if !ty.encrypted {
+            return Ok(f64::NEG_INFINITY);
+        }
+        let squares = errors.squares(slots.len());
+        let square = squares.iter().sum::<f64>() / squares.len() as f64;
+        // Of N coefficients a slot has the sum of squares.
+        let n = self.params.n() as f64;
+        let deviation = (square / n).sqrt() * ty.scale;
+        let moduli = (0..=ty.level).map(|level| self.circuit.arithmetic.divisor(level));
+        let half = moduli.product::<f64>() / 2.0;
+        // Not by logarithms: the room may be a small part of the modulus. Beyond all doubles there is enough.
+        let room = half - largest * ty.scale;
+        let passed = n.log2() + log2_two_sided_tail((room / deviation).min(f64::MAX));
+        Ok(match (op, &self.circuit.bootstrapping) {
+            (Op::Bootstrap { .. }, Some(stated)) => {
+                log2_sum(passed, Bootstrapper::log2_overflow(stated))
+            }
+            _ => passed,
+        })
+    }
+
+    /// The slots of a run without noise, if they are not those in the clear.
+    fn computed(
+        &self,
+        inputs: &Slots,
+        index: usize,
+        values: &Values<Expected>,
+    ) -> Result<Option<Vec<Complex64>>> {
+        let op = &self.circuit.steps[index].op;
+        if let Op::Bootstrap { value } = op {
+            let scale = self.circuit.ty(*value).scale;
+            let before = values.get(*value).computed();
+            return Ok(Some(self.refreshed().computed(before, scale)?));
+        }
+        let differs = |value: ValueId| values.get(value).computed.is_some();
+        if !op.operands().into_iter().any(differs) {
+            return Ok(None);
+        }
+        step(self.circuit, inputs, index, values, &Expected::computed).map(Some)
+    }
+
+    fn refreshed(&self) -> &Refreshed {
+        let refreshed = self.refreshed.as_ref();
+        refreshed.expect("a circuit that bootstraps states how")
     }
 
     fn errors(
         &self,
         index: usize,
         slots: &[Complex64],
-        values: &Values<Predicted>,
-    ) -> Result<Vec<f64>> {
-        let ty = self.circuit.ty(index);
-        let errors = |value: ValueId| values.get(value).errors.iter();
+        values: &Values<Expected>,
+    ) -> Result<Errors> {
+        let (ty, count) = (self.circuit.ty(index), slots.len());
+        let errors = |value: ValueId| &values.get(value).errors;
+        let moved = |value: ValueId, element: usize, steps: usize, conjugates: bool| {
+            let order = 2 * self.params.n();
+            let errors = errors(value).clone();
+            errors.moved((element, order), steps, conjugates)
+        };
         let op = &self.circuit.steps[index].op;
-        let mut made: Vec<f64> = match op {
-            Op::Input { .. } if ty.encrypted => vec![self.model.fresh(ty.scale).0; slots.len()],
-            Op::Input { .. } | Op::Constant { .. } => self.encoding(slots, ty)?,
-            Op::Add { left, right } | Op::Sub { left, right } if left == right => {
-                let factor = if let Op::Add { .. } = op { 4.0 } else { 0.0 };
-                errors(*left).map(|v| factor * v).collect()
+        let encoder = self.params.encoder();
+        let made = match op {
+            Op::Input { .. } if ty.encrypted => Errors::even(index, self.model.fresh(ty.scale).0),
+            Op::Input { .. } | Op::Constant { .. } => {
+                return Ok(Errors::of_slots(index, self.encoding(slots, ty)?));
             }
-            Op::Add { left, right } | Op::Sub { left, right } => errors(*left)
-                .zip(errors(*right))
-                .map(|(a, b)| a + b)
-                .collect(),
-            Op::Mul { terms } => product(terms, values),
+            Op::Add { left, right } | Op::Sub { left, right } => {
+                let minus = matches!(op, Op::Sub { .. });
+                let mut sum = errors(*left).clone();
+                let sign = if minus { -1.0 } else { 1.0 };
+                sum.add_scaled(errors(*right), sign, count);
+                sum
+            }
+            Op::Mul { terms } => product(index, terms, values),
             Op::Rotate { value, steps } => {
-                let mut errors = values.get(*value).errors.clone();
-                errors.rotate_left(*steps);
-                errors
+                let element = encoder.rotation_element(*steps as isize);
+                moved(*value, element, *steps, false)
             }
+            Op::Conjugate { value } => moved(*value, encoder.conjugation_element(), 0, true),
             Op::Read { value } => {
-                let factor = reading(self.circuit, index, *value).powi(2);
-                errors(*value).map(|v| factor * v).collect()
+                let mut read = Errors::default();
+                let factor = reading(self.circuit, index, *value);
+                read.add_scaled(errors(*value), factor, count);
+                read
             }
+            Op::Bootstrap { value } => {
+                let noise = self.refreshed().noise(self.circuit.ty(*value).scale);
+                return Ok(errors(*value).clone().with(index, noise.0));
+            }
+            Op::Repeat { .. } | Op::Result { .. } => unreachable!("every iteration is written out"),
             Op::Rescale { value }
             | Op::Drop { value }
-            | Op::Conjugate { value }
             | Op::SwapRows { value }
-            | Op::Output { value, .. } => values.get(*value).errors.clone(),
+            | Op::Output { value, .. } => errors(*value).clone(),
         };
         let added = self.plan.added(self.circuit, index);
         let mut more = self.model.rounding(ty.scale).0 * added.roundings as f64;
         for from in added.key_switches {
             more += self.model.key_switch(from.level, from.scale).0;
         }
-        made.iter_mut().for_each(|v| *v += more);
-        Ok(made)
+        // A fresh ciphertext's own error is all that its step adds.
+        Ok(if more > 0.0 {
+            made.with(index, more)
+        } else {
+            made
+        })
     }
 
     /// The rounding of a plaintext's coefficients, as it comes out.
@@ -142,32 +253,4 @@ impl Predictor<'_> {
             .map(|(a, b)| (a - b).norm_sqr())
             .collect())
     }
-}
-
-/// Errors of a sum of products.
-fn product(terms: &[[ValueId; 2]], values: &Values<Predicted>) -> Vec<f64> {
-    let mut meets: BTreeMap<ValueId, Vec<Complex64>> = BTreeMap::new();
-    let mut meet = |value: ValueId, other: ValueId| {
-        let other = &values.get(other).slots;
-        let sums = meets
-            .entry(value)
-            .or_insert_with(|| vec![Complex64::ZERO; other.len()]);
-        sums.iter_mut().zip(other).for_each(|(sum, x)| *sum += x);
-    };
-    for &[left, right] in terms {
-        meet(left, right);
-        meet(right, left);
-    }
-    let mut errors = vec![0.0; values.get(terms[0][0]).errors.len()];
-    for (value, factors) in meets {
-        let own = &values.get(value).errors;
-        let terms = factors.iter().zip(own).map(|(x, v)| x.norm_sqr() * v);
-        errors.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
-    }
-    for &[left, right] in terms {
-        let (left, right) = (&values.get(left).errors, &values.get(right).errors);
-        let terms = left.iter().zip(right).map(|(a, b)| a * b);
-        errors.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
-    }
-    errors
 }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::replay::{Progress, SwitchKeys, replay_circuit};
 use circuits::operations::{RecordRing, Recorder};
 use exchange::circuit::Keys;
+use exchange::circuit::SparseKeys;
 use program::circuit::Op;
 use program::recording::{Recording, recorded_name};
 use program::trace::{Counts, Trace};
@@ -19,7 +20,7 @@ impl<S: Scheme> Runner<'_, S> {
     /// # Errors
     /// As [`Runner::run`] for the inputs in plain; from the circuits for plaintexts whose coefficients have more than 124 bits.
     pub fn record(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Recording> {
-        let (circuit, params) = (self.circuit, &self.params);
+        let (circuit, params) = (&*self.circuit, &self.params);
         let given = circuit.inputs().filter(|(_, ty)| ty.encrypted);
         let all = given.map(|(name, _)| name).chain(plain.keys().copied());
         check_names(circuit, all)?;
@@ -80,7 +81,7 @@ impl<S: Scheme> Runner<'_, S> {
         keys: &Keys,
         observe: impl FnMut(Progress) -> bool,
     ) -> Result<(BTreeMap<String, S::Ciphertext>, Counts)> {
-        check_names(self.circuit, inputs.keys().copied())?;
+        check_names(&self.circuit, inputs.keys().copied())?;
         let mut given = BTreeMap::new();
         for (index, step) in self.circuit.steps.iter().enumerate() {
             if let Op::Input { name } = &step.op
@@ -98,7 +99,7 @@ impl<S: Scheme> Runner<'_, S> {
         let keys = SwitchKeys {
             relinearization: keys.relinearization.as_ref(),
             galois: &keys.galois,
-            sparse: None,
+            sparse: keys.sparse.as_ref().map(SparseKeys::both),
         };
         let (made, counts) = replay_circuit(trace, (&given, &keys), results, observe)?;
         let names = self.circuit.outputs();

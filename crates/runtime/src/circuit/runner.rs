@@ -10,11 +10,14 @@ use super::table::table;
 use super::walk::walk;
 use super::{check, unfit};
 use crate::error::Result;
+use circuits::approximate::Bootstrapper;
 use circuits::operations::{BlockMatrix, RingOperations, RunRing};
 use exchange::circuit::Keys;
+use program::MAX_LOG2_FAILURE;
 use program::circuit::{Circuit, Op, ValueId};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What an input is given.
@@ -35,13 +38,15 @@ impl<S: Scheme> Copy for Argument<'_, S> {}
 
 /// A circuit made ready for parameters: its constants are encoded once, for any number of runs.
 pub struct Runner<'c, S: Scheme = ckks::Params> {
-    pub(super) circuit: &'c Circuit,
+    /// With every iteration written out.
+    pub(super) circuit: Cow<'c, Circuit>,
     pub(super) params: S,
     pub(super) plan: Plan,
     pub(super) factors: Factors,
     pub(super) uses: Vec<Uses>,
     pub(super) constants: BTreeMap<ValueId, Arc<Encoded>>,
     pub(super) tables: Vec<BlockMatrix>,
+    pub(super) bootstrapper: Option<Bootstrapper>,
 }
 
 impl<'c, S: Scheme> Runner<'c, S> {
@@ -49,37 +54,71 @@ impl<'c, S: Scheme> Runner<'c, S> {
     ///
     /// # Errors
     /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one written for other
-    /// parameters and for one of exact arithmetic whose noise reaches its modulus, and those of [`Scheme::encode`].
+    /// parameters and for one that is wrong with a probability above `2^MAX_LOG2_FAILURE`, and those of [`Scheme::encode`].
     pub fn new(params: &S, circuit: &'c Circuit) -> Result<Self> {
+        Self::within(params, circuit, MAX_LOG2_FAILURE)
+    }
+
+    /// As [`Runner::new`], of a circuit that may be wrong with a probability of `2^limit`, as [`check_failure`](super::check_failure)
+    /// has it.
+    ///
+    /// # Errors
+    /// As [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+    pub fn within(params: &S, circuit: &'c Circuit, limit: f64) -> Result<Self> {
         check(params, circuit)?;
-        let plan = Plan::new(circuit);
-        let factors = params.prepare(circuit, &plan)?;
-        let uses = uses(circuit, &plan, &factors);
-        let mut constants = BTreeMap::new();
+        let circuit = circuit.unrolled();
+        let plan = Plan::new(&circuit);
+        let factors = params.prepare(&circuit, &plan, limit)?;
+        let uses = uses(&circuit, &plan, &factors);
+        // In each iteration a constant of a repeated part stands again.
+        let (mut constants, mut encoded) = (BTreeMap::new(), BTreeMap::new());
         for (index, step) in circuit.steps.iter().enumerate() {
             if let Op::Constant { constant } = step.op {
-                let slots = constant_slots::<S::Slot>(circuit, constant)?;
-                let encoded = Encoded::new(params, &slots, step.ty, &uses[index])?;
-                constants.insert(index, Arc::new(encoded));
+                let at = (step.ty.level, step.ty.scale.to_bits());
+                let known = match encoded.entry((constant, at, &uses[index])) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => {
+                        let slots = constant_slots::<S::Slot>(&circuit, constant)?;
+                        let new = Encoded::new(params, &slots, step.ty, &uses[index])?;
+                        place.insert(Arc::new(new))
+                    }
+                };
+                constants.insert(index, Arc::clone(known));
             }
         }
+        drop(encoded);
         let tables = plan.batches.iter();
-        let tables = tables.map(|batch| table(params, circuit, &plan, batch));
+        let tables = tables.map(|batch| table(params, &circuit, &plan, batch));
+        let tables = tables.collect::<Result<_>>()?;
+        let stated = circuit.bootstrapping.as_ref();
+        let bootstrapper = stated
+            .map(|stated| params.bootstrapper(stated))
+            .transpose()?;
         Ok(Self {
             circuit,
             params: params.clone(),
             factors,
             uses,
             constants,
-            tables: tables.collect::<Result<_>>()?,
+            tables,
+            bootstrapper,
             plan,
         })
     }
 
-    /// Bytes of the encoded constants.
+    /// The circuit, every iteration written out.
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    /// Bytes of the encoded constants, and of the tables of bootstrapping.
     pub fn byte_len(&self) -> usize {
-        let alone: usize = self.constants.values().map(|c| c.byte_len()).sum();
-        alone + self.tables.iter().map(BlockMatrix::byte_len).sum::<usize>()
+        let mut counted = BTreeSet::new();
+        let constants = self.constants.values();
+        let alone = constants.filter(|c| counted.insert(Arc::as_ptr(c)));
+        let alone: usize = alone.map(|c| c.byte_len()).sum();
+        let bootstrapping = self.bootstrapper.as_ref().map_or(0, Bootstrapper::byte_len);
+        alone + self.tables.iter().map(BlockMatrix::byte_len).sum::<usize>() + bootstrapping
     }
 
     /// Encodes slots for an encrypted input, at its level and scale. They repeat after their number, a power of two.
@@ -90,7 +129,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
         let input = self.circuit.inputs().find(|(input, _)| *input == name);
         let (_, ty) =
             input.ok_or_else(|| unfit("an input", format!("{name:?}"), "one of the circuit"))?;
-        let slots = repeated(self.circuit, name, slots)?;
+        let slots = repeated(&self.circuit, name, slots)?;
         self.params.encode(&slots, ty)
     }
 
@@ -103,20 +142,32 @@ impl<'c, S: Scheme> Runner<'c, S> {
         inputs: &BTreeMap<&str, Argument<S>>,
         keys: &Keys,
     ) -> Result<BTreeMap<String, S::Ciphertext>> {
-        check_names(self.circuit, inputs.keys().copied())?;
+        self.run_observed(inputs, keys, |_| {})
+    }
+
+    /// As [`Runner::run`]; `begin` hears of each step of [`Runner::circuit`] before it is done.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    pub fn run_observed(
+        &self,
+        inputs: &BTreeMap<&str, Argument<S>>,
+        keys: &Keys,
+        begin: impl Fn(usize),
+    ) -> Result<BTreeMap<String, S::Ciphertext>> {
+        check_names(&self.circuit, inputs.keys().copied())?;
         let relinearization = keys.relinearization.as_ref();
-        let operations = RunRing::new(self.params.rlwe(), relinearization, &keys.galois);
-        let outputs = self.walk(
-            &operations,
-            |_| {},
-            |index, name| match inputs[name] {
-                Argument::Plain(slots) => self.plain_input(index, name, slots),
-                Argument::Ciphertext(ct) => {
-                    let ct = self.encrypted_input(index, name, ct)?;
-                    Ok(Held::Ciphertext(Cow::Borrowed(ct)))
-                }
-            },
-        )?;
+        let mut operations = RunRing::new(self.params.rlwe(), relinearization, &keys.galois);
+        if let Some(sparse) = &keys.sparse {
+            operations.add_sparse(sparse);
+        }
+        let outputs = self.walk(&operations, begin, |index, name| match inputs[name] {
+            Argument::Plain(slots) => self.plain_input(index, name, slots),
+            Argument::Ciphertext(ct) => {
+                let ct = self.encrypted_input(index, name, ct)?;
+                Ok(Held::Ciphertext(Cow::Borrowed(ct)))
+            }
+        })?;
         self.close(outputs)
     }
 
@@ -144,7 +195,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
         input: impl Fn(usize, &str) -> Result<Held<'a, O>>,
     ) -> Result<BTreeMap<String, O::Ciphertext>> {
         let mut run = Run::new(self, operations);
-        let outputs = walk(self.circuit, |index, values| {
+        let outputs = walk(&self.circuit, |index, values| {
             begin(index);
             let made = run.step(index, values, |name| input(index, name))?;
             let made = match self.plan.forms[index] {
@@ -172,7 +223,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
         if ty.encrypted {
             return Err(unfit(format!("the input {name}"), "in plain", "encrypted"));
         }
-        let slots = repeated(self.circuit, name, slots)?;
+        let slots = repeated(&self.circuit, name, slots)?;
         let encoded = Encoded::new(&self.params, &slots, ty, &self.uses[index])?;
         Ok(Held::Plaintext(Arc::new(encoded)))
     }

@@ -2,11 +2,12 @@
 
 use super::factors::Factors;
 use super::plan::Plan;
-use crate::error::Result;
-use circuits::approximate::Diagonal;
+use super::unfit;
+use crate::error::{Error, Result};
+use circuits::approximate::{Bootstrapper, Diagonal};
 use circuits::operations::parameters;
 use ckks::Complex64;
-use program::circuit::{Arithmetic, Circuit, Type};
+use program::circuit::{Arithmetic, Bootstrapping, Circuit, Type};
 use program::recording::{self, Message};
 use ring::{Eval, Modulus, Poly};
 use std::fmt::Debug;
@@ -39,12 +40,36 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// Galois element of the conjugation, or of the swap of rows.
     fn reflection(&self) -> usize;
 
-    /// What is left to know of a run before it starts: factors of messages.
+    /// What circuits state of a bootstrapping of these parameters that is made for what `stated` is made for.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would not decrypt.
+    /// [`Error::Circuit`](crate::Error::Circuit) in exact arithmetic, and for parameters that have no such bootstrapping.
     #[doc(hidden)]
-    fn prepare(&self, circuit: &Circuit, plan: &Plan) -> Result<Factors>;
+    fn stated(&self, stated: &Bootstrapping) -> Result<Bootstrapping> {
+        Err(no_bootstrapping(stated))
+    }
+
+    /// The tables of a bootstrapping.
+    ///
+    /// # Errors
+    /// As [`Scheme::stated`].
+    #[doc(hidden)]
+    fn bootstrapper(&self, stated: &Bootstrapping) -> Result<Bootstrapper> {
+        Err(no_bootstrapping(stated))
+    }
+
+    /// Parameters of the sparse secret of bootstrapping; `None` of parameters that have no bootstrapping.
+    #[doc(hidden)]
+    fn sparse(&self) -> Option<rlwe::Params> {
+        None
+    }
+
+    /// What is left to know of a run before it starts: factors of messages. No iteration is left to be written out.
+    ///
+    /// # Errors
+    /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would be wrong with a probability above `2^limit`.
+    #[doc(hidden)]
+    fn prepare(&self, circuit: &Circuit, plan: &Plan, limit: f64) -> Result<Factors>;
 
     /// A message to be encrypted; slots as of a circuit.
     ///
@@ -99,6 +124,15 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// # Errors
     /// From the scheme, none if the components are its own.
     fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<Self::Ciphertext>;
+}
+
+fn no_bootstrapping(stated: &Bootstrapping) -> Error {
+    let found = format!("of {} slots", stated.slots);
+    unfit(
+        "the bootstrapping of the circuit",
+        found,
+        "none in exact arithmetic",
+    )
 }
 
 /// What a slot holds in the clear: [`Complex64`], or `u64` for a residue modulo `t`.

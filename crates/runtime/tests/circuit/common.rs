@@ -114,11 +114,12 @@ impl Setup {
         let given = arguments(circuit, &encrypted, inputs);
         let outputs = runner.run(&given, &keys).unwrap();
         replays(&runner, circuit, (&given, &keys), &outputs);
+        // Errors are those of all slots of a ciphertext, also where a circuit has fewer.
         let decode = |ct: &Ciphertext| {
-            decrypt(&self.secret, ct)
-                .unwrap()
-                .decode(&self.params, circuit.slots)
-                .unwrap()
+            let message = decrypt(&self.secret, ct).unwrap();
+            let mut slots = message.decode(&self.params, self.params.slots()).unwrap();
+            slots.truncate(circuit.slots);
+            slots
         };
         let types: BTreeMap<_, _> = circuit.outputs().collect();
         for (name, ct) in &outputs {

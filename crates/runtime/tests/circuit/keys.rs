@@ -28,6 +28,7 @@ fn needs_are_those_of_the_highest_levels() {
         relinearization: Some(3),
         rotations: [(1, 3), (125, 2)].into(),
         conjugation: Some(1),
+        bootstrapping: false,
     };
     assert_eq!(circuit().1.keys(), expected);
 }

@@ -4,11 +4,13 @@
 
 mod batches;
 mod bfv_operands;
+mod bootstrapping;
 mod common;
 mod exact;
 mod exact_operations;
 mod exact_random;
 mod exact_refusals;
+mod failure;
 mod keys;
 mod layers;
 mod lookup;

@@ -37,6 +37,39 @@ fn sums() {
 }
 
 #[test]
+fn errors_that_meet_themselves() {
+    check("y + (y + p)", 1, |b, [_, y, p]| {
+        let sum = b.add(y, p).unwrap();
+        b.add(y, sum).unwrap()
+    });
+    check("a sum and its difference", 1, |b, [x, y, _]| {
+        let (sum, difference) = (b.add(x, y).unwrap(), b.sub(x, y).unwrap());
+        b.add(sum, difference).unwrap()
+    });
+    check("x y + x p: what x meets adds up", 1, |b, [x, y, p]| {
+        let [xy, xp] = [[x, y], [x, p]].map(|[a, c]| b.mul(a, c).unwrap());
+        let sum = b.add(xy, xp).unwrap();
+        b.rescale(sum).unwrap()
+    });
+    check("x^4 as a square of a square, and x^3", 3, |b, [x, ..]| {
+        let square = b.mul(x, x).unwrap();
+        let square = b.rescale(square).unwrap();
+        let low = b.drop_to(x, 2).unwrap();
+        let cube = b.mul(square, low).unwrap();
+        let cube = b.rescale(cube).unwrap();
+        let low = b.drop_to(x, 1).unwrap();
+        let fourth = b.mul(cube, low).unwrap();
+        let fourth = b.rescale(fourth).unwrap();
+        b.rotate(fourth, 2).unwrap()
+    });
+    check("the sum over all slots, twice", 1, |b, [x, ..]| {
+        let sum = sum_strided(b, x, (1, 4)).unwrap();
+        let double = b.add(sum, x).unwrap();
+        b.add(double, x).unwrap()
+    });
+}
+
+#[test]
 fn products() {
     check("mul, not rescaled", 2, |b, [x, y, _]| b.mul(x, y).unwrap());
     check("mul plain, not rescaled", 2, |b, [x, _, p]| {

@@ -1,17 +1,14 @@
 //! Keys of bootstrapping, and their bytes.
 
 use super::Bootstrapper;
+use exchange::circuit::{Keys, SparseKeys};
 use rand::CryptoRng;
 use rlwe::bytes::Fingerprint;
 use rlwe::{GaloisKeys, SecretKey, SwitchKey, store};
-use zeroize::Zeroizing;
 
 /// Evaluation keys of bootstrapping.
 pub struct BootstrapKeys {
-    /// From the secret to the sparse one.
-    pub(super) encapsulate: SwitchKey,
-    /// And back.
-    pub(super) release: SwitchKey,
+    pub(super) sparse: SparseKeys,
     pub(super) relinearization: SwitchKey,
     pub(super) galois: GaloisKeys,
 }
@@ -29,7 +26,7 @@ impl BootstrapKeys {
 
     /// Keys to the sparse secret, and back.
     pub fn sparse(&self) -> [&SwitchKey; 2] {
-        [&self.encapsulate, &self.release]
+        self.sparse.both()
     }
 
     /// The keys as bytes, sealed for a fingerprint of the parameters; about half of what they take in memory.
@@ -39,8 +36,18 @@ impl BootstrapKeys {
 
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
-        let others = [&self.encapsulate, &self.release, &self.relinearization];
-        self.galois.byte_len() + others.map(SwitchKey::byte_len).iter().sum::<usize>()
+        self.galois.byte_len() + self.relinearization.byte_len() + self.sparse.byte_len()
+    }
+}
+
+/// They serve circuits too.
+impl From<BootstrapKeys> for Keys {
+    fn from(keys: BootstrapKeys) -> Self {
+        Self {
+            relinearization: Some(keys.relinearization),
+            galois: keys.galois,
+            sparse: Some(keys.sparse),
+        }
     }
 }
 
@@ -49,20 +56,15 @@ impl Bootstrapper {
     pub fn generate_keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> BootstrapKeys {
         let params = &self.params;
         let (encoder, top) = (params.encoder(), params.rlwe().max_level());
-        let below = SecretKey::generate(&self.sparse, rng);
-        let small = Zeroizing::new(below.coefficients().to_vec());
-        let above = SecretKey::from_coefficients(params.rlwe(), small);
+        let sparse = SparseKeys::new(secret.sparse_keys(&self.sparse, rng));
         let mut galois = GaloisKeys::new();
-        let rotations = self.rotations();
-        let rotations = rotations
-            .iter()
-            .map(|&k| encoder.rotation_element(k as isize));
+        let rotations = self.rotations().iter();
+        let rotations = rotations.map(|&k| encoder.rotation_element(k as isize));
         for element in rotations.chain([encoder.conjugation_element()]) {
             galois.insert(element, secret.galois_key(element, top, rng));
         }
         BootstrapKeys {
-            encapsulate: below.switch_key(secret, self.sparse.max_level(), rng),
-            release: secret.switch_key(&above, top, rng),
+            sparse,
             relinearization: secret.relinearization_key(top, rng),
             galois,
         }
@@ -78,11 +80,10 @@ impl Bootstrapper {
         made_for: &Fingerprint,
     ) -> rlwe::Result<BootstrapKeys> {
         let params = self.params.rlwe();
-        let (relinearization, galois, [encapsulate, release]) =
+        let (relinearization, galois, sparse) =
             store::bootstrap_from_bytes(params, &self.sparse, made_for, bytes)?;
         Ok(BootstrapKeys {
-            encapsulate,
-            release,
+            sparse: SparseKeys::new(sparse),
             relinearization,
             galois,
         })

@@ -18,22 +18,25 @@
 //! encapsulation).
 
 mod keys;
+mod overflow;
 mod params;
+mod precision;
 mod record;
 mod spec;
+mod stated;
 mod transforms;
 
 pub use keys::BootstrapKeys;
 pub use spec::BootstrapSpec;
 
 use crate::approximate::arithmetic::{Arithmetic, Scaled, ScaledOf};
-use crate::approximate::{
-    Chebyshev, LinearTransform, Matrix, evaluate, sum_rotations, sum_strided,
-};
-use crate::error::{Error, Result};
-use crate::operations::{RingOperations, Secret};
+use crate::approximate::{Chebyshev, LinearTransform, Matrix, evaluate, sum_strided};
+use crate::error::Result;
+use crate::operations::{RingOperations, RunRing, Secret};
 use ckks::{Ciphertext, Params};
+use program::circuit::Bootstrapping;
 use rlwe::security::{SPARSE_WEIGHT, Security};
+use stated::{Shape, arithmetic, transforms};
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 use transforms::Transforms;
@@ -42,6 +45,7 @@ use transforms::Transforms;
 pub struct Bootstrapper {
     params: Params,
     spec: BootstrapSpec,
+    stated: Bootstrapping,
     /// Slots of the messages.
     slots: usize,
     /// Parameters of the sparse secret: modulus `q_0`, one special modulus.
@@ -62,38 +66,22 @@ impl Bootstrapper {
     /// [`Error::Shape`] if there are too few levels, or not that many slots, and those of the parameters of the sparse
     /// secret.
     pub fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
-        let slots = spec.slots.unwrap_or(params.slots());
-        if !slots.is_power_of_two() || slots > params.slots() {
-            return Err(Error::Shape {
-                what: "the number of slots to bootstrap",
-                found: slots.to_string(),
-                expected: format!("a power of two up to {}", params.slots()),
-            });
-        }
+        let shape = Shape::new(params, spec)?;
         let sparse = sparse_params(params).map_err(ckks::Error::from)?;
-        let mut matrices = Transforms::new(params.encoder(), slots);
-        if slots < params.slots() {
-            matrices = matrices.by_parts();
-        }
-        let Transforms { inward, outward } = matrices;
+        let Shape {
+            slots,
+            spare,
+            start,
+            top,
+            reduced,
+            ..
+        } = shape;
+        let Transforms { inward, outward } = transforms(params, slots);
         let reduction = spec.reduction();
-        // Fewer slots take fewer matrices: of the levels of those that are not needed one divides, the others are left out.
-        let spare = Transforms::count(params.slots()) - inward.len();
-        let taken = spare + inward.len() + spec.reduction_levels() + outward.len();
-        if params.max_level() <= taken {
-            return Err(Error::Shape {
-                what: "the number of levels",
-                found: params.max_level().to_string(),
-                expected: format!("more than {taken}, which bootstrapping takes"),
-            });
-        }
-        let start = params.max_level() - spare.saturating_sub(1);
-        let top = params.max_level() - spare;
         // Slots hold coefficients over (range + 1) q_0, as many times as the sum over automorphisms adds them; halves, as
         // real and imaginary parts are sums with the conjugate.
         let wide = (spec.range + 1) as f64 * (params.slots() / slots) as f64;
         let mut scale = params.level_modulus(0) * wide;
-        let reduced = top - inward.len();
         let encode = |matrices: Vec<Matrix>, top: usize, ratio: f64| {
             let each = ratio.powf(1.0 / matrices.len() as f64);
             let encoded = matrices.into_iter().enumerate().map(|(i, matrix)| {
@@ -118,17 +106,21 @@ impl Bootstrapper {
         let to_coefficients = encode(halved.collect(), top, ratio)?;
         // What the reduction's scale will be: each double angle squares it and divides by a level.
         scale = params.level_modulus(reduced);
-        let first = reduced - reduction.depth();
-        for level in (first - spec.doublings + 1..=first).rev() {
+        let (first, last) = (shape.angles, shape.angles - spec.doublings);
+        for level in (last + 1..=first).rev() {
             scale = scale * scale / params.level_modulus(level);
         }
-        let after = scale * 2.0 * PI / spec.log_ratio.exp2();
-        let to_slots = encode(outward, first - spec.doublings, params.scale() / after)?;
+        let stated = Self::stated(params, spec)?;
+        let arithmetic = arithmetic(params);
+        let message = stated.from_scale * stated.room(&arithmetic, stated.from_scale);
+        let after = scale * 2.0 * PI * message / params.level_modulus(0);
+        let to_slots = encode(outward, last, stated.to_scale / after)?;
         // A constant like the matrices: made now, not by the first bootstrapping.
         params.imaginary();
         Ok(Self {
             params: params.clone(),
             spec: spec.clone(),
+            stated,
             slots,
             sparse,
             start,
@@ -137,6 +129,11 @@ impl Bootstrapper {
             reduction,
             to_slots,
         })
+    }
+
+    /// The parameters that it was made for.
+    pub fn params(&self) -> &Params {
+        &self.params
     }
 
     /// Estimated security: the weaker of the parameters' secret and the sparse one that a ciphertext is raised under.
@@ -150,20 +147,19 @@ impl Bootstrapper {
         &self.sparse
     }
 
+    /// What circuits state of it.
+    pub fn as_stated(&self) -> &Bootstrapping {
+        &self.stated
+    }
+
     /// Level of the results.
     pub fn output_level(&self) -> usize {
-        let last = self.to_slots.last().expect("a matrix");
-        last.level() - 1
+        self.stated.level
     }
 
     /// The rotations whose keys it needs.
-    pub fn rotations(&self) -> BTreeSet<usize> {
-        let all = self.to_coefficients.iter().chain(&self.to_slots);
-        // Over the automorphisms before, and from the imaginary parts after.
-        let sums = sum_rotations(self.slots as isize, self.copies());
-        all.flat_map(LinearTransform::rotations)
-            .chain(sums.map(|k| k as usize))
-            .collect()
+    pub fn rotations(&self) -> &BTreeSet<usize> {
+        &self.stated.rotations
     }
 
     /// How often a message stands in all slots.
@@ -177,7 +173,8 @@ impl Bootstrapper {
         all.map(LinearTransform::byte_len).sum()
     }
 
-    /// The message of `x`, which is read at level 0, at [`Bootstrapper::output_level`] and the default scale.
+    /// The message of `x`, which is read at level 0, at [`Bootstrapper::output_level`]. A message at the scale of level 0 gets the
+    /// [scale of its new level](Params::scale_at), others one near it.
     ///
     /// Right for messages whose coefficients times the scale stay below `q_0` over the spec's ratio; slots up to 1 at the
     /// default scale do.
@@ -186,12 +183,34 @@ impl Bootstrapper {
     /// If `x` is of other parameters or has not two components.
     pub fn bootstrap(&self, x: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
         let relinearization = Some(&keys.relinearization);
-        let mut arithmetic = Arithmetic::run(&self.params, relinearization, &keys.galois);
-        let operations = arithmetic.operations_mut();
-        operations.add_secret(Secret::Sparse, &keys.encapsulate);
-        operations.add_secret(Secret::Dense, &keys.release);
+        let mut operations = RunRing::new(self.params.rlwe(), relinearization, &keys.galois);
+        operations.add_sparse(&keys.sparse);
+        self.bootstrap_with(x, &operations)
+    }
+
+    /// As [`Bootstrapper::bootstrap`], with the keys of `operations`.
+    ///
+    /// # Errors
+    /// As [`Bootstrapper::bootstrap`], and if a key is missing.
+    pub fn bootstrap_with(&self, x: &Ciphertext, operations: &RunRing) -> Result<Ciphertext> {
+        let arithmetic = Arithmetic::of(&self.params, operations);
         let x = arithmetic.open(x)?;
         Ok(arithmetic.close(self.refresh(&arithmetic, x)?))
+    }
+
+    /// [`Bootstrapper::bootstrap`] in the mode of `operations`, on a ciphertext at a level whose message has a scale.
+    ///
+    /// # Errors
+    /// As [`Bootstrapper::bootstrap`], and from the mode.
+    pub fn apply<O: RingOperations>(
+        &self,
+        operations: &O,
+        x: O::Ciphertext,
+        (level, scale): (usize, f64),
+    ) -> Result<O::Ciphertext> {
+        let arithmetic = Arithmetic::of(&self.params, operations);
+        let made = self.refresh(&arithmetic, Scaled::new(x, level, scale))?;
+        Ok(made.ct)
     }
 
     /// [`Bootstrapper::bootstrap`] in any mode.
@@ -203,8 +222,10 @@ impl Bootstrapper {
         let mut x = arithmetic.drop_to(x, 0)?;
         // The message takes all the room below q_0 that the ratio leaves.
         let q0 = self.params.level_modulus(0);
-        let room = (q0 / self.spec.log_ratio.exp2() / x.scale())
-            .floor()
+        let given = x.scale();
+        let room = self
+            .stated
+            .room(&self::arithmetic(&self.params), given)
             .max(1.0);
         arithmetic.mul_const_assign(&mut x, room, 1.0)?;
         let message_scale = x.scale() * room;
@@ -233,6 +254,11 @@ impl Bootstrapper {
                 sum = sum_strided(arithmetic, &sum, (self.slots as isize, 2))?;
             }
         }
+        // The same but for the rounding of doubles.
+        sum.set_scale(
+            self.stated
+                .result_scale(&self::arithmetic(&self.params), given),
+        );
         Ok(sum)
     }
 
@@ -288,7 +314,10 @@ impl Bootstrapper {
 }
 
 /// Parameters of the secret that ciphertexts are raised under: it protects `q_0` and one special modulus.
-fn sparse_params(params: &Params) -> rlwe::Result<rlwe::Params> {
+///
+/// # Errors
+/// If parameters of a sparse secret of that size are not secure, or are none.
+pub fn sparse_params(params: &Params) -> rlwe::Result<rlwe::Params> {
     let spec = rlwe::ParamsSpec {
         n: params.n(),
         q: params.rlwe().basis(params.ring_level(0)).values(),

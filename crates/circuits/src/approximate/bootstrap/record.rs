@@ -21,14 +21,14 @@ impl Bootstrapper {
         let params = &self.params;
         let recorder = Recorder::new(parameters(params.rlwe(), Vec::new()));
         let operations = RecordRing::new(&recorder, params.rlwe(), Message::Approximate { scale });
-        let arithmetic = Arithmetic::of(params, operations);
+        let arithmetic = Arithmetic::of(params, &operations);
         let low = arithmetic.operations();
         let low = low.given(Self::INPUT, params.ring_level(0));
         let high = self.refresh(&arithmetic, Scaled::new(low, 0, scale))?;
         recorder.output(Self::OUTPUT, high.ciphertext());
         let (top, encoder) = (params.rlwe().max_level(), params.encoder());
-        let rotations = self.rotations().into_iter();
-        let rotations = rotations.map(|k| encoder.rotation_element(k as isize));
+        let rotations = self.rotations().iter();
+        let rotations = rotations.map(|&k| encoder.rotation_element(k as isize));
         let galois = rotations.chain([encoder.conjugation_element()]);
         Ok(recorder.finish(&KeyNeeds {
             relinearization: Some(top),

@@ -1,6 +1,7 @@
 //! What a bootstrapping is made for, and the polynomial that follows.
 
 use crate::approximate::Chebyshev;
+use program::circuit::Bootstrapping;
 use std::f64::consts::PI;
 
 /// What a caller chooses of a bootstrapping.
@@ -26,6 +27,18 @@ impl Default for BootstrapSpec {
             log_ratio: 8.0,
             slots: None,
             babies: 8,
+        }
+    }
+}
+
+impl From<&Bootstrapping> for BootstrapSpec {
+    fn from(stated: &Bootstrapping) -> Self {
+        Self {
+            range: stated.range,
+            doublings: stated.doublings,
+            log_ratio: stated.log_ratio,
+            slots: Some(stated.slots),
+            babies: stated.babies,
         }
     }
 }

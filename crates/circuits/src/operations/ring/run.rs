@@ -3,8 +3,9 @@
 use super::{BlockMatrix, RingOperations, residue};
 use crate::approximate::Diagonal;
 use crate::error::Result;
+use exchange::circuit::SparseKeys;
 use program::recording::{Scalar, Secret};
-use ring::{BasisConverter, Coeff, Eval, Poly};
+use ring::{BasisConverter, Eval, Poly};
 use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey, switch_poly};
 
 /// The mode that computes with ciphertexts and keys.
@@ -30,9 +31,10 @@ impl<'k> RunRing<'k> {
         }
     }
 
-    /// A key that leads to another secret.
-    pub fn add_secret(&mut self, to: Secret, key: &'k SwitchKey) {
-        self.secrets.push((to, key));
+    /// Keys that lead to the sparse secret, and back.
+    pub fn add_sparse(&mut self, keys: &'k SparseKeys) {
+        let [to, back] = keys.both();
+        self.secrets = vec![(Secret::Sparse, to), (Secret::Dense, back)];
     }
 }
 
@@ -114,12 +116,10 @@ impl RingOperations for RunRing<'_> {
         let rest = whole.slice(low.len()..whole.len());
         let converter = BasisConverter::new(low, &rest);
         let raise = |c: &Poly<Eval>| {
-            let low = c.to_coeff();
-            let high = converter.exact(&low);
-            let mut words = low.into_words();
-            words.extend_from_slice(high.words());
-            let poly = Poly::<Coeff>::from_words(whole, words);
-            poly.expect("a limb for each modulus").into_eval()
+            // The limbs that there are stay as they are.
+            let high: Poly<Eval> = converter.exact(&c.to_coeff()).into_eval();
+            let words = [c.words(), high.words()].concat();
+            Poly::from_words(whole, words).expect("a limb for each modulus")
         };
         Ok(Ciphertext::new(vec![raise(c0), raise(c1)]))
     }

@@ -1,9 +1,10 @@
 //! Writing a circuit without a word on levels and scales.
 //!
-//! `operations.rs` has the operations, `levels.rs` brings their operands together.
+//! `operations.rs` has the operations, `parts.rs` bootstrapping and repeated parts, `levels.rs` brings their operands together.
 
 mod levels;
 mod operations;
+mod parts;
 
 use super::build::CircuitBuilder;
 use super::ir::{Arithmetic, Circuit, ConstantId, Type, ValueId};

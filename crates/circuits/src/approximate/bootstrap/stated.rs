@@ -1,0 +1,117 @@
+//! What circuits state of a bootstrapping: levels, scales and keys, without its tables.
+
+use super::transforms::Transforms;
+use super::{BootstrapSpec, Bootstrapper};
+use crate::approximate::linear::rotations_of;
+use crate::approximate::sum_rotations;
+use crate::error::{Error, Result};
+use ckks::Params;
+use program::circuit::{Arithmetic, Bootstrapping};
+
+/// The levels of a bootstrapping's parts.
+pub(super) struct Shape {
+    /// Slots of the messages.
+    pub(super) slots: usize,
+    /// Levels of the matrices that fewer slots leave out: one divides, the others are not used.
+    pub(super) spare: usize,
+    /// Level that ciphertexts are raised to.
+    pub(super) start: usize,
+    /// Levels of the first matrix, of the polynomial, and of the first double angle.
+    pub(super) top: usize,
+    pub(super) reduced: usize,
+    pub(super) angles: usize,
+    /// Level of the results.
+    pub(super) output: usize,
+}
+
+impl Shape {
+    /// # Errors
+    /// [`Error::Shape`] if there are too few levels, or not that many slots.
+    pub(super) fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
+        let slots = spec.slots.unwrap_or(params.slots());
+        if !slots.is_power_of_two() || slots > params.slots() {
+            return Err(Error::Shape {
+                what: "the number of slots to bootstrap",
+                found: slots.to_string(),
+                expected: format!("a power of two up to {}", params.slots()),
+            });
+        }
+        let (all, own) = (Transforms::count(params.slots()), Transforms::count(slots));
+        // Fewer slots take fewer matrices: of the levels of those that are not needed one divides, the others are left out.
+        let spare = all - own;
+        let taken = all + spec.reduction_levels() + own;
+        let highest = params.max_level();
+        if highest <= taken {
+            return Err(Error::Shape {
+                what: "the number of levels",
+                found: highest.to_string(),
+                expected: format!("more than {taken}, which bootstrapping takes"),
+            });
+        }
+        let (top, reduced) = (highest - spare, highest - all);
+        Ok(Self {
+            slots,
+            spare,
+            start: highest - spare.saturating_sub(1),
+            top,
+            reduced,
+            angles: reduced - spec.reduction().depth(),
+            output: highest - taken,
+        })
+    }
+}
+
+/// The matrices for messages of so many slots.
+pub(super) fn transforms(params: &Params, slots: usize) -> Transforms {
+    let matrices = Transforms::new(params.encoder(), slots);
+    match slots < params.slots() {
+        true => matrices.by_parts(),
+        false => matrices,
+    }
+}
+
+/// The arithmetic of circuits for these parameters: all their levels.
+pub(super) fn arithmetic(params: &Params) -> Arithmetic {
+    let levels = 0..=params.max_level();
+    let moduli = levels.map(|l| params.level_modulus(l)).collect();
+    Arithmetic::Approximate { moduli }
+}
+
+impl Bootstrapper {
+    /// What circuits state of the bootstrapping of a spec. It takes no tables and no keys.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are too few levels, or not that many slots, or if the ratio leaves no room for the scale.
+    ///
+    /// # Panics
+    /// If the spec has no baby steps.
+    pub fn stated(params: &Params, spec: &BootstrapSpec) -> Result<Bootstrapping> {
+        let shape = Shape::new(params, spec)?;
+        let Transforms { inward, outward } = transforms(params, shape.slots);
+        let matrices = inward.iter().chain(&outward);
+        let rotations = matrices.flat_map(|matrix| rotations_of(matrix, spec.babies));
+        // Over the automorphisms before, and from the imaginary parts after.
+        let copies = params.slots() / shape.slots;
+        let sums = sum_rotations(shape.slots as isize, copies).map(|k| k as usize);
+        let stated = Bootstrapping {
+            slots: shape.slots,
+            range: spec.range,
+            doublings: spec.doublings,
+            log_ratio: spec.log_ratio,
+            babies: spec.babies,
+            level: shape.output,
+            from_scale: params.scale_at(0),
+            to_scale: params.scale_at(shape.output),
+            rotations: rotations.chain(sums).collect(),
+        };
+        let arithmetic = arithmetic(params);
+        if stated.room(&arithmetic, stated.from_scale) >= 1.0 {
+            return Ok(stated);
+        }
+        Err(Error::Shape {
+            what: "the scale of messages to bootstrap",
+            found: format!("2^{:.1}", stated.from_scale.log2()),
+            expected: format!("at most 2^{:.1}", stated.log_bound(&arithmetic)),
+        })
+    }
+}

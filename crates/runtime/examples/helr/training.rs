@@ -1,0 +1,173 @@
+//! The training as one circuit: a first pair of iterations, and a part that repeats. This part bootstraps the weights and does another pair.
+//!
+//! What differs between iterations, samples and momentum, is given to the repeated part each time. Both vectors go through one
+//! bootstrapping, as `w + i v`.
+
+use crate::common::Result;
+use crate::iteration::{DEPTH, Given, Iteration};
+use circuits::approximate::{BootstrapSpec, Bootstrapper, Samples};
+use ckks::{Complex64, Params};
+use program::circuit::{Circuit, CircuitBuilder, Type, ValueId};
+use runtime::circuit::arithmetic;
+
+/// Weights are below this; a bootstrapping takes slots below 1.
+const BOUND: f64 = 4.0;
+/// Name of the plaintext input whose slots are all `i`.
+pub(crate) const IMAGINARY: &str = "i";
+
+/// What a training is written for.
+pub(crate) struct Training<'a> {
+    pub(crate) params: &'a Params,
+    pub(crate) layout: Samples,
+    /// Ciphertexts of a batch.
+    pub(crate) count: usize,
+    /// Learning rate over the samples of a batch.
+    pub(crate) step: f64,
+    /// Momentum of each iteration, two at least and an even number.
+    pub(crate) momenta: Vec<f64>,
+}
+
+/// The name of ciphertext `i` of the batch of iteration `t`.
+pub(crate) fn part(t: usize, i: usize) -> String {
+    format!("batch.{t}.{i}")
+}
+
+impl Training<'_> {
+    /// From the inputs `w` and `v` and the [`part`]s of all batches to the output `w`.
+    pub(crate) fn circuit(&self) -> Result<Circuit> {
+        let mut body = self.builder("two iterations")?;
+        let low = Type {
+            encrypted: true,
+            level: self
+                .top()?
+                .checked_sub(2 * DEPTH)
+                .ok_or("two iterations take 8 levels")?,
+            scale: self.params.scale(),
+        };
+        let mut order = Vec::new();
+        let carried = [body.input("w", low)?, body.input("v", low)?];
+        let mut given = |b: &mut CircuitBuilder, half: usize, given: Given, ty: Type| {
+            order.push((half, given));
+            Ok(b.input(&format!("{given:?}.{half}"), ty)?)
+        };
+        let high = self.refreshed(&mut body, carried, &mut given)?;
+        let [w, v] = self.pair(&mut body, high, &mut given)?;
+        body.output("w", w)?;
+        body.output("v", v)?;
+        let body = body.finish()?;
+
+        let mut b = self.builder("helr")?;
+        let top = Type {
+            level: self.top()?,
+            ..low
+        };
+        let start = [b.input("w", top)?, b.input("v", top)?];
+        let mut first = |b: &mut CircuitBuilder, half: usize, given: Given, ty: Type| {
+            self.value(b, half, given, ty)
+        };
+        let mut state = self.pair(&mut b, start, &mut first)?.to_vec();
+        let types: Vec<Type> = body.inputs().map(|(_, ty)| ty).skip(state.len()).collect();
+        let mut each = Vec::new();
+        for pair in 1..self.momenta.len() / 2 {
+            let values = order.iter().zip(&types);
+            let values =
+                values.map(|(&(half, given), &ty)| self.value(&mut b, 2 * pair + half, given, ty));
+            each.push(values.collect::<Result<Vec<ValueId>>>()?);
+        }
+        if !each.is_empty() {
+            state = b.repeat(&body, &state, &each)?;
+        }
+        b.output("w", state[0])?;
+        Ok(b.finish()?)
+    }
+
+    fn builder(&self, name: &str) -> Result<CircuitBuilder> {
+        let mut b = CircuitBuilder::new(name, arithmetic(self.params), self.layout.slots())?;
+        b.set_bootstrapping(Bootstrapper::stated(
+            self.params,
+            &BootstrapSpec::default(),
+        )?)?;
+        Ok(b)
+    }
+
+    /// The highest level of an iteration.
+    fn top(&self) -> Result<usize> {
+        Ok(Bootstrapper::stated(self.params, &BootstrapSpec::default())?.level)
+    }
+
+    /// What iteration `t` is given.
+    fn value(&self, b: &mut CircuitBuilder, t: usize, given: Given, ty: Type) -> Result<ValueId> {
+        let gamma = self.momenta[t];
+        let at = (ty.level, ty.scale);
+        Ok(match given {
+            Given::Batch(i) => b.input(&part(t, i), ty)?,
+            Given::Imaginary => b.input(IMAGINARY, ty)?,
+            Given::Ahead => {
+                let mask = &self.layout.first(1.0 - gamma)[..self.layout.samples()];
+                b.constant(&format!("ahead.{t}"), mask, at)?
+            }
+            Given::Keep => b.constant(&format!("keep.{t}"), &[1.0 - gamma], at)?,
+            Given::Lag => b.constant(&format!("lag.{t}"), &[gamma], at)?,
+        })
+    }
+
+    /// Two iterations.
+    fn pair(
+        &self,
+        b: &mut CircuitBuilder,
+        mut state: [ValueId; 2],
+        given: Source<'_>,
+    ) -> Result<[ValueId; 2]> {
+        for half in 0..2 {
+            let iteration = Iteration {
+                layout: self.layout,
+                scale: self.params.scale(),
+                count: self.count,
+                step: self.step,
+                half,
+            };
+            state = iteration.write(b, state, given)?;
+        }
+        Ok(state)
+    }
+
+    /// Both vectors at the highest level of an iteration.
+    fn refreshed(
+        &self,
+        b: &mut CircuitBuilder,
+        [w, v]: [ValueId; 2],
+        given: Source<'_>,
+    ) -> Result<[ValueId; 2]> {
+        let level = b.ty(v).level;
+        let plain = |level: usize, scale: f64| Type {
+            encrypted: false,
+            level,
+            scale,
+        };
+        let modulus = b.arithmetic().divisor(level);
+        let i = given(b, 0, Given::Imaginary, plain(level, modulus))?;
+        let v = b.mul(v, i)?;
+        let v = b.rescale(v)?;
+        let w = b.scaled_to(w, 1.0, (level - 1, b.ty(v).scale))?;
+        let both = b.add(w, v)?;
+        let both = b.read(both, 1.0 / BOUND)?;
+        let both = b.bootstrap(both)?;
+        // Sums with the conjugate are twice the parts.
+        let both = b.read(both, BOUND / 2.0)?;
+        let conjugate = b.conjugate(both)?;
+        let w = b.add(conjugate, both)?;
+        let v = b.sub(conjugate, both)?;
+        // At the scale 1, `i` is an integer: its product takes no level.
+        let i = given(b, 0, Given::Imaginary, plain(b.ty(v).level, 1.0))?;
+        Ok([w, b.mul(v, i)?])
+    }
+}
+
+/// Gives an iteration its values: the half of the pair that it is, what is asked for, and its type.
+pub(crate) type Source<'s> =
+    &'s mut dyn FnMut(&mut CircuitBuilder, usize, Given, Type) -> Result<ValueId>;
+
+/// The slots of the plaintext input.
+pub(crate) fn imaginary() -> Vec<Complex64> {
+    vec![Complex64::I]
+}

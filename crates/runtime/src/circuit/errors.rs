@@ -1,0 +1,163 @@
+//! The errors of a value of approximate numbers: for each slot, where they come from.
+//!
+//! A sum of a value and itself, however it comes about, doubles its error, where one of two independent values adds up mean squares. So
+//! each value keeps the errors that it is a sum of, as they came into the circuit, with a factor for each slot: an error is multiplied by
+//! what its value is multiplied by. An automorphism of an error counts as another one.
+
+use ckks::Complex64;
+use program::circuit::ValueId;
+use std::collections::BTreeMap;
+
+/// Errors that a value keeps apart, at most. More count as one that is new: so many vectors of slots does a value take.
+const MOST: usize = 16;
+
+/// Where an error came into the circuit: its step, whether it stands for several, and the Galois element of the automorphisms since.
+type Source = (ValueId, bool, usize);
+
+/// A number for each slot, or one for all.
+#[derive(Clone, Debug)]
+enum Each<T> {
+    Same(T),
+    Slots(Vec<T>),
+}
+
+impl<T: Copy> Each<T> {
+    fn at(&self, slot: usize) -> T {
+        match self {
+            Self::Same(value) => *value,
+            Self::Slots(values) => values[slot],
+        }
+    }
+
+    fn moved(&mut self, move_slots: &impl Fn(&mut Vec<T>)) {
+        if let Self::Slots(values) = self {
+            move_slots(values);
+        }
+    }
+}
+
+/// An error: `factor` times a random number whose mean square is `square`.
+#[derive(Clone, Debug)]
+struct Part {
+    square: Each<f64>,
+    factor: Each<Complex64>,
+}
+
+impl Part {
+    fn square_at(&self, slot: usize) -> f64 {
+        self.factor.at(slot).norm_sqr() * self.square.at(slot)
+    }
+}
+
+/// The errors that a value's error is a sum of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Errors(BTreeMap<Source, Part>);
+
+impl Errors {
+    /// The same mean square in all slots, of what comes in with a step.
+    pub(super) fn even(step: ValueId, square: f64) -> Self {
+        let mut errors = Self::default();
+        errors.add_new((step, false, 1), Each::Same(square));
+        errors
+    }
+
+    /// Mean squares by slot, of what comes in with a step.
+    pub(super) fn of_slots(step: ValueId, squares: Vec<f64>) -> Self {
+        let mut errors = Self::default();
+        errors.add_new((step, false, 1), Each::Slots(squares));
+        errors
+    }
+
+    fn add_new(&mut self, source: Source, square: Each<f64>) {
+        let factor = Each::Same(Complex64::ONE);
+        self.0.insert(source, Part { square, factor });
+    }
+
+    /// With an error more that comes in with a step, the same in all slots.
+    #[must_use]
+    pub(super) fn with(mut self, step: ValueId, square: f64) -> Self {
+        if square > 0.0 {
+            self.add_new((step, false, 1), Each::Same(square));
+        }
+        self
+    }
+
+    /// The mean square of the sum of all, by slot.
+    pub(super) fn squares(&self, slots: usize) -> Vec<f64> {
+        let mut sums = vec![0.0; slots];
+        for part in self.0.values() {
+            for (slot, sum) in sums.iter_mut().enumerate() {
+                *sum += part.square_at(slot);
+            }
+        }
+        sums
+    }
+
+    /// Adds the errors of another value times a number for each slot.
+    pub(super) fn add(&mut self, other: &Self, factor: impl Fn(usize) -> Complex64, slots: usize) {
+        for (source, part) in &other.0 {
+            let add = |slot: usize| part.factor.at(slot) * factor(slot);
+            let own = self.0.get(source).map(|own| &own.factor);
+            let factors =
+                (0..slots).map(|slot| own.map_or(Complex64::ZERO, |f| f.at(slot)) + add(slot));
+            let factor = Each::Slots(factors.collect());
+            let square = part.square.clone();
+            self.0.insert(*source, Part { square, factor });
+        }
+    }
+
+    /// Adds the errors of another value times a number.
+    pub(super) fn add_scaled(&mut self, other: &Self, factor: f64, slots: usize) {
+        for (source, part) in &other.0 {
+            let own = self.0.get(source).map(|own| own.factor.clone());
+            let both = match (own, &part.factor) {
+                (None, Each::Same(new)) => Each::Same(new * factor),
+                (Some(Each::Same(own)), Each::Same(new)) => Each::Same(own + new * factor),
+                (own, new) => {
+                    let own = |slot| own.as_ref().map_or(Complex64::ZERO, |f| f.at(slot));
+                    Each::Slots((0..slots).map(|i| own(i) + new.at(i) * factor).collect())
+                }
+            };
+            let (square, factor) = (part.square.clone(), both);
+            self.0.insert(*source, Part { square, factor });
+        }
+    }
+
+    /// An error more that is independent of all others, by slot.
+    pub(super) fn add_squares(&mut self, step: ValueId, squares: Vec<f64>) {
+        self.add_new((step, true, 1), Each::Slots(squares));
+    }
+
+    /// The errors after an automorphism that moves slots, and conjugates them if it says so.
+    #[must_use]
+    pub(super) fn moved(
+        self,
+        (element, order): (usize, usize),
+        steps: usize,
+        conjugates: bool,
+    ) -> Self {
+        let parts = self.0.into_iter().map(|((step, several, own), mut part)| {
+            part.square
+                .moved(&|slots: &mut Vec<f64>| slots.rotate_left(steps));
+            part.factor.moved(&|slots: &mut Vec<Complex64>| {
+                slots.rotate_left(steps);
+                if conjugates {
+                    slots.iter_mut().for_each(|x| *x = x.conj());
+                }
+            });
+            ((step, several, own * element % order), part)
+        });
+        Self(parts.collect())
+    }
+
+    /// The same, as few as a value keeps apart.
+    #[must_use]
+    pub(super) fn kept(self, step: ValueId, slots: usize) -> Self {
+        if self.0.len() <= MOST {
+            return self;
+        }
+        let mut one = Self::default();
+        one.add_squares(step, self.squares(slots));
+        one
+    }
+}
