@@ -532,7 +532,7 @@ class Circuit:
     def predict(
         self, params: SchemeParams, inputs: dict[str, bytes], limit: float
     ) -> dict[str, tuple[bytes, bytes, float]]:
-        """Values, mean squares of their errors as doubles, log2 of the probability of a wrong run."""
+        """Values, mean squares of errors as doubles, log2 of the probability of a wrong run."""
 
     def predict_noise(
         self, params: SchemeParams, limit: float

@@ -22,7 +22,7 @@ class KeysNeeded:
     """Level by number of slots to the left."""
     conjugation: int | None
     """Level of the key for conjugation (CKKS) or the swap of rows (BGV, BFV), if there is one."""
-    bootstrapping: bool
+    bootstrapping: bool = False
     """Whether keys to the sparse secret of bootstrapping, and back, are among them."""
 
 

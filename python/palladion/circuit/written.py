@@ -127,7 +127,7 @@ class Written:
         Raises
         ------
         UsageError
-            If a run may be wrong more often, as noise reaches the modulus at some step; and in CKKS.
+            If a run may be wrong more often, as noise reaches the modulus; and in CKKS.
         """
         found = self.native.predict_noise(self.params.native, float(failure))
         return {name: Noise(*facts) for name, facts in found.items()}
