@@ -145,7 +145,11 @@ fn run() -> Result<()> {
     let runner = timed("tables", || Ok(Runner::new(&params, &circuit)?))?;
     let needs = needs(&params, &circuit.keys());
     let keys = timed("keys", || {
-        Ok(client::circuit_keys(&client.secret, &needs, &mut client.rng)?)
+        Ok(client::circuit_keys(
+            &client.secret,
+            &needs,
+            &mut client.rng,
+        )?)
     })?;
     println!("{:.0} MB of keys", keys.byte_len() as f64 / 1e6);
     let encrypted = timed("client's encryption", || client.encrypt(&runner, &slots))?;
