@@ -208,10 +208,10 @@ mod tests {
     fn means_over_all_energies_are_factorials() {
         let all = mean_energies(9.0);
         let mut exact = 0.0;
-        for d in 1..=8 {
+        for (d, found) in all.into_iter().enumerate().take(9).skip(1) {
             exact += 2.0 * (d as f64).log2();
-            println!("{d}: {}, {exact}", all[d]);
-            assert!((all[d] - exact).abs() < 0.01, "{d}");
+            println!("{d}: {found}, {exact}");
+            assert!((found - exact).abs() < 0.01, "{d}");
         }
     }
 }
