@@ -134,10 +134,12 @@ impl Kernels for Avx2 {
         by_width(
             (moduli, m, out),
             (x.len(), x_bits),
-            // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
-            |(moduli, m, out)| match moduli.iter().all(|q| q.bits() >= MIN_BITS) {
-                true => unsafe { matrix::mat_mul(moduli, m, (x, x_bits), out) },
-                false => Scalar.mat_mul_into(moduli, m, (x, x_bits), out),
+            |(moduli, m, out)| {
+                if moduli.iter().any(|q| q.bits() < MIN_BITS) {
+                    return Scalar.mat_mul_into(moduli, m, (x, x_bits), out);
+                }
+                // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
+                unsafe { matrix::mat_mul(moduli, m, (x, x_bits), out) }
             },
             |(moduli, m, out)| Scalar.mat_mul_into(moduli, m, (x, x_bits), out),
         );

@@ -179,8 +179,8 @@ fn groups<const G: usize, const LAZY: bool, const WORDS: bool>(
     }
     let [mut a, mut b, mut c, mut d] = x;
     let mut w = [t.node(node); G];
-    for g in 0..G {
-        w[g] = t.node(node + g);
+    for (g, w) in w.iter_mut().enumerate() {
+        *w = t.node(node + g);
     }
     t.forwards(&mut a, &mut c, &w, reduce[0]);
     t.forwards(&mut b, &mut d, &w, reduce[0]);

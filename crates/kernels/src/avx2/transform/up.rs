@@ -171,8 +171,8 @@ fn groups<const G: usize, const LAZY: bool, const ALL_BUT_ONE: bool>(
     }
     t.inverses(&mut a, &mut b, &w, reduce[0]);
     t.inverses(&mut c, &mut d, &v, reduce[0]);
-    for g in 0..G {
-        w[g] = t.halves(node + g);
+    for (g, w) in w.iter_mut().enumerate() {
+        *w = t.halves(node + g);
     }
     t.inverses(&mut a, &mut c, &w, reduce[1]);
     t.inverses(&mut b, &mut d, &w, reduce[1]);
@@ -183,8 +183,8 @@ fn groups<const G: usize, const LAZY: bool, const ALL_BUT_ONE: bool>(
     t.inverses(&mut a, &mut b, &w, reduce[2]);
     t.inverses(&mut c, &mut d, &v, reduce[2]);
     if !ALL_BUT_ONE {
-        for g in 0..G {
-            w[g] = t.node(node + g);
+        for (g, w) in w.iter_mut().enumerate() {
+            *w = t.node(node + g);
         }
         t.inverses(&mut a, &mut c, &w, reduce[3]);
         t.inverses(&mut b, &mut d, &w, reduce[3]);
