@@ -1,0 +1,195 @@
+//! Which limbs are dropped, and when: noise comes down to a rounding's, and what products leave at single points does.
+
+use super::{Engine, Product, Value, ValueOf};
+use crate::error::{Error, Result};
+use crate::operations::Operations;
+use crate::passes;
+use crate::residual::{Residual, Squares};
+use bfv::noise::{Factors, Noise};
+
+/// log2 of the probability above which powers of a value may leave rounding size, if they are only divided by what its own
+/// noise asks for.
+const HOT: f64 = -52.0;
+
+/// Limbs beyond those that a product's noise asks for on average, by which the product of a hot value is brought down.
+const COOLING_LIMBS: f64 = 1.0;
+
+/// Bits above a rounding's noise up to which a hot value is multiplied before it has come down: what is
+/// carried then is less than the rounding, whatever it has in common with the other factor.
+const CARRIED_BITS: f64 = 0.25;
+
+impl<O: Operations> Engine<O> {
+    fn bits_of(&self, limb: usize) -> f64 {
+        let basis = self.params().rlwe().basis(self.params().rlwe().max_level());
+        (basis.modulus(limb).value() as f64).log2()
+    }
+
+    /// Limbs to drop so that `noise` comes down to about that of one rounding.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] if that would leave none.
+    pub(super) fn settling_drop(
+        &self,
+        circuit: &'static str,
+        level: usize,
+        noise: Noise,
+    ) -> Result<usize> {
+        let floor = self.model.rounding().bits() + self.slack_bits;
+        let (mut dropped, mut bits) = (0, noise.bits());
+        while bits > floor {
+            if dropped == level {
+                let need = ((bits - floor) / self.bits_of(0)).ceil() as usize;
+                return Err(Error::OutOfLevels { circuit, need });
+            }
+            bits -= self.bits_of(level - dropped);
+            dropped += 1;
+        }
+        Ok(dropped)
+    }
+
+    /// As [`settling_drop`](Self::settling_drop), of a product. One of hot factors drops more, until nothing of
+    /// earlier products grows from product to product: until it is not hot itself, or the next product can still
+    /// come down.
+    pub(super) fn cooling_drop(
+        &self,
+        circuit: &'static str,
+        product: &Product<O::Ciphertext>,
+        residual: Residual,
+    ) -> Result<usize> {
+        let level = product.level;
+        let mut dropped = self.settling_drop(circuit, level, residual.mean)?;
+        let enough = |dropped: usize| {
+            let left = self.after_drop(residual, level, dropped);
+            let next = match product.last {
+                true => Residual::even(self.model.rounding()),
+                false => left,
+            };
+            !self.is_hot(left) || self.can_cool(level - dropped, left, next)
+        };
+        while product.hot && !enough(dropped) {
+            if dropped == level {
+                return Err(Error::OutOfLevels { circuit, need: 1 });
+            }
+            dropped += 1;
+        }
+        Ok(dropped)
+    }
+
+    /// Whether a value's product with one of the residual `next` is not hot when it drops [`COOLING_LIMBS`] limbs more
+    /// than its noise asks for on average.
+    fn can_cool(&self, level: usize, residual: Residual, next: Residual) -> bool {
+        let above = residual.mean.bits() - self.model.rounding().bits();
+        if level == 0 || above > CARRIED_BITS {
+            return false;
+        }
+        let product = Residual::tensor(&self.model, residual, next, Factors::Same);
+        let limb = self.bits_of(level);
+        let above = product.mean.bits() - self.model.rounding().bits() - self.slack_bits;
+        let limbs = (above / limb).ceil().max(0.0) + COOLING_LIMBS;
+        !self.is_hot(product.switched(&self.model, limbs * limb))
+    }
+
+    /// Whether a value carries so much of earlier products that another one must not carry it on.
+    pub(crate) fn is_hot(&self, residual: Residual) -> bool {
+        residual.log2_escape(&self.model, self.params().n()) > HOT
+    }
+
+    pub(super) fn after_drop(&self, residual: Residual, level: usize, dropped: usize) -> Residual {
+        if dropped == 0 {
+            return residual;
+        }
+        let bits = (level + 1 - dropped..=level).map(|i| self.bits_of(i)).sum();
+        residual.switched(&self.model, bits)
+    }
+
+    /// Switches down until the noise is about that of one rounding.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`].
+    pub fn settle(&self, circuit: &'static str, a: ValueOf<O>) -> Result<ValueOf<O>> {
+        let dropped = self.settling_drop(circuit, a.level, a.residual.mean)?;
+        let level = a.level - dropped;
+        self.switch_to(a, level)
+    }
+
+    /// Readies a value for a product at `level` with a plaintext whose coefficients have the given squares: where the
+    /// product would not bear what earlier products left at single points, limbs are divided away.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`].
+    pub fn cool_for_product(
+        &self,
+        circuit: &'static str,
+        a: ValueOf<O>,
+        level: usize,
+        squares: Squares,
+    ) -> Result<ValueOf<O>> {
+        let rlwe = self.params().rlwe();
+        let beyond = |a: Residual| {
+            let product = a.mul_plain(&self.model, squares);
+            product.log2_beyond(&self.model, rlwe.n(), rlwe.log_q(level)) > HOT
+        };
+        let mut dropped = 0;
+        while beyond(self.after_drop(a.residual, a.level, dropped)) {
+            if dropped == a.level.saturating_sub(level) {
+                return Err(Error::OutOfLevels { circuit, need: 1 });
+            }
+            dropped += 1;
+        }
+        let cool = a.level - dropped;
+        self.switch_to(a, cool)
+    }
+
+    /// Modulus switch to `level`.
+    ///
+    /// # Errors
+    /// If the value's level is lower.
+    pub fn switch_to(&self, a: ValueOf<O>, level: usize) -> Result<ValueOf<O>> {
+        let dropped = a.level.checked_sub(level).ok_or(rlwe::Error::LevelTooLow {
+            need: level,
+            have: a.level,
+        })?;
+        let residual = self.after_drop(a.residual, a.level, dropped);
+        self.count(passes::switch(a.level, level));
+        Ok(self.made(Value {
+            ct: self.operations.switch_to(a.ct, level)?,
+            level,
+            factor: a.factor,
+            residual,
+        }))
+    }
+
+    /// Level drop to `level`: the noise stays, the modulus shrinks.
+    ///
+    /// # Errors
+    /// If the value's level is lower.
+    pub fn drop_to(&self, a: ValueOf<O>, level: usize) -> Result<ValueOf<O>> {
+        if level > a.level {
+            return Err(rlwe::Error::LevelTooLow {
+                need: level,
+                have: a.level,
+            }
+            .into());
+        }
+        let factor = self.factor_at(&a, level);
+        Ok(self.made(Value {
+            ct: self.operations.drop_to(a.ct, level)?,
+            level,
+            factor,
+            residual: a.residual,
+        }))
+    }
+
+    /// Returns true if a value is still right when what stands at single points grows by `bits` bits.
+    pub fn bears_points<C>(&self, a: &Value<C>, bits: f64) -> bool {
+        let rlwe = self.params().rlwe();
+        let log_q = rlwe.log_q(a.level) - bits;
+        a.residual.log2_beyond(&self.model, rlwe.n(), log_q) <= HOT
+    }
+
+    /// Bits by which six deviations of the largest coefficients' predicted noise are below what
+    /// decryption bears.
+    pub fn margin_bits<C>(&self, a: &Value<C>) -> f64 {
+        self.params().rlwe().log_q(a.level) - 1.0 - a.residual.peak.bits() - 6.0f64.log2()
+    }
+}

@@ -1,0 +1,163 @@
+//! Values, and the engine that runs circuits on them.
+
+mod drops;
+mod products;
+mod sums;
+mod value;
+
+pub(crate) use self::products::{factor_at, product_factor};
+pub use self::value::{DryValue, EncryptedValue, Known, Product, Value, ValueOf};
+
+use crate::counts::Counts;
+use crate::operations::{Dry, Operations, Run};
+use crate::passes::Sizes;
+use crate::residual::Residual;
+use bfv::Params;
+use bfv::noise::Model;
+use exchange::{EvaluationKeys, Needs, SLACK_BITS};
+use program::trace::Passes;
+use rlwe::noise::{log2_sum, log2_two_sided_tail};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// log2 of the least probability that is told: what is less is said to be this.
+pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
+
+/// Runs circuits in a mode, and keeps what all modes have: levels, factors, noise, counts, keys.
+pub struct Engine<O> {
+    operations: O,
+    params: Params,
+    model: Model,
+    slack_bits: f64,
+    log: Mutex<Log>,
+}
+
+/// What an engine has noted of the operations run so far.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) counts: Counts,
+    pub(crate) needs: Needs,
+    /// log2 of the probability that a decision went wrong since it was last asked for.
+    failure: f64,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            counts: Counts::default(),
+            needs: Needs::default(),
+            failure: f64::NEG_INFINITY,
+        }
+    }
+}
+
+impl<'k> Engine<Run<'k>> {
+    /// An engine on ciphertexts.
+    pub fn new(params: &Params, keys: &'k EvaluationKeys) -> Self {
+        Self::of(params, Run::new(params, keys))
+    }
+}
+
+impl Engine<Dry> {
+    /// An engine that only predicts levels, noise, counts and the keys that will be needed.
+    pub fn dry(params: &Params) -> Self {
+        Self::of(params, Dry)
+    }
+}
+
+impl<O: Operations> Engine<O> {
+    /// An engine in the mode of `operations`.
+    pub fn of(params: &Params, operations: O) -> Self {
+        Self {
+            operations,
+            params: params.clone(),
+            model: Model::new(params),
+            slack_bits: SLACK_BITS,
+            log: Mutex::default(),
+        }
+    }
+
+    /// This engine with another slack: noise up to `bits` bits above a rounding's is carried on.
+    #[must_use]
+    pub fn with_slack(self, bits: f64) -> Self {
+        Self {
+            slack_bits: bits,
+            ..self
+        }
+    }
+
+    /// A dry engine of the same parameters and slack.
+    pub(crate) fn to_dry(&self) -> Engine<Dry> {
+        Engine::dry(&self.params).with_slack(self.slack_bits)
+    }
+
+    /// Parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The operations of its mode.
+    pub fn operations(&self) -> &O {
+        &self.operations
+    }
+
+    /// Noise formulas.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Operations run so far.
+    pub fn counts(&self) -> Counts {
+        self.log().counts
+    }
+
+    /// Keys used so far, with the highest level of each.
+    pub fn needs(&self) -> Needs {
+        self.log().needs.clone()
+    }
+
+    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// log2 of a bound on the probability that one of the operations since the last call left a wrong
+    /// value: the sum over all values made, and over what [`note_failure`](Self::note_failure) was told.
+    pub fn take_failure(&self) -> f64 {
+        std::mem::replace(&mut self.log().failure, f64::NEG_INFINITY)
+    }
+
+    /// Adds the probability `2^log2` of a wrong value.
+    pub fn note_failure(&self, log2: f64) {
+        let failure = &mut self.log().failure;
+        *failure = log2_sum(*failure, log2);
+    }
+
+    /// A value made by an operation, with the probability that its residual has reached half of the
+    /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation, but for
+    /// single points at which products are much larger than on average.
+    pub(super) fn made(&self, value: ValueOf<O>) -> ValueOf<O> {
+        self.note_residual(value.level, value.residual);
+        value
+    }
+
+    pub(super) fn note_residual(&self, level: usize, residual: Residual) {
+        let rlwe = self.params().rlwe();
+        let deviations = (rlwe.log_q(level) - 1.0 - residual.peak.bits()).exp2();
+        self.note_failure((rlwe.n() as f64).log2() + log2_two_sided_tail(deviations));
+        self.note_failure(residual.log2_beyond(&self.model, rlwe.n(), rlwe.log_q(level)));
+    }
+
+    pub(super) fn sizes(&self, level: usize) -> Sizes {
+        Sizes::new(self.params().rlwe(), level)
+    }
+
+    pub(super) fn count(&self, passes: Passes) {
+        self.log().counts.passes += passes;
+    }
+}
+
+/// log2 of the sum of the probabilities that steps are wrong, from those of each: as low as -9999, for a number to
+/// print.
+pub fn total_failure(steps: &[f64]) -> f64 {
+    let total = steps.iter().copied().fold(f64::NEG_INFINITY, log2_sum);
+    total.max(LEAST_LOG2_FAILURE)
+}

@@ -1,0 +1,175 @@
+//! Sums, automorphisms, and LWE samples of values.
+
+use super::{Engine, Log, Value, ValueOf};
+use crate::error::Result;
+use crate::operations::{Operations, Packing, Plain, Words};
+use crate::passes::{self, Encoding};
+use crate::residual::Residual;
+use bfv::noise::Noise;
+use exchange::LoopParams;
+
+impl<O: Operations> Engine<O> {
+    /// Adds the bodies of a packing's samples.
+    pub(crate) fn add_bodies(
+        &self,
+        a: &mut ValueOf<O>,
+        packing: &Packing<'_, O::Samples>,
+    ) -> Result<()> {
+        self.count(passes::term(a.level + 1, Encoding::Slots));
+        self.operations.add_bodies(&mut a.ct, packing)
+    }
+
+    /// The constant 1 in every slot, encrypted by nobody: for sums of products.
+    pub fn one(&self, level: usize) -> ValueOf<O> {
+        let noise = Noise::free((self.params.t().value() as f64 / 2.0).powi(2));
+        let one = || Plain::Coefficients(Words::Sparse(vec![(0, 1)]));
+        self.count(passes::term(level + 1, Encoding::Coefficients));
+        Value::new(self.operations.trivial(level, one), level, 1, noise)
+    }
+
+    /// `a += b`, at one level.
+    ///
+    /// # Errors
+    /// If levels or factors differ.
+    pub fn add_assign(&self, a: &mut ValueOf<O>, b: &ValueOf<O>) -> Result<()> {
+        check_alike(a, b)?;
+        a.residual = a.residual.plus(b.residual);
+        self.note_residual(a.level, a.residual);
+        self.count(passes::sum(a.level + 1));
+        self.operations.add_assign(&mut a.ct, &b.ct)
+    }
+
+    /// As [`Engine::add_assign`], of sums of products with plaintexts that nothing relates.
+    ///
+    /// # Errors
+    /// As [`Engine::add_assign`].
+    pub fn add_apart_assign(&self, a: &mut ValueOf<O>, b: &ValueOf<O>) -> Result<()> {
+        check_alike(a, b)?;
+        a.residual = a.residual.plus_apart(b.residual);
+        self.note_residual(a.level, a.residual);
+        self.count(passes::sum(a.level + 1));
+        self.operations.add_assign(&mut a.ct, &b.ct)
+    }
+
+    /// `a` plus its automorphism of a Galois element: noise gathers where both are largest.
+    ///
+    /// # Errors
+    /// As [`Engine::automorphism`].
+    pub fn add_automorphism(&self, a: &mut ValueOf<O>, element: usize) -> Result<()> {
+        let rotated = self.automorphism(a, element)?;
+        let added = self.switching_noise(a.level);
+        a.residual = a.residual.plus_alike().plus(Residual::even(added));
+        self.note_residual(a.level, a.residual);
+        self.count(passes::sum(a.level + 1));
+        self.operations.add_assign(&mut a.ct, &rotated.ct)
+    }
+
+    /// `a -= b`, at one level.
+    ///
+    /// # Errors
+    /// As [`Engine::add_assign`].
+    pub fn sub_assign(&self, a: &mut ValueOf<O>, b: &ValueOf<O>) -> Result<()> {
+        check_alike(a, b)?;
+        a.residual = a.residual.plus(b.residual);
+        self.note_residual(a.level, a.residual);
+        self.count(passes::sum(a.level + 1));
+        self.operations.sub_assign(&mut a.ct, &b.ct)
+    }
+
+    /// `a += m`, a plaintext of that encoding.
+    pub fn add_plain_assign(
+        &self,
+        a: &mut ValueOf<O>,
+        encoding: Encoding,
+        plaintext: impl FnOnce() -> Plain,
+    ) {
+        self.count(passes::term(a.level + 1, encoding));
+        self.operations.add_plain_assign(&mut a.ct, plaintext);
+    }
+
+    /// The automorphism of a Galois element.
+    ///
+    /// # Errors
+    /// If the key is missing.
+    pub fn automorphism(&self, a: &ValueOf<O>, element: usize) -> Result<ValueOf<O>> {
+        self.count_rotations(element, a.level, 1);
+        let ct = self.operations.automorphism(&a.ct, element)?;
+        Ok(self.rotated(a, ct))
+    }
+
+    /// The automorphisms of several Galois elements, with one decomposition.
+    ///
+    /// # Errors
+    /// If a key is missing.
+    pub fn automorphisms(&self, a: &ValueOf<O>, elements: &[usize]) -> Result<Vec<ValueOf<O>>> {
+        let rotated = self.operations.automorphisms(&a.ct, elements)?;
+        if elements.iter().any(|&element| element != 1) {
+            self.count(self.sizes(a.level).decompose());
+        }
+        let rotated = elements.iter().zip(rotated).map(|(&element, ct)| {
+            if element == 1 {
+                return a.clone();
+            }
+            self.count_automorphisms(element, a.level, 1);
+            self.rotated(a, ct)
+        });
+        Ok(rotated.collect())
+    }
+
+    /// The LWE samples of a value: switched to level 0, to the LWE secret, and rounded to `t`.
+    ///
+    /// # Errors
+    /// If the key is missing.
+    pub fn to_samples(&self, params: &LoopParams, a: &ValueOf<O>) -> Result<O::Samples> {
+        self.count(passes::switch(a.level, 0) + passes::samples(params.small().digits()));
+        let low = self.operations.switch_to(a.ct.clone(), 0)?;
+        self.operations.to_samples(&low)
+    }
+
+    pub(super) fn count_plaintexts(&self, level: usize, count: usize, encoding: Encoding) {
+        let counts = &mut self.log().counts;
+        counts.plaintext_products += count;
+        counts.passes += passes::plaintexts(level + 1, count, encoding);
+    }
+
+    /// Counts `count` rotations, each with a decomposition, by one Galois element, whose key is needed in any case.
+    pub(crate) fn count_rotations(&self, element: usize, level: usize, count: usize) {
+        self.count(self.sizes(level).decompose().times(count));
+        self.count_automorphisms(element, level, count);
+    }
+
+    /// As [`count_rotations`](Self::count_rotations), of values that are decomposed.
+    fn count_automorphisms(&self, element: usize, level: usize, count: usize) {
+        let Log { counts, needs, .. } = &mut *self.log();
+        counts.rotations += count;
+        counts.passes += self.sizes(level).automorphism().times(count);
+        needs.galois(element, level);
+    }
+
+    fn rotated(&self, a: &ValueOf<O>, ct: O::Ciphertext) -> ValueOf<O> {
+        let added = Residual::even(self.switching_noise(a.level));
+        self.made(Value {
+            ct,
+            residual: a.residual.plus(added),
+            ..*a
+        })
+    }
+
+    /// What an automorphism adds.
+    fn switching_noise(&self, level: usize) -> Noise {
+        self.model.key_switch(level).plus(self.model.rounding())
+    }
+}
+
+/// Operands of a sum have one level and one factor.
+fn check_alike<C>(a: &Value<C>, b: &Value<C>) -> Result<()> {
+    if a.level != b.level {
+        let (left, right) = (a.level, b.level);
+        return Err(rlwe::Error::LevelMismatch { left, right }.into());
+    }
+    if a.factor != b.factor {
+        let (left, right) = (a.factor, b.factor);
+        return Err(bfv::Error::FactorMismatch { left, right }.into());
+    }
+    Ok(())
+}
