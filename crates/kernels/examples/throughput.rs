@@ -41,7 +41,7 @@ fn words(len: usize, bound: u64) -> Vec<u64> {
 
 fn transforms(k: &dyn Kernels) {
     println!("  NTT                      forward     inverse   (us)");
-    let sizes = [30, 36, 45, 48, 49, 50, 51, 60].map(|bits| (15, bits));
+    let sizes = [30, 34, 36, 45, 48, 49, 50, 51, 60].map(|bits| (15, bits));
     for (log_n, bits) in sizes.into_iter().chain([(16, 49), (16, 60)]) {
         let table = NttTable::new(prime(bits), 1 << log_n).expect("1 modulo 2N");
         let mut a = words(1 << log_n, table.modulus().value());
@@ -147,6 +147,7 @@ fn main() {
         let columns = if k.name() == "scalar" { 256 } else { 4096 };
         matrix(k, "17 x 50 bits", &[prime(50); 256], (256, columns), 65537);
         matrix(k, "17 x 48 bits", &[prime(48); 256], (256, columns), 65537);
+        matrix(k, "17 x 34 bits", &[prime(34); 256], (256, columns), 65537);
         matrix(k, "16 x 36 bits", &[prime(36); 256], (256, columns), 65536);
         matrix(k, "17 x 30 bits", &[prime(30); 256], (256, columns), 65537);
         let mut moduli = vec![prime(48); 18];

@@ -39,6 +39,11 @@ macro_rules! dispatch {
     };
 }
 
+/// Whether sums of products modulo `q` are made here: others are the scalar reference's.
+fn has_sums(q: &Modulus) -> bool {
+    !q.is_wide() && q.bits() >= MIN_BITS
+}
+
 impl Kernels for Avx2 {
     fn name(&self) -> &'static str {
         "avx2"
@@ -107,7 +112,7 @@ impl Kernels for Avx2 {
 
     fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(out, a, b);
-        if q.is_wide() || q.bits() < MIN_BITS {
+        if !has_sums(q) {
             return Scalar.dot_into(q, out, a, b);
         }
         // SAFETY: `self` proves that the CPU has the features; lengths were checked.
@@ -116,7 +121,7 @@ impl Kernels for Avx2 {
 
     fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         check_dot(acc, a, b);
-        if q.is_wide() || q.bits() < MIN_BITS {
+        if !has_sums(q) {
             return Scalar.dot_add_assign(q, acc, a, b);
         }
         // SAFETY: `self` proves that the CPU has the features; lengths were checked.
@@ -135,7 +140,7 @@ impl Kernels for Avx2 {
             (moduli, m, out),
             (x.len(), x_bits),
             |(moduli, m, out)| {
-                if moduli.iter().any(|q| q.bits() < MIN_BITS) {
+                if !moduli.iter().all(has_sums) {
                     return Scalar.mat_mul_into(moduli, m, (x, x_bits), out);
                 }
                 // SAFETY: `self` proves that the CPU has the features; all lengths were checked.
