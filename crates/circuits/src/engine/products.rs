@@ -53,7 +53,7 @@ impl<O: Operations> Engine<O> {
     /// Relinearises, and switches down until the noise is about that of one rounding.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], and a missing key.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels), and a missing key.
     pub fn relinearize(
         &self,
         circuit: &'static str,

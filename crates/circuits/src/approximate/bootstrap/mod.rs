@@ -63,7 +63,7 @@ impl Bootstrapper {
     /// Tables for `params`, of which the upper levels are bootstrapping's.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are too few levels, or not that many slots, and those of the parameters of the sparse
+    /// [`Error::Shape`](crate::Error::Shape) if there are too few levels, or not that many slots, and those of the parameters of the sparse
     /// secret.
     pub fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
         let shape = Shape::new(params, spec)?;
