@@ -1,7 +1,7 @@
 //! Prints the time of each pass over one limb with operands and results in memory, as circuits have them:
 //! `cargo run --release -p palladion-kernels --example prices`. One thread, medians, N = 2^15.
 //!
-//! The constants of `crates/circuits/src/counts.rs` are these.
+//! Costs are predicted from prices of such passes: `crates/circuits/src/counts.rs`.
 
 use std::time::Instant;
 
