@@ -36,7 +36,7 @@ class Dataset:
         if self.name == "mnist":
             return Model(palladion.mnist_network())
         places = (HERE / "models", HERE.parents[1] / "models")
-        found = [place / "resnet20_w7a7.json" for place in places]
+        found = [place / "resnet20_w6a7.json" for place in places]
         return Model.load(next((path for path in found if path.exists()), found[0]))
 
 

@@ -210,6 +210,19 @@ fn matrix_products_with_a_modulus_per_row() {
     }
 }
 
+/// Words of basis conversion, which a backend may cut into pieces, to moduli of two sizes.
+#[test]
+fn matrix_products_of_wide_words() {
+    let mut moduli = vec![ntt_prime(34, 1 << 12); 9];
+    moduli.extend([ntt_prime(49, 1 << 12); 3]);
+    moduli.extend([ntt_prime(20, 1 << 12); 2]);
+    for x_bits in [17, 33, 34, 36, 49, 50] {
+        for inner in [1, 3, 6, 17, 64] {
+            mat_mul_case(&moduli, inner, 41, 1 << 50, 1 << x_bits);
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "one length")]
 fn lengths_that_differ_are_refused() {

@@ -341,6 +341,21 @@ pub fn dimension_key_len(params: &DimensionParams) -> usize {
     size_of::<Seed>() + params.digits() * poly_len(params.basis())
 }
 
+/// What a checksum is of, and the one that was found.
+struct Sum<'a> {
+    content: &'a [u8],
+    checksum: &'a [u8],
+}
+
+impl Sum<'_> {
+    fn check(&self) -> Result<()> {
+        match Sha256::digest(self.content).as_slice() == self.checksum {
+            true => Ok(()),
+            false => Err(BytesError::Checksum),
+        }
+    }
+}
+
 /// Payload being read.
 #[derive(Debug)]
 pub struct Reader<'a> {
@@ -365,6 +380,40 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// As [`Reader::open`], except [`BytesError::Fingerprint`].
     pub fn open_any(bytes: &'a [u8], kind: &Kind) -> Result<(Self, Fingerprint)> {
+        let (reader, found, sum) = Self::unchecked(bytes, kind)?;
+        sum.check()?;
+        Ok((reader, found))
+    }
+
+    /// Gives the payload to `read`, while another thread computes the checksum: for large objects. The payload is to be
+    /// read to its end.
+    ///
+    /// # Errors
+    /// As [`Reader::open`], and those of `read`. A wrong checksum comes before an error of `read`, which may follow from it.
+    pub fn open_with<T: Send, E: From<BytesError> + Send>(
+        bytes: &'a [u8],
+        kind: &Kind,
+        expected: &Fingerprint,
+        read: impl FnOnce(&mut Self) -> std::result::Result<T, E> + Send,
+    ) -> std::result::Result<T, E> {
+        let (mut reader, found, sum) = Self::unchecked(bytes, kind)?;
+        if found != *expected {
+            return Err(BytesError::other_program(kind.words, &found, expected).into());
+        }
+        let (checked, value) = rayon::join(
+            || sum.check(),
+            || {
+                let value = read(&mut reader)?;
+                reader.end()?;
+                Ok(value)
+            },
+        );
+        checked?;
+        value
+    }
+
+    /// Checks header and length. The checksum is left to the caller.
+    fn unchecked(bytes: &'a [u8], kind: &Kind) -> Result<(Self, Fingerprint, Sum<'a>)> {
         if !bytes.starts_with(MAGIC) {
             return Err(BytesError::Magic);
         }
@@ -400,11 +449,8 @@ impl<'a> Reader<'a> {
             });
         }
         let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
-        if Sha256::digest(content).as_slice() != checksum {
-            return Err(BytesError::Checksum);
-        }
         let bytes = &content[HEADER..];
-        Ok((Self { bytes }, fingerprint))
+        Ok((Self { bytes }, fingerprint, Sum { content, checksum }))
     }
 
     /// Bytes not yet read.

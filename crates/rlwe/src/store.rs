@@ -105,14 +105,13 @@ pub fn evaluation_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<(Option<SwitchKey>, GaloisKeys)> {
-    let mut r = Reader::open(bytes, &EVALUATION, made_for)?;
-    let relinearization = match r.bounded("the number of relinearization keys", 0..=1)? {
-        0 => None,
-        _ => Some(r.switch_key(params)?),
-    };
-    let galois = read_galois(&mut r, params)?;
-    r.end()?;
-    Ok((relinearization, galois))
+    Reader::open_with(bytes, &EVALUATION, made_for, |r| {
+        let relinearization = match r.bounded("the number of relinearization keys", 0..=1)? {
+            0 => None,
+            _ => Some(r.switch_key(params)?),
+        };
+        Ok((relinearization, read_galois(r, params)?))
+    })
 }
 
 /// Bytes of evaluation keys and of the keys to a sparse secret and back.
@@ -139,12 +138,15 @@ pub fn bootstrap_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<(SwitchKey, GaloisKeys, [SwitchKey; 2])> {
-    let mut r = Reader::open(bytes, &BOOTSTRAP, made_for)?;
-    let relinearization = r.switch_key(params)?;
-    let galois = read_galois(&mut r, params)?;
-    let sparse = [r.switch_key(sparse)?, r.switch_key(params)?];
-    r.end()?;
-    Ok((relinearization, galois, sparse))
+    Reader::open_with(bytes, &BOOTSTRAP, made_for, |r| {
+        let relinearization = r.switch_key(params)?;
+        let galois = read_galois(r, params)?;
+        Ok((
+            relinearization,
+            galois,
+            [r.switch_key(sparse)?, r.switch_key(params)?],
+        ))
+    })
 }
 
 fn read_galois(r: &mut Reader<'_>, params: &Params) -> Result<GaloisKeys> {

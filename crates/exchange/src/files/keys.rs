@@ -155,13 +155,13 @@ fn need_len(exchange: &Exchange, need: Need) -> Result<usize> {
 /// # Errors
 /// If the bytes are no evaluation keys of this program.
 pub fn keys_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<EvaluationKeys> {
-    let mut r = Reader::open(bytes, &EVALUATION_KEYS, exchange.fingerprint())?;
-    let mut keys = EvaluationKeys::default();
-    for need in exchange.needs().each() {
-        keys.insert(read(&mut r, exchange, need)?);
-    }
-    r.end()?;
-    Ok(keys)
+    Reader::open_with(bytes, &EVALUATION_KEYS, exchange.fingerprint(), |r| {
+        let mut keys = EvaluationKeys::default();
+        for need in exchange.needs().each() {
+            keys.insert(read(r, exchange, need)?);
+        }
+        Ok(keys)
+    })
 }
 
 /// Reads the key that is needed next.
