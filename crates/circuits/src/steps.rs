@@ -5,7 +5,7 @@ use crate::coefficients::{Kernel, multiply};
 use crate::dense;
 use crate::engine::{Engine, Value, ValueOf};
 use crate::error::{Error, Result};
-use crate::lut::{Lut, Shape};
+use crate::lut::Lut;
 use crate::operations::{Operations, Plain, Sample, Words};
 use crate::pack::pack;
 use crate::passes::Encoding;
@@ -67,11 +67,7 @@ impl Action {
             } => {
                 let t = params.bfv().t();
                 let coefficients = values(*polynomial).iter().map(|&c| t.from_i64(c)).collect();
-                let shape = Shape {
-                    segments: shape.segments,
-                    digits: shape.digits,
-                };
-                Self::Table(Lut::new(coefficients, shape)?)
+                Self::Table(Lut::new(coefficients, *shape)?)
             }
             Op::Dense {
                 value,

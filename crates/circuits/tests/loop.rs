@@ -5,7 +5,7 @@
 mod common;
 
 use circuits::dense::Layer;
-use circuits::lut::{Lut, Shape, interpolate};
+use circuits::lut::{Lut, interpolate};
 use circuits::operations::{Operations, Plain, Sample, Words};
 use circuits::pack::pack;
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
@@ -13,6 +13,7 @@ use circuits::{EncryptedValue, Engine, Squares, Value, ValueOf, engine};
 use common::conv::ConvShape;
 use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use exchange::{Layout, LoopParams};
+use program::TableShape;
 use rand::Rng;
 use rlwe::lwe::LweBatch;
 
@@ -193,7 +194,7 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
     let mut s = setup(21, 9);
     let t = *s.bfv().t();
     let layout = Layout::new(N, VALUES).unwrap();
-    let shape = Shape {
+    let shape = TableShape {
         segments: 128,
         digits: [8, 8, 1],
     };

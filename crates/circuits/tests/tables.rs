@@ -5,9 +5,10 @@
 mod common;
 
 use circuits::Engine;
-use circuits::lut::{Lut, Shape, interpolate};
+use circuits::lut::{Lut, interpolate};
 use common::{N, Setup, T, alone, setup, timed};
 use exchange::{EvaluationKeys, Layout};
+use program::TableShape;
 
 /// Rounds ReLU at a scale of 1/367, 7 bits: a layer's sums to the next one's inputs.
 fn relu_requantised(x: i64) -> i64 {
@@ -130,7 +131,7 @@ fn tables_in_segments_are_exact_in_every_copy() {
     let mut s = setup(20, 3);
     let layout = Layout::new(N, 256).unwrap();
     let t = *s.bfv().t();
-    let shape = Shape {
+    let shape = TableShape {
         segments: 128,
         digits: [8, 8, 1],
     };

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::system_rng;
 use exchange::Query;
-use program::Tile;
+use program::Patch;
 use ring::sample::Masks;
 
 impl Client {
@@ -75,7 +75,7 @@ impl Client {
 }
 
 /// Puts a part of an image of the given shape where it lies.
-fn place(image: &[i64], [_, height, width]: [usize; 3], tile: &Tile, out: &mut [i64]) {
+fn place(image: &[i64], [_, height, width]: [usize; 3], tile: &Patch, out: &mut [i64]) {
     let [from, to] = tile.channels;
     for c in from..to {
         for y in 0..height {

@@ -7,7 +7,7 @@ use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Value, dry_engine};
 use exchange::{Layout, LoopParams, Needs};
 use program::{
-    Constant, ConstantId, Form, Indices, Op, Packed, Row, Shape, Step, Term, Type, ValueId,
+    Constant, ConstantId, Form, Indices, Op, Packed, Row, Step, TableShape, Term, Type, ValueId,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -203,16 +203,13 @@ impl<'p> Builder<'p> {
         value: ValueId,
         layout: Layout,
         (polynomial, indices): (ConstantId, Indices),
-        shape: circuits::lut::Shape,
+        shape: TableShape,
     ) -> Result<ValueId> {
         let op = Op::Table {
             value,
             polynomial,
             indices,
-            shape: Shape {
-                segments: shape.segments,
-                digits: shape.digits,
-            },
+            shape,
         };
         self.push(op, Form::Slots(layout.values()), 0, None)
     }

@@ -1,7 +1,7 @@
 //! What the planner compared and what it chose, as data.
 
 use crate::error::{Error, Result};
-use program::Shape;
+use program::TableShape;
 
 /// All that was compared while a network was compiled, in the order of the decisions: forms on a trial chain, from
 /// them the chain's length, then the ways to cut digits, each with the tables that are cheapest for it.
@@ -23,7 +23,7 @@ pub struct LayerChoices {
     /// Forms of its values.
     pub forms: Vec<Candidate<FormOption, FormCost>>,
     /// Shapes of its table in the chosen form, with the program's parameters.
-    pub tables: Vec<Candidate<Shape, TableCost>>,
+    pub tables: Vec<Candidate<TableShape, TableCost>>,
 }
 
 /// One of several ways.

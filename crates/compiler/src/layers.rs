@@ -4,12 +4,13 @@ use crate::Options;
 use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
 use crate::forms::{Form, Forms, Placing};
-use crate::linear::{self, Operand, Outputs, Tensor, Tile};
+use crate::linear::{self, Operand, Outputs, Part, Tensor};
 use crate::products::{Next, alone, identity};
-use circuits::lut::{self, Shape};
+use circuits::lut;
 use circuits::transform::SlotsToCoeffs;
 use exchange::{Layout, LoopParams};
-use network::{IntNetwork, Layer, Linear, Shape as Sides, Source, partners};
+use network::{IntNetwork, Layer, Linear, Shape, Source, partners};
+use program::TableShape;
 use program::{Indices, Row, ValueId};
 use rlwe::noise::deviations;
 use std::collections::HashMap;
@@ -23,16 +24,16 @@ const LINEAR_LEVEL: usize = 1;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
     pub(crate) start_level: usize,
-    pub(crate) shape: Shape,
+    pub(crate) shape: TableShape,
     /// Predicted, with the way to coefficients if there is one.
     pub(crate) seconds: f64,
 }
 
 /// An evaluation of a table: the layer, the slots that it is in, and what follows.
-pub(crate) type Table = (usize, Layout, Next);
+pub(crate) type TableUse = (usize, Layout, Next);
 
 /// Plans of the tables.
-pub(crate) type Plans = HashMap<Table, TablePlan>;
+pub(crate) type Plans = HashMap<TableUse, TablePlan>;
 
 /// What depends on no parameters but the plaintext modulus.
 pub(crate) struct Fixed {
@@ -233,7 +234,7 @@ impl Writer<'_, '_> {
     fn linear(
         &mut self,
         index: usize,
-        shape: Sides,
+        shape: Shape,
         values: &[Option<Values>],
     ) -> Result<Vec<Vec<Outputs>>> {
         let network = self.network;
@@ -336,7 +337,7 @@ impl Writer<'_, '_> {
     }
 
     /// Packs accumulators, applies the layer's table, and brings the values into the forms that they are read in.
-    fn table(&mut self, index: usize, shape: Sides, sums: &Accumulators) -> Result<Option<Values>> {
+    fn table(&mut self, index: usize, shape: Shape, sums: &Accumulators) -> Result<Option<Values>> {
         let forms = self.forms;
         let mut known: Vec<(&Placing, Vec<ValueId>)> = Vec::new();
         for (reader, _, placing) in forms.products_of(self.network, index) {
@@ -383,7 +384,7 @@ impl Writer<'_, '_> {
     fn placed(
         &mut self,
         index: usize,
-        shape: Sides,
+        shape: Shape,
         placing: &Placing,
         sums: &Accumulators,
         next: Next,
@@ -447,7 +448,7 @@ impl Writer<'_, '_> {
 
 fn tensor(placing: &Placing, batch: usize, values: Vec<ValueId>) -> Tensor {
     let parts = placing.parts(batch);
-    let tiles = parts.into_iter().zip(values).map(|(part, value)| Tile {
+    let parts = parts.into_iter().zip(values).map(|(part, value)| Part {
         value,
         images: part.images,
         channels: part.channels,
@@ -456,6 +457,6 @@ fn tensor(placing: &Placing, batch: usize, values: Vec<ValueId>) -> Tensor {
         ring: placing.ring,
         raster: placing.raster,
         shape: placing.shape,
-        tiles: tiles.collect(),
+        parts: parts.collect(),
     }
 }

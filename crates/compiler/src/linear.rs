@@ -24,11 +24,11 @@ pub(crate) struct Tensor {
     pub(crate) raster: Raster,
     /// Shape of a whole image.
     pub(crate) shape: Shape,
-    pub(crate) tiles: Vec<Tile>,
+    pub(crate) parts: Vec<Part>,
 }
 
 /// A ciphertext of a tensor.
-pub(crate) struct Tile {
+pub(crate) struct Part {
     pub(crate) value: ValueId,
     pub(crate) images: Range<usize>,
     pub(crate) channels: Range<usize>,
@@ -101,7 +101,7 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
         let stride = sliding(operand.linear, tensor.shape).stride;
         let [image, _, row] = tensor.raster.pitch;
         let steps = [stride[0] * row, stride[1], image];
-        let images = ranges(tensor, |tile| &tile.images);
+        let images = ranges(tensor, |part| &part.images);
         let images = images.into_iter().map(|r| (r.start, r.end)).collect();
         let key = (tensor.ring.len(), steps, images);
         groups.entry(key).or_default().push(operand);
@@ -147,7 +147,7 @@ pub(crate) fn accumulate(
     };
     let bundles = writer.bundles(&group);
     let mut outputs = Vec::new();
-    for images in ranges(tensor, |tile| &tile.images) {
+    for images in ranges(tensor, |part| &part.images) {
         for (left_out, places) in group.classes() {
             for bundle in &bundles {
                 outputs.extend(writer.product(b, &images, &left_out, &places, bundle)?);
@@ -180,7 +180,7 @@ pub(crate) fn only_bias(
         return Ok(None);
     }
     let nothing = Term {
-        value: tensor.tiles[0].value,
+        value: tensor.parts[0].value,
         weights: b.constant("weight", vec![0]),
         exponents: b.constant("exponents", vec![0]),
     };
@@ -299,7 +299,7 @@ fn shared(operands: &[&Operand<'_>]) -> Option<usize> {
             return None;
         };
         let tensor = operand.tensor;
-        let channels = ranges(tensor, |tile| &tile.channels);
+        let channels = ranges(tensor, |part| &part.channels);
         let own = (window.first, tensor.raster.pitch[1], channels);
         if *seen.get_or_insert_with(|| own.clone()) != own {
             return None;
@@ -315,14 +315,14 @@ impl Writer<'_> {
         let all = |distance| move |channels: Vec<usize>| Bundle { channels, distance };
         if let Some(first) = self.shared {
             // One kernel for all channels: they keep their distance.
-            return ranges(tensor, |tile| &tile.channels)
+            return ranges(tensor, |part| &part.channels)
                 .into_iter()
                 .map(|range| range.map(|c| first + c).collect())
                 .map(all(tensor.raster.pitch[1]))
                 .collect();
         }
         let images = tensor
-            .tiles
+            .parts
             .iter()
             .map(|t| t.images.len())
             .max()
@@ -358,19 +358,19 @@ impl Writer<'_> {
             let windows = &self.windows[index];
             let (own, rest) = left_out.split_at(windows.kernel.iter().product());
             left_out = rest;
-            let here = |tile: &&Tile| {
-                let first = self.shared.map(|first| first + tile.channels.start);
-                tile.images == *images && first.is_none_or(|first| first == bundle.channels[0])
+            let here = |part: &&Part| {
+                let first = self.shared.map(|first| first + part.channels.start);
+                part.images == *images && first.is_none_or(|first| first == bundle.channels[0])
             };
-            for tile in operand.tensor.tiles.iter().filter(here) {
-                let kernel = self.kernel(index, tile, own, bundle);
+            for part in operand.tensor.parts.iter().filter(here) {
+                let kernel = self.kernel(index, part, own, bundle);
                 if kernel.is_empty() {
                     continue;
                 }
                 let weights = operand.linear.weights();
                 let (weights, exponents) = kernel.iter().map(|&(w, e)| (weights[w], e)).unzip();
                 terms.push(Term {
-                    value: tile.value,
+                    value: part.value,
                     weights: b.constant("weight", weights),
                     exponents: b.constant("exponents", exponents),
                 });
@@ -437,11 +437,11 @@ impl Writer<'_> {
         outputs.collect()
     }
 
-    /// Weights, by their index, and exponents of one term on one tile.
+    /// Weights, by their index, and exponents of one term on one part.
     fn kernel(
         &self,
         index: usize,
-        tile: &Tile,
+        part: &Part,
         left_out: &[bool],
         bundle: &Bundle,
     ) -> Vec<(usize, i64)> {
@@ -457,7 +457,7 @@ impl Writer<'_> {
                 }
             }
         };
-        let own = |c: usize| tile.channels.contains(&c).then(|| c - tile.channels.start);
+        let own = |c: usize| part.channels.contains(&c).then(|| c - part.channels.start);
         if self.shared.is_some() {
             push(0, 0, 0, 0);
             return kernel;
@@ -475,8 +475,8 @@ impl Writer<'_> {
                     }
                 }
                 Linear::Dense(dense) => {
-                    for c in tile.channels.clone() {
-                        let channel = c - tile.channels.start;
+                    for c in part.channels.clone() {
+                        let channel = c - part.channels.start;
                         push(start, channel, c * taps.len(), output * dense.inputs);
                     }
                 }
@@ -492,8 +492,8 @@ impl Writer<'_> {
 }
 
 /// The ranges of images, or of channels, that ciphertexts hold.
-fn ranges(tensor: &Tensor, of: impl Fn(&Tile) -> &Range<usize>) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = tensor.tiles.iter().map(|t| of(t).clone()).collect();
+fn ranges(tensor: &Tensor, of: impl Fn(&Part) -> &Range<usize>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = tensor.parts.iter().map(|t| of(t).clone()).collect();
     ranges.sort_unstable_by_key(|r| r.start);
     ranges.dedup();
     ranges

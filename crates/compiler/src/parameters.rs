@@ -9,18 +9,18 @@ use crate::builder::{Builder, Built};
 use crate::choices::{Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost};
 use crate::error::{Error, Result};
 use crate::forms::{Forms, Placing};
-use crate::layers::{Fixed, Plans, Table, TablePlan, Writer};
+use crate::layers::{Fixed, Plans, TablePlan, TableUse, Writer};
 use crate::products::Next;
 use crate::{Moduli, Options, Words};
 use bfv::{Params, T_FERMAT};
 use circuits::dense;
-use circuits::lut::{Lut, Shape};
+use circuits::lut::{self, Lut};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, DryValue, dry_engine, pack};
 use exchange::packing;
 use exchange::{Layout, LoopParams, Needs};
 use network::{IntNetwork, Layer};
-use program::{KeyNeeds, Parameters, Prediction, Program, Step, Tile};
+use program::{KeyNeeds, Parameters, Patch, Prediction, Program, Step, TableShape};
 use ring::{ntt_primes, ntt_primes_up_to};
 use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
@@ -183,7 +183,7 @@ struct Attempt {
     /// Predicted, of all tables.
     seconds: f64,
     params: LoopParams,
-    planned: HashMap<Table, Rc<Planned>>,
+    planned: HashMap<TableUse, Rc<Planned>>,
 }
 
 impl Cost for Attempt {
@@ -195,7 +195,7 @@ impl Cost for Attempt {
 fn layer_choices(
     network: &IntNetwork,
     forms: &Forms,
-    planned: &HashMap<Table, Rc<Planned>>,
+    planned: &HashMap<TableUse, Rc<Planned>>,
 ) -> Result<Vec<LayerChoices>> {
     let tables = forms.tables(network, N, 1)?;
     let of = |index: usize| {
@@ -301,14 +301,14 @@ impl<'a> Planner<'a> {
     }
 
     /// The cheapest plan of each table.
-    fn plan_all(&mut self, forms: &Forms) -> Result<HashMap<Table, Rc<Planned>>> {
+    fn plan_all(&mut self, forms: &Forms) -> Result<HashMap<TableUse, Rc<Planned>>> {
         let tables = forms.tables(self.network, N, 1)?.into_iter();
         tables
             .map(|(table, _)| Ok((table, self.plan(table)?)))
             .collect()
     }
 
-    fn plan(&mut self, (index, layout, next): Table) -> Result<Rc<Planned>> {
+    fn plan(&mut self, (index, layout, next): TableUse) -> Result<Rc<Planned>> {
         let len = self.fixed.tables[index].len();
         if let Some(plan) = self.known.get(&(len, layout, next)) {
             return Ok(plan.clone());
@@ -330,7 +330,7 @@ impl<'a> Planner<'a> {
 /// The cheapest plan of a table, and all that were compared.
 struct Planned {
     plan: TablePlan,
-    compared: Vec<Candidate<program::Shape, TableCost>>,
+    compared: Vec<Candidate<TableShape, TableCost>>,
 }
 
 /// A table to be planned.
@@ -352,7 +352,7 @@ impl Task<'_> {
     ///
     /// Started at the top it ends somewhere; started as much lower as it ended too high, it ends where it should,
     /// but for digits of key switching that fall differently and limbs that noise keeps: then a little higher.
-    fn plan(&self, params: &LoopParams, shape: Shape) -> Result<TableCost> {
+    fn plan(&self, params: &LoopParams, shape: TableShape) -> Result<TableCost> {
         let top = params.bfv().rlwe().max_level();
         let lut = Lut::new(vec![0; self.len], shape)?;
         let (end, _) = self.run_dry(params, &lut, top)?;
@@ -424,13 +424,9 @@ impl Task<'_> {
 /// The cheapest plan of a table.
 fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<Planned> {
     let mut comparison = Comparison::new();
-    let shapes = Shape::candidates(task.len, task.layout);
+    let shapes = lut::shapes(task.len, task.layout);
     for &shape in &shapes {
-        let Shape { segments, digits } = shape;
-        comparison.add(
-            program::Shape { segments, digits },
-            task.plan(params, shape),
-        );
+        comparison.add(shape, task.plan(params, shape));
     }
     let Some((best, &cost)) = comparison.cheapest() else {
         let too_large = || task.too_long("the size of its table", task.len, 65537);
@@ -555,20 +551,20 @@ fn check_failure(steps: &[Step], failure: &[f64], expected: f64) -> Result<f64> 
 }
 
 /// Where the images lie that the client encrypts.
-fn placement(input: &Placing, batch: usize) -> Vec<Vec<Tile>> {
+fn placement(input: &Placing, batch: usize) -> Vec<Vec<Patch>> {
     let [_, channel, row] = input.raster.pitch;
     let parts = input.parts(batch).into_iter();
-    let tiles = parts.map(|part| {
+    let patches = parts.map(|part| {
         let first = part.images.start;
-        let tile = |image: usize| Tile {
+        let patch = |image: usize| Patch {
             image,
             channels: [part.channels.start, part.channels.end],
             start: input.raster.position(image - first, [0, 0, 0]),
             pitch: [channel, row],
         };
-        part.images.clone().map(tile).collect()
+        part.images.clone().map(patch).collect()
     });
-    tiles.collect()
+    patches.collect()
 }
 
 /// Bytes of a polynomial at `level`, residues packed to their bits.

@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 use crate::forms::{Form, Forms, Placing, readers};
-use crate::layers::Table;
+use crate::layers::TableUse;
 use network::{IntNetwork, Linear, Product, Shape, Source, Window};
 
 /// What happens to a value in slots next.
@@ -55,7 +55,7 @@ impl Forms {
         network: &IntNetwork,
         slots: usize,
         batch: usize,
-    ) -> Result<Vec<(Table, usize)>> {
+    ) -> Result<Vec<(TableUse, usize)>> {
         let mut tables = Vec::new();
         for (index, form) in self.layers.iter().enumerate() {
             if let Some(form) = form {

@@ -6,7 +6,7 @@ use crate::findings::LayerFindings;
 use crate::noise::StepNoise;
 use client::{Client, Decrypted};
 use program::{Op, ValueId};
-use runtime::{Event, Held};
+use runtime::{Event, StepResult};
 use std::collections::BTreeMap;
 
 /// Compares runs of one program with an exact network.
@@ -106,7 +106,7 @@ impl<E: Exact> Inspector<E> {
         };
         let verified = self.client.verified().clone();
         match (&verified.program().steps[step].op, value) {
-            (Op::ToSamples { .. }, Held::Samples(batch)) => {
+            (Op::ToSamples { .. }, StepResult::Samples(batch)) => {
                 let lwe = self.client.keys().lwe();
                 let taken = self.coefficients_taken(step).into_iter();
                 let phases = taken.map(|k| (k, batch.phase(k, lwe) as i64)).collect();
@@ -118,7 +118,7 @@ impl<E: Exact> Inspector<E> {
                 },
                 _,
             ) => self.accumulators(step, sources, values)?,
-            (Op::Table { value: packed, .. }, Held::Ciphertext(value)) => {
+            (Op::Table { value: packed, .. }, StepResult::Ciphertext(value)) => {
                 if let Op::Pack { values, .. } = &verified.program().steps[*packed].op {
                     self.activations(step, values, value.ciphertext())?;
                 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::inspector::Inspector;
 use exchange::Verified;
 use program::{Op, Type};
-use runtime::Held;
+use runtime::StepResult;
 
 /// Noise of one step's ciphertext.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,9 +21,9 @@ pub struct StepNoise {
 
 impl<E> Inspector<E> {
     /// Measures the noise of a ciphertext, in the first run only: it takes long.
-    pub(crate) fn measure(&mut self, step: usize, value: &Held) -> Result<()> {
+    pub(crate) fn measure(&mut self, step: usize, value: &StepResult) -> Result<()> {
         let verified = self.client.verified();
-        let Held::Ciphertext(value) = value else {
+        let StepResult::Ciphertext(value) = value else {
             return Ok(());
         };
         let described = &verified.program().steps[step];

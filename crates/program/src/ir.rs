@@ -88,11 +88,18 @@ pub enum Type {
 /// How a table's polynomial is cut up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
-    /// Segments that copies evaluate at once.
+pub struct TableShape {
+    /// Segments that copies of a value evaluate at once; 1 if copies are not used.
     pub segments: usize,
-    /// Digits of the exponent within a segment.
+    /// Digits `k_0, k_1, k_2` of the exponent within a segment.
     pub digits: [usize; 3],
+}
+
+impl TableShape {
+    /// Coefficients of one segment.
+    pub fn segment_len(&self) -> usize {
+        self.digits.iter().product()
+    }
 }
 
 /// The indices that a table is for.
@@ -136,7 +143,7 @@ pub struct Packed(pub usize, pub usize, pub usize, pub Vec<[usize; 2]>);
 /// `start + (c - channels[0]) pitch[0] + y pitch[1] + x`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tile {
+pub struct Patch {
     /// Image in the batch.
     pub image: usize,
     /// Its channels, from the first up to before the second.
@@ -191,7 +198,7 @@ pub enum Op {
         /// Coefficients of its polynomial modulo `t`.
         polynomial: ConstantId,
         /// How they are evaluated.
-        shape: Shape,
+        shape: TableShape,
         /// Indices at which they are right.
         indices: Indices,
     },
@@ -348,7 +355,7 @@ pub struct Program {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<serde_json::Value>,
     /// For each of the client's ciphertexts, what lies in it.
-    pub placement: Vec<Vec<Tile>>,
+    pub placement: Vec<Vec<Patch>>,
     /// Parameters.
     pub parameters: Parameters,
     /// Highest level each kind of key is used at.

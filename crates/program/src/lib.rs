@@ -29,6 +29,6 @@ mod words;
 
 pub use error::{Error, Result};
 pub use ir::{
-    Constant, ConstantId, Form, Indices, KeyNeeds, MAX_LOG2_FAILURE, Op, Packed, Parameters,
-    Prediction, Program, Row, Shape, Step, Term, Tile, Type, ValueId,
+    Constant, ConstantId, Form, Indices, KeyNeeds, MAX_LOG2_FAILURE, Op, Packed, Parameters, Patch,
+    Prediction, Program, Row, Step, TableShape, Term, Type, ValueId,
 };

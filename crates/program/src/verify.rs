@@ -7,7 +7,7 @@
 mod steps;
 
 use crate::error::{Error, Result};
-use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Op, Program, Tile};
+use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Op, Patch, Program};
 use std::fmt::Display;
 
 /// Ring degrees, and moduli of chain and special ones together: bounds on the transform tables a file can
@@ -208,7 +208,7 @@ impl Program {
     }
 
     /// A part lies within the ciphertext, its channels and rows apart.
-    fn verify_tile(&self, tile: &Tile) -> Result<()> {
+    fn verify_tile(&self, tile: &Patch) -> Result<()> {
         let [channels, height, width] = self.input;
         let [from, to] = tile.channels;
         check(

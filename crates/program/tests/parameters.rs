@@ -5,9 +5,9 @@
 mod common;
 
 use common::{Case, every_operation};
-use program::{Error, Op, Program, Tile};
+use program::{Error, Op, Patch, Program};
 
-fn tile(p: &mut Program, index: usize) -> &mut Tile {
+fn tile(p: &mut Program, index: usize) -> &mut Patch {
     &mut p.placement[0][index]
 }
 

@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::prepared::Prepared;
-use crate::server::Held;
+use crate::server::StepResult;
 use circuits::Value;
 use exchange::Query;
 use exchange::files::{kind, read_hash};
@@ -25,7 +25,7 @@ pub struct Checkpoint {
     /// Steps done.
     pub(crate) done: usize,
     /// What they made that is read later, and results; by step.
-    pub(crate) held: BTreeMap<usize, Held>,
+    pub(crate) held: BTreeMap<usize, StepResult>,
 }
 
 impl Checkpoint {
@@ -74,13 +74,13 @@ impl Checkpoint {
         for id in kept(prepared.program(), self.done) {
             w.u64(id as u64);
             match &self.held[&id] {
-                Held::Ciphertext(value) => {
+                StepResult::Ciphertext(value) => {
                     let ct = value.ciphertext();
                     w.u64(ct.level() as u64);
                     w.u64(ct.factor());
                     w.ciphertext(ct.rlwe());
                 }
-                Held::Samples(batch) => w.lwe_batch(batch),
+                StepResult::Samples(batch) => w.lwe_batch(batch),
             }
         }
         w.seal(&CHECKPOINT, &self.fingerprint)
@@ -109,11 +109,11 @@ impl Checkpoint {
                     let factor = r.bounded("the factor of a value", 1..=t as usize - 1)?;
                     let ct = bfv::Ciphertext::new(r.ciphertext(rlwe, level, 2)?, factor as u64);
                     let value = Value::encrypted(ct, rehearsed.noise());
-                    Held::Ciphertext(Box::new(value))
+                    StepResult::Ciphertext(Box::new(value))
                 }
                 _ => {
                     let batch = r.lwe_batch(rlwe.n(), params.dimension(), t)?;
-                    Held::Samples(Box::new(batch))
+                    StepResult::Samples(Box::new(batch))
                 }
             };
             held.insert(id, value);

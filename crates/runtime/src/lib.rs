@@ -29,5 +29,5 @@ pub use checkpoint::Checkpoint;
 pub use error::{Error, Result};
 pub use memory::Memory;
 pub use prepared::Prepared;
-pub use server::{Event, Held, Report, Server, StepReport};
+pub use server::{Event, Report, Server, StepReport, StepResult};
 pub use trace::{trace_from_text, trace_to_text};

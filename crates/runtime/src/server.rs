@@ -19,7 +19,7 @@ pub struct Server<'a> {
 }
 
 /// What a step has made.
-pub type Held = Made<bfv::Ciphertext, LweBatch>;
+pub type StepResult = Made<bfv::Ciphertext, LweBatch>;
 
 /// News of a run.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub enum Event<'e> {
         /// Number of the step.
         step: usize,
         /// What it made.
-        value: &'e Held,
+        value: &'e StepResult,
     },
 }
 
@@ -140,8 +140,8 @@ impl<'a> Server<'a> {
         }
         // What is still held are the results, in the order of their steps.
         let ciphertexts = state.held.into_values().filter_map(|held| match held {
-            Held::Ciphertext(value) => Some(value.into_ciphertext()),
-            Held::Samples(_) => None,
+            StepResult::Ciphertext(value) => Some(value.into_ciphertext()),
+            StepResult::Samples(_) => None,
         });
         let answer = Answer {
             query: state.query,
@@ -213,9 +213,9 @@ impl<'a> Server<'a> {
         &self,
         engine: &Engine<Run<'_>>,
         query: &Query,
-        held: &BTreeMap<usize, Held>,
+        held: &BTreeMap<usize, StepResult>,
         index: usize,
-    ) -> Result<Held> {
+    ) -> Result<StepResult> {
         let (program, params) = (self.prepared.program(), self.prepared.params());
         let work = work(program, params, self.prepared.actions(), index);
         let fresh = |index: usize| {

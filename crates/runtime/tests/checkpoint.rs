@@ -11,7 +11,7 @@ use program::{Op, Program, Type};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{BytesError, fingerprint};
-use runtime::{Checkpoint, Error, Event, Held, Prepared, Server};
+use runtime::{Checkpoint, Error, Event, Prepared, Server, StepResult};
 
 /// Bytes before the payload of a sealed file, and after it.
 const HEADER: usize = 56;
@@ -89,7 +89,7 @@ impl Run {
 fn noise_of(event: &Event<'_>) -> Option<String> {
     match event {
         Event::End {
-            value: Held::Ciphertext(value),
+            value: StepResult::Ciphertext(value),
             ..
         } => Some(format!("{:?}", value.noise())),
         Event::End { .. } => Some(String::new()),

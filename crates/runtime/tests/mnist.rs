@@ -19,7 +19,7 @@ use program::{Form, Op, Packed, Program, Type, ValueId};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::lwe::LweBatch;
-use runtime::{Event, Held, Prepared, Server};
+use runtime::{Event, Prepared, Server, StepResult};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -70,8 +70,8 @@ impl Trail {
         };
         let op = &client.verified().program().steps[step].op;
         match value {
-            Held::Samples(batch) => drop(self.samples.insert(step, batch.as_ref().clone())),
-            Held::Ciphertext(value) if matches!(op, Op::Pack { .. } | Op::Table { .. }) => {
+            StepResult::Samples(batch) => drop(self.samples.insert(step, batch.as_ref().clone())),
+            StepResult::Ciphertext(value) if matches!(op, Op::Pack { .. } | Op::Table { .. }) => {
                 let bfv = client.verified().params().bfv();
                 let ct = value.ciphertext();
                 let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
@@ -79,7 +79,7 @@ impl Trail {
                 let slots = slots.map(|x| bfv.t().center(x)).collect();
                 self.slots.insert(step, slots);
             }
-            Held::Ciphertext(_) => {}
+            StepResult::Ciphertext(_) => {}
         }
     }
 }

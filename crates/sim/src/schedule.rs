@@ -1,9 +1,9 @@
 //! Cycles of straight code on a tile that issues several instructions at once.
 
 use crate::machine::Machine;
-use ring::torus::wavefront::{Element, Op, Section, Step};
+use ring::torus::wavefront::{Element, Instruction, Issue, Section};
 
-/// When the steps of a section are issued.
+/// When the issues of a section are issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
     /// Cycle of each step.
@@ -23,13 +23,13 @@ enum Unit {
     Vector,
 }
 
-fn unit(op: Op) -> Unit {
-    match op {
-        Op::Load => Unit::Load,
+fn unit(instruction: Instruction) -> Unit {
+    match instruction {
+        Instruction::Load => Unit::Load,
         // "Two move (update registers)": section II-D of the paper.
-        Op::Broadcast | Op::Shift | Op::Narrow => Unit::Move,
-        Op::MultiplyAccumulate => Unit::Vector,
-        Op::Store => Unit::Store,
+        Instruction::Broadcast | Instruction::Shift | Instruction::Narrow => Unit::Move,
+        Instruction::MultiplyAccumulate => Unit::Vector,
+        Instruction::Store => Unit::Store,
     }
 }
 
@@ -45,33 +45,33 @@ fn width(machine: &Machine, unit: Unit) -> usize {
     }
 }
 
-fn latency(machine: &Machine, op: Op) -> u64 {
+fn latency(machine: &Machine, instruction: Instruction) -> u64 {
     let latency = machine.latency();
-    match op {
-        Op::Load => latency.load,
-        Op::Broadcast => latency.broadcast,
-        Op::Shift => latency.shift,
-        Op::MultiplyAccumulate => latency.multiply_accumulate,
-        Op::Narrow => latency.narrow,
-        Op::Store => latency.store,
+    match instruction {
+        Instruction::Load => latency.load,
+        Instruction::Broadcast => latency.broadcast,
+        Instruction::Shift => latency.shift,
+        Instruction::MultiplyAccumulate => latency.multiply_accumulate,
+        Instruction::Narrow => latency.narrow,
+        Instruction::Store => latency.store,
     }
 }
 
-/// Issues each step in the first cycle in which its operands are there and its unit is free, earlier steps first.
-pub(crate) fn schedule(machine: &Machine, steps: &[Step]) -> Schedule {
-    let mut issued: Vec<u64> = Vec::with_capacity(steps.len());
-    for step in steps {
+/// Issues each step in the first cycle in which its operands are there and its unit is free, earlier issues first.
+pub(crate) fn schedule(machine: &Machine, issues: &[Issue]) -> Schedule {
+    let mut issued: Vec<u64> = Vec::with_capacity(issues.len());
+    for step in issues {
         let ready = step
             .needs
             .iter()
-            .map(|&i| issued[i] + latency(machine, steps[i].op));
+            .map(|&i| issued[i] + latency(machine, issues[i].instruction));
         let overwrites = step.not_before.iter().map(|&i| issued[i]);
         let mut cycle = ready.chain(overwrites).max().unwrap_or(0);
-        let of_unit = unit(step.op);
+        let of_unit = unit(step.instruction);
         let taken = |cycle: u64| {
-            let others = issued.iter().zip(steps);
+            let others = issued.iter().zip(issues);
             others
-                .filter(|(at, other)| **at == cycle && unit(other.op) == of_unit)
+                .filter(|(at, other)| **at == cycle && unit(other.instruction) == of_unit)
                 .count()
         };
         while taken(cycle) >= width(machine, of_unit) {
@@ -81,8 +81,8 @@ pub(crate) fn schedule(machine: &Machine, steps: &[Step]) -> Schedule {
     }
     let ends = issued
         .iter()
-        .zip(steps)
-        .map(|(at, step)| at + latency(machine, step.op));
+        .zip(issues)
+        .map(|(at, step)| at + latency(machine, step.instruction));
     Schedule {
         length: issued.iter().max().map_or(0, |last| last + 1),
         drained: ends.max().unwrap_or(0),
@@ -91,9 +91,12 @@ pub(crate) fn schedule(machine: &Machine, steps: &[Step]) -> Schedule {
 }
 
 /// Fewest cycles between two iterations of a software-pipelined loop: those of the fullest unit.
-pub(crate) fn interval(machine: &Machine, steps: &[Step]) -> u64 {
+pub(crate) fn interval(machine: &Machine, issues: &[Issue]) -> u64 {
     let fullest = UNITS.iter().map(|&one| {
-        let uses = steps.iter().filter(|step| unit(step.op) == one).count();
+        let uses = issues
+            .iter()
+            .filter(|step| unit(step.instruction) == one)
+            .count();
         uses.div_ceil(width(machine, one)) as u64
     });
     fullest.max().unwrap_or(0)
@@ -101,12 +104,12 @@ pub(crate) fn interval(machine: &Machine, steps: &[Step]) -> u64 {
 
 /// Cycles of all runs of a section. Loops have no overhead of their own: the tile counts for them (UG1079, "Loops").
 pub(crate) fn section_cycles(machine: &Machine, section: &Section) -> u64 {
-    let found = schedule(machine, &section.steps);
+    let found = schedule(machine, &section.issues);
     match section.times as u64 {
         0 => 0,
         1 => found.drained,
         times if machine.tile().pipelined => {
-            found.length + (times - 1) * interval(machine, &section.steps)
+            found.length + (times - 1) * interval(machine, &section.issues)
         }
         times => times * found.length,
     }
@@ -145,12 +148,12 @@ mod tests {
     fn an_iteration_of_32_products_takes_a_load_a_broadcast_and_four_macs() {
         let section = inner_loop();
         let macs = section
-            .steps
+            .issues
             .iter()
-            .filter(|s| s.op == Op::MultiplyAccumulate);
+            .filter(|s| s.instruction == Instruction::MultiplyAccumulate);
         assert_eq!(macs.count(), 4);
         // 7 cycles for the load of the digit, one for its broadcast, one for each of four multiply-accumulates.
-        assert_eq!(schedule(&machine(), &section.steps).length, 7 + 1 + 4);
+        assert_eq!(schedule(&machine(), &section.issues).length, 7 + 1 + 4);
         for (from, to, length) in [
             ("load = 7", "load = 6", 11),
             ("vectors = 1", "vectors = 2", 10),
@@ -158,7 +161,7 @@ mod tests {
             ("load = 7", "load = 0", 5),
         ] {
             assert_eq!(
-                schedule(&changed(from, to), &section.steps).length,
+                schedule(&changed(from, to), &section.issues).length,
                 length,
                 "{to}"
             );
@@ -167,16 +170,19 @@ mod tests {
 
     #[test]
     fn no_step_is_issued_before_its_operands_or_on_a_taken_unit() {
-        let steps = inner_loop().steps;
+        let issues = inner_loop().issues;
         for machine in [
             machine(),
             changed("moves = 2", "moves = 1"),
             changed("loads = 2", "loads = 1"),
         ] {
-            let found = schedule(&machine, &steps);
-            for (i, step) in steps.iter().enumerate() {
+            let found = schedule(&machine, &issues);
+            for (i, step) in issues.iter().enumerate() {
                 for &j in &step.needs {
-                    assert!(found.issued[i] >= found.issued[j] + latency(&machine, steps[j].op));
+                    assert!(
+                        found.issued[i]
+                            >= found.issued[j] + latency(&machine, issues[j].instruction)
+                    );
                 }
                 for &j in &step.not_before {
                     assert!(found.issued[i] >= found.issued[j]);
@@ -184,8 +190,9 @@ mod tests {
             }
             for cycle in 0..found.length {
                 for one in UNITS {
-                    let issued = found.issued.iter().zip(&steps);
-                    let issued = issued.filter(|(at, s)| **at == cycle && unit(s.op) == one);
+                    let issued = found.issued.iter().zip(&issues);
+                    let issued =
+                        issued.filter(|(at, s)| **at == cycle && unit(s.instruction) == one);
                     assert!(issued.count() <= width(&machine, one), "{one:?} in {cycle}");
                 }
             }
@@ -196,7 +203,7 @@ mod tests {
     fn a_pipelined_loop_is_as_fast_as_its_fullest_unit() {
         let section = inner_loop();
         assert_eq!(
-            interval(&machine(), &section.steps),
+            interval(&machine(), &section.issues),
             4,
             "four multiply-accumulates"
         );

@@ -3,10 +3,11 @@
 use crate::error::Result;
 use crate::meter::{GoOn, Hear, Meter, N, meter};
 use ::bfv::{Params, T_FERMAT, encrypt};
-use circuits::lut::{Lut, Shape, interpolate};
+use circuits::lut::{Lut, interpolate};
 use circuits::{Engine, Value};
 use client::ClientKeys;
 use exchange::{Layout, LoopParams};
+use program::TableShape;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
@@ -18,7 +19,7 @@ struct Table {
     name: &'static str,
     entries: u64,
     bound: i64,
-    shape: Shape,
+    shape: TableShape,
     limbs: usize,
     digit_limbs: usize,
     special: (u32, usize),
@@ -31,7 +32,7 @@ const TABLES: [Table; 3] = [
         name: "table of all residues",
         entries: 65_537,
         bound: 32_768,
-        shape: Shape {
+        shape: TableShape {
             segments: 1,
             digits: [64, 32, 33],
         },
@@ -43,7 +44,7 @@ const TABLES: [Table; 3] = [
         name: "table of 8192 entries",
         entries: 8_193,
         bound: 4_096,
-        shape: Shape {
+        shape: TableShape {
             segments: 1,
             digits: [32, 16, 17],
         },
@@ -55,7 +56,7 @@ const TABLES: [Table; 3] = [
         name: "table of 8192 entries on 256 values",
         entries: 8_193,
         bound: 4_096,
-        shape: Shape {
+        shape: TableShape {
             segments: 128,
             digits: [16, 8, 1],
         },

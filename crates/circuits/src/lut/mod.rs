@@ -24,6 +24,7 @@ use crate::engine::{DryValue, Engine, Value, ValueOf};
 use crate::error::{Error, Result};
 use crate::operations::Operations;
 use exchange::{Layout, LoopParams};
+use program::TableShape;
 
 pub use interpolate::interpolate;
 
@@ -33,54 +34,38 @@ const CIRCUIT: &str = "a table";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lut {
     coefficients: Vec<u64>,
-    shape: Shape,
+    shape: TableShape,
 }
 
-/// How a polynomial is cut up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Segments that copies of a value evaluate at once; 1 if copies are not used.
-    pub segments: usize,
-    /// Digits `k_0, k_1, k_2` of the exponent within a segment.
-    pub digits: [usize; 3],
-}
-
-impl Shape {
-    /// Coefficients of one segment.
-    pub fn segment_len(&self) -> usize {
-        self.digits.iter().product()
-    }
-
-    /// Shapes worth considering for a polynomial of `len` coefficients in `layout`: balanced digits,
-    /// each number of segments that the copies allow.
-    pub fn candidates(len: usize, layout: Layout) -> Vec<Self> {
-        let powers = |max: usize| {
-            std::iter::successors(Some(2usize), |k| Some(2 * k)).take_while(move |&k| k <= max)
-        };
-        let mut shapes = Vec::new();
-        for k0 in powers(128) {
-            for k1 in powers(64) {
-                let k2 = len.div_ceil(k0 * k1);
-                if k2 <= 64 {
-                    shapes.push(Self {
-                        segments: 1,
-                        digits: [k0, k1, k2],
+/// Shapes worth considering for a polynomial of `len` coefficients in `layout`: balanced digits, each number of segments
+/// that the copies allow.
+pub fn shapes(len: usize, layout: Layout) -> Vec<TableShape> {
+    let powers = |max: usize| {
+        std::iter::successors(Some(2usize), |k| Some(2 * k)).take_while(move |&k| k <= max)
+    };
+    let mut shapes = Vec::new();
+    for k0 in powers(128) {
+        for k1 in powers(64) {
+            let k2 = len.div_ceil(k0 * k1);
+            if k2 <= 64 {
+                shapes.push(TableShape {
+                    segments: 1,
+                    digits: [k0, k1, k2],
+                });
+            }
+            for segments in powers(layout.copies()) {
+                let per_segment = len.div_ceil(segments);
+                // The last factor is a power of x^(segment length), taken by squarings.
+                if k0 * k1 == per_segment.next_power_of_two() && k0 >= k1 {
+                    shapes.push(TableShape {
+                        segments,
+                        digits: [k0, k1, 1],
                     });
-                }
-                for segments in powers(layout.copies()) {
-                    let per_segment = len.div_ceil(segments);
-                    // The last factor is a power of x^(segment length), taken by squarings.
-                    if k0 * k1 == per_segment.next_power_of_two() && k0 >= k1 {
-                        shapes.push(Self {
-                            segments,
-                            digits: [k0, k1, 1],
-                        });
-                    }
                 }
             }
         }
-        shapes
     }
+    shapes
 }
 
 impl Lut {
@@ -88,7 +73,7 @@ impl Lut {
     ///
     /// # Errors
     /// [`Error::Shape`] if the shape does not hold the polynomial.
-    pub fn new(coefficients: Vec<u64>, shape: Shape) -> Result<Self> {
+    pub fn new(coefficients: Vec<u64>, shape: TableShape) -> Result<Self> {
         let room = shape.segments * shape.segment_len();
         if coefficients.len() > room {
             return Err(Error::Shape {
@@ -104,7 +89,7 @@ impl Lut {
     }
 
     /// Its shape.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> TableShape {
         self.shape
     }
 

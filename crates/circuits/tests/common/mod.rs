@@ -10,11 +10,11 @@
 pub mod conv;
 
 use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
-use circuits::lut::Shape;
 use circuits::operations::{Dry, Run};
 use circuits::{EncryptedValue, Engine, Value, dry_engine};
 use client::ClientKeys;
 use exchange::{EvaluationKeys, Layout, LoopParams};
+use program::TableShape;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
@@ -147,15 +147,15 @@ impl Setup {
     }
 
     /// The shape of least predicted time for `len` coefficients, `segments` given.
-    pub fn shape(&self, len: usize, layout: Layout, segments: usize) -> Shape {
-        let dry_seconds = |shape: &Shape| {
+    pub fn shape(&self, len: usize, layout: Layout, segments: usize) -> TableShape {
+        let dry_seconds = |shape: &TableShape| {
             let engine = Engine::dry(self.bfv());
             let x = Value::dry(self.top(), engine.model().fresh());
             let lut = circuits::lut::Lut::new(vec![1; len], *shape).ok()?;
             lut.apply(&engine, layout, &x).ok()?;
             Some((engine.counts().seconds(N), *shape))
         };
-        Shape::candidates(len, layout)
+        circuits::lut::shapes(len, layout)
             .iter()
             .filter(|shape| shape.segments == segments)
             .filter_map(dry_seconds)

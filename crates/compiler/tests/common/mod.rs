@@ -4,7 +4,7 @@
 
 use circuits::transform::coefficient_of_slot;
 use network::{IntNetwork, Trace};
-use program::{Form, Op, Packed, Program, Row, Term, Tile, Type, ValueId};
+use program::{Form, Op, Packed, Patch, Program, Row, Term, Type, ValueId};
 
 /// A message: `N` coefficients, samples or slots, in `[0, t)`.
 type Message = Vec<i64>;
@@ -135,7 +135,7 @@ impl<'a> Clear<'a> {
         made.into_iter().map(|x| x.rem_euclid(self.t())).collect()
     }
 
-    fn input(&self, tiles: &[Tile]) -> Message {
+    fn input(&self, tiles: &[Patch]) -> Message {
         let [_, height, width] = self.program.input;
         let mut message = vec![0; self.n()];
         let mut taken = vec![false; self.n()];

@@ -1,4 +1,4 @@
-//! Modular matrix product: tiles of accumulators in registers, one reduction per output.
+//! Modular matrix product: blocks of accumulators in registers, one reduction per output.
 //!
 //! Lower and upper halves of the products are summed in two 64-bit accumulators: 512 products of
 //! 50-bit words stay below 2^61 and 2^57. When no product reaches 2^52 the upper half is zero and
@@ -21,7 +21,7 @@ const WIDTH: usize = 2;
 const PANEL: usize = 8 * WIDTH;
 /// Lines of all panels that are copied together: 512 KiB, a quarter of the L2 cache.
 const GROUP_LINES: usize = 1 << 13;
-/// Rows of a tile: 6 * 2 pairs of accumulators, or 12 * 2 single ones, fill 24 of 32 registers.
+/// Rows of a block: 6 * 2 pairs of accumulators, or 12 * 2 single ones, fill 24 of 32 registers.
 /// A panel of 256 rows and two vectors (32 KiB) stays in the L1 cache; three vectors would not.
 const ROWS_FULL: usize = 6;
 const ROWS_LOW: usize = 12;
@@ -47,14 +47,14 @@ pub(super) fn mat_mul(
         .map(|q| Reduction::new(q, product * inner as u128))
         .collect();
 
-    let tiles = tiles(moduli.len(), if only_low { ROWS_LOW } else { ROWS_FULL });
+    let blocks = blocks(moduli.len(), if only_low { ROWS_LOW } else { ROWS_FULL });
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch { factors, panels } = scratch;
-        pack_factors(&tiles, m, inner, factors);
+        pack_factors(&blocks, m, inner, factors);
         let group = (GROUP_LINES / (WIDTH * inner.max(1))).clamp(4, 64);
         panels.resize(group * WIDTH * inner, Line([0; 8]));
         let product = Product {
-            tiles: &tiles,
+            blocks: &blocks,
             reductions: &reductions,
             factors,
         };
@@ -79,9 +79,9 @@ thread_local! {
     };
 }
 
-/// Heights of the tiles for `rows` rows: the largest that fit, of few sizes, so that few copies
+/// Heights of the blocks for `rows` rows: the largest that fit, of few sizes, so that few copies
 /// of the inner loop are compiled.
-fn tiles(rows: usize, most: usize) -> Vec<usize> {
+fn blocks(rows: usize, most: usize) -> Vec<usize> {
     let mut left = rows;
     let next = || {
         let fits = |&size: &usize| size <= left.min(most);
@@ -92,11 +92,11 @@ fn tiles(rows: usize, most: usize) -> Vec<usize> {
     std::iter::from_fn(next).collect()
 }
 
-/// The matrix in the order in which the tiles read it: column by column of each tile.
-fn pack_factors(tiles: &[usize], m: &[u64], inner: usize, packed: &mut Vec<u64>) {
+/// The matrix in the order in which the blocks read it: column by column of each block.
+fn pack_factors(blocks: &[usize], m: &[u64], inner: usize, packed: &mut Vec<u64>) {
     packed.clear();
     let mut first = 0;
-    for &rows in tiles {
+    for &rows in blocks {
         for k in 0..inner {
             packed.extend((first..first + rows).map(|r| m[r * inner + k]));
         }
@@ -106,7 +106,7 @@ fn pack_factors(tiles: &[usize], m: &[u64], inner: usize, packed: &mut Vec<u64>)
 
 /// What all columns of one product share.
 struct Product<'a> {
-    tiles: &'a [usize],
+    blocks: &'a [usize],
     /// One per row of the result, or a single one for all.
     reductions: &'a [Reduction],
     factors: &'a [u64],
@@ -124,12 +124,12 @@ impl Product<'_> {
                 copy_row(&row[start..start + width], k, x.len(), panels);
             }
             let mut first = 0;
-            for &rows in self.tiles {
+            for &rows in self.blocks {
                 let reductions = match self.reductions {
                     [_] => self.reductions,
                     all => &all[first..first + rows],
                 };
-                let tile = Tile {
+                let block = Block {
                     reductions,
                     factors: &self.factors[first * x.len()..(first + rows) * x.len()],
                     panels,
@@ -139,12 +139,12 @@ impl Product<'_> {
                 };
                 let out = &mut out[first..first + rows];
                 match rows {
-                    12 => tile.run::<12, LOW>(out),
-                    8 => tile.run::<8, LOW>(out),
-                    6 => tile.run::<6, LOW>(out),
-                    4 => tile.run::<4, LOW>(out),
-                    2 => tile.run::<2, LOW>(out),
-                    _ => tile.run::<1, LOW>(out),
+                    12 => block.run::<12, LOW>(out),
+                    8 => block.run::<8, LOW>(out),
+                    6 => block.run::<6, LOW>(out),
+                    4 => block.run::<4, LOW>(out),
+                    2 => block.run::<2, LOW>(out),
+                    _ => block.run::<1, LOW>(out),
                 }
                 first += rows;
             }
@@ -174,17 +174,17 @@ fn copy_row(row: &[u64], k: usize, inner: usize, panels: &mut [Line]) {
 }
 
 /// Some rows of the result in one group of panels, columns `start..start + width`.
-struct Tile<'a> {
+struct Block<'a> {
     reductions: &'a [Reduction],
     factors: &'a [u64],
     panels: &'a [Line],
     start: usize,
     width: usize,
-    /// Rows of `x` whose next columns this tile asks for from memory.
+    /// Rows of `x` whose next columns this block asks for from memory.
     next: &'a [&'a [u64]],
 }
 
-impl Tile<'_> {
+impl Block<'_> {
     /// All panels of the group, `R` rows.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn run<const R: usize, const LOW: bool>(&self, out: &mut [&mut [u64]]) {
@@ -248,7 +248,7 @@ impl Tile<'_> {
         }
     }
 
-    /// As [`Tile::panel`], all columns there: every loop over rows is unrolled, so that the sums stay
+    /// As [`Block::panel`], all columns there: every loop over rows is unrolled, so that the sums stay
     /// in registers to the end.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn full_panel<const R: usize, const LOW: bool>(

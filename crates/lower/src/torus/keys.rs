@@ -2,7 +2,7 @@
 
 use super::names;
 use super::product::{prepare, prepare_column};
-use super::table::Table;
+use super::table::ModulusTable;
 use program::torus::KeySwitch;
 use program::trace::{Builder, ValueId};
 
@@ -15,7 +15,7 @@ pub(super) struct Keys {
 
 impl Keys {
     /// The rows of all GGSW ciphertexts.
-    pub(super) fn bootstrap(&mut self, table: &Table, b: &mut Builder) -> &[ValueId] {
+    pub(super) fn bootstrap(&mut self, table: &ModulusTable, b: &mut Builder) -> &[ValueId] {
         if self.bootstrap.is_empty() {
             let p = &table.parameters;
             let components = p.rank + 1;
@@ -26,7 +26,7 @@ impl Keys {
     }
 
     /// The rows of a key switching key in the ring, the columns of one by samples.
-    pub(super) fn switch(&mut self, table: &Table, b: &mut Builder) -> &[ValueId] {
+    pub(super) fn switch(&mut self, table: &ModulusTable, b: &mut Builder) -> &[ValueId] {
         if self.switch.is_empty() {
             let p = &table.parameters;
             let count = p.rank * p.key_switch.digits().count as usize;
@@ -43,7 +43,7 @@ impl Keys {
 
 /// Rows of so many polynomials, the last of which is the body.
 fn load_rows(
-    table: &Table,
+    table: &ModulusTable,
     b: &mut Builder,
     key: &str,
     (rows, components): (usize, usize),
@@ -63,7 +63,7 @@ fn load_rows(
 
 /// Columns of so many polynomials.
 fn load_columns(
-    table: &Table,
+    table: &ModulusTable,
     b: &mut Builder,
     (columns, polynomials): (usize, usize),
 ) -> Vec<ValueId> {

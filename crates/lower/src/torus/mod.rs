@@ -23,7 +23,7 @@ use crate::error::Result;
 use keys::Keys;
 use program::torus::{Circuit, KeySwitch, Op};
 use program::trace::{Builder, Limbs, Trace, ValueId};
-use table::Table;
+use table::ModulusTable;
 
 /// The trace of a circuit on samples.
 ///
@@ -31,7 +31,7 @@ use table::Table;
 /// Those of [`Circuit::verify`].
 pub fn lower(circuit: &Circuit) -> Result<Trace> {
     circuit.verify()?;
-    let (table, mut builder) = Table::new(circuit)?;
+    let (table, mut builder) = ModulusTable::new(circuit)?;
     let mut walk = Walk {
         circuit,
         table: &table,
@@ -57,7 +57,7 @@ pub fn check(circuit: &Circuit, trace: &Trace) -> Result<()> {
 
 struct Walk<'a> {
     circuit: &'a Circuit,
-    table: &'a Table,
+    table: &'a ModulusTable,
     /// Values of each step: masks or mask polynomials, and the body.
     made: Vec<Vec<ValueId>>,
     keys: Keys,

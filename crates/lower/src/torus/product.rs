@@ -9,12 +9,12 @@
 //! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
 //! Cryptology 33, 2020, section 3.3.
 
-use super::table::Table;
+use super::table::ModulusTable;
 use program::torus::Digits;
 use program::trace::{Builder, SubId, ValueId};
 
 /// The sub-trace that makes a row of so many polynomials ready.
-pub(super) fn prepare(table: &Table, b: &mut Builder, components: usize) -> SubId {
+pub(super) fn prepare(table: &ModulusTable, b: &mut Builder, components: usize) -> SubId {
     let parameters = vec![table.words(); components];
     b.sub_trace(&format!("prepare.{components}"), &parameters, |b| {
         (0..components).map(|poly| factor(table, b, poly)).collect()
@@ -22,7 +22,7 @@ pub(super) fn prepare(table: &Table, b: &mut Builder, components: usize) -> SubI
 }
 
 /// The sub-trace that makes a column of a key by samples ready: so many polynomials of its words.
-pub(super) fn prepare_column(table: &Table, b: &mut Builder, polynomials: usize) -> SubId {
+pub(super) fn prepare_column(table: &ModulusTable, b: &mut Builder, polynomials: usize) -> SubId {
     let parameters = vec![table.words(); polynomials];
     b.sub_trace("prepare_column", &parameters, |b| {
         let ready = |words| {
@@ -35,7 +35,7 @@ pub(super) fn prepare_column(table: &Table, b: &mut Builder, polynomials: usize)
 
 /// The digits of a rounded value as factors, the most significant one first.
 pub(super) fn digits(
-    table: &Table,
+    table: &ModulusTable,
     b: &mut Builder,
     rounded: ValueId,
     digits: Digits,
@@ -52,7 +52,7 @@ pub(super) fn digits(
 
 /// Sums over all rows of factors times rows, whose polynomials are the values from `first` on, row by row.
 pub(super) fn products(
-    table: &Table,
+    table: &ModulusTable,
     b: &mut Builder,
     factors: &[ValueId],
     (first, components): (ValueId, usize),
@@ -68,7 +68,7 @@ pub(super) fn products(
 
 /// The sum of factors times others, as words.
 pub(super) fn product(
-    table: &Table,
+    table: &ModulusTable,
     b: &mut Builder,
     left: &[ValueId],
     right: &[ValueId],
@@ -79,7 +79,7 @@ pub(super) fn product(
 }
 
 /// Centred integers as factors of products.
-fn factor(table: &Table, b: &mut Builder, value: ValueId) -> ValueId {
+fn factor(table: &ModulusTable, b: &mut Builder, value: ValueId) -> ValueId {
     let raised = b.convert(value, table.primes.clone());
     b.ntt(raised)
 }

@@ -8,12 +8,12 @@
 //! Cryptology 33, 2020, section 4.3.
 
 use super::product::{digits, products};
-use super::table::Table;
+use super::table::ModulusTable;
 use program::trace::{Builder, SubId, ValueId};
 
 /// The accumulator after all steps. `exponents` are masks and body, `key` has the rows of all steps.
 pub(super) fn rotate(
-    table: &Table,
+    table: &ModulusTable,
     b: &mut Builder,
     exponents: &[ValueId],
     test: ValueId,
@@ -43,7 +43,7 @@ pub(super) fn rotate(
 }
 
 /// The sub-trace of a step: accumulator, exponents and the rows of a GGSW ciphertext; accumulator and exponents.
-fn step(table: &Table, b: &mut Builder) -> SubId {
+fn step(table: &ModulusTable, b: &mut Builder) -> SubId {
     let p = &table.parameters;
     let (components, gadget) = (p.rank + 1, p.bootstrap);
     let mut parameters = vec![table.words(); components];

@@ -10,11 +10,16 @@
 //! Source: de Ruijter, D'Anvers, Verbauwhede, "Don't be mean: Reducing Approximation Noise in TFHE through Mean
 //! Compensation", IACR ePrint, 2025.
 
-use super::table::{Kept, Table};
+use super::table::{Kept, ModulusTable};
 use program::trace::{Builder, SubId, ValueId};
 
 /// A value's words rounded to the given bits, and its rests.
-pub(super) fn rounded(table: &Table, b: &mut Builder, value: ValueId, kept: Kept) -> [ValueId; 2] {
+pub(super) fn rounded(
+    table: &ModulusTable,
+    b: &mut Builder,
+    value: ValueId,
+    kept: Kept,
+) -> [ValueId; 2] {
     let rounded = b.round(value, kept.modulus);
     let back = b.convert(rounded, table.word..table.word + 1);
     let step = 1 << (table.parameters.word_bits - kept.bits);
@@ -23,7 +28,7 @@ pub(super) fn rounded(table: &Table, b: &mut Builder, value: ValueId, kept: Kept
 }
 
 /// The sub-trace of half of each word, rounded down.
-pub(super) fn halve(table: &Table, b: &mut Builder) -> SubId {
+pub(super) fn halve(table: &ModulusTable, b: &mut Builder) -> SubId {
     b.sub_trace("halve", &[table.words()], |b| {
         let one = table.repeated(b, 1, table.word);
         let less = b.sub(0, one);
@@ -33,7 +38,7 @@ pub(super) fn halve(table: &Table, b: &mut Builder) -> SubId {
 }
 
 /// The sub-trace of half of the sum of all words of so many values, rounded down: word 0 of the result.
-pub(super) fn half_of_sum(table: &Table, b: &mut Builder, count: usize) -> SubId {
+pub(super) fn half_of_sum(table: &ModulusTable, b: &mut Builder, count: usize) -> SubId {
     let parameters = vec![table.words(); count];
     b.sub_trace(&format!("half_of_sum.{count}"), &parameters, |b| {
         let halve = halve(table, b);
@@ -56,7 +61,7 @@ pub(super) fn half_of_sum(table: &Table, b: &mut Builder, count: usize) -> SubId
 }
 
 /// The sub-trace of the sum of all words of a value: word 0 of the result.
-fn total(table: &Table, b: &mut Builder) -> SubId {
+fn total(table: &ModulusTable, b: &mut Builder) -> SubId {
     let n = table.parameters.n;
     b.sub_trace("total", &[table.words()], |b| {
         let (mut sum, mut width) = (0, n);
@@ -70,7 +75,7 @@ fn total(table: &Table, b: &mut Builder) -> SubId {
 }
 
 /// The sub-trace of a modulus switch: the values of a small sample, and as many results.
-pub(super) fn modulus_switch(table: &Table, b: &mut Builder, drop: u32) -> SubId {
+pub(super) fn modulus_switch(table: &ModulusTable, b: &mut Builder, drop: u32) -> SubId {
     let p = &table.parameters;
     let kept = table.kept(p.exponent_bits() - drop);
     let masks = p.small_rank();

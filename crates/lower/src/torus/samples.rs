@@ -10,14 +10,14 @@
 
 use super::product::{digits, product};
 use super::rounding::{half_of_sum, rounded};
-use super::table::Table;
+use super::table::ModulusTable;
 use program::torus::Digits;
 use program::trace::{Builder, Constant, SubId, ValueId};
 
 /// Masks and body of a small sample, from those of a sample and all columns of the key. Words of the last mask beyond the
 /// dimension are 0.
 pub(super) fn key_switch(
-    table: &Table,
+    table: &ModulusTable,
     b: &mut Builder,
     (sample, columns): (&[ValueId], &[ValueId]),
     gadget: Digits,
@@ -54,7 +54,7 @@ pub(super) fn key_switch(
 }
 
 /// The sub-trace of the digits of a sample, as factors, and of its body, less half of what the digits leave.
-fn cut(table: &Table, b: &mut Builder, gadget: Digits) -> SubId {
+fn cut(table: &ModulusTable, b: &mut Builder, gadget: Digits) -> SubId {
     let rank = table.parameters.rank;
     let parameters = vec![table.words(); rank + 1];
     b.sub_trace("cut", &parameters, |b| {
@@ -73,7 +73,7 @@ fn cut(table: &Table, b: &mut Builder, gadget: Digits) -> SubId {
 }
 
 /// The sub-trace of a word, as word 0: factors, and a column of the key.
-fn word(table: &Table, b: &mut Builder, count: usize) -> SubId {
+fn word(table: &ModulusTable, b: &mut Builder, count: usize) -> SubId {
     let parameters = vec![table.factors(); 2 * count];
     b.sub_trace("word", &parameters, |b| {
         let [factors, column] = [0, count].map(|first| (first..first + count).collect::<Vec<_>>());

@@ -7,13 +7,13 @@
 
 use super::product::{digits, products};
 use super::rounding::{half_of_sum, halve, rounded};
-use super::table::Table;
+use super::table::ModulusTable;
 use program::torus::Digits;
 use program::trace::{Builder, Constant, SubId, ValueId};
 
 /// The sub-trace of a key switch: masks and body of a sample, and the rows of the key; masks and body of a small one. Words
 /// of the last mask beyond the dimension are 0.
-pub(super) fn key_switch(table: &Table, b: &mut Builder, gadget: Digits) -> SubId {
+pub(super) fn key_switch(table: &ModulusTable, b: &mut Builder, gadget: Digits) -> SubId {
     let p = &table.parameters;
     let (rows, components) = (p.rank * gadget.count as usize, p.small_rank() + 1);
     let mut parameters = vec![table.words(); p.rank + 1];

@@ -16,7 +16,7 @@ const PRIMES: [(u32, usize); 4] = [(50, 1), (60, 1), (50, 2), (60, 2)];
 const MARGIN_BITS: u32 = 25;
 
 /// Numbers of the moduli: primes, then powers of two.
-pub(super) struct Table {
+pub(super) struct ModulusTable {
     pub(super) parameters: Parameters,
     pub(super) primes: Limbs,
     /// `q`.
@@ -36,7 +36,7 @@ pub(super) struct Kept {
     pub(super) modulus: ModulusId,
 }
 
-impl Table {
+impl ModulusTable {
     /// An empty trace with the table that a circuit needs.
     pub(super) fn new(circuit: &Circuit) -> Result<(Self, TraceBuilder)> {
         let p = circuit.parameters;

@@ -21,13 +21,13 @@ pub(crate) struct Context {
     known: HashSet<u64>,
     /// Exponents of the powers of two behind the odd moduli.
     powers: Vec<u32>,
-    constants: Vec<Shape>,
+    constants: Vec<ConstantKind>,
     subs: Vec<Signature>,
 }
 
 /// What a constant is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ConstantKind {
     /// `N` words, none of them below `least` or above `greatest`.
     Words { least: i64, greatest: i64 },
     /// Any number of integers.
@@ -126,7 +126,7 @@ impl Context {
         let of = |values: &mut dyn Iterator<Item = i64>| {
             let (mut least, mut greatest) = (i64::MAX, i64::MIN);
             values.for_each(|v| (least, greatest) = (least.min(v), greatest.max(v)));
-            Shape::Words { least, greatest }
+            ConstantKind::Words { least, greatest }
         };
         let shape = match constant {
             Constant::Words(words) => {
@@ -158,7 +158,7 @@ impl Context {
                 check(*steps < self.n / 2, "the number of steps", steps, expected)?;
                 shape
             }
-            Constant::List(_) => Shape::List,
+            Constant::List(_) => ConstantKind::List,
         };
         self.constants.push(shape);
         Ok(())
@@ -190,7 +190,7 @@ impl Context {
     }
 
     /// The kind of a constant that stands before.
-    pub(crate) fn shape(&self, id: ConstantId) -> Checked<Shape> {
+    pub(crate) fn shape(&self, id: ConstantId) -> Checked<ConstantKind> {
         self.constants.get(id).copied().ok_or_else(|| {
             let expected =
                 "a constant that stands before: ".to_owned() + &below(self.constants.len());
@@ -199,13 +199,13 @@ impl Context {
     }
 
     /// A constant of `N` words.
-    pub(crate) fn words(&self, id: ConstantId) -> Checked<Shape> {
+    pub(crate) fn words(&self, id: ConstantId) -> Checked<ConstantKind> {
         match self.shape(id)? {
-            Shape::List => {
+            ConstantKind::List => {
                 let found = format!("@{id}, a list");
                 Err(Problem::new("the constant", found, "one of N words"))
             }
-            words @ Shape::Words { .. } => Ok(words),
+            words @ ConstantKind::Words { .. } => Ok(words),
         }
     }
 

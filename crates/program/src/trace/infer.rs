@@ -1,6 +1,6 @@
 //! The types of what an operation makes, and what it refuses: one rule for builder, parser and verifier.
 
-use super::context::{Context, Shape};
+use super::context::{ConstantKind, Context};
 use super::ir::{ConstantId, ModulusId, Op, Type};
 use super::limbs::Limbs;
 use super::values::Values;
@@ -210,14 +210,14 @@ impl Context {
         entries: Option<(ConstantId, usize)>,
     ) -> Checked<Type> {
         let n = self.n();
-        if let Shape::Words { greatest, .. } = self.words(at)? {
+        if let ConstantKind::Words { greatest, .. } = self.words(at)? {
             let all = n.saturating_mul(count);
             let expected = || format!("numbers of coefficients, below {all}");
             let fits = i128::from(greatest) < all as i128;
             check(fits, format_args!("a word of @{at}"), greatest, expected)?;
         }
         if let Some((entries, gap)) = entries {
-            if let Shape::Words { least, .. } = self.words(entries)? {
+            if let ConstantKind::Words { least, .. } = self.words(entries)? {
                 let what = format_args!("a word of @{entries}");
                 check(least >= 0, what, least, || "no negative number")?;
             }
@@ -242,7 +242,7 @@ impl Context {
     }
 
     fn list(&self, id: ConstantId) -> Checked<()> {
-        let is_list = self.shape(id)? == Shape::List;
+        let is_list = self.shape(id)? == ConstantKind::List;
         let found = format_args!("@{id}, of N words");
         check(is_list, "the constant", found, || "a list")
     }

@@ -37,7 +37,7 @@ pub use ir::{
 };
 pub use limbs::Limbs;
 
-pub(crate) use context::{Context, Shape};
+pub(crate) use context::{ConstantKind, Context};
 pub(crate) use infer::check_name;
 pub(crate) use parse_constant::constant;
 pub(crate) use text::list;

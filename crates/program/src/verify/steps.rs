@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::ir::{
-    Form, Indices, MAX_LOG2_FAILURE, Op, Packed, Program, Row, Shape, Step, Term, Type, ValueId,
+    Form, Indices, MAX_LOG2_FAILURE, Op, Packed, Program, Row, Step, TableShape, Term, Type,
+    ValueId,
 };
 
 /// Largest digit of a table's exponent: each power up to it is a ciphertext held during the table.
@@ -287,7 +288,7 @@ impl Program {
 
 /// A table needs two powers at least in each of the first two digits; with segments, powers of two in
 /// them and no third digit.
-fn shape_problem(shape: &Shape, len: usize, copies: usize) -> Option<Problem> {
+fn shape_problem(shape: &TableShape, len: usize, copies: usize) -> Option<Problem> {
     let [k0, k1, k2] = shape.digits;
     let digits = || format!("{:?}", shape.digits);
     let segmented = shape.segments != 1;

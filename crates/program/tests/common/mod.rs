@@ -3,8 +3,8 @@
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
 use program::{
-    Constant, Error, Form, Indices, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row,
-    Shape, Step, Term, Tile, Type,
+    Constant, Error, Form, Indices, KeyNeeds, Op, Packed, Parameters, Patch, Prediction, Program,
+    Row, Step, TableShape, Term, Type,
 };
 
 fn ciphertext(form: Form, level: usize, noise_bits: f64) -> Type {
@@ -28,8 +28,8 @@ fn term(value: usize, weights: usize, exponents: usize) -> Term {
 }
 
 /// An image of one channel.
-fn tile(image: usize, start: usize, pitch: [usize; 2]) -> Tile {
-    Tile {
+fn tile(image: usize, start: usize, pitch: [usize; 2]) -> Patch {
+    Patch {
         image,
         channels: [0, 1],
         start,
@@ -77,7 +77,7 @@ pub fn every_operation() -> Program {
             Op::Table {
                 value: 4,
                 polynomial: 2,
-                shape: Shape {
+                shape: TableShape {
                     segments: 2,
                     digits: [2, 2, 1],
                 },

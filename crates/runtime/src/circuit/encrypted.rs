@@ -1,7 +1,7 @@
 //! The operations of a circuit on ciphertexts, in any mode.
 
 use super::held::Held;
-use super::plan::Form;
+use super::plan::Parts;
 use super::runner::Runner;
 use super::scheme::Scheme;
 use super::walk::Values;
@@ -180,7 +180,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         };
         let plan = &self.runner.plan;
         let only = plan.decomposed_until[value] == Some(index) && !self.caches.contains_key(&value);
-        if only && plan.forms[index] == Form::Pair {
+        if only && plan.held[index] == Parts::Pair {
             return Ok(Held::of(operations.automorphism(x, element)?));
         }
         let cache = self.caches.entry(value).or_default();
@@ -188,8 +188,8 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
             Some(decomposed) => decomposed,
             None => cache.decomposed.insert(operations.decompose(x)?),
         };
-        Ok(match plan.forms[index] {
-            Form::Extended => {
+        Ok(match plan.held[index] {
+            Parts::Extended => {
                 Held::Extended(operations.automorphism_extended(x, decomposed, element)?)
             }
             _ => Held::of(operations.automorphism_hoisted(x, decomposed, element)?),

@@ -13,9 +13,9 @@ use super::matrices::{Batch, batches};
 use super::walk::last_uses;
 use program::circuit::{Circuit, Op, Type, ValueId};
 
-/// How a value is held.
+/// The polynomials that a value is held as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Parts {
     Plaintext,
     /// Two components.
     Pair,
@@ -27,9 +27,9 @@ pub(super) enum Form {
 
 /// What is known of a run before it starts.
 pub struct Plan {
-    /// The form that a step makes its value in, and the one that the value is then brought to and held in.
-    pub(super) made: Vec<Form>,
-    pub(super) forms: Vec<Form>,
+    /// The parts that a step makes its value of, and those that the value is then brought to and held as.
+    pub(super) made: Vec<Parts>,
+    pub(super) held: Vec<Parts>,
     /// Of a value in two components that rotations share the decomposition of, the last of them.
     pub(super) decomposed_until: Vec<Option<usize>>,
     /// The last use of each value.
@@ -72,7 +72,7 @@ impl Plan {
         }
         let mut plan = Self {
             made: Vec::with_capacity(count),
-            forms: Vec::with_capacity(count),
+            held: Vec::with_capacity(count),
             decomposed_until: vec![None; count],
             last_use: last_uses(circuit),
             extended: vec![false; count],
@@ -85,61 +85,61 @@ impl Plan {
             let made = plan.made_of(circuit, index, &uses);
             let uses: Vec<&Op> = uses[index].iter().map(|&u| &circuit.steps[u].op).collect();
             let kept = match made {
-                Form::Product => matches!(
+                Parts::Product => matches!(
                     uses[..],
                     [Op::Add { .. } | Op::Sub { .. } | Op::Rescale { .. }]
                 ),
-                Form::Extended => goes_on(circuit, &uses),
-                Form::Pair | Form::Plaintext => true,
+                Parts::Extended => goes_on(circuit, &uses),
+                Parts::Pair | Parts::Plaintext => true,
             };
             plan.made.push(made);
-            plan.forms.push(if kept { made } else { Form::Pair });
+            plan.held.push(if kept { made } else { Parts::Pair });
             plan.note_uses(circuit, index);
         }
         plan
     }
 
     /// The form that a step makes of the forms of its operands.
-    fn made_of(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Form {
+    fn made_of(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Parts {
         match &circuit.steps[index].op {
-            Op::Input { .. } if circuit.ty(index).encrypted => Form::Pair,
-            Op::Input { .. } | Op::Constant { .. } => Form::Plaintext,
+            Op::Input { .. } if circuit.ty(index).encrypted => Parts::Pair,
+            Op::Input { .. } | Op::Constant { .. } => Parts::Plaintext,
             Op::Add { left, right } | Op::Sub { left, right } => {
-                match (self.forms[*left], self.forms[*right]) {
-                    (Form::Extended, Form::Plaintext) => Form::Pair,
-                    (form, Form::Plaintext) => form,
-                    (Form::Extended, _) | (_, Form::Extended) => Form::Extended,
-                    (Form::Product, _) | (_, Form::Product) => Form::Product,
-                    (Form::Pair, _) | (Form::Plaintext, _) => Form::Pair,
+                match (self.held[*left], self.held[*right]) {
+                    (Parts::Extended, Parts::Plaintext) => Parts::Pair,
+                    (form, Parts::Plaintext) => form,
+                    (Parts::Extended, _) | (_, Parts::Extended) => Parts::Extended,
+                    (Parts::Product, _) | (_, Parts::Product) => Parts::Product,
+                    (Parts::Pair, _) | (Parts::Plaintext, _) => Parts::Pair,
                 }
             }
             Op::Mul { .. } if self.batch_of[index].is_some() => self.batch_form(index),
             Op::Mul { terms } => {
                 let mut forms = terms
                     .iter()
-                    .map(|&[left, right]| (self.forms[left], self.forms[right]));
-                if forms.clone().any(|(_, right)| right != Form::Plaintext) {
-                    Form::Product
-                } else if forms.any(|(left, _)| left == Form::Extended) {
-                    Form::Extended
+                    .map(|&[left, right]| (self.held[left], self.held[right]));
+                if forms.clone().any(|(_, right)| right != Parts::Plaintext) {
+                    Parts::Product
+                } else if forms.any(|(left, _)| left == Parts::Extended) {
+                    Parts::Extended
                 } else {
-                    Form::Pair
+                    Parts::Pair
                 }
             }
             Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
                 let mut users = uses[index].iter().map(|&u| &circuit.steps[u].op);
                 let only_products = users.all(|op| is_plain_product(circuit, op));
-                if self.forms[*value] == Form::Extended || only_products {
-                    Form::Extended
+                if self.held[*value] == Parts::Extended || only_products {
+                    Parts::Extended
                 } else {
-                    Form::Pair
+                    Parts::Pair
                 }
             }
             Op::Rescale { .. }
             | Op::Drop { .. }
             | Op::Read { .. }
             | Op::Bootstrap { .. }
-            | Op::Output { .. } => Form::Pair,
+            | Op::Output { .. } => Parts::Pair,
             Op::Repeat { .. } | Op::Result { .. } => {
                 unreachable!("every iteration is written out")
             }
@@ -147,11 +147,15 @@ impl Plan {
     }
 
     /// The form that all rows of a step's batch are made in.
-    fn batch_form(&self, index: usize) -> Form {
+    fn batch_form(&self, index: usize) -> Parts {
         let batch = self.batch_of[index].map(|number| &self.batches[number]);
         let mut columns = batch.iter().flat_map(|batch| &batch.columns);
-        let extended = columns.any(|&column| self.forms[column] == Form::Extended);
-        if extended { Form::Extended } else { Form::Pair }
+        let extended = columns.any(|&column| self.held[column] == Parts::Extended);
+        if extended {
+            Parts::Extended
+        } else {
+            Parts::Pair
+        }
     }
 
     /// What the step asks of its operands.
@@ -161,7 +165,7 @@ impl Plan {
             Op::Mul { terms } => {
                 let extended = terms
                     .iter()
-                    .any(|&[left, _]| self.forms[left] == Form::Extended);
+                    .any(|&[left, _]| self.held[left] == Parts::Extended);
                 let whole = if extended {
                     &mut self.extended
                 } else {
@@ -170,10 +174,10 @@ impl Plan {
                 terms.iter().for_each(|&[_, right]| whole[right] = true);
             }
             Op::Add { right, .. } | Op::Sub { right, .. } => {
-                self.terms[*right] |= self.forms[*right] == Form::Plaintext;
+                self.terms[*right] |= self.held[*right] == Parts::Plaintext;
             }
             Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value }
-                if self.forms[*value] == Form::Pair =>
+                if self.held[*value] == Parts::Pair =>
             {
                 self.decomposed_until[*value] = Some(index);
             }
@@ -184,7 +188,7 @@ impl Plan {
     /// What a step adds, and what brings its operands and its result to their forms.
     pub(super) fn added(&self, circuit: &Circuit, index: usize) -> Added {
         let ty = circuit.ty(index);
-        let of = |value: ValueId| self.forms[value];
+        let of = |value: ValueId| self.held[value];
         let (made, kept) = (self.made[index], of(index));
         let mut added = Added::default();
         match &circuit.steps[index].op {
@@ -193,7 +197,7 @@ impl Plan {
                 added.conversion(of(*right), made, ty);
             }
             Op::Rescale { value } => {
-                if of(*value) == Form::Product {
+                if of(*value) == Parts::Product {
                     added.key_switches.push(circuit.ty(*value));
                 }
                 added.roundings += 1;
@@ -201,7 +205,7 @@ impl Plan {
             Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
                 added.key_switches.push(ty);
                 // A rotation of what is over the special moduli divides one component first.
-                let divides = of(*value) == Form::Extended || made == Form::Pair;
+                let divides = of(*value) == Parts::Extended || made == Parts::Pair;
                 added.roundings += usize::from(divides);
             }
             _ => {}
@@ -212,13 +216,13 @@ impl Plan {
 }
 
 impl Added {
-    fn conversion(&mut self, from: Form, to: Form, ty: Type) {
+    fn conversion(&mut self, from: Parts, to: Parts, ty: Type) {
         match (from, to) {
-            (Form::Product, Form::Pair | Form::Extended) => {
+            (Parts::Product, Parts::Pair | Parts::Extended) => {
                 self.key_switches.push(ty);
                 self.roundings += 1;
             }
-            (Form::Extended, Form::Pair) => self.roundings += 1,
+            (Parts::Extended, Parts::Pair) => self.roundings += 1,
             _ => {}
         }
     }

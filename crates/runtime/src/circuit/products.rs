@@ -2,7 +2,7 @@
 
 use super::encrypted::Run;
 use super::held::Held;
-use super::plan::Form;
+use super::plan::Parts;
 use super::scheme::Scheme;
 use super::walk::Values;
 use crate::error::Result;
@@ -61,7 +61,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
         let (plan, tables, operations) = (&self.runner.plan, &self.runner.tables, self.operations);
         let number = plan.batch_of[index].expect("a step of a batch");
         let (batch, table) = (&plan.batches[number], &tables[number]);
-        let rows: Vec<Held<'static, O>> = if plan.made[index] == Form::Extended {
+        let rows: Vec<Held<'static, O>> = if plan.made[index] == Parts::Extended {
             let columns = self.lifted(values, &batch.columns)?;
             let sums = operations.combine_extended(table, &columns)?;
             sums.into_iter().map(Held::Extended).collect()

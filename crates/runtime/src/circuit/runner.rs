@@ -4,7 +4,7 @@ use super::clear::{check_names, constant_slots, repeated};
 use super::encrypted::Run;
 use super::factors::Factors;
 use super::held::{Encoded, Held, Uses};
-use super::plan::{Form, Plan};
+use super::plan::{Parts, Plan};
 use super::scheme::Scheme;
 use super::table::table;
 use super::walk::walk;
@@ -198,8 +198,8 @@ impl<'c, S: Scheme> Runner<'c, S> {
         let outputs = walk(&self.circuit, |index, values| {
             begin(index);
             let made = run.step(index, values, |name| input(index, name))?;
-            let made = match self.plan.forms[index] {
-                Form::Pair => Held::Ciphertext(run.pair(made)?),
+            let made = match self.plan.held[index] {
+                Parts::Pair => Held::Ciphertext(run.pair(made)?),
                 _ => made,
             };
             run.forget(index);

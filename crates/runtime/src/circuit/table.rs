@@ -2,7 +2,7 @@
 
 use super::clear::constant_slots;
 use super::matrices::Batch;
-use super::plan::{Form, Plan};
+use super::plan::{Parts, Plan};
 use super::scheme::Scheme;
 use crate::error::Result;
 use circuits::approximate::Diagonal;
@@ -22,7 +22,7 @@ pub(super) fn table<S: Scheme>(
     let rows: Vec<BTreeMap<ValueId, Diagonal>> = rows.into_iter().collect::<Result<_>>()?;
     let ring_level = params.ring_level(circuit.ty(batch.rows[0]).level);
     let limbs = match plan.made[batch.rows[0]] {
-        Form::Extended => params.rlwe().extended(ring_level).len(),
+        Parts::Extended => params.rlwe().extended(ring_level).len(),
         _ => ring_level + 1,
     };
     let shape = (rows.len(), batch.columns.len());

@@ -14,8 +14,8 @@ use circuits::pack::pack;
 use circuits::{DryValue, Engine, Value, dense};
 use exchange::{Layout, LoopParams};
 use program::{
-    Constant, Form, Indices, KeyNeeds, Op, Packed, Parameters, Prediction, Program, Row, Shape,
-    Step, Term, Tile, Type, ValueId,
+    Constant, Form, Indices, KeyNeeds, Op, Packed, Parameters, Patch, Prediction, Program, Row,
+    Step, TableShape, Term, Type, ValueId,
 };
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::ParamsSpec;
@@ -41,10 +41,10 @@ pub fn small_program() -> Program {
 /// With a table between the layers: N = 2^14, log QP = 390 of 430.
 pub fn table_program(segments: usize) -> Program {
     let digits = [2, 2, 1];
-    build(1 << 14, 9, 2, Some(Shape { segments, digits }))
+    build(1 << 14, 9, 2, Some(TableShape { segments, digits }))
 }
 
-fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Program {
+fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<TableShape>) -> Program {
     let mut q = ntt_primes(26, n, 1).unwrap();
     q.extend(ntt_primes(34, n, limbs - 1).unwrap());
     let p = ntt_primes_avoiding(49, n, digit_limbs, &q).unwrap();
@@ -71,8 +71,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
     let packed = pack(&engine, &params, layout, &[], start_level).unwrap();
     let activated = match table {
         None => packed.clone(),
-        Some(Shape { segments, digits }) => {
-            let shape = circuits::lut::Shape { segments, digits };
+        Some(shape) => {
             let lut = Lut::new(vec![0; TABLE.len()], shape).unwrap();
             lut.apply(&engine, layout, &packed).unwrap()
         }
@@ -195,7 +194,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<Shape>) -> Pr
         input_range: [0, 127],
         classes: CLASSES,
         interface: None,
-        placement: vec![vec![Tile {
+        placement: vec![vec![Patch {
             image: 0,
             channels: [0, 1],
             start: 0,

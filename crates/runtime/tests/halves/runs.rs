@@ -8,7 +8,7 @@ use client::Client;
 use exchange::{EvaluationKeys, files};
 use program::{Op, Type};
 use rlwe::GaloisKeys;
-use runtime::{Error, Event, Held, Prepared, Server};
+use runtime::{Error, Event, Prepared, Server, StepResult};
 use std::collections::BTreeMap;
 
 /// Phases that were packed, centred slots after the last step in slots, and the logits.
@@ -21,7 +21,7 @@ fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>)
         .run(&query, |event| {
             match event {
                 Event::End {
-                    value: Held::Samples(batch),
+                    value: StepResult::Samples(batch),
                     ..
                 } => {
                     phases = (0..PIXELS)
@@ -30,7 +30,7 @@ fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>)
                 }
                 Event::End {
                     step,
-                    value: Held::Ciphertext(value),
+                    value: StepResult::Ciphertext(value),
                 } if matches!(
                     prepared.program().steps[step].op,
                     Op::Pack { .. } | Op::Table { .. }

@@ -36,7 +36,7 @@ use crate::operations::{RingOperations, RunRing, Secret};
 use ckks::{Ciphertext, Params};
 use program::circuit::Bootstrapping;
 use rlwe::security::{SPARSE_WEIGHT, Security};
-use stated::{Shape, arithmetic, transforms};
+use stated::{Levels, arithmetic, transforms};
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 use transforms::Transforms;
@@ -66,9 +66,9 @@ impl Bootstrapper {
     /// [`Error::Shape`](crate::Error::Shape) if there are too few levels, or not that many slots, and those of the parameters of the sparse
     /// secret.
     pub fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
-        let shape = Shape::new(params, spec)?;
+        let shape = Levels::new(params, spec)?;
         let sparse = sparse_params(params).map_err(ckks::Error::from)?;
-        let Shape {
+        let Levels {
             slots,
             spare,
             start,

@@ -9,7 +9,7 @@ use ckks::Params;
 use program::circuit::{Arithmetic, Bootstrapping};
 
 /// The levels of a bootstrapping's parts.
-pub(super) struct Shape {
+pub(super) struct Levels {
     /// Slots of the messages.
     pub(super) slots: usize,
     /// Levels of the matrices that fewer slots leave out: one divides, the others are not used.
@@ -24,7 +24,7 @@ pub(super) struct Shape {
     pub(super) output: usize,
 }
 
-impl Shape {
+impl Levels {
     /// # Errors
     /// [`Error::Shape`] if there are too few levels, or not that many slots.
     pub(super) fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
@@ -86,7 +86,7 @@ impl Bootstrapper {
     /// # Panics
     /// If the spec has no baby steps.
     pub fn stated(params: &Params, spec: &BootstrapSpec) -> Result<Bootstrapping> {
-        let shape = Shape::new(params, spec)?;
+        let shape = Levels::new(params, spec)?;
         let Transforms { inward, outward } = transforms(params, shape.slots);
         let matrices = inward.iter().chain(&outward);
         let rotations = matrices.flat_map(|matrix| rotations_of(matrix, spec.babies));

@@ -3,7 +3,7 @@
 use super::super::ir::{Ciphertext, Message, Packing, Plain, Scalar};
 use super::Verifier;
 use crate::place::{Checked, Problem, check};
-use crate::trace::{ConstantId, Shape};
+use crate::trace::{ConstantId, ConstantKind};
 
 impl Verifier<'_> {
     /// Refuses a plaintext that cannot be a factor or a term of values of a type. Step `index` uses it.
@@ -45,7 +45,7 @@ impl Verifier<'_> {
 
     /// Refuses a constant that is not `N` residues modulo `t`, which may be negative.
     fn residues(&self, constant: ConstantId, t: u64) -> Checked<()> {
-        if let Shape::Words { least, greatest } = self.context.words(constant)? {
+        if let ConstantKind::Words { least, greatest } = self.context.words(constant)? {
             for word in [least, greatest] {
                 let fits = word.unsigned_abs() < t;
                 check(fits, format_args!("a word of @{constant}"), word, || {
@@ -70,7 +70,7 @@ impl Verifier<'_> {
 
     /// Refuses a list of integers that there is not.
     pub(super) fn list(&self, constant: ConstantId) -> Checked<()> {
-        let is_list = self.context.shape(constant)? == Shape::List;
+        let is_list = self.context.shape(constant)? == ConstantKind::List;
         let found = format!("@{constant}, words");
         check(is_list, "the constant", found, || "a list")
     }

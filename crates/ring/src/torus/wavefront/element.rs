@@ -7,7 +7,7 @@ pub const ACCUMULATORS: usize = 4;
 
 /// An instruction of the inner loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
+pub enum Instruction {
     /// A word or a vector from local memory into a register.
     Load,
     /// A word into all lanes of a vector: `broadcast`, equation 8.
@@ -23,14 +23,14 @@ pub enum Op {
     Store,
 }
 
-/// An instruction with what it waits for: places of earlier steps of its section.
+/// The issue of an instruction, with what it waits for: places of earlier issues of its section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Issue {
     /// The instruction.
-    pub op: Op,
-    /// Steps whose results it reads.
+    pub instruction: Instruction,
+    /// Issues whose results it reads.
     pub needs: Vec<usize>,
-    /// Steps that read what it overwrites: it may be issued with them, not before.
+    /// Issues that read what it overwrites: it may be issued with them, not before.
     pub not_before: Vec<usize>,
 }
 
@@ -38,7 +38,7 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The instructions of one run.
-    pub steps: Vec<Step>,
+    pub issues: Vec<Issue>,
     /// Number of runs.
     pub times: usize,
 }
@@ -104,7 +104,7 @@ impl Element {
     ///
     /// Only the low 32 bits of a lane leave an accumulator, and they depend on the low 32 bits of what went in alone: so
     /// lanes have 32 bits here, and those of 80 bits, which no sum of `N` products fills, give the same words.
-    pub fn compute(&mut self, mut issue: impl FnMut(Op)) {
+    pub fn compute(&mut self, mut issue: impl FnMut(Instruction)) {
         let (n, first) = (self.n(), self.place * self.block);
         let loops = self.results.chunks_mut(LANES * ACCUMULATORS);
         for (index, results) in loops.enumerate() {
@@ -137,7 +137,7 @@ impl Element {
             ]
         });
         loops
-            .map(|(steps, times)| Section { steps, times })
+            .map(|(issues, times)| Section { issues, times })
             .collect()
     }
 }
@@ -148,63 +148,70 @@ fn block<const V: usize>(
     (digits, extended): (&[u32], &[u32]),
     start: usize,
     results: &mut [u32],
-    issue: &mut impl FnMut(Op),
+    issue: &mut impl FnMut(Instruction),
 ) {
     let mut operands = [[0u32; LANES]; V];
     let mut accumulators = [[0u32; LANES]; V];
     for (v, operand) in operands.iter_mut().enumerate() {
-        issue(Op::Load);
+        issue(Instruction::Load);
         operand.copy_from_slice(&extended[start + v * LANES..][..LANES]);
     }
     for (t, &digit) in digits.iter().enumerate() {
-        issue(Op::Load);
-        issue(Op::Broadcast);
+        issue(Instruction::Load);
+        issue(Instruction::Broadcast);
         // The last shift of all brings in words that no product reads.
         let words = &extended[start - 1 - t..][..LANES * V];
         for v in 0..V {
-            issue(Op::MultiplyAccumulate);
+            issue(Instruction::MultiplyAccumulate);
             for (sum, &word) in accumulators[v].iter_mut().zip(&operands[v]) {
                 *sum = sum.wrapping_add(word.wrapping_mul(digit));
             }
-            issue(Op::Load);
-            issue(Op::Shift);
+            issue(Instruction::Load);
+            issue(Instruction::Shift);
             let [a, b, c, d, e, f, g, _] = operands[v];
             operands[v] = [words[v * LANES], a, b, c, d, e, f, g];
         }
     }
     for (out, accumulator) in results.chunks_exact_mut(LANES).zip(&accumulators) {
-        issue(Op::Narrow);
-        issue(Op::Store);
+        issue(Instruction::Narrow);
+        issue(Instruction::Store);
         out.copy_from_slice(accumulator);
     }
 }
 
-fn step(op: Op, needs: &[usize], not_before: &[usize]) -> Step {
-    Step {
-        op,
+fn issue_of(instruction: Instruction, needs: &[usize], not_before: &[usize]) -> Issue {
+    Issue {
+        instruction,
         needs: needs.to_vec(),
         not_before: not_before.to_vec(),
     }
 }
 
-fn start(vectors: usize) -> Vec<Step> {
-    vec![step(Op::Load, &[], &[]); vectors]
+fn start(vectors: usize) -> Vec<Issue> {
+    vec![issue_of(Instruction::Load, &[], &[]); vectors]
 }
 
-fn inner(vectors: usize) -> Vec<Step> {
-    let mut steps = vec![step(Op::Load, &[], &[]), step(Op::Broadcast, &[0], &[])];
+fn inner(vectors: usize) -> Vec<Issue> {
+    let mut issues = vec![
+        issue_of(Instruction::Load, &[], &[]),
+        issue_of(Instruction::Broadcast, &[0], &[]),
+    ];
     for _vector in 0..vectors {
-        let mac = steps.len();
-        steps.push(step(Op::MultiplyAccumulate, &[1], &[]));
-        steps.push(step(Op::Load, &[], &[]));
-        steps.push(step(Op::Shift, &[mac + 1], &[mac]));
+        let mac = issues.len();
+        issues.push(issue_of(Instruction::MultiplyAccumulate, &[1], &[]));
+        issues.push(issue_of(Instruction::Load, &[], &[]));
+        issues.push(issue_of(Instruction::Shift, &[mac + 1], &[mac]));
     }
-    steps
+    issues
 }
 
-fn end(vectors: usize) -> Vec<Step> {
-    let pairs =
-        (0..vectors).flat_map(|v| [step(Op::Narrow, &[], &[]), step(Op::Store, &[2 * v], &[])]);
+fn end(vectors: usize) -> Vec<Issue> {
+    let pairs = (0..vectors).flat_map(|v| {
+        [
+            issue_of(Instruction::Narrow, &[], &[]),
+            issue_of(Instruction::Store, &[2 * v], &[]),
+        ]
+    });
     pairs.collect()
 }
 
@@ -233,14 +240,18 @@ mod tests {
             element.compute(|op| *issued.entry(op).or_insert(0) += 1);
             let mut listed = HashMap::new();
             for section in element.sections() {
-                for (i, step) in section.steps.iter().enumerate() {
-                    *listed.entry(step.op).or_insert(0) += section.times;
+                for (i, step) in section.issues.iter().enumerate() {
+                    *listed.entry(step.instruction).or_insert(0) += section.times;
                     assert!(step.needs.iter().chain(&step.not_before).all(|&j| j < i));
                 }
             }
             assert_eq!(issued, listed, "N = {n}, {elements} elements");
             let macs = element.block() * n / LANES;
-            assert_eq!(listed[&Op::MultiplyAccumulate], macs, "one for 8 products");
+            assert_eq!(
+                listed[&Instruction::MultiplyAccumulate],
+                macs,
+                "one for 8 products"
+            );
         }
     }
 

@@ -10,7 +10,7 @@
 
 mod element;
 
-pub use element::{ACCUMULATORS, Element, LANES, Op, Section, Step};
+pub use element::{ACCUMULATORS, Element, Instruction, Issue, LANES, Section};
 
 use super::Multiplier;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::operation::coefficients;
-use super::plan::{Form, forms};
+use super::plan::{Written, written};
 use crate::error::Result;
 use crate::place::{Checked, Part};
 use crate::trace::fhetch::FILE_END;
@@ -59,9 +59,9 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
             self.places.push(Some(place));
         }
         let body = self.body;
-        let instructions = body.instructions.iter().zip(forms(self.trace, body));
-        for (index, (instruction, form)) in instructions.enumerate() {
-            let made = self.instruction(&instruction.op, &form, &instruction.types);
+        let instructions = body.instructions.iter().zip(written(self.trace, body));
+        for (index, (instruction, written)) in instructions.enumerate() {
+            let made = self.instruction(&instruction.op, &written, &instruction.types);
             let made = made.map_err(|problem| {
                 let part = Part::Instruction {
                     body: body.name.clone(),
@@ -174,19 +174,24 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
     }
 
     /// Writes an instruction. Gives the places of its results.
-    fn instruction(&mut self, op: &Op, form: &Form, types: &[Type]) -> Checked<Vec<Option<Place>>> {
-        let place = match form {
-            Form::Nothing => return Ok(vec![None; types.len()]),
-            Form::Extend { value, from } => {
+    fn instruction(
+        &mut self,
+        op: &Op,
+        written: &Written,
+        types: &[Type],
+    ) -> Checked<Vec<Option<Place>>> {
+        let place = match written {
+            Written::Nothing => return Ok(vec![None; types.len()]),
+            Written::Extend { value, from } => {
                 let from = self.part(*value, from);
                 self.extend(&from, &types[0].limbs)
             }
-            Form::Rescale { value, of, by } => {
+            Written::Rescale { value, of, by } => {
                 let of = self.part(*value, of);
                 let (of, by) = (self.whole(&of), self.names.base(by));
                 self.define(&format!("Rescale({of}, {by})"), &types[0].limbs)
             }
-            Form::Own => match op {
+            Written::Own => match op {
                 Op::Store { value, name } => {
                     if let Place::Coeff(_) = self.place(*value) {
                         return Err(coefficients());

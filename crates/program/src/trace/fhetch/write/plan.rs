@@ -6,7 +6,7 @@ use crate::trace::limbs::Limbs;
 
 /// What an instruction is written as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Written {
     /// It is not, as nothing needs it.
     Nothing,
     /// Itself.
@@ -21,28 +21,28 @@ pub(super) enum Form {
     },
 }
 
-/// The forms of a body's instructions.
-pub(super) fn forms(trace: &Trace, body: &Body) -> Vec<Form> {
+/// How each instruction of a body is written.
+pub(super) fn written(trace: &Trace, body: &Body) -> Vec<Written> {
     let view = View::new(trace, body);
     let mut needed = vec![false; view.types.len()];
     body.results.iter().for_each(|&value| needed[value] = true);
-    let mut forms = vec![Form::Nothing; body.instructions.len()];
+    let mut written = vec![Written::Nothing; body.instructions.len()];
     for (index, instruction) in body.instructions.iter().enumerate().rev() {
         let results = view.first[index]..view.first[index] + instruction.types.len();
         let stores = matches!(instruction.op, Op::Store { .. });
         if !stores && !needed[results].contains(&true) {
             continue;
         }
-        forms[index] = view.form(&instruction.op);
-        match &forms[index] {
-            Form::Nothing => {}
-            Form::Own => instruction
+        written[index] = view.written(&instruction.op);
+        match &written[index] {
+            Written::Nothing => {}
+            Written::Own => instruction
                 .op
                 .for_each_operand(|value| needed[value] = true),
-            Form::Extend { value, .. } | Form::Rescale { value, .. } => needed[*value] = true,
+            Written::Extend { value, .. } | Written::Rescale { value, .. } => needed[*value] = true,
         }
     }
-    forms
+    written
 }
 
 /// A body's values.
@@ -72,13 +72,13 @@ impl<'a> View<'a> {
         }
     }
 
-    fn form(&self, op: &Op) -> Form {
+    fn written(&self, op: &Op) -> Written {
         let found = match op {
             Op::Ntt(value) => self.extension(*value),
             Op::Scale { value, factors } => self.division(*value, factors),
             _ => None,
         };
-        found.unwrap_or(Form::Own)
+        found.unwrap_or(Written::Own)
     }
 
     /// The value of which this is a selection.
@@ -89,29 +89,29 @@ impl<'a> View<'a> {
         value
     }
 
-    /// The form of a transform of this value.
-    fn extension(&self, converted: ValueId) -> Option<Form> {
+    /// The written of a transform of this value.
+    fn extension(&self, converted: ValueId) -> Option<Written> {
         let Some(Op::Convert { value, .. }) = self.made_by[converted] else {
             return None;
         };
         let Some(Op::Intt(values)) = self.made_by[self.whole(*value)] else {
             return None;
         };
-        Some(Form::Extend {
+        Some(Written::Extend {
             value: self.whole(*values),
             from: self.types[*value].limbs.clone(),
         })
     }
 
-    /// The form of a scaling of this value.
-    fn division(&self, difference: ValueId, factors: &[u64]) -> Option<Form> {
+    /// The written of a scaling of this value.
+    fn division(&self, difference: ValueId, factors: &[u64]) -> Option<Written> {
         let Some(Op::Sub(kept, remainder)) = self.made_by[difference] else {
             return None;
         };
         let Some(Op::Ntt(converted)) = self.made_by[*remainder] else {
             return None;
         };
-        let Some(Form::Extend { value, from: by }) = self.extension(*converted) else {
+        let Some(Written::Extend { value, from: by }) = self.extension(*converted) else {
             return None;
         };
         let (q, keep) = (&self.trace.moduli, &self.types[*kept].limbs);
@@ -124,6 +124,6 @@ impl<'a> View<'a> {
                 .iter()
                 .all(|&factor| inverses.next() == Some(Some(factor)));
         let of = keep.union(&by);
-        same.then_some(Form::Rescale { value, of, by })
+        same.then_some(Written::Rescale { value, of, by })
     }
 }
