@@ -22,17 +22,17 @@ pub struct Counts {
 
 /// Microseconds of a pass over one limb of `N = 2^15` words on one thread.
 ///
-/// In the cache of a Xeon with AVX-512 IFMA, `throughput` of `kernels` gave 45 for a transform, 22 for a term of an inner
-/// product and 1.6 for one of a matrix product. Circuits have their operands in memory: one MNIST image took 2.0 s where
-/// these add up to 0.97, so the prices are twice as much, but for combinations, which read each word many times. These
-/// prices are of the kernels at that time, and `prices` of `kernels` measures such passes on any machine.
+/// Measured on an idle AMD EPYC (Milan) with AVX2, in microseconds, by `prices` of `kernels`: a transform 98, a term of an
+/// inner product 16, of a conversion 8 to 10, of a combination 2.5 to 3.3, a sum 27, a product with a word 22, a permutation
+/// 46. Terms of inner products read keys and powers from memory in circuits, so they cost as much as makes up for the rest of
+/// the seconds of whole networks ([docs/figures.md](../../../docs/figures.md) has those beside the predictions).
 mod price {
-    pub(super) const TRANSFORM: f64 = 90.0;
+    pub(super) const TRANSFORM: f64 = 98.0;
     pub(super) const DOT_TERM: f64 = 44.0;
-    pub(super) const CONVERSION_TERM: f64 = 3.2;
-    pub(super) const COMBINATION_TERM: f64 = 1.6;
-    /// Sums, differences, products with a word, permutations, roundings: the prices above were fitted without them.
-    pub(super) const OTHER: f64 = 0.0;
+    pub(super) const CONVERSION_TERM: f64 = 9.5;
+    pub(super) const COMBINATION_TERM: f64 = 2.7;
+    /// Sums, differences, products with a word, permutations, quotients, roundings, digits.
+    pub(super) const OTHER: f64 = 28.0;
 }
 
 impl Counts {
