@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from palladion import _native
 from palladion.schemes.arrays import Complex
 
-
 MAX_FAILURE = -40.0
 """log2 of the probability of a wrong run above which circuits are refused."""
 
@@ -27,7 +26,7 @@ class KeysNeeded:
     conjugation: int | None
     """Level of the key for conjugation (CKKS) or the swap of rows (BGV, BFV), if there is one."""
     bootstrapping: bool = False
-    """Whether keys of bootstrapping are among them: to the sparse secret and back, or those of TFHE."""
+    """Whether keys of bootstrapping are among them: to a sparse secret and back, or of TFHE."""
 
 
 @dataclass(frozen=True)

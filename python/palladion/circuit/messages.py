@@ -88,7 +88,7 @@ class Bit(Message):
         return ~self._gate("not_and", other)
 
     def mux(self, x: Bit | bool, y: Bit | bool) -> Bit:
-        """``x`` where this is true, ``y`` elsewhere: two bootstrappings, or one where it is a gate."""
+        """``x`` where this is true, ``y`` elsewhere: two bootstrappings, one where it is a gate."""
         choices = self._operand(x), self._operand(y)
         return self._of(self.circuit.builder.choose(self.index, *choices))
 

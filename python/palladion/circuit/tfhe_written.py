@@ -145,13 +145,13 @@ class TfheWritten:
             else:
                 offsets = np.array([offset for *_, offset in known[name]], np.int64)
                 values = secret.decrypt_with_carry(x).astype(np.int64)
-                found[name] = values - offsets.reshape(values.shape)
+                found[name] = np.asarray(values - offsets.reshape(values.shape))
         return found
 
     def run(
         self, inputs: Mapping[str, tfhe.Bits | tfhe.Integers], keys: tfhe.ServerKey
     ) -> dict[str, Any]:
-        """Run the circuit: :class:`tfhe.Bits` or :class:`tfhe.Integers` by the names of its outputs.
+        """Run the circuit: ``tfhe.Bits`` or ``tfhe.Integers`` by the names of its outputs.
 
         Inputs are as :meth:`encrypt` makes them, or results of other operations whose noise is that
         of one bootstrapping. Results have the ``keys``, for operators. Bootstrappings that do not

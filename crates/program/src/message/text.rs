@@ -71,15 +71,22 @@ impl Display for Op {
             Self::Gate { left, right, .. } => write!(f, " %{left} %{right}"),
             Self::Choose { condition, yes, no } => write!(f, " %{condition}: %{yes} else %{no}"),
             Self::Sum { constant, terms } => {
-                write!(f, " {constant}")?;
-                let mut terms = terms.iter();
-                terms.try_for_each(|&(factor, value)| {
-                    let sign = if factor < 0 { '-' } else { '+' };
-                    match factor.unsigned_abs() {
-                        1 => write!(f, " {sign} %{value}"),
-                        size => write!(f, " {sign} {size} %{value}"),
+                for (i, &(factor, value)) in terms.iter().enumerate() {
+                    match (i, factor < 0) {
+                        (0, false) => {}
+                        (_, false) => f.write_str(" +")?,
+                        (_, true) => f.write_str(" -")?,
                     }
-                })
+                    match factor.unsigned_abs() {
+                        1 => write!(f, " %{value}")?,
+                        size => write!(f, " {size} %{value}")?,
+                    }
+                }
+                match *constant {
+                    0 => Ok(()),
+                    below @ ..0 => write!(f, " - {}", -below),
+                    above => write!(f, " + {above}"),
+                }
             }
             Self::Lookup { value, tables } => {
                 write!(f, " %{value} in")?;
