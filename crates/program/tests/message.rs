@@ -25,9 +25,12 @@ fn clear(circuit: &Circuit, inputs: [i64; 3]) -> i64 {
     circuit.run_clear(&given).unwrap()["out"][0]
 }
 
+/// A bit, and what it is of the bits of the inputs.
+type Operand = (Value, Box<dyn Fn(usize) -> bool>);
+
 /// Constants, inputs and their negations, with what they are of the bits of the inputs.
-fn operands(b: &mut Builder, inputs: [Value; 3]) -> Vec<(Value, Box<dyn Fn(usize) -> bool>)> {
-    let mut found: Vec<(Value, Box<dyn Fn(usize) -> bool>)> = vec![
+fn operands(b: &mut Builder, inputs: [Value; 3]) -> Vec<Operand> {
+    let mut found: Vec<Operand> = vec![
         (Value::Constant(0), Box::new(|_| false)),
         (Value::Constant(1), Box::new(|_| true)),
     ];

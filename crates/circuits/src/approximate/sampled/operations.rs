@@ -5,9 +5,9 @@ use crate::approximate::Diagonal;
 use crate::error::{Error, Result};
 use crate::operations::{BlockMatrix, RingOperations, Secret};
 use ckks::Complex64;
-use ckks::noise::switch_variance;
 use program::recording::Scalar;
 use ring::{Eval, Poly};
+use rlwe::noise::switch_variance;
 use rlwe::security::SPARSE_WEIGHT;
 
 fn number(c: Scalar) -> f64 {
