@@ -3,7 +3,7 @@
 use super::{Sampled, SampledRing};
 use crate::approximate::Diagonal;
 use crate::error::{Error, Result};
-use crate::operations::{BlockMatrix, RingOperations, Secret};
+use crate::operations::{BlockMatrix, Rgsw, RingOperations, Secret};
 use ckks::Complex64;
 use program::recording::Scalar;
 use ring::{Eval, Poly};
@@ -81,6 +81,10 @@ impl RingOperations for SampledRing {
         let mut out = a.clone();
         self.add_noise(&mut out, variance);
         Ok(out)
+    }
+
+    fn external_product(&self, _: &Sampled, _: &Rgsw) -> Result<Sampled> {
+        unknown("an external product")
     }
 
     fn raise(&self, a: &Sampled, level: usize) -> Result<Sampled> {
