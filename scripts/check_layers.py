@@ -73,7 +73,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "bfv": {"schemes"},
     "bgv": {"schemes"},
     "tfhe": {"schemes"},
-    "circuit": {"ckks", "bfv", "bgv", "files"},
+    "circuit": {"ckks", "bfv", "bgv", "tfhe", "files"},
     "security": {"_native"},
     "sets": {"security", "_native"},
     "evaluation": {"memory", "text", "packaged"},

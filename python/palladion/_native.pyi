@@ -564,6 +564,66 @@ class CircuitTrace:
     def counts(self) -> dict[str, Any]:
         """As those of ``Trace``."""
 
+@final
+class MessageBuilder:
+    """Writes a circuit of TFHE, folded. Operands are numbers that its methods give."""
+
+    def __new__(cls, params: TfheParams, name: str) -> MessageBuilder: ...
+    def input(self, name: str, count: int | None, bits: int) -> list[int]: ...
+    def constant(self, value: int) -> int: ...
+    def negate(self, x: int) -> int: ...
+    def gate(self, gate: str, x: int, y: int) -> int: ...
+    def choose(self, condition: int, x: int, y: int) -> int: ...
+    def sum(self, constant: int, terms: Sequence[tuple[int, int]]) -> int:
+        """Of factors and integers."""
+
+    def range(self, x: int) -> tuple[int, int]:
+        """Least and largest integer."""
+
+    def lookup(self, x: int, tables: Sequence[Sequence[int]]) -> list[int]:
+        """The entries of tables that have one for each integer of the range."""
+
+    def output(self, name: str, single: bool, values: Sequence[int]) -> None: ...
+    def finish(self) -> MessageCircuit:
+        """The circuit as far as its outputs need it."""
+
+@final
+class MessageCircuit:
+    """A circuit on bits or small integers."""
+
+    @staticmethod
+    def from_json(params: TfheParams, text: str) -> MessageCircuit: ...
+    def to_json(self) -> str: ...
+    def text(self) -> str: ...
+    def kind(self) -> str:
+        """``bits`` or ``integers``."""
+
+    def inputs(self) -> list[tuple[str, int | None, int]]:
+        """Names, numbers of messages (``None`` of a single one), bits of each."""
+
+    def outputs(self) -> list[tuple[str, bool, list[tuple[int, int, int]]]]:
+        """Names, whether single; of each message the least, the largest, what is added to it."""
+
+    def counts(self) -> dict[str, int]: ...
+    def bootstrappings(self) -> tuple[int, int]:
+        """All of them, and their depth."""
+
+    def run_clear(self, inputs: dict[str, list[int]]) -> dict[str, list[int]]: ...
+    def log2_failure(self, params: TfheParams, limit: float) -> float: ...
+    def run(
+        self, params: TfheParams, inputs: dict[str, TfheBits | TfheIntegers], keys: TfheServer
+    ) -> dict[str, TfheBits | TfheIntegers]: ...
+    def lower(self, params: TfheParams) -> tuple[str, CircuitTrace]:
+        """Operations on samples as text, and the trace."""
+
+    def replay(
+        self,
+        params: TfheParams,
+        trace: CircuitTrace,
+        inputs: dict[str, TfheBits | TfheIntegers],
+        keys: TfheServer,
+    ) -> dict[str, TfheBits | TfheIntegers]: ...
+
 # TFHE, over batches. Bits cross as bytes of 0 and 1, the others as 64-bit integers in this
 # machine's order; a batch of one meets all of the other operand.
 

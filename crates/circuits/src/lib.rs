@@ -15,7 +15,7 @@
 //!
 //! [`steps`] runs the steps of programs, which are made of these.
 //!
-//! Beside the loop: [`bootstrap`], BGV for one message per ciphertext.
+//! Beside the loop: [`bootstrap`], BGV for one message per ciphertext, and [`select`](mod@select), one of many by encrypted bits.
 //!
 //! *May use* the schemes, and of `exchange` the parameters and the evaluation keys. *Source*:
 //! Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional Bootstrapping in less than 7
@@ -36,6 +36,7 @@ pub mod operations;
 pub mod pack;
 mod passes;
 mod residual;
+pub mod select;
 pub mod steps;
 pub mod transform;
 

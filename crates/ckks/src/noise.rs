@@ -10,6 +10,7 @@
 
 use crate::params::Params;
 use ring::sample::SIGMA;
+use rlwe::noise::switch_variance;
 
 /// Mean square of the error of a slot, in the units of the message.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -98,20 +99,4 @@ impl Model {
         let ring_level = self.params.ring_level(level);
         self.slots(switch_variance(self.params.rlwe(), ring_level), scale)
     }
-}
-
-/// Variance of the coefficients that key switching at a level of the ring adds, the final rounding apart: `sum_j d_j e_j / P`.
-///
-/// # Panics
-/// If there is no such level.
-pub fn switch_variance(rlwe: &rlwe::Params, ring_level: usize) -> f64 {
-    let basis = rlwe.basis(ring_level);
-    let special = rlwe.special().log2();
-    let digits = rlwe.digits(ring_level);
-    let variance = digits.map(|limbs| {
-        let ratio = (basis.slice(limbs.clone()).log2() - special).exp2();
-        // Digits are centred: uniform in [-D_j/2, D_j/2].
-        SIGMA * SIGMA * rlwe.n() as f64 / 12.0 * ratio * ratio
-    });
-    variance.sum()
 }

@@ -173,12 +173,13 @@ fn inner_products(b: &mut Builder, digits: &[ValueId], key: &Key) -> [ValueId; 2
     [&key.bodies, &key.masks].map(|part| b.dot(digits, part.as_slice()))
 }
 
-fn key_types(chain: &Chain, level: usize, count: usize) -> Vec<Type> {
+/// Types of the bodies and masks of a key, or of several with so many digits in all.
+pub(crate) fn key_types(chain: &Chain, level: usize, count: usize) -> Vec<Type> {
     vec![eval(chain.extended(level)); 2 * count]
 }
 
 /// The key among the parameters of a sub-trace.
-fn key_at(first: usize, count: usize) -> Key {
+pub(crate) fn key_at(first: usize, count: usize) -> Key {
     Key {
         bodies: (first..first + count).collect(),
         masks: (first + count..first + 2 * count).collect(),

@@ -16,6 +16,7 @@ mod chain;
 mod check;
 mod divide;
 mod error;
+mod external;
 mod key_switch;
 pub mod names;
 mod packing;

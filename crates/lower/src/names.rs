@@ -25,6 +25,19 @@ pub const TO_SPARSE: &str = "keys/sparse";
 /// Seed of the masks of the key that leads back from it.
 pub const TO_DENSE: &str = "keys/dense";
 
+/// Seeds of the masks of RGSW ciphertexts: the name follows, and the component that the key multiplies.
+pub const RGSW: &str = "keys/rgsw/";
+
+/// Seed of the masks of the key that multiplies a component by an RGSW ciphertext.
+pub fn rgsw(name: &str, component: usize) -> String {
+    format!("{RGSW}{name}/{component}")
+}
+
+/// Which RGSW ciphertext, and which of its keys, the name of a seed is of; `None` if it is of another form.
+pub fn place_of_rgsw(name: &str) -> Option<(&str, usize)> {
+    place(name, RGSW)
+}
+
 /// Seed of the masks of the packing key for a number of values.
 pub fn packing(values: usize) -> String {
     format!("{PACKINGS}{values}")

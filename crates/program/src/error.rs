@@ -98,7 +98,7 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// A circuit on samples that cannot be.
+    /// A circuit on messages of TFHE or on samples that cannot be.
     #[error("{place}: {what} is {found}, expected {expected}")]
     Torus {
         /// Where.

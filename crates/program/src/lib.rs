@@ -6,7 +6,7 @@
 //! a [verifier](Program::verify) that rejects what would not decrypt.
 //!
 //! [`circuit`] holds the other form: homomorphic operations in a fixed order, for whatever is not a quantised network.
-//! [`torus`] holds operations of TFHE on samples.
+//! [`message`] holds operations of TFHE on bits and small integers, [`torus`] what they are on samples.
 //! [`trace`] holds what all of them come down to: instructions on limbs.
 //!
 //! *May use* nothing of ours: it can be read, printed and checked without any cryptography.
@@ -18,6 +18,7 @@ pub mod circuit;
 mod error;
 mod ir;
 mod lines;
+pub mod message;
 mod modular;
 mod place;
 pub mod recording;

@@ -136,6 +136,19 @@ impl SecretKey {
         SwitchKey::generate(&self.params, level, &square, &self.eval, rng)
     }
 
+    /// Keys from `m` and from `m s` to `s`, for levels up to `level`.
+    pub(crate) fn keys_from_multiples(
+        &self,
+        m: &[i64],
+        level: usize,
+        rng: &mut impl CryptoRng,
+    ) -> [SwitchKey; 2] {
+        let basis = self.params.extended(self.params.max_level());
+        let m = Zeroizing::new(Poly::from_signed(&basis, m).into_eval());
+        let product = Zeroizing::new(m.mul(&self.eval));
+        [m, product].map(|from| SwitchKey::generate(&self.params, level, &from, &self.eval, rng))
+    }
+
     /// Galois key of the element `g`, for levels up to `level`.
     pub fn galois_key(&self, element: usize, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
         // Switching to s(X^(1/g)) and then mapping X -> X^g gives s again, and lets the

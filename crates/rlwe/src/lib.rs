@@ -3,7 +3,7 @@
 //! *Concept.* A [`Ciphertext`] is a list of components `c_0, c_1, ..`; its phase is
 //! `c_0 + c_1 s + ..`. What the phase means is a scheme's business. Here are the parameters and
 //! their [security check](security), secret and evaluation keys, hybrid [key switching](Decomposed)
-//! with special moduli and digits, the [dimension switch](DimensionKey) to a smaller secret and the extraction of
+//! with special moduli and digits, the [external product](Rgsw) by the same gadget, the [dimension switch](DimensionKey) to a smaller secret and the extraction of
 //! [LWE samples](lwe), the measuring of noise, and the [byte form](bytes) of all of it.
 //!
 //! *May use* the ring alone. *Invariant*: a ciphertext at level `l` is over the first `l + 1`
@@ -22,6 +22,7 @@ pub mod lwe;
 pub mod noise;
 mod params;
 mod public;
+mod rgsw;
 pub mod security;
 pub mod store;
 mod switch;
@@ -33,4 +34,5 @@ pub use extended::Extended;
 pub use keys::{GaloisKeys, SecretKey, SwitchKey};
 pub use params::{Params, ParamsSpec};
 pub use public::PublicKey;
+pub use rgsw::Rgsw;
 pub use switch::{Decomposed, switch_coeff, switch_poly};

@@ -1,6 +1,8 @@
-//! Measuring noise: the exact size of the coefficients of a polynomial, as a secret's owner sees it; and how
+//! Measuring noise: the exact size of the coefficients of a polynomial, as a secret's owner sees it; what key switching adds; and how
 //! probable it is that noise exceeds a bound.
 
+use crate::params::Params;
+use ring::sample::SIGMA;
 use ring::{Coeff, Poly};
 use zeroize::Zeroizing;
 
@@ -153,6 +155,22 @@ pub fn log2_two_sided_tail(t: f64) -> f64 {
         .rev()
         .fold(x, |inner, i| x + f64::from(i) / 2.0 / inner);
     -x * x / LN_2 - (PI.sqrt() * fraction).log2()
+}
+
+/// Variance of the coefficients that key switching at a level adds, the final rounding apart: `sum_j d_j e_j / P`.
+///
+/// # Panics
+/// If there is no such level.
+pub fn switch_variance(params: &Params, level: usize) -> f64 {
+    let basis = params.basis(level);
+    let special = params.special().log2();
+    let digits = params.digits(level);
+    let variance = digits.map(|limbs| {
+        let ratio = (basis.slice(limbs.clone()).log2() - special).exp2();
+        // Digits are centred: uniform in [-D_j/2, D_j/2].
+        SIGMA * SIGMA * params.n() as f64 / 12.0 * ratio * ratio
+    });
+    variance.sum()
 }
 
 /// log2(2^a + 2^b), for probabilities too small for their own size to be a number.

@@ -66,6 +66,7 @@ fn the_replayed_bootstrapping_of_ckks_is_the_run_insecure() {
             relinearization: Some(keys.relinearization()),
             galois: keys.galois(),
             sparse: Some(keys.sparse()),
+            rgsw: None,
         };
         let given = BTreeMap::from([(Bootstrapper::INPUT.into(), low.rlwe())]);
         let basis = high.rlwe().components()[0].basis();
@@ -104,6 +105,7 @@ fn the_replayed_bootstrapping_of_bgv_is_the_run_insecure() {
         relinearization: Some(keys.evaluation().relinearization().unwrap()),
         galois: keys.evaluation().galois(),
         sparse: None,
+        rgsw: None,
     };
     let given = BTreeMap::from([
         ("low".into(), low.exact().rlwe()),

@@ -4,6 +4,7 @@
 
 use crate::error::{Result, same};
 use crate::lwe::Lwe;
+use crate::params::Params;
 use crate::server::ServerKey;
 use crate::table::TestPolynomial;
 use ring::torus::{Multiplier, Torus};
@@ -22,6 +23,18 @@ impl<T: Torus> Bit<T> {
             lwe,
             made_for: *made_for,
         }
+    }
+
+    /// The bit of a sample that was computed elsewhere: 1/8 of the torus for true, -1/8 for false, with the noise of two outputs of
+    /// bootstrappings at most.
+    ///
+    /// # Errors
+    /// [`Error::Layout`](crate::Error::Layout), [`Error::Word`](crate::Error::Word), and
+    /// [`Error::Parameter`](crate::Error::Parameter) for a sample of another dimension.
+    pub fn of_sample(params: &Params, lwe: Lwe<T>) -> Result<Self> {
+        params.check_gates()?;
+        params.check_sample(&lwe)?;
+        Ok(Self::new(lwe, params.fingerprint()))
     }
 
     /// The sample.

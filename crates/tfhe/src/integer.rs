@@ -27,6 +27,29 @@ impl<T: Torus> Integer<T> {
         }
     }
 
+    /// The integer of a sample that was computed elsewhere: `x / 2p` of the torus for a value `x` of `p`, at most `max`. Its noise
+    /// is `noise` deviations of an output of a bootstrapping.
+    ///
+    /// # Errors
+    /// [`Error::Layout`], [`Error::Word`], [`Error::Carry`], [`Error::Noise`], [`Error::Parameter`] for a sample of another
+    /// dimension.
+    pub fn of_sample(params: &Params, lwe: Lwe<T>, max: u64, noise: u64) -> Result<Self> {
+        params.check_integers()?;
+        params.check_sample(&lwe)?;
+        let limit = params.values() - 1;
+        if max > limit {
+            return Err(Error::Carry { found: max, limit });
+        }
+        let limit = params.max_noise();
+        if noise > limit {
+            return Err(Error::Noise {
+                found: noise,
+                limit,
+            });
+        }
+        Ok(Self::new(lwe, max, noise, params.fingerprint()))
+    }
+
     /// The sample.
     pub fn lwe(&self) -> &Lwe<T> {
         &self.lwe

@@ -1,6 +1,7 @@
 //! Parameters: what a caller writes down, and what has been checked.
 
 use crate::error::{Error, Result};
+use crate::lwe::Lwe;
 use crate::noise::{Model, Rounding};
 use crate::security;
 use ring::torus::{Decomposition, Fft, Multiplier, Torus};
@@ -327,6 +328,14 @@ impl Params {
                 expected,
             })
         }
+    }
+
+    /// Checks that a sample is one under the big secret.
+    pub(crate) fn check_sample<T: Torus>(&self, sample: &Lwe<T>) -> Result<()> {
+        self.check_word::<T>()?;
+        let (found, expected) = (sample.dimension(), self.big_dimension());
+        let what = "the dimension of a sample";
+        check(what, found, found == expected, &expected.to_string())
     }
 
     pub(crate) fn check_multiplier<T: Torus>(&self, multiplier: &impl Multiplier<T>) -> Result<()> {

@@ -50,12 +50,17 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
 
     /// Looks a sample up in tables.
     pub fn bootstrap(&self, input: &Lwe<T>, test: &TestPolynomial<T>) -> Vec<Lwe<T>> {
+        self.with_scratch(|scratch| self.bootstrapper.bootstrap(input, test, scratch))
+    }
+
+    /// Works with memory that is free at the moment.
+    pub fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch<T, M>) -> R) -> R {
         let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let found = free().pop();
         let mut scratch =
             found.unwrap_or_else(|| Scratch::new(&self.params, self.bootstrapper.multiplier()));
-        let out = self.bootstrapper.bootstrap(input, test, &mut scratch);
+        let done = work(&mut scratch);
         free().push(scratch);
-        out
+        done
     }
 }

@@ -16,21 +16,39 @@ keys it needs, which levels its results have, and which noise or precision::
     secret.decrypt(results["y"])[:2]  # 2, 1, as c.run_clear({"x": [1, 2, 3]}) says
 
 Levels, scales, rescales and relinearisations are chosen by the circuit.
+
+A circuit of TFHE is one of bits or small integers (:class:`TfheCircuit`). It says how many
+bootstrappings it takes, and how often it is wrong::
+
+    from palladion import tfhe
+
+    c = circuit.TfheCircuit(tfhe.Params.gates())
+    x, y = c.bit("x"), c.bit("y")
+    c.output("sum", [x ^ y, x & y])
+    c.bootstrappings, c.predict_failure()
 """
 
 from __future__ import annotations
 
 from palladion.circuit.builder import Circuit
 from palladion.circuit.facts import KeysNeeded, Lowered, Noise, Precision
+from palladion.circuit.files import load
+from palladion.circuit.messages import Bit, Integer
+from palladion.circuit.tfhe_builder import TfheCircuit
+from palladion.circuit.tfhe_written import TfheWritten
 from palladion.circuit.value import Value, dot
-from palladion.circuit.written import Written, load
+from palladion.circuit.written import Written
 
 __all__ = [
+    "Bit",
     "Circuit",
+    "Integer",
     "KeysNeeded",
     "Lowered",
     "Noise",
     "Precision",
+    "TfheCircuit",
+    "TfheWritten",
     "Value",
     "Written",
     "dot",

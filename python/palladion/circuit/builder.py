@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palladion import _native
+from palladion import _native, tfhe
 from palladion.circuit.arrays import INTEGERS, REALS, centred, filled, real, shortest
 from palladion.circuit.value import Value
 from palladion.circuit.written import Params, Written
@@ -32,10 +32,13 @@ class Circuit(Written):
     Raises
     ------
     UsageError
-        If the slots are no power of two, or more than those of the parameters.
+        If the slots are no power of two, or more than those of the parameters; for parameters of
+        TFHE, whose circuits are :class:`TfheCircuit`.
     """
 
     def __init__(self, params: Params, slots: int | None = None, name: str = "circuit") -> None:
+        if isinstance(params, tfhe.Params):
+            raise UsageError("parameters of TFHE, expected circuit.TfheCircuit(params) for them")
         self.params = params
         self.name = name
         slots = params.slots if slots is None else natural("the number of slots", slots)

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from palladion import _native
 from palladion.schemes.arrays import Complex
 
+MAX_FAILURE = -40.0
+"""log2 of the probability of a wrong run above which circuits are refused."""
+
 
 @dataclass(frozen=True)
 class KeysNeeded:
@@ -23,7 +26,7 @@ class KeysNeeded:
     conjugation: int | None
     """Level of the key for conjugation (CKKS) or the swap of rows (BGV, BFV), if there is one."""
     bootstrapping: bool = False
-    """Whether keys to the sparse secret of bootstrapping, and back, are among them."""
+    """Whether keys of bootstrapping are among them: to a sparse secret and back, or of TFHE."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Lowered:
 
     def __init__(self, recording: str, native: _native.CircuitTrace) -> None:
         self.recording = recording
-        """Operations on ciphertexts, a line each."""
+        """Operations on ciphertexts, a line each; of TFHE on samples."""
         self.native = native
 
     @property

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native, ckks
 from palladion.circuit.arrays import COMPLEX, INTEGERS, filled
-from palladion.circuit.facts import KeysNeeded, Lowered, Noise, Precision
-from palladion.errors import FormatError, UsageError
-from palladion.files import read, write
+from palladion.circuit.facts import MAX_FAILURE, KeysNeeded, Lowered, Noise, Precision
+from palladion.errors import UsageError
+from palladion.files import write
 from palladion.schemes import exact
 from palladion.schemes.keys import EvaluationKeys
 
@@ -23,9 +23,6 @@ SecretKey: TypeAlias = ckks.SecretKey | exact.SecretKey
 PublicKey: TypeAlias = ckks.PublicKey | exact.PublicKey
 Array: TypeAlias = NDArray[Any]
 """Complex doubles for CKKS, 64-bit integers for BGV and BFV."""
-
-MAX_FAILURE = -40.0
-"""log2 of the probability of a wrong run above which circuits are refused."""
 
 
 class Written:
@@ -244,20 +241,3 @@ class Written:
         if isinstance(native, _native.CkksCiphertext):
             return ckks.Ciphertext(native, keys)
         return exact.Ciphertext(native, keys)
-
-
-def load(path: str | Path, params: Params) -> Written:
-    """Read a circuit that :meth:`Written.save` wrote.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read; ``FormatError`` if it holds no circuit, or one that is damaged.
-    UsageError
-        If the circuit was written for other parameters.
-    """
-    try:
-        text = read(Path(path)).decode()
-    except UnicodeDecodeError:
-        raise FormatError(f"{path}: bytes that are no text, expected a circuit") from None
-    return Written(params, _native.Circuit.from_json(params.native, text))

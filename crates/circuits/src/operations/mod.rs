@@ -20,7 +20,7 @@ pub use dry::Dry;
 pub use plain::{Plain, Words};
 pub use record::{Record, RecordedSamples};
 pub use recorder::{RecordedCiphertext, Recorder, parameters};
-pub use ring::{BlockMatrix, RecordRing, RingOperations, RunRing, Secret};
+pub use ring::{BlockMatrix, RecordRing, Rgsw, RingOperations, RunRing, Secret};
 pub use run::Run;
 
 /// Operations on ciphertexts of arithmetic modulo `t`, and on the LWE samples of the loop.

@@ -4,11 +4,12 @@ use super::Walk;
 use crate::chain::{Chain, eval};
 use crate::divide::divide;
 use crate::error::Result;
+use crate::external::external_product;
 use crate::key_switch::{
     First, Key, automorphism, automorphism_extended, decompose, switch, with_key,
 };
 use crate::names;
-use program::recording::{Ciphertext, Secret, ValueId};
+use program::recording::{Ciphertext, Rgsw, Secret, ValueId};
 use program::trace::{self, Builder, Limbs};
 
 impl Walk<'_> {
@@ -77,6 +78,22 @@ impl Walk<'_> {
         let key = self.key_of(chain, b, seed, (key_level, level));
         let sub = switch(chain, b, level);
         Ok(b.call(sub, &with_key(pair.to_vec(), &key)))
+    }
+
+    pub(super) fn external_product(
+        &mut self,
+        b: &mut Builder,
+        pair: [trace::ValueId; 2],
+        by: &Rgsw,
+        level: usize,
+    ) -> Vec<trace::ValueId> {
+        let keys = [0, 1].map(|component| {
+            let seed = names::rgsw(&by.name, component);
+            self.key(b, &seed, by.level, level)
+        });
+        let sub = external_product(self.chain, b, level);
+        let arguments = with_key(pair.to_vec(), &keys[0]);
+        b.call(sub, &with_key(arguments, &keys[1]))
     }
 
     pub(super) fn relinearization_level(&self) -> usize {

@@ -231,6 +231,10 @@ impl<'a> Walk<'a> {
                 let pair = self.pair(b, index, *value, ty)?;
                 self.switch_secret(b, pair, *to, ty.level)?
             }
+            Op::ExternalProduct { value, by } => {
+                let pair = self.pair(b, index, *value, ty)?;
+                self.external_product(b, pair, by, ty.level)
+            }
             Op::Raise { value } => {
                 let from = self.ty(index, *value)?.level;
                 if from >= ty.level {

@@ -148,6 +148,15 @@ pub enum Secret {
     Dense,
 }
 
+/// An RGSW ciphertext of the client: an encrypted polynomial that ciphertexts are multiplied by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rgsw {
+    /// Its name.
+    pub name: String,
+    /// The level that it is made for.
+    pub level: usize,
+}
+
 /// A plaintext: a polynomial by a constant of `N` integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Plain {
@@ -315,6 +324,14 @@ pub enum Op {
         /// The secret.
         to: Secret,
     },
+    /// Times the polynomial of an RGSW ciphertext, by the digits of both components. The message is that of the product, held as that of the
+    /// value.
+    ExternalProduct {
+        /// What is multiplied.
+        value: ValueId,
+        /// What it is multiplied by.
+        by: Rgsw,
+    },
     /// The centred components, modulo the moduli of the higher level of the result.
     Raise {
         /// What is raised.
@@ -392,6 +409,7 @@ impl Op {
             Self::Extend { .. } => "extend",
             Self::Automorphism { .. } => "automorphism",
             Self::SwitchSecret { .. } => "switch_secret",
+            Self::ExternalProduct { .. } => "external_product",
             Self::Raise { .. } => "raise",
             Self::Switch { .. } => "switch",
             Self::Drop { .. } => "drop",
@@ -423,6 +441,7 @@ impl Op {
             | Self::Extend { value }
             | Self::Automorphism { value, .. }
             | Self::SwitchSecret { value, .. }
+            | Self::ExternalProduct { value, .. }
             | Self::Raise { value }
             | Self::Switch { value }
             | Self::Drop { value }

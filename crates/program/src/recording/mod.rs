@@ -20,7 +20,7 @@ mod verify;
 
 pub use counts::Counts;
 pub use ir::{
-    Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, SampleParameters, Scalar,
+    Ciphertext, Message, Op, Packing, Parameters, Plain, Recording, Rgsw, SampleParameters, Scalar,
     Secret, Step, Type, ValueId,
 };
 pub use names::recorded_name;

@@ -1,12 +1,12 @@
 //! Reading an operation.
 
-use super::ir::{Op, Plain, Scalar, Secret};
+use super::ir::{Op, Plain, Rgsw, Scalar, Secret};
 use crate::place::{Checked, Problem};
 use crate::trace::ValueId;
 use crate::words::{Words, marked, number, shown};
 
 /// Names of all operations.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "input",
     "given",
     "packing_key",
@@ -24,6 +24,7 @@ const NAMES: [&str; 22] = [
     "extend",
     "automorphism",
     "switch_secret",
+    "external_product",
     "raise",
     "switch",
     "drop",
@@ -90,6 +91,16 @@ pub(super) fn operation(words: &mut Words) -> Checked<Op> {
             to: {
                 words.expect("to")?;
                 secret(words.word("the secret")?)?
+            },
+        },
+        "external_product" => Op::ExternalProduct {
+            value: words.value()?,
+            by: {
+                words.expect("with")?;
+                let name = words.word("the name of the RGSW ciphertext")?.into();
+                words.expect("of")?;
+                let level = words.named("level")?;
+                Rgsw { name, level }
             },
         },
         "raise" => Op::Raise {

@@ -200,6 +200,9 @@ impl Display for Op {
             Self::Input { index } => write!(f, " {index}"),
             Self::Given { name } => write!(f, " {name}"),
             Self::Output { name, value } => write!(f, " {name} %{value}"),
+            Self::ExternalProduct { value, by } => {
+                write!(f, " %{value} with {} of level {}", by.name, by.level)
+            }
             Self::SwitchSecret { value, to } => write!(f, " %{value} to {to}"),
             Self::Scale { value, by } => write!(f, " %{value} by {by}"),
             Self::PackingKey { values, index } => write!(f, " {values}/{index}"),

@@ -35,6 +35,7 @@ fn operand(op: &mut Op) -> Option<&mut ValueId> {
         | Op::Extend { value }
         | Op::Automorphism { value, .. }
         | Op::SwitchSecret { value, .. }
+        | Op::ExternalProduct { value, .. }
         | Op::Raise { value }
         | Op::Switch { value }
         | Op::Drop { value }
@@ -115,7 +116,8 @@ proptest! {
         let keeps = matches!(
             recording.steps[step].op,
             Op::Add { .. } | Op::Sub { .. } | Op::AddPlain { .. } | Op::AddBodies { .. } | Op::Scale { .. }
-                | Op::Automorphism { .. } | Op::Extend { .. } | Op::SwitchSecret { .. } | Op::Output { .. }
+                | Op::Automorphism { .. } | Op::Extend { .. } | Op::SwitchSecret { .. }
+                | Op::ExternalProduct { .. } | Op::Output { .. }
         );
         let others = (0..step).filter(|&value| level(&recording, value) != level(&recording, step));
         let others: Vec<usize> = others.collect();

@@ -365,6 +365,26 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "add_plain %33 integers @1*-1 : level 1, scale 1.00000001*2^39",
         "line 56, recorded step %34 (add_plain): the message of %33 is scale 1.0000000000000002*2^39, expected scale 1.00000001*2^39, as of the result",
     ),
+    (
+        "%36 with bits/0 of level 2",
+        "%36 with bits/0 of level 3",
+        "line 59, recorded step %37 (external_product): the level of the RGSW ciphertext bits/0 is 3, expected 2, as before",
+    ),
+    (
+        "%36 with bits/0 of level 2",
+        "%36 with bits/1 of level 0",
+        "line 59, recorded step %37 (external_product): the key for the external product is of level 0, expected one that reaches level 1",
+    ),
+    (
+        "%36 with bits/0 of level 2",
+        "%36 with bits/1 of level 4",
+        "line 59, recorded step %37 (external_product): the level of the RGSW ciphertext is 4, expected a level below 4, the length of the chain",
+    ),
+    (
+        "%36 with bits/0 of level 2",
+        "%30 with bits/0 of level 2",
+        "line 59, recorded step %37 (external_product): %30 is extended, expected not extended, as the result",
+    ),
 ];
 
 #[test]

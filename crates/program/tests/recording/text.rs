@@ -61,6 +61,9 @@ step 4:
   %33 = switch %32 : level 1, scale 1.0000000000000002*2^39
   %34 = add_plain %33 integers @1*-1 : level 1, scale 1.0000000000000002*2^39
   %35 = output answer/2 %34 : level 1, scale 1.0000000000000002*2^39
+  %36 = external_product %34 with bits/0 of level 2 : level 1, scale 1.0000000000000002*2^39
+  %37 = external_product %36 with bits/0 of level 2 : level 1, scale 1.0000000000000002*2^39
+  %38 = output answer/3 %37 : level 1, scale 1.0000000000000002*2^39
 end
 ";
 
@@ -69,7 +72,7 @@ fn every_operation_is_read_and_written_as_it_stands() {
     let recording = Recording::parse(EVERY).unwrap();
     assert_eq!(recording.to_string(), EVERY);
     let names: BTreeSet<_> = recording.steps.iter().map(|step| step.op.name()).collect();
-    assert_eq!(names.len(), 22, "the text shows every operation");
+    assert_eq!(names.len(), 23, "the text shows every operation");
 }
 
 #[test]

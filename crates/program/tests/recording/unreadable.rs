@@ -102,12 +102,22 @@ const UNREADABLE: &[(&str, &str, &str)] = &[
     (
         "end\n",
         "",
-        "line 57: the text is cut off after line 57, expected a last line `end`",
+        "line 60: the text is cut off after line 60, expected a last line `end`",
     ),
     (
         "end\n",
         "end\nstep 6:\n",
-        "line 59: the line is `step 6:`, expected none after `end`",
+        "line 62: the line is `step 6:`, expected none after `end`",
+    ),
+    (
+        "with bits/0 of level 2",
+        "by bits/0 of level 2",
+        "line 58: the next word is `by`, expected `with`",
+    ),
+    (
+        "with bits/0 of level 2",
+        "with bits/0 of level x",
+        "line 58: level is `x`",
     ),
 ];
 

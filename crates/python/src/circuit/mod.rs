@@ -3,6 +3,7 @@
 //! Numbers cross as those of [`schemes`](crate::schemes) do.
 
 mod builder;
+mod messages;
 mod run;
 mod written;
 
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 /// Adds the classes to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<builder::CircuitBuilder>()?;
+    module.add_class::<messages::MessageBuilder>()?;
+    module.add_class::<messages::MessageCircuit>()?;
     module.add_class::<written::CircuitTrace>()?;
     module.add_class::<written::Circuit>()
 }

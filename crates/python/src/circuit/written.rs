@@ -239,7 +239,7 @@ impl Circuit {
 /// A circuit as instructions on limbs.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct CircuitTrace {
-    trace: Trace,
+    pub(super) trace: Trace,
 }
 
 #[pymethods]

@@ -15,8 +15,8 @@ use crate::guard::{guard, guard_bytes};
 /// Encrypted bits.
 #[pyclass(frozen, module = "palladion._native")]
 pub(crate) struct TfheBits {
-    params: TfheParams,
-    held: Batches<Bit<u32>, Bit<u64>>,
+    pub(crate) params: TfheParams,
+    pub(crate) held: Batches<Bit<u32>, Bit<u64>>,
 }
 
 fn gate_named(name: &str) -> PyResult<Gate> {
@@ -183,10 +183,14 @@ fn read<T: ring::torus::Torus>(
 }
 
 impl TfheBits {
-    fn with(&self, held: Batches<Bit<u32>, Bit<u64>>) -> PyResult<Self> {
-        Ok(Self {
-            params: self.params.clone(),
+    pub(crate) fn new(params: &TfheParams, held: Batches<Bit<u32>, Bit<u64>>) -> Self {
+        Self {
+            params: params.clone(),
             held,
-        })
+        }
+    }
+
+    fn with(&self, held: Batches<Bit<u32>, Bit<u64>>) -> PyResult<Self> {
+        Ok(Self::new(&self.params, held))
     }
 }

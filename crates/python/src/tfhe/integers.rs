@@ -18,8 +18,8 @@ use crate::guard::{guard, guard_bytes};
 /// Encrypted integers of a few bits.
 #[pyclass(frozen, module = "palladion._native")]
 pub(crate) struct TfheIntegers {
-    params: TfheParams,
-    held: Batches<Integer<u32>, Integer<u64>>,
+    pub(crate) params: TfheParams,
+    pub(crate) held: Batches<Integer<u32>, Integer<u64>>,
 }
 
 pub(crate) fn comparison_named(name: &str) -> PyResult<Comparison> {

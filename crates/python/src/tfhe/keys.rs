@@ -21,7 +21,7 @@ pub(crate) struct TfheClient {
 pub(crate) struct TfheServer {
     pub(crate) params: TfheParams,
     pub(crate) key: Server,
-    seeded: Seeded,
+    pub(crate) seeded: Seeded,
 }
 
 /// Whether the parameters' words have 32 bits.

@@ -58,10 +58,15 @@ macro_rules! on {
         }
     };
 }
+pub(crate) use bits::TfheBits;
+pub(crate) use integers::TfheIntegers;
+pub(crate) use keys::TfheServer;
+pub(crate) use params::TfheParams;
+pub(crate) use store::Batch;
 pub(crate) use {each, on};
 
 /// Operands are compared by their fingerprints before: this is a fault of ours.
-fn two_sizes() -> PyErr {
+pub(crate) fn two_sizes() -> PyErr {
     crate::error::InternalError::new_err("operands of one fingerprint have words of two sizes")
 }
 

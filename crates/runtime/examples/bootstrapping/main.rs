@@ -114,6 +114,7 @@ fn bgv() -> Result<()> {
         relinearization: Some(keys.evaluation().relinearization()?),
         galois: keys.evaluation().galois(),
         sparse: None,
+        rgsw: None,
     };
     let given = BTreeMap::from([
         ("low".into(), low.exact().rlwe()),

@@ -100,6 +100,7 @@ impl<S: Scheme> Runner<'_, S> {
             relinearization: keys.relinearization.as_ref(),
             galois: &keys.galois,
             sparse: keys.sparse.as_ref().map(SparseKeys::both),
+            rgsw: None,
         };
         let (made, counts) = replay_circuit(trace, (&given, &keys), results, observe)?;
         let names = self.circuit.outputs();

@@ -6,7 +6,7 @@ use lower::names;
 use program::trace::Type;
 use ring::sample::Seed;
 use ring::{Basis, Eval, Poly};
-use rlwe::{Ciphertext, GaloisKeys, SwitchKey};
+use rlwe::{Ciphertext, GaloisKeys, Rgsw, SwitchKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct SwitchKeys<'a> {
     pub galois: &'a GaloisKeys,
     /// Keys to the sparse secret, and back.
     pub sparse: Option<[&'a SwitchKey; 2]>,
+    /// RGSW ciphertexts, by their names.
+    pub rgsw: Option<&'a BTreeMap<String, Rgsw>>,
 }
 
 impl<'a> SwitchKeys<'a> {
@@ -37,6 +39,9 @@ impl<'a> SwitchKeys<'a> {
             names::TO_SPARSE => return self.sparse.map(|[to, _]| to),
             names::TO_DENSE => return self.sparse.map(|[_, back]| back),
             _ => {}
+        }
+        if let Some((of, component)) = names::place_of_rgsw(name) {
+            return self.rgsw?.get(of)?.keys().get(component);
         }
         let element = name.strip_prefix(names::GALOIS)?.parse().ok()?;
         let (key, _) = self.galois.get(element).ok()?;

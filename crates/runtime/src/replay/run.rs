@@ -80,6 +80,7 @@ impl RunOutside<'_> {
             relinearization: self.keys.relinearization().ok(),
             galois: self.keys.galois(),
             sparse: None,
+            rgsw: None,
         }
     }
 

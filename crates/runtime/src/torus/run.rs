@@ -1,11 +1,13 @@
 //! Circuits on samples, run by a server's keys.
 
 use super::describe::parameters;
-use crate::error::{Error, Result};
-use program::torus::{Circuit, Op};
+use super::messages::unfit;
+use crate::error::Result;
+use program::torus::{Circuit, Op, ValueId};
 use program::trace::Constant;
 use ring::torus::{Multiplier, Torus};
-use tfhe::{Glwe, Lwe, Scratch, ServerKey, modulus_switch};
+use std::collections::BTreeMap;
+use tfhe::{Glwe, Lwe, ServerKey, modulus_switch};
 
 /// What a step makes.
 enum Made<T> {
@@ -19,8 +21,10 @@ enum Made<T> {
 
 /// Runs a circuit on samples: what it gives, in order.
 ///
+/// Bootstrappings that do not wait for each other run on the threads of the pool.
+///
 /// # Errors
-/// Those of [`Circuit::verify`]; [`Error::Circuit`] for a circuit of other parameters, or samples that it lacks.
+/// Those of [`Circuit::verify`]; [`Error::Circuit`](crate::Error::Circuit) for a circuit of other parameters, or samples that it lacks.
 pub fn run<T: Torus, M: Multiplier<T>>(
     server: &ServerKey<T, M>,
     circuit: &Circuit,
@@ -31,21 +35,91 @@ pub fn run<T: Torus, M: Multiplier<T>>(
     let own = parameters(params);
     if *found != own {
         let (found, expected) = (format!("{found:?}"), format!("{own:?}"));
-        return Err(refused("the parameters of the circuit", found, expected));
+        return Err(unfit("the parameters of the circuit", found, expected));
     }
-    let bootstrapper = server.bootstrapper();
-    let mut scratch = Scratch::new(params, bootstrapper.multiplier());
-    let mut made: Vec<Made<T>> = Vec::with_capacity(circuit.steps.len());
-    let mut outputs = Vec::new();
-    for op in &circuit.steps {
-        made.push(match op {
+    let mut work = Work {
+        server,
+        circuit,
+        inputs,
+        made: circuit.steps.iter().map(|_| None).collect(),
+    };
+    for (order, steps) in ordered(circuit) {
+        if order.kind == Kind::Sum {
+            // One may read another.
+            for step in steps {
+                work.made[step] = Some(work.step(step)?);
+            }
+        } else {
+            let made = ring::par_map(steps.len(), |i| work.step(steps[i]));
+            for (step, made) in steps.into_iter().zip(made) {
+                work.made[step] = Some(made?);
+            }
+        }
+    }
+    let outputs = (0..circuit.steps.len())
+        .filter(|&step| matches!(circuit.steps[step], Op::Output { .. }))
+        .map(|step| work.sample(step).clone());
+    Ok(outputs.collect())
+}
+
+/// Steps that do not wait for each other: after so many bootstrappings, those of a kind.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Order {
+    depth: usize,
+    kind: Kind,
+}
+
+/// Kinds of steps, in the order of a bootstrapping.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Sum,
+    KeySwitch,
+    ModulusSwitch,
+    BlindRotation,
+}
+
+/// All steps, each after its operands.
+fn ordered(circuit: &Circuit) -> BTreeMap<Order, Vec<ValueId>> {
+    let mut depths: Vec<usize> = Vec::with_capacity(circuit.steps.len());
+    let mut found: BTreeMap<Order, Vec<ValueId>> = BTreeMap::new();
+    for (step, op) in circuit.steps.iter().enumerate() {
+        let after = |value: ValueId| {
+            let rotation = matches!(circuit.steps[value], Op::BlindRotation { .. });
+            depths[value] + usize::from(rotation)
+        };
+        let depth = op.operands().into_iter().map(after).max().unwrap_or(0);
+        let kind = match op {
+            Op::KeySwitch { .. } => Kind::KeySwitch,
+            Op::ModulusSwitch { .. } => Kind::ModulusSwitch,
+            Op::BlindRotation { .. } => Kind::BlindRotation,
+            Op::Input { .. } | Op::Combine { .. } | Op::Extraction { .. } | Op::Output { .. } => {
+                Kind::Sum
+            }
+        };
+        depths.push(depth);
+        found.entry(Order { depth, kind }).or_default().push(step);
+    }
+    found
+}
+
+struct Work<'a, T: Torus, M: Multiplier<T>> {
+    server: &'a ServerKey<T, M>,
+    circuit: &'a Circuit,
+    inputs: &'a [Lwe<T>],
+    made: Vec<Option<Made<T>>>,
+}
+
+impl<T: Torus, M: Multiplier<T>> Work<'_, T, M> {
+    fn step(&self, step: ValueId) -> Result<Made<T>> {
+        let (params, bootstrapper) = (self.server.params(), self.server.bootstrapper());
+        Ok(match &self.circuit.steps[step] {
             Op::Input { index } => {
-                let input = inputs.get(*index);
+                let input = self.inputs.get(*index);
                 let fits = input.filter(|input| input.dimension() == params.big_dimension());
                 let input = fits.ok_or_else(|| {
                     let expected = format!("one of {} words of mask", params.big_dimension());
                     let found = input.map_or("missing".into(), |x| x.dimension().to_string());
-                    refused("an input", found, expected)
+                    unfit("an input", found, expected)
                 })?;
                 Made::Sample(input.clone())
             }
@@ -53,57 +127,47 @@ pub fn run<T: Torus, M: Multiplier<T>>(
                 let mut sum =
                     Lwe::trivial(params.big_dimension(), T::from_low_bits(*constant as u64));
                 for &(factor, value) in terms {
-                    sum.add_scaled(sample(&made[value]), factor);
+                    sum.add_scaled(self.sample(value), factor);
                 }
                 Made::Sample(sum)
             }
             Op::KeySwitch { value } => {
-                Made::Sample(bootstrapper.key_switch(sample(&made[*value]), &mut scratch))
+                let input = self.sample(*value);
+                let switch = |scratch: &mut _| bootstrapper.key_switch(input, scratch);
+                Made::Sample(self.server.with_scratch(switch))
             }
             Op::ModulusSwitch { value, drop } => {
-                let words = sample(&made[*value]).words();
+                let words = self.sample(*value).words();
                 let mut exponents = vec![0; words.len()];
-                modulus_switch(&mut exponents, words, own.exponent_bits(), *drop);
+                let bits = self.circuit.parameters.exponent_bits();
+                modulus_switch(&mut exponents, words, bits, *drop);
                 Made::Exponents(exponents)
             }
             Op::BlindRotation { value, test } => {
-                let Made::Exponents(exponents) = &made[*value] else {
+                let Some(Made::Exponents(exponents)) = &self.made[*value] else {
                     unreachable!("the verifier knows what operands are")
                 };
-                let words = Constant::words(&circuit.constants, *test, params.n());
+                let words = Constant::words(&self.circuit.constants, *test, params.n());
                 let words = words.into_iter().map(|word| T::from_low_bits(word as u64));
                 let words: Vec<T> = words.collect();
-                Made::Ring(bootstrapper.blind_rotation(exponents, &words, &mut scratch))
+                let rotate =
+                    |scratch: &mut _| bootstrapper.blind_rotation(exponents, &words, scratch);
+                Made::Ring(self.server.with_scratch(rotate))
             }
             Op::Extraction { value, place } => {
-                let Made::Ring(ring) = &made[*value] else {
+                let Some(Made::Ring(ring)) = &self.made[*value] else {
                     unreachable!("the verifier knows what operands are")
                 };
                 Made::Sample(ring.extract(*place))
             }
-            Op::Output { value } => {
-                let output = sample(&made[*value]).clone();
-                outputs.push(output.clone());
-                Made::Sample(output)
-            }
-        });
+            Op::Output { value } => Made::Sample(self.sample(*value).clone()),
+        })
     }
-    Ok(outputs)
-}
 
-fn sample<T: Torus>(made: &Made<T>) -> &Lwe<T> {
-    match made {
-        Made::Sample(sample) => sample,
-        Made::Exponents(_) | Made::Ring(_) => {
-            unreachable!("the verifier knows what operands are")
+    fn sample(&self, value: ValueId) -> &Lwe<T> {
+        match &self.made[value] {
+            Some(Made::Sample(sample)) => sample,
+            _ => unreachable!("the verifier knows what operands are"),
         }
-    }
-}
-
-fn refused(what: &str, found: String, expected: String) -> Error {
-    Error::Circuit {
-        what: what.into(),
-        found,
-        expected,
     }
 }

@@ -6,6 +6,7 @@
 mod compare;
 mod documented;
 mod forms;
+mod messages;
 mod several;
 
 use compare::{Case, check};

@@ -9,12 +9,12 @@ mod operations;
 
 use super::Diagonal;
 use crate::error::Result;
-use ckks::noise::switch_variance;
 use ckks::{Complex64, Params};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::{Eval, Poly};
 use rlwe::galois;
+use rlwe::noise::switch_variance;
 use rlwe::security::SPARSE_WEIGHT;
 use std::cell::RefCell;
 use std::f64::consts::TAU;

@@ -3,11 +3,11 @@
 use super::{Sampled, SampledRing};
 use crate::approximate::Diagonal;
 use crate::error::{Error, Result};
-use crate::operations::{BlockMatrix, RingOperations, Secret};
+use crate::operations::{BlockMatrix, Rgsw, RingOperations, Secret};
 use ckks::Complex64;
-use ckks::noise::switch_variance;
 use program::recording::Scalar;
 use ring::{Eval, Poly};
+use rlwe::noise::switch_variance;
 use rlwe::security::SPARSE_WEIGHT;
 
 fn number(c: Scalar) -> f64 {
@@ -81,6 +81,10 @@ impl RingOperations for SampledRing {
         let mut out = a.clone();
         self.add_noise(&mut out, variance);
         Ok(out)
+    }
+
+    fn external_product(&self, _: &Sampled, _: &Rgsw) -> Result<Sampled> {
+        unknown("an external product")
     }
 
     fn raise(&self, a: &Sampled, level: usize) -> Result<Sampled> {

@@ -12,7 +12,7 @@ use ring::{Eval, Poly};
 use std::fmt::Debug;
 
 pub use matrix::BlockMatrix;
-pub use program::recording::Secret;
+pub use program::recording::{Rgsw, Secret};
 pub use record::RecordRing;
 pub use run::RunRing;
 
@@ -89,6 +89,12 @@ pub trait RingOperations {
     /// # Errors
     /// If the key is missing or was made for lower levels, or `a` has not two components.
     fn switch_secret(&self, a: &Self::Ciphertext, to: Secret) -> Result<Self::Ciphertext>;
+
+    /// Times the polynomial of an RGSW ciphertext, by its name.
+    ///
+    /// # Errors
+    /// If it is missing, or was made for another level or for lower ones, or `a` has not two components.
+    fn external_product(&self, a: &Self::Ciphertext, by: &Rgsw) -> Result<Self::Ciphertext>;
 
     /// The same components at a higher level: centred, and read modulo all its moduli.
     ///

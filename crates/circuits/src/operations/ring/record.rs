@@ -5,7 +5,7 @@ use super::{BlockMatrix, RingOperations};
 use crate::approximate::Diagonal;
 use crate::error::Result;
 use crate::operations::{RecordedCiphertext, Recorder};
-use program::recording::{Ciphertext, Message, Op, Plain, Scalar, Secret};
+use program::recording::{Ciphertext, Message, Op, Plain, Rgsw, Scalar, Secret};
 use program::trace::Constant;
 use ring::{Basis, Eval, Poly};
 use rlwe::Params;
@@ -203,6 +203,11 @@ impl RingOperations for RecordRing<'_> {
     fn switch_secret(&self, a: &RecordedCiphertext, to: Secret) -> Result<RecordedCiphertext> {
         let value = a.id;
         Ok(self.push(Op::SwitchSecret { value, to }, parts(a)))
+    }
+
+    fn external_product(&self, a: &RecordedCiphertext, by: &Rgsw) -> Result<RecordedCiphertext> {
+        let (value, by) = (a.id, by.clone());
+        Ok(self.push_kept(Op::ExternalProduct { value, by }, a, false))
     }
 
     fn raise(&self, a: &RecordedCiphertext, level: usize) -> Result<RecordedCiphertext> {

@@ -2,11 +2,12 @@
 
 use super::{BlockMatrix, RingOperations, residue};
 use crate::approximate::Diagonal;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use exchange::circuit::SparseKeys;
-use program::recording::{Scalar, Secret};
+use program::recording::{Rgsw, Scalar, Secret};
 use ring::{BasisConverter, Eval, Poly};
 use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey, switch_poly};
+use std::collections::BTreeMap;
 
 /// The mode that computes with ciphertexts and keys.
 pub struct RunRing<'k> {
@@ -14,6 +15,8 @@ pub struct RunRing<'k> {
     relinearization: Option<&'k SwitchKey>,
     galois: &'k GaloisKeys,
     secrets: Vec<(Secret, &'k SwitchKey)>,
+    /// RGSW ciphertexts by their names.
+    rgsw: Option<&'k BTreeMap<String, rlwe::Rgsw>>,
 }
 
 impl<'k> RunRing<'k> {
@@ -28,7 +31,13 @@ impl<'k> RunRing<'k> {
             relinearization,
             galois,
             secrets: Vec::new(),
+            rgsw: None,
         }
+    }
+
+    /// RGSW ciphertexts by their names.
+    pub fn add_rgsw(&mut self, rgsw: &'k BTreeMap<String, rlwe::Rgsw>) {
+        self.rgsw = Some(rgsw);
     }
 
     /// Keys that lead to the sparse secret, and back.
@@ -108,6 +117,23 @@ impl RingOperations for RunRing<'_> {
         let mut out = switch_poly(c1, key, None, 0)?;
         out.components_mut()[0].add_assign(c0);
         Ok(out)
+    }
+
+    fn external_product(&self, a: &Ciphertext, by: &Rgsw) -> Result<Ciphertext> {
+        let rgsw = self.rgsw.and_then(|all| all.get(&by.name));
+        let rgsw = rgsw.ok_or_else(|| Error::Shape {
+            what: "an RGSW ciphertext",
+            found: format!("none of the name {}", by.name),
+            expected: "one".into(),
+        })?;
+        if rgsw.level() != by.level {
+            return Err(Error::Shape {
+                what: "the level of an RGSW ciphertext",
+                found: rgsw.level().to_string(),
+                expected: by.level.to_string(),
+            });
+        }
+        Ok(rgsw.external_product(a, 0)?)
     }
 
     fn raise(&self, a: &Ciphertext, level: usize) -> Result<Ciphertext> {

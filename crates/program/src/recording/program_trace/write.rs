@@ -127,6 +127,7 @@ impl Writer<'_> {
             Op::Scale { .. }
             | Op::Extend { .. }
             | Op::SwitchSecret { .. }
+            | Op::ExternalProduct { .. }
             | Op::Raise { .. }
             | Op::Combine { .. }
             | Op::MulMasks { .. }

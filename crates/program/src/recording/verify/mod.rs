@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::place::{Checked, Problem, check};
 use crate::trace::{Context, Limbs};
 use factors::Residues;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Bits of a digit of the dimension switch, as of [`Op::Digit`](crate::trace::Op::Digit).
 const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
@@ -26,7 +26,7 @@ impl Recording {
     ///   rises by `raise` alone. Messages that are added are held alike.
     /// - A factor is what the operation makes of its operands' factors. The numbers of [`Plain::Integers`](super::Plain)
     ///   and of `scale` may belong to the message or to its factor, so a result of these may have any factor.
-    /// - Keys are there, at a level that reaches the operand's.
+    /// - Keys are there, at a level that reaches the operand's. An RGSW ciphertext has one level throughout.
     /// - Names of given values and results are words as in traces, and are different.
     ///
     /// # Errors
@@ -66,6 +66,7 @@ impl Recording {
             context,
             samples: Vec::with_capacity(self.steps.len()),
             names: HashSet::new(),
+            factors: HashMap::new(),
         };
         for index in 0..self.steps.len() {
             verifier.step(index).map_err(at(Site::Step(index)))?;
@@ -111,6 +112,8 @@ struct Verifier<'a> {
     samples: Vec<Option<u64>>,
     /// Inputs, given values and results so far.
     names: HashSet<Name<'a>>,
+    /// Levels of RGSW ciphertexts so far, by their names.
+    factors: HashMap<&'a str, usize>,
 }
 
 /// What may stand in a recording once.
@@ -133,6 +136,13 @@ impl<'a> Verifier<'a> {
                 (name, format!("{values}/{index}"))
             }
             Op::Output { name, .. } => (Name::Output(name), name.clone()),
+            Op::ExternalProduct { by, .. } => {
+                let known = *self.factors.entry(&by.name).or_insert(by.level);
+                let what = format_args!("the level of the RGSW ciphertext {}", by.name);
+                return check(known == by.level, what, by.level, || {
+                    format!("{known}, as before")
+                });
+            }
             _ => return Ok(()),
         };
         let new = self.names.insert(name);

@@ -110,6 +110,19 @@ impl Rule<'_, '_> {
                 self.key("the other secret", Some(level), self.ty.level)?;
                 self.kept(*value)
             }
+            Op::ExternalProduct { value, by } => {
+                check_name("the name", &by.name)?;
+                let levels = self.verifier.recording.parameters.q.len();
+                check(
+                    by.level < levels,
+                    "the level of the RGSW ciphertext",
+                    by.level,
+                    || format!("a level below {levels}, the length of the chain"),
+                )?;
+                self.result(2, false)?;
+                self.key("the external product", Some(by.level), self.ty.level)?;
+                self.kept(*value)
+            }
             Op::Raise { value } => {
                 self.result(2, false)?;
                 let own = self.operand_of(*value, 2)?;

@@ -1,0 +1,175 @@
+//! Writing a circuit of TFHE.
+
+use std::sync::{Mutex, PoisonError};
+
+use program::message::{Builder, Gate, Messages, Value};
+use pyo3::prelude::*;
+
+use super::written::MessageCircuit;
+use crate::error::UsageError;
+use crate::guard::guard;
+use crate::tfhe::TfheParams;
+
+/// Writes a circuit. Operands are numbers that its methods give.
+#[pyclass(frozen, module = "palladion._native")]
+pub(crate) struct MessageBuilder {
+    params: TfheParams,
+    state: Mutex<State>,
+}
+
+struct State {
+    builder: Builder,
+    /// Operands by their numbers.
+    values: Vec<Value>,
+}
+
+impl State {
+    fn value(&self, operand: usize) -> runtime::Result<Value> {
+        let found = self.values.get(operand).copied();
+        found.ok_or_else(|| runtime::Error::Circuit {
+            what: "an operand".into(),
+            found: operand.to_string(),
+            expected: format!("below {}", self.values.len()),
+        })
+    }
+
+    fn add(&mut self, value: Value) -> usize {
+        self.values.push(value);
+        self.values.len() - 1
+    }
+}
+
+impl MessageBuilder {
+    fn write<T: Send>(
+        &self,
+        py: Python<'_>,
+        write: impl FnOnce(&mut State) -> runtime::Result<T> + Send,
+    ) -> PyResult<T> {
+        guard(py, || {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            write(&mut state).map_err(|error| match error {
+                // A circuit that is written is no file.
+                runtime::Error::Program(error) => crate::error::ToPython::to_python(error),
+                other => crate::error::ToPython::to_python(other),
+            })
+        })
+    }
+}
+
+#[pymethods]
+impl MessageBuilder {
+    #[new]
+    fn new(py: Python<'_>, params: &TfheParams, name: &str) -> PyResult<Self> {
+        let params = params.clone();
+        guard(py, || {
+            let builder = Builder::new(name, runtime::torus::messages(params.get()))?;
+            let values = Vec::new();
+            Ok::<_, program::Error>(Self {
+                params,
+                state: Mutex::new(State { builder, values }),
+            })
+        })
+    }
+
+    /// The messages of an input; one where there is no count.
+    #[pyo3(signature = (name, count, bits))]
+    fn input(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        count: Option<usize>,
+        bits: u32,
+    ) -> PyResult<Vec<usize>> {
+        self.write(py, |s| {
+            let made = s.builder.input(name, count, bits)?;
+            Ok(made.into_iter().map(|value| s.add(value)).collect())
+        })
+    }
+
+    fn constant(&self, py: Python<'_>, value: i64) -> PyResult<usize> {
+        self.write(py, |s| Ok(s.add(Value::Constant(value))))
+    }
+
+    fn negate(&self, py: Python<'_>, x: usize) -> PyResult<usize> {
+        self.write(py, |s| {
+            let made = s.builder.not(s.value(x)?)?;
+            Ok(s.add(made))
+        })
+    }
+
+    /// A gate by its name.
+    fn gate(&self, py: Python<'_>, gate: &str, x: usize, y: usize) -> PyResult<usize> {
+        let gate = Gate::ALL.into_iter().find(|known| known.name() == gate);
+        let gate = gate.ok_or_else(|| {
+            let known = Gate::ALL.map(Gate::name).join(", ");
+            UsageError::new_err(format!("no such gate, expected one of {known}"))
+        })?;
+        self.write(py, |s| {
+            let (x, y) = (s.value(x)?, s.value(y)?);
+            let made = s.builder.gate(gate, x, y)?;
+            Ok(s.add(made))
+        })
+    }
+
+    fn choose(&self, py: Python<'_>, condition: usize, x: usize, y: usize) -> PyResult<usize> {
+        self.write(py, |s| {
+            let (condition, x, y) = (s.value(condition)?, s.value(x)?, s.value(y)?);
+            let made = s.builder.choose(condition, x, y)?;
+            Ok(s.add(made))
+        })
+    }
+
+    /// A constant and terms, each a factor and an integer.
+    fn sum(&self, py: Python<'_>, constant: i64, terms: Vec<(i64, usize)>) -> PyResult<usize> {
+        self.write(py, |s| {
+            let terms = terms
+                .into_iter()
+                .map(|(factor, x)| Ok((factor, s.value(x)?)));
+            let terms: Vec<(i64, Value)> = terms.collect::<runtime::Result<_>>()?;
+            let made = s.builder.sum(constant, &terms)?;
+            Ok(s.add(made))
+        })
+    }
+
+    /// Least and largest integer that an operand can be.
+    fn range(&self, py: Python<'_>, x: usize) -> PyResult<(i64, i64)> {
+        self.write(py, |s| {
+            let range = s.builder.range(s.value(x)?)?;
+            Ok((range.least, range.largest))
+        })
+    }
+
+    /// The entries of each table, which have one for each integer of the range.
+    fn lookup(&self, py: Python<'_>, x: usize, tables: Vec<Vec<i64>>) -> PyResult<Vec<usize>> {
+        self.write(py, |s| {
+            runtime::torus::check_tables(self.params.get(), tables.len())?;
+            let made = s.builder.lookup(s.value(x)?, &tables)?;
+            Ok(made.into_iter().map(|value| s.add(value)).collect())
+        })
+    }
+
+    /// Gives values out; a single one has no dimension.
+    fn output(&self, py: Python<'_>, name: &str, single: bool, values: Vec<usize>) -> PyResult<()> {
+        self.write(py, |s| {
+            let values = values.into_iter().map(|x| s.value(x));
+            let values: Vec<Value> = values.collect::<runtime::Result<_>>()?;
+            Ok(s.builder.output(name, single, &values)?)
+        })
+    }
+
+    /// The circuit as far as its outputs need it.
+    fn finish(&self, py: Python<'_>) -> PyResult<MessageCircuit> {
+        self.write(py, |s| {
+            let circuit = s.builder.finish()?;
+            Ok(MessageCircuit { circuit })
+        })
+    }
+}
+
+/// What ciphertexts hold, in words.
+pub(super) fn kind(messages: Messages) -> &'static str {
+    match messages {
+        Messages::Bits => "bits",
+        Messages::Integers { .. } => "integers",
+    }
+}

@@ -1,0 +1,134 @@
+//! The noise of circuits on messages, and how often a run of one is wrong.
+//!
+//! Noise is counted in outputs of bootstrappings. Each value keeps the bootstrappings that its noise comes from, with the sum of the
+//! magnitudes of their factors, as noise that stands twice in a sum adds up as deviations do. Noises of different
+//! bootstrappings add up as squares do. Tables that share a bootstrapping count as one, and so do all inputs, since a caller
+//! may give one ciphertext several times.
+
+use super::messages::{check, gate_of, unfit};
+use crate::error::Result;
+use program::MAX_LOG2_FAILURE;
+use program::message::{Circuit, Op, ValueId};
+use rlwe::noise::log2_sum;
+use std::collections::BTreeMap;
+use tfhe::{Gate, Params};
+
+/// Deviations of an encrypted bit: that of two outputs at most, which a choice has.
+const BIT: f64 = std::f64::consts::SQRT_2;
+
+/// Where noise comes from: a bootstrapping, or the inputs.
+type Source = Option<ValueId>;
+
+/// For each step, the deviations that its noise is a sum of.
+pub(super) struct Noise(Vec<BTreeMap<Source, f64>>);
+
+impl Noise {
+    pub(super) fn of(circuit: &Circuit) -> Self {
+        let mut all: Vec<BTreeMap<Source, f64>> = Vec::with_capacity(circuit.steps.len());
+        let input = if circuit.is_of_bits() { BIT } else { 1.0 };
+        for (id, op) in circuit.steps.iter().enumerate() {
+            all.push(match op {
+                Op::Input { .. } => BTreeMap::from([(None, input)]),
+                Op::Constant { .. } => BTreeMap::new(),
+                Op::Not { value } | Op::Entry { lookup: value, .. } => all[*value].clone(),
+                Op::Gate { .. } | Op::Lookup { .. } => BTreeMap::from([(Some(id), 1.0)]),
+                Op::Choose { .. } => BTreeMap::from([(Some(id), BIT)]),
+                Op::Sum { terms, .. } => {
+                    let terms = terms.iter().map(|&(factor, value)| (factor, value));
+                    sum(&all, terms)
+                }
+            });
+        }
+        Self(all)
+    }
+
+    /// Squared norm of a sum, in variances of outputs.
+    fn norm(&self, terms: &[(i64, ValueId)]) -> f64 {
+        let parts = sum(&self.0, terms.iter().copied());
+        parts.values().map(|deviation| deviation * deviation).sum()
+    }
+
+    /// Deviations of a value, rounded up.
+    pub(super) fn deviations(&self, value: ValueId) -> u64 {
+        // Roundings of a few square roots make no deviation more.
+        (self.norm(&[(1, value)]).sqrt() - 1e-9).ceil() as u64
+    }
+}
+
+fn sum(
+    all: &[BTreeMap<Source, f64>],
+    terms: impl Iterator<Item = (i64, ValueId)>,
+) -> BTreeMap<Source, f64> {
+    let mut parts = BTreeMap::new();
+    for (factor, value) in terms {
+        for (&source, deviation) in &all[value] {
+            *parts.entry(source).or_insert(0.0) += factor.unsigned_abs() as f64 * deviation;
+        }
+    }
+    parts
+}
+
+/// Largest deviation of the noise of a value, in those of an output of a bootstrapping, for each message of each output in order.
+pub fn output_noise(circuit: &Circuit) -> Vec<u64> {
+    let noise = Noise::of(circuit);
+    let values = circuit.outputs.iter().flat_map(|output| &output.values);
+    values.map(|&value| noise.deviations(value)).collect()
+}
+
+/// log2 of a bound on the probability that a run of a circuit is wrong: the sum over all bootstrappings, which may read a wrong entry, and
+/// all results, which may decrypt to a neighbour. An average over keys, as [`Params::log2_failure`].
+///
+/// # Errors
+/// As [`check`](super::check); [`Error::Circuit`](crate::Error::Circuit) for more than `2^limit`, and for a limit above
+/// [`MAX_LOG2_FAILURE`].
+pub fn log2_failure(params: &Params, circuit: &Circuit, limit: f64) -> Result<f64> {
+    check(params, circuit)?;
+    let what = "log2 of the probability of a wrong run";
+    if limit.is_nan() || limit > MAX_LOG2_FAILURE {
+        let expected = format!("at most {MAX_LOG2_FAILURE}");
+        return Err(unfit(what, limit.to_string(), expected));
+    }
+    let (noise, model) = (Noise::of(circuit), params.noise());
+    let margin = match circuit.is_of_bits() {
+        true => 0.125,
+        false => 0.25 / params.values() as f64,
+    };
+    let mut parts: Vec<f64> = Vec::new();
+    for op in &circuit.steps {
+        let mut gate = |gate: Gate, left: ValueId, right: ValueId| {
+            let (x, y, _) = gate.combination();
+            // Factors of 2 double the distance of two phases too.
+            let margin = margin * x.unsigned_abs() as f64;
+            parts.push(model.log2_failure(noise.norm(&[(x, left), (y, right)]), margin, 0));
+        };
+        match op {
+            Op::Gate {
+                gate: of,
+                left,
+                right,
+            } => gate(gate_of(*of), *left, *right),
+            Op::Choose { condition, yes, no } => {
+                gate(Gate::And, *condition, *yes);
+                gate(Gate::AndNy, *condition, *no);
+            }
+            Op::Lookup { value, tables } => {
+                let drop = tables.len().next_power_of_two().ilog2();
+                parts.push(model.log2_failure(noise.norm(&[(1, *value)]), margin, drop));
+            }
+            _ => {}
+        }
+    }
+    for &value in circuit.outputs.iter().flat_map(|output| &output.values) {
+        let variance = noise.norm(&[(1, value)]) * model.output().max(model.fresh());
+        if variance > 0.0 {
+            let deviations = margin / variance.sqrt();
+            parts.push(tfhe::noise::log2_two_sided_tail(deviations));
+        }
+    }
+    let found = parts.into_iter().fold(f64::NEG_INFINITY, log2_sum);
+    if found > limit {
+        let expected = format!("at most {limit}, in all: use parameters that fail less often");
+        return Err(unfit(what, format!("{found:.1}"), expected));
+    }
+    Ok(found)
+}
