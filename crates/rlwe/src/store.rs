@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::keys::{GaloisKeys, SecretKey, SwitchKey};
 use crate::params::Params;
 use crate::public::PublicKey;
+use crate::rgsw::Rgsw;
 use ring::sample::Seed;
 use zeroize::Zeroizing;
 
@@ -24,6 +25,7 @@ const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme", 1);
 const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme", 1);
 const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme", 2);
 const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme", 1);
+const RGSW: Kind = kind(b"RGSW", "an RGSW ciphertext of a scheme", 1);
 const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme", 1);
 
 /// Bytes of a secret key, overwritten when dropped.
@@ -159,6 +161,30 @@ fn read_galois(r: &mut Reader<'_>, params: &Params) -> Result<GaloisKeys> {
         galois.insert(element, r.switch_key(params)?);
     }
     Ok(galois)
+}
+
+/// Bytes of an RGSW ciphertext: its masks are seeds.
+pub fn rgsw_to_bytes(rgsw: &Rgsw, made_for: &Fingerprint) -> Vec<u8> {
+    let mut w = Writer::new();
+    rgsw.keys().iter().for_each(|key| w.switch_key(key));
+    w.seal(&RGSW, made_for)
+}
+
+/// Reads an RGSW ciphertext.
+///
+/// # Errors
+/// As [`secret_from_bytes`].
+pub fn rgsw_from_bytes(params: &Params, made_for: &Fingerprint, bytes: &[u8]) -> Result<Rgsw> {
+    let mut r = Reader::open(bytes, &RGSW, made_for)?;
+    let keys = [r.switch_key(params)?, r.switch_key(params)?];
+    r.end()?;
+    let [first, second] = keys.each_ref().map(SwitchKey::level);
+    if first != second {
+        let expected = format!("{first}, that of the first");
+        let what = "the level of the second key of an RGSW ciphertext";
+        return Err(value(what, second as u64, &expected).into());
+    }
+    Ok(Rgsw::from_keys(keys))
 }
 
 /// Bytes of a ciphertext of two components and the number that its scheme keeps with it.

@@ -49,6 +49,13 @@ fn what_is_stored_is_read() {
         assert!(galois_again.iter().eq(galois.iter()));
     }
 
+    let bit = |bit: i64| [&[bit][..], &[0; 15]].concat();
+    for (message, level) in [(1, 1), (0, 0)] {
+        let rgsw = secret.rgsw(&bit(message), level, &mut rng);
+        let bytes = rgsw_to_bytes(&rgsw, &made_for);
+        assert_eq!(rgsw_from_bytes(&params, &made_for, &bytes), Ok(rgsw));
+    }
+
     let mut masks = Masks::random(&mut rng);
     let fresh = secret.encrypt_zero(1, &mut masks, &mut rng);
     let whole = public.encrypt_zero(&params, 0, &mut rng).unwrap();
