@@ -75,6 +75,9 @@ pub enum Error {
         /// Largest number.
         limit: u64,
     },
+    /// A schedule of ours that the checker refuses: a mistake of the passes.
+    #[error(transparent)]
+    Violation(#[from] crate::vector::Violation),
     /// The caller asked for an end.
     #[error("the simulation was stopped")]
     Stopped,

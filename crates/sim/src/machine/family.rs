@@ -18,7 +18,7 @@ pub enum Family {
     /// An array of tiles that are joined by streams: it runs designs.
     Spatial(Machine),
     /// Wide units over a scratchpad: it runs traces.
-    Vector(vector::Machine),
+    Vector(Box<vector::Machine>),
 }
 
 impl Family {
@@ -28,7 +28,8 @@ impl Family {
     /// Those of [`Machine::from_toml`] and of [`vector::Machine::from_toml`].
     pub fn from_toml(text: &str) -> Result<Self> {
         if family_of(text)? == "vector" {
-            return vector::Machine::from_toml(text).map(Self::Vector);
+            let machine = vector::Machine::from_toml(text)?;
+            return Ok(Self::Vector(Box::new(machine)));
         }
         Machine::from_toml(text).map(Self::Spatial)
     }

@@ -174,9 +174,10 @@ impl Machine {
         (self.literal.scratchpad.bytes / self.limb_bytes(n)) as usize
     }
 
-    /// Limbs that the register file of a cluster holds.
-    pub fn register_limbs(&self, cluster: usize, n: usize) -> u64 {
-        self.clusters[cluster].register_file_bytes / self.limb_bytes(n)
+    /// Limbs that the register file of a cluster holds, 4,096 at most: more would be searched for longer than they are
+    /// worth.
+    pub fn register_limbs(&self, cluster: usize, n: usize) -> usize {
+        (self.clusters[cluster].register_file_bytes / self.limb_bytes(n)).min(4096) as usize
     }
 
     /// Cycles in which the memory channel passes a limb, without its latency.

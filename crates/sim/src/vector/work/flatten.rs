@@ -26,8 +26,13 @@ impl Work {
     /// nested deeper than 64.
     pub fn new(trace: &Trace) -> Result<Self> {
         check_length(trace)?;
+        let moduli = trace.moduli.iter().map(|q| u64::BITS - q.leading_zeros());
         let work = Self {
             n: trace.n,
+            bits: moduli
+                .chain(trace.powers.iter().copied())
+                .max()
+                .unwrap_or(0),
             ..Self::default()
         };
         let mut flattener = Flattener {

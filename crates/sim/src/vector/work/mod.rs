@@ -28,6 +28,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     pub(super) n: usize,
+    /// Bits of the largest modulus.
+    pub(super) bits: u32,
     pub(super) kinds: Vec<Kind>,
     /// Terms: passes of the instruction over its units.
     pub(super) terms: Vec<u16>,
@@ -56,6 +58,11 @@ impl Work {
         self.n
     }
 
+    /// Bits of the largest modulus of the trace.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
     /// Number of instructions.
     pub fn instructions(&self) -> usize {
         self.kinds.len()
@@ -71,7 +78,7 @@ impl Work {
         self.kinds[instruction]
     }
 
-    /// Passes of an instruction over its units: terms of sums, 1 for others.
+    /// Passes of an instruction over its units: terms of sums, limbs that are extracted from, and 1 for others.
     pub fn terms(&self, instruction: usize) -> usize {
         usize::from(self.terms[instruction])
     }
@@ -132,7 +139,8 @@ impl Work {
                 Kind::Dot => passes.dot_terms += terms,
                 Kind::Scale => passes.scalings += 1,
                 Kind::Combine => passes.combination_terms += terms,
-                Kind::Permute | Kind::Extract => passes.permutations += 1,
+                Kind::Permute => passes.permutations += 1,
+                Kind::Extract => passes.permutations += u64::from(self.continues[place] == NONE),
                 Kind::Quotient => passes.quotients += u64::from(self.continues[place] == NONE),
                 Kind::Convert => passes.conversion_terms += terms,
                 Kind::Round => passes.roundings += 1,

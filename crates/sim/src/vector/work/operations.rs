@@ -52,10 +52,7 @@ impl Flattener<'_> {
             Op::Automorphism { value, .. } | Op::Slots(value) => {
                 self.each(Kind::Permute, limbs, &[&values[*value]])
             }
-            Op::Extract { values: read, .. } => {
-                let read: Vec<&Vec<u32>> = read.iter().map(|&value| &values[value]).collect();
-                self.each(Kind::Extract, limbs, &read)
-            }
+            Op::Extract { values: read, .. } => self.extract(read, limbs, values),
             Op::Convert { value, to } => self.convert(&values[*value], &types[*value].limbs, to),
             Op::Select { value, limbs } => {
                 let from = &types[*value].limbs;
@@ -112,6 +109,15 @@ impl Flattener<'_> {
             }
         }
         results
+    }
+
+    /// What each value has is put into what those before it gave.
+    fn extract(&mut self, read: &[ValueId], limbs: &Limbs, values: &[Vec<u32>]) -> Vec<u32> {
+        let one = |(place, modulus)| {
+            let (first, _) = self.operands(read.iter().map(|&value| values[value][place]));
+            self.sum(Kind::Extract, modulus, (first, read.len()), 1)
+        };
+        limbs.iter().enumerate().map(one).collect()
     }
 
     /// Each limb is scaled; the quotient and every limb of the result are sums over these.

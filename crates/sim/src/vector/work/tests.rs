@@ -30,7 +30,7 @@ fn by_definition(trace: &Trace, body: &Body, found: &mut BTreeMap<(Kind, usize),
                 Op::Automorphism { .. } | Op::Slots(_) | Op::Turn { .. } => {
                     add(Kind::Permute, limbs, 1)
                 }
-                Op::Extract { .. } => add(Kind::Extract, limbs, 1),
+                Op::Extract { values, .. } => add(Kind::Extract, limbs, values.len()),
                 Op::Convert { value, to } => {
                     let from = &types[*value].limbs;
                     add(Kind::Scale, from, 1);

@@ -1,0 +1,190 @@
+//! From work to a schedule, in passes that can be switched off one by one.
+//!
+//! 1. [`walk`] makes one limb of an operation's results after the other.
+//! 2. [`order`] brings operations together that share a key-switch hint.
+//! 3. [`interleave`] brings instructions together that do not wait for each other.
+//! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
+//! 5. [`placement`] gives each instruction a cluster, units and a cycle.
+//!
+//! All but the last fix an order of events, which does not depend on lanes, latencies, ports or bandwidth. The last one
+//! serves every unit, port and channel in that order. More lanes, ports or bandwidth therefore never slow a schedule
+//! (docs/adr/0024).
+
+mod assign;
+mod interleave;
+mod movement;
+mod order;
+mod placement;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use super::machine::Machine;
+use super::work::Work;
+use crate::error::{Error, Result};
+pub use schedule::{Event, Place, Schedule, Stall};
+
+/// Order of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// That of the trace.
+    Program,
+    /// Operations that share a key-switch hint come together.
+    Hints,
+}
+
+/// Which limb leaves a full scratchpad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eviction {
+    /// The one that is read last, or never again.
+    Belady,
+    /// The one whose last use is the longest ago.
+    Lru,
+}
+
+/// Which passes do their work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Order of operations.
+    pub order: Order,
+    /// Whether an operation makes one limb of its results as a whole before it begins the next one. `None` tries both, and
+    /// takes the fastest schedule.
+    pub limb_by_limb: Option<bool>,
+    /// Instructions that are ordered by depth at a time; 1 keeps their order. `None` tries 64, 256 and 1,024, and takes the
+    /// fastest schedule.
+    pub window: Option<usize>,
+    /// Which limb leaves a full scratchpad.
+    pub eviction: Eviction,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            order: Order::Hints,
+            limb_by_limb: None,
+            window: None,
+            eviction: Eviction::Belady,
+        }
+    }
+}
+
+/// Windows that are tried: see the table in docs/adr/0024.
+const WINDOWS: [usize; 3] = [64, 256, 1024];
+/// A part of one in so many of the scratchpad is for loads that run ahead: see the table in docs/adr/0024.
+const AHEAD: usize = 16;
+
+/// Schedules work on a machine. `go_on` is told a pass, how much of it is done, and how much there is; if it says no, the
+/// work stops.
+///
+/// # Errors
+/// [`Error::Unfit`] for a ring degree, a modulus or an instruction that is too large for the machine, and for work on which no
+/// instruction stands; [`Error::Stopped`].
+pub fn schedule(
+    machine: &Machine,
+    work: &Work,
+    options: Options,
+    go_on: &mut dyn FnMut(&'static str, usize, usize) -> bool,
+) -> Result<Schedule> {
+    let needed = fits(machine, work)?;
+    let slots = slots(machine.scratchpad_limbs(work.n()), needed);
+    let mut step = |pass, done, all| {
+        if go_on(pass, done, all) {
+            Ok(())
+        } else {
+            Err(Error::Stopped)
+        }
+    };
+    step("order", 0, work.instructions())?;
+    let within = |limb_by_limb| {
+        let within = if limb_by_limb {
+            walk::by_results(work)
+        } else {
+            (0..work.instructions() as u32).collect()
+        };
+        match options.order {
+            Order::Program => within,
+            Order::Hints => order::by_hints(work, &within),
+        }
+    };
+    let mut fastest: Option<Schedule> = None;
+    for limb_by_limb in one_or_all(options.limb_by_limb, &[true, false]) {
+        let order = within(limb_by_limb);
+        for window in one_or_all(options.window, &WINDOWS) {
+            let order = interleave::by_depth(work, order.clone(), window);
+            step("movement", 0, work.instructions())?;
+            let events = movement::plan(work, &order, slots, options.eviction);
+            let found = placement::place(machine, work, events, &mut step)?;
+            // The first of equals, so that the choice is the same everywhere.
+            if fastest
+                .as_ref()
+                .is_none_or(|best| found.cycles < best.cycles)
+            {
+                fastest = Some(found);
+            }
+        }
+    }
+    Ok(fastest.expect("something is tried"))
+}
+
+fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {
+    one.map_or_else(|| all.to_vec(), |one| vec![one])
+}
+
+/// Refuses work that the machine cannot run at all; gives the limbs that its largest instruction needs.
+fn fits(machine: &Machine, work: &Work) -> Result<usize> {
+    let unfit = |what: String, found: String, expected: String| Error::Unfit {
+        machine: machine.name().to_owned(),
+        what,
+        found,
+        expected,
+    };
+    if work.n() as u64 > machine.max_n() {
+        let expected = format!("at most max_n = {}", machine.max_n());
+        return Err(unfit(
+            "the ring degree".into(),
+            work.n().to_string(),
+            expected,
+        ));
+    }
+    if u64::from(work.bits()) > machine.word_bits() {
+        let expected = format!(
+            "at most word_bits = {}: `palladion compile --words 32` makes programs for words of 32 bits",
+            machine.word_bits()
+        );
+        return Err(unfit(
+            "the largest modulus".into(),
+            format!("of {} bits", work.bits()),
+            expected,
+        ));
+    }
+    if work.instructions() == 0 {
+        return Err(unfit(
+            "its length".into(),
+            "no instruction on limbs".into(),
+            "at least one".into(),
+        ));
+    }
+    let capacity = machine.scratchpad_limbs(work.n());
+    let most = (0..work.instructions())
+        .max_by_key(|&i| work.operands(i).count())
+        .expect("there is one");
+    let needed = work.operands(most).count() + 1;
+    if needed > capacity {
+        let bytes = needed as u64 * machine.limb_bytes(work.n());
+        return Err(unfit(
+            "scratchpad.bytes".into(),
+            format!("enough for {capacity} limbs of {} words", work.n()),
+            format!(
+                "{needed} limbs ({bytes} bytes) for one {}",
+                work.kind(most).name()
+            ),
+        ));
+    }
+    Ok(needed)
+}
+
+/// Limbs that may be in use at once, at least `needed`. The rest of the scratchpad lets loads run ahead of their use.
+fn slots(limbs: usize, needed: usize) -> usize {
+    needed.max(limbs - limbs / AHEAD)
+}
