@@ -1,7 +1,7 @@
 //! From work to a schedule, in passes that can be switched off one by one.
 //!
-//! 1. [`walk`] makes one limb of an operation's results after the other.
-//! 2. [`order`] brings operations together that share a key-switch hint.
+//! 1. [`order`] brings operations together that share a key-switch hint.
+//! 2. [`walk`] makes one limb of results after the other.
 //! 3. [`interleave`] brings instructions together that do not wait for each other.
 //! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
 //! 5. [`placement`] gives each instruction a cluster, units and a cycle.
@@ -48,10 +48,10 @@ pub enum Eviction {
 pub struct Options {
     /// Order of operations.
     pub order: Order,
-    /// Whether an operation makes one limb of its results as a whole before it begins the next one. `None` tries both, and
-    /// takes the fastest schedule.
-    pub limb_by_limb: Option<bool>,
-    /// Instructions that are ordered by depth at a time; 1 keeps their order. `None` tries 64, 256 and 1,024, and takes the
+    /// Instructions of a region that is executed limb by limb; 0 keeps their order, and 1 makes each operation a region.
+    /// `None` tries 0, 1 and 4,096, and takes the fastest schedule.
+    pub region: Option<usize>,
+    /// Instructions that are ordered by depth at a time; 1 keeps their order. `None` tries 64 and 256, and takes the
     /// fastest schedule.
     pub window: Option<usize>,
     /// Which limb leaves a full scratchpad.
@@ -62,17 +62,19 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             order: Order::Hints,
-            limb_by_limb: None,
+            region: None,
             window: None,
             eviction: Eviction::Belady,
         }
     }
 }
 
+/// Regions that are tried: see the table in docs/adr/0024.
+const REGIONS: [usize; 3] = [0, 1, 4096];
 /// Windows that are tried: see the table in docs/adr/0024.
-const WINDOWS: [usize; 3] = [64, 256, 1024];
+const WINDOWS: [usize; 2] = [64, 256];
 /// A part of one in so many of the scratchpad is for loads that run ahead: see the table in docs/adr/0024.
-const AHEAD: usize = 16;
+const AHEAD: usize = 8;
 
 /// Schedules work on a machine. `go_on` is told a pass, how much of it is done, and how much there is; if it says no, the
 /// work stops.
@@ -96,20 +98,16 @@ pub fn schedule(
         }
     };
     step("order", 0, work.instructions())?;
-    let within = |limb_by_limb| {
-        let within = if limb_by_limb {
-            walk::by_results(work)
-        } else {
-            (0..work.instructions() as u32).collect()
-        };
-        match options.order {
-            Order::Program => within,
-            Order::Hints => order::by_hints(work, &within),
-        }
+    let given = match options.order {
+        Order::Program => (0..work.instructions() as u32).collect(),
+        Order::Hints => order::by_hints(work),
     };
     let mut fastest: Option<Schedule> = None;
-    for limb_by_limb in one_or_all(options.limb_by_limb, &[true, false]) {
-        let order = within(limb_by_limb);
+    for region in one_or_all(options.region, &REGIONS) {
+        let order = match region {
+            0 => given.clone(),
+            size => walk::by_results(work, &given, size),
+        };
         for window in one_or_all(options.window, &WINDOWS) {
             let order = interleave::by_depth(work, order.clone(), window);
             step("movement", 0, work.instructions())?;

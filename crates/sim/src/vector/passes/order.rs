@@ -17,9 +17,8 @@ const BROUGHT: usize = 32;
 
 const NO_HINT: u32 = u32::MAX;
 
-/// An order in which operations that share a hint follow each other. `within` has the instructions operation by operation,
-/// each in the order in which it stays.
-pub(super) fn by_hints(work: &Work, within: &[u32]) -> Vec<u32> {
+/// Instructions in an order in which operations that share a hint follow each other.
+pub(super) fn by_hints(work: &Work) -> Vec<u32> {
     let operations = Operations::of(work);
     let mut by_hint: Vec<Vec<u32>> = vec![Vec::new(); work.hints.len()];
     for (place, &hint) in operations.hints.iter().enumerate() {
@@ -40,7 +39,7 @@ pub(super) fn by_hints(work: &Work, within: &[u32]) -> Vec<u32> {
         while let Some(&last) = next.last() {
             for &operation in &next {
                 done[operation as usize] = true;
-                order.extend(&within[operations.instructions[operation as usize].clone()]);
+                order.extend(operations.instructions[operation as usize].clone());
             }
             next = match operations.hints[last as usize] {
                 NO_HINT => Vec::new(),
@@ -63,8 +62,8 @@ pub(super) fn by_hints(work: &Work, within: &[u32]) -> Vec<u32> {
 
 /// Operations of the main body that have instructions, in order.
 struct Operations {
-    /// Places of its instructions.
-    instructions: Vec<Range<usize>>,
+    /// Its instructions.
+    instructions: Vec<Range<u32>>,
     /// For each operation the hint that it reads first.
     hints: Vec<u32>,
     /// Operations whose results an operation reads: those of `i` are `before[first[i]..first[i + 1]]`.
@@ -104,7 +103,7 @@ impl Operations {
                     }
                 }
             }
-            found.instructions.push(start..end);
+            found.instructions.push(start as u32..end as u32);
             found.hints.push(hint);
             found.first.push(found.before.len() as u32);
             start = end;

@@ -144,7 +144,7 @@ fn more_of_a_resource_never_slows_a_schedule() {
         let window = Some(1 + random.below(40));
         let options = Options {
             window,
-            limb_by_limb: Some(seed % 2 == 0),
+            region: Some(seed as usize % 3 * 50),
             ..Options::default()
         };
         let before = run(&knobs.machine(), &work, options).cycles();
@@ -199,7 +199,7 @@ fn every_pass_can_be_switched_off() {
         .machine();
         let options = Options {
             window: Some(1),
-            limb_by_limb: Some(false),
+            region: Some(0),
             order: Order::Program,
             ..Options::default()
         };
@@ -237,7 +237,7 @@ fn every_pass_can_be_switched_off() {
             &work,
             Options {
                 window: Some(16),
-                limb_by_limb: Some(true),
+                region: Some(1),
                 ..options
             },
         );
