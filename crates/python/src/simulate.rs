@@ -110,9 +110,9 @@ pub(crate) fn simulate_trace<'py>(
         |line| -> Result<_, sim::Error> {
             let machine = vector::Machine::from_toml(machine)?;
             let work = Work::new(&trace)?;
-            let mut go_on = |pass: &'static str, done: usize, all: usize| {
+            let mut go_on = |done: usize, all: usize| {
                 line.tell(News::Progress {
-                    step: pass.into(),
+                    step: "schedule".into(),
                     done: done as f64,
                     total: all as f64,
                 })

@@ -16,7 +16,7 @@ const BUILT_IN: [(&str, &str); 4] = [
 #[derive(Clone, Debug, PartialEq)]
 pub enum Family {
     /// An array of tiles that are joined by streams: it runs designs.
-    Spatial(Machine),
+    Spatial(Box<Machine>),
     /// Wide units over a scratchpad: it runs traces.
     Vector(Box<vector::Machine>),
 }
@@ -31,7 +31,8 @@ impl Family {
             let machine = vector::Machine::from_toml(text)?;
             return Ok(Self::Vector(Box::new(machine)));
         }
-        Machine::from_toml(text).map(Self::Spatial)
+        let machine = Machine::from_toml(text)?;
+        Ok(Self::Spatial(Box::new(machine)))
     }
 
     /// The family's name, as the key has it.

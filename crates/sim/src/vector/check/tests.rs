@@ -138,7 +138,7 @@ fn a_thousand_changed_schedules_are_refused() {
             window: Some(1 + random.below(20)),
             ..Options::default()
         };
-        let good = schedule(&machine, &work, options, &mut |_, _, _| true).expect("it fits");
+        let good = schedule(&machine, &work, options, &mut |_, _| true).expect("it fits");
         assert_eq!(check(&machine, &work, &good), Ok(()), "seed {seed}");
         for _ in 0..4 {
             let mut bad = good.clone();
@@ -164,7 +164,7 @@ fn two_additions() -> (Machine, Work, Schedule) {
     let work =
         Work::new(&program::trace::Trace::parse(text).expect("a trace")).expect("short enough");
     let machine = Machine::named("tiny").expect("built in");
-    let good = schedule(&machine, &work, Options::default(), &mut |_, _, _| true).expect("it fits");
+    let good = schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
     (machine, work, good)
 }
 
@@ -202,7 +202,7 @@ fn a_scratchpad_that_is_too_small_is_found() {
     };
     let work = work(5, 30);
     let machine = knobs.machine();
-    let good = schedule(&machine, &work, Options::default(), &mut |_, _, _| true).expect("it fits");
+    let good = schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
     assert_eq!(check(&machine, &work, &good), Ok(()));
     knobs.limbs = 8;
     let found = check(&knobs.machine(), &work, &good);

@@ -76,43 +76,42 @@ const WINDOWS: [usize; 2] = [64, 256];
 /// A part of one in so many of the scratchpad is for loads that run ahead: see the table in docs/adr/0024.
 const AHEAD: usize = 8;
 
-/// Schedules work on a machine. `go_on` is told a pass, how much of it is done, and how much there is; if it says no, the
-/// work stops.
+/// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
+/// it says no, the work stops.
 ///
 /// # Errors
-/// [`Error::Unfit`] for a ring degree, a modulus or an instruction that is too large for the machine, and for work on which no
-/// instruction stands; [`Error::Stopped`].
+/// [`Error::Unfit`] for a ring degree, a modulus or an instruction that is too large for the machine, and for work without
+/// instructions; [`Error::Stopped`].
 pub fn schedule(
     machine: &Machine,
     work: &Work,
     options: Options,
-    go_on: &mut dyn FnMut(&'static str, usize, usize) -> bool,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Schedule> {
     let needed = fits(machine, work)?;
     let slots = slots(machine.scratchpad_limbs(work.n()), needed);
-    let mut step = |pass, done, all| {
-        if go_on(pass, done, all) {
-            Ok(())
-        } else {
-            Err(Error::Stopped)
-        }
-    };
-    step("order", 0, work.instructions())?;
     let given = match options.order {
         Order::Program => (0..work.instructions() as u32).collect(),
         Order::Hints => order::by_hints(work),
     };
+    let (regions, windows) = (
+        one_or_all(options.region, &REGIONS),
+        one_or_all(options.window, &WINDOWS),
+    );
+    let attempts = 1000 * regions.len() * windows.len();
+    let mut done = 0;
     let mut fastest: Option<Schedule> = None;
-    for region in one_or_all(options.region, &REGIONS) {
+    for region in regions {
         let order = match region {
             0 => given.clone(),
             size => walk::by_results(work, &given, size),
         };
-        for window in one_or_all(options.window, &WINDOWS) {
+        for &window in &windows {
             let order = interleave::by_depth(work, order.clone(), window);
-            step("movement", 0, work.instructions())?;
             let events = movement::plan(work, &order, slots, options.eviction);
+            let mut step = |thousandths: usize| go_on(done + thousandths, attempts);
             let found = placement::place(machine, work, events, &mut step)?;
+            done += 1000;
             // The first of equals, so that the choice is the same everywhere.
             if fastest
                 .as_ref()

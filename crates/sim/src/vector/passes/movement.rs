@@ -132,7 +132,7 @@ impl<'a> Pad<'a> {
             Eviction::Lru => NONE - position,
         };
         // Numbers of limbs settle ties in the same way for every capacity.
-        self.keys[slot as usize] = u64::from(first) << 32 | u64::from(limb) + 1;
+        self.keys[slot as usize] = (u64::from(first) << 32) | (u64::from(limb) + 1);
     }
 }
 

@@ -10,24 +10,25 @@
 
 use super::assign::Assign;
 use super::schedule::{Event, Place, Schedule, Stall};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
 use std::collections::VecDeque;
 
-/// Events between two calls of `step`.
+/// Events between two calls of `go_on`.
 const STEP: usize = 1 << 16;
 
+/// Gives planned events their cycles. `go_on` is told how many thousandths are done; if it says no, the work stops.
 pub(super) fn place(
     machine: &Machine,
     work: &Work,
     events: Vec<u32>,
-    step: &mut dyn FnMut(&'static str, usize, usize) -> Result<()>,
+    go_on: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Schedule> {
     let mut placer = Placer::new(machine, work, events.len());
     for (place, &packed) in events.iter().enumerate() {
-        if place % STEP == 0 {
-            step("placement", place, events.len())?;
+        if place % STEP == 0 && !go_on(1000 * place / events.len()) {
+            return Err(Error::Stopped);
         }
         let start = match Event::unpack(packed) {
             Event::Issue(instruction) => placer.issue(instruction),

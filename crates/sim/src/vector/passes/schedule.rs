@@ -90,7 +90,7 @@ impl Event {
             Self::Release(number) => (3, number),
         };
         debug_assert!(number <= MASK, "work is shorter");
-        tag << BITS | number
+        (tag << BITS) | number
     }
 
     pub(in crate::vector) fn unpack(packed: u32) -> Self {

@@ -11,7 +11,7 @@ use crate::vector::work::Work;
 use program::trace::{Builder, TraceBuilder, Type, ValueId};
 
 fn run(machine: &Machine, work: &Work, options: Options) -> Schedule {
-    let found = schedule(machine, work, options, &mut |_, _, _| true).expect("it fits");
+    let found = schedule(machine, work, options, &mut |_, _| true).expect("it fits");
     check(machine, work, &found).expect("a schedule of ours");
     found
 }
@@ -271,7 +271,7 @@ fn what_does_not_fit_is_refused_by_name() {
         registers: 0,
     };
     let refused = |machine: &Machine, work: &Work| {
-        let found = schedule(machine, work, Options::default(), &mut |_, _, _| true);
+        let found = schedule(machine, work, Options::default(), &mut |_, _| true);
         found.expect_err("it does not fit").to_string()
     };
     let dots = work(3, 40);
@@ -313,7 +313,7 @@ fn what_does_not_fit_is_refused_by_name() {
         &Machine::named("tiny").expect("built in"),
         &dots,
         Options::default(),
-        &mut |_, _, _| false,
+        &mut |_, _| false,
     );
     assert_eq!(stopped, Err(Error::Stopped));
 }

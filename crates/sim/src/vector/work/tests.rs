@@ -118,7 +118,7 @@ fn every_operation_has_the_passes_of_its_trace() {
     let few = main.select(coefficients, Limbs::from(0..3));
     let raised = main.convert(few, Limbs::from(3..4));
     let turned = main.automorphism(raised, 5);
-    let joined = main.join(&[few, turned]);
+    let joined = main.join([few, turned]);
     main.store("y", joined);
     main.store("z", joined);
     let trace = builder.finish().expect("a trace");
