@@ -12,8 +12,6 @@ from click.testing import CliRunner
 from palladion.cli.simulate import simulate
 from palladion.errors import FormatError, UsageError
 
-ROOT = Path(__file__).parent.parent
-
 
 def output(*arguments: str) -> str:
     result = CliRunner().invoke(simulate, arguments, catch_exceptions=False, standalone_mode=False)
@@ -29,8 +27,7 @@ def run(*arguments: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def program() -> palladion.Program:
     """MNIST's, for words of 32 bits."""
-    network = palladion.IntNetwork.load(ROOT / "models" / "mnist.json")
-    return palladion.compile(network, words=32)
+    return palladion.compile_network(palladion.mnist_network().to_json(), batch=1, words=32)
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +95,10 @@ def test_a_machine_of_ones_own(path: str, tmp_path: Path) -> None:
 def test_what_cannot_run_is_refused_by_name(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"family.*spatial.*simulate pbs"):
         run(path, "--machine", "versal")
+    wide = tmp_path / "wide.program"
+    program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1)
+    wide.write_bytes(program.to_bytes())
     with pytest.raises(UsageError, match=r"word_bits = 32.*--words 32"):
-        wide = tmp_path / "wide.program"
-        network = palladion.IntNetwork.load(ROOT / "models" / "mnist.json")
-        wide.write_bytes(palladion.compile(network).to_bytes())
         run(str(wide), "--machine", "f1")
     mine = tmp_path / "mine.toml"
     mine.write_text(output("machine", "f1").replace("bytes = 67108864", "bytes = 1048576"))

@@ -54,7 +54,6 @@ class Machine:
         """Tiles, time, power and energy of a blind rotation."""
         return _native.simulate_pbs(self.text, given.sizes)
 
-
     def run(
         self,
         trace: str,

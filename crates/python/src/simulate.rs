@@ -103,7 +103,7 @@ pub(crate) fn simulate_trace<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options = options(passes)?;
-    let trace = guard(py, || Trace::parse(trace))?;
+    let trace = guard(py, || -> runtime::Result<_> { Ok(Trace::parse(trace)?) })?;
     let (machine, report) = guard_with(
         py,
         |py, news| tell(py, progress.as_ref(), None, news),

@@ -133,8 +133,16 @@ def run(given: Path, machine: str, order: str, eviction: str, as_json: bool) -> 
         }
     )
     kinds = [
-        ("unit", "busy", {name: f"{100 * share:.1f}%" for name, share in found["utilisation"].items()}),
-        ("waited for", "share", {name: f"{100 * share:.1f}%" for name, share in found["stalls"].items()}),
+        (
+            "unit",
+            "busy",
+            {name: f"{100 * share:.1f}%" for name, share in found["utilisation"].items()},
+        ),
+        (
+            "waited for",
+            "share",
+            {name: f"{100 * share:.1f}%" for name, share in found["stalls"].items()},
+        ),
         ("traffic", "bytes", {name: size(count) for name, count in found["traffic_bytes"].items()}),
         ("instructions", "number", {name: f"{n:,}" for name, n in found["instructions"].items()}),
     ]

@@ -91,7 +91,7 @@ impl Knobs {
     pub(super) fn machine(self) -> Machine {
         let text = built_in("tiny").expect("built in");
         let text = text
-            .replace("bytes = 8388608", &format!("bytes = {}", self.limbs * 128))
+            .replace("bytes = 16777216", &format!("bytes = {}", self.limbs * 128))
             .replace(
                 "bytes_per_second = 64_000_000_000",
                 &format!("bytes_per_second = {}", self.bandwidth * 1_000_000_000),

@@ -174,7 +174,7 @@ fn missing_unknown_and_absurd_values_are_refused_by_name() {
             "static_watts = nan",
             &["static_watts", "NaN"],
         ),
-        ("bytes = 8388608", "bytes = 0", &["scratchpad.bytes", "0"]),
+        ("bytes = 16777216", "bytes = 0", &["scratchpad.bytes", "0"]),
         ("name = \"tiny\"", "name = \"\"", &["name"]),
     ] {
         assert!(text.contains(from), "{from}");

@@ -134,7 +134,7 @@ fn extremes_come_within_5_percent_of_their_rooflines() {
 }
 
 /// 300 random traces on random machines; each resource is doubled, alone. For all but the scratchpad this is proven
-/// (docs/adr/0024). There it is only found: one limb more, instead of twice as many, slows one of 400.
+/// (docs/adr/0024). There it is only found: one limb more, instead of twice as many, slows one of 200.
 #[test]
 fn more_of_a_resource_never_slows_a_schedule() {
     for seed in 0..300 {
