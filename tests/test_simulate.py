@@ -64,10 +64,12 @@ def test_a_machine_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_unknown_and_broken_machines_are_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"f1.*versal"):
+    with pytest.raises(UsageError, match=r"f2.*versal"):
+        output("pbs", "--machine", "f2")
+    with pytest.raises(UsageError, match=r"f2.*versal"):
+        output("machine", "f2")
+    with pytest.raises(UsageError, match=r"family.*vector.*simulate run"):
         output("pbs", "--machine", "f1")
-    with pytest.raises(UsageError, match=r"f1.*versal"):
-        output("machine", "f1")
     path = tmp_path / "mine.toml"
     text = Machine.named("versal").text
     for changed, words in [
@@ -98,4 +100,4 @@ def test_sizes_without_a_mapping_are_refused() -> None:
 
 
 def test_names_of_machines() -> None:
-    assert _native.machine_names() == ["versal"]
+    assert _native.machine_names() == ["versal", "f1", "athena", "tiny"]

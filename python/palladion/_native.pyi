@@ -57,6 +57,22 @@ def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[st
         As :func:`simulate_products`.
     """
 
+def simulate_trace(
+    machine: str, trace: str, passes: tuple[str, str], progress: Progress | None = None
+) -> dict[str, Any]:
+    """A trace on a vector machine; both are texts of files.
+
+    ``passes`` are the order of operations, ``hints`` or ``program``, and the rule of eviction,
+    ``belady`` or ``lru``. See ``simulate run --json`` in docs/cli.md.
+
+    Raises
+    ------
+    FormatError
+        If a text is no machine, or no trace.
+    UsageError
+        If the trace does not fit the machine.
+    """
+
 def algorithm_2(
     digits: Sequence[int], words: Sequence[int], rows: int, digit: int
 ) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Machines as data, and what programmable bootstrapping takes on them.
+"""Machines as data, and what programs and programmable bootstrapping take on them.
 
 A machine is a TOML file, or the name of one that comes with the package. ``docs/machines.md`` says
 what its keys mean.
@@ -6,6 +6,7 @@ what its keys mean.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -52,6 +53,21 @@ class Machine:
     def bootstrap(self, given: BootstrapSet) -> dict[str, Any]:
         """Tiles, time, power and energy of a blind rotation."""
         return _native.simulate_pbs(self.text, given.sizes)
+
+    def run(
+        self,
+        trace: str,
+        progress: Callable[[str, float, float], None] | None = None,
+        *,
+        order: str = "hints",
+        eviction: str = "belady",
+    ) -> dict[str, Any]:
+        """Time, energy and traffic of a trace on a vector machine.
+
+        ``trace`` is the text that ``palladion lower`` writes. ``progress`` is called with the name
+        of a pass, how much of it is done, and how much there is.
+        """
+        return _native.simulate_trace(self.text, trace, (order, eviction), progress)
 
 
 @dataclass(frozen=True)

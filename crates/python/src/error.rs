@@ -145,11 +145,15 @@ impl ToPython for compiler::Error {
 impl ToPython for sim::Error {
     fn to_python(self) -> PyErr {
         use sim::Error::{
-            Deadlock, NoMapping, Parameters, Ring, Toml, TooSmall, UnknownMachine, Value, Words,
+            Deadlock, Family, Key, NoMapping, Parameters, Ring, Toml, TooLong, TooSmall, Unfit,
+            UnknownMachine, Value, Words,
         };
         let fault = match &self {
-            Toml(_) | Value { .. } => Fault::File,
+            Toml(_) | Value { .. } | Key { .. } => Fault::File,
             UnknownMachine { .. }
+            | Family { .. }
+            | Unfit { .. }
+            | TooLong { .. }
             | NoMapping { .. }
             | TooSmall { .. }
             | Parameters { .. }

@@ -47,6 +47,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::machine_file, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_products, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_pbs, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::simulate_trace, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::algorithm_2, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

@@ -30,6 +30,57 @@ pub enum Error {
         /// What it may be.
         expected: String,
     },
+    /// As [`Error::Value`], for keys whose names stand in the file.
+    #[error("the machine's {key} is {found}, expected {expected}")]
+    Key {
+        /// Key of the value.
+        key: String,
+        /// What was found.
+        found: String,
+        /// What it may be.
+        expected: String,
+    },
+    /// A machine of the other family.
+    #[error(
+        "the machine is of the family {found:?}, expected {expected:?}: spatial machines run `simulate pbs`, vector machines \
+         run `simulate run`"
+    )]
+    Family {
+        /// Family found.
+        found: String,
+        /// Family that is asked for.
+        expected: &'static str,
+    },
+    /// A trace that a machine cannot run.
+    #[error("{machine} cannot run this trace: {what} is {found}, expected {expected}")]
+    Unfit {
+        /// Name of the machine.
+        machine: String,
+        /// What does not fit.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What the machine can, and the way out.
+        expected: String,
+    },
+    /// A trace with more instructions than can be numbered.
+    #[error(
+        "the trace has {found} {what} when its calls are written out, expected at most {limit}"
+    )]
+    TooLong {
+        /// What is counted.
+        what: &'static str,
+        /// Number found.
+        found: u64,
+        /// Largest number.
+        limit: u64,
+    },
+    /// A schedule of ours that the checker refuses: a mistake of the passes.
+    #[error(transparent)]
+    Violation(#[from] crate::vector::Violation),
+    /// The caller asked for an end.
+    #[error("the simulation was stopped")]
+    Stopped,
     /// No mapping for a ring degree.
     #[error("{machine} has no mapping for N = {n}, only for {known:?}")]
     NoMapping {

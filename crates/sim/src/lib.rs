@@ -2,7 +2,8 @@
 //!
 //! *Concept.* A [`Machine`] is a file. A design on it is a network of tiles that read and write streams of words: one
 //! description, which gives every word that the array would compute and the cycle in which it is written.
-//! [`Products`] and [`BlindRotation`] are the designs of ATHENA.
+//! [`Products`] and [`BlindRotation`] are the designs of ATHENA. The other [family](Family) are [vector machines](vector),
+//! which run traces.
 //!
 //! *May use* the program and the ring: an emulated array and a multiplier share their elements (docs/adr/0013). No
 //! scheme and no key is known here; what is emulated is driven from plain words. *Invariant*: time follows from the
@@ -15,7 +16,8 @@ mod error;
 mod machine;
 mod network;
 mod schedule;
+pub mod vector;
 
 pub use array::{BlindRotation, Emulated, Kind, Layout, Parameters, Products, Simulated, Timing};
 pub use error::{Error, Result};
-pub use machine::{Latency, Machine, Mapping, Power, Tile};
+pub use machine::{Family, Latency, Machine, Mapping, Power, Tile};

@@ -10,6 +10,9 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Literal {
+    /// `spatial`, or nothing.
+    #[serde(rename = "family")]
+    _family: Option<String>,
     pub(super) name: String,
     pub(super) array: Array,
     pub(super) streams: Streams,
@@ -116,6 +119,7 @@ const ISSUE: RangeInclusive<usize> = 1..=16;
 impl Literal {
     pub(super) fn check(&self) -> Result<()> {
         let Self {
+            _family,
             name,
             array,
             streams,

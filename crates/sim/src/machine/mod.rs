@@ -1,13 +1,13 @@
 //! Machines as data: read from TOML, checked, resolved to integers once.
 
+mod family;
 mod literal;
 
 use crate::error::{Error, Result};
+pub use family::Family;
+pub(crate) use family::{built_in, expect_family};
 use literal::Literal;
 pub use literal::{Latency, Mapping, Tile};
-
-/// Machines that come with the program, by name, with their files.
-const BUILT_IN: [(&str, &str); 1] = [("versal", include_str!("../../machines/versal-vck190.toml"))];
 
 /// A spatial array beside programmable logic, checked.
 ///
@@ -19,9 +19,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Names of the machines that come with the program.
+    /// Names of the machines that come with the program, of both [families](Family).
     pub fn names() -> Vec<&'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name).collect()
+        family::names()
     }
 
     /// The file of a machine that comes with the program.
@@ -29,18 +29,13 @@ impl Machine {
     /// # Errors
     /// [`Error::UnknownMachine`].
     pub fn file(name: &str) -> Result<&'static str> {
-        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
-        let unknown = || Error::UnknownMachine {
-            found: name.to_owned(),
-            expected: Self::names(),
-        };
-        found.map(|(_, text)| *text).ok_or_else(unknown)
+        built_in(name)
     }
 
     /// A machine that comes with the program.
     ///
     /// # Errors
-    /// [`Error::UnknownMachine`].
+    /// [`Error::UnknownMachine`], and [`Error::Family`] for a vector machine.
     pub fn named(name: &str) -> Result<Self> {
         Self::from_toml(Self::file(name)?)
     }
@@ -48,8 +43,10 @@ impl Machine {
     /// Reads and checks a machine.
     ///
     /// # Errors
-    /// [`Error::Toml`] for missing and unknown keys, [`Error::Value`] for values out of range.
+    /// [`Error::Toml`] for missing and unknown keys, [`Error::Value`] for values out of range, [`Error::Family`] for a file
+    /// of a vector machine.
     pub fn from_toml(text: &str) -> Result<Self> {
+        expect_family(text, "spatial")?;
         let literal: Literal =
             toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))?;
         literal.check()?;
@@ -200,9 +197,9 @@ mod tests {
 
     #[test]
     fn unknown_names_and_degrees_are_refused_by_name() {
-        let error = Machine::named("f1").expect_err("unknown").to_string();
+        let error = Machine::named("f2").expect_err("unknown").to_string();
         assert!(
-            error.contains("\"f1\"") && error.contains("versal"),
+            error.contains("\"f2\"") && error.contains("versal"),
             "{error}"
         );
         let machine = Machine::named("versal").expect("built in");

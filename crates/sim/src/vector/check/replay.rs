@@ -1,0 +1,375 @@
+//! The events of a schedule, one after the other, against machine and work.
+
+use super::Violation;
+use super::intervals::{Use, at_most, one_at_a_time};
+use crate::vector::machine::{Machine, Operation};
+use crate::vector::passes::{Event, Schedule};
+use crate::vector::work::Work;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// Where a limb is while it lies in the scratchpad.
+#[derive(Clone, Copy)]
+struct Stay {
+    /// Cycle from which it can be read.
+    ready: u64,
+    /// Last cycle in which something that was begun still needs it.
+    needed: u64,
+}
+
+pub(super) struct Replay<'a> {
+    machine: &'a Machine,
+    work: &'a Work,
+    schedule: &'a Schedule,
+    n: usize,
+    /// Limbs in the scratchpad.
+    here: HashMap<u32, Stay>,
+    /// For each limb the cycle from which memory has it; inputs are there from the beginning.
+    memory: HashMap<u32, u64>,
+    issued: Vec<u8>,
+    units: BTreeMap<(u16, usize, u8), Vec<Use>>,
+    ports: Vec<Vec<Use>>,
+    channel: Vec<Use>,
+    generators: Vec<Use>,
+    changes: Vec<(u64, bool)>,
+    /// What each register file met last, the latest first.
+    files: Vec<VecDeque<u32>>,
+    end: u64,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(
+        machine: &'a Machine,
+        work: &'a Work,
+        schedule: &'a Schedule,
+    ) -> Result<Self, Violation> {
+        let instructions = work.instructions();
+        let length = |what, found, expected| {
+            if found == expected {
+                Ok(())
+            } else {
+                Err(Violation::Length {
+                    what,
+                    found,
+                    expected,
+                })
+            }
+        };
+        length(
+            "cycles of events",
+            schedule.starts.len(),
+            schedule.events.len(),
+        )?;
+        length("places", schedule.places.len(), instructions)?;
+        length("durations on units", schedule.busy.len(), instructions)?;
+        length("durations on ports", schedule.ports.len(), instructions)?;
+        Ok(Self {
+            machine,
+            work,
+            schedule,
+            n: work.n(),
+            here: HashMap::new(),
+            memory: HashMap::new(),
+            issued: vec![0; instructions],
+            units: BTreeMap::new(),
+            ports: vec![Vec::new(); machine.clusters().len()],
+            channel: Vec::new(),
+            generators: Vec::new(),
+            changes: Vec::new(),
+            files: vec![VecDeque::new(); machine.clusters().len()],
+            end: 0,
+        })
+    }
+
+    pub(super) fn run(mut self) -> Result<(), Violation> {
+        for (place, (event, cycle)) in self.schedule.events().enumerate() {
+            let (what, number, count) = match event {
+                Event::Issue(number) => ("instruction", number, self.work.instructions()),
+                Event::Fetch(number) | Event::WriteBack(number) | Event::Release(number) => {
+                    ("limb", number, self.work.limbs())
+                }
+            };
+            if number as usize >= count {
+                return Err(Violation::Number {
+                    event: place,
+                    what,
+                    number,
+                    count,
+                });
+            }
+            match event {
+                Event::Issue(instruction) => self.issue(instruction as usize, cycle)?,
+                Event::Fetch(limb) => self.fetch(limb, cycle)?,
+                Event::WriteBack(limb) => self.write_back(limb, cycle)?,
+                Event::Release(limb) => self.release(limb, cycle)?,
+            }
+        }
+        self.finish()
+    }
+
+    fn issue(&mut self, instruction: usize, cycle: u64) -> Result<(), Violation> {
+        let kind = self.work.kind(instruction);
+        self.issued[instruction] = self.issued[instruction].saturating_add(1);
+        if self.issued[instruction] > 1 {
+            return Err(Violation::Times {
+                instruction,
+                kind: kind.name(),
+                times: 2,
+            });
+        }
+        let place = self.schedule.place(instruction);
+        let uses = self.machine.uses(kind);
+        let wrong_place = |found: String, expected: String| Violation::Place {
+            instruction,
+            kind: kind.name(),
+            found,
+            expected,
+        };
+        let clusters = self.machine.clusters();
+        let Some(cluster) = clusters.get(usize::from(place.cluster)) else {
+            let expected = format!("one of {} clusters", clusters.len());
+            return Err(wrong_place(format!("cluster {}", place.cluster), expected));
+        };
+        let mut passes = 0;
+        let mut latency = 0;
+        for (&unit, &number) in uses.iter().zip(&place.units) {
+            let of = &self.machine.units()[unit];
+            if usize::from(number) >= cluster.units[unit] {
+                let found = format!("{} {number} of {}", of.name, cluster.name);
+                return Err(wrong_place(
+                    found,
+                    format!("one of {}", cluster.units[unit]),
+                ));
+            }
+            passes = passes.max(of.pass(self.n) * self.work.terms(instruction) as u64);
+            latency += of.latency;
+        }
+        let ports = self.over_ports(instruction, place.cluster);
+        self.duration(
+            instruction,
+            "ports",
+            self.schedule.ports(instruction),
+            ports,
+        )?;
+        let busy = passes.max(ports);
+        self.duration(instruction, "units", self.schedule.busy(instruction), busy)?;
+
+        let until = cycle + busy;
+        for limb in self.work.operands(instruction) {
+            let reader = || format!("instruction {instruction} ({})", kind.name());
+            let stay = self.read(limb, cycle, reader)?;
+            stay.needed = stay.needed.max(until);
+        }
+        let ready = until + latency;
+        self.arrive(instruction as u32, cycle, ready)?;
+        let who = instruction as u32;
+        for (&unit, &number) in uses.iter().zip(&place.units) {
+            let users = self.units.entry((place.cluster, unit, number)).or_default();
+            users.push(Use {
+                from: cycle,
+                until,
+                who,
+            });
+        }
+        self.ports[usize::from(place.cluster)].push(Use {
+            from: cycle,
+            until: cycle + ports,
+            who,
+        });
+        Ok(())
+    }
+
+    /// Cycles in which the operands that the register file lacks, and the result, pass the ports.
+    fn over_ports(&mut self, instruction: usize, cluster: u16) -> u64 {
+        let file = &mut self.files[usize::from(cluster)];
+        let holds = self.machine.register_limbs(usize::from(cluster), self.n);
+        let mut limbs = 1;
+        let operands: Vec<u32> = self.work.operands(instruction).collect();
+        for limb in operands.into_iter().chain([instruction as u32]) {
+            if limb as usize != instruction && !file.contains(&limb) {
+                limbs += 1;
+            }
+            file.push_front(limb);
+            file.truncate(holds);
+        }
+        let bytes = limbs * self.machine.limb_bytes(self.n);
+        bytes.div_ceil(self.machine.clusters()[usize::from(cluster)].bytes_per_cycle)
+    }
+
+    fn duration(
+        &self,
+        instruction: usize,
+        what: &'static str,
+        found: u64,
+        expected: u64,
+    ) -> Result<(), Violation> {
+        if found == expected {
+            return Ok(());
+        }
+        let kind: Operation = self.work.kind(instruction);
+        Err(Violation::Duration {
+            instruction,
+            kind: kind.name(),
+            what,
+            found,
+            expected,
+        })
+    }
+
+    /// A limb that is read in a cycle.
+    fn read(
+        &mut self,
+        limb: u32,
+        cycle: u64,
+        reader: impl Fn() -> String,
+    ) -> Result<&mut Stay, Violation> {
+        let wrong = |state: String| Violation::Dependence {
+            reader: reader(),
+            limb,
+            cycle,
+            state,
+        };
+        match self.here.get_mut(&limb) {
+            None => Err(wrong("it is not in the scratchpad".into())),
+            Some(stay) if stay.ready > cycle => {
+                Err(wrong(format!("it is there from cycle {} on", stay.ready)))
+            }
+            Some(stay) => Ok(stay),
+        }
+    }
+
+    fn arrive(&mut self, limb: u32, cycle: u64, ready: u64) -> Result<(), Violation> {
+        self.changes.push((cycle, true));
+        self.end = self.end.max(ready);
+        if self
+            .here
+            .insert(
+                limb,
+                Stay {
+                    ready,
+                    needed: ready,
+                },
+            )
+            .is_some()
+        {
+            let state = "it is in the scratchpad already".into();
+            return Err(Violation::Dependence {
+                reader: "its arrival".into(),
+                limb,
+                cycle,
+                state,
+            });
+        }
+        Ok(())
+    }
+
+    fn fetch(&mut self, limb: u32, cycle: u64) -> Result<(), Violation> {
+        let input = self.work.input(limb);
+        if input.is_none() {
+            let there = self.memory.get(&limb).copied();
+            if there.is_none_or(|from| from > cycle) {
+                let state = there.map_or("memory never had it".into(), |from| {
+                    format!("memory has it from cycle {from} on")
+                });
+                return Err(Violation::Dependence {
+                    reader: "a load".into(),
+                    limb,
+                    cycle,
+                    state,
+                });
+            }
+        }
+        let generated = input.is_some_and(|input| input.source.sampled());
+        let generation = self.machine.generation(self.n).filter(|_| generated);
+        let (cycles, latency) = match generation {
+            Some(cost) => cost,
+            None => (self.machine.transfer(self.n), self.machine.memory_latency()),
+        };
+        let channel = if generation.is_some() {
+            &mut self.generators
+        } else {
+            &mut self.channel
+        };
+        channel.push(Use {
+            from: cycle,
+            until: cycle + cycles,
+            who: limb,
+        });
+        self.arrive(limb, cycle, cycle + cycles + latency)
+    }
+
+    fn write_back(&mut self, limb: u32, cycle: u64) -> Result<(), Violation> {
+        let until = cycle + self.machine.transfer(self.n);
+        let stay = self.read(limb, cycle, || "a write to memory".into())?;
+        stay.needed = stay.needed.max(until);
+        self.channel.push(Use {
+            from: cycle,
+            until,
+            who: limb,
+        });
+        let from = self.memory.entry(limb).or_insert(until);
+        *from = until.min(*from);
+        self.end = self.end.max(until);
+        Ok(())
+    }
+
+    fn release(&mut self, limb: u32, cycle: u64) -> Result<(), Violation> {
+        let stay = *self.read(limb, u64::MAX, || "its release".into())?;
+        if stay.needed > cycle {
+            let state = format!("it is needed until cycle {}", stay.needed);
+            return Err(Violation::Dependence {
+                reader: "its release".into(),
+                limb,
+                cycle,
+                state,
+            });
+        }
+        self.here.remove(&limb);
+        self.changes.push((cycle, false));
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Violation> {
+        if let Some(instruction) = self.issued.iter().position(|&times| times == 0) {
+            let kind = self.work.kind(instruction).name();
+            return Err(Violation::Times {
+                instruction,
+                kind,
+                times: 0,
+            });
+        }
+        for &limb in self.work.outputs() {
+            if self.work.input(limb).is_none() && !self.memory.contains_key(&limb) {
+                return Err(Violation::Output { limb });
+            }
+        }
+        let instruction = |who| {
+            format!(
+                "instruction {who} ({})",
+                self.work.kind(who as usize).name()
+            )
+        };
+        for ((cluster, unit, number), users) in self.units {
+            let cluster = &self.machine.clusters()[usize::from(cluster)].name;
+            let resource = || format!("{} {number} of {cluster}", self.machine.units()[unit].name);
+            one_at_a_time(users, resource, instruction)?;
+        }
+        for (users, cluster) in self.ports.into_iter().zip(self.machine.clusters()) {
+            one_at_a_time(
+                users,
+                || format!("the ports of {}", cluster.name),
+                instruction,
+            )?;
+        }
+        let transfer = |who| format!("the transfer of limb {who}");
+        one_at_a_time(self.channel, || "the memory channel".into(), transfer)?;
+        one_at_a_time(self.generators, || "the generators".into(), transfer)?;
+        at_most(self.changes, self.machine.scratchpad_limbs(self.n))?;
+        if self.end != self.schedule.cycles {
+            return Err(Violation::End {
+                found: self.schedule.cycles,
+                expected: self.end,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! What stands in the file of a vector machine. Any value may; [`Literal::check`] decides.
+
+use super::operation::Operation;
+use crate::error::{Error, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Literal {
+    #[serde(rename = "family")]
+    _family: String,
+    pub(super) name: String,
+    pub(super) word_bits: u64,
+    pub(super) clock_mhz: u64,
+    pub(super) max_n: u64,
+    pub(super) static_watts: f64,
+    pub(super) scratchpad: Scratchpad,
+    pub(super) network: Network,
+    pub(super) memory: Memory,
+    pub(super) cluster: Vec<ClusterLiteral>,
+    pub(super) unit: BTreeMap<String, UnitLiteral>,
+    pub(super) operations: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scratchpad {
+    pub(super) bytes: u64,
+    pub(super) banks: u64,
+    pub(super) ports: u64,
+    pub(super) port_bytes: u64,
+    pub(super) area_mm2: f64,
+    pub(super) watts: f64,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Network {
+    pub(super) area_mm2: f64,
+    pub(super) watts: f64,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Memory {
+    pub(super) bytes_per_second: u64,
+    pub(super) latency: u64,
+    pub(super) area_mm2: f64,
+    pub(super) watts: f64,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClusterLiteral {
+    pub(super) name: String,
+    pub(super) count: u64,
+    pub(super) ports: u64,
+    pub(super) port_bytes: u64,
+    pub(super) register_file_bytes: u64,
+    pub(super) register_file_area_mm2: f64,
+    pub(super) register_file_watts: f64,
+    pub(super) units: BTreeMap<String, u64>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UnitLiteral {
+    pub(super) lanes: u64,
+    pub(super) interval: u64,
+    pub(super) latency: i64,
+    pub(super) shape: Shape,
+    pub(super) area_mm2: f64,
+    pub(super) watts: f64,
+}
+
+/// How the cycles of a pass over a limb follow from its words.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Shape {
+    /// Each word passes once: `N / lanes`.
+    Stream {},
+    /// Each word passes once for each stage of butterflies of so many points: `ceil(log N / log radix) N / lanes`.
+    Stages { radix: u64 },
+    /// Rows and columns of a matrix with rows of `lanes` words, in and out: `2 (lanes + N / lanes)`.
+    Square {},
+}
+
+const WATTS: RangeInclusive<f64> = 0.0..=1e6;
+/// Large enough for any chip, and small enough that no product of keys passes 64 bits.
+const COUNT: RangeInclusive<u64> = 1..=1 << 16;
+const BYTES: RangeInclusive<u64> = 1..=1 << 40;
+
+impl Literal {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.name.is_empty() || self.name.len() > 64 {
+            return Err(wrong("name", format!("{:?}", self.name), "1 to 64 bytes"));
+        }
+        within("word_bits", self.word_bits, 1..=64)?;
+        within("clock_mhz", self.clock_mhz, 1..=100_000)?;
+        within("max_n", self.max_n, 16..=1 << 20)?;
+        within("static_watts", self.static_watts, WATTS)?;
+        let pad = &self.scratchpad;
+        within("scratchpad.bytes", pad.bytes, BYTES)?;
+        within("scratchpad.banks", pad.banks, COUNT)?;
+        within("scratchpad.ports", pad.ports, COUNT)?;
+        within("scratchpad.port_bytes", pad.port_bytes, COUNT)?;
+        within(
+            "memory.bytes_per_second",
+            self.memory.bytes_per_second,
+            1..=1 << 50,
+        )?;
+        within("memory.latency", self.memory.latency, 1..=1 << 20)?;
+        for (key, area, watts) in [
+            ("scratchpad", pad.area_mm2, pad.watts),
+            ("network", self.network.area_mm2, self.network.watts),
+            ("memory", self.memory.area_mm2, self.memory.watts),
+        ] {
+            within(&format!("{key}.area_mm2"), area, WATTS)?;
+            within(&format!("{key}.watts"), watts, WATTS)?;
+        }
+        self.check_clusters()?;
+        for (name, unit) in &self.unit {
+            unit.check(name)?;
+        }
+        self.check_operations()
+    }
+
+    fn check_clusters(&self) -> Result<()> {
+        let mut clusters = 0;
+        for cluster in &self.cluster {
+            let key = |of: &str| format!("cluster {:?}.{of}", cluster.name);
+            within(&key("count"), cluster.count, 1..=1024)?;
+            clusters += cluster.count;
+            within(&key("ports"), cluster.ports, COUNT)?;
+            within(&key("port_bytes"), cluster.port_bytes, COUNT)?;
+            within(
+                &key("register_file_bytes"),
+                cluster.register_file_bytes,
+                0..=1 << 40,
+            )?;
+            within(
+                &key("register_file_area_mm2"),
+                cluster.register_file_area_mm2,
+                WATTS,
+            )?;
+            within(
+                &key("register_file_watts"),
+                cluster.register_file_watts,
+                WATTS,
+            )?;
+            for (name, &count) in &cluster.units {
+                if !self.unit.contains_key(name) {
+                    let known: Vec<_> = self.unit.keys().map(String::as_str).collect();
+                    return Err(wrong(
+                        &key("units"),
+                        name,
+                        format!("a unit of the file: {}", known.join(", ")),
+                    ));
+                }
+                within(&key(&format!("units.{name}")), count, 1..=256)?;
+            }
+        }
+        within("cluster: number of all", clusters, 1..=1024)
+    }
+
+    fn check_operations(&self) -> Result<()> {
+        for name in self.operations.keys() {
+            if Operation::named(name).is_none() {
+                let known = Operation::ALL.map(Operation::name).join(", ");
+                return Err(wrong(
+                    &format!("operations.{name}"),
+                    "an unknown operation",
+                    format!("one of {known}"),
+                ));
+            }
+        }
+        for operation in Operation::ALL {
+            let key = format!("operations.{}", operation.name());
+            let Some(units) = self.operations.get(operation.name()) else {
+                return Err(wrong(&key, "missing", "a list of units"));
+            };
+            let least = usize::from(operation != Operation::Sample);
+            within(&format!("{key}: number of units"), units.len(), least..=2)?;
+            for unit in units {
+                if !self.unit.contains_key(unit) {
+                    return Err(wrong(
+                        &key,
+                        format!("{unit:?}"),
+                        "a unit of the file: a unit that is missing is substituted by another",
+                    ));
+                }
+            }
+            if units.len() == 2 && units[0] == units[1] {
+                return Err(wrong(
+                    &key,
+                    format!("{:?} twice", units[0]),
+                    "different units",
+                ));
+            }
+            let whole = |cluster: &ClusterLiteral| {
+                units.iter().all(|unit| cluster.units.contains_key(unit))
+            };
+            if !self.cluster.iter().any(whole) {
+                return Err(wrong(
+                    &key,
+                    format!("{units:?}, which no cluster has"),
+                    "units that some cluster has together",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl UnitLiteral {
+    fn check(&self, name: &str) -> Result<()> {
+        let key = |of: &str| format!("unit.{name}.{of}");
+        within(&key("lanes"), self.lanes, 1..=1 << 20)?;
+        within(&key("interval"), self.interval, 1..=1 << 16)?;
+        within(&key("latency"), self.latency, 1..=1 << 20)?;
+        within(&key("area_mm2"), self.area_mm2, WATTS)?;
+        within(&key("watts"), self.watts, WATTS)?;
+        match self.shape {
+            Shape::Stages { radix } => within(&key("shape.radix"), radix, 2..=1 << 20),
+            Shape::Stream {} | Shape::Square {} => Ok(()),
+        }
+    }
+}
+
+fn within<T: PartialOrd + Display>(key: &str, found: T, range: RangeInclusive<T>) -> Result<()> {
+    // No range holds what is no number.
+    if range.contains(&found) {
+        return Ok(());
+    }
+    Err(wrong(
+        key,
+        found,
+        format!("{} to {}", range.start(), range.end()),
+    ))
+}
+
+fn wrong(key: &str, found: impl Display, expected: impl Into<String>) -> Error {
+    Error::Key {
+        key: key.to_owned(),
+        found: found.to_string(),
+        expected: expected.into(),
+    }
+}

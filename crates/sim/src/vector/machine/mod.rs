@@ -1,0 +1,286 @@
+//! Vector machines as data: read from TOML, checked, resolved to integers once.
+
+mod literal;
+mod operation;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, Result};
+use crate::machine::built_in;
+use literal::{ClusterLiteral, Literal, Shape, UnitLiteral};
+pub use operation::Operation;
+
+/// A machine of clusters with wide units, a scratchpad and a memory channel, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    literal: Literal,
+    units: Vec<Unit>,
+    clusters: Vec<Cluster>,
+    /// For each operation the places of its units in `units`.
+    uses: [Vec<usize>; Operation::ALL.len()],
+}
+
+/// A kind of unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// Name, as the file has it.
+    pub name: String,
+    lanes: u64,
+    interval: u64,
+    /// Cycles from the last word in to the last word out.
+    pub latency: u64,
+    shape: Shape,
+    /// Square millimetres of one.
+    pub area_mm2: f64,
+    /// Watts of one that is always busy.
+    pub watts: f64,
+}
+
+/// One cluster: units around a register file, and ports to the scratchpad.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// Name, as the file has it, with a number where there are several.
+    pub name: String,
+    /// Number of units of each kind, in the order of [`Machine::units`].
+    pub units: Vec<usize>,
+    /// Bytes in a cycle between the scratchpad and this cluster, both ways together: what its ports pass, and at most
+    /// its part of what the banks pass, divided as the ports are.
+    pub bytes_per_cycle: u64,
+    register_file_bytes: u64,
+}
+
+impl Unit {
+    /// Cycles that one pass over `n` words occupies the unit.
+    pub fn pass(&self, n: usize) -> u64 {
+        let n = n as u64;
+        let stream = n.div_ceil(self.lanes);
+        self.interval
+            * match self.shape {
+                Shape::Stream {} => stream,
+                Shape::Stages { radix } => stages(n, radix) * stream,
+                Shape::Square {} => 2 * (self.lanes + stream),
+            }
+    }
+}
+
+/// Stages of butterflies of `radix` points that a transform of `n` points takes.
+fn stages(n: u64, radix: u64) -> u64 {
+    let (mut reach, mut stages) = (1, 0);
+    while reach < n {
+        reach *= radix;
+        stages += 1;
+    }
+    stages
+}
+
+impl Machine {
+    /// A machine that comes with the program.
+    ///
+    /// # Errors
+    /// [`Error::UnknownMachine`]; [`Error::Family`] for a spatial one.
+    pub fn named(name: &str) -> Result<Self> {
+        Self::from_toml(built_in(name)?)
+    }
+
+    /// Reads and checks a machine.
+    ///
+    /// # Errors
+    /// [`Error::Toml`] for missing and unknown keys, [`Error::Key`] for values out of range, [`Error::Family`] for a file
+    /// that describes a spatial array.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        crate::machine::expect_family(text, "vector")?;
+        let literal: Literal =
+            toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))?;
+        literal.check()?;
+        let units: Vec<Unit> = literal
+            .unit
+            .iter()
+            .map(|(name, unit)| Unit::new(name, unit))
+            .collect();
+        let ports = |cluster: &ClusterLiteral| u128::from(cluster.ports * cluster.port_bytes);
+        let all: u128 = literal
+            .cluster
+            .iter()
+            .map(|cluster| ports(cluster) * u128::from(cluster.count))
+            .sum();
+        let pad = &literal.scratchpad;
+        let banks = u128::from(pad.banks * pad.ports) * u128::from(pad.port_bytes);
+        let clusters = literal.cluster.iter().flat_map(|cluster| {
+            let own = ports(cluster);
+            Cluster::all(cluster, &units, own.min(banks * own / all).max(1) as u64)
+        });
+        let clusters = clusters.collect();
+        let uses = Operation::ALL.map(|operation| {
+            let names = &literal.operations[operation.name()];
+            let place = |name: &String| {
+                units
+                    .iter()
+                    .position(|unit| unit.name == *name)
+                    .expect("checked")
+            };
+            names.iter().map(place).collect()
+        });
+        Ok(Self {
+            clusters,
+            uses,
+            units,
+            literal,
+        })
+    }
+
+    /// Name, as its file has it.
+    pub fn name(&self) -> &str {
+        &self.literal.name
+    }
+
+    /// Bits of a word: moduli have at most as many.
+    pub fn word_bits(&self) -> u64 {
+        self.literal.word_bits
+    }
+
+    /// Largest ring degree.
+    pub fn max_n(&self) -> u64 {
+        self.literal.max_n
+    }
+
+    /// Cycles in a second.
+    pub fn hertz(&self) -> f64 {
+        self.literal.clock_mhz as f64 * 1e6
+    }
+
+    /// Kinds of units.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// Clusters.
+    pub fn clusters(&self) -> &[Cluster] {
+        &self.clusters
+    }
+
+    /// Units that an operation occupies, one of each kind at once: places in [`Machine::units`]. None for words from seeds,
+    /// if the machine loads them.
+    pub fn uses(&self, operation: Operation) -> &[usize] {
+        &self.uses[operation as usize]
+    }
+
+    /// Bytes of a limb of `n` words.
+    pub fn limb_bytes(&self, n: usize) -> u64 {
+        (n as u64 * self.literal.word_bits).div_ceil(8)
+    }
+
+    /// Limbs that the scratchpad holds.
+    pub fn scratchpad_limbs(&self, n: usize) -> usize {
+        (self.literal.scratchpad.bytes / self.limb_bytes(n)) as usize
+    }
+
+    /// Limbs that the register file of a cluster holds, 4,096 at most: more would be searched for longer than they are
+    /// worth.
+    pub fn register_limbs(&self, cluster: usize, n: usize) -> usize {
+        (self.clusters[cluster].register_file_bytes / self.limb_bytes(n)).min(4096) as usize
+    }
+
+    /// Cycles in which the memory channel passes a limb, without its latency.
+    pub fn transfer(&self, n: usize) -> u64 {
+        let bits = u128::from(self.limb_bytes(n)) * u128::from(self.literal.clock_mhz) * 1_000_000;
+        bits.div_ceil(u128::from(self.literal.memory.bytes_per_second)) as u64
+    }
+
+    /// Cycles from the end of a transfer to the use of what was loaded.
+    pub fn memory_latency(&self) -> u64 {
+        self.literal.memory.latency
+    }
+
+    /// Cycles in which all generators together make a limb from a seed; `None` if the machine loads such limbs.
+    pub fn generation(&self, n: usize) -> Option<(u64, u64)> {
+        let &unit = self.uses(Operation::Sample).first()?;
+        let count: usize = self
+            .clusters
+            .iter()
+            .map(|cluster| cluster.units[unit])
+            .sum();
+        let unit = &self.units[unit];
+        Some((unit.pass(n).div_ceil(count as u64), unit.latency))
+    }
+
+    /// Watts of what is always on.
+    pub fn static_watts(&self) -> f64 {
+        self.literal.static_watts
+    }
+
+    /// Watts of the parts beside the units that are always busy: by name.
+    pub fn part_watts(&self) -> [(&'static str, f64); 4] {
+        let files = self.literal.cluster.iter();
+        let files = files
+            .map(|cluster| cluster.register_file_watts * cluster.count as f64)
+            .sum();
+        [
+            ("register files", files),
+            ("scratchpad", self.literal.scratchpad.watts),
+            ("network", self.literal.network.watts),
+            ("memory", self.literal.memory.watts),
+        ]
+    }
+
+    /// Square millimetres by component.
+    pub fn areas(&self) -> Vec<(String, f64)> {
+        let count = |unit: usize| {
+            self.clusters
+                .iter()
+                .map(|cluster| cluster.units[unit])
+                .sum::<usize>()
+        };
+        let mut areas: Vec<(String, f64)> = Vec::new();
+        for (place, unit) in self.units.iter().enumerate() {
+            areas.push((unit.name.clone(), unit.area_mm2 * count(place) as f64));
+        }
+        let files = self.literal.cluster.iter();
+        let files = files
+            .map(|cluster| cluster.register_file_area_mm2 * cluster.count as f64)
+            .sum();
+        areas.push(("register files".into(), files));
+        areas.push(("scratchpad".into(), self.literal.scratchpad.area_mm2));
+        areas.push(("network".into(), self.literal.network.area_mm2));
+        areas.push(("memory".into(), self.literal.memory.area_mm2));
+        areas
+    }
+}
+
+impl Unit {
+    fn new(name: &str, unit: &UnitLiteral) -> Self {
+        Self {
+            name: name.to_owned(),
+            lanes: unit.lanes,
+            interval: unit.interval,
+            latency: u64::try_from(unit.latency).expect("checked"),
+            shape: unit.shape,
+            area_mm2: unit.area_mm2,
+            watts: unit.watts,
+        }
+    }
+}
+
+impl Cluster {
+    fn all(
+        of: &ClusterLiteral,
+        units: &[Unit],
+        bytes_per_cycle: u64,
+    ) -> impl Iterator<Item = Self> {
+        let count = |unit: &Unit| of.units.get(&unit.name).map_or(0, |&count| count as usize);
+        let one = Self {
+            name: of.name.clone(),
+            units: units.iter().map(count).collect(),
+            bytes_per_cycle,
+            register_file_bytes: of.register_file_bytes,
+        };
+        let many = of.count > 1;
+        (0..of.count).map(move |number| Self {
+            name: if many {
+                format!("{} {number}", one.name)
+            } else {
+                one.name.clone()
+            },
+            ..one.clone()
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! Machines that come with the program, files that are refused, and closed forms of costs.
+
+use super::{Machine, Operation};
+use crate::machine::Family;
+use crate::machine::built_in;
+
+#[test]
+fn f1_and_athena_have_the_printed_figures() {
+    let f1 = Machine::named("f1").expect("built in");
+    assert_eq!(
+        (f1.clusters().len(), f1.scratchpad_limbs(16384)),
+        (16, 1024)
+    );
+    assert_eq!(f1.register_limbs(0, 16384), 8);
+    let network: u64 = f1
+        .clusters()
+        .iter()
+        .map(|cluster| cluster.bytes_per_cycle)
+        .sum();
+    assert_eq!(network, 24576, "24 TB/s at 1 GHz");
+    let area: f64 = f1.areas().iter().map(|(_, area)| area).sum();
+    assert!((area - 151.4).abs() < 0.1, "{area}");
+
+    let athena = Machine::named("athena").expect("built in");
+    let area: f64 = athena.areas().iter().map(|(_, area)| area).sum();
+    assert!((area - 116.4).abs() < 0.1, "table 9: {area}");
+    let network: u64 = athena
+        .clusters()
+        .iter()
+        .map(|cluster| cluster.bytes_per_cycle)
+        .sum();
+    assert!((179_000..=180_000).contains(&network), "table 8: {network}");
+    assert_eq!(athena.generation(1 << 15), Some((16, 20)));
+    assert_eq!(f1.generation(1 << 15), None);
+}
+
+#[test]
+fn a_pass_takes_its_closed_form() {
+    let pass = |machine: &str, operation: Operation, log_n: u32| {
+        let machine = Machine::named(machine).expect("built in");
+        let unit = machine.uses(operation)[0];
+        machine.units()[unit].pass(1 << log_n)
+    };
+    assert_eq!(pass("f1", Operation::Ntt, 14), 128, "N / 128");
+    assert_eq!(pass("f1", Operation::Add, 10), 8);
+    assert_eq!(
+        pass("athena", Operation::Ntt, 15),
+        5 * 16,
+        "section 4.2.1: 5 iterations"
+    );
+    assert_eq!(
+        pass("athena", Operation::Permute, 15),
+        2 * (256 + 128),
+        "section 4.2.1: 2 (l + N / l)"
+    );
+    assert_eq!(pass("athena", Operation::Dot, 15), 16);
+    assert_eq!(
+        pass("tiny", Operation::Ntt, 5),
+        3 * 4,
+        "32 points are three stages of radix 4"
+    );
+}
+
+#[test]
+fn a_transfer_takes_whole_cycles() {
+    let f1 = Machine::named("f1").expect("built in");
+    assert_eq!(f1.limb_bytes(16384), 65536);
+    assert_eq!(f1.transfer(16384), 66, "65.536 cycles of 1000 bytes");
+    let athena = Machine::named("athena").expect("built in");
+    assert_eq!(
+        (athena.limb_bytes(32768), athena.limb_bytes(17)),
+        (204_800, 107)
+    );
+}
+
+#[test]
+fn the_key_family_chooses() {
+    for (name, family) in [
+        ("versal", "spatial"),
+        ("f1", "vector"),
+        ("athena", "vector"),
+        ("tiny", "vector"),
+    ] {
+        let machine = Family::from_toml(built_in(name).expect("built in")).expect("a machine");
+        assert_eq!(machine.name(), family);
+    }
+    for (text, words) in [
+        ("family = 3", ["family", "3", "spatial"]),
+        ("family = \"quantum\"", ["quantum", "spatial", "vector"]),
+    ] {
+        let error = Family::from_toml(text).expect_err("no family").to_string();
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    }
+    let error = Machine::named("versal").expect_err("spatial").to_string();
+    assert!(
+        error.contains("spatial") && error.contains("simulate pbs"),
+        "{error}"
+    );
+    let error = crate::Machine::named("f1").expect_err("vector").to_string();
+    assert!(
+        error.contains("vector") && error.contains("simulate run"),
+        "{error}"
+    );
+}
+
+#[test]
+fn missing_unknown_and_absurd_values_are_refused_by_name() {
+    let text = built_in("tiny").expect("built in");
+    for (from, to, words) in [
+        ("word_bits = 64\n", "", &["missing", "word_bits"][..]),
+        (
+            "word_bits = 64",
+            "word_bits = 65",
+            &["word_bits", "65", "1 to 64"],
+        ),
+        (
+            "max_n = 65536",
+            "max_n = 65536\nrows = 8",
+            &["unknown", "rows"],
+        ),
+        (
+            "latency = 12",
+            "latency = -12",
+            &["unit.ntt.latency", "-12", "1 to"],
+        ),
+        (
+            "latency = 12",
+            "latency = 0",
+            &["unit.ntt.latency", "0", "1 to"],
+        ),
+        ("latency = 20", "latency = 0", &["memory.latency", "0"]),
+        ("lanes = 8", "lanes = 0", &["unit.ntt.lanes", "0"]),
+        (
+            "radix = 4",
+            "radix = 1",
+            &["unit.ntt.shape.radix", "1", "2 to"],
+        ),
+        ("radix = 4", "base = 4", &["base"]),
+        ("kind = \"square\"", "kind = \"cube\"", &["cube", "square"]),
+        (
+            "count = 2",
+            "count = 0",
+            &["cluster \"cluster\".count", "0"],
+        ),
+        ("mac = 1 }", "mac = 1, fru = 1 }", &["units", "fru", "mac"]),
+        (
+            "permutation = 1, ",
+            "",
+            &["operations.permute", "permutation", "no cluster"],
+        ),
+        (
+            "add = [\"mac\"]",
+            "add = [\"adder\"]",
+            &["operations.add", "adder"],
+        ),
+        (
+            "add = [\"mac\"]",
+            "add = []",
+            &["operations.add", "0", "1 to 2"],
+        ),
+        (
+            "add = [\"mac\"]",
+            "add = [\"mac\", \"mac\"]",
+            &["operations.add", "twice"],
+        ),
+        ("add = [\"mac\"]\n", "", &["operations.add", "missing"]),
+        (
+            "add = [\"mac\"]",
+            "sum = [\"mac\"]",
+            &["operations.sum", "add"],
+        ),
+        (
+            "static_watts = 0.5",
+            "static_watts = nan",
+            &["static_watts", "NaN"],
+        ),
+        ("bytes = 16777216", "bytes = 0", &["scratchpad.bytes", "0"]),
+        ("name = \"tiny\"", "name = \"\"", &["name"]),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = Machine::from_toml(&text.replacen(from, to, 1))
+            .expect_err(to)
+            .to_string();
+        for word in words {
+            assert!(error.contains(word), "{to}: {error}");
+        }
+    }
+}

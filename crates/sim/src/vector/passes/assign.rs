@@ -1,0 +1,79 @@
+//! Which cluster executes an instruction.
+//!
+//! An instruction goes where an operand was made, as long as that cluster is not far ahead of the least loaded one. The
+//! load is counted in passes for each unit. Lanes, ports and bandwidth do not count, so that they change no choice.
+
+use crate::vector::machine::{Machine, Operation};
+use crate::vector::work::{NONE, Work};
+
+/// Passes that a cluster may be ahead of the least loaded one.
+const AHEAD: u64 = 4;
+/// Units of load in a pass: divided by the number of units of the kind in the cluster.
+const PASS: u64 = 720_720;
+
+pub(super) struct Assign<'a> {
+    machine: &'a Machine,
+    /// For each operation the clusters that have its units.
+    able: Vec<Vec<u16>>,
+    /// For each cluster and kind of unit the passes so far.
+    load: Vec<Vec<u64>>,
+    /// For each limb the cluster that made it, or `ELSEWHERE`.
+    made: Vec<u16>,
+}
+
+const ELSEWHERE: u16 = u16::MAX;
+
+impl<'a> Assign<'a> {
+    pub(super) fn new(machine: &'a Machine, work: &Work) -> Self {
+        let clusters = machine.clusters();
+        let able = Operation::ALL.map(|operation| {
+            let uses = machine.uses(operation);
+            let has = |cluster: &usize| uses.iter().all(|&unit| clusters[*cluster].units[unit] > 0);
+            (0..clusters.len())
+                .filter(has)
+                .map(|cluster| cluster as u16)
+                .collect()
+        });
+        Self {
+            machine,
+            able: able.to_vec(),
+            load: vec![vec![0; machine.units().len()]; clusters.len()],
+            made: vec![ELSEWHERE; work.limbs()],
+        }
+    }
+
+    /// The cluster of an instruction, which is counted there.
+    pub(super) fn cluster(&mut self, work: &Work, instruction: usize) -> u16 {
+        let kind = work.kind(instruction);
+        let unit = self.machine.uses(kind)[0];
+        let able = &self.able[kind as usize];
+        let load = |cluster: &u16| self.load[usize::from(*cluster)][unit];
+        let least = *able
+            .iter()
+            .min_by_key(|cluster| load(cluster))
+            .expect("machines are checked");
+        let limit = load(&least) + AHEAD * PASS;
+        let sum = work.continues[instruction];
+        let near = |limb: u32| {
+            let cluster = self.made[limb as usize];
+            (cluster != ELSEWHERE && able.binary_search(&cluster).is_ok()).then_some(cluster)
+        };
+        // A sum goes on where it is.
+        let chosen = if sum != NONE {
+            self.made[sum as usize]
+        } else {
+            let mut near = work
+                .operands(instruction)
+                .filter_map(near)
+                .filter(|cluster| load(cluster) < limit);
+            near.next().unwrap_or(least)
+        };
+        self.made[instruction] = chosen;
+        let terms = work.terms(instruction) as u64;
+        for &unit in self.machine.uses(kind) {
+            let count = self.machine.clusters()[usize::from(chosen)].units[unit] as u64;
+            self.load[usize::from(chosen)][unit] += terms * PASS / count;
+        }
+        chosen
+    }
+}

@@ -1,0 +1,187 @@
+//! From work to a schedule, in passes that can be switched off one by one.
+//!
+//! 1. [`order`] brings operations together that share a key-switch hint.
+//! 2. [`walk`] makes one limb of results after the other.
+//! 3. [`interleave`] brings instructions together that do not wait for each other.
+//! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
+//! 5. [`placement`] gives each instruction a cluster, units and a cycle.
+//!
+//! All but the last fix an order of events, which does not depend on lanes, latencies, ports or bandwidth. The last one
+//! serves every unit, port and channel in that order. More lanes, ports or bandwidth therefore never slow a schedule
+//! (docs/adr/0024).
+
+mod assign;
+mod interleave;
+mod movement;
+mod order;
+mod placement;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use super::machine::Machine;
+use super::work::Work;
+use crate::error::{Error, Result};
+pub use schedule::{Event, Place, Schedule, Stall};
+
+/// Order of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// That of the trace.
+    Program,
+    /// Operations that share a key-switch hint come together.
+    Hints,
+}
+
+/// Which limb leaves a full scratchpad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eviction {
+    /// The one that is read last, or never again.
+    Belady,
+    /// The one whose last use is the longest ago.
+    Lru,
+}
+
+/// Which passes do their work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Order of operations.
+    pub order: Order,
+    /// Instructions of a region that is executed limb by limb; 0 keeps their order, and 1 makes each operation a region.
+    /// `None` tries 0, 1 and 4,096, and takes the fastest schedule.
+    pub region: Option<usize>,
+    /// Instructions that are ordered by depth at a time; 1 keeps their order. `None` tries 64 and 256, and takes the
+    /// fastest schedule.
+    pub window: Option<usize>,
+    /// Which limb leaves a full scratchpad.
+    pub eviction: Eviction,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            order: Order::Hints,
+            region: None,
+            window: None,
+            eviction: Eviction::Belady,
+        }
+    }
+}
+
+/// Regions that are tried: see the table in docs/adr/0024.
+const REGIONS: [usize; 3] = [0, 1, 4096];
+/// Windows that are tried: see the table in docs/adr/0024.
+const WINDOWS: [usize; 2] = [64, 256];
+/// A part of one in so many of the scratchpad is for loads that run ahead: see the table in docs/adr/0024.
+const AHEAD: usize = 8;
+
+/// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
+/// it says no, the work stops.
+///
+/// # Errors
+/// [`Error::Unfit`] for a ring degree, a modulus or an instruction that is too large for the machine, and for work without
+/// instructions; [`Error::Stopped`].
+pub fn schedule(
+    machine: &Machine,
+    work: &Work,
+    options: Options,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Schedule> {
+    let needed = fits(machine, work)?;
+    let slots = slots(machine.scratchpad_limbs(work.n()), needed);
+    let given = match options.order {
+        Order::Program => (0..work.instructions() as u32).collect(),
+        Order::Hints => order::by_hints(work),
+    };
+    let (regions, windows) = (
+        one_or_all(options.region, &REGIONS),
+        one_or_all(options.window, &WINDOWS),
+    );
+    let attempts = 1000 * regions.len() * windows.len();
+    let mut done = 0;
+    let mut fastest: Option<Schedule> = None;
+    for region in regions {
+        let order = match region {
+            0 => given.clone(),
+            size => walk::by_results(work, &given, size),
+        };
+        for &window in &windows {
+            let order = interleave::by_depth(work, order.clone(), window);
+            let events = movement::plan(work, &order, slots, options.eviction);
+            let mut step = |thousandths: usize| go_on(done + thousandths, attempts);
+            let found = placement::place(machine, work, events, &mut step)?;
+            done += 1000;
+            // The first of equals, so that the choice is the same everywhere.
+            if fastest
+                .as_ref()
+                .is_none_or(|best| found.cycles < best.cycles)
+            {
+                fastest = Some(found);
+            }
+        }
+    }
+    Ok(fastest.expect("something is tried"))
+}
+
+fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {
+    one.map_or_else(|| all.to_vec(), |one| vec![one])
+}
+
+/// Refuses work that the machine cannot run at all; gives the limbs that its largest instruction needs.
+fn fits(machine: &Machine, work: &Work) -> Result<usize> {
+    let unfit = |what: String, found: String, expected: String| Error::Unfit {
+        machine: machine.name().to_owned(),
+        what,
+        found,
+        expected,
+    };
+    if work.n() as u64 > machine.max_n() {
+        let expected = format!("at most max_n = {}", machine.max_n());
+        return Err(unfit(
+            "the ring degree".into(),
+            work.n().to_string(),
+            expected,
+        ));
+    }
+    if u64::from(work.bits()) > machine.word_bits() {
+        let expected = format!(
+            "at most word_bits = {}: `palladion compile --words 32` makes programs for words of 32 bits",
+            machine.word_bits()
+        );
+        return Err(unfit(
+            "the largest modulus".into(),
+            format!("of {} bits", work.bits()),
+            expected,
+        ));
+    }
+    if work.instructions() == 0 {
+        return Err(unfit(
+            "its length".into(),
+            "no instruction on limbs".into(),
+            "at least one".into(),
+        ));
+    }
+    let capacity = machine.scratchpad_limbs(work.n());
+    let most = (0..work.instructions())
+        .max_by_key(|&i| work.operands(i).count())
+        .expect("there is one");
+    let needed = work.operands(most).count() + 1;
+    if needed > capacity {
+        let bytes = needed as u64 * machine.limb_bytes(work.n());
+        return Err(unfit(
+            "scratchpad.bytes".into(),
+            format!("enough for {capacity} limbs of {} words", work.n()),
+            format!(
+                "{needed} limbs ({bytes} bytes) for one {}",
+                work.kind(most).name()
+            ),
+        ));
+    }
+    Ok(needed)
+}
+
+/// Limbs that may be in use at once, at least `needed`. The rest of the scratchpad lets loads run ahead of their use.
+fn slots(limbs: usize, needed: usize) -> usize {
+    needed.max(limbs - limbs / AHEAD)
+}

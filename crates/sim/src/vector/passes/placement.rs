@@ -1,0 +1,289 @@
+//! Every event gets a cycle, every instruction its units.
+//!
+//! Events are served in their order. Each begins in the first cycle in which everything that it needs is there:
+//!
+//! - an instruction: its operands, a unit of each kind that it occupies, the ports of its cluster, room for its result;
+//! - a transfer: the memory channel, or the generators; the limb to write; room for the limb to load.
+//!
+//! The `a`-th limb that enters a scratchpad of `c` limbs waits for the `(a - c)`-th that leaves. So loads run as far
+//! ahead of their use as there is room.
+
+use super::assign::Assign;
+use super::schedule::{Event, Place, Schedule, Stall};
+use crate::error::{Error, Result};
+use crate::vector::machine::{Machine, Operation};
+use crate::vector::work::{NONE, Work};
+use std::collections::VecDeque;
+
+/// Events between two calls of `go_on`.
+const STEP: usize = 1 << 16;
+
+/// Gives planned events their cycles. `go_on` is told how many thousandths are done; if it says no, the work stops.
+pub(super) fn place(
+    machine: &Machine,
+    work: &Work,
+    events: Vec<u32>,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> Result<Schedule> {
+    let mut placer = Placer::new(machine, work, events.len());
+    for (place, &packed) in events.iter().enumerate() {
+        if place % STEP == 0 && !go_on(1000 * place / events.len()) {
+            return Err(Error::Stopped);
+        }
+        let start = match Event::unpack(packed) {
+            Event::Issue(instruction) => placer.issue(instruction),
+            Event::Fetch(limb) => placer.fetch(limb),
+            Event::WriteBack(limb) => placer.write_back(limb),
+            Event::Release(limb) => placer.release(limb),
+        };
+        placer.schedule.starts.push(start);
+    }
+    let mut schedule = placer.schedule;
+    schedule.events = events;
+    Ok(schedule)
+}
+
+struct Placer<'a> {
+    machine: &'a Machine,
+    work: &'a Work,
+    assign: Assign<'a>,
+    schedule: Schedule,
+    /// For each limb the cycle from which it can be read, and whether it came from outside the last time.
+    ready: Vec<u64>,
+    fetched: Vec<bool>,
+    /// For each limb the cycle from which nothing that was issued needs it any more.
+    held: Vec<u64>,
+    clusters: Vec<ClusterState>,
+    memory: u64,
+    generators: u64,
+    /// Cycles in which limbs left that no limb has taken the place of, and the last of all of them.
+    left: VecDeque<u64>,
+    last_left: u64,
+    entered: usize,
+    costs: Costs,
+}
+
+struct ClusterState {
+    /// For each kind of unit the cycles from which its units are free.
+    units: Vec<Vec<u64>>,
+    ports: u64,
+    last_start: u64,
+    registers: Registers,
+    bytes_per_cycle: u64,
+}
+
+/// The limbs that a register file met last: operands and results of its cluster, in order.
+struct Registers {
+    /// A ring of as many limbs as fit.
+    limbs: Vec<u32>,
+    next: usize,
+}
+
+impl Registers {
+    fn new(limbs: usize) -> Self {
+        Self {
+            limbs: vec![NONE; limbs],
+            next: 0,
+        }
+    }
+
+    /// Puts a limb in the place of the oldest one; `true` if it was there.
+    fn meet(&mut self, limb: u32) -> bool {
+        let known = self.limbs.contains(&limb);
+        if let Some(oldest) = self.limbs.get_mut(self.next) {
+            *oldest = limb;
+            self.next = (self.next + 1) % self.limbs.len();
+        }
+        known
+    }
+}
+
+/// Costs for the ring degree at hand.
+struct Costs {
+    /// For each kind of unit the cycles of a pass.
+    passes: Vec<u64>,
+    /// For each operation its latency: that of its units, one after the other.
+    latencies: [u64; Operation::ALL.len()],
+    limb_bytes: u64,
+    transfer: u64,
+    memory_latency: u64,
+    generation: Option<(u64, u64)>,
+    capacity: usize,
+}
+
+impl<'a> Placer<'a> {
+    fn new(machine: &'a Machine, work: &'a Work, events: usize) -> Self {
+        let (n, instructions, limbs) = (work.n(), work.instructions(), work.limbs());
+        let units = machine.units();
+        let latency = |operation| {
+            machine
+                .uses(operation)
+                .iter()
+                .map(|&unit| units[unit].latency)
+                .sum()
+        };
+        let clusters = machine
+            .clusters()
+            .iter()
+            .enumerate()
+            .map(|(place, cluster)| ClusterState {
+                units: cluster.units.iter().map(|&count| vec![0; count]).collect(),
+                ports: 0,
+                last_start: 0,
+                registers: Registers::new(machine.register_limbs(place, n)),
+                bytes_per_cycle: cluster.bytes_per_cycle,
+            });
+        Self {
+            machine,
+            work,
+            assign: Assign::new(machine, work),
+            schedule: Schedule {
+                starts: Vec::with_capacity(events),
+                places: vec![Place::default(); instructions],
+                busy: vec![0; instructions],
+                ports: vec![0; instructions],
+                ..Schedule::default()
+            },
+            ready: vec![0; limbs],
+            fetched: vec![false; limbs],
+            held: vec![0; limbs],
+            clusters: clusters.collect(),
+            memory: 0,
+            generators: 0,
+            left: VecDeque::new(),
+            last_left: 0,
+            entered: 0,
+            costs: Costs {
+                passes: units.iter().map(|unit| unit.pass(n)).collect(),
+                latencies: Operation::ALL.map(latency),
+                limb_bytes: machine.limb_bytes(n),
+                transfer: machine.transfer(n),
+                memory_latency: machine.memory_latency(),
+                generation: machine.generation(n),
+                capacity: machine.scratchpad_limbs(n),
+            },
+        }
+    }
+
+    /// The cycle from which there is room for one more limb.
+    fn room(&mut self) -> u64 {
+        self.entered += 1;
+        if self.entered <= self.costs.capacity {
+            return 0;
+        }
+        self.left
+            .pop_front()
+            .expect("movement releases before it takes")
+    }
+
+    fn fetch(&mut self, limb: u32) -> u64 {
+        let room = self.room();
+        let sampled = self
+            .work
+            .input(limb)
+            .is_some_and(|input| input.source.sampled());
+        let (channel, cycles, latency) = match self.costs.generation {
+            Some((cycles, latency)) if sampled => (&mut self.generators, cycles, latency),
+            _ => (
+                &mut self.memory,
+                self.costs.transfer,
+                self.costs.memory_latency,
+            ),
+        };
+        let start = room.max(*channel);
+        *channel = start + cycles;
+        let ready = start + cycles + latency;
+        self.ready[limb as usize] = ready;
+        self.fetched[limb as usize] = true;
+        self.held[limb as usize] = ready;
+        self.ends(ready);
+        start
+    }
+
+    fn write_back(&mut self, limb: u32) -> u64 {
+        let start = self.ready[limb as usize].max(self.memory);
+        self.memory = start + self.costs.transfer;
+        let held = &mut self.held[limb as usize];
+        *held = self.memory.max(*held);
+        self.ends(self.memory);
+        start
+    }
+
+    fn release(&mut self, limb: u32) -> u64 {
+        self.last_left = self.last_left.max(self.held[limb as usize]);
+        self.left.push_back(self.last_left);
+        self.last_left
+    }
+
+    fn issue(&mut self, instruction: u32) -> u64 {
+        let (work, i) = (self.work, instruction as usize);
+        let kind = work.kind(i);
+        let chosen = self.assign.cluster(work, i);
+        let room = self.room();
+        let cluster = &mut self.clusters[usize::from(chosen)];
+
+        // What the register file lacks comes over the ports, and the result goes out over them.
+        let (mut computed, mut loaded, mut moved) = (0, 0, 1);
+        for limb in work.operands(i) {
+            let limb = limb as usize;
+            let wait = if self.fetched[limb] {
+                &mut loaded
+            } else {
+                &mut computed
+            };
+            *wait = self.ready[limb].max(*wait);
+            moved += u64::from(!cluster.registers.meet(limb as u32));
+        }
+        cluster.registers.meet(instruction);
+        let ports = (moved * self.costs.limb_bytes).div_ceil(cluster.bytes_per_cycle);
+
+        let mut place = Place {
+            cluster: chosen,
+            ..Place::default()
+        };
+        let (mut free, mut busy) = (0, ports);
+        let uses = self.machine.uses(kind);
+        for (unit, &of) in place.units.iter_mut().zip(uses) {
+            let units = cluster.units[of].iter().enumerate();
+            let (first, &from) = units
+                .min_by_key(|(_, from)| **from)
+                .expect("the cluster has one");
+            *unit = first as u8;
+            free = from.max(free);
+            busy = busy.max(self.costs.passes[of] * work.terms(i) as u64);
+        }
+
+        // In the order of the causes.
+        let waits: [u64; Stall::ALL.len()] = [free, cluster.ports, computed, loaded, room];
+        let (cause, &start) = waits
+            .iter()
+            .enumerate()
+            .rev()
+            .max_by_key(|(_, wait)| **wait)
+            .expect("five waits");
+        for (&unit, &of) in place.units.iter().zip(uses) {
+            cluster.units[of][usize::from(unit)] = start + busy;
+        }
+        cluster.ports = start + ports;
+        self.schedule.stalls[cause] += start.saturating_sub(cluster.last_start);
+        cluster.last_start = start.max(cluster.last_start);
+
+        let end = start + busy;
+        let ready = end + self.costs.latencies[kind as usize];
+        for limb in work.operands(i) {
+            let held = &mut self.held[limb as usize];
+            *held = end.max(*held);
+        }
+        self.ready[i] = ready;
+        self.held[i] = ready;
+        self.schedule.places[i] = place;
+        self.schedule.busy[i] = busy;
+        self.schedule.ports[i] = ports;
+        self.ends(ready);
+        start
+    }
+
+    fn ends(&mut self, cycle: u64) {
+        self.schedule.cycles = self.schedule.cycles.max(cycle);
+    }
+}

@@ -1,0 +1,186 @@
+//! Writing out the calls of a trace.
+
+use super::inputs::{Inputs, OUTSIDE};
+use super::{Kind, MAX_TERMS, NONE, Work};
+use crate::error::{Error, Result};
+use program::trace::{Body, Op, Trace, Type};
+
+/// Most instructions and limbs from outside: schedules number both in 30 bits.
+const LIMIT: u64 = 1 << 29;
+/// Most calls within calls: lowering has five.
+const DEPTH: u64 = 64;
+
+/// Work that is being written.
+pub(super) struct Flattener<'a> {
+    trace: &'a Trace,
+    pub(super) work: Work,
+    pub(super) inputs: Inputs,
+    group: u32,
+}
+
+impl Work {
+    /// Writes out a [verified](Trace::verify) trace.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] for more than 2^29 instructions, terms or calls, for more than 65,535 moduli, and for calls that are
+    /// nested deeper than 64.
+    pub fn new(trace: &Trace) -> Result<Self> {
+        check_length(trace)?;
+        let moduli = trace.moduli.iter().map(|q| u64::BITS - q.leading_zeros());
+        let work = Self {
+            n: trace.n,
+            bits: moduli
+                .chain(trace.powers.iter().copied())
+                .max()
+                .unwrap_or(0),
+            ..Self::default()
+        };
+        let mut flattener = Flattener {
+            trace,
+            work,
+            inputs: Inputs::default(),
+            group: 0,
+        };
+        flattener.body(&trace.main, Vec::new(), true);
+        let mut work = flattener.work;
+        let instructions = work.instructions() as u32;
+        for limb in work.pool.iter_mut().chain(&mut work.outputs) {
+            if *limb & OUTSIDE != 0 {
+                *limb = (*limb & !OUTSIDE) + instructions;
+            }
+        }
+        work.outputs.sort_unstable();
+        work.outputs.dedup();
+        Ok(work)
+    }
+}
+
+fn check_length(trace: &Trace) -> Result<()> {
+    let counts = trace.counts();
+    let passes = counts
+        .passes
+        .all()
+        .iter()
+        .fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+    let all = counts
+        .instructions
+        .iter()
+        .fold(passes, |sum, count| sum.saturating_add(*count));
+    if all > LIMIT {
+        return Err(Error::TooLong {
+            what: "instructions and passes",
+            found: all,
+            limit: LIMIT,
+        });
+    }
+    let moduli = trace.moduli.len() + trace.powers.len();
+    if moduli > usize::from(u16::MAX) {
+        return Err(Error::TooLong {
+            what: "moduli",
+            found: moduli as u64,
+            limit: u64::from(u16::MAX),
+        });
+    }
+    let mut depths: Vec<u64> = Vec::with_capacity(trace.subs.len());
+    for body in trace.subs.iter().chain([&trace.main]) {
+        let called = body
+            .instructions
+            .iter()
+            .filter_map(|instruction| match instruction.op {
+                Op::Call { sub, .. } => Some(depths[sub]),
+                _ => None,
+            });
+        let depth = 1 + called.max().unwrap_or(0);
+        if depth > DEPTH {
+            return Err(Error::TooLong {
+                what: "levels of calls",
+                found: depth,
+                limit: DEPTH,
+            });
+        }
+        depths.push(depth);
+    }
+    Ok(())
+}
+
+impl<'a> Flattener<'a> {
+    /// Writes out a body whose parameters have these limbs, and gives the limbs of its results.
+    fn body(&mut self, body: &'a Body, parameters: Vec<Vec<u32>>, main: bool) -> Vec<Vec<u32>> {
+        let mut values = parameters;
+        let mut types: Vec<&Type> = body.parameters.iter().collect();
+        for (place, instruction) in body.instructions.iter().enumerate() {
+            if main {
+                self.group = place as u32;
+            }
+            if let Op::Call { sub, arguments } = &instruction.op {
+                let arguments = arguments
+                    .iter()
+                    .map(|&value| values[value].clone())
+                    .collect();
+                let results = self.body(&self.trace.subs[*sub], arguments, false);
+                values.extend(results);
+            } else {
+                self.operation(instruction, &types, &mut values);
+            }
+            types.extend(&instruction.types);
+        }
+        body.results
+            .iter()
+            .map(|&value| values[value].clone())
+            .collect()
+    }
+
+    /// Words before a limb's own in the pool of operands.
+    pub(super) fn operands(&mut self, limbs: impl IntoIterator<Item = u32>) -> (u32, u32) {
+        let first = self.work.pool.len();
+        self.work.pool.extend(limbs);
+        (first as u32, (self.work.pool.len() - first) as u32)
+    }
+
+    /// Adds an instruction of one pass, and gives the limb that it makes.
+    pub(super) fn push(
+        &mut self,
+        kind: Kind,
+        modulus: usize,
+        operands: impl IntoIterator<Item = u32>,
+    ) -> u32 {
+        let operands = self.operands(operands);
+        self.push_terms((kind, 1), modulus, NONE, operands)
+    }
+
+    /// Adds an instruction of so many terms, which goes on with a sum.
+    fn push_terms(
+        &mut self,
+        (kind, terms): (Kind, usize),
+        modulus: usize,
+        sum: u32,
+        (first, count): (u32, u32),
+    ) -> u32 {
+        let work = &mut self.work;
+        work.kinds.push(kind);
+        work.terms.push(terms as u16);
+        work.moduli.push(modulus as u16);
+        work.continues.push(sum);
+        work.first.push(first);
+        work.count.push(count);
+        work.groups.push(self.group);
+        (work.kinds.len() - 1) as u32
+    }
+
+    /// Adds a sum of terms that have `width` operands each. `first` is where they lie in the pool.
+    pub(super) fn sum(
+        &mut self,
+        kind: Kind,
+        modulus: usize,
+        (first, terms): (u32, usize),
+        width: usize,
+    ) -> u32 {
+        let mut sum = NONE;
+        for start in (0..terms).step_by(MAX_TERMS) {
+            let some = (terms - start).min(MAX_TERMS);
+            let operands = (first + (start * width) as u32, (some * width) as u32);
+            sum = self.push_terms((kind, some), modulus, sum, operands);
+        }
+        sum
+    }
+}
