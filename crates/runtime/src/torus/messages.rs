@@ -26,7 +26,7 @@ pub fn messages(params: &Params) -> Messages {
     }
 }
 
-/// Checks that a circuit on messages can run at parameters: their layout, room for the tables of a bootstrapping, noise of results
+/// Checks that a circuit on messages can run at parameters: an input, their layout, room for the tables of a bootstrapping, noise of results
 /// that ciphertexts may have.
 ///
 /// # Errors
@@ -37,6 +37,11 @@ pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     if circuit.messages != own {
         let what = "the layout of the circuit";
         return Err(unfit(what, circuit.messages.to_string(), own.to_string()));
+    }
+    if circuit.inputs.is_empty() {
+        // Nothing is encrypted, and a known result is a sum of samples too.
+        let (found, expected) = ("0".into(), "at least 1".into());
+        return Err(unfit("the number of inputs", found, expected));
     }
     for op in &circuit.steps {
         if let Op::Lookup { tables, .. } = op {

@@ -252,6 +252,13 @@ fn circuits_that_do_not_fit_are_refused() {
         "the layout of the circuit is integers of 2 + 2 bits, expected bits"
     );
     assert!(b.output("range", true, &[sum]).is_err());
+    let mut known = Builder::new("known", messages(&gates)).unwrap();
+    known.output("out", true, &[Value::Constant(1)]).unwrap();
+    let refused = describe(&gates, &known.finish().unwrap()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the number of inputs is 0, expected at least 1"
+    );
     let parts = [(1, x[0]), (1, x[1]), (1, x[2]), (1, x[3])];
     let sum = b.sum(0, &parts).unwrap();
     let parts = [(1, sum), (1, x[0]), (-1, x[1]), (-1, x[2]), (-1, x[3])];
