@@ -99,8 +99,11 @@ impl Report {
     pub fn new(machine: &Machine, work: &Work, schedule: &Schedule) -> Self {
         let cycles = schedule.cycles();
         let seconds = cycles as f64 / machine.hertz();
-        let (traffic, transfers) = traffic(machine, work, schedule);
-        let passes = unit_passes(machine, work);
+        let (traffic, transfers, generated) = traffic(machine, work, schedule);
+        let mut passes = unit_passes(machine, work);
+        if let Some(&unit) = machine.uses(Operation::Sample).first() {
+            passes[unit] += generated * machine.units()[unit].pass(work.n());
+        }
         let counts = unit_counts(machine);
         let share = |busy: u64, of: usize| busy as f64 / (cycles as f64 * of.max(1) as f64);
 
@@ -170,17 +173,20 @@ impl Report {
     }
 }
 
-/// Traffic in bytes, and the number of transfers over the memory channel.
-fn traffic(machine: &Machine, work: &Work, schedule: &Schedule) -> (Traffic, u64) {
+/// Traffic in bytes, the number of transfers over the memory channel, and that of limbs made from seeds.
+fn traffic(machine: &Machine, work: &Work, schedule: &Schedule) -> (Traffic, u64, u64) {
     let bytes = machine.limb_bytes(work.n());
     let generates = machine.generation(work.n()).is_some();
-    let (mut traffic, mut transfers) = (Traffic::default(), 0);
+    let (mut traffic, mut transfers, mut generated) = (Traffic::default(), 0, 0);
     let mut known = vec![false; work.inputs().len()];
     for (event, _) in schedule.events() {
         let of = match event {
             Event::Fetch(limb) => match work.input(limb) {
                 None => &mut traffic.results_loaded,
-                Some(input) if generates && input.source.sampled() => continue,
+                Some(input) if generates && input.source.sampled() => {
+                    generated += 1;
+                    continue;
+                }
                 Some(input) => {
                     let again =
                         std::mem::replace(&mut known[limb as usize - work.instructions()], true);
@@ -202,7 +208,7 @@ fn traffic(machine: &Machine, work: &Work, schedule: &Schedule) -> (Traffic, u64
         *of += bytes;
         transfers += 1;
     }
-    (traffic, transfers)
+    (traffic, transfers, generated)
 }
 
 /// Cycles of all passes, by kind of unit.

@@ -6,6 +6,7 @@
 //! too full, an instruction that is missing or comes twice.
 
 mod intervals;
+mod issue;
 mod replay;
 #[cfg(test)]
 mod tests;

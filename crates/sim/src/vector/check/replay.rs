@@ -2,37 +2,37 @@
 
 use super::Violation;
 use super::intervals::{Use, at_most, one_at_a_time};
-use crate::vector::machine::{Machine, Operation};
+use crate::vector::machine::Machine;
 use crate::vector::passes::{Event, Schedule};
 use crate::vector::work::Work;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Where a limb is while it lies in the scratchpad.
 #[derive(Clone, Copy)]
-struct Stay {
+pub(super) struct Stay {
     /// Cycle from which it can be read.
     ready: u64,
     /// Last cycle in which something that was begun still needs it.
-    needed: u64,
+    pub(super) needed: u64,
 }
 
 pub(super) struct Replay<'a> {
-    machine: &'a Machine,
-    work: &'a Work,
-    schedule: &'a Schedule,
-    n: usize,
+    pub(super) machine: &'a Machine,
+    pub(super) work: &'a Work,
+    pub(super) schedule: &'a Schedule,
+    pub(super) n: usize,
     /// Limbs in the scratchpad.
     here: HashMap<u32, Stay>,
     /// For each limb the cycle from which memory has it; inputs are there from the beginning.
     memory: HashMap<u32, u64>,
-    issued: Vec<u8>,
-    units: BTreeMap<(u16, usize, u8), Vec<Use>>,
-    ports: Vec<Vec<Use>>,
+    pub(super) issued: Vec<u8>,
+    pub(super) units: BTreeMap<(u16, usize, u8), Vec<Use>>,
+    pub(super) ports: Vec<Vec<Use>>,
     channel: Vec<Use>,
     generators: Vec<Use>,
     changes: Vec<(u64, bool)>,
     /// What each register file met last, the latest first.
-    files: Vec<VecDeque<u32>>,
+    pub(super) files: Vec<VecDeque<u32>>,
     end: u64,
 }
 
@@ -106,117 +106,8 @@ impl<'a> Replay<'a> {
         self.finish()
     }
 
-    fn issue(&mut self, instruction: usize, cycle: u64) -> Result<(), Violation> {
-        let kind = self.work.kind(instruction);
-        self.issued[instruction] = self.issued[instruction].saturating_add(1);
-        if self.issued[instruction] > 1 {
-            return Err(Violation::Times {
-                instruction,
-                kind: kind.name(),
-                times: 2,
-            });
-        }
-        let place = self.schedule.place(instruction);
-        let uses = self.machine.uses(kind);
-        let wrong_place = |found: String, expected: String| Violation::Place {
-            instruction,
-            kind: kind.name(),
-            found,
-            expected,
-        };
-        let clusters = self.machine.clusters();
-        let Some(cluster) = clusters.get(usize::from(place.cluster)) else {
-            let expected = format!("one of {} clusters", clusters.len());
-            return Err(wrong_place(format!("cluster {}", place.cluster), expected));
-        };
-        let mut passes = 0;
-        let mut latency = 0;
-        for (&unit, &number) in uses.iter().zip(&place.units) {
-            let of = &self.machine.units()[unit];
-            if usize::from(number) >= cluster.units[unit] {
-                let found = format!("{} {number} of {}", of.name, cluster.name);
-                return Err(wrong_place(
-                    found,
-                    format!("one of {}", cluster.units[unit]),
-                ));
-            }
-            passes = passes.max(of.pass(self.n) * self.work.terms(instruction) as u64);
-            latency += of.latency;
-        }
-        let ports = self.over_ports(instruction, place.cluster);
-        self.duration(
-            instruction,
-            "ports",
-            self.schedule.ports(instruction),
-            ports,
-        )?;
-        let busy = passes.max(ports);
-        self.duration(instruction, "units", self.schedule.busy(instruction), busy)?;
-
-        let until = cycle + busy;
-        for limb in self.work.operands(instruction) {
-            let reader = || format!("instruction {instruction} ({})", kind.name());
-            let stay = self.read(limb, cycle, reader)?;
-            stay.needed = stay.needed.max(until);
-        }
-        let ready = until + latency;
-        self.arrive(instruction as u32, cycle, ready)?;
-        let who = instruction as u32;
-        for (&unit, &number) in uses.iter().zip(&place.units) {
-            let users = self.units.entry((place.cluster, unit, number)).or_default();
-            users.push(Use {
-                from: cycle,
-                until,
-                who,
-            });
-        }
-        self.ports[usize::from(place.cluster)].push(Use {
-            from: cycle,
-            until: cycle + ports,
-            who,
-        });
-        Ok(())
-    }
-
-    /// Cycles in which the operands that the register file lacks, and the result, pass the ports.
-    fn over_ports(&mut self, instruction: usize, cluster: u16) -> u64 {
-        let file = &mut self.files[usize::from(cluster)];
-        let holds = self.machine.register_limbs(usize::from(cluster), self.n);
-        let mut limbs = 1;
-        let operands: Vec<u32> = self.work.operands(instruction).collect();
-        for limb in operands.into_iter().chain([instruction as u32]) {
-            if limb as usize != instruction && !file.contains(&limb) {
-                limbs += 1;
-            }
-            file.push_front(limb);
-            file.truncate(holds);
-        }
-        let bytes = limbs * self.machine.limb_bytes(self.n);
-        bytes.div_ceil(self.machine.clusters()[usize::from(cluster)].bytes_per_cycle)
-    }
-
-    fn duration(
-        &self,
-        instruction: usize,
-        what: &'static str,
-        found: u64,
-        expected: u64,
-    ) -> Result<(), Violation> {
-        if found == expected {
-            return Ok(());
-        }
-        let kind: Operation = self.work.kind(instruction);
-        Err(Violation::Duration {
-            instruction,
-            kind: kind.name(),
-            what,
-            found,
-            expected,
-        })
-    }
-
     /// A limb that is read in a cycle.
-    fn read(
+    pub(super) fn read(
         &mut self,
         limb: u32,
         cycle: u64,
@@ -237,7 +128,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn arrive(&mut self, limb: u32, cycle: u64, ready: u64) -> Result<(), Violation> {
+    pub(super) fn arrive(&mut self, limb: u32, cycle: u64, ready: u64) -> Result<(), Violation> {
         self.changes.push((cycle, true));
         self.end = self.end.max(ready);
         if self
