@@ -1,6 +1,6 @@
 //! Errors as Python's exceptions, whose classes are in `palladion.errors`.
 //!
-//! Every variant of every error beneath stands here by name; `tests/test_errors.py` holds the lists
+//! Every variant of every error beneath stands here by name; `tests/test_native.py` holds the lists
 //! against the crates' sources. One that a newer crate adds becomes an `InternalError` until it is
 //! classed.
 
