@@ -44,6 +44,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("workload")
     ignored = shutil.ignore_patterns("programs", "work", "__pycache__")
     shutil.copytree(OURS, made / "submission", ignore=ignored)
+    (made / "submission" / "models").mkdir()
+    shutil.copy(OURS.parents[1] / "models" / "mnist_w6a7.json", made / "submission" / "models")
     return made
 
 

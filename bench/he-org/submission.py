@@ -16,7 +16,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import palladion
 from palladion import Client, CompiledModel, DataError, Model, PalladionError, UsageError
 
 HERE: Final = Path(__file__).resolve().parent
@@ -28,22 +27,24 @@ class Dataset:
     """Pictures, the network for them, and images in one run for each size."""
 
     name: str
+    network: str
     shape: tuple[int, int, int]
     batches: tuple[int, int, int, int]
 
+    def path(self) -> Path:
+        """The file of the network that is evaluated: beside this one, or in the repository."""
+        found = [place / "models" / f"{self.network}.json" for place in (HERE, HERE.parents[1])]
+        return next((path for path in found if path.exists()), found[0])
+
     def model(self) -> Model:
         """The network that is evaluated."""
-        if self.name == "mnist":
-            return Model(palladion.mnist_network())
-        places = (HERE / "models", HERE.parents[1] / "models")
-        found = [place / "resnet20_w6a7.json" for place in places]
-        return Model.load(next((path for path in found if path.exists()), found[0]))
+        return Model.load(self.path())
 
 
 # Larger batches take fewer seconds an image; the predicted memory of CIFAR-10 bounds its own.
 DATASETS: Final = {
-    "mnist": Dataset("mnist", (1, 28, 28), (1, 128, 128, 128)),
-    "cifar10": Dataset("cifar10", (3, 32, 32), (1, 8, 8, 8)),
+    "mnist": Dataset("mnist", "mnist_w6a7", (1, 28, 28), (1, 128, 128, 128)),
+    "cifar10": Dataset("cifar10", "resnet20_w6a7", (3, 32, 32), (1, 8, 8, 8)),
 }
 
 
@@ -73,12 +74,12 @@ class Task:
 
     @property
     def program(self) -> Path:
-        """Compiled once for each data set and batch, and kept: it depends on no key and no image.
+        """Compiled once for each network and batch, and kept: it depends on no key and no image.
 
         Public: client and server have the same.
         """
         batch = self.dataset.batches[self.size]
-        return HERE / "programs" / f"{self.dataset.name}-{batch}.program"
+        return HERE / "programs" / f"{self.dataset.network}-{batch}.program"
 
     def folder(self, name: str) -> Path:
         return self.io / name
