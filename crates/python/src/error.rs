@@ -145,8 +145,8 @@ impl ToPython for compiler::Error {
 impl ToPython for sim::Error {
     fn to_python(self) -> PyErr {
         use sim::Error::{
-            Deadlock, Family, Key, NoMapping, Parameters, Ring, Toml, TooLong, TooSmall, Unfit,
-            UnknownMachine, Value, Words,
+            Deadlock, Family, Key, NoMapping, Parameters, Ring, Stopped, Toml, TooLong, TooSmall,
+            Unfit, UnknownMachine, Value, Violation, Words,
         };
         let fault = match &self {
             Toml(_) | Value { .. } | Key { .. } => Fault::File,
@@ -160,6 +160,8 @@ impl ToPython for sim::Error {
             | Words { .. }
             | Deadlock { .. } => Fault::Usage,
             Ring(error) => of_ring(error).of_operands(),
+            Stopped => Fault::Stop,
+            Violation(_) => Fault::Internal,
             _ => Fault::Internal,
         };
         fault.exception(self.to_string())
