@@ -19,8 +19,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 EFFICIENCY: Final = 0.9
 """Predicted seconds on one thread, over threads times seconds measured.
 
-On 2 idle cores of an EPYC with AVX2, one image: MNIST: 4.5 / (2 x 2.56); ResNet-20:
-184 / (2 x 101).
+On 2 idle cores of an EPYC with AVX2, one image: MNIST: 4.5 / (2 x 2.56); ResNet-20, with start and
+reading of keys: 184 / (2 x 103).
 """
 
 READING: Final = 3.4e-9

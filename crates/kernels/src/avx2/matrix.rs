@@ -24,8 +24,8 @@ const CACHED_LINES: usize = 2048;
 const SHORT_ROWS: usize = 4;
 const LONG_ROWS: usize = 2;
 
-/// Operations on a vector of sums: to reduce a short one between terms, and to end a short or a long one. Measured,
-/// with 5 words of 34 bits to moduli of 34: 2 pieces take half the time of long products.
+/// Operations on a vector of sums, counted in the code below: to reduce a short one between terms, and to end a short or
+/// a long one. By `prices`, 5 words of 34 bits to moduli of 34 take 8.4 us a term in pieces and 11.7 as long products.
 const LOWER: usize = 3;
 const SHORT_END: usize = 6;
 const LONG_END: usize = 16;
