@@ -202,18 +202,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
             lwe.add_scaled(&x.lwe, factor);
             noise = noise.saturating_add(x.noise.saturating_mul(factor.unsigned_abs()));
         }
-        let limit = params.values() - 1;
-        if max > limit {
-            return Err(Error::Carry { found: max, limit });
-        }
-        let limit = params.max_noise();
-        if noise > limit {
-            return Err(Error::Noise {
-                found: noise,
-                limit,
-            });
-        }
-        Ok(Integer::new(lwe, max, noise, params.fingerprint()))
+        Integer::of_sample(params, lwe, max, noise)
     }
 
     /// `x + y`.
