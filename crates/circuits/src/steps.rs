@@ -52,6 +52,7 @@ pub enum Action {
 impl Action {
     /// Makes the action of an operation on values of the given steps. `transform` returns the
     /// slots-to-coefficients map.
+    ///
     /// # Errors
     /// [`Error::Shape`] if constants do not fit.
     pub fn new(
