@@ -18,7 +18,7 @@ pub(super) struct Refreshed {
 }
 
 impl Refreshed {
-    /// Makes that of a circuit. `None` if the circuit does not bootstrap.
+    /// Makes the tables and predictions for a circuit. `None` if the circuit does not bootstrap.
     pub(super) fn new(params: &Params, circuit: &Circuit) -> Result<Option<Self>> {
         let scales = circuit.steps.iter().filter_map(|step| match step.op {
             Op::Bootstrap { value } => Some(circuit.ty(value).scale),
