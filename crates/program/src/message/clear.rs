@@ -1,4 +1,4 @@
-//! A circuit on plain messages.
+//! Runs a circuit on plain messages.
 
 use super::infer::Made;
 use super::ir::{Circuit, Input, Messages, Op};
@@ -8,7 +8,7 @@ use crate::place::{Checked, Problem, check};
 use std::collections::BTreeMap;
 
 impl Input {
-    /// Refuses messages that this input does not take.
+    /// Refuses messages that this input cannot take.
     fn takes(&self, values: &[i64]) -> Checked<()> {
         let (found, expected) = (values.len(), self.len());
         let right = found == expected;
@@ -25,7 +25,7 @@ impl Input {
 }
 
 impl Circuit {
-    /// Refuses names that are no inputs, and inputs without a name among these.
+    /// Refuses names that are not inputs, and inputs whose names are missing.
     ///
     /// # Errors
     /// [`Error::Torus`](crate::Error::Torus).
@@ -47,7 +47,7 @@ impl Circuit {
         Ok(())
     }
 
-    /// The messages of the outputs, by name, for those of the inputs.
+    /// Returns the messages of the outputs, by name, for the given messages of the inputs.
     ///
     /// # Errors
     /// [`Error::Torus`](crate::Error::Torus) for inputs that are missing, unknown, of another length or out of range.
@@ -98,7 +98,7 @@ impl Circuit {
         Ok(outputs.collect())
     }
 
-    /// Whether messages are bits.
+    /// Returns true if messages are bits.
     pub fn is_of_bits(&self) -> bool {
         matches!(self.messages, Messages::Bits)
     }
