@@ -1,8 +1,8 @@
 //! Bootstrapping of one BGV message per ciphertext ("unpacked"), by digit extraction.
 //!
 //! The message `m` is an integer modulo `p = 3`, the constant coefficient. With `T = p^d`:
-//! 1. the ciphertext, at the last modulus `q_0`, is rounded to components modulo `T`. Their phase is
-//!    `z = p^(d-1) m + e` with a small rounding error `e`, if read from the high end (`exact`);
+//! 1. the ciphertext, at the last modulus `q_0`, is rounded to components modulo `T`. Their phase
+//!    is `z = p^(d-1) m + e` with a small rounding error `e`, if read from the high end (`exact`);
 //! 2. `c_0 + c_1 s` is computed under encryption. For this, `s` is encrypted with the plaintext
 //!    modulus `T`;
 //! 3. a sum over all automorphisms gives the constant coefficient times `N`, which is a unit modulo

@@ -35,8 +35,8 @@ impl Layer {
     /// of weights comes with the value at which its inputs begin.
     ///
     /// # Errors
-    /// [`Error::Shape`] for more outputs than copies, for a single copy, or for rows that reach beyond
-    /// the values.
+    /// [`Error::Shape`] for more outputs than copies, for a single copy, or for rows that reach
+    /// beyond the values.
     pub fn new(layout: Layout, weights: Vec<(usize, Vec<i64>)>) -> Result<Self> {
         let copies = layout.copies();
         if copies < 2 || weights.len() > copies {

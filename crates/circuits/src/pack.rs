@@ -36,7 +36,8 @@ pub fn min_values(slots: usize, dimension: usize) -> usize {
     slots / dimension
 }
 
-/// The cheapest number of baby steps, a power of two, for a run whose packings are counted for each layout.
+/// The cheapest number of baby steps, a power of two, for a run whose packings are counted for each
+/// layout.
 ///
 /// The cost has four parts: the rotations that make baby steps, the giant steps, the Galois keys of
 /// both, and memory. All layouts use the same number, since giant steps of another size would need

@@ -135,8 +135,8 @@ impl Residual {
         model.log2_beyond(self.mean, bits) + log_n - 1.0
     }
 
-    /// log2 of the probability that, at one of the `n / 2` points of evaluation, powers of this residual
-    /// do not come down to rounding size.
+    /// log2 of the probability that, at one of the `n / 2` points of evaluation, powers of this
+    /// residual do not come down to rounding size.
     pub(crate) fn log2_escape(self, model: &Model, n: usize) -> f64 {
         model.log2_escape(self.mean) + (n as f64 / 2.0).log2()
     }

@@ -4,8 +4,8 @@
 //! RGSW ciphertext of the bit. For `2^k` ciphertexts there are `2^k - 1` products, `k` of them one
 //! after another. The noise is that of the chosen ciphertext plus that of `k` products.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 5.1.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 5.1.
 
 use crate::error::{Error, Result};
 use crate::operations::{Rgsw, RingOperations};

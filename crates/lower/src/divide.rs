@@ -4,10 +4,11 @@
 //! remainder `[x]_D` is converted from the dropped limbs to the others. Only the dropped limbs
 //! leave the evaluation domain.
 //!
-//! For `d` dropped limbs and `k` kept ones: `d` inverse transforms, a conversion from `d` to `k` limbs, `k` transforms, `k`
-//! differences, `k` scalings.
+//! For `d` dropped limbs and `k` kept ones: `d` inverse transforms, a conversion from `d` to `k`
+//! limbs, `k` transforms, `k` differences, `k` scalings.
 //!
-//! Source: Cheon, Han, Kim, Kim, Song, "A Full RNS Variant of Approximate Homomorphic Encryption", SAC 2018, section 3.2.
+//! Source: Cheon, Han, Kim, Kim, Song, "A Full RNS Variant of Approximate Homomorphic Encryption",
+//! SAC 2018, section 3.2.
 
 use crate::chain::{Chain, eval, inverse};
 use program::trace::{Builder, Limbs, SubId, ValueId};

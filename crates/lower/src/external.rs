@@ -7,8 +7,9 @@
 //! transforms, `4 d (l + k)` terms of inner products. A digit has its own limbs at hand, but as
 //! many limbs are transformed again after the division.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of Cryptology
-//! 33, 2020, section 3.3, with the gadget of [key switching](crate::key_switch).
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 3.3, with the gadget of
+//! [key switching](crate::key_switch).
 
 use crate::chain::Chain;
 use crate::divide::divide_pair;

@@ -5,10 +5,12 @@
 //! and raised from its limbs to all of `Q_l P`. Digit `j` is multiplied by the pair `j` of the key.
 //! The sum is divided by `P`.
 //!
-//! For `l` limbs, `k` special ones and digits of `d_j` limbs: `l` inverse transforms; for each digit a conversion from
-//! `d_j` to `l + k - d_j` limbs and as many transforms; two inner products over `l + k` limbs; two divisions.
+//! For `l` limbs, `k` special ones and digits of `d_j` limbs: `l` inverse transforms; for each
+//! digit a conversion from `d_j` to `l + k - d_j` limbs and as many transforms; two inner products
+//! over `l + k` limbs; two divisions.
 //!
-//! Source: Han, Ki, "Better Bootstrapping for Approximate Homomorphic Encryption", CT-RSA 2020, section 3.
+//! Source: Han, Ki, "Better Bootstrapping for Approximate Homomorphic Encryption", CT-RSA 2020,
+//! section 3.
 
 use crate::chain::{Chain, eval};
 use crate::divide::{divide, divide_pair};

@@ -34,8 +34,8 @@ pub fn rgsw(name: &str, component: usize) -> String {
     format!("{RGSW}{name}/{component}")
 }
 
-/// Parses the name of a seed of an RGSW ciphertext: the ciphertext's name, and the index of its key.
-/// `None` if it has another form.
+/// Parses the name of a seed of an RGSW ciphertext: the ciphertext's name, and the index of its
+/// key. `None` if it has another form.
 pub fn place_of_rgsw(name: &str) -> Option<(&str, usize)> {
     place(name, RGSW)
 }

@@ -4,7 +4,8 @@
 //! and the result is rounded from `q_0` to `t`. For `d` digits: `d + 3` transforms, `2 d` products
 //! of limbs, two roundings.
 //!
-//! Source: Athena (MICRO 2025), section 3.2.2, step 2; Brakerski, Vaikuntanathan, FOCS 2011, section 3.2.
+//! Source: Athena (MICRO 2025), section 3.2.2, step 2; Brakerski, Vaikuntanathan, FOCS 2011,
+//! section 3.2.
 
 use crate::chain::{Chain, PlainModulus};
 use crate::key_switch::{Key, with_key};

@@ -47,7 +47,8 @@ impl Program {
     /// predicted noise may make a run fail more often than [`MAX_LOG2_FAILURE`].
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::Parameters`], [`Error::Constant`] and [`Error::Step`].
+    /// [`Error::Format`] for the text of another version. [`Error::Parameters`],
+    /// [`Error::Constant`] or [`Error::Step`] with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::Format {

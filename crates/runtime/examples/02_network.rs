@@ -1,4 +1,5 @@
-//! Runs any integer network encrypted on random inputs, and compares every layer with the exact network.
+//! Runs any integer network encrypted on random inputs, and compares every layer with the exact
+//! network.
 //!
 //!     cargo run --release -p palladion-runtime --example 02_network -- [NETWORK.json [BATCH [LIMB,SPECIAL,SLACK | words32]]]
 //!

@@ -9,7 +9,8 @@ use program::{Op, Program, Type};
 /// Memory of the process before it has keys: interpreter, libraries, tables of transforms.
 /// Measured: 85 MB in `inspect` of the MNIST program, 93 MB in `evaluate` of it in the clear.
 const BASE: usize = 77_000_000;
-/// Bytes in memory for each byte of a program's text: 122 MB more for ResNet-20, whose text has 12.1 MB.
+/// Bytes in memory for each byte of a program's text: 122 MB more for ResNet-20, whose text has
+/// 12.1 MB.
 const PROGRAM_EXPANSION: usize = 9;
 /// Number of plaintexts of a packing that are held at the same time, in words of 32 bits.
 const PLAINTEXTS: usize = 64;

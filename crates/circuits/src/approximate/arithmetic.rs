@@ -106,7 +106,8 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
     /// `a += c` in every slot.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    /// [`Error::NotFinite`] for a number that is not finite, and [`Error::Constant`] if the size of
+    /// the integer is half the modulus or more.
     pub fn add_const_assign(&self, a: &mut ScaledOf<O>, c: f64) -> Result<()> {
         let c = self.integer(c * a.scale, a.level)?;
         self.operations.begin_scale(a.scale);
@@ -118,7 +119,8 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
     /// rounded. The scales multiply.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    /// [`Error::NotFinite`] for a number that is not finite, and [`Error::Constant`] if the size of
+    /// the integer is half the modulus or more.
     pub fn mul_const_assign(&self, a: &mut ScaledOf<O>, c: f64, scale: f64) -> Result<()> {
         let c = self.integer(c * scale, a.level)?;
         a.scale *= scale;
@@ -131,7 +133,8 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
     /// integer `c * a.scale / b.scale`, rounded.
     ///
     /// # Errors
-    /// If the level of `b` is lower, [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    /// If the level of `b` is lower; [`Error::NotFinite`] for a number that is not finite, and
+    /// [`Error::Constant`] if the size of the integer is half the modulus or more.
     pub fn add_scaled_assign(&self, a: &mut ScaledOf<O>, b: &ScaledOf<O>, c: f64) -> Result<()> {
         let c = self.integer(c * a.scale / b.scale, a.level)?;
         self.operations.begin_scale(a.scale);
@@ -221,7 +224,7 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(Scaled::new(ct, a.level, a.scale))
     }
 
-    /// The nearest integer, if it is smaller than the modulus of the level.
+    /// The nearest integer, if its size is less than half the modulus of the level.
     fn integer(&self, value: f64, level: usize) -> Result<Scalar> {
         let limit = self.params.rlwe().log_q(self.params.ring_level(level)) - 1.0;
         let value = value.round();

@@ -6,7 +6,8 @@
 //! are multiplied often are split to the end, others have levels to spare. Scales are chosen from
 //! the result downwards, so that the terms of every sum have exactly one scale.
 //!
-//! Sources: Paterson, Stockmeyer, SIAM J. Comput. 1973; Bossuat et al., EUROCRYPT 2021, section 5 (scales handed down).
+//! Sources: Paterson, Stockmeyer, SIAM J. Comput. 1973; Bossuat et al., EUROCRYPT 2021, section 5
+//! (scales handed down).
 
 use crate::approximate::arithmetic::{Arithmetic, ScaledOf};
 use crate::error::{Error, Result};

@@ -19,7 +19,9 @@ impl Diagonal {
     /// they repeat.
     ///
     /// # Errors
-    /// [`Error::Slots`] unless there is a power of two of slots, [`Error::Overflow`] beyond 63 bits, and [`Error::NotFinite`].
+    /// [`Error::Slots`] unless the number of slots is a power of two up to `N/2`,
+    /// [`Error::NotFinite`] for a slot that is not finite, and [`Error::Overflow`] for a
+    /// coefficient beyond 63 bits.
     ///
     /// # Panics
     /// If there is no such level.
@@ -36,8 +38,7 @@ impl Diagonal {
             .unwrap_or(slots.len());
         let coefficients = params.encoder().embed(&slots[..period])?;
         let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
-        // Diagonals at scales beyond a word are encoded like messages, because their special limbs
-        // need integers.
+        // The special limbs are residues of the integers too, and integers are of one word here.
         if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
             let found = scaled.iter().fold(0.0f64, |m, c| m.max(c.abs())).log2() + 1.0;
             let limit = 63.0;

@@ -6,7 +6,8 @@
 //! `d'` the diagonal rotated back. The sum over `g` is computed from the inside out, so all giant
 //! steps use one rotation key. Everything stays over `Q P` until one division at the end.
 //!
-//! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al., EUROCRYPT 2021, section 4.
+//! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al.,
+//! EUROCRYPT 2021, section 4.
 
 use crate::approximate::arithmetic::{Arithmetic, Scaled, ScaledOf};
 use crate::approximate::{Diagonal, Matrix};
@@ -79,7 +80,8 @@ impl LinearTransform {
     /// A matrix of fewer slots than `N/2` acts on sparsely packed ciphertexts, whose slots repeat.
     ///
     /// # Errors
-    /// [`Error::Slots`] for too many slots, [`Error::Overflow`] and [`Error::NotFinite`].
+    /// [`Error::Slots`] for too many slots, [`Error::NotFinite`] for an entry that is not finite,
+    /// and [`Error::Overflow`] for a coefficient of a diagonal beyond 63 bits.
     ///
     /// # Panics
     /// If there is no such level, or the matrix or `babies` is zero.

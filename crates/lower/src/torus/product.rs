@@ -1,4 +1,5 @@
-//! Sums of products of digits with the rows of a key: external products and key switches in the ring.
+//! Sums of products of digits with the rows of a key: external products and key switches in the
+//! ring.
 //!
 //! Digits and rows are raised to the primes of the table, transformed, multiplied and summed. The
 //! sum is converted back to words. This is exact because the table's primes are large enough for
@@ -7,8 +8,8 @@
 //! For `r` rows of `c` polynomials and `p` primes: `r p` transforms, `r c p` terms of inner
 //! products, `c p` inverse transforms. Preparing a row takes `c p` transforms, once.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 3.3.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 3.3.
 
 use super::table::ModulusTable;
 use program::torus::Digits;

@@ -5,8 +5,8 @@
 //! bit. It is one sub-trace, called for each bit. At its end the exponents are multiplied by
 //! `X^-1`, so that the next exponent is word 0.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 4.3.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 4.3.
 
 use super::product::{digits, products};
 use super::table::ModulusTable;

@@ -9,8 +9,8 @@
 //! additions: by `X^(-N/2)`, by `X^(-N/4)`, and so on. Word 0 of the result is the sum of all
 //! words.
 //!
-//! Source: de Ruijter, D'Anvers, Verbauwhede, "Don't be mean: Reducing Approximation Noise in TFHE through Mean
-//! Compensation", IACR ePrint, 2025.
+//! Source: de Ruijter, D'Anvers, Verbauwhede, "Don't be mean: Reducing Approximation Noise in TFHE
+//! through Mean Compensation", IACR ePrint, 2025.
 
 use super::table::{Kept, ModulusTable};
 use program::trace::{Builder, SubId, ValueId};

@@ -6,8 +6,8 @@
 //! `k l` transforms, and `n + 1` inverse transforms with `k l` products each. The fast path has no
 //! transforms: it multiplies `k N l (n + 1)` words.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 4.1.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 4.1.
 
 use super::product::{digits, product};
 use super::rounding::{half_of_sum, rounded};

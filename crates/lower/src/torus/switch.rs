@@ -4,7 +4,8 @@
 //! by the rows of the key. The rests of the digits are multiplied by secret bits of mean 1/2, so
 //! half of the sum of the rests is subtracted from the body.
 //!
-//! Source: Bergerat et al., "New Secret Keys for Enhanced Performance in (T)FHE", CCS 2024, <https://ia.cr/2023/979>.
+//! Source: Bergerat et al., "New Secret Keys for Enhanced Performance in (T)FHE", CCS 2024,
+//! <https://ia.cr/2023/979>.
 
 use super::product::{digits, products};
 use super::rounding::{half_of_sum, halve, rounded};

@@ -166,7 +166,8 @@ mod tests {
             let primes = primes(&p).expect("there are primes").into_iter();
             primes.map(|q| 64 - q.leading_zeros()).collect()
         };
-        // 2^10 terms of 7 + 31 bits, of 8 + 31 bits, of 29 + 63 bits, of 29 + 63 bits with four times the terms.
+        // 2^10 terms of 7 + 31 bits, of 8 + 31 bits, of 29 + 63 bits, of 29 + 63 bits with four
+        // times the terms.
         assert_eq!(sizes(of(1, 256, 8, 32)), [50]);
         assert_eq!(sizes(of(1, 256, 10, 32)), [60]);
         assert_eq!(sizes(of(1, 16, 30, 64)), [50, 50]);

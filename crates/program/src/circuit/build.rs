@@ -31,7 +31,8 @@ impl CircuitBuilder {
     /// Starts an empty circuit on `slots` slots.
     ///
     /// # Errors
-    /// [`Error::Parameters`].
+    /// [`Error::Parameters`] for a number of slots that is not a power of two up to `2^16`, and for
+    /// an arithmetic whose plaintext modulus or moduli are out of range.
     pub fn new(name: &str, arithmetic: Arithmetic, slots: usize) -> Result<Self> {
         let circuit = Circuit {
             format: FORMAT.into(),
@@ -84,10 +85,11 @@ impl CircuitBuilder {
     }
 
     /// Adds real numbers that repeat: their count is a power of two, at most the number of slots.
-    /// In exact arithmetic they are integers.
+    /// In exact arithmetic they are integers from `1 - t` to `t - 1`.
     ///
     /// # Errors
-    /// [`Error::CircuitConstant`], and [`Error::Step`] as for an input.
+    /// [`Error::CircuitConstant`] for another count or another number, and [`Error::Step`] as for
+    /// an input.
     pub fn constant(&mut self, name: &str, values: &[f64], at: (usize, f64)) -> Result<ValueId> {
         let id = self.numbers(name, values)?;
         self.place(id, at)
@@ -142,7 +144,8 @@ impl CircuitBuilder {
     /// `left right`. The scales multiply.
     ///
     /// # Errors
-    /// [`Error::Step`] if levels differ, the left factor is a plaintext, or the level does not hold the scale.
+    /// [`Error::Step`] if levels differ, the left factor is a plaintext, or the level does not hold
+    /// the scale.
     pub fn mul(&mut self, left: ValueId, right: ValueId) -> Result<ValueId> {
         self.dot(&[[left, right]])
     }
@@ -181,7 +184,8 @@ impl CircuitBuilder {
     /// `factor value`. The factor is taken into the scale, so this costs nothing.
     ///
     /// # Errors
-    /// [`Error::Step`] for a plaintext, and for a factor that is not positive or leads to a scale that does not fit.
+    /// [`Error::Step`] for a plaintext, and for a factor that is not positive or leads to a scale
+    /// that does not fit.
     pub fn read(&mut self, value: ValueId, factor: f64) -> Result<ValueId> {
         let op = Op::Read { value };
         let stated = self.stated(&op);

@@ -82,7 +82,8 @@ impl Weights<'_> {
 /// folded by `C / R` strides of `R`. The vector repeats after `C` slots, the result after `R`
 /// slots.
 ///
-/// Source: Juvekar, Vaikuntanathan, Chandrakasan, "GAZELLE", USENIX Security 2018, section 4 (hybrid method).
+/// Source: Juvekar, Vaikuntanathan, Chandrakasan, "GAZELLE", USENIX Security 2018, section 4
+/// (hybrid method).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     name: String,
@@ -137,7 +138,8 @@ impl Dense {
     /// all giant steps use one rotation key.
     ///
     /// # Errors
-    /// [`Error::Shape`] for zero baby steps or fewer slots than columns; [`Error::Step`] if `x` is at level 0.
+    /// [`Error::Shape`] for zero baby steps or fewer slots than columns; [`Error::Step`] if `x` is
+    /// at level 0.
     pub fn apply_to(
         &self,
         b: &mut CircuitBuilder,

@@ -18,7 +18,8 @@ impl Circuit {
     /// use.
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::Parameters`], [`Error::CircuitConstant`], [`Error::Step`].
+    /// [`Error::Format`] for the text of another version. [`Error::Parameters`],
+    /// [`Error::CircuitConstant`] or [`Error::Step`] with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::Format {

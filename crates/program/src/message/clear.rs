@@ -28,7 +28,7 @@ impl Circuit {
     /// Refuses names that are not inputs, and inputs whose names are missing.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus).
+    /// [`Error::Torus`](crate::Error::Torus) with the first such name.
     pub fn check_names<'a>(&self, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
         let known = || {
             let names: Vec<&str> = self.inputs.iter().map(|x| x.name.as_str()).collect();
@@ -50,7 +50,8 @@ impl Circuit {
     /// Returns the messages of the outputs, by name, for the given messages of the inputs.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for inputs that are missing, unknown, of another length or out of range.
+    /// [`Error::Torus`](crate::Error::Torus) for inputs that are missing, unknown, of another
+    /// length or out of range.
     pub fn run_clear(&self, inputs: &BTreeMap<&str, &[i64]>) -> Result<BTreeMap<&str, Vec<i64>>> {
         self.check_names(inputs.keys().copied())?;
         let given: Vec<&[i64]> = self

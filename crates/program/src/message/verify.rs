@@ -82,7 +82,8 @@ impl Circuit {
     /// - Tables have an entry for each integer of the range. There is at least one output.
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::Torus`].
+    /// [`Error::Format`] for the text of another version, and [`Error::Torus`] with the first place
+    /// that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::Format {

@@ -28,7 +28,8 @@ impl Circuit {
         self.steps.len() - 1
     }
 
-    /// Appends the first three steps of a bootstrapping: key switch, modulus switch and blind rotation.
+    /// Appends the first three steps of a bootstrapping: key switch, modulus switch and blind
+    /// rotation.
     pub fn rotated(&mut self, value: ValueId, test: ConstantId, drop: u32) -> ValueId {
         let value = self.push(Op::KeySwitch { value });
         let value = self.push(Op::ModulusSwitch { value, drop });

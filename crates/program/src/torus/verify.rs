@@ -53,7 +53,7 @@ impl Circuit {
     /// - Every operand is an earlier step with a result that the operation takes.
     ///
     /// # Errors
-    /// [`Error::Torus`].
+    /// [`Error::Torus`] with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         let fault = |fault: Fault| move |problem| fault.error(problem);
         let p = &self.parameters;

@@ -70,7 +70,8 @@ impl TraceBuilder {
     /// Starts an empty trace.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace) for a ring degree or a modulus that [`Trace::verify`] refuses.
+    /// [`Error::Trace`](crate::Error::Trace) for a ring degree or a modulus that [`Trace::verify`]
+    /// refuses.
     pub fn new(n: usize, moduli: &[u64]) -> Result<Self> {
         let context = Context::new(n).and_then(|mut context| {
             moduli.iter().try_for_each(|&q| context.add_modulus(q))?;

@@ -198,7 +198,8 @@ pub enum Op {
         /// entries, 1 to `N`.
         entries: Option<(ConstantId, usize)>,
     },
-    /// Basis conversion: the residues modulo `to` of the centred representative of a value of coefficients.
+    /// Basis conversion: the residues modulo `to` of the centred representative of a value of
+    /// coefficients.
     ///
     /// Let `Q` be the product of the value's moduli `q_i`, `b_i` the number of bits of `q_i`, and
     /// `y_i = x_i (Q/q_i)^-1 mod q_i`. The representative is `sum_i y_i Q/q_i - v Q`. For one
@@ -288,7 +289,8 @@ pub struct Body {
 pub struct Trace {
     /// Ring degree `N`.
     pub n: usize,
-    /// The moduli: different odd primes below `2^60`. Those of limbs in the evaluation domain are 1 modulo `2N`.
+    /// The moduli: different odd primes below `2^60`. Those of limbs in the evaluation domain are 1
+    /// modulo `2N`.
     pub moduli: Vec<u64>,
     /// Powers of two, which follow the odd moduli in the table. For `2^b` this lists the exponent
     /// `b`, from 1 to 64. The exponents are different. Limbs modulo a power of two are

@@ -7,8 +7,8 @@
 //! trace on its kernels, a simulator counts and schedules it, and XLA executes it. All of them get
 //! the same words.
 //!
-//! A trace has a *main* body and *sub-traces*, which bodies call. Each body is in single assignment form: every value
-//! has one [`Type`], is made once, and is never changed. There is no branch.
+//! A trace has a *main* body and *sub-traces*, which bodies call. Each body is in single assignment
+//! form: every value has one [`Type`], is made once, and is never changed. There is no branch.
 //!
 //! *May use* no other crate of this repository. *Invariant*: a trace that [`Trace::parse`] returns
 //! is [verified](Trace::verify).

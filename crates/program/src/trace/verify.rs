@@ -39,7 +39,7 @@ impl Trace {
     ///   and expands. It stores no name twice, and loads no name that it stores.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace).
+    /// [`Error::Trace`](crate::Error::Trace) with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         self.check()
             .map_err(|fault| fault.problem.at(None, self.part(fault.site)))

@@ -6,7 +6,8 @@ use exchange::circuit::Keys;
 use runtime::circuit::{Argument, Runner, Scheme};
 use std::collections::BTreeMap;
 
-/// Lowers the circuit, replays its trace on the inputs of a run, and compares results and transforms.
+/// Lowers the circuit, replays its trace on the inputs of a run, and compares results and
+/// transforms.
 ///
 /// # Errors
 /// If a word of a result differs, or if the run executed another number of transforms than the

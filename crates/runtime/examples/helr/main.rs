@@ -1,4 +1,5 @@
-//! HELR: training of a logistic regression on encrypted images of the digits 3 and 8, 14 x 14 pixels; N = 2^16, 128-bit security.
+//! HELR: training of a logistic regression on encrypted images of the digits 3 and 8, 14 x 14
+//! pixels; N = 2^16, 128-bit security.
 //!
 //!     cargo run --release -p palladion-runtime --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1] [--predict]
 //!
@@ -6,7 +7,8 @@
 //! repeats. The final weights are decrypted and compared with those of the same training in plain
 //! numbers. `--predict` predicts their precision before there are keys.
 //!
-//! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale", AAAI 2019.
+//! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale",
+//! AAAI 2019.
 
 mod clock;
 #[path = "../common/mod.rs"]

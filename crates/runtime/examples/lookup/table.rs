@@ -9,7 +9,8 @@
 //! Depth: `log2 t` squarings for `t = 2^16 + 1`, or up to twice as many products for another `t`.
 //! Then one product for each further word, one with a column, and a sum of the slots.
 //!
-//! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV benchmark.
+//! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV
+//! benchmark.
 
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type, ValueId, sum_strided};
 use program::{Error, Result};

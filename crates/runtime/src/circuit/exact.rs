@@ -37,7 +37,8 @@ pub fn predict_noise(
 /// As [`predict_noise`], for a circuit that may be wrong with a probability of at most `2^limit`.
 ///
 /// # Errors
-/// As [`predict_noise`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+/// As [`predict_noise`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+/// [`MAX_LOG2_FAILURE`].
 pub fn predict_noise_within(
     scheme: &impl ExactScheme,
     circuit: &Circuit,

@@ -1,4 +1,5 @@
-//! The factors of exact messages: a ciphertext's residual holds its message times a known unit modulo `t`.
+//! The factors of exact messages: a ciphertext's residual holds its message times a known unit
+//! modulo `t`.
 //!
 //! A product has the product of the factors. A modulus switch divides by the moduli that it drops.
 //! The terms of a sum must have equal factors. All factors follow from the circuit, but the circuit

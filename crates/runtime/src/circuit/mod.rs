@@ -82,7 +82,8 @@ fn check_limit(limit: f64) -> Result<()> {
 /// levels.
 ///
 /// # Errors
-/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one written for other parameters.
+/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one written for
+/// other parameters.
 pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let (found, limit) = (circuit.slots, params.slots());

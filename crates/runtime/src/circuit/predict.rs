@@ -68,7 +68,8 @@ pub fn predict(
 /// As [`predict`], for a circuit that may be wrong with a probability of at most `2^limit`.
 ///
 /// # Errors
-/// As [`predict`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+/// As [`predict`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+/// [`MAX_LOG2_FAILURE`].
 pub fn predict_within(
     params: &Params,
     circuit: &Circuit,

@@ -66,7 +66,8 @@ impl<'c, S: Scheme> Runner<'c, S> {
     /// computed as in [`check_failure`](super::check_failure).
     ///
     /// # Errors
-    /// As [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+    /// As [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+    /// [`MAX_LOG2_FAILURE`].
     pub fn within(params: &S, circuit: &'c Circuit, limit: f64) -> Result<Self> {
         check(params, circuit)?;
         let circuit = circuit.unrolled();

@@ -72,7 +72,8 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// the circuit must be written out.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would be wrong with a probability above `2^limit`.
+    /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would be wrong with a
+    /// probability above `2^limit`.
     #[doc(hidden)]
     fn prepare(&self, circuit: &Circuit, plan: &Plan, limit: f64) -> Result<Factors>;
 

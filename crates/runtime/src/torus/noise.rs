@@ -83,8 +83,8 @@ pub fn output_noise(circuit: &Circuit) -> Vec<u64> {
 /// neighbour. It is an average over keys, as [`Params::log2_failure`].
 ///
 /// # Errors
-/// As [`check`](super::check); [`Error::Circuit`](crate::Error::Circuit) for more than `2^limit`, and for a limit above
-/// [`MAX_LOG2_FAILURE`].
+/// As [`check`](super::check); [`Error::Circuit`](crate::Error::Circuit) for more than `2^limit`,
+/// and for a limit above [`MAX_LOG2_FAILURE`].
 pub fn log2_failure(params: &Params, circuit: &Circuit, limit: f64) -> Result<f64> {
     check(params, circuit)?;
     let what = "log2 of the probability of a wrong run";

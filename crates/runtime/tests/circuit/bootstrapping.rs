@@ -1,4 +1,5 @@
-//! Circuits that bootstrap, and circuits with repeated parts: in the clear, encrypted, predicted, recorded and replayed.
+//! Circuits that bootstrap, and circuits with repeated parts: in the clear, encrypted, predicted,
+//! recorded and replayed.
 
 use crate::common::{Setup, messages, said};
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
@@ -7,7 +8,8 @@ use program::circuit::{AutoBuilder, Circuit, CircuitBuilder, Op, Type, ValueId};
 use ring::ntt_primes;
 use runtime::circuit::{Runner, arithmetic, check, check_failure, predict, run_clear};
 
-/// The levels of `Bootstrapper::params_2_16` on a small ring, with `left` levels after a bootstrapping.
+/// The levels of `Bootstrapper::params_2_16` on a small ring, with `left` levels after a
+/// bootstrapping.
 fn insecure_params(log_n: u32, left: usize) -> Params {
     let n = 1 << log_n;
     let primes = |bits, count| ntt_primes(bits, n, count).unwrap();
@@ -106,7 +108,8 @@ fn a_value_is_bootstrapped_as_predicted_insecure() {
     Setup::new(params.clone(), 1).check("64 slots", &circuit, |_| 0.5);
 }
 
-/// `w` after `count` iterations of `w' = g bootstrap(w)^2 + z`, where `g` is a plaintext and `z` a ciphertext of each iteration.
+/// `w` after `count` iterations of `w' = g bootstrap(w)^2 + z`, where `g` is a plaintext and `z` a
+/// ciphertext of each iteration.
 fn repeated(params: &Params, count: usize) -> Circuit {
     let slots = params.slots();
     let stated = Bootstrapper::stated(params, &BootstrapSpec::default()).unwrap();

@@ -1,4 +1,5 @@
-//! Small programs at full security: a linear layer, packing, perhaps a table, a dense layer from slots.
+//! Small programs at full security: a linear layer, packing, perhaps a table, a dense layer from
+//! slots.
 
 #![allow(
     dead_code,

@@ -17,9 +17,9 @@
 //! diagonals are at non-negative multiples of a step. So the transforms need baby steps of one sign
 //! and one giant step, and step 4 uses the keys of step 2.
 //!
-//! Sources: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; Han, Ki, CT-RSA 2020 (cosine, double angles, interpolation near
-//! integers); Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021; Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022 (sparse-secret
-//! encapsulation).
+//! Sources: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; Han, Ki, CT-RSA 2020 (cosine, double
+//! angles, interpolation near integers); Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT
+//! 2021; Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022 (sparse-secret encapsulation).
 
 mod keys;
 mod overflow;

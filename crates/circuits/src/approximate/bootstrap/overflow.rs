@@ -6,8 +6,8 @@
 //! message, rounded. Beyond `range` the interpolated polynomial has no meaning, and the slot is
 //! lost.
 //!
-//! Sources: Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022, section 3 (the Irwin-Hall distribution of `I`); Chernoff's bound, with
-//! `E exp(x u) = sinh(x / 2) / (x / 2)`.
+//! Sources: Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022, section 3 (the Irwin-Hall distribution
+//! of `I`); Chernoff's bound, with `E exp(x u) = sinh(x / 2) / (x / 2)`.
 
 use super::Bootstrapper;
 use program::circuit::Bootstrapping;
@@ -26,7 +26,8 @@ impl Bootstrapper {
     }
 }
 
-/// log2 of a bound on `P(|u_1 + .. + u_count| >= reach)` for independent uniform `u` in `[-1/2, 1/2]`.
+/// log2 of a bound on `P(|u_1 + .. + u_count| >= reach)` for independent uniform `u` in
+/// `[-1/2, 1/2]`.
 fn log2_uniform_sum_tail(count: usize, reach: f64) -> f64 {
     if reach > count as f64 / 2.0 {
         return f64::NEG_INFINITY;

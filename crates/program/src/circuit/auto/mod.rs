@@ -122,7 +122,7 @@ impl AutoBuilder {
     /// used.
     ///
     /// # Errors
-    /// [`Error::CircuitConstant`].
+    /// [`Error::CircuitConstant`], as for [`CircuitBuilder::constant`].
     pub fn constant(&mut self, name: &str, values: &[f64]) -> Result<OperandId> {
         let id = self.b.numbers(name, values)?;
         Ok(self.operand(Operand::Numbers(id)))
@@ -131,7 +131,7 @@ impl AutoBuilder {
     /// Adds one number that is in every slot.
     ///
     /// # Errors
-    /// [`Error::CircuitConstant`].
+    /// [`Error::CircuitConstant`], as for [`CircuitBuilder::constant`].
     pub fn number(&mut self, value: f64) -> Result<OperandId> {
         if let Some(&known) = self.numbers.get(&value.to_bits()) {
             return Ok(known);

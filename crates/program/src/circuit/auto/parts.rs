@@ -36,7 +36,8 @@ impl AutoBuilder {
     /// [bootstrapping](AutoBuilder::set_bootstrapping). Slots must be below 1.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for a plaintext, [`Error::Step`](crate::Error::Step) if no bootstrapping was stated.
+    /// [`Error::Shape`](crate::Error::Shape) for a plaintext, [`Error::Step`](crate::Error::Step)
+    /// if no bootstrapping was stated.
     pub fn bootstrap(&mut self, x: OperandId) -> Result<OperandId> {
         let value = self.ciphertext("a bootstrapped operand", x)?;
         let value = self.settled_at(value, 0)?;

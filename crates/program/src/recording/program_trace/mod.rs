@@ -1,11 +1,13 @@
-//! Exchange with Intel's program mapper: a program trace, the operations on ciphertexts as lines of a table.
+//! Exchange with Intel's program mapper: a program trace, the operations on ciphertexts as lines of
+//! a table.
 //!
 //! *Concept.* A [`ProgramTrace`] has one line for each operation, with the registers that it writes
 //! and reads. It says which work is done and on how many limbs. It does not define the resulting
 //! words: that is left to the kernels to which the lines are mapped. `docs/exchange.md` has the
 //! table of counterparts.
 //!
-//! *Invariant*: a program trace that [`ProgramTrace::parse`] returns is written as the text that it was read from.
+//! *Invariant*: a program trace that [`ProgramTrace::parse`] returns is written as the text that it
+//! was read from.
 
 mod parse;
 mod text;
