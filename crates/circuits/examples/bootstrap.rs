@@ -1,4 +1,5 @@
-//! Bootstrapping at N = 2^16 and 128-bit security, of all 2^15 slots or fewer: seconds, precision and bytes.
+//! Bootstrapping at N = 2^16 and 128-bit security, of all 2^15 slots or fewer: seconds, precision
+//! and bytes.
 //!
 //!     cargo run --release -p palladion-circuits --example bootstrap -- [THREADS] [usual|precise] [SLOTS]
 

@@ -1,22 +1,24 @@
 //! Bootstrapping of one BGV message per ciphertext ("unpacked"), by digit extraction.
 //!
 //! The message `m` is an integer modulo `p = 3`, the constant coefficient. With `T = p^d`:
-//! 1. the ciphertext, at the last modulus `q_0`, is rounded to components modulo `T`. Their phase is
-//!    `z = p^(d-1) m + e` with a small rounding error `e`, if read from the high end (`exact`);
-//! 2. `c_0 + c_1 s` is computed under encryption: `s` comes encrypted with the plaintext modulus `T`;
-//! 3. a sum over all automorphisms leaves the constant coefficient, times `N`, which is a unit modulo `T`;
-//! 4. digits of `z` are extracted from the lowest up and subtracted, until `m` is left. If `x` is a digit in
-//!    `{-1, 0, 1}` modulo `p^k`, then `x^3` is that digit modulo `p^(k+1)`.
-//!    A difference that is divisible by `p` modulo `p^k` is divided by reading its ciphertext with the plaintext modulus
-//!    `p^(k-1)`: no component changes.
+//! 1. the ciphertext, at the last modulus `q_0`, is rounded to components modulo `T`. Their phase
+//!    is `z = p^(d-1) m + e` with a small rounding error `e`, if read from the high end (`exact`);
+//! 2. `c_0 + c_1 s` is computed under encryption. For this, `s` is encrypted with the plaintext
+//!    modulus `T`;
+//! 3. a sum over all automorphisms gives the constant coefficient times `N`, which is a unit modulo
+//!    `T`;
+//! 4. digits of `z` are extracted from the lowest up and subtracted, until `m` is left. If `x` is a
+//!    digit in `{-1, 0, 1}` modulo `p^k`, then `x^3` is that digit modulo `p^(k+1)`. A difference
+//!    that is divisible by `p` modulo `p^k` is divided by reading its ciphertext with the plaintext
+//!    modulus `p^(k-1)`: no component changes.
 //!
-//! `d (d-1) / 2` cubes, `2 (d-1)` of their products one after the other. Moduli `q_i = 1 mod T` keep the factor of
-//! every ciphertext at 1, so that sums need no scalars.
+//! This takes `d (d-1) / 2` cubes, of which `2 (d-1)` products come one after the other. Moduli
+//! `q_i = 1 mod T` keep the factor of every ciphertext at 1, so that sums need no scalars.
 //!
-//! Source: Alperin-Sheriff, Peikert, "Practical bootstrapping in quasilinear time", CRYPTO 2013 (rounding
-//! in a larger plaintext modulus, sums over automorphisms); Halevi, Shoup, "Bootstrapping for HElib", EUROCRYPT 2015, section 5
-//! (the triangle of digits). F1 (MICRO 2021) measures this program with `p = 2`; the kernels' moduli are odd, and 3 is
-//! the least odd prime.
+//! Source: Alperin-Sheriff, Peikert, "Practical bootstrapping in quasilinear time", CRYPTO 2013
+//! (rounding in a larger plaintext modulus, sums over automorphisms); Halevi, Shoup, "Bootstrapping
+//! for HElib", EUROCRYPT 2015, section 5 (the triangle of digits). F1 (MICRO 2021) measures this
+//! program with `p = 2`; the kernels' moduli are odd, and 3 is the least odd prime.
 
 use crate::engine::{DryValue, EncryptedValue, Engine, Value, ValueOf};
 use crate::error::{Error, Result};
@@ -37,18 +39,20 @@ use zeroize::Zeroizing;
 
 /// Plaintext modulus of messages.
 pub const P: u64 = 3;
-/// Standard deviations of the rounding error that a wrong message takes: a probability of `2^-49`.
+/// Standard deviations of the rounding error at which a message becomes wrong: a probability of
+/// `2^-49`.
 const DEVIATIONS: f64 = 8.0;
 const NAME: &str = "bootstrapping";
 
-/// Parameters of a bootstrapping: one plaintext modulus for each digit still to be removed.
+/// Parameters of a bootstrapping. They have one plaintext modulus for each digit that is still to
+/// be removed.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
-    /// With the plaintext moduli `p^d, .., p`.
+    /// Parameters with the plaintext moduli `p^d, .., p`.
     rows: Vec<Params>,
 }
 
-/// What a server needs.
+/// The keys that a server needs for bootstrapping.
 pub struct BootstrapKeys {
     evaluation: EvaluationKeys,
     /// The secret, with plaintext modulus `p^d`.
@@ -66,15 +70,15 @@ impl BootstrapKeys {
         self.secret.ciphertext()
     }
 
-    /// Bytes in memory.
+    /// Size in memory, in bytes.
     pub fn byte_len(&self) -> usize {
         self.evaluation.byte_len() + self.secret.ciphertext().byte_len()
     }
 }
 
 impl Bootstrap {
-    /// Digits `d` that ring degree `n` asks for: the rounding error has a variance of `(1 + |s|^2) / 12`, the secret
-    /// being uniform ternary.
+    /// Number of digits `d` that ring degree `n` needs. The rounding error has a variance of
+    /// `(1 + |s|^2) / 12`, where the secret is uniform ternary.
     pub fn digits(n: usize) -> u32 {
         let sigma = ((1.0 + 2.0 * n as f64 / 3.0) / 12.0).sqrt();
         let enough = |&d: &u32| (P as f64).powi(d as i32 - 1) / 2.0 >= DEVIATIONS * sigma;
@@ -84,7 +88,7 @@ impl Bootstrap {
     /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^d`.
     ///
     /// # Errors
-    /// [`ring::Error::TooFewPrimes`].
+    /// [`ring::Error::TooFewPrimes`] if there are not that many.
     pub fn moduli(n: usize, bits: u32, count: usize) -> Result<Vec<u64>> {
         let step = 2 * n as u64 * P.pow(Self::digits(n));
         let highest = ((1u64 << bits) - 1) / step;
@@ -108,10 +112,10 @@ impl Bootstrap {
         Ok(found)
     }
 
-    /// Bootstrapping over a chain of [`Bootstrap::moduli`].
+    /// Makes the bootstrapping over a chain of [`Bootstrap::moduli`].
     ///
     /// # Errors
-    /// [`Error::Shape`] for a modulus that is not 1 modulo `p^d`.
+    /// [`Error::Shape`] if a modulus is not 1 modulo `p^d`.
     pub fn new(rlwe: &rlwe::Params) -> Result<Self> {
         let digits = Self::digits(rlwe.n());
         let whole = P.pow(digits);
@@ -134,7 +138,7 @@ impl Bootstrap {
         self.rows.last().expect("there are digits")
     }
 
-    /// Levels and keys of a run, and the noise it leaves.
+    /// Level, noise and keys of a bootstrapping, by a dry run.
     fn dry(&self) -> Result<(DryValue, Needs)> {
         let engines: Vec<Engine<Dry>> = self.rows.iter().map(Engine::dry).collect();
         let rlwe = self.params().rlwe();
@@ -151,7 +155,7 @@ impl Bootstrap {
         Ok((output, Needs::new(level, &galois, &[])))
     }
 
-    /// Level and noise of what [`Bootstrap::refresh`] gives.
+    /// Predicts level and noise of the result of [`Bootstrap::refresh`].
     ///
     /// # Errors
     /// [`Error::OutOfLevels`] if the chain is too short.
@@ -160,10 +164,11 @@ impl Bootstrap {
         Ok((output.level(), output.noise()))
     }
 
-    /// The keys of a bootstrapping, which encrypt the secret under itself.
+    /// Generates the keys of a bootstrapping. The secret is encrypted under itself.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if the chain is too short, and from the scheme if the secret is of other parameters.
+    /// [`Error::OutOfLevels`] if the chain is too short, and errors of the scheme if the secret
+    /// belongs to other parameters.
     pub fn keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> Result<BootstrapKeys> {
         let (_, needs) = self.dry()?;
         let params = &self.rows[0];
@@ -184,14 +189,15 @@ impl Bootstrap {
         })
     }
 
-    /// The constant coefficient of a message, encrypted at a higher level with fresh noise: as the constant
-    /// polynomial.
+    /// Encrypts the constant coefficient of a message anew, as a constant polynomial at a higher
+    /// level, with fresh noise.
     ///
-    /// The input may be at any level. Its residual at level 0 must be small against `q_0 / p^d`, as that of any ciphertext just
-    /// switched there is; right with a probability of `1 - 2^-49` over its roundings.
+    /// The input may be at any level. Its residual at level 0 must be small compared with
+    /// `q_0 / p^d`. This holds for every ciphertext that was just switched to level 0. The result
+    /// is correct with a probability of `1 - 2^-49` over its roundings.
     ///
     /// # Errors
-    /// [`bgv::Error::OtherParameters`] if it is not of [`Bootstrap::params`].
+    /// [`bgv::Error::OtherParameters`] if the ciphertext does not belong to [`Bootstrap::params`].
     pub fn refresh(&self, ct: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
         let mut low = ct.clone();
         bgv::Evaluator::new(self.params()).switch_to(&mut low, 0)?;
@@ -205,8 +211,9 @@ impl Bootstrap {
         Ok(Ciphertext::from_exact(self.params(), ct)?)
     }
 
-    /// The operations of a bootstrapping, in order: of a ciphertext `low` at level 0 whose message has the factor `factor`, and of
-    /// the `secret`, encrypted by [`Bootstrap::keys`]. The result is `high`.
+    /// Records the operations of a bootstrapping, in order. The input `low` is a ciphertext at
+    /// level 0 whose message has the factor `factor`. The input `secret` is the secret encrypted by
+    /// [`Bootstrap::keys`]. The result is `high`.
     ///
     /// # Errors
     /// [`Error::OutOfLevels`] if the chain is too short.
@@ -236,7 +243,8 @@ impl Bootstrap {
         Ok(recorder.finish(&keys))
     }
 
-    /// `1 / (N mu)` modulo `p^d`, where `mu = -1` or `1` modulo `p` is lifted to itself.
+    /// `1 / (N mu)` modulo `p^d`. The factor `mu = -1` or `1` modulo `p` is lifted to the same
+    /// number.
     fn unit(&self, mu: u64) -> u64 {
         let t = self.rows[0].t();
         let mu = t.from_i64(self.params().t().center(mu));
@@ -244,7 +252,7 @@ impl Bootstrap {
         t.inv(t.mul(mu, n)).expect("N and the factor are units")
     }
 
-    /// Steps 1 to 4; `low` is at level 0, with its factor.
+    /// Steps 1 to 4. `low` is at level 0, with its factor.
     fn run<O: Operations>(
         &self,
         engines: &[Engine<O>],
@@ -263,7 +271,7 @@ impl Bootstrap {
         let z = sum_copies(whole, Layout::new(n, 1)?, n, z)?;
         let z = whole.settle(NAME, z)?;
 
-        // After round `i`, digit `j` is right modulo `p^(i-j+1)`.
+        // After round `i`, digit `j` is correct modulo `p^(i-j+1)`.
         let mut digits: Vec<ValueOf<O>> = Vec::new();
         for _ in engines {
             let mut rest = z.clone();
@@ -277,7 +285,7 @@ impl Bootstrap {
     }
 }
 
-/// `(rest - digit) / p`, from one row's plaintext modulus to the next one's.
+/// `(rest - digit) / p`, from one plaintext modulus to the next smaller one.
 fn without<O: Operations>(
     [engine, next]: [&Engine<O>; 2],
     rest: ValueOf<O>,

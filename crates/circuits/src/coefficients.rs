@@ -1,9 +1,10 @@
-//! Linear layers on coefficients: one product of polynomials does many inner products.
+//! Linear layers on coefficients: one product of polynomials computes many inner products.
 //!
-//! With values `d_p` in coefficients `p` and weights `w_e` at powers `X^e`, coefficient `o` of the product
-//! is `sum_e w_e d_(o-e)`, where exponents count modulo `2N` and `X^N = -1`. A convolution is such a sum
-//! for every output whose window reads values at the same distances; strides and gaps cost nothing,
-//! since sample extraction takes any coefficients. Which values lie where is for the compiler to say.
+//! With values `d_p` in coefficients `p` and weights `w_e` at powers `X^e`, coefficient `o` of the
+//! product is `sum_e w_e d_(o-e)`, where exponents count modulo `2N` and `X^N = -1`. For a
+//! convolution, every output whose window reads values at the same distances is such a sum. Strides
+//! and gaps cost nothing, since sample extraction takes any coefficients. The compiler decides
+//! where values lie.
 //!
 //! Source: Athena (MICRO 2025), section 3.2.1, equation 1; Huang, Lu, Hong, Ding, "Cheetah", USENIX
 //! Security 2022, section 3.
@@ -13,17 +14,17 @@ use crate::error::Result;
 use crate::operations::{Operations, Plain, Words};
 use crate::residual::Squares;
 
-/// A sparse polynomial of small integers: each weight with its exponent below `2N`.
+/// A sparse polynomial of small integers. Each weight has its exponent below `2N`.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<'a> {
     /// Weights.
     pub weights: &'a [i64],
-    /// Their exponents, as many.
+    /// The exponents, one for each weight.
     pub exponents: &'a [i64],
 }
 
 impl Kernel<'_> {
-    /// Its `n` coefficients.
+    /// Returns the `n` coefficients of the polynomial.
     pub fn polynomial(&self, n: usize) -> Vec<i64> {
         let mut out = vec![0; n];
         for (&weight, &exponent) in self.weights.iter().zip(self.exponents) {
@@ -36,11 +37,11 @@ impl Kernel<'_> {
     }
 }
 
-/// Sum of the products of values with kernels, at the lowest of the values' levels. The result has factor 1 and is
-/// not switched down.
+/// Adds up the products of values with kernels, at the lowest level of the values. The result has
+/// factor 1 and is not switched down.
 ///
 /// # Errors
-/// From the scheme.
+/// Errors of the scheme.
 ///
 /// # Panics
 /// If there is no term.
@@ -55,7 +56,7 @@ pub fn multiply<O: Operations>(
     for (value, kernel) in terms {
         let polynomial = kernel.polynomial(n);
         let mut squares = Squares::of(polynomial.iter().copied(), n);
-        // A kernel of zeros makes a constant, whose noise must be a number.
+        // A kernel of zeros makes a constant. Its noise must still be a number.
         squares.sum = squares.sum.max(1.0);
         squares.peak = squares.peak.max(1.0);
         let plain = |_| {

@@ -1,14 +1,14 @@
-//! What a circuit costs: operations, the passes over limbs below them, and their time.
+//! Cost of a circuit: operations, the passes over limbs that they consist of, and their time.
 
 use program::trace::Passes;
 
-/// How often each costly operation ran, and the work below it.
+/// Number of runs of each costly operation, and the passes over limbs in all of them.
 ///
-/// `cargo test -p palladion-runtime --test lowered` holds the passes of whole networks to those of their traces, and
-/// these to what the kernels execute.
+/// `cargo test -p palladion-runtime --test lowered` compares the passes of whole networks with
+/// those of their traces, and these with the passes that the kernels execute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Ciphertext products, each sum of products counted by its terms.
+    /// Products of ciphertexts. A sum of products counts as the number of its terms.
     pub products: usize,
     /// Relinearisations.
     pub relinearizations: usize,
@@ -22,10 +22,12 @@ pub struct Counts {
 
 /// Microseconds of a pass over one limb of `N = 2^15` words on one thread.
 ///
-/// Measured on an idle AMD EPYC (Milan) with AVX2, in microseconds, by `prices` of `kernels`: a transform 98, a term of an
-/// inner product 16, of a conversion 8 to 10, of a combination 2.5 to 3.3, a sum 27, a product with a word 22, a permutation
-/// 46. Terms of inner products read keys and powers from memory in circuits, so they cost as much as makes up for the rest of
-/// the seconds of whole networks ([docs/figures.md](../../../docs/figures.md) has those beside the predictions).
+/// Measured on an idle AMD EPYC (Milan) with AVX2, in microseconds, by `prices` of `kernels`: a
+/// transform 98, a term of an inner product 16, of a conversion 8 to 10, of a combination 2.5 to
+/// 3.3, a sum 27, a product with a word 22, a permutation 46. In circuits, terms of inner products
+/// read keys and powers from memory. So their price is set to make up for the rest of the seconds
+/// of whole networks ([docs/figures.md](../../../docs/figures.md) has these next to the
+/// predictions).
 mod price {
     pub(super) const TRANSFORM: f64 = 98.0;
     pub(super) const DOT_TERM: f64 = 44.0;
@@ -36,7 +38,7 @@ mod price {
 }
 
 impl Counts {
-    /// Seconds this work takes on one thread, scaled with `N` from `N = 2^15`.
+    /// Seconds that this work takes on one thread, scaled with `N` from `N = 2^15`.
     pub fn seconds(&self, n: usize) -> f64 {
         let Passes {
             ntt,
@@ -69,7 +71,7 @@ impl Counts {
         microseconds * 1e-6 * n as f64 / 32768.0
     }
 
-    /// What was counted since `earlier`.
+    /// Returns what was counted since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

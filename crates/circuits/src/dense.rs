@@ -1,15 +1,15 @@
 //! A dense layer from slots to coefficients in one plaintext product.
 //!
-//! Write `h` for half the copies of a value, and let `y_i` stand in all copies of value `i`. The
-//! slots of value `i` are the roots of `Psi_i = (X^h - a)(X^h - 1/a)`, with `a = zeta^(h 5^i)`. A
-//! plaintext that is nonzero in these slots only is `v (X^N + 1) / Psi_i` for some `v` of degree below
-//! `2h`, and since `1 / Psi_i = 1 + (a + 1/a) X^h + ..`, its first `2h` coefficients are those of `v`,
-//! plus `(a + 1/a) v_(k-h)` at `k >= h`. So any `2h` first coefficients can be had. Summed over `i`,
-//! one product of the ciphertext with one plaintext has `sum_i w_oi y_i` in coefficient `o`, for as
-//! many outputs `o` as there are copies. Rotations, slots-to-coefficients and a second product are
-//! not needed: the other coefficients are left as they fall, and extraction does not take them.
+//! Write `h` for half the copies of a value, and let `y_i` be in all copies of value `i`. The slots
+//! of value `i` are the roots of `Psi_i = (X^h - a)(X^h - 1/a)`, with `a = zeta^(h 5^i)`. A
+//! plaintext that is nonzero only in these slots is `v (X^N + 1) / Psi_i` for some `v` of degree
+//! below `2h`. Since `1 / Psi_i = 1 + (a + 1/a) X^h + ..`, its first `2h` coefficients are those of
+//! `v`, plus `(a + 1/a) v_(k-h)` at `k >= h`. So the first `2h` coefficients can have any values.
+//! Summed over `i`, one product of the ciphertext with one plaintext has `sum_i w_oi y_i` in
+//! coefficient `o`, for as many outputs `o` as there are copies. Rotations, slots-to-coefficients
+//! and a second product are not needed: extraction ignores the other coefficients.
 //!
-//! This is ours; `docs/adr/0003-dense-from-slots.md` says what it saves.
+//! This method is our own. `docs/adr/0003-dense-from-slots.md` says what it saves.
 
 use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
@@ -23,20 +23,20 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Layer {
     layout: Layout,
-    /// Of each output, the value at which its inputs begin, and its weights.
+    /// For each output, the value at which its inputs begin, and its weights.
     weights: Vec<(usize, Vec<i64>)>,
-    /// The plaintext that takes slots to the outputs' coefficients, by its coefficients in `[0, t)`. The first product makes
-    /// it, so that dry runs do without.
+    /// Coefficients in `[0, t)` of the plaintext that brings slots to the outputs' coefficients.
+    /// The first product makes it, so that dry runs do not need it.
     plaintext: OnceLock<Arc<[u32]>>,
 }
 
 impl Layer {
-    /// The layer whose output `o` is `sum_i weights[o].1[i] y_(weights[o].0 + i)`: each row of weights
-    /// comes with the value at which its inputs begin.
+    /// Makes the layer whose output `o` is `sum_i weights[o].1[i] y_(weights[o].0 + i)`. Each row
+    /// of weights comes with the value at which its inputs begin.
     ///
     /// # Errors
-    /// [`Error::Shape`] for more outputs than copies, for a single copy, or for rows that reach beyond
-    /// the values.
+    /// [`Error::Shape`] for more outputs than copies, for a single copy, or for rows that reach
+    /// beyond the values.
     pub fn new(layout: Layout, weights: Vec<(usize, Vec<i64>)>) -> Result<Self> {
         let copies = layout.copies();
         if copies < 2 || weights.len() > copies {
@@ -65,7 +65,8 @@ impl Layer {
         })
     }
 
-    /// Readies a value for a layer at `level`, whose plaintext is counted as one with as many outputs as there are copies.
+    /// Prepares a value for a layer at `level`. The plaintext is counted as one with as many
+    /// outputs as there are copies.
     ///
     /// # Errors
     /// As [`Engine::cool_for_product`].
@@ -79,13 +80,14 @@ impl Layer {
         engine.cool_for_product("a dense layer", y, level, squares)
     }
 
-    /// Applies the layer; output `o` is coefficient `o` of the result, which is not switched down.
+    /// Applies the layer. Output `o` is coefficient `o` of the result. The result is not switched
+    /// down.
     ///
     /// # Errors
-    /// From the scheme.
+    /// Errors of the scheme.
     pub fn apply<O: Operations>(&self, engine: &Engine<O>, y: &ValueOf<O>) -> Result<ValueOf<O>> {
-        // `(X^N + 1) / Psi_i` has powers of `X^h` only, so coefficients `k` of the plaintext vanish
-        // unless `k mod h` is an output's.
+        // `(X^N + 1) / Psi_i` has powers of `X^h` only. So coefficient `k` of the plaintext is 0
+        // unless `k mod h` belongs to an output.
         let (layout, h) = (self.layout, self.layout.copies() / 2);
         let nonzero = layout.slots() * self.weights.len().min(h) / h;
         let squares = Squares::uniform(engine.model(), nonzero as f64, layout.slots());
@@ -93,7 +95,7 @@ impl Layer {
             let words = self.words(engine.params().encoder());
             Plain::Coefficients(Words::All(words))
         };
-        // Samples are extracted from the result as it is, so its factor must be 1.
+        // Samples are extracted directly from the result, so its factor must be 1.
         engine.mul_plain_sum(&[y], squares, 1, plain)
     }
 

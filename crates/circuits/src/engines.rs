@@ -1,20 +1,20 @@
-//! Engines by the parameters of the loop.
+//! Engines for the parameters of the loop.
 
 use crate::engine::Engine;
 use crate::operations::{Dry, Operations, Run};
 use exchange::{EvaluationKeys, LoopParams};
 
-/// An engine on ciphertexts, with the slack of the parameters.
+/// Makes an engine on ciphertexts, with the slack of the parameters.
 pub fn engine<'k>(params: &LoopParams, keys: &'k EvaluationKeys) -> Engine<Run<'k>> {
     engine_of(params, Run::new(params.bfv(), keys))
 }
 
-/// An engine that only predicts, with the slack of the parameters.
+/// Makes an engine that only predicts, with the slack of the parameters.
 pub fn dry_engine(params: &LoopParams) -> Engine<Dry> {
     engine_of(params, Dry)
 }
 
-/// An engine in the mode of `operations`, with the slack of the parameters.
+/// Makes an engine in the mode of `operations`, with the slack of the parameters.
 pub fn engine_of<O: Operations>(params: &LoopParams, operations: O) -> Engine<O> {
     Engine::of(params.bfv(), operations).with_slack(params.slack_bits())
 }

@@ -5,28 +5,28 @@ use thiserror::Error;
 /// Result of the `circuits` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with a circuit's inputs or keys.
+/// Errors in a circuit's inputs or keys.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// From the scheme.
+    /// An error of the scheme.
     #[error(transparent)]
     Bfv(#[from] bfv::Error),
-    /// From the scheme of approximate numbers.
+    /// An error of CKKS.
     #[error(transparent)]
     Ckks(#[from] ckks::Error),
     /// The chain is too short for the circuit.
     #[error("the modulus chain ends inside {circuit}: {need} more limbs needed")]
     OutOfLevels {
-        /// Circuit that ran out.
+        /// Circuit in which the chain ends.
         circuit: &'static str,
-        /// Limbs missing, at least.
+        /// Smallest number of limbs missing.
         need: usize,
     },
     /// The evaluation keys lack a key, or parameters and keys contradict each other.
     #[error(transparent)]
     Exchange(#[from] exchange::Error),
-    /// A step of a program reads what no earlier step has made.
+    /// A step of a program reads a value that no earlier step has made, or one of another kind.
     #[error("a step {op} reads %{value}, which is missing or of another kind")]
     Operand {
         /// Operation of the step.
@@ -34,14 +34,14 @@ pub enum Error {
         /// The value.
         value: usize,
     },
-    /// A circuit got a shape it does not do.
+    /// A circuit got an input of a shape that it cannot handle.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// What has a shape.
+        /// Name of what is wrong.
         what: &'static str,
-        /// Shape found.
+        /// Value found.
         found: String,
-        /// Shape expected.
+        /// Value expected.
         expected: String,
     },
 }

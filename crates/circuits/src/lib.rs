@@ -2,8 +2,8 @@
 //!
 //! *Concept.* A circuit is written once, over [`Value`]s, and run by an [`Engine`] in one of three
 //! modes of [`operations`]: on ciphertexts; *dry*, where a value is only its level and predicted
-//! noise; or to be *recorded*. The dry run is how a program's levels, keys and noise are known
-//! before anything is encrypted, so plan and run cannot disagree.
+//! noise; or *recorded*. A dry run gives a program's levels, keys and noise before anything is
+//! encrypted, so plan and run cannot disagree.
 //!
 //! The steps, in the order of the loop:
 //! 1. [`coefficients`]: linear layers as one product of polynomials;
@@ -13,11 +13,12 @@
 //! 5. [`transform`]: slots to coefficients; or [`dense`]: a dense layer taken from slots to
 //!    coefficients in one product.
 //!
-//! [`steps`] runs the steps of programs, which are made of these.
+//! [`steps`] runs the steps of programs, which consist of these circuits.
 //!
-//! Beside the loop: [`bootstrap`], BGV for one message per ciphertext, and [`select`](mod@select), one of many by encrypted bits.
+//! Not part of the loop: [`bootstrap`], BGV bootstrapping for one message per ciphertext, and
+//! [`select`](mod@select), the choice of one of many ciphertexts by encrypted bits.
 //!
-//! *May use* the schemes, and of `exchange` the parameters and the evaluation keys. *Source*:
+//! *May use* the schemes, and the parameters and the evaluation keys of `exchange`. *Source*:
 //! Athena (MICRO 2025), section 3; Liu, Wang, "Amortized Functional Bootstrapping in less than 7
 //! ms", ASIACRYPT 2023 (LUT in slots, packing by the encrypted secret).
 

@@ -1,14 +1,15 @@
 //! Packing: LWE samples modulo `t` into slots.
 //!
-//! Sample `i` has the phase `b_i + sum_j a_ij z_j`, so the slots are `b + A z`: a known matrix times
-//! the encrypted LWE secret. With `r` copies of each value, the `n` columns of `A` spread over the copies:
-//! copy `c` of value `i` sums `w = n / r` of the products, and rotations add the copies up, which
-//! leaves the value in all of them. What remains is `w` plaintext products, with the secret
-//! rotated by `0 .. w`: baby steps and giant steps. The baby steps are rotations of the secret that are held
-//! ready. Every eighth of them is key material, and the first packing makes the others from it. Giant steps
-//! are rotations of sums, by Horner's rule, with one Galois key.
+//! Sample `i` has the phase `b_i + sum_j a_ij z_j`, so the slots are `b + A z`: a known matrix
+//! times the encrypted LWE secret. If each value has `r` copies, the `n` columns of `A` are spread
+//! over the copies: copy `c` of value `i` sums `w = n / r` of the products. Rotations then add up
+//! the copies and leave the value in all of them. There remain `w` plaintext products, with the
+//! secret rotated by `0 .. w`. They are done by baby steps and giant steps. The baby steps are
+//! rotations of the secret that are held ready. Every eighth of them is key material, and the first
+//! packing makes the others from it. Giant steps are rotations of sums, by Horner's rule, with one
+//! Galois key.
 //!
-//! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4; the
+//! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4. The
 //! spreading over idle slots follows Halevi, Shoup, CRYPTO 2014, section 4.3 (replication).
 
 use crate::engine::{Engine, ValueOf};
@@ -20,23 +21,27 @@ use exchange::packing::{STORED, baby_steps, key_len, width};
 use exchange::{EvaluationKeys, Layout, LoopParams, PackingKey};
 use std::collections::BTreeMap;
 
-/// Largest number of baby steps: in memory one takes 11.5 MB.
+/// Largest number of baby steps. Each takes 11.5 MB of memory.
 const MAX_BABY_STEPS: usize = 64;
-/// What a Galois key costs, in rotations: it is as large as eight baby steps, and each run's process may load it.
+/// Cost of a Galois key, in rotations. It is as large as eight baby steps, and each run's process
+/// may load it.
 const KEY: usize = 8;
-/// As many baby steps in memory weigh as much as a rotation: for ResNet-20 twice the baby steps, 1.1 GB, would save 18 of 270
-/// rotations.
+/// Number of baby steps in memory that weigh as much as a rotation. For ResNet-20, twice the baby
+/// steps, 1.1 GB, would save 18 of 270 rotations.
 const HELD: usize = 4;
 
-/// Fewest values a layout may have: with fewer, more copies than secret entries would be idle.
+/// Smallest number of values of a layout. With fewer values there would be more copies than entries
+/// of the secret, and some would be idle.
 pub fn min_values(slots: usize, dimension: usize) -> usize {
     slots / dimension
 }
 
-/// The cheapest number of baby steps, a power of two, for a run whose packings are counted for each layout.
+/// The cheapest number of baby steps, a power of two, for a run whose packings are counted for each
+/// layout.
 ///
-/// What it costs are the rotations that make baby steps, the giant steps, the Galois keys of both, and memory. One number
-/// serves all layouts, since giant steps of another size would need another key.
+/// The cost has four parts: the rotations that make baby steps, the giant steps, the Galois keys of
+/// both, and memory. All layouts use the same number, since giant steps of another size would need
+/// another key.
 pub fn cheapest_baby_steps(dimension: usize, packings: &[(Layout, usize)]) -> usize {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     for &(layout, count) in packings {
@@ -70,10 +75,11 @@ pub(crate) fn secret_of<'k>(
 ) -> Result<&'k [Ciphertext]> {
     let made = match key.baby_steps() {
         Some(made) => made,
-        // Where two threads come here at once both make them, and the first to end is kept.
+        // If two threads come here at once, both make the baby steps, and the first result is kept.
         None => key.keep_baby_steps(make_baby_steps(evaluator, keys, count, key.ciphertexts())?),
     };
-    // Keys that never were a file may be of another program, with another number.
+    // Keys that never were in a file may belong to another program, with another number of baby
+    // steps.
     made.get(..count).ok_or_else(|| Error::Shape {
         what: "the number of baby steps of a packing key",
         found: made.len().to_string(),
@@ -81,7 +87,8 @@ pub(crate) fn secret_of<'k>(
     })
 }
 
-/// Baby steps, from those that are key material: `count`, or as many as these are for.
+/// Makes baby steps from those that are key material: `count`, or fewer if there is less key
+/// material.
 fn make_baby_steps(
     evaluator: &Evaluator,
     keys: &EvaluationKeys,
@@ -102,7 +109,8 @@ fn make_baby_steps(
     Ok(runs.into_iter().flatten().collect())
 }
 
-/// `count` baby steps: each stored one, by its number, and the rotations of the one before up to the next stored one.
+/// Makes `count` baby steps. `stored(index)` gives those that are key material. Each other step is
+/// the rotation of the step before it.
 pub(crate) fn unfold_baby_steps<C>(
     count: usize,
     stored: impl Fn(usize) -> C,
@@ -137,14 +145,14 @@ fn packing<'a, S>(
     }
 }
 
-/// Packs samples: value `i` is the sum of `samples[i]`, which is zero without any.
+/// Packs samples: value `i` is the sum of `samples[i]`, or zero if there are none.
 ///
-/// A dry run does not look at `samples`. `level` is where the result starts; it ends lower by
-/// what the noise costs.
+/// A dry run does not read `samples`. The packing starts at `level`. The result is lower by as many
+/// levels as the noise requires.
 ///
 /// # Errors
 /// [`Error::Shape`] for more entries than values or a layout with too many copies,
-/// [`exchange::Error::MissingPackingKey`], and what rotations may lack.
+/// [`exchange::Error::MissingPackingKey`], and an error for a missing Galois key.
 pub fn pack<O: Operations>(
     engine: &Engine<O>,
     params: &LoopParams,
@@ -200,15 +208,16 @@ pub fn pack<O: Operations>(
     engine.settle("packing", sum)
 }
 
-/// Adds up every run of `count` consecutive copies of each value, `count` a power of two: with all
-/// copies, every slot gets the sum.
+/// Adds up every run of `count` consecutive copies of each value, where `count` is a power of two.
+/// If `count` is the number of copies, every slot gets the sum.
 ///
-/// The sum is a trace to a subring: noise is multiplied by `count` in one of `count` coefficients and
-/// cancels in the others. The predicted root mean square over all coefficients holds. The largest
-/// coefficients are `log2(count) / 2` bits nearer to failure, which the value's peak says.
+/// The sum is a trace to a subring: noise is multiplied by `count` in one of `count` coefficients
+/// and cancels in the others. The predicted root mean square over all coefficients holds. The
+/// largest coefficients are `log2(count) / 2` bits nearer to failure. The value's peak includes
+/// this.
 ///
 /// # Errors
-/// What rotations may lack.
+/// If a Galois key is missing.
 pub fn sum_copies<O: Operations>(
     engine: &Engine<O>,
     layout: Layout,

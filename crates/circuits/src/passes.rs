@@ -1,12 +1,13 @@
 //! The passes over limbs of each operation, in closed form.
 //!
-//! They are those of the rules of `lower`, which say how each comes about. Additions of samples, and the choice of a
-//! packing's coefficients, depend on the packing; here each is counted once.
+//! They equal those of the rules of `lower`, where each is derived. The number of additions of
+//! samples, and of choices of a packing's coefficients, depends on the packing. Here each is
+//! counted once.
 
 use program::trace::Passes;
 use rlwe::Params;
 
-/// The limbs of a level and those of key switching there.
+/// Numbers of limbs of a level and of key switching there.
 pub(crate) struct Sizes {
     limbs: u64,
     special: u64,
@@ -22,12 +23,12 @@ impl Sizes {
         }
     }
 
-    /// Limbs of `Q_l P`.
+    /// Number of limbs of `Q_l P`.
     fn extended(&self) -> u64 {
         self.limbs + self.special
     }
 
-    /// The digits of a polynomial, raised.
+    /// Passes that decompose a polynomial into raised digits.
     pub(crate) fn decompose(&self) -> Passes {
         let intt = Passes {
             intt: self.limbs,
@@ -44,7 +45,7 @@ impl Sizes {
         raised.fold(intt, |sum, passes| sum + passes)
     }
 
-    /// The sums of digits times the two halves of a key.
+    /// Passes of the sums of digits times the two halves of a key.
     fn inner_products(&self) -> Passes {
         Passes {
             dot_terms: 2 * self.digits.len() as u64 * self.extended(),
@@ -52,7 +53,7 @@ impl Sizes {
         }
     }
 
-    /// A product of three components brought back to two, and divided by the last `dropped` moduli.
+    /// Passes of the relinearisation of a product, with its division by the last `dropped` moduli.
     pub(crate) fn relinearize(&self, dropped: usize) -> Passes {
         let dropped = dropped as u64;
         let carried = Passes {
@@ -64,7 +65,7 @@ impl Sizes {
         self.decompose() + self.inner_products() + carried + divided
     }
 
-    /// An automorphism, of a polynomial that is decomposed.
+    /// Passes of an automorphism of a decomposed polynomial.
     pub(crate) fn automorphism(&self) -> Passes {
         let moved = Passes {
             additions: self.limbs,
@@ -75,7 +76,7 @@ impl Sizes {
     }
 }
 
-/// A conversion from some limbs to others.
+/// Passes of a conversion from some limbs to others.
 fn convert(from: u64, to: u64) -> Passes {
     Passes {
         scalings: from,
@@ -85,7 +86,7 @@ fn convert(from: u64, to: u64) -> Passes {
     }
 }
 
-/// The division of a component by some moduli, rounded.
+/// Passes of the rounded division of a component by some moduli.
 fn divide(dropped: u64, kept: u64) -> Passes {
     convert(dropped, kept)
         + Passes {
@@ -97,7 +98,7 @@ fn divide(dropped: u64, kept: u64) -> Passes {
         }
 }
 
-/// A modulus switch of a ciphertext at `level` to `to`.
+/// Passes of a modulus switch of a ciphertext from `level` to `to`.
 pub(crate) fn switch(level: usize, to: usize) -> Passes {
     match level - to {
         0 => Passes::default(),
@@ -105,7 +106,7 @@ pub(crate) fn switch(level: usize, to: usize) -> Passes {
     }
 }
 
-/// A sum of so many products of residuals.
+/// Passes of a sum of `count` products of residuals.
 pub(crate) fn tensors(limbs: usize, count: usize) -> Passes {
     Passes {
         dot_terms: 4 * (limbs * count) as u64,
@@ -114,7 +115,7 @@ pub(crate) fn tensors(limbs: usize, count: usize) -> Passes {
     }
 }
 
-/// The combinations of `columns` ciphertexts by a matrix of `rows` rows.
+/// Passes of the combinations of `columns` ciphertexts by a matrix of `rows` rows.
 pub(crate) fn combinations(limbs: usize, rows: usize, columns: usize) -> Passes {
     Passes {
         combination_terms: 2 * (limbs * rows * columns) as u64,
@@ -122,16 +123,16 @@ pub(crate) fn combinations(limbs: usize, rows: usize, columns: usize) -> Passes 
     }
 }
 
-/// What the plaintexts of one operation are encoded from.
+/// Form from which the plaintexts of an operation are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Coefficients.
     Coefficients,
-    /// Slots: an inverse transform modulo `t` each.
+    /// Slots. Each plaintext takes an inverse transform modulo `t`.
     Slots,
 }
 
-/// A plaintext lifted to the limbs of a level.
+/// Passes that lift a plaintext to the limbs of a level.
 fn lifted(limbs: u64, encoding: Encoding) -> Passes {
     let slots = u64::from(encoding == Encoding::Slots);
     convert(1, limbs)
@@ -144,7 +145,7 @@ fn lifted(limbs: u64, encoding: Encoding) -> Passes {
         }
 }
 
-/// A sum of so many products with plaintexts.
+/// Passes of a sum of `count` products with plaintexts.
 pub(crate) fn plaintexts(limbs: usize, count: usize, encoding: Encoding) -> Passes {
     let products = Passes {
         dot_terms: 2 * limbs as u64,
@@ -153,7 +154,7 @@ pub(crate) fn plaintexts(limbs: usize, count: usize, encoding: Encoding) -> Pass
     (lifted(limbs as u64, encoding) + products).times(count)
 }
 
-/// A plaintext as a term, with or without a ciphertext that it is added to.
+/// Passes of a plaintext as a term, with or without a ciphertext to which it is added.
 pub(crate) fn term(limbs: usize, encoding: Encoding) -> Passes {
     let limbs = limbs as u64;
     let scaled = Passes {
@@ -164,7 +165,7 @@ pub(crate) fn term(limbs: usize, encoding: Encoding) -> Passes {
     lifted(limbs, encoding) + scaled
 }
 
-/// A sum or difference of two ciphertexts.
+/// Passes of a sum or difference of two ciphertexts.
 pub(crate) fn sum(limbs: usize) -> Passes {
     Passes {
         additions: 2 * limbs as u64,
@@ -172,7 +173,7 @@ pub(crate) fn sum(limbs: usize) -> Passes {
     }
 }
 
-/// The samples of a ciphertext at level 0, by `digits` digits.
+/// Passes of the dimension switch of a ciphertext at level 0, with `digits` digits.
 pub(crate) fn samples(digits: usize) -> Passes {
     let digits = digits as u64;
     Passes {

@@ -1,29 +1,30 @@
-//! The predicted residual of a value: of all its coefficients, and of its largest ones.
+//! The predicted residual of a value: averaged over all coefficients, and of its largest ones.
 
 use bfv::noise::{Factors, Model, Noise};
 
-/// Mean square of a residual's coefficients, over all of them and over those where it is largest.
+/// Mean square of a residual's coefficients: over all of them (`mean`), and where it is largest
+/// (`peak`).
 ///
-/// Sums of a value with its own automorphisms gather noise in few coefficients: the mean square over
-/// all stays that of a sum of independent terms, but a decryption fails where the noise is largest.
-/// `peak` bounds the mean square of every single coefficient.
+/// Sums of a value with its own automorphisms gather noise in few coefficients. The mean square
+/// over all stays that of a sum of independent terms, but a decryption fails where the noise is
+/// largest. `peak` bounds the mean square of every single coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Residual {
     pub(crate) mean: Noise,
     pub(crate) peak: Noise,
 }
 
-/// Squares of a plaintext's centred coefficients, by which a product multiplies noise.
+/// Squares of a plaintext's centred coefficients. A product multiplies noise by them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Squares {
-    /// Their sum.
+    /// Sum of the squares.
     pub sum: f64,
-    /// The largest, times the ring degree.
+    /// Largest square, times the ring degree.
     pub peak: f64,
 }
 
 impl Squares {
-    /// Of given coefficients, of a ring of degree `n`.
+    /// Squares of the given coefficients, in a ring of degree `n`.
     pub fn of(coefficients: impl Iterator<Item = i64>, n: usize) -> Self {
         let (sum, largest) = coefficients
             .map(|c| (c as f64).powi(2))
@@ -34,7 +35,7 @@ impl Squares {
         }
     }
 
-    /// Of `nonzero` coefficients of `n` that are uniform modulo `t`.
+    /// Squares of `nonzero` coefficients that are uniform modulo `t`, in a ring of degree `n`.
     pub fn uniform(model: &Model, nonzero: f64, n: usize) -> Self {
         Self {
             sum: model.uniform_plaintext(nonzero),
@@ -46,7 +47,7 @@ impl Squares {
 impl Residual {
     pub(crate) const ZERO: Self = Self::even(Noise::ZERO);
 
-    /// The same everywhere.
+    /// A residual with the same noise in all coefficients.
     pub(crate) const fn even(noise: Noise) -> Self {
         Self {
             mean: noise,
@@ -63,7 +64,7 @@ impl Residual {
         }
     }
 
-    /// Sum of two residuals after products with plaintexts of their own.
+    /// Sum of two residuals after products with independent plaintexts.
     #[must_use]
     pub(crate) fn plus_apart(self, other: Self) -> Self {
         Self {
@@ -72,8 +73,8 @@ impl Residual {
         }
     }
 
-    /// Sum with this residual itself, its coefficients in another order: squares add up over all of
-    /// them, and amplitudes where the largest ones meet.
+    /// Sum with this residual itself, with its coefficients in another order. Over all coefficients
+    /// squares add up. Where the largest coefficients meet, amplitudes add up.
     #[must_use]
     pub(crate) fn plus_alike(self) -> Self {
         Self {
@@ -82,7 +83,8 @@ impl Residual {
         }
     }
 
-    /// After a product with a number whose square is `square` on average and `largest` at most.
+    /// Residual after a product with a number whose square is `square` on average and at most
+    /// `largest`.
     #[must_use]
     pub(crate) fn scaled(self, square: f64, largest: f64) -> Self {
         Self {
@@ -91,7 +93,7 @@ impl Residual {
         }
     }
 
-    /// After dividing by `bits` bits of modulus.
+    /// Residual after a division by `bits` bits of modulus.
     #[must_use]
     pub(crate) fn switched(self, model: &Model, bits: f64) -> Self {
         Self {
@@ -100,8 +102,8 @@ impl Residual {
         }
     }
 
-    /// After a product with a plaintext: a coefficient of it is a sum over all coefficients, of which
-    /// either factor's largest square bounds each term.
+    /// Residual after a product with a plaintext. Each of its coefficients is a sum over all
+    /// coefficients, where the largest square of either factor bounds each term.
     #[must_use]
     pub(crate) fn mul_plain(self, model: &Model, squares: Squares) -> Self {
         Self {
@@ -113,7 +115,7 @@ impl Residual {
         }
     }
 
-    /// Of the product of two residuals.
+    /// Residual of the product of two residuals.
     pub(crate) fn tensor(model: &Model, a: Self, b: Self, factors: Factors) -> Self {
         Self {
             mean: model.product(a.mean, b.mean, factors),
@@ -124,24 +126,24 @@ impl Residual {
         }
     }
 
-    /// log2 of the probability that, at one of the `n / 2` points of evaluation, products carried on are so large
-    /// that they move a coefficient by an eighth of half of a modulus of `log_q` bits: one point
-    /// and its conjugate move it by `2 / n` of their size.
+    /// log2 of the probability that, at one of the `n / 2` points of evaluation, carried-on
+    /// products are large enough to move a coefficient by an eighth of half of a modulus of `log_q`
+    /// bits. One point and its conjugate move a coefficient by `2 / n` of their size.
     pub(crate) fn log2_beyond(self, model: &Model, n: usize, log_q: f64) -> f64 {
         let log_n = (n as f64).log2();
         let bits = log_q - 1.0 - EIGHTH + log_n / 2.0 - 1.0;
         model.log2_beyond(self.mean, bits) + log_n - 1.0
     }
 
-    /// log2 of the probability that, at one of the `n / 2` points of evaluation, powers of this residual
-    /// do not come down to rounding size.
+    /// log2 of the probability that, at one of the `n / 2` points of evaluation, powers of this
+    /// residual do not come down to rounding size.
     pub(crate) fn log2_escape(self, model: &Model, n: usize) -> f64 {
         model.log2_escape(self.mean) + (n as f64 / 2.0).log2()
     }
 }
 
-/// Bits below half of the modulus that single points may take of a coefficient's room: the other seven eighths are the
-/// sum's over all points.
+/// log2 of the share of half of the modulus that single points may take: one eighth. The other
+/// seven eighths are left to the sum over all points.
 const EIGHTH: f64 = 3.0;
 
 fn lesser(a: Noise, b: Noise) -> Noise {

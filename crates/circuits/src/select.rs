@@ -1,20 +1,21 @@
 //! Selection: one of several ciphertexts, by encrypted bits.
 //!
-//! A tree of multiplexers. A multiplexer is `no + bit (yes - no)`, with the external product of an RGSW ciphertext of the bit. For
-//! `2^k` ciphertexts there are `2^k - 1` products, `k` one after another. Noise is that of the chosen ciphertext, and of
-//! `k` products.
+//! A tree of multiplexers. A multiplexer is `no + bit (yes - no)`, by an external product with an
+//! RGSW ciphertext of the bit. For `2^k` ciphertexts there are `2^k - 1` products, `k` of them one
+//! after another. The noise is that of the chosen ciphertext plus that of `k` products.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 5.1.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 5.1.
 
 use crate::error::{Error, Result};
 use crate::operations::{Rgsw, RingOperations};
 
-/// The ciphertext of number `sum_i bits_i 2^i`. All hold their messages alike.
+/// Returns ciphertext number `sum_i bits_i 2^i`. All ciphertexts must have the same factor or
+/// scale.
 ///
 /// # Errors
-/// [`Error::Shape`] unless there are `2^k` ciphertexts for `k` bits. If levels differ, and those of
-/// [`RingOperations::external_product`].
+/// [`Error::Shape`] unless there are `2^k` ciphertexts for `k` bits, an error if levels differ, and
+/// those of [`RingOperations::external_product`].
 pub fn select<R: RingOperations>(
     ring: &R,
     leaves: Vec<R::Ciphertext>,

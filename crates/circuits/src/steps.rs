@@ -1,5 +1,5 @@
-//! What each step of a program does, in any mode: the compiler writes programs by it, the rehearsal checks them, the server
-//! runs them, and a recording writes down what runs.
+//! The computation of each step of a program, in any mode. The compiler writes programs with it,
+//! the rehearsal checks them, the server runs them, and recordings are made with it.
 
 use crate::coefficients::{Kernel, multiply};
 use crate::dense;
@@ -14,7 +14,7 @@ use exchange::{Layout, LoopParams};
 use program::{Constant, Form, Op, Packed, Step, Type, ValueId};
 use std::sync::Arc;
 
-/// What a step makes.
+/// The result of a step.
 #[derive(Clone, Debug)]
 pub enum Made<C, S> {
     /// A ciphertext, with its predicted noise.
@@ -23,11 +23,11 @@ pub enum Made<C, S> {
     Samples(Box<S>),
 }
 
-/// What steps make in a mode.
+/// Results of steps in the mode `O`.
 pub type MadeBy<O> = Made<<O as Operations>::Ciphertext, <O as Operations>::Samples>;
 
 impl<C, S> Made<C, S> {
-    /// The value of a ciphertext; `None` of samples.
+    /// The value, if it is a ciphertext. `None` for samples.
     pub fn value(&self) -> Option<&Value<C>> {
         match self {
             Self::Ciphertext(value) => Some(value),
@@ -36,21 +36,22 @@ impl<C, S> Made<C, S> {
     }
 }
 
-/// What a step does, with its constants in the form that circuits want.
+/// The action of a step, with its constants in the form that circuits need.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// As the operation says.
+    /// The operation needs no preparation.
     Plain,
     /// A table.
     Table(Lut),
     /// A dense layer from slots.
     Dense(dense::Layer),
-    /// Slots to coefficients. Every such step shares it.
+    /// Slots to coefficients. All such steps share the map.
     Transform(Arc<SlotsToCoeffs>),
 }
 
 impl Action {
-    /// The action of an operation on values of the given steps. `transform` gives slots to coefficients.
+    /// Makes the action of an operation on values of the given steps. `transform` returns the
+    /// slots-to-coefficients map.
     ///
     /// # Errors
     /// [`Error::Shape`] if constants do not fit.
@@ -88,29 +89,30 @@ impl Action {
     }
 }
 
-/// A step at work.
+/// A step and what it needs to run.
 pub struct Work<'a> {
-    /// Parameters.
+    /// Parameters of the loop.
     pub params: &'a LoopParams,
     /// Constants of the program.
     pub constants: &'a [Constant],
-    /// The steps before this one, at least.
+    /// Steps of the program. At least those before this step must be present.
     pub steps: &'a [Step],
-    /// What is done.
+    /// Operation of the step.
     pub op: &'a Op,
-    /// The same, with its constants made ready.
+    /// The same operation with its constants prepared.
     pub action: &'a Action,
-    /// How the result's message is read.
+    /// Form of the result's message.
     pub form: Form,
-    /// Level at which a dense layer runs. No other operation looks at it.
+    /// Level at which a dense layer runs. Other operations ignore it.
     pub level: usize,
 }
 
 impl Work<'_> {
-    /// Runs the step. `made` gives what earlier steps have made, `input` the client's ciphertexts.
+    /// Runs the step. `made` returns the results of earlier steps, and `input` the client's
+    /// ciphertexts.
     ///
     /// # Errors
-    /// From the circuits, and [`Error::Operand`] if an operand is missing or of another kind.
+    /// Errors of the circuits, and [`Error::Operand`] if an operand is missing or of another kind.
     pub fn run<'m, O: Operations>(
         &self,
         engine: &Engine<O>,
@@ -217,7 +219,7 @@ impl Work<'_> {
     }
 }
 
-/// A plaintext with the given values, or one for all, added up at the given coefficients.
+/// A plaintext in which the values, or one value for all, are added up at the given coefficients.
 fn coefficients(n: usize, values: &[i64], at: &[i64]) -> Plain {
     let mut sums = vec![0; n];
     for (&place, &value) in at.iter().zip(values.iter().cycle()) {
@@ -227,7 +229,7 @@ fn coefficients(n: usize, values: &[i64], at: &[i64]) -> Plain {
     Plain::Coefficients(Words::Sparse(entries.collect()))
 }
 
-/// Layout of a value in slots.
+/// The layout of a value in slots.
 ///
 /// # Errors
 /// [`Error::Shape`] if it is not in slots.

@@ -1,10 +1,10 @@
-//! Linear maps on slots, and the one that turns slots into coefficients.
+//! Linear maps on slots, and the map from slots to coefficients.
 //!
-//! A linear map is a sum of diagonals: `out = sum_k d_k . rot_k(in)`, `.` slot by slot, where a
-//! rotation may be followed by the swap of the rows. With `k = start + stride (b + B g)` the
-//! rotations by `b` (*baby steps*) share one decomposition, and those by `g` (*giant steps*) go by
-//! Horner's rule on one Galois key, the rotation by `stride B`. So `K` diagonals take `B` hoisted
-//! rotations, `K / B` others and `B + 1` keys.
+//! A linear map is a sum of diagonals: `out = sum_k d_k . rot_k(in)`, where `.` is the product slot
+//! by slot, and the rows may be swapped after a rotation. With `k = start + stride (b + B g)`, the
+//! rotations by `b` (*baby steps*) share one decomposition. The rotations by `g` (*giant steps*)
+//! are done by Horner's rule with one Galois key, that of the rotation by `stride B`. So `K`
+//! diagonals take `B` hoisted rotations, `K / B` others and `B + 1` keys.
 //!
 //! [`SlotsToCoeffs`] is a product of a few such maps.
 //!
@@ -24,22 +24,22 @@ use std::sync::Arc;
 
 pub use slots_to_coeffs::{SlotsToCoeffs, coefficient_of_slot, slots_to_coeffs};
 
-/// Cost of a rotation with its own decomposition, and of one that shares it: 1.3 to 1.6 to 1 from
-/// four to twenty limbs of `N = 2^15`, one thread with AVX-512.
+/// Relative costs of a rotation with its own decomposition, and of one that shares it. The measured
+/// ratio is 1.3 to 1.6, from four to twenty limbs of `N = 2^15`, one thread with AVX-512.
 const GIANT_COST: usize = 3;
 const BABY_COST: usize = 2;
 
-/// Where a diagonal's factors come from: slot `(row, column)` of the result takes
+/// Offset of a diagonal: slot `(row, column)` of the result reads slot
 /// `(row ^ swap, column + steps)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Offset {
-    /// Whether rows are swapped.
+    /// True if rows are swapped.
     pub swap: bool,
-    /// Columns to the left that both rows rotate by, below `N/2`.
+    /// Number of columns by which both rows rotate left, below `N/2`.
     pub steps: usize,
 }
 
-/// A linear map on the slots modulo `t`, by diagonals of `N` values in `[0, t)`.
+/// A linear map on the slots modulo `t`, stored by diagonals of `N` values in `[0, t)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagonals {
     slots: usize,
@@ -68,7 +68,7 @@ impl Diagonals {
         }
     }
 
-    /// The map that does `first` and then this one.
+    /// Returns the map that applies `first` and then this map.
     ///
     /// # Panics
     /// If the numbers of slots differ.
@@ -92,7 +92,7 @@ impl Diagonals {
         both
     }
 
-    /// The map on plain slots.
+    /// Applies the map to plain slots.
     pub fn apply(&self, t: &Modulus, input: &[u64]) -> Vec<u64> {
         let mut out = vec![0; self.slots];
         for (&offset, diagonal) in &self.values {
@@ -109,12 +109,13 @@ impl Diagonals {
         self.values.len()
     }
 
-    /// Whether this is the zero map.
+    /// Returns true if this is the zero map.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Columns are a power of two, so the row is the bit above them.
+    /// The slot that a diagonal reads. Columns are a power of two, so the row is the bit above
+    /// them.
     fn source(&self, offset: Offset, slot: usize) -> usize {
         let columns = self.slots / 2;
         let swap = usize::from(offset.swap) * columns;
@@ -122,7 +123,8 @@ impl Diagonals {
     }
 }
 
-/// The steps `start, start + stride, ..`, modulo the number of columns, among which all steps are.
+/// An arithmetic progression `start, start + stride, ..`, modulo the number of columns, that
+/// contains all steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Progression {
     start: usize,
@@ -131,7 +133,7 @@ struct Progression {
 }
 
 impl Progression {
-    /// The shortest one that begins after the widest gap.
+    /// Returns the shortest progression. It begins after the widest gap.
     fn of(steps: &BTreeSet<usize>, columns: usize) -> Self {
         let steps: Vec<usize> = steps.iter().copied().collect();
         let stride = steps
@@ -155,22 +157,22 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// One diagonal as a plaintext, turned back by its giant steps.
+/// One diagonal as a plaintext, rotated back by its giant steps.
 #[derive(Clone, Debug)]
 struct Term {
     baby: usize,
-    /// Coefficients in `[0, t)`, which 32 bits hold for every `t` below them.
+    /// Coefficients in `[0, t)`. `t` is below `2^32`.
     coefficients: Arc<[u32]>,
     /// Squares of the centred coefficients.
     squares: Squares,
 }
 
-/// A linear map made ready for ciphertexts.
+/// A linear map, prepared for ciphertexts.
 #[derive(Clone, Debug)]
 pub struct LinearTransform {
     babies: Vec<usize>,
     giant: usize,
-    /// Terms by giant step: first those of the map proper, then those of what is swapped after.
+    /// Terms by giant step: first those without a swap of the rows, then those with one.
     rows: [Vec<Vec<Term>>; 2],
 }
 
@@ -178,7 +180,7 @@ impl LinearTransform {
     /// Encodes the diagonals of a map that is not zero.
     ///
     /// # Panics
-    /// If the map is zero or on other slots than the encoder's.
+    /// If the map is zero or the encoder has another number of slots.
     pub fn new(encoder: &Encoder, map: &Diagonals) -> Self {
         assert!(
             !map.is_empty() && map.slots == encoder.slots(),
@@ -219,10 +221,10 @@ impl LinearTransform {
         }
     }
 
-    /// Applies the map; the result has the value's factor and is not switched down.
+    /// Applies the map. The result has the factor of the value and is not switched down.
     ///
     /// # Errors
-    /// What rotations may lack.
+    /// If a Galois key is missing.
     pub fn apply<O: Operations>(
         &self,
         engine: &Engine<O>,
@@ -231,10 +233,10 @@ impl LinearTransform {
         self.apply_to_factor(engine, value, value.factor())
     }
 
-    /// Applies the map so that the result has the factor `factor`; it is not switched down.
+    /// Applies the map so that the result has the factor `factor`. The result is not switched down.
     ///
     /// # Errors
-    /// What rotations may lack.
+    /// If a Galois key is missing.
     pub fn apply_to_factor<O: Operations>(
         &self,
         engine: &Engine<O>,
@@ -281,8 +283,8 @@ impl LinearTransform {
                 continue;
             }
             let factors: Vec<&ValueOf<O>> = terms.iter().map(|term| &rotated[term.baby]).collect();
-            // Rotations of one value have one factor: with it for the sum, units are 1 and the
-            // sums of squares those of the plaintexts as they are. Other units make them uniform.
+            // All rotations of a value have its factor. If the sum has this factor too, units are 1
+            // and the plaintexts keep their squares. Other units make the plaintexts uniform.
             let squares = |term: &Term| match factor == rotated[0].factor() {
                 true => term.squares,
                 false => Squares::uniform(engine.model(), term.nonzero(), engine.params().n()),
@@ -319,14 +321,14 @@ impl Term {
         }
     }
 
-    /// Coefficients that are not 0.
+    /// Number of coefficients that are not 0.
     fn nonzero(&self) -> f64 {
         self.coefficients.iter().filter(|&&c| c != 0).count() as f64
     }
 }
 
-/// Number of baby steps, a power of two, that makes `count` steps of `rows` sums cheapest; the
-/// fewer keys where costs are equal.
+/// The number of baby steps, a power of two, that makes `count` steps of `rows` sums cheapest. If
+/// costs are equal, the one with fewer keys.
 fn baby_count(count: usize, rows: usize) -> usize {
     let giants = |babies: usize| rows * (count.div_ceil(babies) - 1);
     let cost = |babies: usize| BABY_COST * babies + GIANT_COST * giants(babies);

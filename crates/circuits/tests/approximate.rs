@@ -1,4 +1,4 @@
-//! Circuits on approximate numbers against plain numbers.
+//! Compares circuits on approximate numbers with plain numbers.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -65,7 +65,7 @@ impl Setup {
     }
 }
 
-/// Levels of 45 bits.
+/// Parameters with levels of 45 bits.
 fn insecure_params(log_n: u32, count: usize) -> Params {
     let n = 1 << log_n;
     let first = ntt_primes(49, n, 3).unwrap();
@@ -281,7 +281,7 @@ fn messages_that_repeat_are_bootstrapped_by_fewer_matrices_insecure() {
         let bootstrapper = Bootstrapper::new(&s.params, &spec).unwrap();
         assert_eq!(bootstrapper.output_level(), level, "{slots} slots");
         let keys = bootstrapper.generate_keys(&s.secret, &mut s.rng);
-        // Equal slots make the largest coefficient that there can be.
+        // Equal slots make the largest possible coefficient.
         for x in [s.message(slots), vec![Complex64::ONE; slots]] {
             let ct = s.encrypt(&x, 0);
             let y = bootstrapper.bootstrap(&ct, &keys).unwrap();
@@ -303,7 +303,8 @@ fn messages_that_repeat_are_bootstrapped_by_fewer_matrices_insecure() {
     }
 }
 
-/// A run strays from the sampled one by its own sample of errors, of the secret and of the multiples of `q_0`.
+/// A run differs from the sampled one by its own samples of errors, of the secret and of the
+/// multiples of `q_0`.
 #[test]
 fn the_precision_of_bootstrapping_is_predicted_insecure() {
     for (log_n, slots) in [(11, None), (11, Some(64)), (12, None)] {
@@ -312,7 +313,7 @@ fn the_precision_of_bootstrapping_is_predicted_insecure() {
         let bootstrapper = Bootstrapper::new(&s.params, &spec).unwrap();
         let keys = bootstrapper.generate_keys(&s.secret, &mut s.rng);
         let predicted = bootstrapper.precision(s.params.scale()).unwrap();
-        // Of large messages the sine's part is the largest, of small ones the noise.
+        // For large messages the sine's error is the largest part, for small messages the noise.
         for size in [1.0, 0.02] {
             let mut x = s.message(slots.unwrap_or(s.params.slots()));
             x.iter_mut().for_each(|x| *x *= size);
@@ -335,7 +336,8 @@ fn the_precision_of_bootstrapping_is_predicted_insecure() {
     }
 }
 
-/// What the secret of weight 32 protects is bounded, whatever the other keys' security is.
+/// The moduli that the secret of weight 32 protects are bounded, whatever the security of the other
+/// keys.
 #[test]
 fn a_sparse_secret_over_many_bits_is_refused() {
     let n = 1 << 15;
@@ -355,7 +357,7 @@ fn a_sparse_secret_over_many_bits_is_refused() {
         Params::new(&spec).unwrap()
     };
     let spec = BootstrapSpec::default();
-    // 220 bits, which primal attacks alone break in 2^125 operations.
+    // 220 bits. Primal attacks alone break these in 2^125 operations.
     let error = Bootstrapper::new(&params(&[54, 54, 54], 58), &spec)
         .err()
         .unwrap();
@@ -369,7 +371,7 @@ fn a_sparse_secret_over_many_bits_is_refused() {
     assert!(matches!(error, circuits::Error::Ckks(found) if found == refused.into()));
     let found = Bootstrapper::new(&params(&[50], 50), &spec).unwrap();
     assert_eq!(found.sparse().weight(), Some(32));
-    // The table's own secret is the weaker one; the sparse one has 148 bits by MATZOV.
+    // The parameters' own secret is the weaker one. The sparse secret has 148 bits by MATZOV.
     assert_eq!(found.sparse().security().bits(), Some(148.0));
     assert_eq!(found.security().bits(), Some(128.3));
 }

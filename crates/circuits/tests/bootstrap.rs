@@ -1,4 +1,5 @@
-//! BGV ciphertexts whose levels are used up, refreshed: 128-bit secure, exact, noise from both sides.
+//! Refreshes BGV ciphertexts at their last level: 128-bit secure, exact, with noise checked from
+//! both sides.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -38,7 +39,7 @@ impl Setup {
         }
     }
 
-    /// The message in the constant coefficient, anything in the others.
+    /// Encrypts a message in the constant coefficient. The others are random.
     fn encrypt(&mut self, message: u64, level: usize) -> Ciphertext {
         let params = self.bootstrap.params();
         let mut all: Vec<u64> = (0..params.n())
@@ -68,7 +69,7 @@ fn small_rings_insecure() {
     let mut s = Setup::new(&Params::new_insecure(&spec(n, 16)).unwrap(), 1);
     let keys = s.bootstrap.keys(&s.secret, &mut s.rng).unwrap();
     for message in 0..P {
-        // From every level, with the factors of switches and without.
+        // From every level, with and without factors of switches.
         for level in [0, 1, 15] {
             let ct = s.encrypt(message, level);
             let fresh = s.bootstrap.refresh(&ct, &keys).unwrap();
@@ -94,7 +95,7 @@ fn an_exhausted_ciphertext_multiplies_again() {
     let relinearization = s.secret.relinearization_key(level, &mut s.rng);
 
     let (x, y) = (s.encrypt(2, 1), s.encrypt(2, 1));
-    // Other coefficients would enter the constant one of a product, so this is a sum.
+    // In a product, other coefficients would enter the constant one. So this is a sum.
     let mut sum = x;
     eval.add_assign(&mut sum, &y).unwrap();
     eval.switch_to(&mut sum, 0).unwrap();

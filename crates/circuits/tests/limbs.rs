@@ -1,4 +1,5 @@
-//! Noise at other sizes of limbs than the default: products that leave much or little above a rounding.
+//! Noise at limb sizes other than the default, where products leave much or little above a
+//! rounding.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -10,7 +11,8 @@ use common::{N, alone, setup_of};
 
 const LIMBS: usize = 10;
 
-/// `x, x^2, x^3, x^4, x^5, x^8, x^9, ..`: squares and `x` times them, as far as the chain reaches.
+/// `x, x^2, x^3, x^4, x^5, x^8, x^9, ..`: squares and their products with `x`, until the chain
+/// ends.
 fn powers<O: Operations>(engine: &Engine<O>, x: &ValueOf<O>) -> Vec<ValueOf<O>> {
     let mut square = engine.mul("powers", x, x).unwrap();
     let mut made = vec![x.clone(), square.clone()];

@@ -1,4 +1,4 @@
-//! Is every step of the loop exact, and its noise as predicted?
+//! Is every step of the loop exact, and does its noise match the prediction?
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -17,7 +17,7 @@ use program::TableShape;
 use rand::Rng;
 use rlwe::lwe::LweBatch;
 
-/// As the first layer of the MNIST network: 4 kernels of 7x7, stride 3, on padded images.
+/// Like the first layer of the MNIST network: 4 kernels of 7x7, stride 3, on padded images.
 const CONV: ConvShape = ConvShape {
     channels: 1,
     kernels: 4,
@@ -26,14 +26,14 @@ const CONV: ConvShape = ConvShape {
     stride: 3,
 };
 const VALUES: usize = 256;
-/// `|sum| <= 49 * 15 * 3 = 2205`, and rounding adds 10.7 as a deviation.
+/// `|sum| <= 49 * 15 * 3 = 2205`, and rounding adds noise with a deviation of 10.7.
 const BOUND: i64 = 4095;
 
 fn relu(x: i64) -> i64 {
     (x.max(0) / 8).min(127)
 }
 
-/// Product with a plaintext of the given coefficients, not switched down.
+/// Product with a plaintext that has the given coefficients, not switched down.
 fn mul_coefficients<O: Operations>(
     engine: &Engine<O>,
     x: &ValueOf<O>,
@@ -54,7 +54,7 @@ fn random_weights(s: &mut Setup, count: usize, bound: i64) -> Vec<i64> {
         .collect()
 }
 
-/// The convolution's outputs of the images side by side, and the encrypted product.
+/// Returns the encrypted product, and the convolution's outputs of the images side by side.
 fn convolve(s: &mut Setup, level: usize, images: usize) -> (EncryptedValue, Vec<(usize, i64)>) {
     let weights = random_weights(s, 4 * 49, 3);
     let span = CONV.image_span();
@@ -141,7 +141,7 @@ fn products_are_exact_and_their_noise_follows_the_formula() {
     s.check_noise("square", &square);
 }
 
-/// The circuits of the loop after the dimension switch, for the keys and for the run.
+/// The circuits of the loop after the dimension switch, for making the keys and for the run.
 struct Circuits {
     layout: Layout,
     lut: Lut,
@@ -150,7 +150,7 @@ struct Circuits {
     next: Vec<i64>,
 }
 
-/// What the loop leaves behind.
+/// Results of the loop's steps.
 struct Steps<C> {
     packed: Value<C>,
     table: Value<C>,
@@ -231,7 +231,7 @@ fn the_loop_is_exact_and_its_noise_as_predicted_after_every_step() {
         .iter()
         .zip(&sums)
         .map(|(phase, (_, sum))| phase - sum);
-    // A root mean square of 256 samples deviates by 4.4 %: 20 % is more than four deviations.
+    // A root mean square of 256 samples deviates by 4.4 %. 20 % is more than four deviations.
     check_rounding(&s, deviation(errors), 0.2);
 
     // Slots, table, and both ways to the next layer.
@@ -303,7 +303,7 @@ fn check_rounding(s: &Setup, measured: f64, tolerance: f64) {
     assert!((measured / predicted - 1.0).abs() < tolerance);
 }
 
-/// The product modulo `X^N + 1` and `t` with sparse weights, centred.
+/// The product with sparse weights modulo `X^N + 1` and `t`, centred.
 fn negacyclic(message: &[u64], weights: &[i64]) -> Vec<(usize, i64)> {
     let mut sums = vec![0i64; N];
     for (shift, &weight) in weights.iter().enumerate().filter(|(_, w)| **w != 0) {

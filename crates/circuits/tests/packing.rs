@@ -39,13 +39,14 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
     let errors = (0..N).map(|k| t.center(t.sub(phases[k], message[k])));
     let (measured, predicted) = (deviation(errors), s.params.rounding_sigma());
     println!("rounding to t: deviation {measured:.3}, predicted {predicted:.3}");
-    // The norm of a ternary key of 2048 coefficients deviates by sqrt(2/9 * 2048) = 21 in 1365: 0.8 % in the
-    // root. Samples of one ciphertext share that key, and N of them add 0.4 %: 4 % is five deviations.
+    // The squared norm of a ternary key of 2048 coefficients deviates by sqrt(2/9 * 2048) = 21 in
+    // 1365: 0.8 % in the root. Samples of one ciphertext share that key, and N of them add 0.4 %.
+    // So 4 % is five deviations.
     assert!((measured / predicted - 1.0).abs() < 0.04);
 
     for (values, keys) in values.into_iter().zip(keys) {
         let layout = Layout::new(N, values).unwrap();
-        // Any coefficients in any order: 5 is a unit modulo N.
+        // Coefficients in an arbitrary order: 5 is a unit modulo N.
         let coefficient = |value: usize| (value * 5 + 3) % N;
         let samples: Vec<Vec<Sample<'_, LweBatch>>> = (0..values)
             .map(|value| {
@@ -69,7 +70,7 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
     }
 }
 
-/// A dry run counts the rotations that make baby steps once, and the giant steps of every packing.
+/// A dry run counts the rotations that make baby steps once, and the giant steps for every packing.
 #[test]
 fn the_cheapest_number_of_baby_steps_is_that_of_dry_runs() {
     let _alone = alone();
@@ -84,7 +85,7 @@ fn the_cheapest_number_of_baby_steps_is_that_of_dry_runs() {
                 pack(&engine, &params, layout, &[], s.top()).unwrap();
             }
         }
-        // Copies are added up by rotations too, as many for every number of baby steps.
+        // Rotations also add up copies, equally many for every number of baby steps.
         let held: usize = layouts.iter().map(|l| baby_steps(&params, l.0)).sum();
         let keys = engine.needs().galois_elements().len();
         4 * (engine.counts().rotations + 8 * keys) + held
@@ -106,7 +107,7 @@ fn keys_of_fewer_baby_steps_are_refused_and_those_of_more_serve() {
     let (t, top) = (*s.bfv().t(), s.top());
     let layout = Layout::new(N, 4096).unwrap();
     let with = |s: &Setup, steps: usize| s.params.clone().with_baby_steps(steps).unwrap();
-    // Each number's giant steps need a Galois key of their own; these keys have those of all.
+    // The giant steps of each number need a Galois key of their own. These keys have all of them.
     let all = [4, 8, 32].map(|steps| with(&s, steps));
     s.params = all[1].clone();
     s.keys = ClientKeys::from_parts(&s.params, s.keys.secret().clone(), s.keys.lwe().clone());

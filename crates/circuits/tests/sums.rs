@@ -1,4 +1,4 @@
-//! Sums over slots and samples in slots against their definitions.
+//! Compares sums over slots, and samples in slots, with their definitions.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

@@ -1,4 +1,4 @@
-//! Is every slot exactly the table's value, for every input there is?
+//! Is every slot exactly the table's value, for every possible input?
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -10,7 +10,8 @@ use common::{N, Setup, T, alone, setup, timed};
 use exchange::{EvaluationKeys, Layout};
 use program::TableShape;
 
-/// Rounds ReLU at a scale of 1/367, 7 bits: a layer's sums to the next one's inputs.
+/// Applies ReLU and rounds at a scale of 1/367, 7 bits: from a layer's sums to the next layer's
+/// inputs.
 fn relu_requantised(x: i64) -> i64 {
     ((x.max(0) * 2 + 367) / 734).min(127)
 }
@@ -20,7 +21,7 @@ fn centred(x: u64) -> i64 {
     if x > T as i64 / 2 { x - T as i64 } else { x }
 }
 
-/// Applies the table to ciphertexts of `inputs`, value by value, and counts wrong slots.
+/// Applies the table to ciphertexts of `inputs` and counts wrong slots.
 fn check(
     s: &mut Setup,
     name: &str,
@@ -37,7 +38,7 @@ fn check(
     let t = *s.bfv().t();
     let (mut checked, mut wrong) = (0, 0);
     for inputs in inputs.chunks(layout.values()) {
-        // What is left over comes with inputs from the beginning of the range.
+        // Slots that are left over get inputs from the beginning of the range.
         let x = |slot: usize| {
             let value = layout.value_of(slot);
             inputs.get(value).copied().unwrap_or(value as i64 % 100)
@@ -87,7 +88,7 @@ fn tables_over_the_whole_of_z_t_are_exact_for_every_input() {
 
     let lut = Lut::new(interpolate(&t, half, relu_requantised).unwrap(), shape).unwrap();
     let name = "ReLU and requantise, 65537";
-    // One ciphertext: every second input, and both ends.
+    // One ciphertext with every second input, and both ends.
     let every_second = (-half..=half).step_by(2).take(N - 1).chain([half]);
     let inputs: Vec<i64> = every_second.collect();
     check(&mut s, name, layout, &lut, &inputs, relu_requantised);

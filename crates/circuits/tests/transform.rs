@@ -1,4 +1,4 @@
-//! Are slots brought to coefficients exactly, and at what cost?
+//! Are slots brought to coefficients exactly, and what does it cost?
 
 mod common;
 
@@ -16,7 +16,7 @@ fn slots_come_to_their_coefficients_exactly() {
         });
         let slots = s.residues(N);
         let fresh = s.encrypt_slots(&slots, s.top());
-        // What a table leaves: the noise of a rounding.
+        // The state after a table: the noise of a rounding.
         let x = s.switched(fresh, start);
         s.check_noise("before", &x);
         let plain = x.to_dry();

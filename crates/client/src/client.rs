@@ -16,17 +16,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// Fresh secrets from the operating system's randomness.
+    /// Generates fresh secrets from the operating system's randomness.
     pub fn generate(verified: &Verified) -> Self {
         Self::generate_from(verified, &mut system_rng())
     }
 
-    /// Secrets from the given generator: for tests that must repeat.
+    /// Generates secrets from the given generator. For tests that must repeat.
     pub fn generate_from(verified: &Verified, rng: &mut impl CryptoRng) -> Self {
         Self::from_keys(verified, ClientKeys::generate(verified.params(), rng))
     }
 
-    /// A client with the given secrets.
+    /// Makes a client from the given secrets.
     pub fn from_keys(verified: &Verified, keys: ClientKeys) -> Self {
         Self {
             verified: verified.clone(),
@@ -44,20 +44,20 @@ impl Client {
         &self.verified
     }
 
-    /// The evaluation keys the program needs, and no others.
+    /// Makes the evaluation keys that the program needs, and no others.
     ///
     /// # Errors
-    /// If a packing is no power of two of values.
+    /// [`exchange::Error::Shape`] if the number of values of a packing is no power of two.
     pub fn evaluation_keys(&self) -> Result<EvaluationKeys> {
         let needs = self.verified.needs();
         self.keys.evaluation_keys(&needs, &mut system_rng())
     }
 
-    /// Makes the evaluation keys that the program needs and writes their file, one key at a time:
-    /// none stays in memory.
+    /// Makes the evaluation keys that the program needs and writes their file. Keys are made one at
+    /// a time, and none stays in memory.
     ///
     /// # Errors
-    /// If a packing is no power of two of values, and [`exchange::Error::Io`].
+    /// As [`evaluation_keys`](Self::evaluation_keys), and [`exchange::Error::Io`].
     pub fn write_evaluation_keys(&self, rng: &mut impl CryptoRng, out: impl Write) -> Result<()> {
         let mut file = KeysWriter::new(&self.verified, out)?;
         let needs = self.verified.needs();

@@ -1,13 +1,13 @@
-//! Decryption of results, and whether they are to be believed.
+//! Decryption of results, and the check that they can be trusted.
 
 use crate::client::Client;
 use crate::error::{Error, Result};
 use exchange::{Answer, Query};
 use program::Op;
 
-/// Bits of margin a result must have to be believed. What a wrong key decrypts, or noise beyond the
-/// modulus, is uniform modulo `Q`: of `N` coefficients one comes closer to `Q/2` than this, but for
-/// a chance of `2^(-N/2)`.
+/// Bits of margin that a result needs to be trusted. A wrong key, or noise beyond the modulus,
+/// gives residuals that are uniform modulo `Q`. Then at least one of the `N` coefficients comes
+/// closer to `Q/2` than this margin, except with probability `2^(-N/2)`.
 const MIN_MARGIN_BITS: f64 = 0.5;
 
 /// Decrypted results.
@@ -15,7 +15,7 @@ const MIN_MARGIN_BITS: f64 = 0.5;
 pub struct Decrypted {
     /// For each image, the last layer's accumulators.
     pub logits: Vec<Vec<i64>>,
-    /// Bits between the largest measured residual and what decryption bears.
+    /// Bits between the largest measured residual and the largest that decrypts correctly.
     pub margin_bits: f64,
 }
 
@@ -25,8 +25,8 @@ impl Client {
     /// # Errors
     /// [`exchange::Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a
     /// wrong number of images or results, [`exchange::Error::Bytes`] for a query of another
-    /// program, [`Error::NoMargin`] if noise has reached the modulus, or the results are under
-    /// another key.
+    /// program, [`Error::NoMargin`] if noise has reached the modulus or the results are encrypted
+    /// under another key.
     pub fn decrypt(&self, answer: &Answer, query: &Query) -> Result<Decrypted> {
         query.check_program(self.verified())?;
         let expected = query.hash();

@@ -74,7 +74,7 @@ impl Client {
     }
 }
 
-/// Puts a part of an image of the given shape where it lies.
+/// Copies one tile of an image of the given shape to the coefficients where it lies.
 fn place(image: &[i64], [_, height, width]: [usize; 3], tile: &Patch, out: &mut [i64]) {
     let [from, to] = tile.channels;
     for c in from..to {

@@ -9,34 +9,34 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file or the parameters are wrong, an answer is of another query, or keys could not be
+    /// A file or the parameters are wrong, an answer belongs to another query, or keys could not be
     /// written.
     #[error(transparent)]
     Exchange(#[from] exchange::Error),
-    /// From the scheme.
+    /// An error of the scheme.
     #[error(transparent)]
     Bfv(#[from] bfv::Error),
     /// Images or results do not fit the program.
     #[error("{what} is {found}, expected {expected}")]
     Image {
-        /// What is wrong.
+        /// Name of what does not fit.
         what: &'static str,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// An evaluation key is asked for that the secret cannot make.
+    /// The secret cannot make an evaluation key that was asked for.
     #[error("{what} is {found}, expected {expected}")]
     Key {
-        /// What is wrong.
+        /// Name of what is wrong.
         what: &'static str,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// The noise left no room: the result is not to be trusted.
+    /// The noise left no margin: the result cannot be trusted.
     #[error(
         "a result has {margin_bits:.1} bits of margin, expected at least half a bit: its noise reached the modulus, or it is under another key"
     )]

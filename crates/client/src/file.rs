@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 const SECRET_KEY: Kind = kind(b"SKEY", "a secret key", 1);
 
 impl Client {
-    /// Bytes of the secrets, overwritten when dropped. They are sealed for the program, as
-    /// everything that is exchanged.
+    /// Returns the byte form of the secrets, overwritten when dropped. It is sealed with the
+    /// program's fingerprint, as every exchanged file is.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let secrets = [
             self.keys().secret().coefficients(),

@@ -1,4 +1,4 @@
-//! The client's secrets, and the evaluation keys they make.
+//! The client's secrets, and the evaluation keys made from them.
 
 use crate::error::{Error, Result};
 use exchange::circuit::{Keys, SparseKeys};
@@ -19,14 +19,14 @@ pub struct ClientKeys {
 }
 
 impl ClientKeys {
-    /// Fresh secrets, uniform ternary.
+    /// Generates fresh secrets, uniform ternary.
     pub fn generate(params: &LoopParams, rng: &mut impl CryptoRng) -> Self {
         let secret = SecretKey::generate(params.bfv().rlwe(), rng);
         let lwe = LweSecret::generate(params.dimension(), rng);
         Self::from_parts(params, secret, lwe)
     }
 
-    /// The given secrets.
+    /// Takes the given secrets.
     pub fn from_parts(params: &LoopParams, secret: SecretKey, lwe: LweSecret) -> Self {
         Self {
             params: params.clone(),
@@ -35,7 +35,7 @@ impl ClientKeys {
         }
     }
 
-    /// Parameters.
+    /// Parameters of the loop.
     pub fn params(&self) -> &LoopParams {
         &self.params
     }
@@ -50,17 +50,17 @@ impl ClientKeys {
         &self.lwe
     }
 
-    /// The evaluation keys that are needed, and no others.
+    /// Makes the evaluation keys that are needed, and no others.
     ///
     /// # Errors
     /// [`Error::Key`] for a level or a Galois element that the parameters do not have,
-    /// [`exchange::Error::Shape`] for a packing of a number of values that is no power of two.
+    /// [`exchange::Error::Shape`] if the number of values of a packing is no power of two.
     pub fn evaluation_keys(
         &self,
         needs: &Needs,
         rng: &mut impl CryptoRng,
     ) -> Result<EvaluationKeys> {
-        // Seeded tests measure the noise of the very keys that are drawn in this order.
+        // Tests with seeds measure the noise of the keys that are drawn in this order.
         let mut order: Vec<Need> = needs.each().collect();
         order.sort_by_key(|need| match need {
             Need::Galois { .. } => 0,
@@ -75,8 +75,8 @@ impl ClientKeys {
         Ok(keys)
     }
 
-    /// As [`evaluation_keys`](Self::evaluation_keys), one at a time: each is given away before the
-    /// next is made. They come in the order of [`Needs::each`].
+    /// As [`evaluation_keys`](Self::evaluation_keys), but makes one key at a time: `take` receives
+    /// each key before the next is made. They come in the order of [`Needs::each`].
     ///
     /// # Errors
     /// As [`evaluation_keys`](Self::evaluation_keys), and those of `take`.
@@ -136,8 +136,8 @@ impl ClientKeys {
     }
 }
 
-/// The keys that a circuit of CKKS, BGV or BFV needs, as Galois elements and levels of the ring,
-/// and no others.
+/// Makes the keys that a circuit of CKKS, BGV or BFV needs, and no others. `needs` names Galois
+/// elements and levels of the ring.
 ///
 /// # Errors
 /// [`Error::Key`] for a level or a Galois element that the secret's parameters do not have, and for
@@ -156,7 +156,7 @@ pub fn circuit_keys(secret: &SecretKey, needs: &Needs, rng: &mut impl CryptoRng)
     Ok(keys)
 }
 
-/// A key of key switching within the ring.
+/// Makes a key for key switching within the ring.
 fn switch_key(secret: &SecretKey, need: Need, rng: &mut impl CryptoRng) -> Result<EvaluationKey> {
     match need {
         Need::Relinearization { level } => {

@@ -1,14 +1,14 @@
-//! The client's half of a run: it alone holds secrets.
+//! The client's half of a run. Only this half holds secrets.
 //!
 //! *Concept.* A [`Client`] has the secrets of one program. It makes the evaluation keys that the
 //! program needs, all at once or one at a time into an output, encrypts images into a query and
 //! decrypts the answer. Its secrets have a file of their own. [`circuit_keys`] makes the keys of a
 //! circuit.
 //!
-//! *May use* `exchange`, with the layers beneath it: no circuits, no lowering, no server. A client
-//! in a browser is built of this crate, so it asks the operating system for randomness alone.
-//! *Invariant*: secrets are overwritten when dropped, and [`Client::to_bytes`] is their only byte
-//! form.
+//! *May use* `exchange` and the layers beneath it, but no circuits, no lowering and no server. A
+//! client in a browser is built from this crate, so the only thing it asks of the operating system
+//! is randomness. *Invariant*: secrets are overwritten when dropped, and [`Client::to_bytes`] is
+//! their only byte form.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,7 @@ pub use keys::{ClientKeys, circuit_keys};
 
 use ring::sample::SecretRng;
 
-/// A generator seeded by the operating system, which is overwritten when dropped.
+/// Returns a generator seeded by the operating system. Its state is overwritten when dropped.
 ///
 /// # Panics
 /// If the operating system gives no randomness.

@@ -1,4 +1,4 @@
-//! Are keys that a secret cannot make refused, whatever asks for them?
+//! Are keys that a secret cannot make refused, whichever function is asked for them?
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

@@ -1,5 +1,5 @@
-//! Does making the keys of the MNIST client stay within its memory? A process of its own does
-//! nothing else.
+//! Does making the keys of the MNIST client stay within its memory? It is measured in a process
+//! that does nothing else.
 //!
 //! `cargo test -p palladion-client --test memory -- --nocapture` prints the largest resident
 //! memory.
@@ -14,7 +14,7 @@ use network::IntNetwork;
 use std::io::sink;
 use std::process::Command;
 
-/// Bytes that a client may take; the evaluation keys alone have 233 MB.
+/// Bytes that a client may take. The evaluation keys alone have 233 MB.
 const MOST: u64 = 400_000_000;
 /// The variable that tells the client where the program is.
 const PROGRAM: &str = "PALLADION_TEST_PROGRAM";
@@ -39,7 +39,7 @@ fn the_keys_of_mnist_are_made_one_at_a_time() {
     let taken: u64 = taken.expect(&told).parse().unwrap();
     println!("{taken} kB");
     assert!(taken * 1024 < MOST, "{taken} kB");
-    // Keys that were all held would be seen.
+    // The keys are large enough for the limit to notice if all were held at once.
     assert!(files::keys_file_len(&program).unwrap() as u64 > 200_000_000);
 }
 

@@ -1,4 +1,4 @@
-//! Writes a program step by step, running each step dry.
+//! Writes a program step by step and runs each step dry.
 
 use crate::error::Result;
 use circuits::operations::Dry;
@@ -19,30 +19,30 @@ pub(crate) struct Builder<'p> {
     counted: Counts,
     layer: String,
     constants: Vec<Constant>,
-    /// Constants by their values: equal ones are one.
+    /// Constants by their values. Equal constants are stored once.
     known: HashMap<Vec<i64>, ConstantId>,
     steps: Vec<Step>,
-    /// What each step makes in a dry run.
+    /// Results of each step's dry run.
     made: Vec<MadeBy<Dry>>,
     /// log2 of the probability that each step is wrong.
     failure: Vec<f64>,
 }
 
-/// A coefficient of a value that holds samples.
+/// One sample of a value that holds samples: the value and the coefficient.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) batch: ValueId,
     pub(crate) coefficient: usize,
 }
 
-/// An output to be packed: its slot, what it is, and the samples whose sum it is.
+/// An output to be packed: its slot, its image and output index, and the samples whose sum it is.
 pub(crate) struct Slot<'s> {
     pub(crate) slot: usize,
     pub(crate) row: Row,
     pub(crate) sum: &'s [Sample],
 }
 
-/// What a builder has made.
+/// The finished parts of a program.
 pub(crate) struct Built {
     pub(crate) constants: Vec<Constant>,
     pub(crate) steps: Vec<Step>,
@@ -83,7 +83,7 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Following steps belong to the layer of this name.
+    /// Sets the layer to which the following steps belong.
     pub(crate) fn layer(&mut self, name: &str) {
         self.layer = name.into();
     }
@@ -100,7 +100,7 @@ impl<'p> Builder<'p> {
         self.constants.len() - 1
     }
 
-    /// Runs a step dry and writes it down. A dense layer runs at `level`, an input is at it.
+    /// Runs a step dry and appends it. `level` is the level of an input or of a dense layer.
     fn push(
         &mut self,
         op: Op,
@@ -214,7 +214,7 @@ impl<'p> Builder<'p> {
         self.push(op, Form::Slots(layout.values()), 0, None)
     }
 
-    /// Product of two values in slots of one layout.
+    /// Product of two values in slots. Both have the same layout.
     pub(crate) fn product(
         &mut self,
         left: ValueId,
@@ -225,7 +225,7 @@ impl<'p> Builder<'p> {
         self.push(op, Form::Slots(layout.values()), 0, None)
     }
 
-    /// A dense layer from slots, at level 1: what it yields still decrypts there.
+    /// A dense layer from slots, at level 1. Its result still decrypts there.
     pub(crate) fn dense(
         &mut self,
         value: ValueId,

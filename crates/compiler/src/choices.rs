@@ -1,13 +1,15 @@
-//! What the planner compared and what it chose, as data.
+//! The alternatives that the planner compared and its choices, as data.
 
 use crate::error::{Error, Result};
 use program::TableShape;
 
-/// All that was compared while a network was compiled, in the order of the decisions: forms on a trial chain, from
-/// them the chain's length, then the ways to cut digits, each with the tables that are cheapest for it.
+/// Everything that was compared while a network was compiled, in the order of the decisions. First
+/// forms are compared on a trial chain. From them follows the chain's length. Then the ways to cut
+/// digits are compared, each with its cheapest tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
-    /// Limbs of the chain on which forms were compared: longer than the program's, with digits cut otherwise.
+    /// Number of limbs of the chain on which forms were compared. It is longer than the program's
+    /// and has other digits.
     pub trial_limbs: usize,
     /// Layers with a table, in the network's order.
     pub layers: Vec<LayerChoices>,
@@ -15,7 +17,7 @@ pub struct Choices {
     pub cuts: Vec<Candidate<Cut, f64>>,
 }
 
-/// What was compared for one layer.
+/// The alternatives that were compared for one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerChoices {
     /// The layer's name.
@@ -26,67 +28,68 @@ pub struct LayerChoices {
     pub tables: Vec<Candidate<TableShape, TableCost>>,
 }
 
-/// One of several ways.
+/// One of several alternatives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate<T, C> {
-    /// The way.
+    /// The alternative.
     pub option: T,
-    /// What it is predicted to cost, or why it was refused.
+    /// Its predicted cost, or the reason why it was refused.
     pub cost: std::result::Result<C, String>,
-    /// Whether the program does it this way.
+    /// True if the program uses it.
     pub chosen: bool,
 }
 
 /// How a layer's values lie in ciphertexts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormOption {
-    /// In slots, not as coefficients.
+    /// True if the values are in slots, false if they are coefficients.
     pub slots: bool,
-    /// Values that one ciphertext has room for, zeros included: a power of two.
+    /// Number of values that one ciphertext has room for, zeros included: a power of two.
     pub values: usize,
-    /// Ciphertexts of the whole batch.
+    /// Number of ciphertexts for the whole batch.
     pub ciphertexts: usize,
     /// Rows of zeros after each channel, and zeros after each row.
     pub zeros: [usize; 2],
-    /// Products with plaintexts by which the layers that follow read them. Those of ciphertexts with other channels of
-    /// one image add up and count as one.
+    /// Number of products with plaintexts by which the next layers read the values. If ciphertexts
+    /// hold different channels of one image, their products add up and count as one.
     pub products: usize,
 }
 
-/// Predicted seconds of a form, on one thread.
+/// Predicted cost of a form, in seconds on one thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FormCost {
-    /// Packing, table and the way to coefficients, of all ciphertexts, on the trial chain.
+    /// Seconds of packing, table and slots to coefficients, for all ciphertexts, on the trial
+    /// chain.
     pub table_seconds: f64,
-    /// The products by which the layers that follow read them.
+    /// Seconds of the products by which the next layers read the values.
     pub reading_seconds: f64,
 }
 
-/// What one ciphertext's table costs in a shape.
+/// Cost of a table in one shape, for one ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TableCost {
     /// Level at which the table starts.
     pub start_level: usize,
-    /// Products of two ciphertexts.
+    /// Number of products of two ciphertexts.
     pub products: usize,
-    /// Predicted seconds of packing, table and the way to coefficients, on one thread.
+    /// Predicted seconds of packing, table and slots to coefficients, on one thread.
     pub seconds: f64,
 }
 
 /// A way to cut key switching into digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// Limbs of the chain.
+    /// Number of limbs of the chain.
     pub limbs: usize,
-    /// Special moduli.
+    /// Number of special moduli.
     pub special_limbs: usize,
-    /// Limbs of a digit.
+    /// Number of limbs of a digit.
     pub digit_limbs: usize,
     /// log2 of the product of all moduli, special ones included.
     pub log_qp: f64,
 }
 
-/// By what candidates are compared.
+/// A cost by which candidates are compared.
 pub trait Cost {
     /// Predicted seconds on one thread.
     fn seconds(&self) -> f64;
@@ -110,7 +113,7 @@ impl Cost for f64 {
     }
 }
 
-/// Candidates as they come, and the last reason for refusing one.
+/// The candidates so far, and the last reason for refusing one.
 pub(crate) struct Comparison<T, C> {
     candidates: Vec<Candidate<T, C>>,
     last: Option<Error>,
@@ -133,7 +136,7 @@ impl<T, C: Cost> Comparison<T, C> {
         });
     }
 
-    /// Turns a candidate down after all.
+    /// Refuses a candidate that was accepted before.
     pub(crate) fn refuse(&mut self, index: usize, error: Error) {
         self.candidates[index].cost = Err(self.note(error));
     }
@@ -144,14 +147,15 @@ impl<T, C: Cost> Comparison<T, C> {
         words
     }
 
-    /// The cheapest candidate, the first of equals.
+    /// Returns the cheapest candidate. If several are equal, the first.
     pub(crate) fn cheapest(&self) -> Option<(usize, &C)> {
         let costs = self.candidates.iter().enumerate();
         let costs = costs.filter_map(|(index, c)| Some((index, c.cost.as_ref().ok()?)));
         costs.min_by(|a, b| a.1.seconds().total_cmp(&b.1.seconds()))
     }
 
-    /// All candidates, this one chosen, with as much of their costs as is to be told.
+    /// Returns all candidates and marks candidate `index` as chosen. `cost` selects the part of the
+    /// cost that is reported.
     pub(crate) fn choose<D>(self, index: usize, cost: impl Fn(C) -> D) -> Vec<Candidate<T, D>> {
         let candidates = self.candidates.into_iter().enumerate();
         let tell = |(i, candidate): (usize, Candidate<T, C>)| Candidate {
@@ -162,7 +166,7 @@ impl<T, C: Cost> Comparison<T, C> {
         candidates.map(tell).collect()
     }
 
-    /// Why none is left; `None` if there was none.
+    /// The reason for the last refusal. `None` if no candidate was refused.
     pub(crate) fn last_error(self) -> Option<Error> {
         self.last
     }

@@ -10,31 +10,31 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The network itself is wrong.
+    /// The network is wrong.
     #[error(transparent)]
     Network(#[from] network::Error),
-    /// A plan did not work out.
+    /// A dry run failed.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),
-    /// The verifier found a mistake of ours.
+    /// The verifier refused the program that was made. This is a mistake of the compiler.
     #[error(transparent)]
     Program(#[from] program::Error),
-    /// A layer cannot be done.
+    /// A layer cannot be compiled.
     #[error("layer {layer}: {what} is {found}, expected {expected}")]
     Layer {
         /// Name of the layer.
         layer: String,
-        /// What is wrong.
+        /// Name of what is wrong.
         what: &'static str,
         /// What was found.
         found: String,
-        /// What can be done.
+        /// What is possible.
         expected: String,
     },
-    /// There is nothing to run on.
+    /// The batch has no image.
     #[error("a batch of 0 images, expected at least 1")]
     EmptyBatch,
-    /// The batch is larger than a program may have.
+    /// The batch is larger than programs allow.
     #[error("a batch of {batch} images, expected at most {most}")]
     Batch {
         /// Images asked for.
@@ -42,7 +42,7 @@ pub enum Error {
         /// Largest batch.
         most: usize,
     },
-    /// Runs may not be wrong that often.
+    /// The probability asked for is larger than allowed.
     #[error(
         "a probability of 2^{found} that a run is wrong, expected at most 2^{MAX_LOG2_FAILURE}"
     )]
@@ -50,7 +50,7 @@ pub enum Error {
         /// log2 of the probability asked for.
         found: f64,
     },
-    /// Runs would be wrong more often than asked for.
+    /// A run would be wrong with a larger probability than asked for.
     #[error(
         "a run would be wrong with a probability of 2^{found:.1}, expected at most 2^{expected}; \
          of its steps, {operation} of layer {layer} is wrong most often, with \
@@ -59,28 +59,28 @@ pub enum Error {
     Failure {
         /// log2 of the probability.
         found: f64,
-        /// log2 of the largest one allowed.
+        /// log2 of the largest probability allowed.
         expected: f64,
-        /// The layer of the worst step.
+        /// Name of the layer of the worst step.
         layer: String,
-        /// That step's operation.
+        /// Operation of the worst step.
         operation: &'static str,
-        /// log2 of that step's probability.
+        /// log2 of the probability of the worst step.
         worst: f64,
     },
-    /// The network needs larger moduli than fit words of 32 bits.
+    /// The network needs moduli that do not fit words of 32 bits.
     #[error(
         "moduli of 32-bit words do not hold this network: {reason}: compile it without --words 32, or quantise with \
          a lower --limit, which makes tables smaller"
     )]
     Words {
-        /// What was wrong with them.
+        /// Error of the last attempt.
         reason: Box<Error>,
     },
-    /// No parameters within 128-bit security evaluate the network.
+    /// No parameters of 128-bit security can evaluate the network.
     #[error("no parameters of 128-bit security hold this network: {last}")]
     NoParameters {
-        /// What stopped the last attempt.
+        /// Error of the last attempt.
         last: Box<Error>,
     },
 }

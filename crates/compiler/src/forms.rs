@@ -1,8 +1,9 @@
-//! Chooses the form that each layer's values take on their way to the next layers.
+//! Chooses the form in which each layer's values reach the next layers.
 //!
-//! A dense layer that alone reads few values reads them from slots (`docs/adr/0003-dense-from-slots.md`).
-//! Everything else reads coefficients. How they lie there is a trade: zeros between rows spare windows
-//! at the border products of their own, and cost slots, which every packing and every table pays for.
+//! A dense layer reads its values from slots if it is their only reader and they are few
+//! (`docs/adr/0003-dense-from-slots.md`). All other layers read coefficients. Their placing is a
+//! trade-off: with zeros between rows, windows at the border need no products of their own. But
+//! zeros take slots, and every packing and every table costs more.
 
 use crate::choices::{Candidate, Comparison, FormCost, FormOption};
 use crate::error::{Error, Result};
@@ -14,32 +15,32 @@ use exchange::Layout;
 use network::{IntNetwork, Layer, Linear, Shape, Source};
 use program::Row;
 
-/// Seconds of one product on coefficients and of the samples taken from it, measured at `N = 2^15` at the end of
-/// the chain, one thread.
+/// Seconds of one product on coefficients and of the samples taken from it. Measured at `N = 2^15`
+/// at the end of the chain, on one thread.
 const PRODUCT_SECONDS: f64 = 2.5e-3;
 
-/// How a layer's values leave its table.
+/// Form of a layer's values after its table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Form {
-    /// In slots, image after image.
+    /// In slots, one image after the other.
     Slots(Layout),
     /// As coefficients.
     Coefficients(Placing),
 }
 
-/// How the values of a tensor lie in ciphertexts.
+/// Places of a tensor's values in ciphertexts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placing {
     pub(crate) ring: Ring,
     pub(crate) raster: Raster,
-    /// Shape of a whole image.
+    /// Shape of one whole image.
     pub(crate) shape: Shape,
-    /// Images and channels of one ciphertext.
+    /// Number of images and of channels in one ciphertext.
     pub(crate) images: usize,
     pub(crate) channels: usize,
 }
 
-/// What lies in one ciphertext: each value's position, and which it is.
+/// Content of one ciphertext: the position of each value, with its image and index.
 pub(crate) struct Part {
     pub(crate) images: std::ops::Range<usize>,
     pub(crate) channels: std::ops::Range<usize>,
@@ -47,7 +48,7 @@ pub(crate) struct Part {
 }
 
 impl Placing {
-    /// The ciphertexts of a batch.
+    /// Returns the content of each ciphertext of a batch.
     pub(crate) fn parts(&self, batch: usize) -> Vec<Part> {
         let [channels, height, width] = self.shape;
         let mut parts = Vec::new();
@@ -79,7 +80,7 @@ impl Placing {
     }
 }
 
-/// A layer's readers by maps: the layer and the map.
+/// A layer that reads values by a linear map, and the map.
 type Reader<'n> = (&'n Layer, &'n Linear);
 
 pub(crate) fn readers(network: &IntNetwork, source: Source) -> Vec<Reader<'_>> {
@@ -93,20 +94,22 @@ pub(crate) fn readers(network: &IntNetwork, source: Source) -> Vec<Reader<'_>> {
 /// Forms of the values of a batch.
 pub(crate) struct Forms {
     pub(crate) input: Placing,
-    /// By layer, as its terms' readers have it; `None` for what only products read, and for the last.
+    /// For each layer, the form in which terms read its values. `None` for the last layer, and for
+    /// layers that only products read.
     pub(crate) layers: Vec<Option<Form>>,
-    /// By layer, where its product lies.
+    /// For each layer, the places of its product.
     pub(crate) products: Vec<Option<Placing>>,
-    /// What was compared, by layer: forms for maps, then for products.
+    /// For each layer, the forms that were compared: first for maps, then for products.
     pub(crate) compared: Vec<Vec<Candidate<FormOption, FormCost>>>,
 }
 
 impl Forms {
-    /// Chooses them. `seconds(layer, form, next)` is what it costs to bring one ciphertext of a layer's
-    /// accumulators into a form, a product with itself included where that comes next.
+    /// Chooses the forms. `seconds(layer, form, next)` is the cost of bringing one ciphertext of a
+    /// layer's accumulators into a form. If a product comes next, a product with itself is
+    /// included.
     ///
     /// # Errors
-    /// [`Error::Layer`] for what has no room.
+    /// [`Error::Layer`] if a tensor does not fit.
     pub(crate) fn choose(
         network: &IntNetwork,
         batch: usize,
@@ -181,7 +184,7 @@ impl Forms {
 }
 
 impl Placing {
-    /// Number of ciphertexts.
+    /// Number of ciphertexts for a batch.
     pub(crate) fn count(&self, batch: usize) -> usize {
         batch.div_ceil(self.images) * self.shape[0].div_ceil(self.channels)
     }
@@ -201,7 +204,7 @@ impl Form {
         })
     }
 
-    /// What happens to the slots.
+    /// The operation that follows on the slots.
     pub(crate) fn next(&self) -> Next {
         match self {
             Self::Slots(_) => Next::Dense,
@@ -209,7 +212,7 @@ impl Form {
         }
     }
 
-    /// Number of ciphertexts.
+    /// Number of ciphertexts for a batch.
     pub(crate) fn parts(&self, batch: usize) -> usize {
         match self {
             Self::Slots(_) => 1,
@@ -231,7 +234,7 @@ impl Form {
         })
     }
 
-    /// Products of the readers.
+    /// Number of products by which the readers read the values.
     fn products(&self, readers: &[Reader<'_>], batch: usize) -> usize {
         match self {
             Self::Slots(layout) => readers
@@ -252,10 +255,10 @@ impl Form {
     }
 }
 
-/// What places depend on.
+/// The sizes on which placings depend.
 struct Places {
     slots: usize,
-    /// Fewest values of a layout.
+    /// Smallest number of values of a layout.
     fewest: usize,
     batch: usize,
 }
@@ -270,8 +273,8 @@ impl Places {
         }
     }
 
-    /// Where images lie that the client encrypts: with all the zeros that windows want, and as many
-    /// kernels side by side as there is room for.
+    /// Placing of the images that the client encrypts: with all zeros that the windows need, and
+    /// with as many kernels side by side as fit.
     fn input(&self, network: &IntNetwork) -> Result<Placing> {
         let shape = network.input.shape;
         let readers = readers(network, Source::Input);
@@ -286,7 +289,7 @@ impl Places {
         })
     }
 
-    /// The most that a ring holds of a tensor.
+    /// Returns the placing with the largest part of a tensor that fits in a ring.
     fn in_ring(
         &self,
         shape: Shape,
@@ -298,11 +301,12 @@ impl Places {
             let raster = Raster::new([channels, shape[1], shape[2]], zeros).spread(spread);
             (raster.span(images) <= ring.len()).then_some(raster)
         };
-        // Fewest ciphertexts of equal numbers of channels.
+        // The smallest number of ciphertexts, each with the same number of channels.
         let count = (1..=shape[0]).find(|&count| fits(shape[0].div_ceil(count), 1, 0).is_some())?;
         let channels = shape[0].div_ceil(count);
         let raster = fits(channels, 1, 0)?;
-        // Several images leave room beside each for the kernels of those readers that take most.
+        // If there are several images, leave room beside each for the kernels of the readers that
+        // need most.
         let beside = readers.iter().map(|(layer, linear)| {
             let [_, distance] = products(linear, shape, &raster, 0);
             distance * layer.bias.len()
@@ -368,7 +372,7 @@ impl Places {
     }
 }
 
-/// The zeros that every reader's windows want.
+/// The zeros that the windows of all readers need.
 fn wanted(shape: Shape, readers: &[Reader<'_>]) -> [usize; 2] {
     let zeros = readers
         .iter()

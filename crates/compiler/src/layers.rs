@@ -1,4 +1,4 @@
-//! The steps of a network: linear groups and tables by turns.
+//! The steps of a network: linear groups and tables in turn.
 
 use crate::Options;
 use crate::builder::{Builder, Sample, Slot};
@@ -16,30 +16,30 @@ use rlwe::noise::deviations;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Level at which the client encrypts, and at which a dense layer ends: one limb above the one whose
-/// modulus the LWE samples are rounded from.
+/// Level at which the client encrypts and at which a dense layer ends. LWE samples are rounded from
+/// level 0, one limb lower.
 const LINEAR_LEVEL: usize = 1;
 
-/// How one table and the packing before it are done.
+/// Plan of one table and the packing before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
     pub(crate) start_level: usize,
     pub(crate) shape: TableShape,
-    /// Predicted, with the way to coefficients if there is one.
+    /// Predicted seconds, including slots to coefficients if it follows.
     pub(crate) seconds: f64,
 }
 
-/// An evaluation of a table: the layer, the slots that it is in, and what follows.
+/// One evaluation of a table: the layer, the layout of the slots, and the operation that follows.
 pub(crate) type TableUse = (usize, Layout, Next);
 
-/// Plans of the tables.
+/// Plans of all evaluations of tables.
 pub(crate) type Plans = HashMap<TableUse, TablePlan>;
 
-/// What depends on no parameters but the plaintext modulus.
+/// Data that depend on the plaintext modulus but on no other parameter.
 pub(crate) struct Fixed {
     /// Polynomials of the tables, by layer.
     pub(crate) tables: Vec<Vec<i64>>,
-    /// Indices that each is for.
+    /// Indices of each table.
     pub(crate) indices: Vec<Indices>,
     transform: OnceLock<Arc<SlotsToCoeffs>>,
     trial: LoopParams,
@@ -74,16 +74,16 @@ impl Fixed {
     }
 }
 
-/// How far beyond a layer's bound its table must be right.
+/// How far beyond a layer's bound its table must be correct.
 struct Borders {
-    /// Deviations of the rounding noise that every value bears.
+    /// Width of the margin, in standard deviations of a value's rounding noise.
     deviations: f64,
     log2_failure: f64,
 }
 
 impl Borders {
-    /// Half of the probability allowed is for the tables, and each of the values that enter one has
-    /// the same share. A layer that is a factor of products is packed once more for each of them.
+    /// Gives half of the allowed probability to the tables, in equal shares for all values that
+    /// enter one. A layer that is a factor of products is packed once more for each of them.
     fn new(network: &IntNetwork, options: Options) -> Result<Self> {
         let shapes = network.shapes()?;
         let factor = |index: usize| {
@@ -102,15 +102,17 @@ impl Borders {
         })
     }
 
-    /// The indices of a layer's table: its accumulators, and as far beyond as noise reaches. Terms that are added up
-    /// as samples bring noise each. Near `t / 2` there is less room; whether it is enough for the whole run shows
-    /// when the program is there, but a single value must have it.
+    /// The indices of a layer's table: its accumulators, and the margin that noise can reach. Each
+    /// term that is added up as samples brings noise of its own. Near `t / 2` the margin is
+    /// smaller. It must be enough for a single value; whether it is enough for the whole run is
+    /// checked when the program is complete.
     fn indices(&self, layer: &Layer, params: &LoopParams) -> Result<Indices> {
         let half = (params.bfv().t().value() as i64 - 1) / 2;
         let samples = layer.most_samples();
         let sigma = params.rounding_sigma() * (samples as f64).sqrt();
         let wanted = (self.deviations * sigma).ceil() as i64;
-        // The last residue is left out: 65,536 coefficients can be cut into powers of two.
+        // The last residue is left out, so that there are 65,536 coefficients, which can be cut
+        // into powers of two.
         let room = wanted.min(half - 1 - layer.bound);
         let failure = params.log2_beyond(room, std::iter::once(samples));
         if layer.lut.is_some() && (room < 1 || failure > self.log2_failure) {
@@ -134,7 +136,7 @@ impl Borders {
     }
 }
 
-/// A layer's table as a polynomial, right up to the border of its indices.
+/// A layer's table as a polynomial that is correct up to the border of its indices.
 fn table_of(layer: &Layer, indices: Indices, params: &LoopParams) -> Result<Vec<i64>> {
     let Some(lut) = &layer.lut else {
         return Ok(Vec::new());
@@ -144,7 +146,8 @@ fn table_of(layer: &Layer, indices: Indices, params: &LoopParams) -> Result<Vec<
     Ok(coefficients.into_iter().map(|c| c as i64).collect())
 }
 
-/// Samples of a layer's accumulators, by image and output: each accumulator is a sum of samples.
+/// The samples of a layer's accumulators, by image and output. Each accumulator is a sum of
+/// samples.
 struct Accumulators {
     outputs: usize,
     sums: Vec<Vec<Sample>>,
@@ -176,13 +179,13 @@ impl Accumulators {
     }
 }
 
-/// A layer's values as the next layers read them.
+/// A layer's values in the form that the next layers read.
 enum Values {
     Slots(ValueId, Layout),
     Coefficients(Tensor),
 }
 
-/// Writes a network.
+/// Writes the steps of a network.
 pub(crate) struct Writer<'a, 'p> {
     pub(crate) b: &'a mut Builder<'p>,
     pub(crate) network: &'a IntNetwork,
@@ -190,7 +193,7 @@ pub(crate) struct Writer<'a, 'p> {
     pub(crate) fixed: &'a Fixed,
     pub(crate) forms: &'a Forms,
     pub(crate) plans: &'a Plans,
-    /// Factors of products, by the product's layer and source: the ciphertexts of each.
+    /// The ciphertexts of each factor of a product, by the product's layer and the factor's source.
     pub(crate) factors: HashMap<(usize, Source), Vec<ValueId>>,
 }
 
@@ -221,7 +224,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// The client's ciphertexts.
+    /// Writes the steps that take the client's ciphertexts.
     fn input(&mut self) -> Result<Tensor> {
         let placing = &self.forms.input;
         let values = (0..placing.parts(self.batch).len())
@@ -230,7 +233,7 @@ impl Writer<'_, '_> {
         Ok(tensor(placing, self.batch, values))
     }
 
-    /// Accumulators of a layer, by groups of terms that add up under encryption.
+    /// Writes a layer's accumulators, for each group of terms that add up under encryption.
     fn linear(
         &mut self,
         index: usize,
@@ -281,7 +284,7 @@ impl Writer<'_, '_> {
         Ok(found)
     }
 
-    /// The layer's product, and the map that adds it up.
+    /// Writes the layer's product. Returns it with the map by which the layer adds it up.
     fn product(&mut self, index: usize) -> Result<Option<(Linear, Tensor)>> {
         let (Some(product), Some(placing)) = (
             self.network.layers[index].product,
@@ -306,7 +309,7 @@ impl Writer<'_, '_> {
         )))
     }
 
-    /// A dense layer on slots: as many outputs a product as there are copies.
+    /// A dense layer on slots. Each product gives as many outputs as there are copies.
     fn dense_on_slots(
         &mut self,
         layer: &Layer,
@@ -336,7 +339,8 @@ impl Writer<'_, '_> {
             .collect()
     }
 
-    /// Packs accumulators, applies the layer's table, and brings the values into the forms that they are read in.
+    /// Packs accumulators, applies the layer's table, and brings the values into the forms in which
+    /// they are read.
     fn table(&mut self, index: usize, shape: Shape, sums: &Accumulators) -> Result<Option<Values>> {
         let forms = self.forms;
         let mut known: Vec<(&Placing, Vec<ValueId>)> = Vec::new();
@@ -379,8 +383,8 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// A layer's values in slots, where `placing` wants them: of a factor with sides of 1, each at all places where
-    /// the product takes it.
+    /// A layer's values in slots, in the places of `placing`. If a factor has sides of 1, each of
+    /// its values is put at all places where the product uses it.
     fn placed(
         &mut self,
         index: usize,
@@ -417,7 +421,7 @@ impl Writer<'_, '_> {
         self.b.table(packed, layout, table, plan.shape)
     }
 
-    /// Positions that hold no value hold the table's value of 0: brought to 0 where it is not.
+    /// Sets positions without a value to 0. Before, they have the table's value at 0.
     fn with_zeros(
         &mut self,
         index: usize,

@@ -1,12 +1,12 @@
 //! From an integer network to a program over ciphertexts.
 //!
-//! *Concept.* The compiler writes the program step by step through a `Builder`, which
-//! runs every step dry as it is written: a value's level and noise, the keys it needs and its cost come
-//! from the very code that will run it. `parameters` chooses the modulus chain and the shape of key
-//! switching by building the program for each candidate and keeping the cheapest.
+//! *Concept.* The compiler writes the program step by step through a `Builder`, which runs every
+//! step dry as it is written. So a value's level and noise, the keys that it needs and its cost
+//! come from the same code that will run it. `parameters` chooses the modulus chain and the shape
+//! of key switching: it builds the program for each candidate and keeps the cheapest.
 //!
-//! *May use* the network, the program, and `circuits` with the layers below it for planning only: no
-//! key and no ciphertext is ever made here (`docs/adr/0002-plans-are-dry-runs.md`).
+//! *May use* the network, the program, and `circuits` with the layers below it, for planning only.
+//! No key and no ciphertext is ever made here (`docs/adr/0002-plans-are-dry-runs.md`).
 
 #![forbid(unsafe_code)]
 
@@ -26,15 +26,15 @@ pub use error::{Error, Result};
 use network::IntNetwork;
 use program::{MAX_LOG2_FAILURE, Program};
 
-/// What a caller may choose.
+/// Options of the compiler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Images in one run, in the same ciphertexts.
+    /// Number of images in one run. They share ciphertexts.
     pub batch: usize,
     /// log2 of the largest probability that any slot of a run is wrong, at most
     /// [`MAX_LOG2_FAILURE`].
     pub log2_failure: f64,
-    /// Sizes of moduli.
+    /// Sizes of the moduli.
     pub moduli: Moduli,
 }
 
@@ -49,7 +49,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults, for `batch` images in one run.
+    /// Returns the default options, for `batch` images in one run.
     pub fn of_batch(batch: usize) -> Self {
         Self {
             batch,
@@ -58,23 +58,23 @@ impl Options {
     }
 }
 
-/// Sizes of moduli, and what they are worth.
+/// Sizes of the moduli, and the noise that is carried on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moduli {
-    /// Bits of a limb of the chain, but of the last one.
+    /// Bits of each limb of the chain except the last.
     pub limb_bits: u32,
     /// Bits of a special modulus.
     pub special_bits: u32,
-    /// Noise so many bits above a rounding's is carried on: dropping another limb is not worth it.
+    /// Bits that noise may lie above a rounding's noise before another limb is dropped.
     pub slack_bits: f64,
-    /// Words that every modulus must fit.
+    /// Words that every modulus must fit in.
     pub words: Words,
 }
 
-/// Words of the machines that a program is for.
+/// Word size of the machine that a program is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Words {
-    /// 64 bits: moduli are as large as is best.
+    /// 64 bits. Moduli have the size that is best.
     #[default]
     Any,
     /// 32 bits: no modulus is larger than [`Words::LARGEST_32`].
@@ -82,8 +82,9 @@ pub enum Words {
 }
 
 impl Words {
-    /// Largest modulus of 32 bits whose centred residues, up to `(q - 1) / 2`, are four signed bytes each:
-    /// four bytes of 127 are 0x7F7F7F7F. Products of matrices of bytes are what accelerators are fastest with.
+    /// Largest modulus of 32 bits whose centred residues, up to `(q - 1) / 2`, are four signed
+    /// bytes each. Four bytes of 127 are 0x7F7F7F7F. Accelerators are fastest with products of
+    /// matrices of bytes.
     pub const LARGEST_32: u64 = 0xFEFE_FEFF;
 
     /// Largest modulus.
@@ -96,7 +97,7 @@ impl Words {
 }
 
 impl Words {
-    /// What larger moduli may bear is told as such.
+    /// Replaces an error that larger moduli may avoid by one that says so.
     fn explain(self, error: Error) -> Error {
         match (self, error) {
             (
@@ -114,10 +115,11 @@ impl Words {
 }
 
 impl Moduli {
-    /// The sizes that are best in such words.
+    /// Returns the sizes that are best for words of this size.
     ///
-    /// A product of residuals leaves points much larger than on average with limbs of 32 bits. Two or three follow each
-    /// other so, and the next one drops two limbs (`docs/adr/0020-words-of-32-bits.md`).
+    /// With limbs of 32 bits, a product of residuals has points that are much larger than on
+    /// average. So two or three products follow each other with one limb dropped after each, and
+    /// the next product drops two limbs (`docs/adr/0020-words-of-32-bits.md`).
     pub fn of_words(words: Words) -> Self {
         match words {
             Words::Any => Self::default(),
@@ -132,11 +134,11 @@ impl Moduli {
 }
 
 impl Default for Moduli {
-    /// A product of two residuals of rounding size, squares of one ciphertext included, is 30 bits above
-    /// rounding size, and a limb is dropped after each. Four bits more keep what is left of a product from
-    /// growing, product by product, at points where it is much larger than on average
-    /// (`docs/adr/0015-noise-at-single-points.md`). Special moduli are as large as the fast path of the
-    /// kernels allows at its best.
+    /// A product of two residuals of rounding size, squares of one ciphertext included, is 30 bits
+    /// above rounding size, and a limb is dropped after each product. Limbs have four bits more
+    /// because some points are much larger than on average. This keeps the rest of a product from
+    /// growing from product to product (`docs/adr/0015-noise-at-single-points.md`). Special moduli
+    /// are as large as the fastest path of the kernels allows.
     fn default() -> Self {
         Self {
             limb_bits: 34,
@@ -147,18 +149,18 @@ impl Default for Moduli {
     }
 }
 
-/// Largest batch: every image has its own values in every layer, listed in the program.
+/// Largest batch. Every image has its own values in every layer, and the program lists them.
 const MAX_BATCH: usize = 1 << 15;
 
 /// Compiles `network`.
 ///
 /// # Errors
-/// [`Error`] names the layer that cannot be done, what was found and what can be done about it.
+/// [`Error`] names the layer that cannot be compiled, what was found and what is possible.
 pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
     compile_with_choices(network, options).map(|(program, _)| program)
 }
 
-/// Compiles `network`, and says what was compared on the way.
+/// Compiles `network`, and returns what was compared on the way.
 ///
 /// # Errors
 /// As [`compile`].

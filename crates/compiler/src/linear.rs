@@ -1,14 +1,16 @@
 //! Linear groups on coefficients.
 //!
-//! With values at the positions of a [`Raster`], one product with a kernel polynomial gives an output channel at
-//! every place of the image: output `(y, x)` comes to the position where its window's values would begin without
-//! padding, and tap `(c, i, j)` has the exponent that brings there what it reads. Windows that reach out of
-//! the image where the raster has no zeros would read other rows: they leave out the taps that do, so outputs fall
-//! into *classes* by what their windows leave out, each with a product of its own. Kernels stand side by
-//! side in one polynomial where the ring has room. A group all of whose terms are windows, the same for
-//! each channel, gives all channels at once.
+//! The values are at the positions of a [`Raster`]. One product with a kernel polynomial gives an
+//! output channel at every place of the image. Output `(y, x)` comes to the position where its
+//! window's values would begin without padding. Tap `(c, i, j)` has the exponent that moves the
+//! value it reads to that position. Where the raster has no zeros, windows that reach out of the
+//! image would read other rows. They leave out those taps. So outputs fall into *classes* by the
+//! taps that their windows leave out, and each class has its own product. If the ring has room,
+//! kernels stand side by side in one polynomial. A group whose terms are all windows, with the same
+//! kernel for each channel, gives all channels at once.
 //!
-//! Terms whose outputs come to the same positions add up under encryption, others as LWE samples.
+//! Terms whose outputs come to the same positions add up under encryption. Other terms add up as
+//! LWE samples.
 
 use crate::builder::Builder;
 use crate::error::Result;
@@ -18,39 +20,40 @@ use program::{Row, Term, ValueId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A layer's values as coefficients.
+/// The values of a layer or of the input, as coefficients.
 pub(crate) struct Tensor {
     pub(crate) ring: Ring,
     pub(crate) raster: Raster,
-    /// Shape of a whole image.
+    /// Shape of one whole image.
     pub(crate) shape: Shape,
     pub(crate) parts: Vec<Part>,
 }
 
-/// A ciphertext of a tensor.
+/// One ciphertext of a tensor.
 pub(crate) struct Part {
     pub(crate) value: ValueId,
     pub(crate) images: Range<usize>,
     pub(crate) channels: Range<usize>,
 }
 
-/// A term with what it reads.
+/// A term and the tensor that it reads.
 pub(crate) struct Operand<'a> {
     pub(crate) linear: &'a Linear,
     pub(crate) tensor: &'a Tensor,
 }
 
-/// Outputs in one ciphertext: what they are, and their coefficients.
+/// Outputs in one ciphertext: image and index of each, and their coefficients.
 pub(crate) struct Outputs {
     pub(crate) value: ValueId,
     pub(crate) rows: Vec<Row>,
     pub(crate) at: Vec<usize>,
 }
 
-/// What decides whether terms add up under encryption: ring, steps between outputs, images a ciphertext holds.
+/// Terms add up under encryption if these agree: ring, steps between outputs, ranges of images in
+/// the ciphertexts.
 type Key = (usize, [usize; 3], Vec<(usize, usize)>);
 
-/// How windows lie; a dense layer is one window over everything.
+/// How the windows of a map lie. A dense layer has one window over the whole image.
 fn sliding(linear: &Linear, shape: Shape) -> Sliding {
     match linear {
         Linear::Conv(conv) => conv.sliding(),
@@ -64,7 +67,7 @@ fn sliding(linear: &Linear, shape: Shape) -> Sliding {
     }
 }
 
-/// Zeros between rows and between columns that the windows of a map want around a source.
+/// Zeros between rows and between columns that the windows of a map need around a source.
 pub(crate) fn zeros_wanted(linear: &Linear, shape: Shape) -> [usize; 2] {
     let windows = sliding(linear, shape);
     let (output, span) = (windows.output([shape[1], shape[2]]), windows.span());
@@ -75,8 +78,8 @@ pub(crate) fn zeros_wanted(linear: &Linear, shape: Shape) -> [usize; 2] {
     })
 }
 
-/// Products that a map of a tensor in `raster` takes for each ciphertext of it, and the positions from one
-/// kernel to the next beside it.
+/// For a map of a tensor in `raster`: the number of products for each ciphertext of the tensor, and
+/// the distance in positions between kernels that stand side by side.
 pub(crate) fn products(linear: &Linear, shape: Shape, raster: &Raster, room: usize) -> [usize; 2] {
     let windows = sliding(linear, shape);
     let group = Group {
@@ -93,7 +96,7 @@ pub(crate) fn products(linear: &Linear, shape: Shape, raster: &Raster, room: usi
     [group.classes().len() * kernels.div_ceil(together), distance]
 }
 
-/// Groups of the terms that add up under encryption.
+/// Groups the terms that add up under encryption.
 pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand<'a>>> {
     let mut groups: BTreeMap<Key, Vec<&Operand<'a>>> = BTreeMap::new();
     for operand in operands {
@@ -107,7 +110,8 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
         groups.entry(key).or_default().push(operand);
     }
     let mut groups: Vec<Vec<&Operand<'a>>> = groups.into_values().collect();
-    // Windows may leave channels out: where others have the biases, that is one step.
+    // Groups with only windows come last, because windows may leave channels out. If an earlier
+    // group has the biases, one step adds them.
     groups.sort_by_key(|group| {
         let windows = |o: &&Operand<'a>| matches!(o.linear, Linear::Window(_));
         group.iter().all(windows)
@@ -115,8 +119,9 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
     groups
 }
 
-/// The accumulators of a layer's terms, which [`groups`] put together. Those that are not yet `given`, by image and
-/// output, come with the bias, and are then.
+/// Writes the accumulators of one group of a layer's terms, as made by [`groups`]. `given` says by
+/// image and output which accumulators exist already. An accumulator that does not exist yet gets
+/// the bias, and is marked as given.
 pub(crate) fn accumulate(
     b: &mut Builder<'_>,
     layer: &Layer,
@@ -157,8 +162,9 @@ pub(crate) fn accumulate(
     Ok(outputs)
 }
 
-/// The outputs that no term gives, because windows leave channels out or lie in the padding: the bias alone, where it
-/// is not the 0 that an empty sum is, and in the last layer everywhere.
+/// The outputs that no term gives, because windows leave channels out or lie in the padding. They
+/// are the bias alone. They are only written if the bias is not 0, or if this is the last layer: an
+/// empty sum is 0 already.
 pub(crate) fn only_bias(
     b: &mut Builder<'_>,
     layer: &Layer,
@@ -198,14 +204,14 @@ pub(crate) fn only_bias(
     found.collect::<Result<_>>().map(Some)
 }
 
-/// Windows of one output shape on their rasters.
+/// Windows on their rasters. All give the same output shape.
 struct Group<'a> {
     operands: Vec<(&'a Sliding, &'a Raster)>,
     output: [usize; 2],
 }
 
 impl Group<'_> {
-    /// Outputs by the taps that they leave out, of all operands in order.
+    /// Outputs, by the taps that they leave out. Taps are those of all operands in order.
     fn classes(&self) -> BTreeMap<Vec<bool>, Vec<[usize; 2]>> {
         let mut classes: BTreeMap<Vec<bool>, Vec<[usize; 2]>> = BTreeMap::new();
         for y in 0..self.output[0] {
@@ -225,7 +231,8 @@ impl Group<'_> {
         classes
     }
 
-    /// Positions from one kernel to the next that keep their products apart, for one image.
+    /// Smallest distance in positions between two kernels that keeps their products apart, for one
+    /// image.
     fn distance(&self) -> usize {
         let mut distance = 0;
         for (windows, raster) in &self.operands {
@@ -238,7 +245,7 @@ impl Group<'_> {
                     (self.output[1] - 1) * windows.stride[1],
                 ],
             );
-            // What an output reads lies between these distances from it.
+            // An output reads values at distances between these two.
             let channels = raster.distance(raster.shape[0] - 1, [0, 0]);
             let reach: Vec<i64> = taps(windows)
                 .map(|[down, across]| down * row as i64 + across)
@@ -252,7 +259,8 @@ impl Group<'_> {
     }
 }
 
-/// Rows and columns from an output's place to what each tap of its window reads, row by row.
+/// Rows and columns from an output's place to the value that each tap of its window reads, row by
+/// row.
 fn taps(windows: &Sliding) -> impl Iterator<Item = [i64; 2]> + '_ {
     let [rows, columns] = windows.kernel;
     (0..rows).flat_map(move |i| {
@@ -265,14 +273,14 @@ fn taps(windows: &Sliding) -> impl Iterator<Item = [i64; 2]> + '_ {
     })
 }
 
-/// Output channels of one product, and where each of them begins.
+/// Output channels of one product, and where their outputs begin.
 struct Bundle {
     channels: Vec<usize>,
-    /// Positions from one channel's outputs to the next's.
+    /// Distance in positions between the outputs of two neighbouring channels.
     distance: usize,
 }
 
-/// Outputs of one product, with the bias at each of their coefficients.
+/// Outputs of one product, with the bias for each of their coefficients.
 #[derive(Default)]
 struct Sums {
     rows: Vec<Row>,
@@ -288,7 +296,7 @@ struct Writer<'a> {
     windows: &'a [Sliding],
     /// Output channel of channel 0 if one kernel serves all channels of all terms.
     shared: Option<usize>,
-    /// By image and output, whether it has an accumulator already.
+    /// By image and output, true if the accumulator exists already.
     given: &'a mut [bool],
 }
 
@@ -309,12 +317,12 @@ fn shared(operands: &[&Operand<'_>]) -> Option<usize> {
 }
 
 impl Writer<'_> {
-    /// Output channels by product.
+    /// Groups the output channels that share a product.
     fn bundles(&self, group: &Group<'_>) -> Vec<Bundle> {
         let tensor = self.operands[0].tensor;
         let all = |distance| move |channels: Vec<usize>| Bundle { channels, distance };
         if let Some(first) = self.shared {
-            // One kernel for all channels: they keep their distance.
+            // One kernel serves all channels, so their distance is that of the source's channels.
             return ranges(tensor, |part| &part.channels)
                 .into_iter()
                 .map(|range| range.map(|c| first + c).collect())
@@ -333,7 +341,7 @@ impl Writer<'_> {
         };
         let distance = group.distance();
         let together = (room / distance).clamp(1, self.shape[0]);
-        // Products of equal size.
+        // All products have the same number of channels.
         let size = self.shape[0].div_ceil(self.shape[0].div_ceil(together));
         (0..self.shape[0])
             .collect::<Vec<_>>()
@@ -396,8 +404,9 @@ impl Writer<'_> {
                         true => 0,
                     };
                     let at = tensor.ring.coefficient(position);
-                    // Outputs beyond the end of a row are where the next row's are, and have the
-                    // same sum; but for the bias, if the next row is another channel's.
+                    // Outputs beyond the end of a row have the coefficients of the next row's
+                    // outputs, and the same sum. Their bias differs if the next row belongs to
+                    // another channel.
                     let fits = |sums: &Sums| sums.bias.get(&at).is_none_or(|&b| b == bias);
                     let sums = match sums.iter().position(fits) {
                         Some(index) => &mut sums[index],
@@ -437,7 +446,7 @@ impl Writer<'_> {
         outputs.collect()
     }
 
-    /// Weights, by their index, and exponents of one term on one part.
+    /// Indices of the weights, and exponents, of one term on one part.
     fn kernel(
         &self,
         index: usize,
@@ -491,7 +500,7 @@ impl Writer<'_> {
     }
 }
 
-/// The ranges of images, or of channels, that ciphertexts hold.
+/// The ranges of images, or of channels, of the tensor's ciphertexts.
 fn ranges(tensor: &Tensor, of: impl Fn(&Part) -> &Range<usize>) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = tensor.parts.iter().map(|t| of(t).clone()).collect();
     ranges.sort_unstable_by_key(|r| r.start);

@@ -1,9 +1,9 @@
-//! Chooses modulus chain, special moduli, digits, and the shape of every table.
+//! Chooses the modulus chain, the special moduli, the digits, and the shape of every table.
 //!
-//! A trial with a generous chain says how many limbs each table consumes in each shape; the chain is then as
-//! long as the longest needs, and each table starts at the level that lets it end just where the next linear
-//! layer wants it. Then the ways to cut key switching into digits that stay within 128-bit security
-//! are compared by the predicted time of the whole program.
+//! A trial with a long chain shows how many limbs each table consumes in each shape. The chain is
+//! then as long as the longest table needs. Each table starts at the level from which it ends
+//! exactly where the next linear layer needs it. Then the ways to cut key switching into digits
+//! that stay within 128-bit security are compared, by the predicted time of the whole program.
 
 use crate::builder::{Builder, Built};
 use crate::choices::{Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost};
@@ -26,28 +26,30 @@ use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Ring degree: all 32,768 slots exist modulo 65537.
+/// Ring degree. All 32,768 slots exist modulo 65537.
 const N: usize = 1 << 15;
-/// LWE dimension, and the 26 bits of modulus that it allows. Digits of 3 bits raise the deviation of the rounding noise from 7.5
-/// to 8.45, digits of 4 to 9.9.
+/// LWE dimension. It allows 26 bits of modulus. Digits of 3 bits raise the deviation of the
+/// rounding noise from 7.5 to 8.45, digits of 4 bits to 9.9.
 const LWE_DIMENSION: usize = 1024;
 const Q0_BITS: u32 = 26;
 const LWE_DIGIT_BITS: u32 = 3;
-/// Largest limb tried where runs would be wrong too often: with it products are 2^-200 from growing at any point.
+/// Largest limb that is tried if runs would be wrong too often. With it, the probability that
+/// products grow at any point is 2^-200.
 const LARGEST_LIMB: u32 = 36;
-/// Level at which the result of a table meets the next linear layer.
+/// Level of a table's result where it enters the next linear layer.
 const END_LEVEL: usize = 1;
-/// Levels that a table is started higher at most, if it ends too noisy.
+/// Number of levels by which a table may start higher if it ends too noisy.
 const MORE_LEVELS: usize = 2;
-/// Limbs by which chains are tried shorter than the cheapest shapes of tables would have them.
+/// Chains may be this many limbs shorter than the cheapest shapes of tables need.
 const SHORTER_LIMBS: usize = 2;
-/// The same for words of 32 bits, where the cheapest shapes may end so deep that there is hardly room for special moduli.
+/// The same for words of 32 bits. There the cheapest shapes may end so low that special moduli
+/// hardly fit.
 const SHORTER_LIMBS_32: usize = 5;
-/// Bits of the longest chain tried: 24 limbs of the default size.
+/// Largest number of bits of a chain that is tried: 24 limbs of the default size.
 const MAX_CHAIN_BITS: u32 = 24 * 34;
 
-/// Compiles with the best parameters found: with larger limbs than asked for, where runs would be wrong too often with
-/// those.
+/// Compiles with the best parameters found. If runs would be wrong too often with limbs of the size
+/// asked for, larger limbs are tried.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     let largest = match options.moduli.words {
         Words::Any => LARGEST_LIMB,
@@ -60,7 +62,7 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
                 first.get_or_insert(error);
                 options.moduli.limb_bits += 1;
             }
-            // Larger limbs may fit no chain: what was wrong with smaller ones is the reason.
+            // If larger limbs fit no chain, the error of the smaller limbs is reported.
             Err(error) => return Err(options.moduli.words.explain(first.unwrap_or(error))),
             found => return found,
         }
@@ -69,8 +71,9 @@ pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program,
 
 /// Compiles with limbs of the given size.
 ///
-/// Where a chain is so long that keys of 128-bit security switch with much noise, a table may end too noisy for a
-/// dense layer from slots, and not for coefficients, which drop a limb on their way.
+/// If a chain is long, keys of 128-bit security add much noise in key switching. Then a table may
+/// end too noisy for a dense layer from slots, but not for coefficients, because slots to
+/// coefficients drops a limb. So the second attempt has no dense layers from slots.
 fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     let trial = spec(
         options.moduli,
@@ -117,10 +120,11 @@ fn choose_for(
         .max()
         .unwrap_or(2)
         .max(2);
-    // The tables alone rank the ways to cut digits: they are nearly all of the time.
+    // Only the tables rank the ways to cut digits, because they take nearly all of the time.
     let mut comparison = Comparison::new();
-    // The shapes that are cheapest in a chain of any length may leave little security for special moduli: shapes for
-    // shorter chains are compared with them. Keys of LeNet-5 are a fifth smaller so, and its tables a twentieth faster.
+    // The shapes that are cheapest in a chain of any length may leave little security for special
+    // moduli. So they are compared with shapes for shorter chains. This makes the keys of LeNet-5 a
+    // fifth smaller, and its tables a twentieth faster.
     let shorter = match options.moduli.words {
         Words::Any => SHORTER_LIMBS,
         Words::Bits32 => SHORTER_LIMBS_32,
@@ -167,7 +171,7 @@ fn choose_for(
                 };
                 return Ok((program, choices));
             }
-            // Other digits do not help: it is the limbs, or a border.
+            // Other digits would not help: the cause is the size of the limbs, or a border.
             Err(error @ Error::Failure { .. }) => return Err(error),
             Err(error) => comparison.refuse(index, error),
         }
@@ -178,9 +182,9 @@ fn choose_for(
     })
 }
 
-/// A way to cut digits that may do.
+/// A way to cut digits that is feasible.
 struct Attempt {
-    /// Predicted, of all tables.
+    /// Predicted seconds of all tables.
     seconds: f64,
     params: LoopParams,
     planned: HashMap<TableUse, Rc<Planned>>,
@@ -216,21 +220,23 @@ fn layer_choices(
         .collect())
 }
 
-/// Longest chain tried.
+/// Number of limbs of the longest chain tried.
 fn max_limbs(moduli: Moduli) -> usize {
     MAX_CHAIN_BITS.div_ceil(moduli.limb_bits) as usize
 }
 
-/// Special moduli as large as a digit of so many limbs.
+/// Number of special moduli whose product is as large as a digit of `digit_limbs` limbs.
 fn special_limbs(moduli: Moduli, digit_limbs: usize) -> usize {
     let bits = digit_limbs as u32 * moduli.limb_bits;
     bits.div_ceil(moduli.special_bits) as usize
 }
 
-/// Numbers of special moduli and limbs per digit worth comparing for a chain of `limbs` limbs.
+/// The pairs that are compared for a chain of `limbs` limbs: number of special moduli, limbs per
+/// digit.
 fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
-    // Digits of single limbs are dear. They leave most room for limbs, which 32-bit words may need.
+    // Digits of single limbs are slow. But they leave most room for limbs, which 32-bit words may
+    // need.
     let shortest = match moduli.words {
         Words::Any => 2,
         Words::Bits32 => 1,
@@ -241,7 +247,7 @@ fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
             continue; // as many digits as with shorter ones
         }
         let bits = digit_limbs as u32 * moduli.limb_bits;
-        // As large as a digit, or up to twenty bits smaller: products bear that noise.
+        // As large as a digit, or up to twenty bits smaller: products tolerate that noise.
         let special = |bits: u32| bits.div_ceil(moduli.special_bits).max(1);
         for special in special(bits.saturating_sub(20))..=special(bits) {
             cuts.push((special as usize, digit_limbs));
@@ -269,7 +275,7 @@ fn spec(
 }
 
 fn loop_params(spec: &ParamsSpec, moduli: Moduli, trial: bool) -> Result<LoopParams> {
-    // A trial only measures how many limbs are consumed; nothing is ever encrypted with it.
+    // A trial only measures how many limbs are consumed. Nothing is encrypted with it.
     let params = if trial {
         Params::new_insecure(spec, T_FERMAT)?
     } else {
@@ -285,7 +291,7 @@ struct Planner<'a> {
     fixed: &'a Fixed,
     params: &'a LoopParams,
     reach_bits: f64,
-    /// Plans by length of the polynomial, layout, and what follows.
+    /// Plans by length of the polynomial, layout, and operation that follows.
     known: HashMap<(usize, Layout, Next), Rc<Planned>>,
 }
 
@@ -327,7 +333,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The cheapest plan of a table, and all that were compared.
+/// The cheapest plan of a table, and all plans that were compared.
 struct Planned {
     plan: TablePlan,
     compared: Vec<Candidate<TableShape, TableCost>>,
@@ -336,22 +342,23 @@ struct Planned {
 /// A table to be planned.
 struct Task<'a> {
     layer: &'a str,
-    /// Coefficients of its polynomial.
+    /// Number of coefficients of its polynomial.
     len: usize,
     layout: Layout,
-    /// The map that follows it, if the next layer reads coefficients.
+    /// The slots-to-coefficients map after the table, if the next layer reads coefficients.
     transform: Option<&'a SlotsToCoeffs>,
-    /// Whether it is a factor of a product before that.
+    /// True if a product comes between the table and that map.
     product: bool,
     reach_bits: f64,
 }
 
 impl Task<'_> {
-    /// Plans the table in one shape: it starts at the lowest level from which it ends where the next linear layer
-    /// can go on.
+    /// Plans the table in one shape. It starts at the lowest level from which the next linear layer
+    /// can use its result.
     ///
-    /// Started at the top it ends somewhere; started as much lower as it ended too high, it ends where it should,
-    /// but for digits of key switching that fall differently and limbs that noise keeps: then a little higher.
+    /// First the table starts at the top. If it ends too high, it starts lower by as many levels.
+    /// Then it ends at the right level in most cases. It does not if digits of key switching are
+    /// cut differently, or if a limb is kept because of noise. Then it starts a little higher.
     fn plan(&self, params: &LoopParams, shape: TableShape) -> Result<TableCost> {
         let top = params.bfv().rlwe().max_level();
         let lut = Lut::new(vec![0; self.len], shape)?;
@@ -374,7 +381,7 @@ impl Task<'_> {
         Err(last)
     }
 
-    /// Value at the end, and the work, packing included.
+    /// Result of the table, and its cost, packing included.
     fn run_dry(
         &self,
         params: &LoopParams,
@@ -383,7 +390,7 @@ impl Task<'_> {
     ) -> Result<(DryValue, Counts)> {
         let engine = dry_engine(params);
         let pack = || pack::pack(&engine, params, self.layout, &[], start_level);
-        // The first packing makes the baby steps of all, so a later one is counted.
+        // The first packing makes the baby steps for all. So a later one is counted.
         pack()?;
         let before = engine.counts();
         let packed = pack()?;
@@ -400,8 +407,9 @@ impl Task<'_> {
         Ok((result, engine.counts().since(&before)))
     }
 
-    /// Whether products with the next layers' weights still decrypt. A dense layer from slots has a
-    /// plaintext as large as `t`, whatever its weights: for that the level is enough.
+    /// Returns true if products with the next layers' weights still decrypt. A dense layer from
+    /// slots has a plaintext as large as `t`, whatever its weights. For that the level alone
+    /// decides.
     fn goes_on(&self, params: &LoopParams, end: &DryValue) -> bool {
         let engine = dry_engine(params);
         let reaches = || {
@@ -442,10 +450,11 @@ fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<Planned> {
     })
 }
 
-/// Room beside what products with weights add to noise.
+/// Reserve on top of the growth of noise in products with weights, in bits.
 const ROOM_BITS: f64 = 3.0;
 
-/// Bits by which products with the weights of a network's layers raise noise at most, and a little room.
+/// Largest number of bits by which products with the weights of a network's layers raise noise,
+/// plus [`ROOM_BITS`].
 fn reach_bits(network: &IntNetwork) -> f64 {
     let squares = |layer: &Layer| -> f64 {
         let weights = layer.terms.iter().flat_map(|t| t.linear.weights());
@@ -534,7 +543,8 @@ fn build(
     Ok(program.new()?)
 }
 
-/// log2 of the probability that a run is wrong, from those of its steps.
+/// log2 of the probability that a run is wrong, computed from the probabilities of its steps.
+/// Checked against `expected`.
 fn check_failure(steps: &[Step], failure: &[f64], expected: f64) -> Result<f64> {
     let found = circuits::total_failure(failure);
     let most = failure.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -550,7 +560,7 @@ fn check_failure(steps: &[Step], failure: &[f64], expected: f64) -> Result<f64> 
     }
 }
 
-/// Where the images lie that the client encrypts.
+/// Places of the images that the client encrypts.
 fn placement(input: &Placing, batch: usize) -> Vec<Vec<Patch>> {
     let [_, channel, row] = input.raster.pitch;
     let parts = input.parts(batch).into_iter();
@@ -567,7 +577,7 @@ fn placement(input: &Placing, batch: usize) -> Vec<Vec<Patch>> {
     patches.collect()
 }
 
-/// Bytes of a polynomial at `level`, residues packed to their bits.
+/// Size in bytes of a polynomial at `level`, with residues packed to their number of bits.
 fn poly_bytes(params: &rlwe::Params, level: usize, special: bool) -> u64 {
     let basis = if special {
         params.extended(level)
@@ -580,7 +590,7 @@ fn poly_bytes(params: &rlwe::Params, level: usize, special: bool) -> u64 {
         .sum()
 }
 
-/// Bytes of the client's ciphertexts: one component each, the other is a seed.
+/// Size in bytes of the client's ciphertexts. Each has one component; the other one is a seed.
 fn input_bytes(params: &LoopParams, steps: &[Step], ciphertexts: usize) -> u64 {
     let level = steps.iter().find_map(|s| match s.ty {
         program::Type::Ciphertext { level, .. } => Some(level),
@@ -589,7 +599,7 @@ fn input_bytes(params: &LoopParams, steps: &[Step], ciphertexts: usize) -> u64 {
     poly_bytes(params.bfv().rlwe(), level.unwrap_or(0), false) * ciphertexts as u64
 }
 
-/// Bytes of the evaluation keys: the uniform halves are seeds.
+/// Size in bytes of the evaluation keys. The uniform halves are seeds.
 fn key_bytes(params: &LoopParams, needs: &Needs) -> u64 {
     let rlwe = params.bfv().rlwe();
     let switch =

@@ -1,14 +1,14 @@
-//! Products of two values: where they lie, and which tables they need.
+//! Products of two values: their placing, and the tables that they need.
 //!
-//! Both factors are packed in the slots where the product is to lie, and their tables end a limb higher than
-//! others, for the product (`docs/adr/0007-products-in-slots.md`).
+//! Both factors are packed in the slots of the product. Their tables end a limb higher than others,
+//! to leave a limb for the product (`docs/adr/0007-products-in-slots.md`).
 
 use crate::error::Result;
 use crate::forms::{Form, Forms, Placing, readers};
 use crate::layers::TableUse;
 use network::{IntNetwork, Linear, Product, Shape, Source, Window};
 
-/// What happens to a value in slots next.
+/// The operation that follows on a value in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Next {
     /// A dense layer from slots.
@@ -19,7 +19,7 @@ pub(crate) enum Next {
     Product,
 }
 
-/// How a layer reads its own product.
+/// The map by which a layer reads its own product.
 pub(crate) fn identity(shape: Shape) -> Linear {
     Linear::Window(Window {
         kernel: [1, 1],
@@ -33,7 +33,8 @@ pub(crate) fn identity(shape: Shape) -> Linear {
 }
 
 impl Forms {
-    /// Products that a layer is a factor of: the layer that they belong to, the product, and where it lies.
+    /// Products of which a layer is a factor: the layer of the product, the product, and its
+    /// placing.
     pub(crate) fn products_of<'f>(
         &'f self,
         network: &'f IntNetwork,
@@ -49,7 +50,7 @@ impl Forms {
         })
     }
 
-    /// Every evaluation of a table, and the ciphertexts of a batch on which it is done.
+    /// All evaluations of tables, each with the number of ciphertexts of a batch.
     pub(crate) fn tables(
         &self,
         network: &IntNetwork,
@@ -79,8 +80,9 @@ pub(crate) fn left_of(product: Product) -> usize {
     }
 }
 
-/// Where a factor lies that maps read as well: one table serves both if the product lies there too. Its coefficients
-/// have a limb more than others, so the maps must not be added up with others'.
+/// The placing of a factor that maps read too. If the product has the same placing, one table
+/// serves both. Its coefficients have a limb more than others, so the maps must not be added up
+/// with other maps.
 pub(crate) fn shared<'f>(
     network: &IntNetwork,
     layers: &'f [Option<Form>],
@@ -103,7 +105,7 @@ pub(crate) fn shared<'f>(
     })
 }
 
-/// Whether every map that reads a layer is all that its own layer adds up.
+/// Returns true if every map that reads the layer is the only term of its own layer.
 pub(crate) fn alone(network: &IntNetwork, index: usize) -> bool {
     let readers = readers(network, Source::Layer(index));
     readers

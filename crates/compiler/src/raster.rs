@@ -1,20 +1,21 @@
-//! Where a tensor's values lie among the coefficients of ciphertexts.
+//! Positions of a tensor's values among the coefficients of ciphertexts.
 //!
-//! A [`Ring`] counts *positions*: `V` of them with `X^V = -1`. Fresh ciphertexts have `V = N`. After slots to
-//! coefficients of a layout with copies there are as many positions as values: position `p` is coefficient
-//! `p g`, `g = N / 2V`, and the copies fill what lies between and the upper half. Kernels in `X^g` see
-//! none of them: with values `d`, the polynomial is `d(X^g) (1 + .. + X^(g-1)) (1 + X^(N/2))`, and at
-//! coefficients `p g` below `N/2` a product with `k(X^g)` is `k d mod X^V + 1`.
+//! A [`Ring`] counts *positions*: `V` of them with `X^V = -1`. Fresh ciphertexts have `V = N`.
+//! After slots to coefficients of a layout with copies, there are as many positions as values:
+//! position `p` is coefficient `p g` with `g = N / 2V`. The copies fill the coefficients between,
+//! and the upper half. Kernels in `X^g` are not affected by the copies: with values `d`, the
+//! polynomial is `d(X^g) (1 + .. + X^(g-1)) (1 + X^(N/2))`. At coefficients `p g` below `N/2`, its
+//! product with `k(X^g)` is `k d mod X^V + 1`.
 //!
-//! A [`Raster`] lays channels, rows and columns out in a ring, with as many positions of zeros
-//! between rows and between channels as windows reach beyond the image, or with none; then windows that
-//! reach out take kernels of their own (`linear`).
+//! A [`Raster`] places channels, rows and columns in a ring. Between rows and between channels it
+//! has as many positions of zeros as windows reach beyond the image, or none. Without zeros,
+//! windows that reach out of the image need kernels of their own (`linear`).
 
 use circuits::transform::coefficient_of_slot;
 use exchange::Layout;
 use network::Shape;
 
-/// Positions of a ciphertext.
+/// The positions of a ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ring {
     n: usize,
@@ -22,12 +23,12 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Every coefficient of a fresh ciphertext.
+    /// The ring of a fresh ciphertext: every coefficient is a position.
     pub(crate) fn full(n: usize) -> Self {
         Self { n, values: n }
     }
 
-    /// What slots to coefficients makes of a layout.
+    /// The ring of a layout after slots to coefficients.
     pub(crate) fn of(layout: Layout) -> Self {
         Self {
             n: layout.slots(),
@@ -52,7 +53,8 @@ impl Ring {
         position * self.gap()
     }
 
-    /// Coefficients whose values meet a kernel: the position's, and in the upper half its copy's.
+    /// The coefficients that a kernel touches: those of the position and, in the upper half, those
+    /// of its copy.
     pub(crate) fn coefficients(self, position: usize) -> Vec<i64> {
         let first = self.coefficient(position) as i64;
         match self.values {
@@ -72,7 +74,7 @@ impl Ring {
         }
     }
 
-    /// Value of the layout that comes to a position.
+    /// Index of the layout's value that comes to a position.
     pub(crate) fn value(self, position: usize) -> usize {
         if self.values == self.n {
             return coefficient_of_slot(self.n, position);
@@ -87,16 +89,16 @@ impl Ring {
 /// Images of one shape in a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Raster {
-    /// Channels, height, width of what lies in one ciphertext.
+    /// Channels, height, width of the part in one ciphertext.
     pub(crate) shape: Shape,
     /// Rows of zeros after each channel, and zeros after each row.
     pub(crate) zeros: [usize; 2],
-    /// Positions from image to image, channel to channel, row to row.
+    /// Distance in positions between images, between channels, and between rows.
     pub(crate) pitch: [usize; 3],
 }
 
 impl Raster {
-    /// Images one right after the other, with the given zeros.
+    /// Places images directly one after the other, with the given zeros.
     pub(crate) fn new(shape: Shape, zeros: [usize; 2]) -> Self {
         let row = shape[2] + zeros[1];
         let channel = (shape[1] + zeros[0]) * row;
@@ -107,7 +109,7 @@ impl Raster {
         }
     }
 
-    /// The same with `distance` positions from image to image, if that is further.
+    /// Sets the distance between images to `distance` positions, if that is more.
     pub(crate) fn spread(mut self, distance: usize) -> Self {
         self.pitch[0] = self.pitch[0].max(distance);
         self
@@ -119,19 +121,21 @@ impl Raster {
         image * images + c * channels + y * rows + x
     }
 
-    /// Positions from a window's first value to the one `down` and `across` of it.
+    /// Distance in positions from a window's first value to the value of `channel` that is `down`
+    /// rows below and `across` columns to the right.
     pub(crate) fn distance(&self, channel: usize, [down, across]: [i64; 2]) -> i64 {
         let [_, channels, rows] = self.pitch.map(|p| p as i64);
         channel as i64 * channels + down * rows + across
     }
 
-    /// Positions that `images` images take, with the zeros that stand before the first as the last.
+    /// Number of positions of `images` images, including the zeros before the first image and after
+    /// the last.
     pub(crate) fn span(&self, images: usize) -> usize {
         let own = self.shape[0] * self.pitch[1];
         (images - 1) * self.pitch[0] + own + self.zeros[0] * self.pitch[2] + self.zeros[1]
     }
 
-    /// What a window reads at a row and a column, which may lie outside the image.
+    /// What a window reads at the given row and column, which may lie outside the image.
     pub(crate) fn reads(&self, [y, x]: [i64; 2]) -> Read {
         let inside = |at: i64, len: usize| (0..len as i64).contains(&at);
         let near = |at: i64, len: usize, zeros: usize| {
@@ -148,7 +152,7 @@ impl Raster {
     }
 }
 
-/// What lies where a window reads.
+/// What a window finds at a position that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// A value of the image.
@@ -184,7 +188,7 @@ mod tests {
     fn zeros_are_shared_by_neighbours() {
         let raster = Raster::new([2, 3, 4], [1, 1]);
         assert_eq!(raster.pitch, [40, 20, 5]);
-        // The zero before a row is the one after the row before it.
+        // The zero before a row is the zero after the row before it.
         assert_eq!(
             raster.position(0, [0, 1, 0]) - 1,
             raster.position(0, [0, 0, 3]) + 1

@@ -1,4 +1,4 @@
-//! Is what the planner says it compared what the program is made of?
+//! Are the choices that the planner reports those of the program?
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -19,7 +19,7 @@ fn mnist() -> IntNetwork {
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The chosen candidate, which no other undercuts.
+/// The chosen candidate. No other candidate is cheaper.
 fn chosen<'c, T, C: Cost>(candidates: &'c [Candidate<T, C>], of: &str) -> (&'c T, &'c C) {
     let chosen: Vec<_> = candidates.iter().filter(|c| c.chosen).collect();
     let [only] = chosen.as_slice() else {
@@ -36,7 +36,7 @@ fn chosen<'c, T, C: Cost>(candidates: &'c [Candidate<T, C>], of: &str) -> (&'c T
     (&only.option, cost)
 }
 
-/// Sums of the same terms in another order.
+/// Compares sums of the same terms in different order.
 fn assert_close(found: f64, expected: f64, of: &str) {
     assert!(
         (found - expected).abs() < 1e-9 * expected,
@@ -44,8 +44,8 @@ fn assert_close(found: f64, expected: f64, of: &str) {
     );
 }
 
-/// Seconds of packing, table and the way to coefficients in the program's steps, without those in which the first packing
-/// of each layout makes baby steps for all.
+/// Seconds of packing, table and slots to coefficients in the program's steps. Steps in which the
+/// first packing of a layout makes the baby steps are left out.
 fn table_seconds(program: &Program, layer: Option<&str>) -> f64 {
     let params = params_of(program);
     let mut layouts = HashSet::new();
@@ -69,7 +69,7 @@ fn table_seconds(program: &Program, layer: Option<&str>) -> f64 {
     seconds
 }
 
-/// What the first packing takes longer than the second.
+/// How much longer the first packing takes than the second.
 fn making_seconds(params: &LoopParams, values: usize, level: usize) -> f64 {
     let (engine, n) = (dry_engine(params), params.bfv().n());
     let layout = Layout::new(n, values).unwrap();

@@ -1,4 +1,4 @@
-//! Do networks compile to secure programs that fit, and is what cannot be done named?
+//! Do networks compile to secure programs that fit, and do errors name what cannot be compiled?
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -39,7 +39,7 @@ fn dense(inputs: usize, outputs: usize) -> Linear {
     })
 }
 
-/// A chain of these layers, named by their numbers, each but the last with a table.
+/// A chain of these layers, named by their numbers. Each layer except the last has a table.
 fn network(shape: [usize; 3], layers: Vec<Linear>) -> IntNetwork {
     let last = layers.len() - 1;
     let layers = layers.into_iter().enumerate().map(|(index, linear)| {
@@ -76,7 +76,7 @@ fn network(shape: [usize; 3], layers: Vec<Linear>) -> IntNetwork {
     }
 }
 
-/// Classes of a network.
+/// Number of classes of a network.
 fn classes(network: &IntNetwork) -> usize {
     network.shapes().unwrap().last().unwrap().iter().product()
 }
@@ -112,7 +112,7 @@ fn compiled(network: &IntNetwork, batch: usize) -> Program {
         digit_limbs: p.digit_limbs,
     };
     assert!(rlwe::Params::new(&spec).unwrap().is_secure());
-    // Six deviations of the noise and a bit more are below what decryption bears, everywhere.
+    // Everywhere, six deviations of the noise plus a bit are below the limit of decryption.
     assert!(program.prediction.margin_bits > 1.0);
     assert_eq!(ops("table"), ops("pack"));
     check_packings(network, &program);
@@ -126,7 +126,7 @@ fn seconds(program: &Program) -> f64 {
     program.steps.iter().map(|s| s.seconds).sum()
 }
 
-/// Every channel of every image has its place, and every result is given once.
+/// Checks that every channel of every image has its place, and that every result is given once.
 fn check_images(network: &IntNetwork, program: &Program) {
     let [channels, height, width] = network.input.shape;
     let mut placed = BTreeSet::new();
@@ -153,7 +153,7 @@ fn check_images(network: &IntNetwork, program: &Program) {
     assert_eq!(given.len(), program.batch * program.classes);
 }
 
-/// Every accumulator that enters a table is packed once.
+/// Checks that every accumulator that enters a table is packed once.
 fn check_packings(network: &IntNetwork, program: &Program) {
     let shapes = network.shapes().unwrap();
     for (layer, shape) in network.layers.iter().zip(&shapes) {
@@ -245,7 +245,7 @@ fn layers_that_cannot_be_done_are_named() {
         (conv.kernel, conv.stride) = ([2, 2], [1, 1]);
         conv.weights.truncate(4);
     }
-    // One term reads the input, one a table: they meet nowhere under encryption.
+    // One term reads the input, one reads a table. They cannot be added up under encryption.
     let mut apart = network([1, 8, 8], vec![conv(1, 2, 0), dense(18, 3)]);
     apart.layers[1].terms.push(Term {
         source: 0.into(),

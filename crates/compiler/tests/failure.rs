@@ -1,4 +1,4 @@
-//! How often a run may be wrong: asked for, kept, and held against a count of its own.
+//! The probability that a run is wrong: as asked for, and compared with a separate computation.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -18,15 +18,18 @@ fn failing(log2_failure: f64) -> Options {
     }
 }
 
-/// `P(|x| > d)` of a normal `x`, from both sides: `density(d) 2 d / (1 + d^2)` and `density(d) 2 / d`.
+/// Lower and upper bound of `P(|x| > d)` for a normal `x`: `density(d) 2 d / (1 + d^2)` and
+/// `density(d) 2 / d`.
 fn tail(d: f64) -> [f64; 2] {
     let density = (-d * d / 2.0).exp() * 2.0 / (2.0 * std::f64::consts::PI).sqrt();
     [density * d / (1.0 + d * d), density / d]
 }
 
-/// log2 of the probability that noise takes any accumulator beyond its table's border: at least, at most.
+/// log2 of the probability that noise takes any accumulator beyond its table's border: lower and
+/// upper bound.
 fn beyond_borders(program: &Program) -> [f64; 2] {
-    // Variances: the rounding to t of dimension 1024, and the dimension switch (ARCHITECTURE.md has 8.45).
+    // From the variances of the rounding to t at dimension 1024 and of the dimension switch:
+    // ARCHITECTURE.md has 8.45.
     const SIGMA: f64 = 8.452;
     let mut total = [0.0; 2];
     for step in &program.steps {
@@ -46,7 +49,8 @@ fn beyond_borders(program: &Program) -> [f64; 2] {
     total.map(f64::log2)
 }
 
-/// log2 of a bound for the ciphertexts that steps leave, by their declared noise.
+/// log2 of a bound on the probability that a step's ciphertext does not decrypt, computed from its
+/// declared noise.
 fn beyond_moduli(program: &Program) -> f64 {
     let of = |ty: &Type| match *ty {
         Type::Ciphertext {
@@ -77,7 +81,8 @@ fn a_run_is_wrong_as_seldom_as_asked_for() {
         });
         rooms.push(room.unwrap());
     }
-    // The table grows with what is asked for, and no more than by the deviations that it takes.
+    // The table grows if a smaller probability is asked for, but only by the deviations that this
+    // takes.
     assert!(
         rooms.is_sorted() && rooms[0] > 64 && rooms[2] < 130,
         "{rooms:?}"
@@ -93,7 +98,7 @@ fn a_bound_without_room_for_noise_is_refused_with_the_bound_that_has_it() {
         layer.lut = Some(Lut::new(bound, |x| (x / 256).clamp(0, 127)));
         network
     };
-    // 32,681 is what `quantize` goes up to: 86 below the last index.
+    // `quantize` goes up to 32,681: 86 below the last index.
     compile(&with_bound(32_681), failing(-40.0)).unwrap();
     for (bound, asked) in [(32_767, -40.0), (32_740, -40.0), (32_681, -128.0)] {
         match compile(&with_bound(bound), failing(asked)) {

@@ -1,7 +1,9 @@
-//! Does every network compile to a program that makes its very integers? Run in the clear, layer by layer.
+//! Does every network compile to a program that computes its exact integers? Programs run in the
+//! clear, layer by layer.
 //!
-//! Where values lie, what kernels read and which samples make a sum is all that can go wrong before encryption,
-//! and none of it depends on noise. So programs run here on messages modulo `t`, which takes no keys.
+//! Before encryption only these can be wrong: where values lie, what kernels read, and which
+//! samples are added up. None of it depends on noise. So programs run here on messages modulo `t`,
+//! without keys.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -19,7 +21,7 @@ use std::collections::BTreeMap;
 
 type Random = ChaCha8Rng;
 
-/// Bound while the network is made up; then the largest accumulator takes its place.
+/// Bound while the network is generated. Afterwards it is replaced by the largest accumulator.
 const ANY: i64 = 32_767;
 
 fn one_of<T: Copy>(rng: &mut Random, choices: &[T]) -> T {
@@ -30,8 +32,8 @@ fn weights(rng: &mut Random, count: usize) -> Vec<i64> {
     (0..count).map(|_| rng.random_range(-1..=1)).collect()
 }
 
-/// Windows that make `to` rows and columns of `from`, with the pads that this takes: none alike, and negative
-/// where windows do not reach the end.
+/// Windows that map `from` rows and columns to `to`, with the pads that this needs. The pads
+/// differ, and are negative where windows do not reach the end.
 fn sliding(rng: &mut Random, from: [usize; 2], to: [usize; 2]) -> Sliding {
     let kernels = [[1, 1], [3, 3], [3, 3], [5, 5], [1, 3], [3, 2], [2, 2]];
     let mut windows = Sliding {
@@ -113,7 +115,7 @@ fn map(rng: &mut Random, from: Shape, to: Shape) -> Linear {
     }
 }
 
-/// A product of the last layer so far with one that fits it.
+/// A product of the last layer so far with a layer that fits it.
 fn product(rng: &mut Random, shapes: &[Shape]) -> Product {
     let last = shapes.len() - 1;
     let fits = |right: &usize| {
@@ -127,7 +129,7 @@ fn product(rng: &mut Random, shapes: &[Shape]) -> Product {
     }
 }
 
-/// A table of values from -3 to 3, seldom 0 at 0.
+/// A table of values from -3 to 3. Its value at 0 is seldom 0.
 fn table(rng: &mut Random, bound: i64) -> (Lut, [i64; 3]) {
     let how = [
         rng.random_range(1..4),
@@ -143,7 +145,7 @@ fn remade(bound: i64, [width, shift, count]: [i64; 3]) -> Lut {
     })
 }
 
-/// A network of two to five layers, each of the one before it and perhaps of others.
+/// A network of two to five layers. Each reads the layer before it, and perhaps others.
 fn network(rng: &mut Random, name: String, images: usize) -> (IntNetwork, Vec<Vec<i64>>) {
     let mut side = || rng.random_range(1..=9);
     let (height, width) = (side(), side());
@@ -192,7 +194,7 @@ fn network(rng: &mut Random, name: String, images: usize) -> (IntNetwork, Vec<Ve
                 linear: map(rng, from, to),
             });
         }
-        // Terms of the last layer must meet at the same places, which few do.
+        // Terms of the last layer must have outputs at the same places, and few have.
         while !last && rng.random_range(0..5) < 2 {
             let source = rng.random_range(0..=index);
             terms.push(Term {
@@ -229,8 +231,8 @@ fn network(rng: &mut Random, name: String, images: usize) -> (IntNetwork, Vec<Ve
         interface: None,
         layers,
     };
-    // Tables as narrow as the images allow: short polynomials, which fail beside them. Of one size, so that
-    // the compiler need not plan each by itself.
+    // Tables are as narrow as the images allow. Their polynomials are short and fail outside that
+    // range. All have one size, so that the compiler need not plan each separately.
     let traces = exact(&network, &images);
     let layers = traces.iter().flat_map(|t| &t.layers[..count - 1]);
     let accumulators = layers.flat_map(|layer| &layer.accumulators);
@@ -287,7 +289,8 @@ fn made_up_networks_run_as_they_evaluate() {
     println!("{ops:?}");
 }
 
-/// A convolution, 2 channels to 2 kernels on rows and columns of 8, and a dense layer on what it makes.
+/// A convolution from 2 channels to 2 kernels on rows and columns of 8, and a dense layer on its
+/// output.
 fn plain() -> IntNetwork {
     let layer = |name: &str, linear, channels: i64| Layer {
         name: name.into(),
@@ -349,7 +352,7 @@ fn windows(first: usize, channels: usize) -> Linear {
     })
 }
 
-/// Makes the last layer fit what the first makes.
+/// Adapts the last layer to the output of the first.
 fn refit(network: &mut IntNetwork) {
     let last = network.layers.pop().unwrap();
     let mut whole = network.clone();
@@ -385,13 +388,13 @@ fn what_linear_layers_can_be_runs_as_it_evaluates() {
         ("dilation", |n| {
             (first(n).dilation, first(n).pads) = ([3, 2], [1, 1, 0, 0])
         }),
-        // Outputs at the end of a row lie where those of the next row begin.
+        // Outputs at the end of a row have the coefficients of those of the next row.
         ("rows as long as their outputs", |n| {
             let pads = [1, 1, 1, 2];
             (first(n).kernel, first(n).stride, first(n).pads) = ([1, 1], [1, 2], pads);
             first(n).weights.truncate(4);
         }),
-        // The same of channels, whose biases differ.
+        // The same for channels, whose biases differ.
         ("channels as long as their outputs", |n| {
             let mut all = windows(0, 2);
             if let Linear::Window(window) = &mut all {
@@ -399,7 +402,7 @@ fn what_linear_layers_can_be_runs_as_it_evaluates() {
             }
             n.layers[0].terms[0].linear = all;
         }),
-        // Channels 0 and 1 come from another term than 2 and 3, and 4 from none.
+        // Channels 0 and 1 come from one term, 2 and 3 from another, and 4 from none.
         ("windows that share out the channels", |n| {
             n.layers[0].terms[0].linear = windows(0, 5);
             n.layers[0].terms.push(Term {
@@ -408,7 +411,7 @@ fn what_linear_layers_can_be_runs_as_it_evaluates() {
             });
             n.layers[0].bias = vec![1, 2, 3, 4, 5];
         }),
-        // No term gives channels 0, 3 and 4: they are biases alone.
+        // No term gives channels 0, 3 and 4. They are the bias alone.
         ("windows that leave channels out", |n| {
             n.layers[0].terms[0].linear = windows(1, 5);
             n.layers[0].bias = vec![1, 2, 3, 4, 0];
@@ -503,8 +506,8 @@ fn tensors_of_several_ciphertexts_run_as_they_evaluate() {
     );
 }
 
-/// Gates of whole channels and of all channels alike, and a square; both factors are read by maps as well, and the
-/// last of the layers is a product.
+/// Gates of whole channels and of all channels alike, and a square. Maps read both factors too, and
+/// the last layer is a product.
 #[test]
 fn products_run_as_they_evaluate() {
     let mut rng = Random::seed_from_u64(5);

@@ -1,4 +1,5 @@
-//! Programs for words of 32 bits: do all their moduli fit, and is what does not fit named with the way out?
+//! Programs for words of 32 bits: do all moduli fit, and do errors for networks that do not fit
+//! name the solution?
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

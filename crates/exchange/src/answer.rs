@@ -7,7 +7,7 @@ use rlwe::bytes::Fingerprint;
 pub struct Answer {
     /// Hash of the query that this answers: [`Query::hash`](crate::Query::hash).
     pub query: Fingerprint,
-    /// Images that were in the query, at most a batch.
+    /// Number of images in the query, at most a batch.
     pub images: usize,
     /// One ciphertext per `output` step.
     pub ciphertexts: Vec<bfv::Ciphertext>,

@@ -9,11 +9,12 @@ pub struct Keys {
     pub relinearization: Option<SwitchKey>,
     /// Galois keys.
     pub galois: GaloisKeys,
-    /// Keys to the sparse secret of bootstrapping, and back.
+    /// Keys to the sparse secret of bootstrapping and back, for a circuit that bootstraps.
     pub sparse: Option<SparseKeys>,
 }
 
-/// Keys from the secret to a sparse one, under which ciphertexts are raised, and back.
+/// Key from the secret to a sparse one, and the key back. Ciphertexts are raised under the sparse
+/// secret.
 #[derive(Clone)]
 pub struct SparseKeys {
     encapsulate: SwitchKey,
@@ -21,7 +22,7 @@ pub struct SparseKeys {
 }
 
 impl SparseKeys {
-    /// The key to the sparse secret, and the one back.
+    /// Takes the key to the sparse secret, and the one back.
     pub fn new([encapsulate, release]: [SwitchKey; 2]) -> Self {
         Self {
             encapsulate,

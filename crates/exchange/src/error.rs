@@ -6,23 +6,23 @@ use thiserror::Error;
 /// Result of the `exchange` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with what client and server exchange.
+/// An error in what client and server exchange.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program is wrong.
+    /// The program breaks a rule.
     #[error(transparent)]
     Program(#[from] program::Error),
     /// The parameters name no ring, or are not secure.
     #[error(transparent)]
     Bfv(#[from] bfv::Error),
-    /// A file is wrong.
+    /// The bytes of a file are wrong.
     #[error(transparent)]
     Bytes(#[from] BytesError),
     /// An answer or a checkpoint belongs to another query than the one given with it.
     #[error("{what} belongs to another query: it names the hash {found}, expected {expected}")]
     OtherQuery {
-        /// What was given beside the query.
+        /// What was given with the query.
         what: &'static str,
         /// First bytes of the hash found.
         found: String,
@@ -32,7 +32,7 @@ pub enum Error {
     /// The evaluation keys lack a key.
     #[error("the evaluation keys hold no {what}")]
     MissingKey {
-        /// Key missing.
+        /// Which key is missing.
         what: &'static str,
     },
     /// The evaluation keys hold no packing key for a layout.
@@ -47,17 +47,18 @@ pub enum Error {
     /// Parameters, terms or keys contradict each other.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// What has a shape.
+        /// Name of what is wrong.
         what: &'static str,
-        /// Shape found.
+        /// Value found.
         found: String,
-        /// Shape expected.
+        /// Value expected.
         expected: String,
     },
 }
 
 impl Error {
-    /// The error for `what`, which names the query `found`, beside the query `expected`.
+    /// Returns the error for `what`, which names the query `found` but was given with the query
+    /// `expected`.
     pub fn other_query(what: &'static str, found: &Fingerprint, expected: &Fingerprint) -> Self {
         let words = |hash: &Fingerprint| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
         Self::OtherQuery {

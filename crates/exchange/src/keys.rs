@@ -21,7 +21,7 @@ pub enum EvaluationKey {
 }
 
 impl EvaluationKey {
-    /// What the key is needed for.
+    /// Returns the need that this key meets.
     pub fn need(&self) -> Need {
         match self {
             Self::Relinearization(key) => Need::Relinearization { level: key.level() },
@@ -38,7 +38,7 @@ impl EvaluationKey {
     }
 }
 
-/// The LWE secret in the slots of a few ciphertexts, rotated as [packing](crate::packing) wants it.
+/// The LWE secret in the slots of a few ciphertexts, rotated as [packing](crate::packing) needs it.
 #[derive(Clone)]
 pub struct PackingKey {
     seed: Seed,
@@ -49,7 +49,7 @@ pub struct PackingKey {
 }
 
 impl PackingKey {
-    /// A key from its seed and ciphertexts.
+    /// Makes a key from its seed and ciphertexts.
     pub fn new(seed: Seed, ciphertexts: Vec<Ciphertext>) -> Self {
         Self {
             seed,
@@ -63,7 +63,7 @@ impl PackingKey {
         &self.seed
     }
 
-    /// The ciphertexts that are key material.
+    /// The key material.
     pub fn ciphertexts(&self) -> &[Ciphertext] {
         &self.ciphertexts
     }
@@ -73,14 +73,14 @@ impl PackingKey {
         self.baby_steps.get().map(Vec::as_slice)
     }
 
-    /// Keeps baby steps, which the server makes once from the key material. What is kept first
-    /// stays.
+    /// Keeps baby steps, which the server makes once from the key material. Later calls do not
+    /// replace them.
     pub fn keep_baby_steps(&self, made: Vec<Ciphertext>) -> &[Ciphertext] {
         self.baby_steps.get_or_init(|| made)
     }
 }
 
-/// Public key material of the server.
+/// The evaluation keys that the client gives to the server. They are public.
 #[derive(Clone, Default)]
 pub struct EvaluationKeys {
     relinearization: Option<SwitchKey>,
@@ -90,7 +90,7 @@ pub struct EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Keys from their parts.
+    /// Makes the keys from their parts.
     pub fn from_parts(
         relinearization: Option<SwitchKey>,
         galois: GaloisKeys,
@@ -105,7 +105,7 @@ impl EvaluationKeys {
         }
     }
 
-    /// Adds a key, in place of one of the same kind, element and number of values.
+    /// Adds a key. It replaces a key of the same kind, element and number of values.
     pub fn insert(&mut self, key: EvaluationKey) {
         match key {
             EvaluationKey::Relinearization(key) => self.relinearization = Some(key),
@@ -120,7 +120,7 @@ impl EvaluationKeys {
     /// Relinearization key.
     ///
     /// # Errors
-    /// [`Error::MissingKey`].
+    /// [`Error::MissingKey`] if there is none.
     pub fn relinearization(&self) -> Result<&SwitchKey> {
         self.relinearization.as_ref().ok_or(Error::MissingKey {
             what: "relinearization key",
@@ -135,7 +135,7 @@ impl EvaluationKeys {
     /// Packing key for a number of values.
     ///
     /// # Errors
-    /// [`Error::MissingPackingKey`].
+    /// [`Error::MissingPackingKey`] if there is none.
     pub fn packing(&self, values: usize) -> Result<&PackingKey> {
         self.packing
             .get(&values)
@@ -150,7 +150,7 @@ impl EvaluationKeys {
     /// Key of the dimension switch.
     ///
     /// # Errors
-    /// [`Error::MissingKey`].
+    /// [`Error::MissingKey`] if there is none.
     pub fn switch(&self) -> Result<&DimensionKey> {
         self.switch.as_ref().ok_or(Error::MissingKey {
             what: "key of the dimension switch",

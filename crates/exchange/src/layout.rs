@@ -2,12 +2,13 @@
 
 use crate::error::{Error, Result};
 
-/// `values` values in all `N` slots, each in `copies = N / values` of them.
+/// A layout of `values` values in all `N` slots. Each value has `copies = N / values` slots.
 ///
-/// With columns `0 .. N/2` in two rows, value `i` stands in every slot of column `i mod values`
-/// when there is more than one copy; its copy `c` is in row `c / (copies/2)`, column
-/// `i + values (c mod copies/2)`. So a rotation by a multiple of `values`, or a swap of the rows,
-/// permutes the copies of every value. A layout of one copy has value `i` in slot `i`.
+/// The slots are two rows of columns `0 .. N/2`. If there is more than one copy, value `i` is in
+/// every slot of each column congruent to `i` modulo `values`. Its copy `c` is in row
+/// `c / (copies/2)`, column `i + values (c mod copies/2)`. So a rotation by a multiple of `values`,
+/// or a swap of the rows, permutes the copies of every value. A layout of one copy has value `i` in
+/// slot `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Layout {
     slots: usize,
@@ -15,7 +16,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of the given number of values, a power of two, in `slots` slots.
+    /// Returns the layout of `values` values, a power of two, in `slots` slots.
     ///
     /// # Errors
     /// [`Error::Shape`] if `values` is no power of two or exceeds `slots`.
@@ -45,19 +46,20 @@ impl Layout {
         self.slots / self.values
     }
 
-    /// Value in a slot.
+    /// Value in the given slot.
     pub fn value_of(self, slot: usize) -> usize {
         slot % self.values
     }
 
-    /// Copy in a slot.
+    /// Number of the copy in the given slot.
     pub fn copy_of(self, slot: usize) -> usize {
-        // Rows hold copies/2 blocks of `values` columns each, so blocks count through both rows.
+        // A row holds copies/2 blocks of `values` columns each, so block numbers count through both
+        // rows.
         slot / self.values
     }
 
-    /// Rotations of the columns, in steps, whose sums reach all copies within a row, shortest
-    /// first; the swap of the rows reaches the other half.
+    /// Rotations of the columns, shortest first. Their sums reach all copies within a row; the swap
+    /// of the rows reaches the other half.
     pub fn rotations(self) -> Vec<usize> {
         let columns = self.slots / 2;
         std::iter::successors(Some(self.values), |&k| Some(2 * k))

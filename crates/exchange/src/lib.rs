@@ -1,10 +1,9 @@
-//! What client and server both know of a program, and what goes between them.
+//! What client and server both know of a program, and what they exchange.
 //!
 //! *Concept.* A [`Verified`] program has its terms of exchange ([`Exchange`]): the parameters, the
 //! evaluation keys that the server needs, the shapes of queries and answers, and a fingerprint. The
 //! client makes [`EvaluationKeys`] and a [`Query`], the server an [`Answer`]. [`files`] has the
-//! byte form of each. For circuits of CKKS, BGV and BFV there are [keys](circuit::Keys) of their
-//! own.
+//! byte form of each. Circuits of CKKS, BGV and BFV have [keys](circuit::Keys) of their own.
 //!
 //! *May use* `bfv` and `program`. *Invariant*: nothing here holds or makes a secret, and nothing
 //! here computes on ciphertexts. An object read from bytes has the fingerprint of the program that

@@ -8,8 +8,8 @@ use rlwe::SwitchKey;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The evaluation keys that a program or a circuit needs, each with the highest level it is used
-/// at.
+/// The evaluation keys that a program or a circuit needs, each with the highest level at which it
+/// is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     relinearize: Option<usize>,
@@ -20,9 +20,9 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Needs as a program lists them: the level of the relinearization key, Galois elements with
-    /// their levels, numbers of values packed with theirs. What is packed comes from a dimension
-    /// switch.
+    /// Makes the needs from a program's lists: the level of the relinearization key, pairs of a
+    /// Galois element and its key's level, pairs of a number of packed values and its key's level.
+    /// If anything is packed, the key of the dimension switch is needed too.
     pub fn new(
         relinearization: Option<usize>,
         galois: &[(usize, usize)],
@@ -62,18 +62,19 @@ impl Needs {
         self.switch = true;
     }
 
-    /// Asks for the keys to a sparse secret of these parameters, and back: a circuit that bootstraps needs them.
+    /// Asks for the keys to a sparse secret with these parameters, and back. A circuit that
+    /// bootstraps needs them.
     pub fn sparse(&mut self, params: rlwe::Params) {
         self.sparse = Some(params);
     }
 
-    /// Parameters of the sparse secret that keys lead to, if a circuit bootstraps. They are beside the keys that
-    /// [`each`](Self::each) names: programs need none.
+    /// Parameters of the sparse secret, if a circuit bootstraps. [`each`](Self::each) does not name
+    /// its keys, because programs need none.
     pub fn sparse_params(&self) -> Option<&rlwe::Params> {
         self.sparse.as_ref()
     }
 
-    /// Level of the relinearization key, if one is needed.
+    /// Level of the relinearization key, if it is needed.
     pub fn relinearization(&self) -> Option<usize> {
         self.relinearize
     }
@@ -88,13 +89,13 @@ impl Needs {
         &self.packing
     }
 
-    /// Whether the key of the dimension switch is needed.
+    /// Returns true if the key of the dimension switch is needed.
     pub fn switches(&self) -> bool {
         self.switch
     }
 
-    /// The keys one by one, in the order in which they are made, written and read: those of one
-    /// kind by element or number of values.
+    /// Returns the keys one by one, in the order in which they are made, written and read. Keys of
+    /// one kind are ordered by Galois element or by number of values.
     pub fn each(&self) -> impl Iterator<Item = Need> {
         let relinearization = self.relinearize.into_iter();
         let galois = self.galois.iter();
@@ -106,11 +107,12 @@ impl Needs {
             .chain(self.switch.then_some(Need::Dimension))
     }
 
-    /// Bytes in memory of the keys: what
-    /// [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) says before the first packing.
+    /// Memory that the keys take, in bytes. It is
+    /// [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) before the first packing.
     ///
     /// # Errors
-    /// If a packing is no power of two of values.
+    /// [`Error::Shape`](crate::Error::Shape) if the number of values of a packing is no power of
+    /// two.
     pub fn byte_len(&self, params: &LoopParams) -> Result<usize> {
         let (rlwe, small) = (params.bfv().rlwe(), params.small());
         let switch_key = |level: usize| {
@@ -128,10 +130,11 @@ impl Needs {
         Ok(bytes)
     }
 
-    /// Bytes in memory of the baby steps that packings make from the keys.
+    /// Memory that the baby steps of all packings take, in bytes. They are made from the keys.
     ///
     /// # Errors
-    /// If a packing is no power of two of values.
+    /// [`Error::Shape`](crate::Error::Shape) if the number of values of a packing is no power of
+    /// two.
     pub fn baby_steps_byte_len(&self, params: &LoopParams) -> Result<usize> {
         self.packing_byte_len(params, packing::baby_steps)
     }
@@ -220,7 +223,7 @@ mod tests {
             Need::Dimension,
         ];
         assert_eq!(each, expected);
-        // A program lists the same, and takes what it packs from a dimension switch.
+        // A program lists the same keys, and packs the result of a dimension switch.
         let listed = Needs::new(Some(3), &[(3, 2), (5, 4)], &[(8, 1), (16, 3)]);
         assert_eq!(listed, needs);
         assert_eq!(Needs::default().each().count(), 0);

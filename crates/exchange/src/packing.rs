@@ -1,15 +1,15 @@
-//! Which parts of the LWE secret a packing key has.
+//! Which parts of the LWE secret a packing key holds.
 //!
-//! Client and server must agree on this: the client encrypts the parts, the server multiplies them
-//! with samples. Value `i` has `r` copies, and the `n` entries of the secret spread over them: copy
-//! `c` takes part in `w = n / r` products, those of the entries `c w .. (c + 1) w`. The products of
-//! a baby step are with the secret rotated by its number. Every eighth baby step is key material,
-//! and the server makes the others from it.
+//! Client and server must agree on this: the client encrypts the parts, and the server multiplies
+//! them with samples. Value `i` has `r` copies, and the `n` entries of the secret are spread over
+//! them: copy `c` takes part in `w = n / r` products, those of the entries `c w .. (c + 1) w`. The
+//! products of baby step `b` are with the secret rotated by `b`. Every eighth baby step is key
+//! material, and the server makes the others from it.
 
 use crate::layout::Layout;
 use crate::params::LoopParams;
 
-/// Of how many baby steps one is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as
+/// One baby step in this many is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as
 /// a key and 25 ms to make.
 pub const STORED: usize = 8;
 
@@ -18,7 +18,7 @@ pub fn width(dimension: usize, layout: Layout) -> usize {
     dimension / layout.copies()
 }
 
-/// Baby steps of a packing into a layout: those of the parameters, or one for each of the fewer
+/// Baby steps of a packing into a layout: as many as the parameters say, but no more than there are
 /// products.
 pub fn baby_steps(params: &LoopParams, layout: Layout) -> usize {
     params.baby_steps().min(width(params.dimension(), layout))
@@ -29,8 +29,8 @@ pub fn key_len(params: &LoopParams, layout: Layout) -> usize {
     baby_steps(params, layout).div_ceil(STORED)
 }
 
-/// Entry of the secret in a slot, before any rotation: consecutive columns go through the entries
-/// of a copy.
+/// Returns the entry of the secret that a slot holds before any rotation. Consecutive columns hold
+/// consecutive entries of a copy.
 pub fn entry(dimension: usize, layout: Layout, slot: usize) -> usize {
     let width = width(dimension, layout);
     slot % width + width * layout.copy_of(slot)
@@ -59,8 +59,8 @@ mod tests {
 
     use super::*;
 
-    /// A value is the product of a row with the whole secret: its copies and steps must meet each
-    /// entry once.
+    /// A value is the product of a row with the whole secret. So its copies and steps must meet
+    /// each entry once.
     #[test]
     fn the_copies_of_a_value_meet_every_entry_once() {
         let (slots, dimension) = (128, 32);

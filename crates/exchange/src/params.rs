@@ -7,12 +7,12 @@ use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use rlwe::security::Security;
 use std::collections::BTreeMap;
 
-/// Noise so many bits above a rounding's is carried on, where parameters do not say.
+/// Default of [`LoopParams::slack_bits`].
 pub const SLACK_BITS: f64 = 1.5;
-/// Baby steps of packings, where parameters do not say.
+/// Default of [`LoopParams::baby_steps`].
 const BABY_STEPS: usize = 16;
 
-/// Parameters of the loop: the scheme's, and those of the dimension switch.
+/// Parameters of the loop: those of the scheme and of the dimension switch.
 #[derive(Clone, Debug)]
 pub struct LoopParams {
     bfv: Params,
@@ -22,7 +22,8 @@ pub struct LoopParams {
 }
 
 impl LoopParams {
-    /// Parameters with LWE dimension `dimension`, to which digits of `digit_bits` bits lead.
+    /// Makes parameters with LWE dimension `dimension` and a dimension switch with digits of
+    /// `digit_bits` bits.
     ///
     /// # Errors
     /// If the dimension does not divide the ring degree, or log2(q_0) exceeds its 128-bit limit.
@@ -50,7 +51,7 @@ impl LoopParams {
         })
     }
 
-    /// These parameters for engines that keep noise up to `bits` bits above a rounding's.
+    /// Returns these parameters with [`slack_bits`](Self::slack_bits) set to `bits`.
     #[must_use]
     pub fn with_slack(self, bits: f64) -> Self {
         Self {
@@ -59,7 +60,7 @@ impl LoopParams {
         }
     }
 
-    /// These parameters for packings with `count` baby steps, a power of two.
+    /// Returns these parameters with `count` baby steps per packing, a power of two.
     ///
     /// # Errors
     /// If `count` is no power of two.
@@ -77,12 +78,12 @@ impl LoopParams {
         })
     }
 
-    /// Rotations of the LWE secret that are held ready for packings, at most.
+    /// Largest number of baby steps of a packing: rotations of the LWE secret that are held ready.
     pub fn baby_steps(&self) -> usize {
         self.baby_steps
     }
 
-    /// Noise so many bits above a rounding's is not worth dropping another limb.
+    /// Bits that noise may lie above a rounding's noise before another limb is dropped.
     pub fn slack_bits(&self) -> f64 {
         self.slack_bits
     }
@@ -102,30 +103,32 @@ impl LoopParams {
         self.small.dimension()
     }
 
-    /// Estimated security: the weaker of the ring's secret and the small one.
+    /// Estimated security: the weaker of the ring's secret and the LWE secret.
     pub fn security(&self) -> Security {
         let ring = self.bfv.rlwe().security();
         ring.weaker(self.small.security())
     }
 
-    /// Standard deviation of the noise of LWE samples modulo `t`: rounding adds a variance of
-    /// `(1 + |z|^2) / 12`, the dimension switch before it its own, scaled down.
+    /// Standard deviation of the noise of LWE samples modulo `t`. It has two parts: rounding adds a
+    /// variance of `(1 + |z|^2) / 12`, and the dimension switch before it adds its own variance,
+    /// scaled down.
     pub fn rounding_sigma(&self) -> f64 {
         let rounding = (1.0 + 2.0 * self.dimension() as f64 / 3.0) / 12.0;
         let scale = self.bfv.t().value() as f64 / self.small.log_q().exp2();
         (rounding + self.small.noise_variance() * scale * scale).sqrt()
     }
 
-    /// log2 of a bound on the probability that noise takes any of some values `room` or more beyond
-    /// where it stood: of each value, the number of samples it is a sum of.
+    /// Bounds the probability that noise moves any of some values by more than `room`. Returns log2
+    /// of the bound. `values` gives for each value the number of samples that are added up in it.
     ///
-    /// It is an average over keys, as the deviation is.
+    /// The bound is an average over keys, as [`rounding_sigma`](Self::rounding_sigma) is.
     pub fn log2_beyond(&self, room: i64, values: impl Iterator<Item = usize>) -> f64 {
         let mut counts = BTreeMap::new();
         for samples in values {
             *counts.entry(samples).or_insert(0usize) += 1;
         }
-        // The noise is an integer: more than `room` is nearer to the Gaussian's `room + 1/2`.
+        // The noise is an integer, so more than `room` is best approximated by the Gaussian beyond
+        // `room + 1/2`.
         let reach = (room as f64 + 0.5) / self.rounding_sigma();
         let tail = |samples: usize| log2_two_sided_tail(reach / (samples as f64).sqrt());
         let noisy = counts.into_iter().filter(|&(samples, _)| samples > 0);

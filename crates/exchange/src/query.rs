@@ -6,22 +6,22 @@ use crate::terms::Exchange;
 use ring::sample::Seed;
 use rlwe::bytes::{BytesError, Fingerprint, fingerprint};
 
-/// Encrypted images of one run; the masks expand from the seed.
+/// Encrypted images of one run. The masks expand from the seed.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// Fingerprint of the program the images are for.
+    /// Fingerprint of the program that the images are for.
     pub fingerprint: Fingerprint,
     /// Seed of the masks.
     pub seed: Seed,
-    /// Images in them, at most a batch.
+    /// Number of images, at most a batch.
     pub images: usize,
     /// The ciphertexts.
     pub ciphertexts: Vec<bfv::Ciphertext>,
 }
 
 impl Query {
-    /// Hash of the whole query, by which an answer and a checkpoint name it: SHA-256 of its byte
-    /// form.
+    /// Hash of the whole query: SHA-256 of its byte form. Answers and checkpoints name their query
+    /// by it.
     pub fn hash(&self) -> Fingerprint {
         fingerprint(&query_to_bytes(self))
     }

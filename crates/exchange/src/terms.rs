@@ -19,7 +19,7 @@ struct Inner {
     params: LoopParams,
 }
 
-/// The terms as data.
+/// The terms as they are written to JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Terms {
@@ -27,9 +27,9 @@ struct Terms {
     fingerprint: Fingerprint,
     parameters: Parameters,
     keys: KeyNeeds,
-    /// Images in one run, at most.
+    /// Largest number of images in one run.
     batch: usize,
-    /// The client's ciphertexts, and their level.
+    /// Number of the client's ciphertexts, and their level.
     inputs: usize,
     input_level: usize,
     /// Levels of the results.
@@ -53,7 +53,7 @@ impl Exchange {
         Ok(Self(Arc::new(Inner { terms, params })))
     }
 
-    /// Of a verified program whose files bear the given fingerprint.
+    /// Returns the terms of a verified program whose files carry the given fingerprint.
     pub(crate) fn of(program: &Program, fingerprint: Fingerprint) -> Result<Self> {
         let level = |ty: Type| match ty {
             Type::Ciphertext { level, .. } => Some(level),
@@ -83,8 +83,8 @@ impl Exchange {
     /// Reads terms.
     ///
     /// # Errors
-    /// If the text is no such JSON, levels are not those of the chain, or the parameters are not
-    /// secure.
+    /// If the text is not JSON of this form, a level is not one of the chain's, or the parameters
+    /// are not secure.
     pub fn from_json(text: &str) -> Result<Self> {
         let terms: Terms =
             serde_json::from_str(text).map_err(|e| program::Error::Json(e.to_string()))?;
@@ -105,7 +105,7 @@ impl Exchange {
         Self::new(terms)
     }
 
-    /// What binds keys and ciphertexts to one program.
+    /// The fingerprint, which binds keys and ciphertexts to one program.
     pub fn fingerprint(&self) -> &Fingerprint {
         &self.0.terms.fingerprint
     }
@@ -121,17 +121,17 @@ impl Exchange {
         Needs::new(keys.relinearization, &keys.galois, &keys.packing)
     }
 
-    /// Images in one run, at most.
+    /// Largest number of images in one run.
     pub fn batch(&self) -> usize {
         self.0.terms.batch
     }
 
-    /// Ciphertexts of a query.
+    /// Number of ciphertexts of a query.
     pub fn inputs(&self) -> usize {
         self.0.terms.inputs
     }
 
-    /// Their level.
+    /// Level of a query's ciphertexts.
     pub fn input_level(&self) -> usize {
         self.0.terms.input_level
     }

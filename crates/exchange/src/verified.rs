@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A verified program with its parameters, whose security was checked: all that a client needs.
-/// Cheap to clone.
+/// A verified program with its parameters, whose security was checked. This is all that a client
+/// needs. Cheap to clone.
 ///
-/// What the steps would do is not looked at: the server rehearses them before it runs them.
+/// The steps are not simulated here: the server rehearses them before it runs them.
 #[derive(Clone)]
 pub struct Verified {
     program: Arc<Program>,
@@ -28,7 +28,7 @@ impl Verified {
         Self::of_fingerprint(program, identity)
     }
 
-    /// A program whose files bear another fingerprint than that of its identity.
+    /// Makes a program whose files carry a fingerprint other than that of its identity.
     pub(crate) fn of_fingerprint(program: Program, fingerprint: Fingerprint) -> Result<Self> {
         program.verify()?;
         let exchange = Exchange::of(&program, fingerprint)?;
@@ -41,10 +41,10 @@ impl Verified {
         &self.program
     }
 
-    /// Standard deviation of the rounding noise of each layer's accumulators, in the order of the
-    /// layers that have a table: samples that are added up bring noise each.
+    /// Standard deviation of the rounding noise of each layer's accumulators, for the layers that
+    /// have a table, in order. Each sample that is added up brings noise of its own.
     pub fn sigmas(&self) -> Vec<(String, f64)> {
-        // A factor of a product is packed more than once, and is the same sum.
+        // A factor of a product may be packed more than once. It is then the same sum.
         type Sums = BTreeMap<(usize, usize), usize>;
         let mut layers: Vec<(&str, Sums)> = Vec::new();
         for step in &self.program().steps {

@@ -1,4 +1,4 @@
-//! The table of moduli of a trace, and the words that rules multiply by.
+//! The table of moduli of a trace, and the words that lowering rules multiply by.
 
 use crate::error::Result;
 use program::recording::{Ciphertext, Message, Parameters, Scalar};
@@ -7,22 +7,23 @@ use ring::Modulus;
 use rlwe::DimensionParams;
 use std::ops::Range;
 
-/// The moduli of a recording, `q_0, q_1, ..`, then the special moduli, then the plaintext moduli; and how key switching uses them.
+/// The moduli of a recording: `q_0, q_1, ..`, then the special moduli, then the plaintext moduli.
+/// Also how key switching uses them.
 pub(crate) struct Chain {
     n: usize,
     table: Vec<Modulus>,
-    /// Places of the special moduli that key switching uses.
+    /// Indices of the special moduli that key switching uses.
     special: Range<usize>,
-    /// Places of the plaintext moduli.
+    /// Indices of the plaintext moduli.
     plain: Range<usize>,
-    /// Limbs of the digits of key switching.
+    /// Limbs of each digit of key switching.
     digits: Vec<Range<usize>>,
     small: Option<DimensionParams>,
-    /// What names of sub-traces begin with.
+    /// Prefix of the names of sub-traces.
     prefix: &'static str,
 }
 
-/// A plaintext modulus, and its number in the table.
+/// A plaintext modulus, and its index in the table.
 #[derive(Clone, Copy)]
 pub(crate) struct PlainModulus {
     pub(crate) t: Modulus,
@@ -66,7 +67,8 @@ impl Chain {
         })
     }
 
-    /// Key switching to the sparse secret: one special modulus, and digits of one limb, at the level of `q_0`.
+    /// The moduli of key switching to the sparse secret: one special modulus, and digits of one
+    /// limb, at level `level`.
     pub(crate) fn sparse(parameters: &Parameters, level: usize) -> Result<Self> {
         let whole = Self::new(parameters)?;
         Ok(Self {
@@ -81,17 +83,18 @@ impl Chain {
         self.n
     }
 
-    /// The table.
+    /// The table of moduli.
     pub(crate) fn table(&self) -> Vec<u64> {
         self.table.iter().map(Modulus::value).collect()
     }
 
-    /// A name of a sub-trace of key switching.
+    /// Name of a sub-trace of key switching: `name` after the prefix.
     pub(crate) fn named(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// The plaintext modulus of a message; `None` for approximate ones, and for one that the parameters lack.
+    /// The plaintext modulus of a ciphertext's message. `None` for approximate messages, and for a
+    /// modulus that the parameters lack.
     pub(crate) fn plain_modulus(&self, ty: Ciphertext) -> Option<PlainModulus> {
         let Message::Modulo { t, .. } = ty.message else {
             return None;
@@ -101,50 +104,50 @@ impl Chain {
         Some(PlainModulus { t, id })
     }
 
-    /// Parameters of the dimension switch; `None` if there are no samples.
+    /// Parameters of the dimension switch. `None` if there are no samples.
     pub(crate) fn small(&self) -> Option<&DimensionParams> {
         self.small.as_ref()
     }
 
-    /// Limbs of a level.
+    /// The limbs of a level.
     pub(crate) fn level(&self, level: usize) -> Limbs {
         Limbs::from(0..level + 1)
     }
 
-    /// The special limbs.
+    /// The limbs of the special moduli.
     pub(crate) fn special(&self) -> Limbs {
         Limbs::from(self.special.clone())
     }
 
-    /// Limbs of a level and the special ones.
+    /// The limbs of a level, then the special ones.
     pub(crate) fn extended(&self, level: usize) -> Limbs {
         self.level(level).union(&self.special())
     }
 
-    /// The digits of key switching at a level.
+    /// The limbs of each digit of key switching at a level.
     pub(crate) fn digits(&self, level: usize) -> Vec<Limbs> {
         let within = self.digits.iter().take_while(|digit| digit.start <= level);
         let cut = within.map(|digit| digit.start..digit.end.min(level + 1));
         cut.map(Limbs::from).collect()
     }
 
-    /// Modulus `id` of the table.
+    /// The modulus at index `id` of the table.
     pub(crate) fn modulus(&self, id: usize) -> &Modulus {
         &self.table[id]
     }
 
-    /// A word for each limb: `word(q)` of its modulus.
+    /// Returns `word(q)` for the modulus `q` of each limb.
     pub(crate) fn words(&self, limbs: &Limbs, word: impl Fn(&Modulus) -> u64) -> Vec<u64> {
         limbs.iter().map(|id| word(self.modulus(id))).collect()
     }
 
-    /// The product of some moduli, modulo `q`.
+    /// Returns the product of some moduli, modulo `q`.
     pub(crate) fn product_mod(&self, of: &Limbs, q: &Modulus) -> u64 {
         let factors = of.iter().map(|id| q.reduce(self.modulus(id).value()));
         factors.fold(1, |product, factor| q.mul(product, factor))
     }
 
-    /// The residues of a number.
+    /// The residues of a number in each limb.
     pub(crate) fn scalar(&self, limbs: &Limbs, c: Scalar) -> Vec<u64> {
         self.words(limbs, |q| {
             let power = q.pow(q.reduce(2), c.shift.into());
@@ -153,7 +156,7 @@ impl Chain {
         })
     }
 
-    /// Limbs of the components of a ciphertext.
+    /// Limbs of the components of a ciphertext, given its type.
     pub(crate) fn limbs(&self, ty: Ciphertext) -> Limbs {
         match ty.extended {
             true => self.extended(ty.level),
@@ -167,7 +170,7 @@ impl Chain {
     }
 }
 
-/// Type of values over some limbs.
+/// Type of values in the evaluation domain over some limbs.
 pub(crate) fn eval(limbs: Limbs) -> Type {
     Type {
         domain: Domain::Eval,
@@ -175,7 +178,7 @@ pub(crate) fn eval(limbs: Limbs) -> Type {
     }
 }
 
-/// The inverse of a unit.
+/// The inverse of a unit modulo `q`.
 pub(crate) fn inverse(q: &Modulus, x: u64) -> u64 {
     q.inv(x).expect("moduli are pairwise different primes")
 }

@@ -1,14 +1,15 @@
-//! Whether a trace is that of a recording.
+//! Checks that a trace belongs to a recording.
 //!
-//! A trace that was changed may still be well formed, and compute something else: two operands of one type, swapped. So it
-//! is compared with the recording lowered again, which takes seconds.
+//! A trace that was changed may still be well formed but compute something else, for example if two
+//! operands of one type are swapped. So the recording is lowered again and the result compared with
+//! the trace. This takes seconds.
 
 use crate::error::{Error, Result};
 use crate::walk::lower;
 use program::recording::Recording;
 use program::trace::{Body, Trace};
 
-/// Checks that a trace is what [`lower`] makes of a recording.
+/// Checks that a trace is the result of [`lower`] on a recording.
 ///
 /// # Errors
 /// [`Error::Differs`] with the first difference, and those of [`lower`].
@@ -16,7 +17,7 @@ pub fn check(recording: &Recording, trace: &Trace) -> Result<()> {
     compare(trace, &lower(recording)?)
 }
 
-/// Checks that a trace is the expected one.
+/// Checks that a trace equals the expected one.
 ///
 /// # Errors
 /// [`Error::Differs`] with the first difference.
@@ -61,7 +62,7 @@ pub(crate) fn compare(trace: &Trace, expected: &Trace) -> Result<()> {
     unreachable!("traces that differ do so in one of their parts")
 }
 
-/// Of two lists, `None` where they agree, and both items where they do not.
+/// Compares two lists item by item: `None` where they agree, and both items where they differ.
 fn pairs<'a, T: PartialEq + Clone + 'a>(
     left: &'a [T],
     right: &'a [T],
@@ -72,7 +73,7 @@ fn pairs<'a, T: PartialEq + Clone + 'a>(
     })
 }
 
-/// Where two bodies differ first.
+/// First difference of two bodies: the part, what was found, what was expected.
 fn body_difference(
     id: usize,
     found: Option<&Body>,
@@ -103,7 +104,7 @@ fn body_difference(
     }
 }
 
-/// The beginning of an item as text.
+/// The first 80 characters of an item as text.
 fn short<T: std::fmt::Debug>(item: Option<T>) -> String {
     match item {
         None => "missing".into(),

@@ -1,20 +1,23 @@
-//! External products: a ciphertext times the polynomial of an RGSW ciphertext.
+//! External products: a ciphertext times the message of an RGSW ciphertext.
 //!
-//! The digits of both components are raised as for a key switch, and multiplied by the rows of two keys: from `m` and from `m s`. The
-//! sums are divided by the special moduli.
+//! The digits of both components are raised as in key switching. They are multiplied by the rows of
+//! two keys: one encrypts `m`, the other `m s`. The sums are divided by the special moduli.
 //!
-//! For `l` limbs, `k` special ones and `d` digits: `2 (l + k)` inverse transforms, `2 d (l + k)` transforms (a digit has its own limbs
-//! at hand, but as many limbs are transformed again after the division), `4 d (l + k)` terms of inner products.
+//! For `l` limbs, `k` special ones and `d` digits: `2 (l + k)` inverse transforms, `2 d (l + k)`
+//! transforms, `4 d (l + k)` terms of inner products. A digit has its own limbs at hand, but as
+//! many limbs are transformed again after the division.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of Cryptology
-//! 33, 2020, section 3.3, with the gadget of [key switching](crate::key_switch).
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 3.3, with the gadget of
+//! [key switching](crate::key_switch).
 
 use crate::chain::Chain;
 use crate::divide::divide_pair;
 use crate::key_switch::{decompose, key_at, key_types};
 use program::trace::{Builder, SubId, ValueId};
 
-/// The sub-trace of an external product at a level: two components, two keys, and two results.
+/// The sub-trace of an external product at a level. Parameters: two components and two keys.
+/// Results: two components.
 pub(crate) fn external_product(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     let count = chain.digits(level).len();
     let mut parameters = vec![chain.component(level); 2];

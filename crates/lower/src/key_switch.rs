@@ -1,18 +1,22 @@
-//! Key switching: the digits of a polynomial, their products with a key, the division by the special moduli.
+//! Key switching: the digits of a polynomial, their products with a key, and the division by the
+//! special moduli.
 //!
-//! A polynomial `d` over `q_0 .. q_l` is cut into digits of some limbs each. Digit `j` is raised from its limbs to all of
-//! `Q_l P`, centred, multiplied by the pair `j` of the key, and the sum is divided by `P`.
+//! A polynomial `d` over `q_0 .. q_l` is cut into digits of some limbs each. Each digit is centred
+//! and raised from its limbs to all of `Q_l P`. Digit `j` is multiplied by the pair `j` of the key.
+//! The sum is divided by `P`.
 //!
-//! For `l` limbs, `k` special ones and digits of `d_j` limbs: `l` inverse transforms; for each digit a conversion from
-//! `d_j` to `l + k - d_j` limbs and as many transforms; two inner products over `l + k` limbs; two divisions.
+//! For `l` limbs, `k` special ones and digits of `d_j` limbs: `l` inverse transforms; for each
+//! digit a conversion from `d_j` to `l + k - d_j` limbs and as many transforms; two inner products
+//! over `l + k` limbs; two divisions.
 //!
-//! Source: Han, Ki, "Better Bootstrapping for Approximate Homomorphic Encryption", CT-RSA 2020, section 3.
+//! Source: Han, Ki, "Better Bootstrapping for Approximate Homomorphic Encryption", CT-RSA 2020,
+//! section 3.
 
 use crate::chain::{Chain, eval};
 use crate::divide::{divide, divide_pair};
 use program::trace::{Builder, SubId, Type, ValueId};
 
-/// The pairs of a key over the limbs of a level and the special ones: bodies, and masks.
+/// The pairs of a key: bodies and masks, over the limbs of a level and the special ones.
 pub(crate) struct Key {
     pub(crate) bodies: Vec<ValueId>,
     pub(crate) masks: Vec<ValueId>,
@@ -24,7 +28,8 @@ impl Key {
     }
 }
 
-/// The sub-trace of the digits of a polynomial at a level, raised: one parameter, a result for each digit.
+/// The sub-trace that cuts a polynomial at a level into digits and raises them. It has one
+/// parameter, and one result for each digit.
 pub(crate) fn decompose(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     let (digits, whole) = (chain.digits(level), chain.extended(level));
     let parameter = chain.component(level);
@@ -42,8 +47,8 @@ pub(crate) fn decompose(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     })
 }
 
-/// The sub-trace that relinearises a product at `level` and divides it down to `to`: three components and a key for the
-/// level, two results.
+/// The sub-trace that relinearizes a product at `level` and divides it down to level `to`.
+/// Parameters: three components and a key at `level`. Results: two components.
 pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, (level, to): (usize, usize)) -> SubId {
     let count = chain.digits(level).len();
     let mut parameters = vec![chain.component(level); 3];
@@ -60,7 +65,8 @@ pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, (level, to): (usize, u
     })
 }
 
-/// The sub-trace that leads a ciphertext at a level to another secret: two components, a key, and two results.
+/// The sub-trace that switches a ciphertext at a level to another secret. Parameters: two
+/// components and a key. Results: two components.
 pub(crate) fn switch(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     let count = chain.digits(level).len();
     let mut parameters = vec![chain.component(level); 2];
@@ -75,8 +81,8 @@ pub(crate) fn switch(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     })
 }
 
-/// The sub-trace of `X -> X^element` at a level, on the first component and the digits of the second: those, a key, and
-/// two results.
+/// The sub-trace of `X -> X^element` at a level. Parameters: the first component, the digits of the
+/// second, and a key. Results: two components.
 pub(crate) fn automorphism(
     chain: &Chain,
     b: &mut Builder,
@@ -100,8 +106,10 @@ pub(crate) fn automorphism(
     })
 }
 
-/// The sub-trace of `X -> X^element` at a level, times the special moduli, on the first component and the digits of the second:
-/// those, a key, and two results over the special moduli. The first component is multiplied by these, unless it is already.
+/// The sub-trace of `X -> X^element` at a level, times the product of the special moduli.
+/// Parameters: the first component, the digits of the second, and a key. Results: two components,
+/// over the special moduli too. The first component is multiplied by the special moduli, unless it
+/// already is.
 pub(crate) fn automorphism_extended(
     chain: &Chain,
     b: &mut Builder,
@@ -131,16 +139,17 @@ pub(crate) fn automorphism_extended(
     })
 }
 
-/// What the first component of a rotation is over.
+/// Limbs of the first component of a rotation.
 #[derive(Clone, Copy)]
 pub(crate) enum First {
-    /// The chain.
+    /// The limbs of the chain.
     Narrow,
-    /// The special moduli as well, by which it is multiplied.
+    /// The special moduli too. The component is multiplied by their product.
     Extended,
 }
 
-/// The sub-trace that multiplies a component at a level by the special moduli, over which the result is extended.
+/// The sub-trace that multiplies a component at a level by the product of the special moduli. The
+/// result has the special limbs too.
 pub(crate) fn extend(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     let name = format!("extend.{level}");
     b.sub_trace(&name, &[chain.component(level)], |b| {
@@ -152,7 +161,8 @@ pub(crate) fn extend(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     })
 }
 
-/// A sum over the special moduli, plus their product times a component over the chain.
+/// Multiplies a component over the chain by the product of the special moduli, and adds it to a sum
+/// over the chain and the special moduli.
 fn add_scaled(
     chain: &Chain,
     b: &mut Builder,
@@ -168,17 +178,17 @@ fn add_scaled(
     b.join([low, high])
 }
 
-/// `sum_j digit_j key_j`: of the bodies, and of the masks.
+/// `sum_j digit_j key_j`, for the bodies and for the masks.
 fn inner_products(b: &mut Builder, digits: &[ValueId], key: &Key) -> [ValueId; 2] {
     [&key.bodies, &key.masks].map(|part| b.dot(digits, part.as_slice()))
 }
 
-/// Types of the bodies and masks of a key, or of several with so many digits in all.
+/// Types of the bodies and masks of one or several keys with `count` digits in all.
 pub(crate) fn key_types(chain: &Chain, level: usize, count: usize) -> Vec<Type> {
     vec![eval(chain.extended(level)); 2 * count]
 }
 
-/// The key among the parameters of a sub-trace.
+/// The key among the parameters of a sub-trace, from parameter `first` on.
 pub(crate) fn key_at(first: usize, count: usize) -> Key {
     Key {
         bodies: (first..first + count).collect(),
@@ -186,7 +196,7 @@ pub(crate) fn key_at(first: usize, count: usize) -> Key {
     }
 }
 
-/// Arguments, then those of a key.
+/// Appends the values of a key to the arguments.
 pub(crate) fn with_key(mut arguments: Vec<ValueId>, key: &Key) -> Vec<ValueId> {
     arguments.extend(key.all());
     arguments

@@ -1,14 +1,16 @@
 //! From a recording, the operations on ciphertexts, to a trace, the instructions on limbs.
 //!
-//! *Concept.* Each kind of operation has a rule, a file of its own, that says what it does limb by limb. So every operation
-//! is written twice in this repository: here as a definition, and in `rlwe`, `exact` and `circuits` as the fast path that
-//! runs on the CPU. `runtime` replays traces, and its tests hold the two to the same words.
+//! *Concept.* Each kind of operation has a rule in a file of its own. The rule says what the
+//! operation does limb by limb. So every operation is written twice in this repository: here as a
+//! definition, and in `rlwe`, `exact` and `circuits` as the fast path that runs on the CPU.
+//! `runtime` replays traces, and its tests check that both give the same words.
 //!
 //! [`torus`] does the same for circuits on samples: TFHE.
 //!
-//! What an operation does at one level is a sub-trace, which is written once and called.
+//! An operation at one level is a sub-trace. It is written once and called.
 //!
-//! *May use* `program`, and `rlwe` for its parameters. No key and no ciphertext comes here.
+//! *May use* `program`, and `rlwe` for its parameters. This crate handles no keys and no
+//! ciphertexts.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! The names by which a trace asks for its inputs and gives its results.
+//! The names of a trace's inputs and results.
 //!
-//! A ciphertext and a key have bodies, which are loaded, and masks, which expand from a seed: the mask of body `j` is stream
-//! `j` of the seed.
+//! A ciphertext and a key have bodies, which are loaded, and masks, which are expanded from a seed:
+//! the mask of body `j` is stream `j` of the seed.
 
 /// Seed of the query's masks.
 pub const QUERY: &str = "query";
@@ -10,22 +10,23 @@ pub const RELINEARIZATION: &str = "keys/relinearization";
 /// Seed of the dimension key's masks.
 pub const DIMENSION: &str = "keys/dimension";
 
-/// Seeds of the masks of Galois keys: the element follows.
+/// Seeds of the masks of Galois keys. The Galois element follows.
 pub const GALOIS: &str = "keys/galois/";
-/// Seeds of the masks of packing keys: the number of values follows.
+/// Seeds of the masks of packing keys. The number of values follows.
 pub const PACKINGS: &str = "keys/packing/";
 
-/// Seed of the masks of the Galois key of an element.
+/// Seed of the masks of the Galois key of a Galois element.
 pub fn galois(element: usize) -> String {
     format!("{GALOIS}{element}")
 }
 
-/// Seed of the masks of the key that leads to the sparse secret.
+/// Seed of the masks of the key to the sparse secret.
 pub const TO_SPARSE: &str = "keys/sparse";
-/// Seed of the masks of the key that leads back from it.
+/// Seed of the masks of the key back from the sparse secret.
 pub const TO_DENSE: &str = "keys/dense";
 
-/// Seeds of the masks of RGSW ciphertexts: the name follows, and the component that the key multiplies.
+/// Seeds of the masks of RGSW ciphertexts. The name follows, then the component that the key
+/// multiplies.
 pub const RGSW: &str = "keys/rgsw/";
 
 /// Seed of the masks of the key that multiplies a component by an RGSW ciphertext.
@@ -33,7 +34,8 @@ pub fn rgsw(name: &str, component: usize) -> String {
     format!("{RGSW}{name}/{component}")
 }
 
-/// Which RGSW ciphertext, and which of its keys, the name of a seed is of; `None` if it is of another form.
+/// Parses the name of a seed of an RGSW ciphertext: the ciphertext's name, and the index of its
+/// key. `None` if it has another form.
 pub fn place_of_rgsw(name: &str) -> Option<(&str, usize)> {
     place(name, RGSW)
 }
@@ -43,12 +45,12 @@ pub fn packing(values: usize) -> String {
     format!("{PACKINGS}{values}")
 }
 
-/// Body `index` of what the seed of this name belongs to.
+/// Body `index` of the ciphertext or key whose masks have this seed.
 pub fn body(seed: &str, index: usize) -> String {
     format!("{seed}/{index}")
 }
 
-/// A component of a ciphertext that is given by its name.
+/// A component of an input ciphertext, given by its name.
 pub fn given(name: &str, component: usize) -> String {
     format!("given/{name}/{component}")
 }
@@ -58,12 +60,14 @@ pub fn answer(name: &str, component: usize) -> String {
     format!("answer/{name}/{component}")
 }
 
-/// Which ciphertext that is given, and which component of it, a name is of; `None` if it is of another form.
+/// Parses the name of a component that is given: the ciphertext's name, and the component's index.
+/// `None` if it has another form.
 pub fn place_of_given(name: &str) -> Option<(&str, usize)> {
     place(name, "given/")
 }
 
-/// Which result, and which component of it, a name is of; `None` if it is of another form.
+/// Parses the name of a component of a result: the result's name, and the component's index. `None`
+/// if it has another form.
 pub fn place_of_answer(name: &str) -> Option<(&str, usize)> {
     place(name, "answer/")
 }

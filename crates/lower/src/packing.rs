@@ -1,7 +1,8 @@
-//! Packing: the plaintexts that LWE samples are.
+//! Packing: the plaintexts that LWE samples become.
 //!
-//! Value `i` is the sum of some samples, each a coefficient of a source. Sources that give the same coefficients to the same
-//! values are added up first. What is left is a few *layers*: in each a value takes one coefficient of one source, or none.
+//! Value `i` is the sum of some samples, each a coefficient of a source. Sources that give the same
+//! coefficients to the same values are added up first. The rest is a few *layers*. In each layer a
+//! value takes one coefficient of one source, or none.
 //!
 //! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4.
 
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 /// Samples of a ciphertext: a row of bodies and a row of masks, modulo `t`.
 pub(crate) type Samples = [ValueId; 2];
 
-/// A packing whose sources are added up.
+/// A packing, after sources that are alike have been added up.
 pub(crate) struct Layers {
     t: PlainModulus,
     n: usize,
@@ -22,23 +23,24 @@ pub(crate) struct Layers {
     layers: Vec<Layer>,
     /// Entry of the secret in each slot.
     entries: ConstantId,
-    /// Coefficients from one entry of a mask to the next.
+    /// Step between the coefficients of a mask that are entries of a sample's mask.
     gap: usize,
 }
 
 struct Layer {
-    /// What values take a coefficient of.
+    /// Samples from which the layer's values take coefficients.
     sources: Vec<Samples>,
-    /// Of each slot, the source and the coefficient that it takes, as an extraction has them,
+    /// For each slot, the source and the coefficient that it takes, numbered as for an extraction,
     /// or -1.
     at: ConstantId,
 }
 
-/// Of each value the coefficient that it takes from a source, or -1.
+/// For each value, the coefficient that it takes from a source, or -1.
 type Taken = Vec<i64>;
 
 impl Layers {
-    /// The layers of a packing of samples of this dimension; `sources` are the samples of its sources.
+    /// Makes the layers of a packing of samples of dimension `dimension`. `sources` are the samples
+    /// of its sources.
     pub(crate) fn new(
         b: &mut Builder,
         (t, dimension): (PlainModulus, usize),
@@ -50,7 +52,8 @@ impl Layers {
         for (source, taken) in taken(packing) {
             alike.entry(taken).or_default().push(source);
         }
-        // Patterns that share no value go into one layer: each into the first that it fits.
+        // Patterns that have no value in common share a layer. Each pattern goes into the first
+        // layer where it fits.
         let mut layers: Vec<(Taken, Vec<Samples>)> = Vec::new();
         for (taken, of) in alike {
             let samples = [0, 1].map(|part| {
@@ -90,7 +93,8 @@ impl Layers {
         }
     }
 
-    /// The plaintext of masks that meets the secret rotated by `step` in a giant step, times `unit`.
+    /// The plaintext of masks, times `unit`. In giant step `giant` it is multiplied with the secret
+    /// rotated by `step`.
     pub(crate) fn masks(
         &self,
         b: &mut Builder,
@@ -98,7 +102,8 @@ impl Layers {
         unit: u64,
     ) -> ValueId {
         let columns = self.n / 2;
-        // Rotating left by the giant step later brings the value from so many columns to the right.
+        // The giant step later rotates left by its columns. So values are put as many columns to
+        // the right.
         let back = (columns - giant * self.baby_steps % columns) % columns;
         let entries = turn(b, self.entries, step);
         self.sum(b, unit, |b, layer| {
@@ -112,7 +117,8 @@ impl Layers {
         self.sum(b, 1, |b, layer| b.extract(layer.rows(0), layer.at, None))
     }
 
-    /// The coefficients of the plaintext whose slots are the sum over all layers of `row`, times `unit`.
+    /// The coefficients of a plaintext, times `unit`. Its slots are the sum of `row` over all
+    /// layers.
     fn sum(
         &self,
         b: &mut Builder,
@@ -134,13 +140,14 @@ impl Layers {
 }
 
 impl Layer {
-    /// Bodies (0) or masks (1) of its sources.
+    /// Bodies (0) or masks (1) of the layer's sources.
     fn rows(&self, part: usize) -> Vec<ValueId> {
         self.sources.iter().map(|samples| samples[part]).collect()
     }
 }
 
-/// What values take of each source. A source comes again for values that take a second coefficient of it.
+/// What values take from each source. A source is repeated for values that take a second
+/// coefficient of it.
 fn taken(packing: &Packing) -> Vec<(usize, Taken)> {
     let mut taken: BTreeMap<(usize, usize), Taken> = BTreeMap::new();
     for (value, sum) in packing.samples.iter().enumerate() {
@@ -157,7 +164,7 @@ fn taken(packing: &Packing) -> Vec<(usize, Taken)> {
     taken.map(|((source, _), taken)| (source, taken)).collect()
 }
 
-/// A constant with its rows rotated left.
+/// A constant with its rows rotated left by `steps`.
 fn turn(b: &mut Builder, of: ConstantId, steps: usize) -> ConstantId {
     match steps {
         0 => of,

@@ -1,22 +1,24 @@
 //! Plaintexts as factors and as terms of ciphertexts.
 //!
-//! *Modulo `t`.* A factor is the polynomial with centred coefficients, over the limbs of the ciphertext. A term is `t^-1 m'`, with
-//! `m'` the centred message times `-Q mu` modulo `t`, so that its residual is what the factor `mu` of the ciphertext asks for.
-//! A plaintext in slots takes an inverse transform modulo `t`. Either use takes a conversion from one limb to those of the
-//! level, and as many transforms.
+//! *Modulo `t`.* A factor is the polynomial with centred coefficients, over the limbs of the
+//! ciphertext. A term is `t^-1 m'`, where `m'` is the centred representative of the message times
+//! `-Q mu` modulo `t`. Its residual is then the one that the factor `mu` of the ciphertext
+//! requires. A plaintext in slots takes an inverse transform modulo `t`. Either use takes a
+//! conversion from one limb to those of the level, and as many transforms.
 //!
-//! *Integers.* Either use takes a transform for each limb, and a scaling if they are multiplied by a number.
+//! *Integers.* Either use takes a transform for each limb, and a scaling if they are multiplied by
+//! a number.
 
 use crate::chain::{Chain, PlainModulus, inverse};
 use program::recording::Scalar;
 use program::trace::{Builder, ConstantId, Limbs, ValueId};
 
-/// The polynomial whose coefficients modulo `t` are a constant.
+/// The polynomial whose coefficients modulo `t` are given by a constant.
 pub(crate) fn coefficients(b: &mut Builder, t: PlainModulus, constant: ConstantId) -> ValueId {
     b.constant(constant, Limbs::one(t.id))
 }
 
-/// The coefficients of the polynomial whose slots modulo `t` are given.
+/// The coefficients of the polynomial with the given slots modulo `t`.
 pub(crate) fn from_slots(b: &mut Builder, t: PlainModulus, row: ValueId) -> ValueId {
     let sub = b.sub_trace(&named("from_slots", t), &[t.row()], |b| {
         let values = b.slots(0);
@@ -66,7 +68,7 @@ pub(crate) fn term(
     b.call(sub, &[row])[0]
 }
 
-/// The polynomial with integer coefficients times a number, over some limbs.
+/// The polynomial with integer coefficients times the number `by`, over some limbs.
 pub(crate) fn integers(
     chain: &Chain,
     b: &mut Builder,

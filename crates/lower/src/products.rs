@@ -1,11 +1,13 @@
-//! Products: `a (x) b`, of one pair or of many. Those of residuals are multiplied by `t`.
+//! Products `a (x) b` of one pair of ciphertexts or of many. Products of residuals are multiplied
+//! by `t`.
 //!
-//! For `k` pairs at `l` limbs: `4 k` products of limbs for each, added up, and `3 l` scalings if there is a `t`.
+//! For `k` pairs at `l` limbs: `4 k` products of limbs for each limb, added up, and `3 l` scalings
+//! if there is a `t`.
 
 use crate::chain::{Chain, PlainModulus};
 use program::trace::{Builder, ConstantId, ValueId};
 
-/// `t sum_k left_k (x) right_k`, from components at one level; without a `t`, the sum alone.
+/// `t sum_k left_k (x) right_k`, from components at one level. Without a `t`, the sum alone.
 pub(crate) fn tensor(
     chain: &Chain,
     b: &mut Builder,
@@ -30,7 +32,8 @@ pub(crate) fn tensor(
     [parts[0], parts[1], parts[2]]
 }
 
-/// The matrix of a combination: a list, where it begins there, and the factors of rows and columns.
+/// The matrix of a combination: a list, the index where the matrix begins in it, and the factors of
+/// rows and columns.
 pub(crate) struct Matrix {
     pub(crate) list: ConstantId,
     pub(crate) first: usize,

@@ -1,8 +1,10 @@
 //! Raising the modulus: the centred representative, read modulo more moduli.
 //!
-//! From `l` limbs to `k`: `l` inverse transforms, a conversion from `l` to `k - l` limbs, `k - l` transforms.
+//! From `l` limbs to `k`: `l` inverse transforms, a conversion from `l` to `k - l` limbs, `k - l`
+//! transforms.
 //!
-//! Source: Cheon, Han, Kim, Kim, Song, "Bootstrapping for Approximate Homomorphic Encryption", EUROCRYPT 2018, section 3.
+//! Source: Cheon, Han, Kim, Kim, Song, "Bootstrapping for Approximate Homomorphic Encryption",
+//! EUROCRYPT 2018, section 3.
 
 use crate::chain::Chain;
 use program::trace::{Builder, SubId};

@@ -1,9 +1,11 @@
 //! The dimension switch: from a ciphertext at level 0 to LWE samples modulo `t`.
 //!
-//! The second component is cut into digits of a few bits, which are multiplied by the key's pairs, and the result is rounded
-//! from `q_0` to `t`. For `d` digits: `d + 3` transforms, `2 d` products of limbs, two roundings.
+//! The second component is cut into digits of a few bits. These are multiplied by the key's pairs,
+//! and the result is rounded from `q_0` to `t`. For `d` digits: `d + 3` transforms, `2 d` products
+//! of limbs, two roundings.
 //!
-//! Source: Athena (MICRO 2025), section 3.2.2, step 2; Brakerski, Vaikuntanathan, FOCS 2011, section 3.2.
+//! Source: Athena (MICRO 2025), section 3.2.2, step 2; Brakerski, Vaikuntanathan, FOCS 2011,
+//! section 3.2.
 
 use crate::chain::{Chain, PlainModulus};
 use crate::key_switch::{Key, with_key};

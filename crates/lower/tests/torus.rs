@@ -12,7 +12,7 @@ use program::trace::{Constant, Trace};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-/// A bootstrapping of a combination, at parameters that hide nothing.
+/// A bootstrapping of a combination, with insecure parameters.
 fn bootstrapping(key_switch: fn(Digits) -> KeySwitch) -> Circuit {
     let mut circuit = Circuit::new(Parameters {
         word_bits: 64,
@@ -47,14 +47,15 @@ fn a_trace_is_that_of_its_circuit_and_its_text() {
         let trace = lower(&circuit).unwrap();
         check(&circuit, &trace).unwrap();
         assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);
-        // Each step of the rotation is one call of one sub-trace.
+        // All steps of the rotation call the same sub-trace.
         let text = trace.to_string();
         assert_eq!(text.matches("= call rotate ").count(), 20);
         assert_eq!(text.matches("\nsub rotate ").count(), 1);
     }
 }
 
-/// The verifier finds what is not well formed; what is but computes something else is found by lowering again.
+/// The verifier finds traces that are not well formed. Lowering again finds well-formed traces that
+/// compute something else.
 #[test]
 fn a_changed_trace_is_refused() {
     let mut rng = ChaCha20Rng::seed_from_u64(7);

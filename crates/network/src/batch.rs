@@ -1,4 +1,4 @@
-//! Evaluation of many images at once, and what it shows of each layer.
+//! Evaluation of many images at once, with statistics of each layer.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,39 +14,40 @@ use crate::noise::{NoiseModel, rounded_gaussian};
 /// Images that one thread takes at a time.
 const CHUNK: usize = 8;
 
-/// Noise for a batch: image `i` takes it from stream `i` of the seed, whatever the threads.
+/// Noise for a batch. Image `i` takes its noise from stream `i` of the seed, on any number of
+/// threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// Deviations before each table.
+    /// Standard deviation of the noise before each table.
     pub noise: NoiseModel,
     /// Seed of the generator, ChaCha with 8 rounds.
     pub seed: u64,
 }
 
-/// What many images gave.
+/// Results of a batch of images.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// The logits of each image, one after the other.
     pub logits: Vec<i64>,
-    /// Index of the largest logit of each image; the first one of several.
+    /// Index of the largest logit of each image; the first such index if several are largest.
     pub predicted: Vec<usize>,
     /// One entry per layer.
     pub layers: Vec<LayerStatistics>,
 }
 
-/// What a layer did over all images.
+/// Statistics of one layer over all images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerStatistics {
     /// Smallest accumulator, noise included.
     pub smallest: i64,
     /// Largest accumulator, noise included.
     pub largest: i64,
-    /// Accumulators outside `-bound..=bound`, where an encrypted table gives garbage.
+    /// Accumulators outside `-bound..=bound`. An encrypted table gives garbage for these.
     pub beyond_bound: u64,
-    /// Accumulators in all.
+    /// Number of accumulators.
     pub values: u64,
-    /// How often the layer's own noise changed its output by how much, unchanged ones left out:
-    /// output with noise minus what the same inputs give without.
+    /// How often the layer's own noise changed its output, by size of the change: output with noise
+    /// minus output for the same inputs without noise. Unchanged outputs are not counted.
     pub changes: BTreeMap<i64, u64>,
 }
 
@@ -96,15 +97,16 @@ impl Batch {
 }
 
 impl Evaluator {
-    /// Evaluates whole images, one after the other in `images`, on all threads of the pool. The same
-    /// arguments give the same result on any number of threads.
+    /// Evaluates whole images, one after the other in `images`, on all threads of the pool. The
+    /// result does not depend on the number of threads.
     ///
-    /// `progress` hears how many images are done, now and then and from any thread; `false` ends
-    /// the evaluation.
+    /// `progress` is called from any thread with the number of images done so far. If it returns
+    /// `false`, the evaluation ends.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Range`] for images that do not fit; those of a noise model of
-    /// another network; [`Error::Stopped`].
+    /// [`Error::Length`] and [`Error::Range`] for images that do not fit, [`Error::Length`] and
+    /// [`Error::Real`] for a noise model of another network, [`Error::Stopped`] if `progress`
+    /// returned `false`.
     pub fn evaluate_batch(
         &self,
         images: &[i16],
@@ -178,7 +180,8 @@ impl Evaluator {
     }
 }
 
-/// Adds noise to accumulators and gives the table's values of them; counts how these changed.
+/// Adds noise to accumulators and returns the table's values of them. Counts by how much these
+/// values changed.
 fn disturb(
     layer: &Ready,
     accumulators: &mut [i64],

@@ -1,4 +1,4 @@
-//! Every test that a network must pass, and the shapes that come of it.
+//! All tests that a network must pass, and the shapes of its layers.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,10 @@ use crate::place::{MAX_LEN, MAX_VALUE, Place, Shape, product, words};
 use serde_json::Value;
 
 const MAX_LAYERS: usize = 4096;
-/// With at most 2^26 products of 30 bits in each of 2^6 terms, and one more, accumulators stay far inside `i64`.
+/// A term adds up at most 2^26 products of 30 bits. So accumulators of at most 2^6 terms and a
+/// product stay far inside `i64`.
 const MAX_TERMS: usize = 64;
-/// Bytes of the interface: labels of a few thousand classes fit.
+/// Largest size of the interface, in bytes. Labels of a few thousand classes fit.
 const MAX_INTERFACE: usize = 1 << 20;
 
 impl IntNetwork {
@@ -23,7 +24,7 @@ impl IntNetwork {
         self.shapes().map(drop)
     }
 
-    /// Shape of each layer's output: channels, height, width. Checks the network on the way.
+    /// Returns the shape of each layer's output: channels, height, width. Checks the network too.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
@@ -65,7 +66,7 @@ impl IntNetwork {
         Ok(())
     }
 
-    /// Every layer but the last is read.
+    /// Checks that every layer but the last is read.
     fn check_readers(&self) -> Result<()> {
         let mut read = vec![false; self.layers.len()];
         for source in self.layers.iter().flat_map(Layer::sources) {
@@ -83,7 +84,7 @@ impl IntNetwork {
     }
 }
 
-/// The interface is passed on as it is, as long as it is small.
+/// Checks only that the interface is small. Its content is passed on unchanged.
 fn check_interface(interface: Option<&Value>) -> Result<()> {
     let bytes = interface.map_or(0, |value| value.to_string().len());
     let place = Place("interface".to_owned());
@@ -114,7 +115,7 @@ fn check_input(input: &Input) -> Result<()> {
     Ok(())
 }
 
-/// The shape that all terms of a layer and its product give, from those of its sources.
+/// Returns the common shape of a layer's terms and its product, given the shapes of its sources.
 fn check_terms(layer: &Layer, sources: &[Shape]) -> Result<Shape> {
     let single = layer.terms.len() == 1;
     Place(format!("layer {}", layer.name)).count(
@@ -146,7 +147,8 @@ fn check_terms(layer: &Layer, sources: &[Shape]) -> Result<Shape> {
     Ok(common.expect("a layer has at least one term or a product"))
 }
 
-/// The shape of a product. The input has no table to leave it in slots, so it is no factor.
+/// Returns the shape of a product. The input cannot be a factor: it has no table, which would leave
+/// its values in slots.
 fn check_product(product: Product, sources: &[Shape], place: &Place) -> Result<Shape> {
     let [left, right] = [product.left, product.right].map(usize::from);
     for number in [left, right] {

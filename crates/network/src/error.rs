@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What is wrong with a network or with what it was given.
+/// Errors in a network, or in what it is given to evaluate.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -71,13 +71,13 @@ pub enum Error {
     Shape {
         /// As in [`Error::Range`].
         place: String,
-        /// What it takes.
+        /// What the term takes.
         found: String,
-        /// Shape of its source.
+        /// Shape of the term's source.
         expected: String,
     },
 
-    /// What a layer adds up has different shapes.
+    /// The terms and the product of a layer have different shapes.
     #[error("{place}: gives {found}, but the others give {expected}")]
     Terms {
         /// As in [`Error::Range`].
@@ -88,7 +88,7 @@ pub enum Error {
         expected: String,
     },
 
-    /// Groups that do not divide channels and kernels.
+    /// The number of groups does not divide the numbers of channels and kernels.
     #[error(
         "{place}: has {found} groups, expected a divisor of {channels} channels and {kernels} kernels"
     )]
@@ -114,7 +114,7 @@ pub enum Error {
         second: usize,
     },
 
-    /// A layer that is not the last one and that none reads.
+    /// No layer reads this layer, and it is not the last one.
     #[error(
         "layer {layer}: read by no layer, expected at least 1: only the last layer is a result"
     )]
@@ -123,16 +123,16 @@ pub enum Error {
         layer: String,
     },
 
-    /// Every layer but the last ends in a table, and the last does not.
+    /// The last layer has a table, or another layer has none.
     #[error("layer {layer}: {}", if *.last { "the last layer has a table, expected none: its accumulators are the logits" } else { "no table, expected one: only the last layer has none" })]
     Table {
-        /// Layer concerned.
+        /// Name of the layer.
         layer: String,
-        /// Whether it is the last one.
+        /// True if it is the last layer.
         last: bool,
     },
 
-    /// A layer was asked for that is not there.
+    /// A layer was asked for that does not exist.
     #[error("layer {found} does not exist, the network has {layers}")]
     NoSuchLayer {
         /// Index asked for, counted from 0.
@@ -141,7 +141,7 @@ pub enum Error {
         layers: usize,
     },
 
-    /// The caller asked for an end.
+    /// The caller ended the evaluation.
     #[error("the evaluation was stopped after {done} of {images} images")]
     Stopped {
         /// Images done.

@@ -1,4 +1,4 @@
-//! Evaluation of single images: exact, with noise, and from the middle.
+//! Evaluation of single images: exactly, with noise, or from a middle layer on.
 
 use rand::Rng;
 
@@ -10,28 +10,29 @@ use crate::patches::{Patches, narrow};
 use crate::place::{MAX_VALUE, Place, product};
 use crate::product::Factors;
 
-/// Every integer of one evaluation.
+/// All integers of one evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// One entry per evaluated layer.
     pub layers: Vec<LayerTrace>,
     /// The last layer's accumulators.
     pub logits: Vec<i64>,
-    /// Index of the largest logit; the first one of several.
+    /// Index of the largest logit; the first such index if several are largest.
     pub predicted: usize,
 }
 
 /// The integers of one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerTrace {
-    /// What the linear group gave, noise included where there is noise.
+    /// Sums of the linear group, noise included if there is noise.
     pub accumulators: Vec<i64>,
-    /// What the table made of it; in the last layer the accumulators themselves.
+    /// The table's values of the accumulators. In the last layer the accumulators themselves.
     pub outputs: Vec<i64>,
 }
 
 impl Trace {
-    /// Largest logit minus the second largest: noise below half of it cannot change the class.
+    /// Largest logit minus the second largest. Noise below half of this margin cannot change the
+    /// class.
     pub fn margin(&self) -> i64 {
         let best = self.logits[self.predicted];
         self.logits
@@ -44,36 +45,38 @@ impl Trace {
     }
 }
 
-/// Index of the largest logit; the first one of several.
+/// Index of the largest logit; the first such index if several are largest.
 pub(crate) fn class(logits: &[i64]) -> usize {
     let largest = (0..logits.len()).rev().max_by_key(|&i| logits[i]);
     largest.expect("a checked network has a logit")
 }
 
-/// A network made ready for evaluation: its weights laid out for it, its tables written out.
+/// A network prepared for evaluation: its weights are laid out for dot products, and its tables are
+/// written out.
 #[derive(Clone, Debug)]
 pub struct Evaluator {
     pub(crate) input: Input,
     pub(crate) layers: Vec<Ready>,
 }
 
-/// A layer made ready.
+/// A layer prepared for evaluation.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub(crate) name: String,
-    /// Sources, 0 for the input and `k` for layer `k` counted from 1, and maps.
+    /// Source and map of each term. Source 0 is the input and source `k` is layer `k`, counted from
+    /// 1.
     terms: Vec<(usize, Patches)>,
     product: Option<Factors>,
     bias: Vec<i64>,
-    /// Accumulators.
+    /// Number of accumulators.
     pub(crate) outputs: usize,
     pub(crate) bound: i64,
-    /// The values for `-bound..=bound`.
+    /// The table's values at `-bound..=bound`.
     pub(crate) table: Option<Vec<i16>>,
 }
 
 impl Evaluator {
-    /// Checks a network and makes it ready.
+    /// Checks a network and prepares it for evaluation.
     ///
     /// # Errors
     /// Those of [`IntNetwork::check`].
@@ -110,13 +113,13 @@ impl Evaluator {
     /// Evaluates one image exactly.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Range`] for an input of the wrong length or with a number
-    /// out of range.
+    /// [`Error::Length`] and [`Error::Range`] for an image of the wrong length or with a number out
+    /// of range.
     pub fn evaluate(&self, image: &[i64]) -> Result<Trace> {
         self.run(vec![self.image(image)?], None, |_, a| a)
     }
 
-    /// As [`evaluate`](Self::evaluate), with a rounded Gaussian added to every accumulator that
+    /// As [`evaluate`](Self::evaluate), but adds a rounded Gaussian to every accumulator that
     /// enters a table.
     ///
     /// # Errors
@@ -138,11 +141,12 @@ impl Evaluator {
         })
     }
 
-    /// Continues from given accumulators of a layer: its table first, then the layers after it.
-    /// `before` holds the image and the outputs of all layers before that one, in order.
+    /// Continues from given accumulators of a layer: first its table, then the layers after it.
+    /// `before` holds the image and the outputs of all layers before that layer, in order.
     ///
     /// # Errors
-    /// [`Error::NoSuchLayer`]; [`Error::Length`] and [`Error::Range`] for lists that do not fit.
+    /// [`Error::NoSuchLayer`] if `before` names no layer to continue from; [`Error::Length`] and
+    /// [`Error::Range`] for lists that do not fit.
     pub fn evaluate_from(&self, before: &[&[i64]], accumulators: &[i64]) -> Result<Trace> {
         let Some((image, outputs)) = before.split_first() else {
             return Err(Place("input".to_owned()).length("the list of values", 0, 1));
@@ -160,8 +164,8 @@ impl Evaluator {
         self.run(values, Some(accumulators.to_vec()), |_, a| a)
     }
 
-    /// The exact accumulators of layer `layer`, counted from 0, for one list of values per term, then one per
-    /// factor of the product.
+    /// Returns the exact accumulators of layer `layer`, counted from 0. `inputs` has one list of
+    /// values per term, then one per factor of the product.
     ///
     /// # Errors
     /// [`Error::NoSuchLayer`]; [`Error::Length`] and [`Error::Range`] for lists that do not fit.
@@ -178,10 +182,12 @@ impl Evaluator {
         Ok(layer.sums(inputs.iter().map(Vec::as_slice)))
     }
 
-    /// As [`accumulate`](Self::accumulate), from the image and the outputs of all layers before.
+    /// As [`accumulate`](Self::accumulate), but takes the image and the outputs of all layers
+    /// before, in order.
     ///
     /// # Errors
-    /// As there; [`Error::NoSuchLayer`] for outputs that are missing.
+    /// As [`accumulate`](Self::accumulate), and [`Error::NoSuchLayer`] for outputs that are
+    /// missing.
     pub fn accumulate_from(
         &self,
         layer: usize,
@@ -220,9 +226,9 @@ impl Evaluator {
         noise.check(tables.iter().map(|layer| layer.name.as_str()))
     }
 
-    /// Goes on from `values`, which hold the image and the outputs of some first layers, and where
-    /// they are given, from the next one's accumulators. `disturb` maps layer index and accumulator
-    /// to what enters the table.
+    /// Evaluates the layers after `values`, which holds the image and the outputs of the first
+    /// layers. If `given` holds accumulators, they are used for the first of the evaluated layers.
+    /// `disturb` maps layer index and accumulator to what enters the table.
     fn run(
         &self,
         mut values: Vec<Vec<i16>>,
@@ -260,12 +266,12 @@ impl Evaluator {
 }
 
 impl Ready {
-    /// Accumulators from the values of all sources.
+    /// Returns the accumulators for the values of all sources.
     pub(crate) fn accumulate(&self, values: &[Vec<i16>]) -> Vec<i64> {
         self.sums(self.reads().map(|(source, _)| values[source].as_slice()))
     }
 
-    /// Source and number of values of each term, then of each factor.
+    /// Source and number of values of each term, then of each factor of the product.
     fn reads(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let terms = self
             .terms
@@ -278,7 +284,8 @@ impl Ready {
         terms.chain(factors)
     }
 
-    /// Accumulators from the values of everything that is read.
+    /// Returns the accumulators for the values of all terms and factors, in the order of
+    /// [`reads`](Self::reads).
     fn sums<'a>(&self, mut inputs: impl Iterator<Item = &'a [i16]>) -> Vec<i64> {
         let positions = self.outputs / self.bias.len();
         let biases = self.bias.iter().map(|&bias| vec![bias; positions]);
@@ -293,7 +300,7 @@ impl Ready {
         sums
     }
 
-    /// The table's value; beyond either end, the value at that end.
+    /// Returns the table's value. Beyond either end it is the value at that end.
     pub(crate) fn apply(&self, accumulator: i64) -> i16 {
         let table = self.table.as_ref().expect("asked of layers with a table");
         table[(accumulator.clamp(-self.bound, self.bound) + self.bound) as usize]
@@ -315,7 +322,7 @@ impl Ready {
 }
 
 impl Place {
-    /// Values of 16 bits, as many as expected.
+    /// Checks the number of values and converts them to 16 bits.
     fn narrow(&self, what: &'static str, values: &[i64], expected: usize) -> Result<Vec<i16>> {
         if values.len() != expected {
             return Err(self.length(what, values.len(), expected));

@@ -1,10 +1,10 @@
-//! What a network takes: integers, and how real numbers become integers.
+//! The input of a network: integers, and how real numbers become integers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Shape and range of a network's input, and what its integers mean.
+/// Shape and range of a network's input, and the meaning of its integers.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -16,10 +16,10 @@ pub struct Input {
     pub max: i64,
     /// Real value of the integer 1.
     pub scale: f64,
-    /// What is subtracted from the numbers of each channel; empty: 0.
+    /// Mean that is subtracted from the numbers of each channel. If empty, 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mean: Vec<f64>,
-    /// What they are then divided by, not 0; empty: 1.
+    /// Deviation that the numbers of each channel are then divided by, not 0. If empty, 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub std: Vec<f64>,
 }
@@ -30,18 +30,19 @@ impl Input {
         self.shape.iter().product()
     }
 
-    /// The integer of a real number that is normalised already, halves rounded to even.
+    /// Returns the integer of a real number that is already normalised. Halves are rounded to even.
     pub fn integer(&self, real: f64) -> i64 {
         let rounded = (real / self.scale).round_ties_even();
         rounded.clamp(self.min as f64, self.max as f64) as i64
     }
 
-    /// The integers of whole inputs, each of numbers in the order channel, row, column and in the
-    /// model's own unit: a number `x` of channel `c` stands for `(x - mean[c]) / std[c]`.
+    /// Returns the integers of whole inputs. The numbers of each input are in the order channel,
+    /// row, column and in the model's own unit: a number `x` of channel `c` stands for
+    /// `(x - mean[c]) / std[c]`.
     ///
     /// # Errors
-    /// [`Error::Length`] if the last input is not whole, [`Error::Real`] for a number that is not
-    /// finite.
+    /// [`Error::Length`] if the last input is not complete, [`Error::Real`] for a number that is
+    /// not finite.
     pub fn integers(&self, numbers: &[f64]) -> Result<Vec<i64>> {
         self.check_whole(numbers.len())?;
         if let Some(&found) = numbers.iter().find(|x| !x.is_finite()) {
@@ -62,7 +63,7 @@ impl Input {
         Ok(integers.collect())
     }
 
-    /// `found` numbers are whole images.
+    /// Checks that `found` numbers are a whole number of images.
     pub(crate) fn check_whole(&self, found: usize) -> Result<()> {
         let expected = self.values();
         match found % expected.max(1) {
@@ -76,7 +77,7 @@ impl Input {
         }
     }
 
-    /// Every number lies in the range.
+    /// Checks that every number lies in the range.
     pub(crate) fn check_range(&self, numbers: impl IntoIterator<Item = i64>) -> Result<()> {
         let (min, max) = (self.min, self.max);
         match numbers.into_iter().find(|x| !(min..=max).contains(x)) {

@@ -1,16 +1,17 @@
 //! Networks of exact integers.
 //!
-//! An [`IntNetwork`] is a graph of layers. Each adds up linear maps ([`Conv`], [`Dense`], [`Window`])
-//! of earlier ones, and perhaps a [`Product`] of two, into bounded integers, and puts them through a table ([`Lut`]: activation and
-//! requantisation in one). `docs/int-network.md` defines both the file and its meaning.
+//! An [`IntNetwork`] is a graph of layers. Each layer adds up linear maps ([`Conv`], [`Dense`],
+//! [`Window`]) of earlier layers, and perhaps a [`Product`] of two, into bounded integers. It then
+//! applies a table ([`Lut`]: activation and requantisation in one). `docs/int-network.md` defines
+//! both the file and its meaning.
 //!
-//! An [`Evaluator`] computes it: what an encrypted run decrypts to is compared with that integer by
-//! integer. It can add the rounding noise that an encrypted run has before each table, and evaluates
-//! single images or [batches](Evaluator::evaluate_batch).
+//! An [`Evaluator`] computes a network. What an encrypted run decrypts to is compared with its
+//! result, integer by integer. It can add the rounding noise that an encrypted run has before each
+//! table, and it evaluates single images or [batches](Evaluator::evaluate_batch).
 //!
-//! Invariant: [`IntNetwork::check`] holds for every network that [`IntNetwork::from_json`] returns
-//! and for every one that has an [`Evaluator`], and then no accumulator can leave the range of `i64`.
-//! This crate uses nothing of ours.
+//! Invariant: every network that [`IntNetwork::from_json`] returns, and every network that has an
+//! [`Evaluator`], has passed [`IntNetwork::check`]. Then no accumulator can leave the range of
+//! `i64`. This crate uses no other crate of this repository.
 
 #![forbid(unsafe_code)]
 

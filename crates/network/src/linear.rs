@@ -1,4 +1,4 @@
-//! Linear maps: what a term makes of its source, without any rounding.
+//! Linear maps: how a term is computed from its source, without rounding.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub enum Linear {
     Conv(Conv),
     /// Matrix times vector.
     Dense(Dense),
-    /// One kernel over every channel by itself.
+    /// One kernel, applied to every channel separately.
     Window(Window),
 }
 
@@ -18,19 +18,20 @@ pub enum Linear {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Conv {
-    /// Kernels, which are the output channels.
+    /// Number of kernels, which is the number of output channels.
     pub kernels: usize,
-    /// Channels of the source.
+    /// Number of channels of the source.
     pub channels: usize,
-    /// Groups of channels and of kernels; a kernel sees the channels of its own group.
+    /// Number of groups of channels and of kernels. A kernel sees the channels of its own group.
     pub groups: usize,
     /// Kernel height and width.
     pub kernel: [usize; 2],
-    /// Step between windows, down and across.
+    /// Step between windows, vertical and horizontal.
     pub stride: [usize; 2],
     /// Step between the rows and between the columns of a window.
     pub dilation: [usize; 2],
-    /// Zeros added at top, left, bottom, right; rows or columns cut off where negative.
+    /// Zeros added at top, left, bottom, right. A negative number cuts off that many rows or
+    /// columns.
     pub pads: [i64; 4],
     /// Weights in the order kernel, channel of the group, row, column.
     pub weights: Vec<i64>,
@@ -40,42 +41,43 @@ pub struct Conv {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Dense {
-    /// Numbers in the source, in the order channel, row, column.
+    /// Number of inputs. The source is read in the order channel, row, column.
     pub inputs: usize,
-    /// Numbers in the result.
+    /// Number of outputs.
     pub outputs: usize,
     /// Weights, one row per output.
     pub weights: Vec<i64>,
 }
 
-/// One kernel over every channel by itself: pooling sums, residual branches, shortcuts.
+/// One kernel, applied to every channel separately: pooling sums, residual branches, shortcuts.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
     /// Kernel height and width.
     pub kernel: [usize; 2],
-    /// Step between windows, down and across.
+    /// Step between windows, vertical and horizontal.
     pub stride: [usize; 2],
     /// Step between the rows and between the columns of a window.
     pub dilation: [usize; 2],
-    /// Zeros added at top, left, bottom, right; rows or columns cut off where negative.
+    /// Zeros added at top, left, bottom, right. A negative number cuts off that many rows or
+    /// columns.
     pub pads: [i64; 4],
     /// Weights in the order row, column.
     pub weights: Vec<i64>,
-    /// Output channel of the source's channel 0; those before it are 0.
+    /// Output channel of the source's channel 0. Output channels before it are 0.
     pub first: usize,
-    /// Output channels; those after the source's last one are 0.
+    /// Number of output channels. Those after the source's last channel are 0.
     pub channels: usize,
 }
 
-/// How windows lie on a source.
+/// How the windows of a map lie on a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sliding {
     /// Height and width of the kernel.
     pub kernel: [usize; 2],
-    /// Step between windows.
+    /// Step between windows, vertical and horizontal.
     pub stride: [usize; 2],
-    /// Step within a window.
+    /// Step between the rows and between the columns of a window.
     pub dilation: [usize; 2],
     /// Padding at top, left, bottom, right.
     pub pads: [i64; 4],
@@ -93,7 +95,7 @@ impl Linear {
 }
 
 impl Conv {
-    /// How its windows lie.
+    /// How the windows of the convolution lie.
     pub fn sliding(&self) -> Sliding {
         let (kernel, stride, dilation, pads) = (self.kernel, self.stride, self.dilation, self.pads);
         Sliding {
@@ -106,7 +108,7 @@ impl Conv {
 }
 
 impl Window {
-    /// How its windows lie.
+    /// How the windows of the map lie.
     pub fn sliding(&self) -> Sliding {
         let (kernel, stride, dilation, pads) = (self.kernel, self.stride, self.dilation, self.pads);
         Sliding {
@@ -119,18 +121,18 @@ impl Window {
 }
 
 impl Sliding {
-    /// Rows and columns that a window covers, dilation included.
+    /// Number of rows and columns that a window covers, dilation included.
     pub fn span(&self) -> [usize; 2] {
         [0, 1].map(|axis| self.dilation[axis] * (self.kernel[axis] - 1) + 1)
     }
 
-    /// Rows and columns of a source, padding included; for a map of a checked network at least the
-    /// span.
+    /// Number of rows and columns of a source, padding included. For a map of a checked network
+    /// this is at least the span.
     pub fn padded(&self, source: [usize; 2]) -> [i64; 2] {
         [0, 1].map(|axis| source[axis] as i64 + self.pads[axis] + self.pads[axis + 2])
     }
 
-    /// Rows and columns of windows on a source; for a map of a checked network.
+    /// Number of rows and columns of windows on a source. For a map of a checked network.
     pub fn output(&self, source: [usize; 2]) -> [usize; 2] {
         let (padded, span) = (self.padded(source), self.span());
         [0, 1].map(|axis| (padded[axis] as usize - span[axis]) / self.stride[axis] + 1)

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A function of an accumulator, by runs of equal values.
+/// A function of an accumulator, stored as runs of equal values.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Lut {
-    /// Where each run begins: strictly increasing, from `-bound`.
+    /// Start of each run: strictly increasing, the first is `-bound`.
     pub starts: Vec<i64>,
-    /// The value of each run, up to before the next one; the last one's up to `bound`.
+    /// Value of each run. A run ends before the next one starts, the last one at `bound`.
     pub values: Vec<i64>,
 }
 
 impl Lut {
-    /// The runs of `function` on `-bound..=bound`.
+    /// Makes the runs of `function` on `-bound..=bound`.
     pub fn new(bound: i64, function: impl Fn(i64) -> i64) -> Self {
         let (mut starts, mut values) = (Vec::new(), Vec::new());
         for accumulator in -bound..=bound {
@@ -26,16 +26,16 @@ impl Lut {
         Self { starts, values }
     }
 
-    /// Value at `accumulator`; beyond either end, the value at that end.
+    /// Returns the value at `accumulator`. Beyond either end it is the value at that end.
     ///
     /// # Panics
-    /// If there are no runs, or fewer values than starts, which a checked network excludes.
+    /// If there are no runs, or fewer values than starts. A checked network has neither.
     pub fn apply(&self, accumulator: i64) -> i64 {
         let run = self.starts.partition_point(|&start| start <= accumulator);
         self.values[run.saturating_sub(1)]
     }
 
-    /// Smallest and largest value; for a table of a checked network.
+    /// Smallest and largest value. For a table of a checked network.
     pub fn range(&self) -> [i64; 2] {
         let values = || self.values.iter().copied();
         [values().min().unwrap_or(0), values().max().unwrap_or(0)]

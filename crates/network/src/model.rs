@@ -1,4 +1,4 @@
-//! The data of a network, as it stands in a file. `docs/int-network.md` is its definition.
+//! The data of a network, as in its file. `docs/int-network.md` defines it.
 
 use std::borrow::Cow;
 
@@ -13,42 +13,44 @@ use crate::lut::Lut;
 /// Format and version that this crate writes.
 pub const FORMAT: &str = "palladion-int-network/3";
 
-/// The format before, which is read as well: see [`IntNetwork::modernised`].
+/// The previous format. It is read as well: see [`IntNetwork::modernised`].
 const FORMER: &str = "palladion-int-network/2";
 
-/// A network of exact integers: linear groups, each followed by a table but for the last.
+/// A network of exact integers: linear groups, each followed by a table except the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntNetwork {
-    /// Name for people.
+    /// Name for display.
     pub name: String,
-    /// What source 0 holds.
+    /// The network's input: source 0.
     pub input: Input,
     /// How the model's own arrays become the input, and what the logits become. Programs carry it
-    /// to the client, who uses it; nothing here looks into it. `docs/int-network.md` defines it.
+    /// to the client, which uses it. This crate does not interpret it. `docs/int-network.md`
+    /// defines it.
     pub interface: Option<Value>,
-    /// The layers, each after those that it reads.
+    /// The layers. Each layer comes after those that it reads.
     pub layers: Vec<Layer>,
 }
 
-/// A linear group, which adds up its terms, a product of two values and a bias, and the table that follows it.
+/// A linear group and the table that follows it. The group adds up its terms, a product of two
+/// values and a bias.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// Name for people, reports and errors; no other layer has it.
+    /// Name for display, reports and errors. No two layers have the same name.
     pub name: String,
-    /// What is added up; all terms give the same shape. None are needed beside a product.
+    /// The terms to add up. All give the same shape. A layer with a product may have none.
     pub terms: Vec<Term>,
-    /// A product that is added to them.
+    /// A product that is added to the terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<Product>,
     /// One bias per output channel.
     pub bias: Vec<i64>,
-    /// Accumulators are expected in `-bound..=bound`, `bound < 32768`.
+    /// Bound of the accumulators, which are expected in `-bound..=bound`. `bound < 32768`.
     pub bound: i64,
-    /// Activation and requantisation; `None` in the last layer, whose accumulators are the logits.
+    /// Activation and requantisation. `None` in the last layer, whose accumulators are the logits.
     #[serde(default)]
     pub lut: Option<Lut>,
-    /// Real value of the integer 1 in the output; evaluation does not use it.
+    /// Real value of the integer 1 in the output. Evaluation does not use it.
     pub scale: f64,
 }
 
@@ -56,19 +58,21 @@ pub struct Layer {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Term {
-    /// What is read.
+    /// What the term reads.
     pub source: Source,
-    /// What is made of it.
+    /// The map that is applied to it.
     pub linear: Linear,
 }
 
-/// The product of two earlier layers' outputs, value by value. In a file a list of two numbers.
+/// The product of two earlier layers' outputs, value by value. In a file it is a list of two
+/// numbers.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(from = "[Source; 2]", into = "[Source; 2]")]
 pub struct Product {
-    /// Has the shape of the product.
+    /// First factor. Its shape is that of the product.
     pub left: Source,
-    /// Has that shape as well, but where a side is 1, its values stand for all along that side.
+    /// Second factor. Each side is that of the product, or 1: then its values are repeated along
+    /// that side.
     pub right: Source,
 }
 
@@ -84,13 +88,13 @@ impl From<Product> for [Source; 2] {
     }
 }
 
-/// What a term reads. In a file 0 is the input and `k` the output of layer `k`, counted from 1.
+/// What a term reads. In a file, 0 is the input and `k` is the output of layer `k`, counted from 1.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[serde(from = "usize", into = "usize")]
 pub enum Source {
     /// The network's input.
     Input,
-    /// The output of `layers[index]`, so counted from 0.
+    /// The output of `layers[index]`, with `index` counted from 0.
     Layer(usize),
 }
 
@@ -109,7 +113,7 @@ impl From<Source> for usize {
     }
 }
 
-/// A network as it is written, with its format.
+/// A network and its format, as written to a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File<'a> {
@@ -121,7 +125,7 @@ struct File<'a> {
     layers: Cow<'a, [Layer]>,
 }
 
-/// What files of every version have.
+/// Fields that files of every version have.
 #[derive(Deserialize)]
 struct Header {
     format: String,
@@ -155,8 +159,8 @@ impl IntNetwork {
         Ok(network)
     }
 
-    /// A network of the former format as one of today's: its mean and deviation were those of
-    /// pixels from 0 to 1, and arrays were taken as what pixels become by them.
+    /// Converts a network of the former format. There, mean and deviation were those of pixels from
+    /// 0 to 1, and arrays were taken as pixels after that normalisation.
     fn modernised(mut self) -> Result<Self> {
         let channels = self.input.shape[0];
         let or = |list: Vec<f64>, other| match list.is_empty() {
@@ -178,8 +182,8 @@ impl IntNetwork {
         Ok(self)
     }
 
-    /// All that a client needs to know of the network: `input` as in the file, and `interface` where
-    /// there is one.
+    /// Everything that a client needs to know of the network: `input` as in the file, and
+    /// `interface` if there is one.
     pub fn for_client(&self) -> Value {
         let mut found = serde_json::json!({ "input": self.input });
         if let Some(interface) = &self.interface {
@@ -188,8 +192,8 @@ impl IntNetwork {
         found
     }
 
-    /// The network as one line of JSON, which [`from_json`](Self::from_json) reads back equal if
-    /// [`check`](Self::check) holds.
+    /// Returns the network as one line of JSON. [`from_json`](Self::from_json) reads an equal
+    /// network back if [`check`](Self::check) passes.
     pub fn to_json(&self) -> String {
         let file = File {
             format: FORMAT.into(),
@@ -209,21 +213,22 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
 }
 
 impl Layer {
-    /// Samples that an accumulator of this layer is a sum of at most, in an encrypted run: each term
-    /// brings one, and so does a product. Terms that add up in one ciphertext share theirs, so the
-    /// compiled program may have fewer. Noise grows with the square root.
+    /// Upper bound on the number of samples that are added up in one accumulator of this layer in
+    /// an encrypted run: one for each term and one for a product. Terms that add up in one
+    /// ciphertext share a sample, so the compiled program may have fewer. Noise grows with the
+    /// square root of the number.
     pub fn most_samples(&self) -> usize {
         self.terms.len() + usize::from(self.product.is_some())
     }
 
-    /// Everything that the layer reads: of each term, then of the product.
+    /// Everything that the layer reads: the source of each term, then the factors of the product.
     pub fn sources(&self) -> impl Iterator<Item = Source> + '_ {
         let factors = self.product.into_iter().flat_map(<[Source; 2]>::from);
         self.terms.iter().map(|term| term.source).chain(factors)
     }
 
-    /// What the table makes of accumulators, noise included where there is noise; in the last layer
-    /// the accumulators themselves.
+    /// Returns the table's values of accumulators. In the last layer these are the accumulators
+    /// themselves.
     pub fn activate(&self, accumulators: &[i64]) -> Vec<i64> {
         match &self.lut {
             Some(lut) => accumulators.iter().map(|&a| lut.apply(a)).collect(),

@@ -17,7 +17,7 @@ pub struct NoiseModel {
 }
 
 impl NoiseModel {
-    /// The same standard deviation before every table of `network`.
+    /// Returns the same standard deviation before every table of `network`.
     pub fn uniform(network: &IntNetwork, sigma: f64) -> Self {
         let tables = network.layers.iter().filter(|l| l.lut.is_some()).count();
         Self {
@@ -25,8 +25,9 @@ impl NoiseModel {
         }
     }
 
-    /// Of an encrypted run whose samples have the deviation `sigma`, by a rule that needs no compilation:
-    /// the noise of samples that are added up adds up, and `samples` says how many there are.
+    /// Estimates the noise of an encrypted run whose samples have the deviation `sigma`. The rule
+    /// needs no compilation: `sigma` times the square root of the number of samples that are added
+    /// up.
     ///
     /// # Errors
     /// Those of [`IntNetwork::check`].
@@ -47,7 +48,7 @@ impl NoiseModel {
         })
     }
 
-    /// One finite, non-negative deviation for each of the layers of these names.
+    /// Checks that there is one finite, non-negative deviation for each layer in `names`.
     pub(crate) fn check<'a>(&self, names: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
         let found = self.sigma_per_layer.len();
         if found != names.len() {
@@ -62,10 +63,10 @@ impl NoiseModel {
     }
 }
 
-/// Samples that an accumulator of `layer` is a sum of, on average over its channels.
+/// Number of samples that are added up in an accumulator of `layer`, averaged over its channels.
 ///
-/// Terms add up under encryption, and share a sample, where their windows move alike over sources that lie alike:
-/// with one stride, over as many rows and columns. Windows may leave channels out.
+/// Terms add up under encryption, and share a sample, if their windows have the same stride and
+/// their sources have the same height and width. A window map may touch only some channels.
 fn samples(layer: &Layer, shape: Shape, source: impl Fn(Source) -> Shape) -> f64 {
     let mut kinds: Vec<BTreeSet<([usize; 2], [usize; 2])>> = vec![BTreeSet::new(); shape[0]];
     for term in &layer.terms {
@@ -85,13 +86,13 @@ fn samples(layer: &Layer, shape: Shape, source: impl Fn(Source) -> Shape) -> f64
             kind.insert(([height, width], [1, 1]));
         }
     }
-    // What only has a bias is a sample all the same.
+    // A channel that only has a bias is a sample too.
     let count: usize = kinds.iter().map(|kind| kind.len().max(1)).sum();
     count as f64 / kinds.len() as f64
 }
 
-/// A Gaussian of mean 0 and deviation `sigma`, rounded to the nearest integer. For simulation only:
-/// no secret depends on it.
+/// Draws a Gaussian of mean 0 and deviation `sigma`, rounded to the nearest integer. For simulation
+/// only: no secret depends on it.
 pub(crate) fn rounded_gaussian<R: Rng + ?Sized>(sigma: f64, rng: &mut R) -> i64 {
     (sigma * rng.sample::<f64, _>(StandardNormal)).round_ties_even() as i64
 }

@@ -5,14 +5,15 @@ use wide::{i16x16, i32x8};
 use crate::linear::{Linear, Sliding};
 use crate::place::Shape;
 
-/// Patches worked on at a time, so that they and a row of weights stay in the L1 cache.
+/// Number of patches in one block. A block and a row of weights stay in the L1 cache.
 const BLOCK: usize = 8;
-/// Dot products are of multiples of this length, so that they have no ends to treat apart.
+/// Dot products have lengths that are multiples of this, so no remainder has to be treated apart.
 const STEP: usize = 16;
 
-/// A linear map on a source of known shape, ready to be evaluated.
+/// A linear map on a source of known shape, prepared for evaluation.
 ///
-/// Patches are in the order row, column, channel: what a window sees of a row lies together.
+/// Patches are in the order row, column, channel, so that the part of a row that a window sees lies
+/// together.
 #[derive(Clone, Debug)]
 pub(crate) struct Patches {
     source: Shape,
@@ -20,20 +21,20 @@ pub(crate) struct Patches {
     /// Rows and columns of windows.
     output: [usize; 2],
     groups: usize,
-    /// Kernels of each group.
+    /// Number of kernels of each group.
     kernels: usize,
     /// Output channel of the first kernel.
     first: usize,
-    /// Length of a patch, with zeros up to a multiple of [`STEP`].
+    /// Length of a patch, padded with zeros to a multiple of [`STEP`].
     len: usize,
-    /// `len` weights per kernel; where all groups have the same, only once.
+    /// `len` weights per kernel. If all groups have the same weights, they are stored once.
     weights: Vec<i16>,
     /// Largest sum of absolute weights of a kernel.
     norm: i64,
 }
 
 impl Patches {
-    /// `linear` on a source of shape `source`; both of a checked network.
+    /// Prepares `linear` on a source of shape `source`. Both belong to a checked network.
     pub(crate) fn new(linear: &Linear, source: Shape) -> Self {
         let whole = Sliding {
             kernel: [1, 1],
@@ -72,12 +73,12 @@ impl Patches {
         }
     }
 
-    /// Numbers in the source.
+    /// Number of values in the source.
     pub(crate) fn inputs(&self) -> usize {
         self.source.iter().product()
     }
 
-    /// Adds what the map makes of `values` to `sums`, which are in the order channel, row, column.
+    /// Adds the map of `values` to `sums`, which are in the order channel, row, column.
     pub(crate) fn add_to(&self, sums: &mut [i64], values: &[i16]) {
         let largest = values.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
         if self.norm * i64::from(largest) <= i64::from(i32::MAX) {
@@ -114,7 +115,7 @@ impl Patches {
         }
     }
 
-    /// A group's values in the order row, column, channel.
+    /// Writes the values of a group to `plane` in the order row, column, channel.
     fn channels_last(&self, plane: &mut [i16], values: &[i16]) {
         let channels = self.source[0] / self.groups;
         let places = values.len() / channels;
@@ -124,7 +125,7 @@ impl Patches {
         }
     }
 
-    /// What the window at `position` sees of a group; 0 outside.
+    /// Writes to `patch` what the window at `position` sees of a group. Values outside are 0.
     fn fill(&self, patch: &mut [i16], plane: &[i16], position: usize) {
         let [_, height, width] = self.source;
         let channels = self.source[0] / self.groups;
@@ -155,7 +156,7 @@ impl Patches {
     }
 }
 
-/// Where no sum of absolute products leaves 32 bits.
+/// Dot product for numbers whose sum of absolute products fits in 32 bits.
 fn dot(a: &[i16], b: &[i16]) -> i64 {
     let (a, b) = (a.as_chunks::<STEP>().0, b.as_chunks::<STEP>().0);
     let sums = a.iter().zip(b).fold(i32x8::ZERO, |sums, (&x, &y)| {
@@ -164,13 +165,13 @@ fn dot(a: &[i16], b: &[i16]) -> i64 {
     i64::from(sums.reduce_add())
 }
 
-/// For any numbers.
+/// Dot product for any numbers.
 fn wide_dot(a: &[i16], b: &[i16]) -> i64 {
     let products = a.iter().zip(b).map(|(&x, &y)| i64::from(x) * i64::from(y));
     products.sum()
 }
 
-/// A number of a checked network, all of which fit.
+/// Converts a number of a checked network. All of them fit in 16 bits.
 pub(crate) fn narrow(number: i64) -> i16 {
     number
         .try_into()

@@ -1,18 +1,19 @@
-//! Checks of single numbers and lists, with the place for the error.
+//! Checks of single numbers and lists. Errors name the place.
 
 use crate::error::{Error, Result};
 
 /// Channels, height, width.
 pub type Shape = [usize; 3];
 
-/// Weights, biases, bounds and values lie below `t / 2` for `t = 65537`, and fit 16 bits.
+/// Largest absolute weight, bias, bound and value: below `t / 2` for `t = 65537`, and within 16
+/// bits.
 pub(crate) const MAX_VALUE: i64 = 32_767;
-/// A side, channel or kernel count, stride, dilation, padding.
+/// Largest side, channel or kernel count, stride, dilation and padding.
 const MAX_SIDE: usize = 1 << 15;
-/// Numbers in one list, and values of all layers.
+/// Largest length of one list, and largest number of values of all layers.
 pub(crate) const MAX_LEN: usize = 1 << 26;
 
-/// Product that stops at the largest number instead of wrapping.
+/// Product of `sides`. It saturates instead of wrapping.
 pub(crate) fn product(sides: &[usize]) -> usize {
     sides.iter().fold(1, |len, &side| len.saturating_mul(side))
 }
@@ -22,7 +23,7 @@ pub(crate) fn words([channels, height, width]: Shape) -> String {
     format!("{channels} channels of {height}x{width}")
 }
 
-/// Names the place of an error.
+/// The place that an error names.
 pub(crate) struct Place(pub(crate) String);
 
 impl Place {
@@ -50,17 +51,17 @@ impl Place {
         self.range(what, found, min as i64, max as i64)
     }
 
-    /// A side, or another number of that kind.
+    /// Checks a side, or another number with the same limits.
     pub(crate) fn side(&self, what: &'static str, found: usize) -> Result<()> {
         self.count(what, found, 1, MAX_SIDE)
     }
 
-    /// A padding, which may be negative.
+    /// Checks a padding, which may be negative.
     pub(crate) fn pad(&self, found: i64) -> Result<()> {
         self.range("a padding", found, -(MAX_SIDE as i64), MAX_SIDE as i64)
     }
 
-    /// `list` has as many entries as the product of `sides`.
+    /// Checks that `list` has as many entries as the product of `sides`.
     pub(crate) fn list(&self, what: &'static str, list: &[i64], sides: &[usize]) -> Result<()> {
         let expected = product(sides);
         if list.len() != expected {

@@ -2,8 +2,8 @@
 
 use crate::place::Shape;
 
-/// For each value of a product of shape `left`, in the order channel, row, column, the index of its
-/// factor in a value of shape `right`, whose sides are the same or 1.
+/// For each value of shape `left`, in the order channel, row, column: the index of its factor in a
+/// value of shape `right`. Each side of `right` is that of `left`, or 1.
 pub fn partners([channels, height, width]: Shape, right: Shape) -> Vec<usize> {
     let [_, rows, columns] = right;
     let at = |index: usize, side: usize| if side == 1 { 0 } else { index };
@@ -18,11 +18,12 @@ pub fn partners([channels, height, width]: Shape, right: Shape) -> Vec<usize> {
     partners
 }
 
-/// The factors of a product made ready: sources as terms have them, and how they meet.
+/// The factors of a product, prepared for evaluation: their sources, numbered as for terms, and
+/// which values meet.
 #[derive(Clone, Debug)]
 pub(crate) struct Factors {
     pub(crate) sources: [usize; 2],
-    /// Numbers in each.
+    /// Number of values of each factor.
     pub(crate) inputs: [usize; 2],
     partners: Vec<usize>,
 }

@@ -1,11 +1,11 @@
-//! Checks of linear maps: what shape comes of a source's.
+//! Checks of linear maps, and the shapes of their results.
 
 use crate::error::{Error, Result};
 use crate::linear::{Conv, Dense, Linear, Sliding, Window};
 use crate::place::{MAX_LEN, Place, Shape, product};
 
 impl Linear {
-    /// Shape of the result on a source of shape `given`.
+    /// Returns the shape of the result on a source of shape `given`.
     pub(crate) fn check(&self, given: Shape, place: &Place) -> Result<Shape> {
         let shape = match self {
             Self::Conv(conv) => conv.check(given, place)?,
@@ -72,7 +72,7 @@ impl Window {
 }
 
 impl Sliding {
-    /// Rows and columns of windows.
+    /// Returns the number of rows and columns of windows.
     fn check(&self, source: [usize; 2], place: &Place) -> Result<[usize; 2]> {
         for axis in [0, 1] {
             place.side("a kernel side", self.kernel[axis])?;

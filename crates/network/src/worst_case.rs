@@ -1,4 +1,4 @@
-//! How large accumulators can get, whatever the input.
+//! Largest accumulators over all inputs.
 
 use crate::error::Result;
 use crate::linear::Linear;
@@ -6,8 +6,8 @@ use crate::model::{IntNetwork, Source};
 use crate::place::Shape;
 
 impl IntNetwork {
-    /// Of each layer, the largest accumulator by absolute value that sources within their ranges
-    /// can give, without noise. Every range is taken to hold 0, as padding does.
+    /// For each layer, the largest absolute value of an accumulator that sources within their
+    /// ranges can give, without noise. Every range is taken to contain 0, because of padding.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
@@ -43,7 +43,7 @@ impl IntNetwork {
 }
 
 impl Linear {
-    /// Adds the smallest and the largest sum that this map can give to those of each channel.
+    /// Adds the smallest and the largest sum of this map to those of each channel.
     fn widen(&self, extremes: &mut [[i64; 2]], source: Shape, [min, max]: [i64; 2]) {
         let (min, max) = (min.min(0), max.max(0));
         let (first, rows) = match self {

@@ -5,14 +5,14 @@ use thiserror::Error;
 /// Result of the `program` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a program is rejected.
+/// Why a program, circuit, recording or trace is rejected.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is no program.
+    /// The text is not the JSON form of a program or circuit.
     #[error("this is no program: {0}")]
     Json(String),
-    /// Written by another version.
+    /// The text was written by another version.
     #[error("the format is {found}, expected {expected}")]
     Format {
         /// Format found.
@@ -23,111 +23,111 @@ pub enum Error {
     /// The parameters contradict each other.
     #[error("parameters: {what} is {found}, expected {expected}")]
     Parameters {
-        /// Parameter.
+        /// Name of the parameter.
         what: &'static str,
         /// Value found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// A constant with a value that is no residue.
+    /// A value of a constant is no residue.
     #[error("constant @{id}: value {index} is {found}, expected -{bound} to {bound}")]
     Constant {
-        /// Number of the constant.
+        /// Index of the constant.
         id: usize,
-        /// Place of the value.
+        /// Index of the value.
         index: usize,
         /// Value found.
         found: i64,
-        /// Largest magnitude.
+        /// Largest absolute value allowed.
         bound: u64,
     },
-    /// Numbers of a circuit's constant that cannot stand there.
+    /// The numbers of a circuit's constant are wrong.
     #[error("constant @{id}: {what} is {found}, expected {expected}")]
     CircuitConstant {
-        /// Number of the constant.
+        /// Index of the constant.
         id: usize,
-        /// What is wrong.
+        /// Name of what is wrong.
         what: String,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// A builder of circuits got a shape it does not do.
+    /// A builder of circuits got an input of a shape that it cannot handle.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// What has a shape.
+        /// Name of what is wrong.
         what: &'static str,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// A step that cannot be.
+    /// A step breaks a rule.
     #[error("step %{step} ({op}): {what} is {found}, expected {expected}")]
     Step {
         /// Number of the step.
         step: usize,
         /// Its operation.
         op: &'static str,
-        /// What is wrong.
+        /// Name of what is wrong.
         what: &'static str,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// An operation that takes a level, on a value that has none left.
+    /// An operation that takes a level was applied to a value that has none left.
     #[error(
         "{op} needs level 1 or above, the value is at level 0: use fewer products in a row or more levels"
     )]
     NoLevel {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
     },
-    /// A trace that cannot be.
+    /// A trace breaks a rule.
     #[error("{place}: {what} is {found}, expected {expected}")]
     Trace {
-        /// Where.
+        /// Place of the error.
         place: Box<crate::trace::Place>,
-        /// What is wrong.
+        /// Name of what is wrong.
         what: String,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// A circuit on messages of TFHE or on samples that cannot be.
+    /// A circuit on messages of TFHE or on samples breaks a rule.
     #[error("{place}: {what} is {found}, expected {expected}")]
     Torus {
-        /// Where.
+        /// Place of the error.
         place: String,
-        /// What is wrong.
+        /// Name of what is wrong.
         what: String,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// A line of a table that cannot be read.
+    /// A line of a table cannot be read.
     #[error("line {line}: {what} is {found}, expected {expected}")]
     Line {
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Name of what is wrong.
         what: &'static str,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// A recording that cannot be, or a step of one that has no counterpart elsewhere.
+    /// A recording breaks a rule, or a step of a recording has no counterpart in another format.
     #[error("{place}: {what} is {found}, expected {expected}")]
     Recorded {
-        /// Where.
+        /// Place of the error.
         place: Box<crate::trace::Place>,
-        /// What is wrong.
+        /// Name of what is wrong.
         what: String,
         /// What was found.
         found: String,

@@ -3,19 +3,19 @@
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Format written, and the only one read.
+/// Format that is written. No other format is read.
 pub(crate) const FORMAT: &str = "palladion-program/5";
 
-/// log2 of the largest probability that any slot of a run is wrong.
+/// log2 of the largest probability allowed that any slot of a run is wrong.
 pub const MAX_LOG2_FAILURE: f64 = -40.0;
 
-/// A value: the number of the step that makes it.
+/// A value, given by the number of the step that makes it.
 pub type ValueId = usize;
 
-/// A constant: its place in [`Program::constants`].
+/// A constant, given by its index in [`Program::constants`].
 pub type ConstantId = usize;
 
-/// Parameters the program was planned for.
+/// Parameters for which the program was planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -33,9 +33,10 @@ pub struct Parameters {
     pub lwe_dimension: usize,
     /// Bits of a digit of the dimension switch.
     pub lwe_digit_bits: u32,
-    /// Noise so many bits above a rounding's is not worth dropping another limb.
+    /// Bits that noise may lie above a rounding's noise before another limb is dropped.
     pub slack_bits: f64,
-    /// Rotations of the LWE secret that are held ready for each packing key, at most: a power of two.
+    /// Largest number of baby steps of a packing: rotations of the LWE secret that are held ready.
+    /// A power of two.
     pub baby_steps: usize,
 }
 
@@ -59,12 +60,12 @@ impl Parameters {
     }
 }
 
-/// What a ciphertext's message is read as.
+/// How a ciphertext's message is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
     /// Coefficients.
     Coefficients,
-    /// This many values in the slots, each in as many copies as fit.
+    /// Values in the slots: this number of values, each in as many copies as fit.
     Slots(usize),
 }
 
@@ -76,7 +77,7 @@ pub enum Type {
     Ciphertext {
         /// How its message is read.
         form: Form,
-        /// Limbs minus one.
+        /// Level: the number of limbs minus one.
         level: usize,
         /// log2 of the predicted root mean square of the residual.
         noise_bits: f64,
@@ -85,40 +86,42 @@ pub enum Type {
     Samples,
 }
 
-/// How a table's polynomial is cut up.
+/// How a table's polynomial is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableShape {
-    /// Segments that copies of a value evaluate at once; 1 if copies are not used.
+    /// Number of segments that the copies of a value evaluate at the same time. 1 if copies are not
+    /// used.
     pub segments: usize,
     /// Digits `k_0, k_1, k_2` of the exponent within a segment.
     pub digits: [usize; 3],
 }
 
 impl TableShape {
-    /// Coefficients of one segment.
+    /// Number of coefficients of one segment.
     pub fn segment_len(&self) -> usize {
         self.digits.iter().product()
     }
 }
 
-/// The indices that a table is for.
+/// The indices of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Indices {
-    /// Largest magnitude of a layer's accumulators, without noise.
+    /// Largest absolute value of a layer's accumulators, without noise.
     pub bound: i64,
-    /// Largest magnitude at which the polynomial is the table: noise beyond it gives a wrong value.
+    /// Largest absolute value at which the polynomial equals the table. If noise goes beyond it,
+    /// the value is wrong.
     pub border: i64,
 }
 
-/// One output of a dense layer: which image's, and which neuron.
+/// One output of a dense layer: its image and its neuron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// Image in the batch.
+    /// Index of the image in the batch.
     pub image: usize,
-    /// Neuron.
+    /// Index of the neuron.
     pub output: usize,
 }
 
@@ -126,31 +129,31 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Term {
-    /// Left factor.
+    /// The ciphertext.
     pub value: ValueId,
-    /// Weights of the right one.
+    /// Weights of the polynomial.
     pub weights: ConstantId,
-    /// Their exponents: of each weight, its power of `X` below `2N`, where `X^N = -1`.
+    /// For each weight its exponent: a power of `X` below `2N`, where `X^N = -1`.
     pub exponents: ConstantId,
 }
 
-/// A value in slots: the slot of its first copy, its image, its place in the layer's output, and the
-/// samples whose sum it is, each by source and coefficient.
+/// A value in slots: the slot of its first copy, its image, its index in the layer's output, and
+/// the samples whose sum it is, each by source and coefficient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packed(pub usize, pub usize, pub usize, pub Vec<[usize; 2]>);
 
-/// Part of an image in a ciphertext: its value of channel `c`, row `y`, column `x` is coefficient
+/// Part of an image in a ciphertext. Its value at channel `c`, row `y`, column `x` is coefficient
 /// `start + (c - channels[0]) pitch[0] + y pitch[1] + x`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
-    /// Image in the batch.
+    /// Index of the image in the batch.
     pub image: usize,
-    /// Its channels, from the first up to before the second.
+    /// Its range of channels: the first one, and the one after the last.
     pub channels: [usize; 2],
     /// Coefficient of its first value.
     pub start: usize,
-    /// Coefficients from one channel to the next, and from one row to the next.
+    /// Distance in coefficients between channels, and between rows.
     pub pitch: [usize; 2],
 }
 
@@ -160,7 +163,7 @@ pub struct Patch {
 pub enum Op {
     /// Ciphertext `index` of the client.
     Input {
-        /// Which of the client's ciphertexts.
+        /// Index of the client's ciphertext.
         index: usize,
     },
     /// Sum of products with sparse polynomials: a linear layer on coefficients.
@@ -168,76 +171,76 @@ pub enum Op {
         /// The products.
         terms: Vec<Term>,
     },
-    /// Sum with integers at given coefficients.
+    /// Adds integers at given coefficients.
     AddCoefficients {
-        /// Left term.
+        /// The ciphertext.
         value: ValueId,
-        /// Values added, or one that is added everywhere.
+        /// Values that are added, or one value that is added everywhere.
         term: ConstantId,
-        /// Their coefficients.
+        /// Coefficients to which the values are added.
         at: ConstantId,
     },
     /// Modulus switch to level 0, dimension switch, and rounding to `t`.
     ToSamples {
-        /// What is switched.
+        /// The ciphertext.
         value: ValueId,
     },
-    /// LWE samples into slots; slots that are not named hold 0.
+    /// Packs LWE samples into slots. Other slots hold 0.
     Pack {
         /// Batches of samples.
         sources: Vec<ValueId>,
-        /// What is packed, by slot.
+        /// Packed values, by slot.
         values: Vec<Packed>,
-        /// Level the packing starts at.
+        /// Level at which the packing starts.
         start_level: usize,
     },
     /// Functional bootstrapping.
     Table {
-        /// Table index.
+        /// Indices of the table, in slots.
         value: ValueId,
         /// Coefficients of its polynomial modulo `t`.
         polynomial: ConstantId,
-        /// How they are evaluated.
+        /// How the polynomial is evaluated.
         shape: TableShape,
-        /// Indices at which they are right.
+        /// Indices at which the polynomial equals the table.
         indices: Indices,
     },
     /// Product of two values in slots, slot by slot.
     Product {
         /// One factor.
         left: ValueId,
-        /// The other one, with as many values.
+        /// Other factor. It has as many values.
         right: ValueId,
     },
-    /// Dense layer from slots: output `o` is coefficient `o`.
+    /// Dense layer from slots. Output `o` is coefficient `o`.
     Dense {
-        /// Inputs; image `b` has its values at `b * inputs`.
+        /// Inputs. Image `b` has its values at `b * inputs`.
         value: ValueId,
-        /// Weights, by neuron, `inputs` each.
+        /// Weights by neuron, with `inputs` weights each.
         weights: ConstantId,
-        /// Inputs of a neuron.
+        /// Number of inputs of a neuron.
         inputs: usize,
-        /// Outputs computed, by coefficient.
+        /// The outputs that are computed, in the order of their coefficients.
         rows: Vec<Row>,
     },
     /// Slots to coefficients, in the transform's own order.
     SlotsToCoefficients {
-        /// What is transformed.
+        /// The value in slots.
         value: ValueId,
     },
     /// A result for the client.
     Output {
         /// The result.
         value: ValueId,
-        /// What its coefficients are, in order: logits by image and class.
+        /// Image and class of each logit, in order.
         rows: Vec<Row>,
-        /// Their coefficients.
+        /// Coefficients of the logits.
         at: Vec<usize>,
     },
 }
 
 impl Op {
-    /// Name in text.
+    /// Name in the text form.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Input { .. } => "input",
@@ -253,7 +256,7 @@ impl Op {
         }
     }
 
-    /// Values it reads.
+    /// Values that the operation reads.
     pub fn operands(&self) -> Vec<ValueId> {
         match self {
             Self::Input { .. } => Vec::new(),
@@ -269,7 +272,7 @@ impl Op {
         }
     }
 
-    /// Constants it reads.
+    /// Constants that the operation reads.
     pub fn constants(&self) -> Vec<ConstantId> {
         match self {
             Self::MulCoefficients { terms } => terms
@@ -283,7 +286,7 @@ impl Op {
     }
 }
 
-/// One step: an operation, the type of its value, and the layer it belongs to.
+/// One step: an operation, the type of its value, and the layer to which it belongs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -291,14 +294,15 @@ pub struct Step {
     pub op: Op,
     /// Type of the value it makes.
     pub ty: Type,
-    /// Layer of the network, for reports.
+    /// Layer of the network. For reports.
     pub layer: String,
     /// Predicted seconds on one thread.
     pub seconds: f64,
 }
 
 impl Step {
-    /// The operation, and the form and level of its value; no noise, since machines round logarithms in their own ways.
+    /// The operation, and form and level of its value. Noise is left out, because machines round
+    /// logarithms differently.
     fn identity(&self) -> (&Op, Option<(Form, usize)>) {
         let ty = match self.ty {
             Type::Ciphertext { form, level, .. } => Some((form, level)),
@@ -308,26 +312,26 @@ impl Step {
     }
 }
 
-/// Integers of the network.
+/// Integers of the network or of the compiler, such as weights, exponents and tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
-    /// Name, for people.
+    /// Name for display.
     pub name: String,
     /// Values.
     pub values: Vec<i64>,
 }
 
-/// What is predicted of a run.
+/// Predictions for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prediction {
-    /// Bytes of the client's ciphertexts, as files.
+    /// Size of the client's ciphertexts in a file, in bytes.
     pub input_bytes: u64,
-    /// Bytes of the evaluation keys, as files.
+    /// Size of the evaluation keys in a file, in bytes.
     pub key_bytes: u64,
-    /// Smallest margin over all ciphertexts, in bits: by how much six deviations of the predicted
-    /// noise stay below what decryption bears.
+    /// Smallest margin over all ciphertexts, in bits: the bits between six deviations of the
+    /// predicted noise and the limit of decryption.
     pub margin_bits: f64,
     /// log2 of a bound on the probability that any slot of a run is wrong: at most
     /// [`MAX_LOG2_FAILURE`].
@@ -338,27 +342,27 @@ pub struct Prediction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Format; [`Program::new`] sets it.
+    /// Format. [`Program::new`] sets it.
     pub format: String,
     /// Name of the network.
     pub name: String,
-    /// Images in one run.
+    /// Largest number of images in one run.
     pub batch: usize,
     /// Shape of an image: channels, height, width.
     pub input: [usize; 3],
     /// Smallest and largest integer of an image.
     pub input_range: [i64; 2],
-    /// Classes.
+    /// Number of classes.
     pub classes: usize,
-    /// What the model's own arrays are to the integers of its input and output: for the client,
-    /// as the network has it. A run does not look into it.
+    /// How the model's own arrays relate to the integers of its input and output. The network
+    /// states it, and the client uses it. A run does not use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<serde_json::Value>,
-    /// For each of the client's ciphertexts, what lies in it.
+    /// For each of the client's ciphertexts, the parts of images in it.
     pub placement: Vec<Vec<Patch>>,
     /// Parameters.
     pub parameters: Parameters,
-    /// Highest level each kind of key is used at.
+    /// Keys that the program uses, each with the highest level at which it is used.
     pub keys: KeyNeeds,
     /// Predictions.
     pub prediction: Prediction,
@@ -368,15 +372,15 @@ pub struct Program {
     pub steps: Vec<Step>,
 }
 
-/// Keys the program uses, each with the highest level it is used at.
+/// Keys that a program uses, each with the highest level at which it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyNeeds {
-    /// Relinearization key.
+    /// Level of the relinearization key, if it is used.
     pub relinearization: Option<usize>,
-    /// Galois elements.
+    /// Galois elements, with the levels of their keys.
     pub galois: Vec<(usize, usize)>,
-    /// Numbers of values packed.
+    /// Numbers of values that are packed, with the levels of their packing keys.
     pub packing: Vec<(usize, usize)>,
 }
 
@@ -391,13 +395,14 @@ impl Program {
         Ok(program)
     }
 
-    /// The JSON form.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a program has no keys that are not strings")
     }
 
-    /// What the program computes, as text: all that a run, a key or a ciphertext depends on, and nothing that is
-    /// predicted of it or named for people. Programs of one identity take each other's keys and queries.
+    /// Returns what the program computes, as text. It has everything on which runs, keys and
+    /// ciphertexts depend, but no predictions and no names for display. Programs with the same
+    /// identity can use each other's keys and queries.
     pub fn identity(&self) -> String {
         let steps: Vec<_> = self.steps.iter().map(Step::identity).collect();
         let constants: Vec<_> = self.constants.iter().map(|c| &c.values).collect();
@@ -417,7 +422,7 @@ impl Program {
         serde_json::to_string(&whole).expect("a program has no keys that are not strings")
     }
 
-    /// The value's type.
+    /// Type of a value.
     pub fn ty(&self, value: ValueId) -> &Type {
         &self.steps[value].ty
     }

@@ -1,16 +1,19 @@
-//! The program: what is done to ciphertexts, known in full before anything runs.
+//! The program: the operations on ciphertexts, all known before anything runs.
 //!
 //! *Concept.* A [`Program`] is a list of operations in single assignment form. Every value has a
-//! [`Type`] that says its scheme form, its level and the noise predicted for it. There is no branch on data.
-//! It has a [text form](Program#impl-Display-for-Program) for people and diffs, a JSON form for files, and
-//! a [verifier](Program::verify) that rejects what would not decrypt.
+//! [`Type`]: its form in the scheme, its level and its predicted noise. No branch depends on data.
+//! A program has a [text form](Program#impl-Display-for-Program) for display and diffs, a JSON form
+//! for files, and a [verifier](Program::verify) that rejects programs whose results would not
+//! decrypt.
 //!
-//! [`circuit`] holds the other form: homomorphic operations in a fixed order, for whatever is not a quantised network.
-//! [`message`] holds operations of TFHE on bits and small integers, [`torus`] what they are on samples.
-//! [`trace`] holds what all of them come down to: instructions on limbs.
+//! [`circuit`] holds homomorphic operations in a fixed order, for computations other than quantised
+//! networks. [`message`] holds operations of TFHE on bits and small integers, and [`torus`] the
+//! operations on samples that implement them. [`trace`] holds the lowest level of all of them:
+//! instructions on limbs.
 //!
-//! *May use* nothing of ours: it can be read, printed and checked without any cryptography.
-//! *Invariant*: a program that came through [`Program::from_json`] or [`Program::new`] is verified.
+//! *May use* no other crate of this repository, so a program can be read, printed and checked
+//! without any cryptography. *Invariant*: a program made by [`Program::from_json`] or
+//! [`Program::new`] is verified.
 
 #![forbid(unsafe_code)]
 

@@ -7,14 +7,14 @@ use crate::words::shown;
 /// The last line of a text. A text that was cut off lacks it.
 pub(crate) const END: &str = "end";
 
-/// The lines that are not read yet, without empty ones and comments.
+/// The lines that were not read yet. Empty lines and comments are skipped.
 pub(crate) struct Lines<'a> {
     rest: std::str::Lines<'a>,
     number: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// The lines after the first, which must be the given header.
+    /// Takes the lines after the first. The first line must be the given header.
     pub(crate) fn after_header(text: &'a str, expected: &str) -> Result<Self> {
         let mut rest = text.lines();
         let header = rest.next().unwrap_or("").trim_end();
@@ -27,12 +27,12 @@ impl<'a> Lines<'a> {
         Ok(Self { rest, number: 1 })
     }
 
-    /// Number of the last line that was read, from 1.
+    /// Number of the last line that was read, counted from 1.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    /// The next line, which must be there.
+    /// Returns the next line. It must exist.
     pub(crate) fn next(&mut self) -> Checked<&'a str> {
         if let Some(line) = self.find() {
             return Ok(line);

@@ -1,8 +1,8 @@
-//! Numbers modulo a prime, few of them.
+//! Arithmetic modulo a prime, for a few numbers.
 
 use crate::place::{Checked, Problem};
 
-/// Candidates for a generator that are tried; half of all residues are one.
+/// Number of candidates that are tried to find a root. Half of all residues give one.
 const CANDIDATES: u64 = 1000;
 
 pub(crate) fn mul(a: u64, b: u64, q: u64) -> u64 {
@@ -32,12 +32,12 @@ pub(crate) fn inverse_of_product(factors: impl IntoIterator<Item = u64>, q: u64)
     }
 }
 
-/// Whether `root` has order `2N`, `N` being a power of two.
+/// Returns true if `root` has order `2N`, where `N` is a power of two.
 pub(crate) fn is_root(root: u64, n: usize, q: u64) -> bool {
     pow(root, n as u64, q) == q - 1
 }
 
-/// The least word of order `2N` modulo a prime that is 1 modulo `2N`.
+/// Returns the smallest word of order `2N` modulo a prime that is 1 modulo `2N`.
 pub(crate) fn least_root(n: usize, q: u64) -> Checked<u64> {
     let exponent = (q - 1) / (2 * n as u64);
     let mut powers = (2..CANDIDATES.min(q)).map(|g| pow(g, exponent, q));
@@ -48,7 +48,7 @@ pub(crate) fn least_root(n: usize, q: u64) -> Checked<u64> {
     Ok(all.take(n).fold(root, u64::min))
 }
 
-/// `k` of `0 .. N/2` with `5^k = element` modulo `2N`, if there is one.
+/// Returns `k` in `0 .. N/2` with `5^k = element` modulo `2N`. `None` if there is none.
 pub(crate) fn log_of_five(element: usize, n: usize) -> Option<usize> {
     let powers = std::iter::successors(Some(1), |&power| Some(power * 5 % (2 * n)));
     powers.take(n / 2).position(|power| power == element)

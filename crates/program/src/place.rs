@@ -1,4 +1,4 @@
-//! What is wrong with a trace or a recording, and where.
+//! Problems of a trace or a recording, and their places.
 
 use crate::error::Error;
 use crate::trace::ConstantId;
@@ -7,16 +7,16 @@ use std::fmt::{Display, Formatter};
 /// A place in a trace or a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line of the text form, counted from 1, if it was read from text.
+    /// Line of the text form, counted from 1, if it was read from text.
     pub line: Option<usize>,
-    /// The part of the trace.
+    /// Part of the trace or recording.
     pub part: Part,
 }
 
 /// A part of a trace or a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text that could not be read.
+    /// Text that cannot be read.
     Text,
     /// Ring degree and table of moduli.
     Ring,
@@ -31,7 +31,7 @@ pub enum Part {
     Instruction {
         /// Name of the body.
         body: String,
-        /// Number of the instruction in its body, counted from 0.
+        /// Index of the instruction in its body, counted from 0.
         index: usize,
         /// Name of the operation.
         op: &'static str,
@@ -44,7 +44,7 @@ pub enum Part {
     Packing(usize),
     /// A step of a recording.
     Step {
-        /// Number of the step, counted from 0.
+        /// Index of the step, counted from 0.
         index: usize,
         /// Name of the operation.
         op: &'static str,
@@ -79,7 +79,7 @@ impl Display for Part {
     }
 }
 
-/// What is wrong: `what` is `found`, but should be `expected`.
+/// A problem: `what` is `found`, but should be `expected`.
 #[derive(Debug)]
 pub(crate) struct Problem {
     what: String,
@@ -103,7 +103,7 @@ impl Problem {
         }
     }
 
-    /// What is wrong, what was found, what was expected.
+    /// Returns what is wrong, what was found, and what was expected.
     pub(crate) fn into_parts(self) -> [String; 3] {
         [self.what, self.found, self.expected]
     }
@@ -129,7 +129,7 @@ impl Problem {
     }
 }
 
-/// Refuses unless `ok`. The text of what was expected is only made for the refusal.
+/// Refuses unless `ok`. The text of what was expected is only made if it is needed.
 pub(crate) fn check<E: Into<String>>(
     ok: bool,
     what: impl Display,

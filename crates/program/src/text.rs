@@ -1,5 +1,5 @@
-//! The text form: one line a step, constants by name, size and checksum, so that a diff of two programs
-//! shows what changed.
+//! The text form of a program. Each step has one line. Constants are shown by name, size and
+//! checksum, so that a diff of two programs shows what changed.
 
 use crate::ir::{Constant, Form, Op, Program, Type};
 use std::fmt::{Display, Formatter, Result};
@@ -105,7 +105,7 @@ impl Display for Op {
     }
 }
 
-/// FNV-1a, its upper half: enough to see a change, and nothing depends on it.
+/// The upper half of FNV-1a. It is enough to show a change, and nothing depends on it.
 pub(crate) fn checksum(bytes: impl Iterator<Item = u8>) -> u32 {
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)

@@ -1,8 +1,9 @@
-//! The verifier: rejects what cannot run or would not decrypt.
+//! The verifier: rejects programs that cannot run or whose results would not decrypt.
 //!
-//! What it accepts can be prepared and run without a panic and within memory that the file's own size
-//! and parameters imply. Whether moduli are prime and parameters secure is for the layers that know; whether
-//! levels, noise and keys are those the circuits give, for a rehearsal by the runtime.
+//! A program that it accepts can be prepared and run without a panic, and within memory that the
+//! file's own size and its parameters imply. Other layers check that moduli are prime and
+//! parameters secure. A rehearsal by the runtime checks that levels, noise and keys are those that
+//! the circuits give.
 
 mod steps;
 
@@ -10,27 +11,28 @@ use crate::error::{Error, Result};
 use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Op, Patch, Program};
 use std::fmt::Display;
 
-/// Ring degrees, and moduli of chain and special ones together: bounds on the transform tables a file can
-/// make us build.
+/// Bounds of the ring degree, and of the number of moduli, special ones included. They bound the
+/// transform tables that a file can cause to be built.
 const MIN_DEGREE: usize = 1 << 4;
 const MAX_DEGREE: usize = 1 << 17;
 const MAX_MODULI: usize = 64;
-/// The kernels take moduli below this.
+/// Bound of moduli: the kernels only take smaller ones.
 const MAX_MODULUS: u64 = 1 << 50;
-/// Plaintext modulus: the constants of linear maps are kept in 32 bits.
+/// Bound of the plaintext modulus: the constants of linear maps are kept in 32 bits.
 const MAX_T: u64 = 1 << 32;
-/// Bytes of what the client's side is told of arrays and outputs.
+/// Largest size of the interface, in bytes.
 const MAX_INTERFACE: usize = 1 << 20;
-/// Noise above a rounding's that is carried on, in bits.
+/// Largest slack: bits of noise above a rounding's that are carried on.
 const MAX_SLACK: f64 = 64.0;
 const MAX_PIXELS: usize = 1 << 22;
 const MAX_BATCH: usize = 1 << 15;
 const MAX_STEPS: usize = 1 << 16;
-/// Steps whose constants are made ready before a run, a few megabytes for some ten bytes of file.
+/// Largest number of steps whose constants are prepared before a run. Each takes a few megabytes,
+/// for about ten bytes of the file.
 const MAX_PREPARED: usize = 1 << 10;
 
 impl Program {
-    /// Sets the format, verifies, and gives the program.
+    /// Sets the format, verifies the program and returns it.
     ///
     /// # Errors
     /// As [`Program::verify`].
@@ -40,12 +42,13 @@ impl Program {
         Ok(self)
     }
 
-    /// Checks parameters, placement, keys, constants and every step: operands exist and have the right
-    /// form and level, constants fit, every result is given once, and no ciphertext's predicted noise makes
-    /// a run fail more often than [`MAX_LOG2_FAILURE`].
+    /// Checks parameters, placement, keys, constants and every step: operands exist and have the
+    /// right form and level, constants fit, and every result is given once. No ciphertext's
+    /// predicted noise may make a run fail more often than [`MAX_LOG2_FAILURE`].
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::Parameters`], [`Error::Constant`] and [`Error::Step`].
+    /// [`Error::Format`] for the text of another version. [`Error::Parameters`],
+    /// [`Error::Constant`] or [`Error::Step`] with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::Format {
@@ -207,7 +210,8 @@ impl Program {
         Ok(())
     }
 
-    /// A part lies within the ciphertext, its channels and rows apart.
+    /// Checks that a part lies within the ciphertext, and that its channels and rows do not
+    /// overlap.
     fn verify_tile(&self, tile: &Patch) -> Result<()> {
         let [channels, height, width] = self.input;
         let [from, to] = tile.channels;
@@ -267,7 +271,7 @@ impl Program {
         Ok(())
     }
 
-    /// Values are residues modulo `t`, of either sign.
+    /// Checks that values are residues modulo `t`, of either sign.
     fn verify_constants(&self) -> Result<()> {
         let bound = self.parameters.t - 1;
         for (id, constant) in self.constants.iter().enumerate() {
@@ -284,7 +288,7 @@ impl Program {
         Ok(())
     }
 
-    /// Every class of every image is given exactly once.
+    /// Checks that every class of every image is given exactly once.
     fn verify_results(&self) -> Result<()> {
         let rows = || {
             self.steps.iter().flat_map(|step| match &step.op {

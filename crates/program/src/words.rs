@@ -6,13 +6,13 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
-/// Characters of a word that an error shows.
+/// Largest number of characters of a word in an error.
 const SHOWN: usize = 60;
 
-/// The words of a line that are not read yet.
+/// The words of a line that were not read yet.
 pub(crate) struct Words<'a> {
     rest: SplitAsciiWhitespace<'a>,
-    /// A word that was looked at.
+    /// A word that was read in advance.
     seen: Option<&'a str>,
 }
 
@@ -33,13 +33,13 @@ impl<'a> Words<'a> {
         self.seen
     }
 
-    /// The next word, which must be there.
+    /// Returns the next word. It must exist.
     pub(crate) fn word(&mut self, what: &str) -> Checked<&'a str> {
         let word = self.next();
         word.ok_or_else(|| Problem::new(what, "the end of the line", "a word"))
     }
 
-    /// Reads a given word.
+    /// Reads a word that must be `expected`.
     pub(crate) fn expect(&mut self, expected: &str) -> Checked<()> {
         let word = self.next();
         let found = shown(word.unwrap_or("the end of the line"));
@@ -59,13 +59,13 @@ impl<'a> Words<'a> {
         number(what, self.word(what)?)
     }
 
-    /// A number after its name.
+    /// Reads a number after its name.
     pub(crate) fn named<T: FromStr>(&mut self, name: &str) -> Checked<T> {
         self.expect(name)?;
         self.number(name)
     }
 
-    /// The factors of the rows of a matrix, then those of its columns.
+    /// Reads the factors of the rows of a matrix, then those of its columns.
     pub(crate) fn factors(&mut self) -> Checked<[Vec<u64>; 2]> {
         self.expect("rows")?;
         let rows = self.numbers("the factor of a row")?;
@@ -73,7 +73,7 @@ impl<'a> Words<'a> {
         Ok([rows, self.numbers("the factor of a column")?])
     }
 
-    /// All numbers up to a word, or the end of the line, that begins otherwise.
+    /// Reads all numbers up to the first word that begins otherwise, or to the end of the line.
     pub(crate) fn numbers<T: FromStr>(&mut self, what: &str) -> Checked<Vec<T>> {
         let mut numbers = Vec::new();
         while let Some(word) = self.peek() {
@@ -88,7 +88,7 @@ impl<'a> Words<'a> {
         Ok(numbers)
     }
 
-    /// Odd moduli, then exponents of powers of two: `97 193 2^64`.
+    /// Reads odd moduli, then exponents of powers of two: `97 193 2^64`.
     pub(crate) fn moduli(&mut self) -> Checked<(Vec<u64>, Vec<u32>)> {
         let moduli = self.numbers("a modulus")?;
         let mut powers = Vec::new();
@@ -98,13 +98,13 @@ impl<'a> Words<'a> {
         Ok((moduli, powers))
     }
 
-    /// The number of a value, `%5`.
+    /// Reads the number of a value, `%5`.
     pub(crate) fn value(&mut self) -> Checked<ValueId> {
         let word = self.word("an operand")?;
         marked("an operand", word, "%", "")
     }
 
-    /// All values up to a word, or the end of the line, that begins otherwise.
+    /// Reads all values up to the first word that begins otherwise, or to the end of the line.
     pub(crate) fn values(&mut self) -> Checked<Vec<ValueId>> {
         let mut values = Vec::new();
         while self.peek().is_some_and(|word| word.starts_with('%')) {
@@ -114,14 +114,14 @@ impl<'a> Words<'a> {
         Ok(values)
     }
 
-    /// The number of a constant, `@5`.
+    /// Reads the number of a constant, `@5`.
     pub(crate) fn constant(&mut self) -> Checked<ConstantId> {
         let word = self.word("the constant")?;
         marked("the constant", word, "@", "")
     }
 }
 
-/// A range that is not empty, `3..5`.
+/// Reads a range that is not empty, `3..5`.
 pub(crate) fn range(what: &str, word: &str) -> Checked<Range<usize>> {
     let refused = || Problem::new(what, shown(word), "a range as 3..5, not empty");
     let (start, end) = word.split_once("..").ok_or_else(refused)?;
@@ -135,7 +135,7 @@ pub(crate) fn range(what: &str, word: &str) -> Checked<Range<usize>> {
     Ok(start..end)
 }
 
-/// The number between two marks.
+/// Reads the number between two marks.
 pub(crate) fn marked<T: FromStr>(what: &str, word: &str, before: &str, after: &str) -> Checked<T> {
     let inner = word.strip_prefix(before);
     let inner = inner.and_then(|word| word.strip_suffix(after));
@@ -154,7 +154,7 @@ pub(crate) fn number<T: FromStr>(what: &str, word: &str) -> Checked<T> {
     word.parse().map_err(refused)
 }
 
-/// A word as errors show it.
+/// A word in the form in which errors show it.
 pub(crate) fn shown(word: &str) -> impl Display {
     match word.char_indices().nth(SHOWN) {
         None => format!("`{word}`"),

@@ -1,4 +1,4 @@
-//! Circuits of TFHE on messages: folding, ranges, text, and what is refused.
+//! Circuits of TFHE on messages: folding, ranges, text, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -18,17 +18,17 @@ fn start(messages: Messages) -> (Builder, [Value; 3]) {
     (b, inputs)
 }
 
-/// The only output for messages of the three inputs.
+/// The only output, for messages of the three inputs.
 fn clear(circuit: &Circuit, inputs: [i64; 3]) -> i64 {
     let [x, y, z] = inputs.map(|value| [value]);
     let given = [("x", &x[..]), ("y", &y), ("z", &z)].into();
     circuit.run_clear(&given).unwrap()["out"][0]
 }
 
-/// A bit, and what it is of the bits of the inputs.
+/// A bit, and its value as a function of the bits of the inputs.
 type Operand = (Value, Box<dyn Fn(usize) -> bool>);
 
-/// Constants, inputs and their negations, with what they are of the bits of the inputs.
+/// Constants, inputs and their negations, with their values as functions of the bits of the inputs.
 fn operands(b: &mut Builder, inputs: [Value; 3]) -> Vec<Operand> {
     let mut found: Vec<Operand> = vec![
         (Value::Constant(0), Box::new(|_| false)),
@@ -53,7 +53,7 @@ fn check(b: &Builder, made: Value, most: usize, expected: impl Fn(usize) -> bool
     }
 }
 
-/// How many different inputs decide.
+/// Number of inputs on which the function depends.
 fn deciders(f: &dyn Fn(usize) -> bool) -> usize {
     let decides = |i: &usize| (0..8).any(|bits| f(bits) != f(bits ^ (1 << i)));
     (0..3).filter(decides).count()
@@ -100,7 +100,7 @@ fn equal_operations_are_one_and_idle_ones_are_none() {
     b.xor(and, z).unwrap();
     b.output("out", false, &[and, again, nor]).unwrap();
     let circuit = b.finish().unwrap();
-    // `(not x) or (not y)` is `not (x and y)`; the idle gate is left out.
+    // `(not x) or (not y)` is `not (x and y)`. The unused gate is left out.
     assert_eq!((circuit.bootstrappings(), circuit.depth()), (1, 1));
     assert_eq!(Circuit::from_json(&circuit.to_json()).unwrap(), circuit);
 }
@@ -117,7 +117,7 @@ fn sums_are_flat_and_tables_share_what_they_read() {
     };
     assert_eq!(b.range(half).unwrap(), range);
     assert_eq!(b.sum(0, &[(1, x), (-1, x)]).unwrap(), Value::Constant(0));
-    // A constant before a table moves its entries, and equal tables are one.
+    // A constant before a table only moves its entries. Equal tables are merged.
     let (up, table) = (b.sum(5, &[(1, x)]).unwrap(), vec![3, 2, 1, 0]);
     let tables = [table.clone(), vec![7; 4], table.clone()];
     let found = b.lookup(up, &tables).unwrap();
@@ -257,7 +257,7 @@ fn damaged_files_are_refused() {
     }
 }
 
-/// An operation, and the places of its operands among the values so far.
+/// An operation, and the indices of its operands among the values so far.
 type Chosen = (usize, [usize; 3], i64);
 
 fn chosen() -> impl Strategy<Value = Vec<Chosen>> {
@@ -266,7 +266,7 @@ fn chosen() -> impl Strategy<Value = Vec<Chosen>> {
 }
 
 proptest! {
-    /// Random gates, against plain bits.
+    /// Compares random gates with plain bits.
     #[test]
     fn random_circuits_of_bits_are_right(chosen in chosen()) {
         let (mut b, inputs) = start(Messages::Bits);
@@ -292,7 +292,7 @@ proptest! {
         prop_assert_eq!(Circuit::from_json(&circuit.to_json())?, circuit);
     }
 
-    /// Random sums and tables, against plain integers.
+    /// Compares random sums and tables with plain integers.
     #[test]
     fn random_circuits_of_integers_are_right(chosen in chosen(), given in [0..4i64, 0..4, 0..4]) {
         let (mut b, inputs) = start(INTEGERS);

@@ -240,7 +240,7 @@ fn wrong_parameters_placements_and_keys_are_named() {
             "the end of a part",
             "18446744073709551615",
         ),
-        // Channel 0 twice, and channel 1 never.
+        // Channel 0 is placed twice, and channel 1 never.
         (
             |p| {
                 p.input[0] = 2;

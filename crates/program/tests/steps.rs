@@ -90,7 +90,8 @@ fn wrong_steps_are_named() {
                 "2^56.0",
             ),
         ),
-        // Level 1 has 2^59. Six deviations below half of it, one of 64 coefficients is wrong with 2^-22.9.
+        // Level 1 has 2^59. With six deviations below half of it, one of 64 coefficients is wrong
+        // with 2^-22.9.
         (
             0,
             (
@@ -348,7 +349,7 @@ fn wrong_steps_are_named() {
             2,
             (|p| p.constants[6].values[1] = -1, "a coefficient", "-1"),
         ),
-        // One term is added at any number of places, none included.
+        // One term can be added at any number of places, including none.
         (
             7,
             (|p| p.constants[7].values[1] = 64, "a coefficient", "64"),

@@ -1,4 +1,4 @@
-//! Does a program read as it was written, and look as expected?
+//! Is a program read as it was written, and does it look as expected?
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -7,7 +7,7 @@ mod common;
 use common::every_operation;
 use program::{Error, Program};
 
-/// Update it by hand when the text form changes: a difference here is what people see in a diff.
+/// Update this by hand when the text form changes: a difference here is what people see in a diff.
 const TEXT: &str = "\
 program every operation batch 2
   ring N = 64, t = 257, log QP = 174.0
@@ -46,7 +46,8 @@ fn the_text_form_is_one_line_a_step() {
 #[test]
 fn json_gives_the_program_back_to_the_last_bit() {
     let mut program = every_operation();
-    // Numbers whose shortest decimal form a reader that rounds on the way would miss.
+    // Numbers for which a reader that rounds in between would not get back the shortest decimal
+    // form.
     let awkward = [0.1, 1.0 / 3.0, 47.133_870_289_306_59, 5e-324, 1.7e-300];
     for (step, seconds) in program.steps.iter_mut().zip(awkward) {
         step.seconds = seconds;

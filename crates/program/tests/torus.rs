@@ -1,10 +1,10 @@
-//! Circuits on samples: their text, and what is refused.
+//! Circuits on samples: their text, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use program::torus::{Circuit, Op};
 
-/// Every operation, as the writer writes it.
+/// Every operation, as written by the writer.
 const EVERY: &str = "palladion-torus/1
 word bits 64
 small dimension 40
@@ -165,7 +165,7 @@ fn errors_name_place_found_and_expected() {
     }
 }
 
-/// A step that is dropped, doubled or swapped with the next one leaves a number or a type that does not fit.
+/// If a step is dropped, doubled or swapped with the next one, a number or a type no longer fits.
 #[test]
 fn a_changed_line_is_refused() {
     let lines: Vec<&str> = EVERY.lines().collect();
@@ -186,7 +186,7 @@ fn a_changed_line_is_refused() {
     }
 }
 
-/// Steps in another order have operands that come later, or of another type.
+/// In another order, some steps have operands that come later or have another type.
 #[test]
 fn steps_in_another_order_are_refused() {
     let circuit = Circuit::parse(EVERY).unwrap();

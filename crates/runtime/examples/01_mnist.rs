@@ -1,7 +1,7 @@
-//! The whole way: compile a network, make keys, encrypt an image, run, decrypt, compare.
+//! A complete run: compile a network, make keys, encrypt an image, run, decrypt, compare.
 //!
-//! `cargo run --release -p palladion-runtime --example 01_mnist [BATCH]`. The image is a drawn 1, so that
-//! this example needs no data.
+//! `cargo run --release -p palladion-runtime --example 01_mnist [BATCH]`. The image is a drawn 1,
+//! so this example needs no data.
 
 use client::Client;
 use compiler::{Options, compile};
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("predicted: {:?}", program.prediction);
     let prepared = Prepared::new(program)?;
 
-    // The client: secrets stay here, evaluation keys and ciphertexts go out as bytes.
+    // The client. Secrets stay here; evaluation keys and ciphertexts leave as bytes.
     let client = Client::generate(&prepared);
     let keys = files::keys_to_bytes(&prepared, &client.evaluation_keys()?)?;
     let images: Vec<Vec<i64>> = (0..batch).map(drawn_one).collect();
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         query.len()
     );
 
-    // The server: no secret in sight.
+    // The server. It has no secret.
     let keys = files::keys_from_bytes(&prepared, &keys)?;
     let server = Server::new(&prepared, &keys);
     let query = files::query_from_bytes(&prepared, &query)?;
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A vertical bar, moved a little to the right for each further image.
+/// Draws a vertical bar, moved a little to the right for each further image.
 fn drawn_one(shift: usize) -> Vec<i64> {
     let mut image = vec![0; 28 * 28];
     for row in 5..23 {

@@ -1,10 +1,13 @@
-//! Runs any integer network encrypted on random inputs, and compares every layer with the exact network.
+//! Runs any integer network encrypted on random inputs, and compares every layer with the exact
+//! network.
 //!
 //!     cargo run --release -p palladion-runtime --example 02_network -- [NETWORK.json [BATCH [LIMB,SPECIAL,SLACK | words32]]]
 //!
-//! The last are the bits of a limb, of a special modulus, and of noise that is carried on: 34,49,1.5; or `words32`.
+//! The last argument gives the bits of a limb, of a special modulus, and of noise that is carried
+//! on: 34,49,1.5. Or it is `words32`.
 //!
-//! Only for looking into a network with the secret at hand: client and server are one process here.
+//! This is only for studying a network, with the secret at hand: client and server are one process
+//! here.
 
 #![allow(clippy::unwrap_used, reason = "an example may panic")]
 

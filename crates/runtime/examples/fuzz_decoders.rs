@@ -1,11 +1,11 @@
 //! Mutation fuzzing of every decoder, on stable Rust.
 //!
-//! `cargo run --release -p palladion-runtime --example fuzz_decoders -- SECONDS [NAME [SEED]]` gives each
-//! decoder (or the one of that name) this many seconds of mutated input: flipped bits, cut, spliced and
-//! repeated bytes, extreme lengths and counts, edited JSON. Sealed files come in two flavours: as mutated,
-//! which the checksum should catch, and sealed anew, so that the readers behind it are reached. A panic, an
-//! allocation out of proportion, or a decoder that takes longer than [`PATIENCE`] is a failure: its bytes
-//! are written to a file and the exit status is 1.
+//! `cargo run --release -p palladion-runtime --example fuzz_decoders -- SECONDS [NAME [SEED]]`
+//! gives each decoder (or the one with that name) this many seconds of mutated input: flipped bits,
+//! cut, spliced and repeated bytes, extreme lengths and counts, edited JSON. Sealed files come in
+//! two kinds: as mutated, which the checksum should catch, and sealed again, so that the readers
+//! behind it are reached. It is a failure if a decoder panics, allocates out of proportion, or
+//! takes longer than [`PATIENCE`]. Then its bytes are written to a file and the exit status is 1.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -29,31 +29,31 @@ use std::time::{Duration, Instant};
 
 /// Longest time one input may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Bytes of memory that a byte of input may cost: a number of two letters becomes a word, in a list that
-/// doubles as it grows; an empty list of two letters becomes three words.
+/// Bytes of memory that a byte of input may take. A number of two letters becomes a word, in a list
+/// that doubles as it grows. An empty list of two letters becomes three words.
 const PER_BYTE: usize = 48;
 /// Bytes before the payload of a sealed file, and after it.
 const HEADER: usize = 56;
 const CHECKSUM: usize = 32;
 
-/// Counts what is allocated.
+/// An allocator that counts what is allocated.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing.
+// SAFETY: every call goes to the system's allocator unchanged, and counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
         PEAK.fetch_max(held, Relaxed);
-        // SAFETY: the caller's layout, passed on.
+        // SAFETY: the layout is the caller's, passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's memory and layout, passed on.
+        // SAFETY: memory and layout are the caller's, passed on.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -61,10 +61,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A decoder: what went wrong, in words that name the kind of error.
+/// A decoder. Its error is in words that name the kind of error.
 type Decode = Box<dyn Fn(&[u8]) -> Result<(), String>>;
 
-/// What the valid bytes are.
+/// Form of the valid bytes.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     /// JSON text.
@@ -79,12 +79,13 @@ struct Target {
     name: &'static str,
     shape: Shape,
     valid: Vec<Vec<u8>>,
-    /// Bytes of memory that the parameters imply.
+    /// Bytes of memory that the parameters take.
     allowance: usize,
     decode: Decode,
 }
 
-/// The variants of an error, and what it complains of: its kind, whatever the numbers in it.
+/// The variants of an error and what it complains about. This is its kind, whatever numbers are in
+/// it.
 fn kind_of(error: &impl Debug) -> String {
     let text = format!("{error:?}");
     let end = text.find([' ', '{', '"']).unwrap_or(text.len());
@@ -103,7 +104,7 @@ fn decoder<T, E: Debug>(decode: impl Fn(&[u8]) -> Result<T, E> + 'static) -> Dec
     Box::new(move |bytes| decode(bytes).map(drop).map_err(|e| kind_of(&e)))
 }
 
-/// JSON decoders take text.
+/// Converts to text, which JSON decoders take.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -126,7 +127,8 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         true
     };
     let (output, _): (Answer, _) = server.resume(&input, None, |_| true, save)?;
-    // One more, of a program whose every step is a layer: it stands behind the samples.
+    // One more checkpoint, of a program in which every step is a layer. It is taken after the
+    // samples.
     let mut program = common::small_program();
     for (index, step) in program.steps.iter_mut().enumerate() {
         step.layer = format!("layer{index}");
@@ -181,7 +183,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
                 files::program_to_bytes(&prepared),
                 files::program_to_bytes(&whole),
             ],
-            // Tables of 64 moduli, plaintexts of the dense layers and the map from slots.
+            // For tables of 64 moduli, plaintexts of the dense layers and the map from slots.
             allowance: 1 << 30,
             decode: decoder(files::program_from_bytes),
         },
@@ -250,7 +252,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     ])
 }
 
-/// What a program that is accepted does from keys to results: it may fail, but not break.
+/// Runs a program that is accepted, from keys to results. It may fail, but must not panic.
 fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
     let run = || -> Result<(), Box<dyn std::error::Error>> {
         let prepared = Prepared::new(Program::from_json(&text(bytes))?)?;
@@ -322,7 +324,7 @@ fn run_script(prepared: &Prepared, bytes: &[u8]) -> Result<(), rlwe::bytes::Byte
     r.end()
 }
 
-/// Numbers that decoders get wrong.
+/// Numbers that are often handled wrongly.
 const EXTREMES: [i64; 16] = [
     0,
     1,
@@ -342,7 +344,7 @@ const EXTREMES: [i64; 16] = [
     1 << 62,
 ];
 
-/// One to four random changes of bytes.
+/// Makes one to four random changes of bytes.
 fn mutate(rng: &mut ChaCha20Rng, bytes: &mut Vec<u8>) {
     for _ in 0..rng.random_range(1..=4) {
         if bytes.is_empty() {
@@ -452,7 +454,7 @@ fn seal_anew(bytes: &mut Vec<u8>, payload: &[u8]) {
     bytes.extend_from_slice(&checksum);
 }
 
-/// Valid bytes and, where they hold JSON, its value.
+/// Valid bytes, and their value if they hold JSON.
 struct Sample {
     bytes: Vec<u8>,
     json: Option<Value>,
@@ -481,7 +483,8 @@ impl Sample {
                 for _ in 0..rng.random_range(1..=3) {
                     edit(rng, &mut json);
                 }
-                // Where a program is still one, as it would be written: other texts are refused.
+                // A program that is still valid is written in its own form, because other texts are
+                // refused.
                 let written = match shape {
                     Shape::SealedJson => serde_json::from_value(json.clone()).ok(),
                     _ => None,
@@ -494,7 +497,7 @@ impl Sample {
         match (shape, edited) {
             (Shape::Json, Some(text)) => text,
             (Shape::SealedJson, Some(text)) => {
-                // A file that fits itself in every check, so that the program is looked at.
+                // This file passes all checks of the container, so that the program itself is read.
                 let mut payload = (text.len() as u64).to_le_bytes().to_vec();
                 payload.extend_from_slice(&text);
                 bytes[16..48].copy_from_slice(&fingerprint(&text));
@@ -519,7 +522,7 @@ impl Sample {
     }
 }
 
-/// What was seen of one decoder.
+/// Results for one decoder.
 #[derive(Default)]
 struct Tally {
     runs: u64,
@@ -530,7 +533,7 @@ struct Tally {
     slowest: Duration,
 }
 
-/// Fuzzes one decoder; the bytes that broke it, their number and how, if any did.
+/// Fuzzes one decoder. If an input broke it, returns the input's number, its bytes and the failure.
 fn fuzz(target: &Target, length: Duration, seed: u64) -> (Tally, Option<(u64, Vec<u8>, String)>) {
     let samples: Vec<Sample> = target
         .valid
@@ -548,10 +551,10 @@ fn fuzz(target: &Target, length: Duration, seed: u64) -> (Tally, Option<(u64, Ve
     }
     let begin = Instant::now();
     while begin.elapsed() < length {
-        // Each input has its own seed, so that any of them can be made again.
+        // Each input has its own seed, so that it can be made again.
         let number = seed + tally.runs;
         let mut rng = ChaCha20Rng::seed_from_u64(number);
-        // Samples after the first are large, and slow.
+        // Samples after the first are large and slow.
         let index = if rng.random_ratio(1, 8) {
             rng.random_range(0..samples.len())
         } else {

@@ -1,10 +1,11 @@
-//! Private lookup: a server finds the record of an index that it does not see, 128-bit secure.
+//! Private lookup: a server finds the record of an index without seeing the index, 128-bit secure.
 //!
 //!     cargo run --release -p palladion-runtime --example private_lookup -- [--bits 6] [--threads 2] [--replay]
 //!
-//! The client encrypts the bits of its index as RGSW ciphertexts. The server has `2^bits` records of 4,096 numbers modulo 65,537,
-//! 8 KB each, and chooses one by a tree of multiplexers. The answer is one BFV ciphertext. With `--replay` the trace of the selection
-//! must give the very ciphertext, with as many transforms.
+//! The client encrypts the bits of its index as RGSW ciphertexts. The server has `2^bits` records
+//! of 4,096 numbers modulo 65,537, 8 KB each, and chooses one by a tree of multiplexers. The answer
+//! is one BFV ciphertext. With `--replay` the trace of the selection must give exactly this
+//! ciphertext, with as many transforms.
 
 mod common;
 #[path = "common/trace.rs"]
@@ -49,7 +50,7 @@ fn lookup() -> Result<()> {
     let params = bfv::Params::new(&spec, t)?;
     let rng = &mut ChaCha20Rng::from_os_rng();
 
-    // Client: an index, bit by bit.
+    // Client: encrypts an index, bit by bit.
     let secret = SecretKey::generate(params.rlwe(), rng);
     let index: usize = rng.random_range(0..1 << bits);
     let made_for = fingerprint(b"private lookup");
@@ -63,7 +64,7 @@ fn lookup() -> Result<()> {
     let bytes: usize = query.values().map(Vec::len).sum();
     println!("query: {bits} bits, {} KB", bytes / 1000);
 
-    // Server: records as ciphertexts that hide nothing, of which one is chosen.
+    // Server: chooses one of its records. They are ciphertexts that hide nothing.
     let record =
         |r: usize| -> Vec<u64> { (0..n).map(|i| ((r * 4099 + i * 31) as u64) % t).collect() };
     let leaves = timed("records encoded", || {
@@ -91,7 +92,7 @@ fn lookup() -> Result<()> {
     })?;
     let run = counted.map(|counted| counted.take());
 
-    // Client: the record.
+    // Client: decrypts the record.
     let ct = bfv::Ciphertext::new(answer.clone(), 1);
     let found = bfv::decrypt(&params, &secret, &ct)?;
     let (_, left) = bfv::measure(&params, &secret, &ct)?;

@@ -1,8 +1,9 @@
-//! Where a run stands between two steps, and its byte form: a run of hours survives the end of its process.
+//! The state of a run between two steps, and its byte form. With it, a run of hours survives the
+//! end of its process.
 //!
-//! A checkpoint holds what later steps still read, and nothing that can be had otherwise: the images are in
-//! the query, levels and noise in the program. It is sealed like every file, and bound to the query by its
-//! hash. All it holds is encrypted.
+//! A checkpoint holds the values that later steps read, and nothing that is available elsewhere:
+//! the images are in the query, levels and noise in the program. It is sealed like every file, and
+//! bound to the query by its hash. Everything in it is encrypted.
 
 use crate::error::Result;
 use crate::prepared::Prepared;
@@ -16,20 +17,20 @@ use std::collections::BTreeMap;
 
 const CHECKPOINT: Kind = kind(b"CKPT", "a checkpoint", 1);
 
-/// What a run holds after some of its steps.
+/// The values that a run holds after some of its steps.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     fingerprint: Fingerprint,
     /// Hash of the query.
     pub(crate) query: Fingerprint,
-    /// Steps done.
+    /// Number of steps done.
     pub(crate) done: usize,
-    /// What they made that is read later, and results; by step.
+    /// Results of these steps that are read later, and outputs, by step.
     pub(crate) held: BTreeMap<usize, StepResult>,
 }
 
 impl Checkpoint {
-    /// Before the first step.
+    /// The checkpoint before the first step.
     pub(crate) fn start(prepared: &Prepared, query: &Query) -> Self {
         Self {
             fingerprint: *prepared.fingerprint(),
@@ -39,12 +40,13 @@ impl Checkpoint {
         }
     }
 
-    /// Steps done.
+    /// Number of steps done.
     pub fn steps(&self) -> usize {
         self.done
     }
 
-    /// This checkpoint, if it is of a run of this program on this query.
+    /// Returns this checkpoint if it belongs to a run of this program on this query, otherwise an
+    /// error.
     pub(crate) fn of_run(self, prepared: &Prepared, query: &Query) -> Result<Self> {
         if self.fingerprint != *prepared.fingerprint() {
             let (found, expected) = (&self.fingerprint, prepared.fingerprint());
@@ -58,10 +60,10 @@ impl Checkpoint {
         Err(exchange::Error::other_query(what, &self.query, &expected).into())
     }
 
-    /// Bytes of a checkpoint.
+    /// Returns the byte form of the checkpoint.
     ///
     /// # Panics
-    /// If it is of a run of another program.
+    /// If it belongs to a run of another program.
     pub fn to_bytes(&self, prepared: &Prepared) -> Vec<u8> {
         assert_eq!(
             self.fingerprint,
@@ -86,8 +88,8 @@ impl Checkpoint {
         w.seal(&CHECKPOINT, &self.fingerprint)
     }
 
-    /// Reads a checkpoint: exactly the values that the program needs from there, each as its step declares
-    /// it.
+    /// Reads a checkpoint. It must hold exactly the values that the program needs from there on,
+    /// each as its step declares it.
     ///
     /// # Errors
     /// If the bytes are no checkpoint of this program.
@@ -128,7 +130,8 @@ impl Checkpoint {
     }
 }
 
-/// The last step that reads each value; results are read after all of them, what nobody reads by its own.
+/// For each value, the last step that reads it. An output is kept beyond all steps. A value that no
+/// step reads has its own step.
 pub(crate) fn last_uses(program: &Program) -> Vec<usize> {
     let mut last: Vec<usize> = (0..program.steps.len()).collect();
     for (index, step) in program.steps.iter().enumerate() {

@@ -6,29 +6,29 @@ use thiserror::Error;
 /// Result of the `runtime` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong between a query and its answer.
+/// Errors between a query and its answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program is wrong.
+    /// The program breaks a rule.
     #[error(transparent)]
     Program(#[from] program::Error),
-    /// A circuit did not work out: a key is missing, or parameters do not fit.
+    /// An error of a circuit: a key is missing, or parameters do not fit.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),
-    /// TFHE did not work out.
+    /// An error of TFHE.
     #[error(transparent)]
     Tfhe(#[from] tfhe::Error),
     /// A recording has no trace.
     #[error(transparent)]
     Lower(#[from] lower::Error),
-    /// A file is wrong, or belongs to another program or query.
+    /// The bytes of a file are wrong, or it belongs to another program or query.
     #[error(transparent)]
     Exchange(exchange::Error),
     /// A query or evaluation keys do not fit the program.
     #[error("{what} is {found}, expected {expected}")]
     Query {
-        /// What is wrong.
+        /// Name of what is wrong.
         what: &'static str,
         /// What was found.
         found: String,
@@ -38,7 +38,7 @@ pub enum Error {
     /// A circuit of homomorphic operations does not fit its parameters or inputs.
     #[error("{what} is {found}, expected {expected}")]
     Circuit {
-        /// What is wrong.
+        /// Name of what is wrong.
         what: String,
         /// What was found.
         found: String,
@@ -48,24 +48,24 @@ pub enum Error {
     /// A trace cannot be executed, or was given other values than it asks for.
     #[error("{what} is {found}, expected {expected}")]
     Replay {
-        /// What is wrong.
+        /// Name of what is wrong.
         what: String,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// The observer asked to stop.
+    /// The observer stopped the run.
     #[error("stopped after {done} of {total} steps")]
     Stopped {
-        /// Steps done.
+        /// Number of steps done.
         done: usize,
-        /// Steps of the program.
+        /// Number of steps of the program.
         total: usize,
     },
 }
 
-/// A wrong program is one error, wherever it was found to be wrong.
+/// An error of a program is always [`Error::Program`], wherever it was found.
 impl From<exchange::Error> for Error {
     fn from(error: exchange::Error) -> Self {
         match error {

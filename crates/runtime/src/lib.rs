@@ -2,14 +2,13 @@
 //!
 //! *Concept.* A [`Server`] runs a [`Prepared`] program with a client's evaluation keys: a query
 //! goes in, an answer comes out. A run reports every step to an observer, which may stop it. After
-//! each layer it may be [written down](Checkpoint) and taken up later. What it does can be
-//! [recorded](Prepared::record), lowered to a trace and [replayed](replay). Beside programs of
-//! networks it runs [circuits](circuit) of CKKS, BGV and BFV, and circuits on [samples](torus) of
-//! TFHE.
+//! each layer the run may be [saved](Checkpoint) and resumed later. A run can be
+//! [recorded](Prepared::record), lowered to a trace and [replayed](replay). This crate also runs
+//! [circuits](circuit) of CKKS, BGV and BFV, and circuits on [samples](torus) of TFHE.
 //!
 //! *May use* `circuits` and `lower`, with the layers beneath. *Invariant*: no type here can hold a
-//! client's secret, which `scripts/check_layers.py` checks. An object read from a file has the
-//! fingerprint of the program it is used with.
+//! client's secret. `scripts/check_layers.py` checks this. An object read from a file has the
+//! fingerprint of the program that it is used with.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a run will hold in memory at most, before it runs.
+//! The largest memory of a run, predicted before it starts.
 
 use crate::error::Result;
 use circuits::DryValue;
@@ -6,25 +6,26 @@ use circuits::steps::Action;
 use exchange::{LoopParams, Needs};
 use program::{Op, Program, Type};
 
-/// The process before it has keys: interpreter, libraries, tables of transforms. Measured: 85 MB in `inspect` of
-/// the MNIST program, 93 MB in `evaluate` of it in the clear.
+/// Memory of the process before it has keys: interpreter, libraries, tables of transforms.
+/// Measured: 85 MB in `inspect` of the MNIST program, 93 MB in `evaluate` of it in the clear.
 const BASE: usize = 77_000_000;
-/// Bytes in memory for each byte of a program's text: 122 MB more for ResNet-20, whose text has 12.1 MB.
+/// Bytes in memory for each byte of a program's text: 122 MB more for ResNet-20, whose text has
+/// 12.1 MB.
 const PROGRAM_EXPANSION: usize = 9;
-/// Plaintexts of a packing that are held at once, in words of 32 bits.
+/// Number of plaintexts of a packing that are held at the same time, in words of 32 bits.
 const PLAINTEXTS: usize = 64;
 
-/// Memory that a process takes for a program, in bytes, by what it is for.
+/// Memory that a process needs for a program, in bytes, by purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// The process with the program, before it has keys.
     pub process: u64,
     /// The evaluation keys.
     pub keys: u64,
-    /// Making and writing them one at a time: the largest of them with its byte form.
+    /// Making and writing the keys one at a time: the largest key and its byte form.
     pub writing: u64,
-    /// A run, beside the keys: the baby steps of packings, what the steps hold, what a table or a packing works
-    /// with, and the pool of polynomials.
+    /// A run, without the keys: the baby steps of packings, the results of steps, the working
+    /// memory of a table or a packing, and the pool of polynomials.
     pub running: u64,
 }
 
@@ -85,7 +86,8 @@ pub(crate) fn predict(
     })
 }
 
-/// The largest key at work: its digits, made twice over, since each is at hand as it is made and as it is kept.
+/// Working memory of the largest key. Its digits are counted twice: each exists once as it is made
+/// and once as it is kept.
 fn writing(params: &LoopParams, needs: &Needs) -> usize {
     let rlwe = params.bfv().rlwe();
     let levels = needs.galois_elements().values().copied();

@@ -1,4 +1,5 @@
-//! A program made ready to run: parameters built, and what depends on constants alone computed.
+//! A program prepared to run: with its parameters, and with everything computed that depends on
+//! constants alone.
 
 use crate::error::Result;
 use crate::memory::{self, Memory};
@@ -11,7 +12,7 @@ use program::{Form, Program, Type};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A program made ready to run: what a server needs. Cheap to clone.
+/// A program prepared to run. This is what a server needs. Cheap to clone.
 #[derive(Clone)]
 pub struct Prepared(Arc<Inner>);
 
@@ -23,7 +24,7 @@ struct Inner {
 }
 
 impl Prepared {
-    /// Verifies a program, and makes it ready.
+    /// Verifies a program and prepares it.
     ///
     /// # Errors
     /// Those of [`Verified::new`] and [`Prepared::of`].
@@ -31,7 +32,8 @@ impl Prepared {
         Self::of(&Verified::new(program)?)
     }
 
-    /// Prepares the constants, and rehearses the steps: levels, noise and keys must be those that the circuits give.
+    /// Prepares the constants and rehearses the steps: levels, noise and keys must be those that
+    /// the circuits give.
     ///
     /// # Errors
     /// If constants do not fit, or the steps would not run as the program says.
@@ -63,26 +65,26 @@ impl Prepared {
         &self.0.actions
     }
 
-    /// Level and predicted noise of the ciphertext that a step makes; `None` if it makes samples.
+    /// Level and predicted noise of the ciphertext that a step makes. `None` if it makes samples.
     pub(crate) fn rehearsed(&self, step: usize) -> Option<&DryValue> {
         self.0.rehearsed.values[step].as_ref()
     }
 
-    /// log2 of a bound on the probability that each step of a run makes a wrong value; minus infinity
-    /// where none can be.
+    /// For each step of a run, log2 of a bound on the probability that it makes a wrong value. It
+    /// is minus infinity if the step cannot.
     ///
-    /// Sums over all coefficients and values, and over everything that a step computes on its way. The
-    /// probabilities are averages over keys.
+    /// The bound is a sum over all coefficients and values, and over everything that a step
+    /// computes. The probabilities are averages over keys.
     pub fn failure(&self) -> &[f64] {
         &self.0.rehearsed.failure
     }
 
-    /// The work of a run, as a dry run counts it.
+    /// The work of a run, counted by a dry run.
     pub fn counts(&self) -> Counts {
         self.0.rehearsed.counts
     }
 
-    /// Predicted largest resident memory of a process; `docs/cli.md` has what was measured.
+    /// Predicted largest resident memory of a process. `docs/cli.md` has measured figures.
     pub fn memory(&self) -> Memory {
         self.0.memory
     }
@@ -96,7 +98,7 @@ impl Deref for Prepared {
     }
 }
 
-/// What each step does. Slots to coefficients are made once.
+/// The action of each step. The slots-to-coefficients map is made once.
 fn actions(program: &Program, params: &LoopParams) -> Result<Vec<Action>> {
     let mut made: Option<Arc<SlotsToCoeffs>> = None;
     let mut actions = Vec::with_capacity(program.steps.len());
@@ -115,7 +117,7 @@ fn actions(program: &Program, params: &LoopParams) -> Result<Vec<Action>> {
     Ok(actions)
 }
 
-/// Step `index` of a program, ready to be run.
+/// Step `index` of a program with everything it needs to run.
 pub(crate) fn work<'a>(
     program: &'a Program,
     params: &'a LoopParams,

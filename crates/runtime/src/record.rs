@@ -1,4 +1,4 @@
-//! Programs as recordings, and recordings as traces.
+//! Recordings of programs, and traces of recordings.
 
 use crate::error::Result;
 use crate::prepared::{Prepared, work};
@@ -10,10 +10,11 @@ use program::trace::Trace;
 use program::{Op, Type};
 
 impl Prepared {
-    /// The operations on ciphertexts that a run does, in order: the very steps of a run, in the mode that writes them down.
+    /// Records the operations of a run on ciphertexts, in order. The same code as in a run does
+    /// this, in the mode that writes operations down.
     ///
     /// # Errors
-    /// From the circuits.
+    /// Errors of the circuits.
     pub fn record(&self) -> Result<Recording> {
         let (program, params) = (self.program(), self.params());
         let recorder = Recorder::new((&program.parameters).into());
@@ -42,7 +43,8 @@ impl Prepared {
         Ok(recorder.finish(&program.keys))
     }
 
-    /// Checks that a trace is what [`lower`](Self::lower) makes of this program, instruction by instruction.
+    /// Checks that a trace equals the result of [`lower`](Self::lower) on this program, instruction
+    /// by instruction.
     ///
     /// # Errors
     /// [`lower::Error::Differs`] with the first difference.
@@ -50,10 +52,10 @@ impl Prepared {
         Ok(lower::check(&self.record()?, trace)?)
     }
 
-    /// The instructions on limbs that a run does.
+    /// Returns the instructions on limbs of a run.
     ///
     /// # Errors
-    /// From the circuits, and from lowering.
+    /// Errors of the circuits and of lowering.
     pub fn lower(&self) -> Result<Trace> {
         Ok(lower::lower(&self.record()?)?)
     }

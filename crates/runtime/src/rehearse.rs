@@ -1,8 +1,8 @@
 //! The rehearsal: every step run dry before anything runs on ciphertexts.
 //!
-//! A program from a file says of every value at what level it is and how noisy, and which keys it
-//! takes. The rehearsal asks the circuits themselves, so a program that passes neither runs out of levels or
-//! keys halfway, nor claims a margin it does not have.
+//! A program from a file states level and noise of every value, and which keys it needs. The
+//! rehearsal runs the circuits dry to check this. So a program that passes does not run out of
+//! levels or keys halfway, and has the margin that it claims.
 
 use crate::error::Result;
 use crate::prepared::work;
@@ -13,15 +13,17 @@ use exchange::{LoopParams, Needs};
 use program::{Error, Op, Program, Type};
 use std::fmt::Debug;
 
-/// Noise in bits may differ by this much between machines, whose logarithms round differently.
+/// Noise in bits may differ by this much between machines, because their logarithms round
+/// differently.
 const ROUNDING_BITS: f64 = 0.01;
 
-/// A predicted failure may differ by this part of its logarithm, which is a square of deviations.
+/// A predicted failure may differ by this share of its logarithm. The logarithm grows with the
+/// square of a number of deviations.
 const FAILURE_PART: f64 = 0.02;
 
-/// What a rehearsal finds.
+/// Results of a rehearsal.
 pub(crate) struct Rehearsed {
-    /// For each step, the level and noise of the ciphertext it makes; `None` of samples.
+    /// For each step, level and noise of the ciphertext that it makes. `None` for samples.
     pub(crate) values: Vec<Option<DryValue>>,
     /// log2 of the probability that each step is wrong.
     pub(crate) failure: Vec<f64>,
@@ -32,8 +34,9 @@ pub(crate) struct Rehearsed {
 /// Runs `program` dry.
 ///
 /// # Errors
-/// [`Error::Step`] for a level or a noise other than the step's own, [`Error::Parameters`] for other
-/// keys than the steps use or a lesser probability of failure than theirs, and what the circuits lack.
+/// [`Error::Step`] for a level or a noise other than the one stated, [`Error::Parameters`] for keys
+/// other than those that the steps use or for a stated probability of failure that is too small,
+/// and errors of the circuits.
 pub(crate) fn rehearse(
     program: &Program,
     params: &LoopParams,
@@ -95,7 +98,8 @@ pub(crate) fn rehearse(
     })
 }
 
-/// Level and noise as the step says; a factor of 1, but for products, which slots to coefficients takes as they are.
+/// Compares level and noise with those that the step states. The factor must be 1, except for
+/// products, which slots to coefficients accepts with any factor.
 fn compare(program: &Program, index: usize, value: &DryValue) -> Result<()> {
     let step = &program.steps[index];
     let Type::Ciphertext {

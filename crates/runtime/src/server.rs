@@ -12,16 +12,16 @@ use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Runs one program with one client's evaluation keys. Holds no secret.
+/// Runs one program with one client's evaluation keys. It holds no secret.
 pub struct Server<'a> {
     prepared: &'a Prepared,
     keys: &'a EvaluationKeys,
 }
 
-/// What a step has made.
+/// The result of a step.
 pub type StepResult = Made<bfv::Ciphertext, LweBatch>;
 
-/// News of a run.
+/// An event of a run.
 #[derive(Debug)]
 pub enum Event<'e> {
     /// Step `step` begins.
@@ -33,12 +33,12 @@ pub enum Event<'e> {
     End {
         /// Number of the step.
         step: usize,
-        /// What it made.
+        /// Its result.
         value: &'e StepResult,
     },
 }
 
-/// The steps of one layer and operation in a finished run.
+/// Summary of the steps of one layer and one operation in a finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepReport {
     /// Layer and operation.
@@ -51,28 +51,30 @@ pub struct StepReport {
     pub predicted_seconds: f64,
 }
 
-/// A finished run.
+/// Summary of a finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Wall-clock seconds of this process, without what a checkpoint had done.
+    /// Wall-clock seconds of this process. Steps done before a checkpoint are not included.
     pub seconds: f64,
-    /// Steps that a checkpoint had done.
+    /// Number of steps that were resumed from a checkpoint.
     pub resumed: usize,
-    /// What the other steps took, in the order in which each kind came first.
+    /// The other steps by layer and operation, in the order in which these first occurred.
     pub steps: Vec<StepReport>,
 }
 
 impl<'a> Server<'a> {
-    /// A server for `prepared` with a client's keys.
+    /// Makes a server for `prepared` with a client's keys.
     pub fn new(prepared: &'a Prepared, keys: &'a EvaluationKeys) -> Self {
         Self { prepared, keys }
     }
 
-    /// Runs the program. `observe` hears of every step and stops the run by answering `false`.
+    /// Runs the program. `observe` is called for every step, and stops the run by returning
+    /// `false`.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; [`exchange::Error::Bytes`] for a query of another program; [`Error::Query`] for a
-    /// wrong number of ciphertexts or keys of other parameters; missing keys.
+    /// [`Error::Stopped`] if `observe` returned `false`, [`exchange::Error::Bytes`] for a query of
+    /// another program, [`Error::Query`] for a wrong number of ciphertexts or keys of other
+    /// parameters, and errors for missing keys.
     pub fn run(
         &self,
         query: &Query,
@@ -81,13 +83,13 @@ impl<'a> Server<'a> {
         self.resume(query, None, observe, |_| true)
     }
 
-    /// As [`run`](Self::run), from where a checkpoint stands, if there is one: the result is the same, bit
-    /// for bit, if the keys are. After each layer but the last `save` is shown where the run stands, and
-    /// stops it by answering `false`.
+    /// As [`run`](Self::run), but starts from a checkpoint if there is one. With the same keys the
+    /// result is the same, bit for bit. After each layer except the last, `save` is called with the
+    /// state of the run, and stops the run by returning `false`.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`exchange::Error::Bytes`] for a checkpoint of another program,
-    /// [`exchange::Error::OtherQuery`] for one of another query.
+    /// As [`run`](Self::run), [`exchange::Error::Bytes`] for a checkpoint of another program, and
+    /// [`exchange::Error::OtherQuery`] for a checkpoint of another query.
     pub fn resume(
         &self,
         query: &Query,
@@ -107,7 +109,7 @@ impl<'a> Server<'a> {
         let last_use = last_uses(program);
         let resumed = state.done;
         for (index, step) in program.steps[..resumed].iter().enumerate() {
-            // The images are in the query, and in no checkpoint.
+            // The images are in the query, not in a checkpoint.
             if matches!(step.op, Op::Input { .. }) && last_use[index] >= resumed {
                 let made = self.step(&engine, query, &state.held, index)?;
                 state.held.insert(index, made);
@@ -138,7 +140,7 @@ impl<'a> Server<'a> {
                 return stopped(index + 1);
             }
         }
-        // What is still held are the results, in the order of their steps.
+        // The values that are still held are the results, in the order of their steps.
         let ciphertexts = state.held.into_values().filter_map(|held| match held {
             StepResult::Ciphertext(value) => Some(value.into_ciphertext()),
             StepResult::Samples(_) => None,
@@ -156,7 +158,7 @@ impl<'a> Server<'a> {
         Ok((answer, report))
     }
 
-    /// Keys and query are for this program.
+    /// Checks that keys and query belong to this program.
     fn check(&self, query: &Query) -> Result<()> {
         self.check_keys()?;
         query.check_program(self.prepared)?;
@@ -171,7 +173,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Keys made in this process carry no fingerprint, but parameters.
+    /// Keys that were made in this process have no fingerprint, so their parameters are checked.
     fn check_keys(&self) -> Result<()> {
         let params = self.prepared.params();
         let rlwe = params.bfv().rlwe();

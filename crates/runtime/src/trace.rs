@@ -1,12 +1,12 @@
-//! The text of a trace that names its program, so that keys and queries of that program are taken
-//! for no other.
+//! The text of a trace. It names the trace's program, so that only keys and queries of that program
+//! are used with it.
 
 use crate::error::{Error, Result};
 use exchange::Exchange;
 use program::trace::Trace;
 
-/// The text of a trace, with the terms on which its program's keys and queries are exchanged as a
-/// comment.
+/// Returns the text of a trace. A comment in it has the terms on which keys and queries of its
+/// program are exchanged.
 pub fn trace_to_text(exchange: &Exchange, trace: &Trace) -> String {
     let text = trace.to_string();
     let (header, rest) = text.split_once('\n').unwrap_or((&text, ""));
@@ -31,5 +31,5 @@ pub fn trace_from_text(text: &str) -> Result<(Exchange, Trace)> {
     Ok((Exchange::from_json(terms)?, trace))
 }
 
-/// Begins the comment of a trace that has its program's terms.
+/// Prefix of the comment that has the terms of a trace's program.
 const TERMS: &str = "# of ";

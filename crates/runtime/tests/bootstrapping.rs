@@ -1,4 +1,5 @@
-//! Are the traces of bootstrappings what runs? Replayed, they give the very ciphertexts.
+//! Do the traces of bootstrappings describe what runs? Replayed, they give exactly the ciphertexts
+//! of the run.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -15,7 +16,7 @@ use rlwe::SecretKey;
 use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
 
-/// Parameters of the shape of `Bootstrapper::params_2_16`, on a ring of degree 2^10.
+/// Parameters with the levels of `Bootstrapper::params_2_16`, on a ring of degree 2^10.
 fn insecure_params() -> ckks::Params {
     let n = 1 << 10;
     let primes = |bits, count| ntt_primes(bits, n, count).unwrap();
@@ -44,7 +45,7 @@ fn the_replayed_bootstrapping_of_ckks_is_the_run_insecure() {
     let params = insecure_params();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let secret = SecretKey::generate(params.rlwe(), &mut rng);
-    // All slots, and messages that repeat: other sums, fewer matrices.
+    // All slots, and messages that repeat. The latter have other sums and fewer matrices.
     for spec in [BootstrapSpec::default(), BootstrapSpec::for_slots(16)] {
         let bootstrapper = Bootstrapper::new(&params, &spec).unwrap();
         let keys = bootstrapper.generate_keys(&secret, &mut rng);

@@ -1,4 +1,4 @@
-//! Runs that stop between two steps and go on from bytes.
+//! Runs that stop between two steps and are resumed from bytes.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -16,11 +16,13 @@ use runtime::{Checkpoint, Error, Event, Prepared, Server, StepResult};
 /// Bytes before the payload of a sealed file, and after it.
 const HEADER: usize = 56;
 const CHECKSUM: usize = 32;
-/// Places in the payload: after the hash and its length, the steps done; then the first value.
+/// Offsets of the payload: the number of steps done comes after the hash and its length, then the
+/// first value.
 const DONE: usize = HEADER + 40;
 const ID: usize = DONE + 8;
 
-/// With a layer for every step, so that a run can be stopped after each, and results in two ciphertexts.
+/// A program with a layer for every step, so that a run can be stopped after each, and with results
+/// in two ciphertexts.
 fn in_single_steps(mut program: Program) -> Program {
     let mut second = program.steps.last().unwrap().clone();
     if let Op::Output { rows, at, .. } = &mut program.steps.last_mut().unwrap().op {
@@ -63,7 +65,7 @@ impl Run {
         Server::new(&self.prepared, &self.keys)
     }
 
-    /// The checkpoint after `layers` layers, in bytes, of a run that ends there.
+    /// The byte form of the checkpoint after `layers` layers, of a run that ends there.
     fn stopped_after(&self, layers: usize) -> Vec<u8> {
         let (mut seen, mut bytes) = (0, Vec::new());
         let stopped = self.server().resume(
@@ -85,7 +87,7 @@ impl Run {
     }
 }
 
-/// Predicted noise of what a step made.
+/// Predicted noise of a step's result.
 fn noise_of(event: &Event<'_>) -> Option<String> {
     match event {
         Event::End {
@@ -189,7 +191,7 @@ fn damaged_checkpoints_are_refused() {
             flipped[HEADER + (bytes.len() - HEADER - 1) * part / 16] ^= 1 << (part % 8);
             assert_eq!(refused(&flipped), BytesError::Checksum);
         }
-        // What fits its checksum and not the program.
+        // Payloads that match their checksum but not the program.
         let with = |at: usize, new: &[u8]| {
             let mut content = bytes[..bytes.len() - CHECKSUM].to_vec();
             content[at..at + new.len()].copy_from_slice(new);
@@ -238,7 +240,7 @@ fn checkpoints_of_other_programs_and_inputs_are_refused() {
         )
     };
     assert!(of_program(&error), "{error:?}");
-    // In memory as in files.
+    // The same checks apply in memory and in files.
     let checkpoint = run.read(&bytes).unwrap();
     let server = other.server();
     let resumed = server.resume(&other.query, Some(checkpoint.clone()), |_| true, |_| true);

@@ -1,8 +1,9 @@
-//! Does an encrypted run of a network that is no chain make, but for the rounding, its very integers?
+//! Does an encrypted run of a network that is not a chain give its exact integers, apart from
+//! rounding?
 //!
-//! Layers with two terms: a residual branch that keeps its places, and one that a stride and another number of
-//! channels bring elsewhere, so that its samples are added up instead of its ciphertexts. And products of two
-//! values, which a softmax takes.
+//! The layers have two terms: a residual branch that keeps its places, and a branch with a stride
+//! and another number of channels, whose values come to other places, so that samples are added up
+//! instead of ciphertexts. There are also products of two values, as in a softmax.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -74,7 +75,7 @@ fn branch(stride: usize, first: usize, channels: usize) -> Linear {
     })
 }
 
-/// Values from -2 to 3 and 1 at 0: what is no value must be made 0.
+/// Values from -2 to 3, with 1 at 0. So positions without a value must be set to 0.
 fn table(bound: i64) -> Lut {
     Lut::new(bound, |x| ((x + 20).div_euclid(16)).clamp(-2, 3))
 }
@@ -127,7 +128,7 @@ fn network() -> IntNetwork {
         ],
     };
     network.layers[3].lut = None;
-    // As far as any image reaches, so that noise is all that goes beyond.
+    // As far as any image reaches, so that only noise goes beyond.
     let bound = network.worst_cases().unwrap()[..3].iter().copied().max();
     for layer in &mut network.layers[..3] {
         layer.bound = bound.unwrap();
@@ -147,7 +148,7 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
         program.steps.len(),
         begin.elapsed().as_secs_f64()
     );
-    // Sums of samples and sums of ciphertexts both occur.
+    // There are sums of samples and sums of ciphertexts.
     let mut summed = [0, 0];
     for step in &program.steps {
         match &step.op {
@@ -187,7 +188,7 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
             },
         )
         .unwrap();
-    // Behind the second layer, whose values and the images the third one reads.
+    // The checkpoint after the second layer. The third layer reads its values and the images.
     let [_, second, _] = checkpoints.as_slice() else {
         panic!("{} checkpoints of 4 layers", checkpoints.len());
     };
@@ -226,11 +227,11 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
     }
 }
 
-/// Largest exponential, and what a product of one with the inverse of their sum comes to.
+/// The largest exponential, and the product of an exponential with the inverse of their sum.
 const ONE: [i64; 2] = [31, 700];
 
-/// A dense layer on 16 values to 10, their softmax in three steps, and the product of its first and its last one:
-/// exponentials that a map and two products read.
+/// A dense layer from 16 values to 10, their softmax in three steps, and the product of its first
+/// and its last step. A map and two products read the exponentials.
 fn softmax() -> IntNetwork {
     let [one, whole] = ONE;
     let layer =
@@ -300,7 +301,7 @@ fn a_softmax_is_exact_but_for_the_rounding() {
     let begin = Instant::now();
     let program = compile(&network, Options::of_batch(BATCH)).unwrap();
     let count = |name: &str| program.steps.iter().filter(|s| s.op.name() == name).count();
-    // One table of exponentials serves the map and the products.
+    // One table of exponentials serves the map and both products.
     assert_eq!((count("table"), count("product")), (3, 2));
     let predicted: f64 = program.steps.iter().map(|s| s.seconds).sum();
     let prepared = Prepared::new(program).unwrap();
@@ -341,8 +342,8 @@ fn a_softmax_is_exact_but_for_the_rounding() {
     for step in found.noise() {
         println!("{step:?}");
         assert!(step.margin_bits > 6.0, "{step:?}");
-        // Of 2^15 coefficients a deviation is known to 1 part in 256, 0.006 bits: 6 of these, and as much for the
-        // key, whose weight is one of many.
+        // With 2^15 coefficients, a deviation is known to 1 part in 256, 0.006 bits. The tolerance
+        // is 6 times that, and as much for the key, whose weight is random.
         let apart = step.measured_bits - step.predicted_bits;
         assert!(
             !step.name.ends_with("product") || apart.abs() < 0.07,
@@ -351,8 +352,9 @@ fn a_softmax_is_exact_but_for_the_rounding() {
     }
 }
 
-/// Mean and variance within six deviations of what the number of accumulators and the key's norm make of the
-/// prediction: the variance of one rounding for each sample of a sum.
+/// Checks that mean and variance are within six deviations of the prediction. The deviations follow
+/// from the number of accumulators and from the key's norm. The predicted variance is that of one
+/// rounding for each sample of a sum.
 fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
     let steps = prepared.program().steps.iter();
     let packed = steps
@@ -361,7 +363,7 @@ fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
             Op::Pack { values, .. } => values.as_slice(),
             _ => &[],
         });
-    // A factor of a product stands at all places that take it, as one and the same sum.
+    // A factor of a product is at all places that use it, as the same sum.
     let counts: BTreeMap<_, _> = packed.map(|v| ((v.1, v.2), v.3.len() as f64)).collect();
     let counts: Vec<f64> = counts.into_values().collect();
     let n = layer.noise.count as f64;
@@ -380,7 +382,7 @@ fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
         layer.name
     );
     assert!(mean.abs() < 6.0 * predicted / n.sqrt());
-    // Gaussians of the variances c, in all of the fourth moment 3 sum c^2.
+    // Gaussians with variances c. The sum of their fourth moments is 3 sum c^2.
     let squares = counts.iter().map(|c| c * c).sum::<f64>();
     let sums = 2.0 * squares / counts.iter().sum::<f64>().powi(2);
     let key = 1.0 / (2.0 * params.dimension() as f64);

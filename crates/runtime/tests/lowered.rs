@@ -1,5 +1,5 @@
-//! Is the trace of a program what runs? Replayed, it gives the answer of the encrypted run, word for word, and a run asks the
-//! kernels for as many transforms as the trace counts.
+//! Does the trace of a program describe what runs? Replayed, it gives the answer of the encrypted
+//! run, word for word. A run calls the kernels for as many transforms as the trace counts.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -57,8 +57,8 @@ fn check(model: &str) {
     let ran = begin.elapsed().as_secs_f64();
     let passes = trace.counts().passes;
     assert_eq!(kernels.take(), [passes.ntt, passes.intt]);
-    // Costs are predicted from the counts of a dry run. Limbs that are chosen and added up depend on packings, and limbs
-    // scaled by a unit on whether it is 1: dry runs do not know these.
+    // Costs are predicted from the counts of a dry run. A dry run does not know how many limbs
+    // packings choose and add up, or how many limbs are scaled by a unit other than 1.
     let predicted = prepared.counts().passes;
     let costly = |p: Passes| {
         let terms = [p.dot_terms, p.conversion_terms, p.combination_terms];
@@ -81,7 +81,8 @@ fn the_replayed_trace_of_mnist_is_the_encrypted_run() {
     check("mnist");
 }
 
-/// The verifier finds what is not well formed; what is but computes something else is found by lowering again.
+/// The verifier finds traces that are not well formed. Lowering again finds well-formed traces that
+/// compute something else.
 #[test]
 fn a_changed_trace_is_refused() {
     let mut rng = ChaCha20Rng::seed_from_u64(7);

@@ -1,11 +1,11 @@
 //! Is an encrypted run of the MNIST network right, layer by layer? Full size, real images.
 //!
-//! Rounding to LWE samples adds noise before each table, so an encrypted run is not the exact network's.
-//! But everything else is exact, and each part is held to that alone:
+//! Rounding to LWE samples adds noise before each table, so an encrypted run differs from the exact
+//! network. But everything else is exact, and each part is checked:
 //!
-//! - what enters a table is the linear layer of the activations that really were there, plus noise of the
-//!   predicted deviation;
-//! - what leaves it is the table's value for what really entered, in every slot;
+//! - the values that enter a table are the linear layer of the activations of this run, plus noise
+//!   of the predicted deviation;
+//! - the values that leave it are the table's values for what really entered, in every slot;
 //! - the logits are the last layer of the last activations, without any noise.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
@@ -27,7 +27,7 @@ use std::time::Instant;
 const PIXELS: usize = 28 * 28;
 const DATA: &[u8; 32 * (PIXELS + 1)] = include_bytes!("data/mnist_32.raw");
 
-/// One of these tests at a time: each uses all threads and up to 2 GB.
+/// Only one of these tests runs at a time. Each uses all threads and up to 2 GB.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -38,7 +38,7 @@ fn mnist() -> IntNetwork {
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Images as the network takes them, and their labels.
+/// Images in the form of the network's input, and their labels.
 fn images(network: &IntNetwork, count: usize) -> Vec<(Vec<i64>, usize)> {
     let (pixels, labels) = DATA.split_at(32 * PIXELS);
     pixels
@@ -55,7 +55,7 @@ fn images(network: &IntNetwork, count: usize) -> Vec<(Vec<i64>, usize)> {
         .collect()
 }
 
-/// What a run left behind, decrypted.
+/// Decrypted values of a run.
 #[derive(Default)]
 struct Trail {
     samples: BTreeMap<ValueId, LweBatch>,
@@ -84,15 +84,15 @@ impl Trail {
     }
 }
 
-/// Noise of accumulators: what entered a table minus the exact layer.
+/// Noise of accumulators: the difference between what entered a table and the exact layer.
 struct Noise {
     layer: String,
     errors: Vec<i64>,
 }
 
 impl Noise {
-    /// Mean and variance within six deviations of what their sample size and the key's norm make
-    /// of the prediction.
+    /// Checks that mean and variance are within six deviations of the prediction. The deviations
+    /// follow from the sample size and the key's norm.
     fn check(&self, params: &LoopParams) {
         let (n, sigma) = (self.errors.len() as f64, params.rounding_sigma());
         let mean = self.errors.iter().sum::<i64>() as f64 / n;
@@ -104,7 +104,8 @@ impl Noise {
             variance.sqrt()
         );
         assert!(mean.abs() < 6.0 * sigma / n.sqrt(), "mean {mean}");
-        // The squared norm of a ternary key of dimension d deviates by 1 / sqrt(2 d).
+        // The squared norm of a ternary key of dimension d has a relative deviation of 1 / sqrt(2
+        // d).
         let key = 1.0 / (2.0 * params.dimension() as f64);
         let tolerance = 6.0 * (2.0 / n + key).sqrt();
         let ratio = variance / sigma.powi(2);
@@ -112,7 +113,8 @@ impl Noise {
     }
 }
 
-/// Runs a program for `batch` images on `count` of them and holds every layer to the exact integers.
+/// Runs a program for `batch` images on `count` of them and compares every layer with the exact
+/// integers.
 fn check_loop([count, batch]: [usize; 2], words: Words, seed: u64) -> Prepared {
     let network = mnist();
     let exact = Evaluator::new(&network).unwrap();
@@ -154,7 +156,8 @@ fn check_loop([count, batch]: [usize; 2], words: Words, seed: u64) -> Prepared {
     println!("run in {:.1} s", report.seconds);
     let decrypted = client.decrypt(&output, &input).unwrap();
     println!("margin of the results {:.1} bits", decrypted.margin_bits);
-    // What is measured is the largest of N coefficients, the prediction stands for six deviations.
+    // The measured margin is that of the largest of N coefficients. The prediction is for six
+    // deviations.
     assert!(decrypted.margin_bits > program.prediction.margin_bits - 0.5);
 
     let mut outputs: Vec<Vec<Vec<i64>>> = vec![Vec::new(); count];
@@ -215,7 +218,7 @@ fn values_of(ty: &Type) -> usize {
     }
 }
 
-/// Steps of a layer that do one operation.
+/// Steps of a layer with one operation.
 fn steps_of<'p>(
     program: &'p Program,
     layer: &'p str,
@@ -226,7 +229,8 @@ fn steps_of<'p>(
     wanted.map(|(id, _)| id)
 }
 
-/// What was packed, with the phases, which every copy in the slots must equal; other slots are 0.
+/// Returns what was packed, with the phases. Checks that every copy in the slots equals its phase
+/// and that other slots are 0.
 fn check_packing<'c>(client: &'c Client, trail: &Trail, id: ValueId) -> Vec<(&'c Packed, i64)> {
     let prepared = client.verified();
     let step = &prepared.program().steps[id];
@@ -255,7 +259,8 @@ fn check_packing<'c>(client: &'c Client, trail: &Trail, id: ValueId) -> Vec<(&'c
     packed
 }
 
-/// Every slot is the table's value of what was there before it, where that is an accumulator or 0.
+/// Checks that every slot has the table's value of what was there before, if that is an accumulator
+/// or 0.
 fn check_table(program: &Program, trail: &Trail, id: ValueId, layer: &Layer) {
     let &[packed] = program.steps[id].op.operands().as_slice() else {
         panic!("step {id} is a table");
@@ -266,7 +271,8 @@ fn check_table(program: &Program, trail: &Trail, id: ValueId, layer: &Layer) {
     }
 }
 
-/// Of the exact network's classes, those clear of the noise must be the encrypted run's.
+/// Checks the classes: where the exact network's margin is above the noise, the encrypted run must
+/// give the same class.
 fn check_classes(network: &Evaluator, images: &[(Vec<i64>, usize)], logits: &[Vec<i64>]) {
     let mut right = 0;
     for ((image, label), logits) in images.iter().zip(logits) {

@@ -1,5 +1,5 @@
-//! External products: a selection by encrypted bits finds its message, its trace is what runs, word for word, and takes the transforms of
-//! the closed form.
+//! External products. A selection by encrypted bits finds its message. Its trace gives what runs,
+//! word for word, with the number of transforms of the closed form.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -18,7 +18,7 @@ use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex};
 
-/// The backend that counts. One test at a time uses it.
+/// The counting backend. Only one test at a time uses it.
 static KERNELS: LazyLock<Mutex<&'static Counted>> =
     LazyLock::new(|| Mutex::new(Counted::install().unwrap()));
 
@@ -33,7 +33,7 @@ fn spec(n: usize, (bits, limbs): (u32, usize), p: (u32, usize), digit_limbs: usi
     }
 }
 
-/// The bits of an index as polynomials, encrypted for a level; and their names.
+/// The bits of an index as polynomials, encrypted for a level, and their names.
 fn encrypted(
     secret: &SecretKey,
     (index, count, level): (usize, usize, usize),
@@ -54,7 +54,7 @@ fn encrypted(
     (names, made)
 }
 
-/// Records a selection, lowers and replays it, beside a run.
+/// Records a selection, lowers and replays it, and compares with a run.
 fn check(params: &bfv::Params, (count, level, key_level): (usize, usize, usize)) {
     let kernels = KERNELS.lock().unwrap();
     let rng = &mut ChaCha20Rng::seed_from_u64(21);
@@ -131,7 +131,8 @@ fn check(params: &bfv::Params, (count, level, key_level): (usize, usize, usize))
     let chosen = bfv::Ciphertext::new(chosen, 1);
     let found = bfv::decrypt(params, &secret, &chosen).unwrap();
     assert_eq!(params.encoder().slots_of(&found), messages[index]);
-    // The error of the leaf, and of a product for each bit. The residual is t times it, and the message, below t / 2.
+    // The error of the leaf, and that of a product for each bit. The residual is t times the error
+    // plus the message, which is below t / 2.
     let (size, _) = bfv::measure(params, &secret, &chosen).unwrap();
     let products = count as f64 * rlwe::Rgsw::variance(params.rlwe(), level);
     let variance = SIGMA * SIGMA + products + 1.0 / 12.0;
@@ -141,7 +142,8 @@ fn check(params: &bfv::Params, (count, level, key_level): (usize, usize, usize))
         size.log2_rms,
         predicted.log2()
     );
-    // A mean square of 64 coefficients has a relative deviation of sqrt(2 / 64): four of them are 0.5 bits of its root.
+    // The mean square of 64 coefficients has a relative deviation of sqrt(2 / 64). Four of these
+    // are 0.5 bits of its root.
     assert!((size.log2_rms - predicted.log2()).abs() < 0.5);
 }
 
@@ -149,7 +151,7 @@ fn check(params: &bfv::Params, (count, level, key_level): (usize, usize, usize))
 fn the_replayed_selection_is_the_run_insecure() {
     let several = spec(64, (40, 4), (45, 2), 2);
     let several = bfv::Params::new_insecure(&several, 65537).unwrap();
-    // All levels and keys above them; digits cut by the level.
+    // All levels, and keys for higher levels. Digits are cut by the level.
     for levels in [(3, 3, 3), (3, 2, 3), (2, 1, 2), (1, 0, 3)] {
         check(&several, levels);
     }

@@ -1,4 +1,4 @@
-//! Approximate arithmetic in any mode: levels and scales, which are the same in all of them.
+//! Approximate arithmetic in any mode. It keeps levels and scales, which are the same in all modes.
 
 use crate::error::Result;
 use crate::operations::{RingOperations, RunRing};
@@ -19,11 +19,11 @@ pub struct Scaled<C> {
     scale: f64,
 }
 
-/// A ciphertext of the mode `O`.
+/// A ciphertext of the mode `O`, with its level and scale.
 pub type ScaledOf<O> = Scaled<<O as RingOperations>::Ciphertext>;
 
 impl<C> Scaled<C> {
-    /// A ciphertext at a level, whose message has a scale.
+    /// Makes a ciphertext at a level, whose message has the scale `scale`.
     pub fn new(ct: C, level: usize, scale: f64) -> Self {
         Self { ct, level, scale }
     }
@@ -33,33 +33,33 @@ impl<C> Scaled<C> {
         &self.ct
     }
 
-    /// Rescales left.
+    /// Number of rescalings left.
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// Factor of the message.
+    /// Scale of the message.
     pub fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// Reads the message at another scale.
+    /// Changes the scale at which the message is read. The ciphertext does not change.
     pub fn set_scale(&mut self, scale: f64) {
         self.scale = scale;
     }
 }
 
 impl Arithmetic<'_, RunRing<'_>> {
-    /// A ciphertext as it is computed with.
+    /// Converts a ciphertext into the form in which it is computed with.
     ///
     /// # Errors
-    /// [`Error::OtherParameters`].
+    /// [`Error::OtherParameters`] if it belongs to other parameters.
     pub fn open(&self, ct: &Ciphertext) -> Result<Scaled<rlwe::Ciphertext>> {
         let level = self.params.level_of(ct.rlwe())?;
         Ok(Scaled::new(ct.rlwe().clone(), level, ct.scale()))
     }
 
-    /// What was computed as a ciphertext.
+    /// Converts a result into a ciphertext.
     pub fn close(&self, value: Scaled<rlwe::Ciphertext>) -> Ciphertext {
         Ciphertext::new(value.ct, value.scale)
     }
@@ -103,10 +103,11 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         self.operations.sub_assign(&mut a.ct, &b.ct)
     }
 
-    /// `a += c`, the same number in every slot.
+    /// `a += c` in every slot.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    /// [`Error::NotFinite`] for a number that is not finite, and [`Error::Constant`] if the size of
+    /// the integer is half the modulus or more.
     pub fn add_const_assign(&self, a: &mut ScaledOf<O>, c: f64) -> Result<()> {
         let c = self.integer(c * a.scale, a.level)?;
         self.operations.begin_scale(a.scale);
@@ -114,10 +115,12 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(())
     }
 
-    /// `a *= c`, the number encoded at `scale`: it takes effect as the integer `c * scale`, rounded. The scales multiply.
+    /// `a *= c`. The number is encoded at `scale`: it takes effect as the integer `c * scale`,
+    /// rounded. The scales multiply.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    /// [`Error::NotFinite`] for a number that is not finite, and [`Error::Constant`] if the size of
+    /// the integer is half the modulus or more.
     pub fn mul_const_assign(&self, a: &mut ScaledOf<O>, c: f64, scale: f64) -> Result<()> {
         let c = self.integer(c * scale, a.level)?;
         a.scale *= scale;
@@ -126,20 +129,22 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(())
     }
 
-    /// `a += c b`, for a number that takes effect at the ratio of the two scales: `c * a.scale / b.scale`, rounded.
+    /// `a += c b`. The number is encoded at the ratio of the two scales: it takes effect as the
+    /// integer `c * a.scale / b.scale`, rounded.
     ///
     /// # Errors
-    /// If the level of `b` is lower, [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    /// If the level of `b` is lower; [`Error::NotFinite`] for a number that is not finite, and
+    /// [`Error::Constant`] if the size of the integer is half the modulus or more.
     pub fn add_scaled_assign(&self, a: &mut ScaledOf<O>, b: &ScaledOf<O>, c: f64) -> Result<()> {
         let c = self.integer(c * a.scale / b.scale, a.level)?;
         self.operations.begin_scale(a.scale);
         self.operations.add_scaled(&mut a.ct, &b.ct, c)
     }
 
-    /// `a *= i`: exact, without noise or level.
+    /// `a *= i`. It is exact, adds no noise and takes no level.
     ///
     /// # Errors
-    /// If `a` has not two components.
+    /// If `a` does not have two components.
     pub fn mul_i_assign(&self, a: &mut ScaledOf<O>) -> Result<()> {
         let limbs = self.params.ring_level(a.level) + 1;
         self.operations.begin_scale(a.scale);
@@ -148,7 +153,7 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(())
     }
 
-    /// `a b`, relinearised; the scales multiply.
+    /// `a b`, relinearised. The scales multiply.
     ///
     /// # Errors
     /// If levels differ, or the key is missing or was made for lower ones.
@@ -160,7 +165,7 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(Scaled::new(ct, a.level, a.scale * b.scale))
     }
 
-    /// Divides by the moduli of the last level, the scale with them.
+    /// Divides the ciphertext and its scale by the moduli of the last level.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] at level 0.
@@ -173,7 +178,7 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(Scaled::new(ct, level, scale))
     }
 
-    /// The level below.
+    /// Returns the level below.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] at level 0.
@@ -182,7 +187,7 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(level.checked_sub(1).ok_or(exhausted)?)
     }
 
-    /// Level drop: the same message and scale modulo fewer moduli.
+    /// Level drop: keeps message and scale, modulo fewer moduli.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] if the level of `a` is lower.
@@ -205,7 +210,7 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         self.automorphism(a, self.params.encoder().rotation_element(k))
     }
 
-    /// The complex conjugate of every slot.
+    /// Conjugates every slot.
     ///
     /// # Errors
     /// If the key is missing or was made for lower levels.
@@ -219,7 +224,7 @@ impl<'o, O: RingOperations> Arithmetic<'o, O> {
         Ok(Scaled::new(ct, a.level, a.scale))
     }
 
-    /// The nearest integer, if the modulus of a level is larger.
+    /// The nearest integer, if its size is less than half the modulus of the level.
     fn integer(&self, value: f64, level: usize) -> Result<Scalar> {
         let limit = self.params.rlwe().log_q(self.params.ring_level(level)) - 1.0;
         let value = value.round();

@@ -1,11 +1,13 @@
 //! Polynomials in the Chebyshev basis on encrypted slots.
 //!
-//! `p = q T_m + r` with `m` a power of two splits a polynomial into halves, down to leaves that are sums of the powers
-//! at hand. A leaf and every product take one level; the split is chosen so that degree `d` takes
-//! `ceil(log2(d + 1))` levels: parts that are multiplied often are split to the end, others have levels to spare. Scales are
-//! handed down from the result, so that every sum is of one scale exactly.
+//! `p = q T_m + r`, with `m` a power of two, splits a polynomial into halves. The halves are split
+//! again, down to leaves that are sums of powers already computed. A leaf and every product take
+//! one level. The split is chosen so that degree `d` takes `ceil(log2(d + 1))` levels: parts that
+//! are multiplied often are split to the end, others have levels to spare. Scales are chosen from
+//! the result downwards, so that the terms of every sum have exactly one scale.
 //!
-//! Sources: Paterson, Stockmeyer, SIAM J. Comput. 1973; Bossuat et al., EUROCRYPT 2021, section 5 (scales handed down).
+//! Sources: Paterson, Stockmeyer, SIAM J. Comput. 1973; Bossuat et al., EUROCRYPT 2021, section 5
+//! (scales handed down).
 
 use crate::approximate::arithmetic::{Arithmetic, ScaledOf};
 use crate::error::{Error, Result};
@@ -19,7 +21,8 @@ pub struct Chebyshev {
 }
 
 impl Chebyshev {
-    /// The polynomial with these coefficients, that of `T_0` first; trailing zeros do not count.
+    /// Makes the polynomial with these coefficients, that of `T_0` first. Trailing zeros are
+    /// removed.
     pub fn new(mut coefficients: Vec<f64>) -> Self {
         while coefficients.last() == Some(&0.0) {
             coefficients.pop();
@@ -45,17 +48,17 @@ impl Chebyshev {
         &self.coefficients
     }
 
-    /// Degree; 0 for constants.
+    /// Degree. 0 for constants.
     pub fn degree(&self) -> usize {
         self.coefficients.len().saturating_sub(1)
     }
 
-    /// Levels that [`evaluate`] takes.
+    /// Number of levels that [`evaluate`] takes.
     pub fn depth(&self) -> usize {
         depth(self.degree())
     }
 
-    /// Value at `x`, by the definition.
+    /// Value at `x`.
     pub fn at(&self, x: f64) -> f64 {
         // Clenshaw's recurrence.
         let (mut b1, mut b2) = (0.0, 0.0);
@@ -65,7 +68,8 @@ impl Chebyshev {
         self.coefficients.first().copied().unwrap_or(0.0) + x * b1 - b2
     }
 
-    /// `q` and `r` with `p = q T_m + r`, for a degree below `2m`: `2 T_m T_k = T_(m+k) + T_(m-k)`.
+    /// Returns `q` and `r` with `p = q T_m + r`, for a degree below `2m`. Uses
+    /// `2 T_m T_k = T_(m+k) + T_(m-k)`.
     fn split(&self, m: usize) -> (Self, Self) {
         let mut low = self.coefficients[..m].to_vec();
         let mut high = self.coefficients[m..].to_vec();
@@ -81,7 +85,8 @@ fn depth(degree: usize) -> usize {
     (degree + 1).next_power_of_two().ilog2() as usize
 }
 
-/// `p(x)` in every slot, for slots in `[-1, 1]`, at `scale` and [`Chebyshev::depth`] levels below `x`.
+/// Evaluates `p(x)` in every slot, for slots in `[-1, 1]`. The result has the scale `scale` and is
+/// [`Chebyshev::depth`] levels below `x`.
 ///
 /// # Errors
 /// If the levels do not suffice, the key was made for lower ones, or the degree is 0.
@@ -108,7 +113,8 @@ pub fn evaluate<O: RingOperations>(
         top,
         at: BTreeMap::from([(1, x.clone())]),
     };
-    // Leaves below this length are sums of powers; about the square root balances powers and products.
+    // Leaves below this length are sums of powers. A length near the square root balances powers
+    // and products.
     let bits = need as u32;
     let leaf = 1usize << bits.div_ceil(2);
     powers.eval(p, leaf, top - need, scale)
@@ -122,7 +128,7 @@ struct Powers<'a, O: RingOperations> {
 }
 
 impl<O: RingOperations> Powers<'_, O> {
-    /// `p` at a level and scale.
+    /// Evaluates `p` at a level and scale.
     fn eval(
         &mut self,
         p: &Chebyshev,
@@ -144,7 +150,7 @@ impl<O: RingOperations> Powers<'_, O> {
         let power = arithmetic.drop_to(self.at[&m].clone(), level + 1)?;
         let wide = scale * modulus;
         let mut product = if q.degree() == 0 {
-            // q is a number: a multiple of the power.
+            // `q` is a number, so the product is a multiple of the power.
             let c = q.coefficients().first().copied().unwrap_or(0.0);
             let mut out = power.clone();
             arithmetic.mul_const_assign(&mut out, c, wide / power.scale())?;
@@ -166,7 +172,7 @@ impl<O: RingOperations> Powers<'_, O> {
         Ok(product)
     }
 
-    /// A sum of powers, constants taken at the scale of the level's modulus.
+    /// A sum of powers. Constants have the scale of the level's modulus.
     fn leaf(&mut self, p: &Chebyshev, level: usize, scale: f64) -> Result<ScaledOf<O>> {
         let arithmetic = self.arithmetic;
         for k in 1..=p.degree() {
@@ -206,7 +212,7 @@ impl<O: RingOperations> Powers<'_, O> {
         if a == b {
             arithmetic.add_const_assign(&mut product, -1.0)?;
         } else {
-            // The difference is at hand: a power of smaller index, at a level no lower.
+            // `T_(a-b)` is available: it has a smaller index and a level that is not lower.
             self.make(a - b)?;
             arithmetic.add_scaled_assign(&mut product, &self.at[&(a - b)], -1.0)?;
         }

@@ -1,11 +1,11 @@
-//! Plaintexts over `Q_l P`, for products with ciphertexts that are not yet divided by `P`.
+//! Plaintexts over `Q_l P`, for products with ciphertexts before their division by `P`.
 
 use crate::error::Result;
 use ckks::{Complex64, Error, Params};
 use ring::{Basis, Eval, Poly};
 
-/// A plaintext over `Q_l P`. If its slots repeat, every word in the evaluation domain stands `gap` times in a row, and is
-/// kept once.
+/// A plaintext over `Q_l P`. If its slots repeat, every word in the evaluation domain occurs `gap`
+/// times in a row, and is stored once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagonal {
     n: usize,
@@ -15,10 +15,13 @@ pub struct Diagonal {
 }
 
 impl Diagonal {
-    /// Encodes slots, which repeat after their number, at a scale for ciphertexts at `level`.
+    /// Encodes slots at a scale for ciphertexts at `level`. If there are fewer than `N/2` slots,
+    /// they repeat.
     ///
     /// # Errors
-    /// [`Error::Slots`] unless there is a power of two of slots, [`Error::Overflow`] beyond 63 bits, and [`Error::NotFinite`].
+    /// [`Error::Slots`] unless the number of slots is a power of two up to `N/2`,
+    /// [`Error::NotFinite`] for a slot that is not finite, and [`Error::Overflow`] for a
+    /// coefficient beyond 63 bits.
     ///
     /// # Panics
     /// If there is no such level.
@@ -31,11 +34,11 @@ impl Diagonal {
         let period = (0..=slots.len().ilog2())
             .map(|bits| 1 << bits)
             .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
-            // NaN equals nothing, and the encoder says so.
+            // NaN is not equal to itself. The encoder reports it.
             .unwrap_or(slots.len());
         let coefficients = params.encoder().embed(&slots[..period])?;
         let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
-        // Diagonals at scales beyond a word are encoded like messages; their special limbs need integers.
+        // The special limbs are residues of the integers too, and integers are of one word here.
         if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
             let found = scaled.iter().fold(0.0f64, |m, c| m.max(c.abs())).log2() + 1.0;
             let limit = 63.0;
@@ -54,14 +57,15 @@ impl Diagonal {
         ))
     }
 
-    /// The polynomial with these integer coefficients, `N` of them, for ciphertexts at a level of the ring.
+    /// Encodes the polynomial with these `N` integer coefficients, for ciphertexts at a level of
+    /// the ring.
     ///
     /// # Panics
     /// If there are not `N`.
     pub fn of_integers(params: &rlwe::Params, coefficients: &[i64], ring_level: usize) -> Self {
         let (n, basis) = (params.n(), params.extended(ring_level));
         let poly: Poly<Eval> = Poly::from_signed(&basis, coefficients).into_eval();
-        // A polynomial in X^gap.
+        // The polynomial is one in X^gap.
         let powers = coefficients.iter().enumerate().filter(|(_, c)| **c != 0);
         let gap = powers.fold(n, |gap, (i, _)| {
             gap.min(1 << i.trailing_zeros().min(n.ilog2()))
@@ -70,12 +74,12 @@ impl Diagonal {
         Self { n, gap, words }
     }
 
-    /// How often each word stands.
+    /// Number of times that each word occurs in a row.
     pub fn gap(&self) -> usize {
         self.gap
     }
 
-    /// Word `j` of limb `i`.
+    /// Word `j` of limb `i`, as stored.
     ///
     /// # Panics
     /// If there is no such word.
@@ -83,7 +87,7 @@ impl Diagonal {
         self.words[(i * self.n + j) / self.gap]
     }
 
-    /// Writes limb `i`, the special limbs after those of `Q_l`.
+    /// Writes limb `i`. The special limbs come after those of `Q_l`.
     ///
     /// # Panics
     /// If there is no such limb.
@@ -94,7 +98,7 @@ impl Diagonal {
         }
     }
 
-    /// The polynomial over its basis.
+    /// Returns the polynomial over its basis.
     ///
     /// # Panics
     /// If the basis has another number of limbs.
@@ -104,14 +108,14 @@ impl Diagonal {
         Poly::from_words(basis, words.collect()).expect("limbs of its basis")
     }
 
-    /// As [`to_poly`](Self::to_poly), over the first limbs of its basis.
+    /// As [`to_poly`](Self::to_poly), but over the first limbs of its basis.
     pub(crate) fn prefix(&self, basis: &Basis) -> Poly<Eval> {
         let words = self.words[..basis.len() * self.n / self.gap].iter();
         let words = words.flat_map(|&word| std::iter::repeat_n(word, self.gap));
         Poly::from_words(basis, words.collect()).expect("as many limbs as the basis has")
     }
 
-    /// Bytes in memory.
+    /// Size in memory, in bytes.
     pub fn byte_len(&self) -> usize {
         self.words.len() * size_of::<u64>()
     }

@@ -1,10 +1,13 @@
-//! A matrix times the slots of a ciphertext: baby steps from one decomposition, giant steps by one key.
+//! A matrix times the slots of a ciphertext. Baby steps share one decomposition, and giant steps
+//! use one key.
 //!
-//! With the diagonals at `step (i + b g)`, `0 <= i < b`, the product is `sum_g rot_(step b)^g (sum_i d'_(i,g) x_i)`, where
-//! `x_i` is the vector rotated by `step i`, and `d'` the diagonal rotated back. The sum over `g` is taken from the inside out,
-//! so one giant rotation key serves all. Everything stays over `Q P` until one division at the end.
+//! The diagonals are at `step (i + b g)` with `0 <= i < b`. The product is then
+//! `sum_g rot_(step b)^g (sum_i d'_(i,g) x_i)`, where `x_i` is the vector rotated by `step i`, and
+//! `d'` the diagonal rotated back. The sum over `g` is computed from the inside out, so all giant
+//! steps use one rotation key. Everything stays over `Q P` until one division at the end.
 //!
-//! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al., EUROCRYPT 2021, section 4.
+//! Sources: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps, hoisting); Bossuat et al.,
+//! EUROCRYPT 2021, section 4.
 
 use crate::approximate::arithmetic::{Arithmetic, Scaled, ScaledOf};
 use crate::approximate::{Diagonal, Matrix};
@@ -18,15 +21,15 @@ pub struct LinearTransform {
     params: Params,
     level: usize,
     scale: f64,
-    /// Rotation by one step.
+    /// Number of slots that one step rotates by.
     step: usize,
     babies: usize,
     rotations: BTreeSet<usize>,
-    /// For each giant step, the diagonals by baby step.
+    /// For each giant step, its diagonals with their baby steps.
     giants: Vec<Vec<(usize, Diagonal)>>,
 }
 
-/// How the diagonals of a matrix are split.
+/// How the diagonals of a matrix are split into baby and giant steps.
 struct Split {
     step: usize,
     babies: usize,
@@ -35,7 +38,7 @@ struct Split {
 
 impl Split {
     /// # Panics
-    /// If the matrix is zero, or `babies` is.
+    /// If the matrix or `babies` is zero.
     fn new(matrix: &Matrix, babies: usize) -> Self {
         let indices: Vec<usize> = matrix.diagonals().map(|(k, _)| k).collect();
         assert!(!indices.is_empty() && babies > 0, "a matrix and baby steps");
@@ -49,17 +52,17 @@ impl Split {
         }
     }
 
-    /// Giant and baby step of a diagonal.
+    /// Giant step and baby step of a diagonal.
     fn of(&self, diagonal: usize) -> (usize, usize) {
         let steps = diagonal / self.step;
         (steps / self.babies, steps % self.babies)
     }
 }
 
-/// The rotations whose keys the transform by a matrix needs, with at most `babies` baby steps.
+/// The rotations that need Galois keys when the matrix is applied with at most `babies` baby steps.
 ///
 /// # Panics
-/// If the matrix is zero, or `babies` is.
+/// If the matrix or `babies` is zero.
 pub(super) fn rotations_of(matrix: &Matrix, babies: usize) -> BTreeSet<usize> {
     let split = Split::new(matrix, babies);
     let babies = matrix.diagonals().map(|(k, _)| split.of(k).1 * split.step);
@@ -77,10 +80,11 @@ impl LinearTransform {
     /// A matrix of fewer slots than `N/2` acts on sparsely packed ciphertexts, whose slots repeat.
     ///
     /// # Errors
-    /// [`Error::Slots`] for too many slots, [`Error::Overflow`] and [`Error::NotFinite`].
+    /// [`Error::Slots`] for too many slots, [`Error::NotFinite`] for an entry that is not finite,
+    /// and [`Error::Overflow`] for a coefficient of a diagonal beyond 63 bits.
     ///
     /// # Panics
-    /// If there is no such level, the matrix is zero, or `babies` is.
+    /// If there is no such level, or the matrix or `babies` is zero.
     pub fn new(
         params: &Params,
         matrix: &Matrix,
@@ -114,24 +118,24 @@ impl LinearTransform {
         Ok(out)
     }
 
-    /// Level of its inputs.
+    /// Level of the inputs.
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// The rotations whose keys it needs, at the ring level of its inputs.
+    /// The rotations that need Galois keys, at the ring level of the inputs.
     pub fn rotations(&self) -> &BTreeSet<usize> {
         &self.rotations
     }
 
-    /// Bytes of its plaintexts.
+    /// Size of the plaintexts, in bytes.
     pub fn byte_len(&self) -> usize {
         let diagonals = self.giants.iter().flatten();
         diagonals.map(|(_, d)| d.byte_len()).sum()
     }
 
-    /// The matrix times the slots of `x`, rescaled by one level: the scale becomes that of `x` times that of the matrix,
-    /// over the moduli of the level.
+    /// Multiplies the slots of `x` by the matrix and rescales by one level. The scale of the result
+    /// is the product of both scales over the moduli of the level.
     ///
     /// # Errors
     /// If `x` is at another level, or a key is missing.

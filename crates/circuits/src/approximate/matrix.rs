@@ -1,10 +1,10 @@
-//! Complex matrices by their diagonals.
+//! Complex matrices, stored by their diagonals.
 
 use ckks::{Complex64, Encoder};
 use std::collections::BTreeMap;
 
-/// Square matrix on `slots` slots, by its diagonals that are not zero: `(A x)_j = sum_k d_k[j] x_(j+k)`, indices modulo
-/// the number of slots.
+/// Square matrix on `slots` slots, stored by its diagonals that are not zero:
+/// `(A x)_j = sum_k d_k[j] x_(j+k)`, with indices modulo the number of slots.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     slots: usize,
@@ -24,10 +24,10 @@ impl Matrix {
         }
     }
 
-    /// The matrix with these diagonals, taken modulo the number of slots.
+    /// Makes the matrix with these diagonals. Their indices are taken modulo the number of slots.
     ///
     /// # Panics
-    /// If the number of slots is no power of two, or a diagonal has not as many entries.
+    /// If the number of slots is no power of two, or a diagonal has another number of entries.
     pub fn new(slots: usize, diagonals: impl IntoIterator<Item = (isize, Vec<Complex64>)>) -> Self {
         let mut out = Self::zero(slots);
         for (k, diagonal) in diagonals {
@@ -56,7 +56,7 @@ impl Matrix {
         }
     }
 
-    /// The matrix that multiplies by `first`, then by this one.
+    /// Returns the matrix that applies `first`, then this matrix.
     ///
     /// # Panics
     /// If the numbers of slots differ.
@@ -73,7 +73,8 @@ impl Matrix {
         out
     }
 
-    /// The same map from vectors rotated left by `input` to results rotated left by `output`.
+    /// Returns the same map from vectors rotated left by `input` to results rotated left by
+    /// `output`.
     #[must_use]
     pub fn rotated(&self, output: usize, input: usize) -> Self {
         let mask = self.slots - 1;
@@ -85,7 +86,7 @@ impl Matrix {
         out
     }
 
-    /// All entries times a number.
+    /// Multiplies all entries by a number.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         let entries = self.diagonals.values_mut().flatten();
@@ -93,10 +94,10 @@ impl Matrix {
         self
     }
 
-    /// The product with a vector, by the definition.
+    /// Multiplies the matrix by a vector.
     ///
     /// # Panics
-    /// If there is not one entry per slot.
+    /// If the vector does not have one entry per slot.
     pub fn apply(&self, x: &[Complex64]) -> Vec<Complex64> {
         assert_eq!(x.len(), self.slots, "one entry per slot");
         let mask = self.slots - 1;
@@ -107,8 +108,9 @@ impl Matrix {
         (0..self.slots).map(row).collect()
     }
 
-    /// The stage of the slot transform that joins blocks of `len / 2` to blocks of `len`:
-    /// [`Encoder::coefficients_to_slots`] without its bit reversal is the stages 2, 4, .., in this order.
+    /// The stage of the slot transform that joins blocks of `len / 2` to blocks of `len`. The
+    /// stages 2, 4, .., in this order, are [`Encoder::coefficients_to_slots`] without its bit
+    /// reversal.
     pub fn join_stage(encoder: &Encoder, slots: usize, len: usize) -> Self {
         let (half, inner) = (len / 2, |j: usize| j & (len - 1));
         let twiddle: Vec<Complex64> = (0..half).map(|j| encoder.twiddle(len, j)).collect();

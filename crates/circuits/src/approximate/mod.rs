@@ -1,6 +1,6 @@
 //! Circuits on approximate numbers: linear maps of slots, sums, polynomials, and bootstrapping.
 //!
-//! *May use* `ckks`. What a circuit needs of keys it says before they are made.
+//! *May use* `ckks`. Each circuit tells which keys it needs before they are made.
 
 mod arithmetic;
 mod bootstrap;

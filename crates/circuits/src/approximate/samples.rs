@@ -1,13 +1,15 @@
-//! Samples with features in the slots, for sums over either without a mask on one side.
+//! Data samples with features in the slots, laid out so that one of the two sums over them needs no
+//! mask.
 
 use crate::error::{Error, Result};
 
-/// A matrix of `samples` by `features`, both powers of two, feature by feature: sample `s` has feature `f` in slot
-/// `f * samples + s`.
+/// Layout of a matrix of `samples` by `features`, both powers of two. It is stored feature by
+/// feature: sample `s` has feature `f` in slot `f * samples + s`.
 ///
-/// If the matrix fills all slots, the sum over features is cyclic: one [`sum_strided`](super::sum_strided) with
-/// [`Samples::over_features`] leaves it in every slot of its sample. The sum over samples is left in the first slot of its
-/// feature, beside sums that mix two features.
+/// If the matrix fills all slots, the sum over features is cyclic:
+/// [`sum_strided`](super::sum_strided) with [`Samples::over_features`] gives it in every slot of
+/// its sample. The sum over samples is in the first slot of its feature. The other slots hold sums
+/// that mix two features.
 ///
 /// Source: Han, Song, Cheon, Park, AAAI 2019, section 4 (rows of samples there, of features here).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Room for that many samples and features.
+    /// Makes the layout for `samples` samples and `features` features.
     ///
     /// # Errors
     /// [`Error::Shape`] unless both are powers of two.
@@ -37,17 +39,17 @@ impl Samples {
         Ok(Self { samples, features })
     }
 
-    /// Samples in a ciphertext.
+    /// Number of samples in a ciphertext.
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Features of a sample.
+    /// Number of features of a sample.
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// Slots of a matrix.
+    /// Number of slots of a matrix.
     pub fn slots(&self) -> usize {
         self.samples * self.features
     }
@@ -62,12 +64,13 @@ impl Samples {
         (1, self.samples)
     }
 
-    /// Stride and count that copy the first slot of each feature to all of its samples, if the others are zero.
+    /// Stride and count of the sum that copies the first slot of each feature to all of its
+    /// samples. The other slots must be zero.
     pub fn to_samples(&self) -> (isize, usize) {
         (-1, self.samples)
     }
 
-    /// The slots of a matrix given by its samples; what is missing is zero.
+    /// Returns the slots of a matrix, given by its samples. Missing entries are zero.
     ///
     /// # Errors
     /// [`Error::Shape`] for too many samples or features.
@@ -84,7 +87,7 @@ impl Samples {
         Ok(slots)
     }
 
-    /// The slots of a matrix all of whose samples are this one.
+    /// Returns the slots of a matrix in which every sample is `row`.
     ///
     /// # Errors
     /// [`Error::Shape`] for too many features.
@@ -92,7 +95,7 @@ impl Samples {
         self.pack(&vec![row; self.samples])
     }
 
-    /// A mask that is `value` at the first sample and zero at others.
+    /// Returns a mask that is `value` at the first sample of each feature and zero at the others.
     pub fn first(&self, value: f64) -> Vec<f64> {
         let slot = |j: usize| {
             if j.is_multiple_of(self.samples) {

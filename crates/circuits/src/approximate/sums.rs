@@ -1,4 +1,5 @@
-//! Sums over slots by rotating and adding, `log2` of the number of terms times.
+//! Sums over slots by rotating and adding. The number of rotations is `log2` of the number of
+//! terms.
 //!
 //! Source: Halevi, Shoup, CRYPTO 2014, section 4 (total sums, replication).
 
@@ -6,13 +7,15 @@ use crate::approximate::arithmetic::{Arithmetic, ScaledOf};
 use crate::error::{Error, Result};
 use crate::operations::RingOperations;
 
-/// `y_j = sum_(i < count) x_(j + i stride)`, slots taken modulo their number.
+/// `y_j = sum_(i < count) x_(j + i stride)`, with slot indices modulo the number of slots.
 ///
-/// With `count * stride` all the slots, every slot gets the sum of its residue class modulo `stride`. A negative stride copies to
-/// the right: of a vector that is zero but at multiples of `count`, stride -1 fills each gap with the value before it.
+/// If `count * stride` is the number of slots, every slot gets the sum of its residue class modulo
+/// `stride`. A negative stride copies to the right: if a vector is zero except at multiples of
+/// `count`, stride -1 fills each gap with the value before it.
 ///
 /// # Errors
-/// [`Error::Shape`] if `count` is no power of two, and a missing key of [`sum_rotations`].
+/// [`Error::Shape`] if `count` is no power of two, and errors for a missing key of
+/// [`sum_rotations`].
 pub fn sum_strided<O: RingOperations>(
     arithmetic: &Arithmetic<O>,
     x: &ScaledOf<O>,
@@ -33,7 +36,7 @@ pub fn sum_strided<O: RingOperations>(
     Ok(sum)
 }
 
-/// The rotations whose keys [`sum_strided`] needs, at the level of its input.
+/// The rotations for which [`sum_strided`] needs Galois keys, at the level of its input.
 pub fn sum_rotations(stride: isize, count: usize) -> impl Iterator<Item = isize> {
     (0..count.max(1).ilog2()).map(move |bit| stride << bit)
 }

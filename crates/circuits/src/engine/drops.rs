@@ -1,4 +1,9 @@
-//! Which limbs are dropped, and when: noise comes down to a rounding's, and what products leave at single points does.
+//! Which limbs are dropped, and when. Noise comes down to that of a rounding, and hot values come
+//! down further.
+//!
+//! A value is *hot* if earlier products left it much larger at single points of evaluation than on
+//! average, so that further products may make it grow there
+//! (`docs/adr/0015-noise-at-single-points.md`).
 
 use super::{Engine, Product, Value, ValueOf};
 use crate::error::{Error, Result};
@@ -7,15 +12,17 @@ use crate::passes;
 use crate::residual::{Residual, Squares};
 use bfv::noise::{Factors, Noise};
 
-/// log2 of the probability above which powers of a value may leave rounding size, if they are only divided by what its own
-/// noise asks for.
+/// log2 of the probability above which a value is hot: its powers may leave rounding size if they
+/// are only divided as much as its noise requires.
 const HOT: f64 = -52.0;
 
-/// Limbs beyond those that a product's noise asks for on average, by which the product of a hot value is brought down.
+/// Limbs that the product of a hot value drops in addition to those that its noise requires on
+/// average.
 const COOLING_LIMBS: f64 = 1.0;
 
-/// Bits above a rounding's noise up to which a hot value is multiplied before it has come down: what is
-/// carried then is less than the rounding, whatever it has in common with the other factor.
+/// Bits above a rounding's noise up to which a hot value is multiplied before it has come down.
+/// Then the noise carried on is less than the rounding, whatever it has in common with the other
+/// factor.
 const CARRIED_BITS: f64 = 0.25;
 
 impl<O: Operations> Engine<O> {
@@ -24,10 +31,10 @@ impl<O: Operations> Engine<O> {
         (basis.modulus(limb).value() as f64).log2()
     }
 
-    /// Limbs to drop so that `noise` comes down to about that of one rounding.
+    /// Returns how many limbs to drop so that `noise` comes down to about that of one rounding.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if that would leave none.
+    /// [`Error::OutOfLevels`] if no limb would be left.
     pub(super) fn settling_drop(
         &self,
         circuit: &'static str,
@@ -47,9 +54,9 @@ impl<O: Operations> Engine<O> {
         Ok(dropped)
     }
 
-    /// As [`settling_drop`](Self::settling_drop), of a product. One of hot factors drops more, until nothing of
-    /// earlier products grows from product to product: until it is not hot itself, or the next product can still
-    /// come down.
+    /// As [`settling_drop`](Self::settling_drop), for a product. If its factors are hot, more limbs
+    /// are dropped, until noise of earlier products no longer grows from product to product: until
+    /// the product is not hot itself, or the next product can still come down.
     pub(super) fn cooling_drop(
         &self,
         circuit: &'static str,
@@ -75,8 +82,8 @@ impl<O: Operations> Engine<O> {
         Ok(dropped)
     }
 
-    /// Whether a value's product with one of the residual `next` is not hot when it drops [`COOLING_LIMBS`] limbs more
-    /// than its noise asks for on average.
+    /// Returns true if a value's product with a value of residual `next` is not hot after it drops
+    /// [`COOLING_LIMBS`] limbs more than its noise requires on average.
     fn can_cool(&self, level: usize, residual: Residual, next: Residual) -> bool {
         let above = residual.mean.bits() - self.model.rounding().bits();
         if level == 0 || above > CARRIED_BITS {
@@ -89,7 +96,8 @@ impl<O: Operations> Engine<O> {
         !self.is_hot(product.switched(&self.model, limbs * limb))
     }
 
-    /// Whether a value carries so much of earlier products that another one must not carry it on.
+    /// Returns true if a value carries so much noise of earlier products that another product must
+    /// not carry it on.
     pub(crate) fn is_hot(&self, residual: Residual) -> bool {
         residual.log2_escape(&self.model, self.params().n()) > HOT
     }
@@ -105,18 +113,19 @@ impl<O: Operations> Engine<O> {
     /// Switches down until the noise is about that of one rounding.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`].
+    /// [`Error::OutOfLevels`] if no limb would be left.
     pub fn settle(&self, circuit: &'static str, a: ValueOf<O>) -> Result<ValueOf<O>> {
         let dropped = self.settling_drop(circuit, a.level, a.residual.mean)?;
         let level = a.level - dropped;
         self.switch_to(a, level)
     }
 
-    /// Readies a value for a product at `level` with a plaintext whose coefficients have the given squares: where the
-    /// product would not bear what earlier products left at single points, limbs are divided away.
+    /// Prepares a value for a product at `level` with a plaintext whose coefficients have the given
+    /// squares. If noise of earlier products at single points could make the product wrong, limbs
+    /// are divided away.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`].
+    /// [`Error::OutOfLevels`] if the value would come below `level`.
     pub fn cool_for_product(
         &self,
         circuit: &'static str,
@@ -159,7 +168,7 @@ impl<O: Operations> Engine<O> {
         }))
     }
 
-    /// Level drop to `level`: the noise stays, the modulus shrinks.
+    /// Level drop to `level`. The noise stays and the modulus gets smaller.
     ///
     /// # Errors
     /// If the value's level is lower.
@@ -180,15 +189,16 @@ impl<O: Operations> Engine<O> {
         }))
     }
 
-    /// Returns true if a value is still right when what stands at single points grows by `bits` bits.
+    /// Returns true if a value still decrypts correctly when its noise at single points grows by
+    /// `bits` bits.
     pub fn bears_points<C>(&self, a: &Value<C>, bits: f64) -> bool {
         let rlwe = self.params().rlwe();
         let log_q = rlwe.log_q(a.level) - bits;
         a.residual.log2_beyond(&self.model, rlwe.n(), log_q) <= HOT
     }
 
-    /// Bits by which six deviations of the largest coefficients' predicted noise are below what
-    /// decryption bears.
+    /// Bits between six deviations of the largest coefficients' predicted noise and the limit of
+    /// decryption.
     pub fn margin_bits<C>(&self, a: &Value<C>) -> f64 {
         self.params().rlwe().log_q(a.level) - 1.0 - a.residual.peak.bits() - 6.0f64.log2()
     }

@@ -19,10 +19,11 @@ use program::trace::Passes;
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// log2 of the least probability that is told: what is less is said to be this.
+/// log2 of the smallest probability that is reported. Smaller ones are reported as this.
 pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
-/// Runs circuits in a mode, and keeps what all modes have: levels, factors, noise, counts, keys.
+/// Runs circuits in a mode. It keeps what is the same in all modes: levels, factors, noise, counts,
+/// keys.
 pub struct Engine<O> {
     operations: O,
     params: Params,
@@ -31,12 +32,12 @@ pub struct Engine<O> {
     log: Mutex<Log>,
 }
 
-/// What an engine has noted of the operations run so far.
+/// Notes of an engine on the operations run so far.
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) counts: Counts,
     pub(crate) needs: Needs,
-    /// log2 of the probability that a decision went wrong since it was last asked for.
+    /// log2 of the probability that a value was wrong since this was last read.
     failure: f64,
 }
 
@@ -51,21 +52,21 @@ impl Default for Log {
 }
 
 impl<'k> Engine<Run<'k>> {
-    /// An engine on ciphertexts.
+    /// Makes an engine on ciphertexts.
     pub fn new(params: &Params, keys: &'k EvaluationKeys) -> Self {
         Self::of(params, Run::new(params, keys))
     }
 }
 
 impl Engine<Dry> {
-    /// An engine that only predicts levels, noise, counts and the keys that will be needed.
+    /// Makes an engine that only predicts levels, noise, counts and the keys that will be needed.
     pub fn dry(params: &Params) -> Self {
         Self::of(params, Dry)
     }
 }
 
 impl<O: Operations> Engine<O> {
-    /// An engine in the mode of `operations`.
+    /// Makes an engine in the mode of `operations`.
     pub fn of(params: &Params, operations: O) -> Self {
         Self {
             operations,
@@ -76,7 +77,8 @@ impl<O: Operations> Engine<O> {
         }
     }
 
-    /// This engine with another slack: noise up to `bits` bits above a rounding's is carried on.
+    /// Returns this engine with another slack: noise up to `bits` bits above a rounding's is
+    /// carried on.
     #[must_use]
     pub fn with_slack(self, bits: f64) -> Self {
         Self {
@@ -85,7 +87,7 @@ impl<O: Operations> Engine<O> {
         }
     }
 
-    /// A dry engine of the same parameters and slack.
+    /// Makes a dry engine with the same parameters and slack.
     pub(crate) fn to_dry(&self) -> Engine<Dry> {
         Engine::dry(&self.params).with_slack(self.slack_bits)
     }
@@ -95,7 +97,7 @@ impl<O: Operations> Engine<O> {
         &self.params
     }
 
-    /// The operations of its mode.
+    /// The operations of the engine's mode.
     pub fn operations(&self) -> &O {
         &self.operations
     }
@@ -119,8 +121,9 @@ impl<O: Operations> Engine<O> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// log2 of a bound on the probability that one of the operations since the last call left a wrong
-    /// value: the sum over all values made, and over what [`note_failure`](Self::note_failure) was told.
+    /// Returns log2 of a bound on the probability that an operation since the last call gave a
+    /// wrong value. It is the sum over all values made and all calls of
+    /// [`note_failure`](Self::note_failure).
     pub fn take_failure(&self) -> f64 {
         std::mem::replace(&mut self.log().failure, f64::NEG_INFINITY)
     }
@@ -131,9 +134,10 @@ impl<O: Operations> Engine<O> {
         *failure = log2_sum(*failure, log2);
     }
 
-    /// A value made by an operation, with the probability that its residual has reached half of the
-    /// modulus somewhere: of that many coefficients, each is a Gaussian of at most the peak's deviation, but for
-    /// single points at which products are much larger than on average.
+    /// Returns a value made by an operation, and notes the probability that its residual reaches
+    /// half of the modulus in any coefficient. Each coefficient is a Gaussian of at most the peak's
+    /// deviation. Single points, at which products are much larger than on average, are counted
+    /// separately.
     pub(super) fn made(&self, value: ValueOf<O>) -> ValueOf<O> {
         self.note_residual(value.level, value.residual);
         value
@@ -155,8 +159,8 @@ impl<O: Operations> Engine<O> {
     }
 }
 
-/// log2 of the sum of the probabilities that steps are wrong, from those of each: as low as -9999, for a number to
-/// print.
+/// log2 of the sum of the probabilities that steps are wrong. It is at least
+/// [`LEAST_LOG2_FAILURE`], so that it can be printed as a number.
 pub fn total_failure(steps: &[f64]) -> f64 {
     let total = steps.iter().copied().fold(f64::NEG_INFINITY, log2_sum);
     total.max(LEAST_LOG2_FAILURE)

@@ -12,7 +12,7 @@ impl<O: Operations> Engine<O> {
     /// `sum_k a_k b_k`, not relinearised. Operands may be at different levels.
     ///
     /// # Errors
-    /// From the scheme, if factors do not fit.
+    /// Errors of the scheme, if factors do not fit.
     pub fn tensor_sum(
         &self,
         a: &[&ValueOf<O>],
@@ -53,7 +53,7 @@ impl<O: Operations> Engine<O> {
     /// Relinearises, and switches down until the noise is about that of one rounding.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels), and a missing key.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels), and an error for a missing key.
     pub fn relinearize(
         &self,
         circuit: &'static str,
@@ -86,7 +86,8 @@ impl<O: Operations> Engine<O> {
         }))
     }
 
-    /// For each factor, `sum_j (sum_i m_gji low_i) middle_j`, not relinearised, with the given residual.
+    /// Returns `sum_j (sum_i m_gji low_i) middle_j` for each group `g`, not relinearised. The
+    /// results have the given residual.
     pub(crate) fn combine(
         &self,
         (level, factors): (usize, &[u64]),
@@ -119,7 +120,7 @@ impl<O: Operations> Engine<O> {
             .collect())
     }
 
-    /// Factor of a value when dropped to `level`.
+    /// Factor of a value after it is dropped to `level`.
     pub(crate) fn factor_at<C>(&self, a: &Value<C>, level: usize) -> u64 {
         factor_at(&self.params, (a.level, a.factor), level)
     }
@@ -138,7 +139,8 @@ impl<O: Operations> Engine<O> {
         self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?)
     }
 
-    /// As [`Engine::mul`], of a value that is a factor of one more product at most, whose other factor is not hot.
+    /// As [`Engine::mul`], for a product that is a factor of at most one more product, whose other
+    /// factor is not hot.
     ///
     /// # Errors
     /// As [`Engine::relinearize`].
@@ -151,12 +153,12 @@ impl<O: Operations> Engine<O> {
         self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?.last())
     }
 
-    /// `sum_k p_k v_k` with plaintexts of which a dry run knows that much, at the lowest
-    /// level of the values, not switched down. The result carries the factor `factor`: each plaintext is multiplied by
-    /// what takes the factor of its value there.
+    /// `sum_k p_k v_k` at the lowest level of the values, not switched down. `known` is what a dry
+    /// run knows of the plaintexts. The result has the factor `factor`: each plaintext is
+    /// multiplied by the number that brings the factor of its value there.
     ///
     /// # Errors
-    /// From the scheme.
+    /// Errors of the scheme.
     pub fn mul_plain_sum(
         &self,
         values: &[&ValueOf<O>],
@@ -168,7 +170,7 @@ impl<O: Operations> Engine<O> {
         self.mul_plain_sum_at(level, values, known, factor, plaintext)
     }
 
-    /// As [`Engine::mul_plain_sum`], at a level no higher than any of the values'.
+    /// As [`Engine::mul_plain_sum`], at a level that is at most that of each value.
     ///
     /// # Errors
     /// As [`Engine::mul_plain_sum`].
@@ -196,7 +198,7 @@ impl<O: Operations> Engine<O> {
         })
     }
 
-    /// One giant step of a packing at `level`, with the given noise.
+    /// One giant step of a packing at `level`. The result has the given noise.
     pub(crate) fn mul_masks(
         &self,
         level: usize,
@@ -211,7 +213,8 @@ impl<O: Operations> Engine<O> {
     }
 }
 
-/// Factor of a value of the given level and factor when dropped to `level`: the dropped moduli go into it.
+/// Factor of a value of the given level and factor after it is dropped to `level`. The dropped
+/// moduli change the factor.
 pub(crate) fn factor_at(params: &Params, (from, factor): (usize, u64), level: usize) -> u64 {
     let (t, basis) = (params.t(), params.rlwe().basis(from));
     let dropped = level + 1..=from;
@@ -220,7 +223,7 @@ pub(crate) fn factor_at(params: &Params, (from, factor): (usize, u64), level: us
     })
 }
 
-/// Factor of the product of residuals at `level`, of two values that carry the given factors there.
+/// Factor of the product of residuals at `level`, for two values that have the given factors there.
 pub(crate) fn product_factor(params: &Params, level: usize, a: u64, b: u64) -> u64 {
     let t = params.t();
     t.neg(t.mul(params.q_mod_t(level), t.mul(a, b)))

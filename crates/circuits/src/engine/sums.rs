@@ -19,7 +19,7 @@ impl<O: Operations> Engine<O> {
         self.operations.add_bodies(&mut a.ct, packing)
     }
 
-    /// The constant 1 in every slot, encrypted by nobody: for sums of products.
+    /// The constant 1 in every slot, as a ciphertext that hides nothing. For sums of products.
     pub fn one(&self, level: usize) -> ValueOf<O> {
         let noise = Noise::free((self.params.t().value() as f64 / 2.0).powi(2));
         let one = || Plain::Coefficients(Words::Sparse(vec![(0, 1)]));
@@ -39,7 +39,7 @@ impl<O: Operations> Engine<O> {
         self.operations.add_assign(&mut a.ct, &b.ct)
     }
 
-    /// As [`Engine::add_assign`], of sums of products with plaintexts that nothing relates.
+    /// As [`Engine::add_assign`], for sums of products with independent plaintexts.
     ///
     /// # Errors
     /// As [`Engine::add_assign`].
@@ -51,7 +51,7 @@ impl<O: Operations> Engine<O> {
         self.operations.add_assign(&mut a.ct, &b.ct)
     }
 
-    /// `a` plus its automorphism of a Galois element: noise gathers where both are largest.
+    /// Adds to `a` its automorphism of a Galois element. Noise adds up most where both are largest.
     ///
     /// # Errors
     /// As [`Engine::automorphism`].
@@ -76,7 +76,7 @@ impl<O: Operations> Engine<O> {
         self.operations.sub_assign(&mut a.ct, &b.ct)
     }
 
-    /// `a += m`, a plaintext of that encoding.
+    /// `a += m`, for a plaintext with the given encoding.
     pub fn add_plain_assign(
         &self,
         a: &mut ValueOf<O>,
@@ -97,7 +97,7 @@ impl<O: Operations> Engine<O> {
         Ok(self.rotated(a, ct))
     }
 
-    /// The automorphisms of several Galois elements, with one decomposition.
+    /// The automorphisms of several Galois elements. They share one decomposition.
     ///
     /// # Errors
     /// If a key is missing.
@@ -116,7 +116,8 @@ impl<O: Operations> Engine<O> {
         Ok(rotated.collect())
     }
 
-    /// The LWE samples of a value: switched to level 0, to the LWE secret, and rounded to `t`.
+    /// The LWE samples of a value: switched to level 0, then to the LWE secret, then rounded to
+    /// `t`.
     ///
     /// # Errors
     /// If the key is missing.
@@ -132,13 +133,14 @@ impl<O: Operations> Engine<O> {
         counts.passes += passes::plaintexts(level + 1, count, encoding);
     }
 
-    /// Counts `count` rotations, each with a decomposition, by one Galois element, whose key is needed in any case.
+    /// Counts `count` rotations by one Galois element, each with a decomposition. The key is
+    /// counted as needed even if `count` is 0.
     pub(crate) fn count_rotations(&self, element: usize, level: usize, count: usize) {
         self.count(self.sizes(level).decompose().times(count));
         self.count_automorphisms(element, level, count);
     }
 
-    /// As [`count_rotations`](Self::count_rotations), of values that are decomposed.
+    /// As [`count_rotations`](Self::count_rotations), for values that are already decomposed.
     fn count_automorphisms(&self, element: usize, level: usize, count: usize) {
         let Log { counts, needs, .. } = &mut *self.log();
         counts.rotations += count;
@@ -155,13 +157,13 @@ impl<O: Operations> Engine<O> {
         })
     }
 
-    /// What an automorphism adds.
+    /// Noise that an automorphism adds.
     fn switching_noise(&self, level: usize) -> Noise {
         self.model.key_switch(level).plus(self.model.rounding())
     }
 }
 
-/// Operands of a sum have one level and one factor.
+/// Checks that operands of a sum have the same level and factor.
 fn check_alike<C>(a: &Value<C>, b: &Value<C>) -> Result<()> {
     if a.level != b.level {
         let (left, right) = (a.level, b.level);

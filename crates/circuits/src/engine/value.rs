@@ -6,7 +6,8 @@ use crate::residual::{Residual, Squares};
 use bfv::Ciphertext;
 use bfv::noise::Noise;
 
-/// A value of a circuit: a ciphertext in the form of a mode of [`Operations`], with what is known of it in all modes.
+/// A value of a circuit: a ciphertext in the form of a mode of [`Operations`], and what is known of
+/// it in all modes.
 #[derive(Clone, Debug)]
 pub struct Value<C> {
     pub(super) ct: C,
@@ -21,11 +22,11 @@ pub type EncryptedValue = Value<Ciphertext>;
 /// A value of the mode `O`.
 pub type ValueOf<O> = Value<<O as Operations>::Ciphertext>;
 
-/// A value of a dry run: what is known without encrypting.
+/// A value of a dry run. It has only what is known without encryption.
 pub type DryValue = Value<()>;
 
 impl EncryptedValue {
-    /// An encrypted value with its predicted noise.
+    /// Makes an encrypted value with its predicted noise.
     pub fn encrypted(ct: Ciphertext, noise: Noise) -> Self {
         let (level, factor) = (ct.level(), ct.factor());
         Self::new(ct, level, factor, noise)
@@ -33,14 +34,14 @@ impl EncryptedValue {
 }
 
 impl DryValue {
-    /// What is known of a value of factor 1 at `level`.
+    /// Makes a value of a dry run at `level`, with factor 1.
     pub fn dry(level: usize, noise: Noise) -> Self {
         Self::new((), level, 1, noise)
     }
 }
 
 impl<C> Value<C> {
-    /// A ciphertext with its level, factor and predicted noise.
+    /// Makes a value of a ciphertext with its level, factor and predicted noise.
     pub fn new(ct: C, level: usize, factor: u64, noise: Noise) -> Self {
         let residual = Residual::even(noise);
         Self {
@@ -51,7 +52,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// This value without its ciphertext.
+    /// Returns this value without its ciphertext.
     #[must_use]
     pub fn to_dry(&self) -> DryValue {
         let Self {
@@ -68,7 +69,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// This value with another factor: what is known of it, not its ciphertext.
+    /// Returns this value with another factor. The ciphertext does not change.
     pub(crate) fn of_factor(self, factor: u64) -> Self {
         Self { factor, ..self }
     }
@@ -83,22 +84,22 @@ impl<C> Value<C> {
         &self.ct
     }
 
-    /// The ciphertext itself.
+    /// Returns the ciphertext.
     pub fn into_ciphertext(self) -> C {
         self.ct
     }
 
-    /// Limbs minus one.
+    /// Level: the number of limbs minus one.
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// Predicted noise, over all coefficients.
+    /// Predicted noise, averaged over all coefficients.
     pub fn noise(&self) -> Noise {
         self.residual.mean
     }
 
-    /// Predicted noise of the largest coefficients, where sums of copies have gathered it.
+    /// Predicted noise of the largest coefficients, at which sums of copies have added it up.
     pub fn peak(&self) -> Noise {
         self.residual.peak
     }
@@ -108,16 +109,16 @@ impl<C> Value<C> {
     }
 }
 
-/// What a dry run knows of the plaintexts of a sum of products.
+/// What a dry run knows of the plaintexts in a sum of products.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// Squares of their coefficients.
+    /// Squares of the plaintexts' coefficients.
     pub squares: Squares,
-    /// What they are encoded from.
+    /// Form from which the plaintexts are encoded.
     pub encoding: Encoding,
 }
 
-/// Of plaintexts that are given by their coefficients.
+/// For plaintexts that are given by their coefficients.
 impl From<Squares> for Known {
     fn from(squares: Squares) -> Self {
         Self {
@@ -134,14 +135,14 @@ pub struct Product<C> {
     pub(crate) level: usize,
     pub(crate) factor: u64,
     pub(crate) residual: Residual,
-    /// Whether a factor carries so much of earlier products that this one must come down to a rounding.
+    /// True if a factor is hot, so that this product must come down to a rounding.
     pub(crate) hot: bool,
-    /// Whether it is a factor of one more product only, whose other factor is not hot.
+    /// True if it is a factor of only one more product, whose other factor is not hot.
     pub(crate) last: bool,
 }
 
 impl<C> Product<C> {
-    /// This product, as a factor of one more product at most, whose other factor is not hot.
+    /// Marks this product as a factor of at most one more product, whose other factor is not hot.
     #[must_use]
     pub fn last(self) -> Self {
         Self { last: true, ..self }

@@ -1,22 +1,23 @@
 //! A table as a polynomial modulo a prime.
 //!
-//! Newton's forward differences at consecutive points are a convolution with factorials, and the sum of Newton's
-//! products is taken by halves: `O(len log^2 len)`. Sources: von zur Gathen, Gerhard, "Modern Computer Algebra",
-//! sections 10.2 and 23.1.
+//! Newton's forward differences at consecutive points are a convolution with factorials. The sum of
+//! Newton's products is computed by halves. This takes `O(len log^2 len)`. Sources: von zur Gathen,
+//! Gerhard, "Modern Computer Algebra", sections 10.2 and 23.1.
 
 use crate::error::{Error, Result};
 use ring::{Basis, Coeff, Modulus, Poly, ntt_primes};
 use std::collections::HashMap;
 
-/// The polynomial of degree at most `2 bound` that takes `table(x)` at every `x` of `-bound ..= bound`.
+/// Returns the polynomial of degree at most `2 bound` whose value is `table(x)` at every `x` in
+/// `-bound ..= bound`.
 ///
-/// Its `2 bound + 1` coefficients in `[0, t)`, lowest first; `bound = (t - 1) / 2` is the whole of `Z_t`.
-/// Values of the table are taken modulo `t`.
+/// It has `2 bound + 1` coefficients in `[0, t)`, lowest first. With `bound = (t - 1) / 2` it
+/// covers all of `Z_t`. Values of the table are taken modulo `t`.
 ///
 /// # Errors
 /// [`Error::Shape`] if `bound` exceeds `(t - 1) / 2`, or `t` is above 65537.
 pub fn interpolate(t: &Modulus, bound: i64, table: impl Fn(i64) -> i64) -> Result<Vec<u64>> {
-    // Below, sums of `t` products of residues stay below a prime of 50 bits.
+    // With this limit, sums of `t` products of residues stay below a prime of 50 bits.
     if t.value() > LARGEST {
         return Err(Error::Shape {
             what: "the plaintext modulus of a table",
@@ -41,11 +42,11 @@ pub fn interpolate(t: &Modulus, bound: i64, table: impl Fn(i64) -> i64) -> Resul
     Ok(halves(&mut products, &divided, t.from_i64(-bound)).sum)
 }
 
-/// Largest modulus.
+/// Largest plaintext modulus.
 const LARGEST: u64 = (1 << 16) + 1;
 
-/// `D^k f(x_0) / k!` for every `k`, from the values at `x_0, x_0 + 1, ..`: the convolution of `f(x_0 + i) / i!` with
-/// `(-1)^j / j!`.
+/// `D^k f(x_0) / k!` for every `k`, from the values at `x_0, x_0 + 1, ..`. It is the convolution of
+/// `f(x_0 + i) / i!` with `(-1)^j / j!`.
 fn divided_differences(products: &mut Products, mut values: Vec<u64>) -> Vec<u64> {
     let t = products.t;
     let len = values.len();
@@ -67,7 +68,7 @@ fn divided_differences(products: &mut Products, mut values: Vec<u64>) -> Vec<u64
     out
 }
 
-/// Part of a sum in Newton's form.
+/// A part of a sum in Newton's form.
 struct Part {
     /// `sum_k c_k (x - x_0) .. (x - x_0 - k + 1)`.
     sum: Vec<u64>,
@@ -75,7 +76,7 @@ struct Part {
     points: Vec<u64>,
 }
 
-/// The part with the coefficients `c` whose first point is `start`.
+/// Computes the part with the coefficients `c` whose first point is `start`.
 fn halves(products: &mut Products, c: &[u64], start: u64) -> Part {
     let t = products.t;
     if c.len() <= SMALL {
@@ -108,7 +109,7 @@ const SMALL: usize = 32;
 /// Products of polynomials modulo `t`.
 struct Products {
     t: Modulus,
-    /// The ring of a product by its degree.
+    /// The ring of a product, by its degree.
     bases: HashMap<usize, Basis>,
 }
 
@@ -124,7 +125,8 @@ impl Products {
             }
             return out;
         }
-        // Of a length one above a power of two the last coefficient wraps to the first: both are products of two.
+        // If the length is one above a power of two, the last coefficient wraps to the first. Both
+        // are products of two coefficients.
         let n = (len - 1).next_power_of_two();
         let basis = self.bases.entry(n).or_insert_with(|| {
             let q =

@@ -2,16 +2,16 @@
 //!
 //! The table is a polynomial `f` modulo `t` ([`interpolate`]), and the slots hold `x`. With the
 //! exponent written in three digits, `f(x) = sum_g (sum_j (sum_i a_gji x^i) X^j) Y^g` for
-//! `X = x^(k_0)`, `Y = X^(k_1)`. Only the powers cost a relinearised product each; the innermost
-//! sums are integer combinations, and the products with `X^j` and `Y^g` are added up before a
-//! relinearisation: `k_0 + k_1 + k_2` products and `k_2 + 1` further relinearisations in all,
-//! where a polynomial of degree 65536 takes 766 by the square-root method and 391 by
-//! Paterson-Stockmeyer's. The depth stays that of the powers plus two.
+//! `X = x^(k_0)`, `Y = X^(k_1)`. Only the powers cost a relinearised product each. The innermost
+//! sums are integer combinations. The products with `X^j` and `Y^g` are added up before a
+//! relinearisation. In all there are `k_0 + k_1 + k_2` products and `k_2 + 1` further
+//! relinearisations. A polynomial of degree 65536 takes 766 by the square-root method and 391 by
+//! Paterson-Stockmeyer's. The depth is that of the powers plus two.
 //!
-//! When slots are idle, a value's copies share the work: see `segments.rs`.
+//! If slots are idle, the copies of a value share the work: see `segments.rs`.
 //!
-//! Every product is one of residuals, followed by a modulus switch: the modulus shrinks as the
-//! circuit goes down, and so does the cost.
+//! Every product is one of residuals, followed by a modulus switch. So the modulus and the cost get
+//! smaller along the circuit.
 //!
 //! Sources: Liu, Wang, ASIACRYPT 2023 (the polynomial over `Z_t`, sums before relinearisation);
 //! Athena (MICRO 2025), algorithm 2; Paterson, Stockmeyer, SIAM J. Comput. 2(1), 1973.
@@ -30,15 +30,15 @@ pub use interpolate::interpolate;
 
 const CIRCUIT: &str = "a table";
 
-/// A table made ready: its polynomial, and how it is evaluated.
+/// A table, prepared for evaluation: its polynomial and its shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lut {
     coefficients: Vec<u64>,
     shape: TableShape,
 }
 
-/// Shapes worth considering for a polynomial of `len` coefficients in `layout`: balanced digits, each number of segments
-/// that the copies allow.
+/// Shapes that are candidates for a polynomial of `len` coefficients in `layout`: balanced digits,
+/// for each number of segments that the copies allow.
 pub fn shapes(len: usize, layout: Layout) -> Vec<TableShape> {
     let powers = |max: usize| {
         std::iter::successors(Some(2usize), |k| Some(2 * k)).take_while(move |&k| k <= max)
@@ -55,7 +55,7 @@ pub fn shapes(len: usize, layout: Layout) -> Vec<TableShape> {
             }
             for segments in powers(layout.copies()) {
                 let per_segment = len.div_ceil(segments);
-                // The last factor is a power of x^(segment length), taken by squarings.
+                // The last factor is a power of x^(segment length), computed by squarings.
                 if k0 * k1 == per_segment.next_power_of_two() && k0 >= k1 {
                     shapes.push(TableShape {
                         segments,
@@ -69,10 +69,11 @@ pub fn shapes(len: usize, layout: Layout) -> Vec<TableShape> {
 }
 
 impl Lut {
-    /// The polynomial with the given coefficients, lowest first, evaluated in the given shape.
+    /// Prepares the polynomial with the given coefficients, lowest first, for evaluation in the
+    /// given shape.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the shape does not hold the polynomial.
+    /// [`Error::Shape`] if the polynomial has more coefficients than the shape.
     pub fn new(coefficients: Vec<u64>, shape: TableShape) -> Result<Self> {
         let room = shape.segments * shape.segment_len();
         if coefficients.len() > room {
@@ -88,16 +89,17 @@ impl Lut {
         })
     }
 
-    /// Its shape.
+    /// Shape of the table.
     pub fn shape(&self) -> TableShape {
         self.shape
     }
 
-    /// Limbs that are held at once when the table is applied to `x`, from a dry run: all powers, and the sums
-    /// of products before their relinearisation. What a single product works on is not counted.
+    /// Number of limbs that are held at the same time when the table is applied to `x`, from a dry
+    /// run: all powers, and the sums of products before they are relinearised. The working memory
+    /// of single products is not counted.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`].
+    /// [`Error::OutOfLevels`] if the chain is too short.
     pub fn live_limbs(&self, params: &LoopParams, x: &DryValue) -> Result<usize> {
         let engine = &crate::dry_engine(params);
         let [k0, k1, k2] = self.shape.digits;
@@ -133,7 +135,8 @@ impl Lut {
     /// Applies the table to every slot. The result has factor 1.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], missing keys, and [`Error::Shape`] for more segments than copies.
+    /// [`Error::OutOfLevels`], errors for missing keys, and [`Error::Shape`] for more segments than
+    /// copies.
     pub fn apply<O: Operations>(
         &self,
         engine: &Engine<O>,
@@ -150,8 +153,8 @@ impl Lut {
         if !O::READS_PLAINTEXTS {
             return Ok(self.run(engine, layout, x, 1)?.of_factor(1));
         }
-        // The factor of the result is linear in the unit that the coefficients carry, and
-        // depends on levels alone: a dry run finds what to start with.
+        // The factor of the result is linear in the unit of the coefficients, and depends on levels
+        // alone. A dry run finds the unit to start with.
         let factor = self.run(&engine.to_dry(), layout, &x.to_dry(), 1)?.factor();
         let unit = engine.params().t().inv(factor).expect("factors are units");
         self.run(engine, layout, x, unit)
@@ -171,11 +174,11 @@ impl Lut {
     }
 }
 
-/// `x^1, .., x^count`, each as shallow as it can be.
+/// `x^1, .., x^count`, each with the smallest depth.
 ///
-/// Where products leave single points hot, a power is made from the highest power of two below it: the two halves may
-/// both carry what the power of two has left behind. Powers that no other is made from may stay hotter,
-/// but for the last one, which may be the first of further powers.
+/// If products leave values hot, a power is made from the highest power of two below it. Then both
+/// halves may carry on the noise of that power of two. Powers from which no other is made may stay
+/// hotter. The last power is excepted, because further powers may start from it.
 fn powers<O: Operations>(
     engine: &Engine<O>,
     x: &ValueOf<O>,

@@ -1,5 +1,5 @@
-//! One polynomial for all slots: its coefficients are integers, and combining powers is a matrix
-//! product over residues.
+//! One polynomial for all slots. Its coefficients are integers, and combining powers is a product
+//! of matrices over residues.
 
 use super::{CIRCUIT, Lut, powers};
 use crate::engine::{Engine, Value, ValueOf};
@@ -8,7 +8,7 @@ use crate::operations::{Combination, Operations};
 use crate::residual::Residual;
 use bfv::noise::Factors;
 
-/// `f(x)`, its factor multiplied by `unit`.
+/// `f(x)`. Its factor is multiplied by `unit`.
 pub(super) fn apply<O: Operations>(
     lut: &Lut,
     engine: &Engine<O>,
@@ -23,14 +23,15 @@ pub(super) fn apply<O: Operations>(
     } else {
         Vec::new()
     };
-    // Products that come down further than others may make any power the lowest, not only the last.
+    // Some products drop more limbs than others. So any power may have the lowest level, not only
+    // the last one.
     let used = low[..k0 - 1].iter().chain(&middle[..k1 - 1]);
     let level = used.map(Value::level).min().unwrap_or(0);
     let one = engine.one(level);
     let low: Vec<&ValueOf<O>> = std::iter::once(&one).chain(&low[..k0 - 1]).collect();
     let middle: Vec<&ValueOf<O>> = std::iter::once(&one).chain(&middle[..k1 - 1]).collect();
     let lowest = high.iter().map(Value::level).min().unwrap_or(level);
-    // The products with Y^g must carry one factor in the end.
+    // The products with Y^g must all have the same factor in the end.
     let units: Vec<u64> = (0..k2)
         .map(|g| match g {
             0 => unit,
@@ -52,8 +53,8 @@ fn invert<O: Operations>(engine: &Engine<O>, factor: u64, unit: u64) -> u64 {
     t.mul(unit, t.inv(factor).expect("factors are units"))
 }
 
-/// `sum_j (sum_i a_gji x^i) X^j` for every `g`, relinearised; group `g` carries the factor of a
-/// product times `units[g]`.
+/// `sum_j (sum_i a_gji x^i) X^j` for every `g`, relinearised. Group `g` has the factor of a product
+/// times `units[g]`.
 fn combine<O: Operations>(
     lut: &Lut,
     engine: &Engine<O>,
@@ -83,7 +84,7 @@ fn combine<O: Operations>(
         .collect()
 }
 
-/// Noise of one group: coefficients are uniform in `[0, t)`.
+/// Noise of one group. Coefficients are uniform in `[0, t)`.
 fn group_residual<O: Operations>(
     engine: &Engine<O>,
     low: &[&ValueOf<O>],

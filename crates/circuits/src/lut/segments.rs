@@ -1,16 +1,16 @@
 //! The copies of a value share one polynomial: copy `c` evaluates segment `c`.
 //!
-//! With `S` segments of `s` coefficients, `f(x) = sum_c x^(sc) f_c(x)`. Copy `c` evaluates `f_c`, whose
-//! coefficients are plaintexts that differ between copies, multiplies by its own `x^(sc)`, and
-//! the copies are added up by rotations. The power is put together from powers there are already: with
-//! the bits of `c` in digits `c = c_0 + 2^a c_1 + ..`, a masked sum gives `x^(c_d)` in the copies
-//! that want it, and squarings lift it to its place. A degree of `S s` so takes about
-//! `2 sqrt(s) + 2 log2 S + log2 s` products.
+//! With `S` segments of `s` coefficients, `f(x) = sum_c x^(sc) f_c(x)`. Copy `c` evaluates `f_c`,
+//! whose coefficients are plaintexts that differ between copies. It multiplies the result by its
+//! own `x^(sc)`. Rotations add up the copies. The power `x^(sc)` is made from existing powers: the
+//! bits of `c` are written in digits `c = c_0 + 2^a c_1 + ..`. A masked sum gives `x^(c_d)` in the
+//! copies that need it, and squarings raise it to the digit's place. So a degree of `S s` takes
+//! about `2 sqrt(s) + 2 log2 S + log2 s` products.
 //!
-//! Where products leave single points hot, each level is dear, and there is a way with two levels less. The highest bits of `c`
-//! are not in a masked sum of powers: `f_c(x)` times the power for the other bits is masked, once for each value `v`
-//! of the highest bits, and multiplied by `x^(s v 2^a)` as it is. The sum of these products takes one
-//! relinearisation.
+//! If products leave values hot, each level is expensive, and another way takes two levels less.
+//! The highest bits of `c` are not in a masked sum of powers. Instead, `f_c(x)` times the power for
+//! the other bits is masked, once for each value `v` of the highest bits, and multiplied by
+//! `x^(s v 2^a)`, which needs no mask. The sum of these products takes one relinearisation.
 
 use super::{CIRCUIT, Lut, powers};
 use crate::engine::{Engine, Known, Value, ValueOf};
@@ -21,7 +21,7 @@ use crate::passes::Encoding;
 use crate::residual::Squares;
 use exchange::Layout;
 
-/// `f(x)` in all copies, its factor multiplied by `unit`.
+/// `f(x)` in all copies. Its factor is multiplied by `unit`.
 pub(super) fn apply<O: Operations>(
     lut: &Lut,
     engine: &Engine<O>,
@@ -53,16 +53,17 @@ pub(super) fn apply<O: Operations>(
     sum_copies(engine, layout, segments, product)
 }
 
-/// Highest bits of a segment's number whose powers are not masked: so many that both factors of the last
-/// product are about as deep.
+/// Number of highest bits of a segment's number whose powers are not masked. With this number both
+/// factors of the last product have about the same depth.
 const TOP_BITS: u32 = 3;
 
 fn top_bits(segments: usize) -> u32 {
     segments.ilog2().min(TOP_BITS)
 }
 
-/// `Y^1, Y^2, ..` for `Y = x^(len 2^a)`, as many as the highest bits of a segment's number want, where `a` is the number
-/// of other bits; `high` holds the powers of `X`, less the last one of a segment.
+/// `Y^1, Y^2, ..` for `Y = x^(len 2^a)`, where `a` is the number of bits of a segment's number
+/// other than the highest bits. There are as many powers as the highest bits need. `high` holds the
+/// powers of `X`, except the last one of a segment.
 pub(super) fn top_powers<O: Operations>(
     engine: &Engine<O>,
     high: &[ValueOf<O>],
@@ -74,7 +75,7 @@ pub(super) fn top_powers<O: Operations>(
     powers(engine, &first, (1 << top) - 1)
 }
 
-/// `value` times `Y^v` in the copies of segments whose highest bits are `v`.
+/// Multiplies `value` by `Y^v` in the copies of segments whose highest bits are `v`.
 fn by_top<O: Operations>(
     engine: &Engine<O>,
     layout: Layout,
@@ -135,7 +136,8 @@ fn segment_polynomials<O: Operations>(
     engine.relinearize(CIRCUIT, &engine.tensor_sum(&sums, &factors)?)
 }
 
-/// `x^(len c)` in copy `c`, for `c` below `segments`, of which only so many lowest bits count; `low` holds `x^1, x^2, ..`.
+/// `x^(len c)` in copy `c`, for `c` below `segments`. Only the lowest `bits` bits of `c` count.
+/// `low` holds `x^1, x^2, ..`.
 fn segment_powers<O: Operations>(
     engine: &Engine<O>,
     layout: Layout,
@@ -166,7 +168,8 @@ fn segment_powers<O: Operations>(
     square(engine, power, len.ilog2())
 }
 
-/// The plaintext that has in copy `c` of every value `values[c]`, again and again.
+/// The plaintext that has `values[c]` in copy `c` of every value. `values` repeats if there are
+/// more copies.
 fn by_copy(layout: Layout, values: Vec<u64>) -> Plain {
     let run = layout.values();
     Plain::Slots(Words::Repeat { run, values })

@@ -1,9 +1,9 @@
-//! Nothing is computed: what is left of a circuit are levels, noise, counts and keys.
+//! The dry mode computes nothing. A circuit then gives only levels, noise, counts and keys.
 
 use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::Result;
 
-/// The mode that computes nothing: a ciphertext is `()`.
+/// The mode that computes nothing. A ciphertext is `()`.
 #[derive(Clone, Copy, Debug)]
 pub struct Dry;
 

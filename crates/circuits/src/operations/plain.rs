@@ -10,35 +10,36 @@ pub enum Plain {
     Coefficients(Words),
     /// Slots.
     Slots(Words),
-    /// Of a recording: what [`Operations::rounded`](super::Operations::rounded) makes of a value of it.
+    /// Only in a recording: the result of [`Operations::rounded`](super::Operations::rounded) on a
+    /// value of the recording.
     Rounded {
         /// The value.
         value: program::recording::ValueId,
         /// Its component.
         component: usize,
-        /// What the rounded coefficients are multiplied by.
+        /// Factor of the rounded coefficients.
         unit: u64,
     },
 }
 
-/// `N` integers.
+/// `N` integers modulo `t`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// Each of them, in `[0, t)`.
+    /// All words, in `[0, t)`.
     All(Arc<[u32]>),
-    /// 0 but at some places.
+    /// Places and values of the words that are not 0.
     Sparse(Vec<(usize, i64)>),
     /// Word `i` is `values[(i / run) mod values.len()]`, in `[0, t)`.
     Repeat {
-        /// Equal words in a row.
+        /// Number of equal words in a row.
         run: usize,
-        /// What is repeated.
+        /// Values that are repeated.
         values: Vec<u64>,
     },
 }
 
 impl Plain {
-    /// The plaintext, multiplied by `unit`.
+    /// Encodes the plaintext, multiplied by `unit`.
     pub fn encode(&self, encoder: &Encoder, unit: u64) -> Plaintext {
         match self {
             Self::Coefficients(words) => encoder.from_residues(words.residues(encoder, unit)),

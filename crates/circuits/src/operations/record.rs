@@ -1,4 +1,4 @@
-//! Operations are written down.
+//! The mode that writes operations down.
 
 use super::{Combination, Operations, Packing, Plain, RecordedCiphertext, Recorder, Words};
 use crate::engine;
@@ -15,14 +15,14 @@ pub struct Record<'r> {
     keys: program::KeyNeeds,
 }
 
-/// The samples of a recording's ciphertext.
+/// The samples of a recorded ciphertext.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedSamples {
     id: ValueId,
 }
 
 impl<'r> Record<'r> {
-    /// Operations that go to a recorder, for runs with the given keys.
+    /// Makes operations that are written to a recorder, for runs with the given keys.
     pub fn new(recorder: &'r Recorder, params: &Params, keys: &program::KeyNeeds) -> Self {
         Self {
             recorder,
@@ -31,12 +31,12 @@ impl<'r> Record<'r> {
         }
     }
 
-    /// Ciphertext `index` of the client, at a level.
+    /// The client's ciphertext `index`, at a level.
     pub fn input(&self, index: usize, level: usize) -> RecordedCiphertext {
         self.push(Op::Input { index }, (level, 2, 1))
     }
 
-    /// A ciphertext of the given name, at a level and with a factor.
+    /// An input ciphertext of the given name, with the given level and factor.
     pub fn given(&self, name: &str, (level, factor): (usize, u64)) -> RecordedCiphertext {
         let name = name.to_owned();
         self.push(Op::Given { name }, (level, 2, factor))
@@ -86,12 +86,13 @@ impl<'r> Record<'r> {
         }
     }
 
-    /// Factor of a ciphertext when dropped to `level`.
+    /// Factor of a ciphertext after it is dropped to `level`.
     fn factor_at(&self, a: &RecordedCiphertext, level: usize) -> u64 {
         engine::factor_at(&self.params, (a.ty.level, a.factor()), level)
     }
 
-    /// What a plaintext is multiplied by, for the factor `factor` of its product with `a` at `level`.
+    /// Number by which a plaintext is multiplied, so that its product with `a` at `level` has the
+    /// factor `factor`.
     fn unit(&self, a: &RecordedCiphertext, (level, factor): (usize, u64)) -> u64 {
         let t = self.params.t();
         let inverse = t.inv(self.factor_at(a, level));
@@ -120,7 +121,7 @@ impl<'r> Record<'r> {
         self.recorder.packing(recorded)
     }
 
-    /// The rotations of the secret that a packing takes: the first packing of a layout makes them.
+    /// The rotations of the secret that a packing needs. The first packing of a layout makes them.
     fn secret(&self, packing: &Packing<'_, RecordedSamples>) -> Result<Vec<RecordedCiphertext>> {
         let values = packing.layout.values();
         if let Some(made) = self.recorder.secrets(values) {

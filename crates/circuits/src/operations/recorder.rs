@@ -1,4 +1,4 @@
-//! Where recorded operations go.
+//! The recorder to which recorded operations are written.
 
 use program::KeyNeeds;
 use program::recording::{Message, Op, Packing, Parameters, Recording, Step, Type, ValueId};
@@ -6,7 +6,7 @@ use program::trace::{Constant, ConstantId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A [`Recording`] that is being written, by one mode that records or by several.
+/// A [`Recording`] that is being written, by one or several modes that record.
 pub struct Recorder {
     parameters: Parameters,
     state: Mutex<State>,
@@ -15,13 +15,13 @@ pub struct Recorder {
 #[derive(Default)]
 struct State {
     constants: Vec<Constant>,
-    /// Constants by their values: equal ones are one.
+    /// Constants by their values. Equal constants are stored once.
     known: HashMap<Constant, ConstantId>,
     packings: Vec<Packing>,
     steps: Vec<Step>,
     /// The rotated secrets of each layout, by its number of values.
     secrets: HashMap<usize, Vec<RecordedCiphertext>>,
-    /// Number of the program's step at work.
+    /// Number of the program's step that is being recorded.
     of: usize,
 }
 
@@ -33,7 +33,7 @@ pub struct RecordedCiphertext {
 }
 
 impl RecordedCiphertext {
-    /// Factor of a message that is a residual.
+    /// Factor of the message, if the message is a residual.
     pub(super) fn factor(&self) -> u64 {
         match self.ty.message {
             Message::Modulo { factor, .. } => factor,
@@ -42,7 +42,8 @@ impl RecordedCiphertext {
     }
 }
 
-/// The parameters of ciphertexts whose messages are modulo `t`, if any, as recordings have them.
+/// The parameters in the form of recordings. `t` lists the plaintext moduli, if messages are modulo
+/// `t`.
 pub fn parameters(rlwe: &rlwe::Params, t: Vec<u64>) -> Parameters {
     let spec = rlwe.spec();
     Parameters {
@@ -56,7 +57,7 @@ pub fn parameters(rlwe: &rlwe::Params, t: Vec<u64>) -> Parameters {
 }
 
 impl Recorder {
-    /// An empty recording.
+    /// Makes an empty recording.
     pub fn new(parameters: Parameters) -> Self {
         Self {
             parameters,
@@ -64,18 +65,18 @@ impl Recorder {
         }
     }
 
-    /// What follows belongs to step `of` of the program.
+    /// Sets the step of the program to which the following operations belong.
     pub fn begin_step(&self, of: usize) {
         self.state().of = of;
     }
 
-    /// A result for the client, under a name.
+    /// Records a result for the client, with its name.
     pub fn output(&self, name: &str, a: &RecordedCiphertext) {
         let (name, value) = (name.to_owned(), a.id);
         self.push(Op::Output { name, value }, a.ty);
     }
 
-    /// The operations so far, which take the given keys.
+    /// Returns the recorded operations. `keys` lists the keys that they need.
     pub fn finish(self, keys: &KeyNeeds) -> Recording {
         let state = self.state.into_inner();
         let state = state.unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +101,7 @@ impl Recorder {
         state.steps.len() - 1
     }
 
-    /// Says of a step that has no use yet that its value has another type.
+    /// Changes the type of a step's value. No later step may use the value yet.
     pub(super) fn restate(&self, a: &RecordedCiphertext) {
         self.state().steps[a.id].ty = Type::Ciphertext(a.ty);
     }
@@ -116,7 +117,7 @@ impl Recorder {
         id
     }
 
-    /// The number of a packing: the last one's, if it is that.
+    /// Returns the number of a packing. If it equals the last packing, it has the same number.
     pub(super) fn packing(&self, packing: Packing) -> usize {
         let packings = &mut self.state().packings;
         if packings.last() != Some(&packing) {
@@ -125,7 +126,7 @@ impl Recorder {
         packings.len() - 1
     }
 
-    /// The rotated secrets of a layout, if they are made.
+    /// The rotated secrets of a layout, if they exist already.
     pub(super) fn secrets(&self, values: usize) -> Option<Vec<RecordedCiphertext>> {
         self.state().secrets.get(&values).cloned()
     }

@@ -1,4 +1,4 @@
-//! Operations on ciphertexts.
+//! The mode that computes with ciphertexts.
 
 use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::Result;
@@ -8,14 +8,14 @@ use exchange::EvaluationKeys;
 use ring::par_map;
 use rlwe::lwe::LweBatch;
 
-/// The mode that computes with ciphertexts of BFV, and with keys.
+/// The mode that computes with ciphertexts of BFV and with keys.
 pub struct Run<'k> {
     eval: Evaluator,
     keys: &'k EvaluationKeys,
 }
 
 impl<'k> Run<'k> {
-    /// Operations with the given keys.
+    /// Makes operations with the given keys.
     pub fn new(params: &Params, keys: &'k EvaluationKeys) -> Self {
         Self {
             eval: Evaluator::new(params),
@@ -27,8 +27,8 @@ impl<'k> Run<'k> {
         self.eval.params()
     }
 
-    /// `sum_k p_k cts_k` at a level, with the factor `factor`. `plaintext(k, unit)` gives plaintext `k` multiplied by
-    /// `unit`.
+    /// `sum_k p_k cts_k` at `level`, with the factor `factor`. `plaintext(k, unit)` returns
+    /// plaintext `k` multiplied by `unit`.
     fn dot(
         &self,
         (level, factor): (usize, u64),
@@ -42,7 +42,7 @@ impl<'k> Run<'k> {
             let own = self.eval.factor_at(cts[k], level);
             let unit = t.mul(factor, t.inv(own).expect("factors are units"));
             let plaintext = plaintext(k, unit);
-            // A loop without a branch: it takes 3 % of ResNet-20 with one.
+            // This loop has no branch. With a branch it took 3 % of ResNet-20.
             let centre = |&c: &u64| (c as i64 - if c > half { modulus } else { 0 }) as i32;
             plaintext.coefficients().iter().map(centre).collect()
         });
@@ -123,8 +123,9 @@ impl Operations for Run<'_> {
         let (columns, values) = (layout.slots() / 2, layout.values());
         let offset = giant * count;
         let masks = |step: usize, unit: u64| {
-            // Rotating left by `offset` later brings the value of the slot `offset` to the right. Rows, columns and values
-            // are powers of two, and this is the inner loop: it takes bits, not remainders.
+            // A later rotation left by `offset` brings the value of the slot `offset` to the right.
+            // Rows, columns and values are powers of two. This is the inner loop, so it uses bits
+            // and not remainders.
             let mut slots = vec![0; layout.slots()];
             for (slot, out) in slots.iter_mut().enumerate() {
                 let (row, column) = (slot & columns, slot & (columns - 1));

@@ -1,15 +1,15 @@
 //! Slots to coefficients.
 //!
-//! Let `m_k` be the coefficients to be had, `n = N/2` and `I = zeta^n`, a root of -1. A point
-//! `zeta^(5^i)` of row 0 takes `X^n` to `I`, since `5^i = 1 mod 4`, and one of row 1 takes it to `-I`.
-//! So with `w_k = m_k + I m_(k+n)` and `w'_k = m_k - I m_(k+n)` the slots of the result are
+//! Let `m_k` be the wanted coefficients, `n = N/2` and `I = zeta^n`, a root of -1. A point
+//! `zeta^(5^i)` of row 0 maps `X^n` to `I`, since `5^i = 1 mod 4`, and a point of row 1 maps it to
+//! `-I`. So with `w_k = m_k + I m_(k+n)` and `w'_k = m_k - I m_(k+n)` the slots of the result are
 //! `sum_k w_k zeta^(5^i k)` in row 0 and `sum_k w'_k zeta^(-5^i k)` in row 1.
 //!
 //! The input has `m_k` in row 0 and `m_(k+n)` in row 1, at the column whose bits are those of `k`
-//! reversed. Then `w` and `w'` come from two diagonals and a swap of the rows, and the sums from
-//! `log2 n` layers of butterflies within each row, at distances `1, 2, .., n/2`: the butterfly of
-//! distance `h` in a block of `2h` columns has `zeta^(±5^j 2N/8h)` at column `j`. A run of layers is one
-//! linear map of `2^(l+1) - 1` diagonals for `l` layers, or `2^l` if the last of all is among them.
+//! reversed. Then two diagonals and a swap of the rows give `w` and `w'`. The sums are `log2 n`
+//! layers of butterflies within each row, at distances `1, 2, .., n/2`. The butterfly of distance
+//! `h` in a block of `2h` columns has `zeta^(±5^j 2N/8h)` at column `j`. A run of `l` layers is one
+//! linear map of `2^(l+1) - 1` diagonals, or `2^l` if it includes the last layer.
 //!
 //! Sources: Cheon, Han, Kim, Kim, Song, "Bootstrapping for Approximate Homomorphic Encryption",
 //! EUROCRYPT 2018 (the transform over powers of five); Chen, Chillotti, Song, "Improved
@@ -25,21 +25,22 @@ use bfv::{Encoder, Params};
 
 const CIRCUIT: &str = "slots to coefficients";
 
-/// Number of maps. At `N = 2^15` and four limbs, one thread with AVX-512, layers 4 + 5 + 5 take 0.22 s,
-/// 95 MB of keys and 67 bits of modulus; 7 + 7 take 0.59 s, 184 MB and 48 bits. A limb less would
-/// save the table that comes before about a twentieth of its time, 0.3 s for 65537 entries.
+/// Number of maps. At `N = 2^15` and four limbs, one thread with AVX-512, layers 4 + 5 + 5 take
+/// 0.22 s, 95 MB of keys and 67 bits of modulus. Layers 7 + 7 take 0.59 s, 184 MB and 48 bits. A
+/// limb less would save the table before it about a twentieth of its time: 0.3 s for 65537 entries.
 const STAGES: usize = 3;
 
-/// Number of maps where products leave single points hot: a table ends a limb lower then.
+/// Number of maps if products leave values hot. Then a table ends a limb lower.
 const SHALLOW_STAGES: usize = 2;
 
-/// Bits of margin that every map must leave: noise is twelve deviations or more below `Q/2`.
+/// Bits of margin that every map must leave: twelve deviations of the noise, or more, are below
+/// `Q/2`.
 const MARGIN_BITS: f64 = 1.0;
 
-/// Coefficient that [`SlotsToCoeffs`] brings the value of a slot to; also the slot that comes to a
-/// coefficient, since the map is its own inverse.
+/// The coefficient to which [`SlotsToCoeffs`] brings the value of a slot. Also the slot whose value
+/// comes to a coefficient, since the map is its own inverse.
 ///
-/// Row `r`, column `c` goes to `r N/2 + c'`, the bits of `c` reversed in `c'`.
+/// Row `r`, column `c` comes to coefficient `r N/2 + c'`, where `c'` has the bits of `c` reversed.
 pub fn coefficient_of_slot(slots: usize, slot: usize) -> usize {
     let columns = slots / 2;
     let bits = columns.ilog2();
@@ -50,18 +51,19 @@ pub fn coefficient_of_slot(slots: usize, slot: usize) -> usize {
     slot / columns * columns + reversed
 }
 
-/// The map from slots to coefficients, made ready.
+/// The map from slots to coefficients, prepared for ciphertexts.
 #[derive(Clone, Debug)]
 pub struct SlotsToCoeffs {
     stages: Vec<LinearTransform>,
 }
 
 impl SlotsToCoeffs {
-    /// The map as a product of one linear map per entry of `layers`, each the number of layers of
-    /// butterflies in it, the first to be applied first.
+    /// Prepares the map as a product of linear maps, one per entry of `layers`. Each entry is the
+    /// number of layers of butterflies in its map. The first map is applied first.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the layers are not `log2(N) - 1` in all, or an entry is zero, or `N` is 2.
+    /// [`Error::Shape`] if the layers do not add up to `log2(N) - 1`, or an entry is zero, or `N`
+    /// is 2.
     pub fn new(encoder: &Encoder, layers: &[usize]) -> Result<Self> {
         let all = encoder.slots().ilog2() as usize - 1;
         if layers.iter().sum::<usize>() != all || layers.contains(&0) || all == 0 {
@@ -80,7 +82,8 @@ impl SlotsToCoeffs {
         })
     }
 
-    /// The map in three stages, or two where levels are dear, or fewer if there are no such layers.
+    /// Prepares the map in three stages, or in two if levels are expensive. There are fewer stages
+    /// if there are fewer layers.
     ///
     /// # Errors
     /// As [`SlotsToCoeffs::new`].
@@ -98,14 +101,14 @@ impl SlotsToCoeffs {
         Self::new(encoder, &layers)
     }
 
-    /// Applies the map: the value of slot `i` is coefficient [`coefficient_of_slot`]`(i)` of the
-    /// result, whose factor is 1.
+    /// Applies the map: the value of slot `i` becomes coefficient [`coefficient_of_slot`]`(i)` of
+    /// the result. The result has factor 1.
     ///
-    /// Limbs are dropped only where that loses nothing, so the noise of the result may be up to a
-    /// limb above that of a rounding; [`Engine::settle`] would drop one more.
+    /// Limbs are dropped only where that loses nothing. So the noise of the result may be up to a
+    /// limb above that of a rounding. [`Engine::settle`] would drop one more.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], and what rotations may lack.
+    /// [`Error::OutOfLevels`] if the chain is too short, and an error for a missing Galois key.
     pub fn apply<O: Operations>(
         &self,
         engine: &Engine<O>,
@@ -126,7 +129,7 @@ impl SlotsToCoeffs {
     }
 }
 
-/// [`SlotsToCoeffs`] made ready and applied once.
+/// Prepares [`SlotsToCoeffs`] and applies it once.
 ///
 /// # Errors
 /// As [`SlotsToCoeffs::apply`].
@@ -137,7 +140,7 @@ pub fn slots_to_coeffs<O: Operations>(
     SlotsToCoeffs::balanced(engine.params())?.apply(engine, value)
 }
 
-/// Drops limbs as long as what they leave of the noise is more than a rounding adds.
+/// Drops limbs as long as the noise that is left is more than a rounding adds.
 fn shed<O: Operations>(engine: &Engine<O>, value: ValueOf<O>) -> Result<ValueOf<O>> {
     let rlwe = engine.params().rlwe();
     let floor = engine.model().rounding().bits();
@@ -155,7 +158,7 @@ fn shed<O: Operations>(engine: &Engine<O>, value: ValueOf<O>) -> Result<ValueOf<
     engine.switch_to(value, level)
 }
 
-/// The linear maps, first to be applied first.
+/// The linear maps, in the order in which they are applied.
 pub(super) fn stage_maps(encoder: &Encoder, layers: &[usize]) -> Vec<Diagonals> {
     let t = encoder.modulus();
     let mut layer = 0;
@@ -178,7 +181,7 @@ pub(super) fn stage_maps(encoder: &Encoder, layers: &[usize]) -> Vec<Diagonals> 
     stages
 }
 
-/// `zeta^e`, exponents modulo `2N`.
+/// `zeta^exponent`. Exponents count modulo `2N`.
 fn power(encoder: &Encoder, exponent: usize) -> u64 {
     let order = 2 * encoder.slots();
     encoder
@@ -202,7 +205,7 @@ fn rows_combined(encoder: &Encoder) -> Diagonals {
     map
 }
 
-/// One layer: columns `j` and `j + h` of a block become `a + w_j b` and `a - w_j b`.
+/// One layer of butterflies: columns `j` and `j + h` of a block become `a + w_j b` and `a - w_j b`.
 fn butterflies(encoder: &Encoder, h: usize) -> Diagonals {
     let (t, slots) = (encoder.modulus(), encoder.slots());
     let (columns, order) = (slots / 2, 2 * slots);

@@ -83,7 +83,7 @@ fn progressions_start_after_the_widest_gap() {
     assert_eq!(of(&[3, 9]), expect(3, 2, 4));
 }
 
-/// A ring of degree 512, far below any security, with all its keys.
+/// A ring of degree 512, far from secure, with all its keys.
 struct Small {
     params: Params,
     keys: ClientKeys,
@@ -113,7 +113,7 @@ impl Small {
         Value::encrypted(ct, Engine::dry(&self.params).model().fresh())
     }
 
-    /// Runs dry, then with the keys the dry run asks for; both must agree.
+    /// Runs dry, then with the keys that the dry run needs. Both must agree.
     fn run(
         &mut self,
         x: &EncryptedValue,
@@ -139,9 +139,9 @@ impl Small {
         out
     }
 
-    /// 512 samples have a relative deviation of 1/32 in their root mean square, 0.045 bits, and the
-    /// key's norm adds half as much: a quarter of a bit is five deviations. Special moduli are wide
-    /// enough for key switching to add nothing to that.
+    /// The root mean square of 512 samples has a relative deviation of 1/32, 0.045 bits, and the
+    /// norm of the key adds half as much. So a quarter of a bit is five deviations. Special moduli
+    /// are wide enough for key switching to add nothing to that.
     fn check_noise(&self, out: &EncryptedValue, predicted: Noise) {
         let (size, _) = measure(&self.params, self.keys.secret(), out.ciphertext()).unwrap();
         let off = size.log2_rms - predicted.bits();

@@ -1,11 +1,13 @@
-//! The geometry of a convolution on coefficients, for the tests: several kernels and images side by side.
+//! The geometry of a convolution on coefficients, for tests: several kernels and images side by
+//! side.
 
-/// Shape of a convolution on coefficients; a dense layer is one with a kernel as large as its input.
+/// Shape of a convolution on coefficients. A dense layer is a convolution whose kernel is as large
+/// as its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvShape {
-    /// Input channels, and kernels.
+    /// Number of input channels.
     pub channels: usize,
-    /// Output channels.
+    /// Number of kernels, which is the number of output channels.
     pub kernels: usize,
     /// Height and width of the input, padding included.
     pub input: [usize; 2],
@@ -16,7 +18,7 @@ pub struct ConvShape {
 }
 
 impl ConvShape {
-    /// Coefficients of one image.
+    /// Number of coefficients of one image.
     pub fn input_len(&self) -> usize {
         self.channels * self.input[0] * self.input[1]
     }
@@ -26,27 +28,28 @@ impl ConvShape {
         [0, 1].map(|d| (self.input[d] - self.kernel[d]) / self.stride + 1)
     }
 
-    /// Place of the last weight, `T`.
+    /// Exponent of the last weight, `T`.
     fn top(&self) -> usize {
         let [h, w] = self.input;
         (self.channels - 1) * h * w + (self.kernel[0] - 1) * w + self.kernel[1] - 1
     }
 
-    /// Coefficients that one image's product with one kernel takes: results further apart do not meet.
+    /// Number of coefficients that one image's product with one kernel takes. Results that are
+    /// further apart do not overlap.
     pub fn span(&self) -> usize {
         self.input_len() + self.top()
     }
 
-    /// Coefficients from one image to the next when all kernels are in one polynomial.
+    /// Distance in coefficients from one image to the next if all kernels are in one polynomial.
     pub fn image_span(&self) -> usize {
         self.span() * self.kernels
     }
 
-    /// Coefficients of all kernels side by side, for weights in the order kernel, channel, row,
-    /// column.
+    /// Returns the coefficients of all kernels side by side. The weights are in the order kernel,
+    /// channel, row, column.
     ///
     /// # Panics
-    /// If there is not one weight per place.
+    /// If the number of weights does not match the shape.
     pub fn kernel_polynomial(&self, weights: &[i64]) -> Vec<i64> {
         let [kh, kw] = self.kernel;
         let [h, w] = self.input;
@@ -66,7 +69,8 @@ impl ConvShape {
         out
     }
 
-    /// Coefficient of output `(kernel, row, column)` of the image that begins at `start`.
+    /// Coefficient of output `(kernel, row, column)` of the image that begins at coefficient
+    /// `start`.
     pub fn output_coefficient(&self, start: usize, [kernel, row, column]: [usize; 3]) -> usize {
         let place = row * self.stride * self.input[1] + column * self.stride;
         start + kernel * self.span() + self.top() + place

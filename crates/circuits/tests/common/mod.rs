@@ -1,4 +1,4 @@
-//! Full-size, 128-bit secure parameters, and how noise is held to its prediction.
+//! Full-size parameters with 128-bit security, and the comparison of noise with its prediction.
 
 #![allow(
     dead_code,
@@ -27,10 +27,10 @@ pub const N: usize = 1 << 15;
 pub const T: u64 = T_FERMAT;
 pub const DIMENSION: usize = 1024;
 
-/// A wrong slot must be rarer than `2^-40` in every ciphertext.
+/// log2 of the largest probability that a slot of a ciphertext is wrong.
 pub const RARE: f64 = -40.0;
 
-/// One of these tests at a time: each uses all threads and up to 2 GB.
+/// Only one of these tests runs at a time. Each uses all threads and up to 2 GB.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -45,12 +45,13 @@ pub struct Setup {
 }
 
 /// A chain of 26 bits and `limbs - 1` times 34, digits of four limbs, special moduli of 3 * 49
-/// bits: 819 bits of 868 at 20 limbs.
+/// bits. At 20 limbs these are 819 bits of 868.
 pub fn setup(limbs: usize, seed: u64) -> Setup {
     setup_of((34, 1.5), (49, 3), limbs, seed)
 }
 
-/// As [`setup`], with limbs of another size, another slack, and special moduli of given bits and number.
+/// As [`setup`], with limbs of another size, another slack, and the given number and bits of
+/// special moduli.
 pub fn setup_of(
     (limb_bits, slack_bits): (u32, f64),
     (special_bits, special): (u32, usize),
@@ -129,14 +130,14 @@ impl Setup {
         self.bfv().encoder().slots_of(&message)
     }
 
-    /// A value switched to a level, which takes no key.
+    /// Switches a value to a level. This takes no key.
     pub fn switched(&self, value: EncryptedValue, level: usize) -> EncryptedValue {
         let keys = EvaluationKeys::from_parts(None, Default::default(), Default::default(), None);
         let engine: Engine<Run<'_>> = Engine::new(self.bfv(), &keys);
         engine.switch_to(value, level).unwrap()
     }
 
-    /// The keys that a dry run of `circuit` asks for.
+    /// Generates the keys that a dry run of `circuit` needs.
     pub fn keys_for<R>(&mut self, circuit: impl Fn(&Engine<Dry>) -> R) -> EvaluationKeys {
         let dry = dry_engine(&self.params);
         circuit(&dry);
@@ -146,7 +147,7 @@ impl Setup {
         keys
     }
 
-    /// The shape of least predicted time for `len` coefficients, `segments` given.
+    /// The shape with the smallest predicted time for `len` coefficients and `segments` segments.
     pub fn shape(&self, len: usize, layout: Layout, segments: usize) -> TableShape {
         let dry_seconds = |shape: &TableShape| {
             let engine = Engine::dry(self.bfv());
@@ -164,26 +165,26 @@ impl Setup {
             .1
     }
 
-    /// Holds the noise of `value` to its prediction from both sides, and the probability of a
-    /// wrong slot below [`RARE`].
+    /// Compares the noise of `value` with its prediction, from both sides. Checks that the
+    /// probability of a wrong slot is below [`RARE`].
     ///
-    /// A root mean square over `N` near-normal samples deviates by `1/sqrt(2N)`, 0.006 bits, and the
-    /// norm of a key with `2N/3` nonzero coefficients by `sqrt(1/(8N))` of itself, 0.003. A tenth of a
-    /// bit is more than ten deviations of both, and a fifth of the half bit that one forgotten
-    /// rounding makes.
+    /// The root mean square of `N` near-normal samples has a relative deviation of `1/sqrt(2N)`,
+    /// 0.006 bits, and the norm of a key with `2N/3` nonzero coefficients one of `sqrt(1/(8N))`,
+    /// 0.003. A tenth of a bit is more than ten deviations of both, and a fifth of the half bit
+    /// that one forgotten rounding makes.
     pub fn check_noise(&self, step: &str, value: &EncryptedValue) {
         self.check_noise_carried(step, value, N, 0.0);
     }
 
-    /// As [`Setup::check_noise`] for noise that is concentrated in `samples` coefficients, where
-    /// it starts from measured noise that was `carried` bits above its prediction. Returns by how
-    /// much this one is.
+    /// As [`Setup::check_noise`], for noise that is concentrated in `samples` coefficients. The
+    /// measured noise at the start was `carried` bits above its prediction. Returns how many bits
+    /// this noise is above its prediction.
     ///
-    /// Copies are added up by a sum over automorphisms, which is a trace: it takes the coefficients of
-    /// a subring times the number of copies and cancels the others. Over all coefficients the
-    /// variance is that of a sum of independent terms, but `values` coefficients bear it all. So the
-    /// measured value deviates by `1/sqrt(2 values)`, of which five are allowed, and to fail takes
-    /// `log2(copies)/2` bits less.
+    /// Copies are added up by a sum over automorphisms, which is a trace: it multiplies the
+    /// coefficients of a subring by the number of copies and cancels the others. Over all
+    /// coefficients the variance is that of a sum of independent terms, but it is all in `samples`
+    /// coefficients. So the measured value has a relative deviation of `1/sqrt(2 samples)`, of
+    /// which five are allowed, and failure is `log2(copies)/2` bits nearer.
     pub fn check_noise_carried(
         &self,
         step: &str,
@@ -207,13 +208,14 @@ impl Setup {
             wrong.max(-999.0)
         );
         let (off, seed) = (size.log2_rms - predicted, self.seed);
-        // The largest of so many normal values is near `sqrt(2 ln(2 samples))` deviations, of which the
-        // second term of its expansion is taken off.
+        // The largest of `samples` normal values is near `sqrt(2 ln(2 samples))` deviations, minus
+        // the second term of that expansion.
         let far = (2.0 * (2.0 * samples as f64).ln()).sqrt();
         let far = far - (far * far / 2.0 * 4.0 * std::f64::consts::PI).ln() / (2.0 * far);
         let largest = size.log2_max - value.peak().bits() - off - far.log2();
         println!("{step}: largest coefficient {largest:.2} bits off its prediction");
-        // The peak is a bound: noise of the last automorphisms gathers less than it says.
+        // The peak is an upper bound. The noise of the last automorphisms gathers less than it
+        // says.
         assert!(
             (-0.7..0.4).contains(&largest),
             "{step}: the largest coefficient is off by {largest:.2} bits, seed {seed}"
@@ -232,8 +234,9 @@ impl Setup {
 }
 
 /// log2 of a bound on the probability that one of `N` coefficients of a normal residual exceeds
-/// `Q/2`, where `margin = log2(Q/2) - log2(rms)`: with `x = 2^margin` deviations to `Q/2`, each does so with
-/// `P(|g| > x) < 2 exp(-x^2/2) / (x sqrt(2 pi))`. One wrong coefficient makes slots wrong.
+/// `Q/2`, where `margin = log2(Q/2) - log2(rms)`. `Q/2` is `x = 2^margin` deviations away, so each
+/// coefficient exceeds it with `P(|g| > x) < 2 exp(-x^2/2) / (x sqrt(2 pi))`. One wrong coefficient
+/// makes slots wrong.
 pub fn log2_wrong_slot(margin: f64) -> f64 {
     let x = margin.exp2();
     let one = 1.0

@@ -7,8 +7,8 @@ use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::{GaloisKeys, SecretKey};
 
-/// Bits after the binary point that results of some hundred terms below 1 keep at scale 2^45: rounding of
-/// `N = 2^9` coefficients takes about 6 bits, sums and keys a few more.
+/// Bits after the binary point that must be correct in results of some hundred terms below 1 at
+/// scale 2^45. Rounding of `N = 2^9` coefficients takes about 6 bits, sums and keys a few more.
 const BITS: f64 = 25.0;
 
 pub(crate) struct Setup {

@@ -9,7 +9,7 @@ use program::{Form, Op, Packed, Patch, Program, Row, Term, Type, ValueId};
 /// A message: `N` coefficients, samples or slots, in `[0, t)`.
 type Message = Vec<i64>;
 
-/// What the steps have made, and what each layer must.
+/// Results of the steps, and the exact integers of each layer.
 pub struct Clear<'a> {
     program: &'a Program,
     network: &'a IntNetwork,
@@ -21,7 +21,7 @@ pub struct Clear<'a> {
 }
 
 impl<'a> Clear<'a> {
-    /// Runs the whole program and holds every layer to the exact integers.
+    /// Runs the whole program and compares every layer with the exact integers.
     pub fn check(
         program: &'a Program,
         network: &'a IntNetwork,
@@ -71,7 +71,7 @@ impl<'a> Clear<'a> {
         &self.program.constants[id].values
     }
 
-    /// Values of the layout of a step in slots.
+    /// Number of values in the layout of a step in slots.
     fn room(&self, step: ValueId) -> usize {
         match self.program.steps[step].ty {
             Type::Ciphertext {
@@ -153,8 +153,8 @@ impl<'a> Clear<'a> {
         message
     }
 
-    /// Sum of negacyclic products, not reduced on the way: values below `2^17` times weights below `2^15`, and at
-    /// most `2^15` of them in each of at most `2^10` terms.
+    /// Sum of negacyclic products, not reduced on the way. Values are below `2^17` and weights
+    /// below `2^15`. There are at most `2^15` products in each of at most `2^10` terms.
     fn products(&self, terms: &[Term]) -> Message {
         let n = self.n();
         let mut sum = vec![0; n];
@@ -178,8 +178,9 @@ impl<'a> Clear<'a> {
         sum
     }
 
-    /// An accumulator has come to be: it is the exact one, and the first of its kind, but for factors of products,
-    /// which are packed for these, too, and at all places where they are wanted.
+    /// Checks an accumulator: it equals the exact one and is the first of its kind. Factors of
+    /// products may occur more than once: they are packed for the products too, at all places where
+    /// these need them.
     fn accumulator(&mut self, step: ValueId, row: Row, found: i64) {
         let layer = self.layer_of(step);
         let wanted = self.traces[row.image].layers[layer].accumulators[row.output];
@@ -210,7 +211,8 @@ impl<'a> Clear<'a> {
         (0..self.n()).map(|slot| slots[slot % room]).collect()
     }
 
-    /// The polynomial's values, in every slot; where an accumulator is, the network's table.
+    /// The polynomial's values in every slot. Where there is an accumulator, the value equals that
+    /// of the network's table.
     fn table(&self, step: ValueId, packed: ValueId, polynomial: usize) -> Message {
         let (room, t) = (self.room(step), self.t());
         let mut known = std::collections::HashMap::new();
@@ -237,7 +239,7 @@ impl<'a> Clear<'a> {
         (0..self.n()).map(|slot| slots[slot % room]).collect()
     }
 
-    /// Coefficients that are no outputs hold what no one may read.
+    /// Coefficients that are not outputs hold values that no step may read.
     fn dense(&self, value: ValueId, weights: usize, inputs: usize, rows: &[Row]) -> Message {
         let (slots, weights) = (&self.values[value], self.constant(weights));
         let mut message: Vec<i64> = (0..self.n() as i64).map(|k| k * 7919 + 12_345).collect();

@@ -15,11 +15,11 @@ use rlwe::bytes::{
 use std::collections::VecDeque;
 use std::io::Write;
 
-/// Bytes of an element or of a number of values.
+/// Bytes of a Galois element or of a number of values.
 const NUMBER: usize = size_of::<u64>();
 const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 1);
 
-/// Bytes of evaluation keys: those that the program needs, and no others.
+/// Returns the byte form of the evaluation keys that the program needs, and no others.
 ///
 /// # Errors
 /// If a key is missing.
@@ -38,10 +38,10 @@ pub fn keys_to_bytes(exchange: &Exchange, keys: &EvaluationKeys) -> Result<Vec<u
     Ok(w.seal(&EVALUATION_KEYS, exchange.fingerprint()))
 }
 
-/// Writes a file of evaluation keys one key at a time, so that none need stay in memory.
+/// Writes a file of evaluation keys one key at a time, so that none needs to stay in memory.
 pub struct KeysWriter<'a, W> {
     exchange: &'a Exchange,
-    /// The keys still to come.
+    /// Keys that are still to be written.
     left: VecDeque<Need>,
     sealer: Sealer<W>,
 }
@@ -50,7 +50,7 @@ impl<'a, W: Write> KeysWriter<'a, W> {
     /// Begins the file of the keys that a program needs.
     ///
     /// # Errors
-    /// If a packing is no power of two of values, and [`Error::Io`].
+    /// [`Error::Shape`] if the number of values of a packing is no power of two, and [`Error::Io`].
     pub fn new(exchange: &'a Exchange, out: W) -> Result<Self> {
         let length = keys_len(exchange)? as u64;
         Ok(Self {
@@ -63,7 +63,7 @@ impl<'a, W: Write> KeysWriter<'a, W> {
     /// Writes the next key, in the order of [`Needs::each`](crate::Needs::each), and frees it.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another key than the next, or one of other parameters; [`Error::Io`].
+    /// [`Error::Shape`] if the key is not the next one or has other parameters, and [`Error::Io`].
     pub fn write(&mut self, key: EvaluationKey) -> Result<()> {
         let (found, expected) = (key.need(), self.left.pop_front());
         if Some(found) != expected {
@@ -95,7 +95,7 @@ impl<'a, W: Write> KeysWriter<'a, W> {
     /// Ends the file.
     ///
     /// # Errors
-    /// [`Error::Shape`] if a key has not come, and [`Error::Io`].
+    /// [`Error::Shape`] if a key has not been written, and [`Error::Io`].
     pub fn end(self) -> Result<()> {
         if let Some(need) = self.left.front() {
             return Err(Error::Shape {
@@ -120,21 +120,21 @@ fn write_packing(w: &mut Writer, values: usize, key: &PackingKey) {
     ciphertexts.for_each(|ct| w.poly(&ct.rlwe().components()[0]));
 }
 
-/// Bytes of a file of evaluation keys.
+/// Length of a file of evaluation keys, in bytes.
 ///
 /// # Errors
-/// If a packing is no power of two of values.
+/// [`Error::Shape`] if the number of values of a packing is no power of two.
 pub fn keys_file_len(exchange: &Exchange) -> Result<usize> {
     Ok(sealed_len(keys_len(exchange)?))
 }
 
-/// Bytes of the keys in a file, without header and checksum.
+/// Length of the keys in a file, in bytes, without header and checksum.
 fn keys_len(exchange: &Exchange) -> Result<usize> {
     let needs = exchange.needs();
     needs.each().map(|need| need_len(exchange, need)).sum()
 }
 
-/// Bytes of one key in a file.
+/// Length of one key in a file, in bytes.
 fn need_len(exchange: &Exchange, need: Need) -> Result<usize> {
     let params = exchange.params();
     let rlwe = params.bfv().rlwe();
@@ -150,7 +150,7 @@ fn need_len(exchange: &Exchange, need: Need) -> Result<usize> {
     })
 }
 
-/// Reads evaluation keys: exactly those the program needs.
+/// Reads evaluation keys: exactly those that the program needs.
 ///
 /// # Errors
 /// If the bytes are no evaluation keys of this program.
@@ -164,7 +164,7 @@ pub fn keys_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<EvaluationKe
     })
 }
 
-/// Reads the key that is needed next.
+/// Reads the key `need`.
 fn read(r: &mut Reader<'_>, exchange: &Exchange, need: Need) -> Result<EvaluationKey> {
     let params = exchange.params();
     let rlwe = params.bfv().rlwe();
@@ -188,7 +188,7 @@ fn read(r: &mut Reader<'_>, exchange: &Exchange, need: Need) -> Result<Evaluatio
     })
 }
 
-/// Reads a number that can only be one.
+/// Reads a number that must be `expected`.
 fn read_number(r: &mut Reader<'_>, what: &'static str, expected: usize) -> Result<()> {
     let found = r.u64(what)?;
     match found == expected as u64 {

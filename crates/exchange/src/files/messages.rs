@@ -10,7 +10,7 @@ use rlwe::bytes::{Kind, Reader, Writer};
 const QUERY: Kind = kind(b"ENCI", "encrypted images", 1);
 const ANSWER: Kind = kind(b"ENCO", "encrypted results", 2);
 
-/// Bytes of encrypted images.
+/// Returns the byte form of a query.
 pub fn query_to_bytes(query: &Query) -> Vec<u8> {
     let mut w = Writer::new();
     w.seed(&query.seed);
@@ -22,10 +22,10 @@ pub fn query_to_bytes(query: &Query) -> Vec<u8> {
     w.seal(&QUERY, &query.fingerprint)
 }
 
-/// Reads encrypted images.
+/// Reads a query.
 ///
 /// # Errors
-/// If the bytes are no encrypted images for this program.
+/// If the bytes are no query for this program.
 pub fn query_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Query> {
     let mut r = Reader::open(bytes, &QUERY, exchange.fingerprint())?;
     let (rlwe, level) = (exchange.params().bfv().rlwe(), exchange.input_level());
@@ -43,7 +43,7 @@ pub fn query_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Query> {
     })
 }
 
-/// Bytes of encrypted results.
+/// Returns the byte form of an answer.
 pub fn answer_to_bytes(exchange: &Exchange, answer: &Answer) -> Vec<u8> {
     let mut w = Writer::new();
     w.block(&answer.query);
@@ -55,10 +55,10 @@ pub fn answer_to_bytes(exchange: &Exchange, answer: &Answer) -> Vec<u8> {
     w.seal(&ANSWER, exchange.fingerprint())
 }
 
-/// Reads encrypted results.
+/// Reads an answer.
 ///
 /// # Errors
-/// If the bytes are no results of this program.
+/// If the bytes are no answer of this program.
 pub fn answer_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Answer> {
     let mut r = Reader::open(bytes, &ANSWER, exchange.fingerprint())?;
     let (rlwe, t) = (

@@ -1,8 +1,8 @@
 //! The byte form of everything that client and server exchange.
 //!
-//! Every object is sealed in `rlwe`'s container: kind, version, fingerprint of the program it
-//! belongs to, checksum. No object here contains a secret: the client keeps that in a file of its
-//! own.
+//! Every object is sealed in `rlwe`'s container: kind, version, fingerprint of the program that it
+//! belongs to, checksum. No object here contains a secret: the client keeps its secrets in a file
+//! of their own.
 
 mod keys;
 mod messages;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use ring::sample::{Seed, uniform_from_seed};
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader};
 
-/// A kind of file: its tag, what it is called, and the version of its format.
+/// Makes a kind of file from its tag, its name in error messages, and the version of its format.
 pub const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
     Kind {
         tag: *tag,
@@ -28,7 +28,7 @@ pub const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
 /// Reads the hash of a query.
 ///
 /// # Errors
-/// If there is none, or it has another length.
+/// If the hash is missing or does not have 32 bytes.
 pub fn read_hash(r: &mut Reader<'_>) -> Result<Fingerprint> {
     let hash = r.block("the hash of the query")?;
     let length = hash.len() as u64;
@@ -44,7 +44,7 @@ fn wrong(what: &'static str, found: u64, expected: String) -> Error {
     error.into()
 }
 
-/// Reads a ciphertext whose mask, of a number, expands from a seed.
+/// Reads a ciphertext whose mask is expanded from the seed and the index.
 fn seeded(
     r: &mut Reader<'_>,
     params: &rlwe::Params,

@@ -9,7 +9,7 @@ use rlwe::bytes::{BytesError, Kind, Reader, Writer, fingerprint};
 const PROGRAM: Kind = kind(b"PROG", "a program", 2);
 const PROGRAM_1: Kind = kind(b"PROG", "a program", 1);
 
-/// Bytes of a program, in the version that its fingerprint is of.
+/// Returns the byte form of a program, in the format version that its fingerprint belongs to.
 pub fn program_to_bytes(verified: &Verified) -> Vec<u8> {
     let mut w = Writer::new();
     w.block(verified.program().to_json().as_bytes());
@@ -23,11 +23,12 @@ pub fn program_to_bytes(verified: &Verified) -> Vec<u8> {
 
 /// Reads a program.
 ///
-/// Files of version 1 bear the hash of their text, predictions included. They keep it as their
-/// fingerprint, so that keys and queries made for them stay good.
+/// Files of version 1 carry the hash of their whole text, predictions included. The program read
+/// from such a file keeps that hash as its fingerprint, so that keys and queries made for it stay
+/// valid.
 ///
 /// # Errors
-/// If the bytes are no program, or the program is wrong or not secure.
+/// If the bytes are no program, or the program breaks a rule or is not secure.
 pub fn program_from_bytes(bytes: &[u8]) -> Result<Verified> {
     let opened = Reader::open_any(bytes, &PROGRAM);
     let is_old = matches!(opened, Err(BytesError::Version { found: 1, .. }));
@@ -44,7 +45,7 @@ pub fn program_from_bytes(bytes: &[u8]) -> Result<Verified> {
         false => fingerprint(program.identity().as_bytes()),
     };
     if own != found {
-        // Keys made for one program would not be taken for the other.
+        // Keys made for one of the two programs must not be used with the other.
         return Err(BytesError::other_program(PROGRAM.words, &found, &own).into());
     }
     Verified::of_fingerprint(program, own)

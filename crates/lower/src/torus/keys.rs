@@ -1,4 +1,4 @@
-//! The keys of a circuit: loaded, expanded and made ready once, whatever the number of bootstrappings.
+//! The keys of a circuit: loaded, expanded and prepared once for all bootstrappings.
 
 use super::names;
 use super::product::{prepare, prepare_column};
@@ -6,7 +6,7 @@ use super::table::ModulusTable;
 use program::torus::KeySwitch;
 use program::trace::{Builder, ValueId};
 
-/// The polynomials of all rows or columns, as factors of products; empty before they are needed.
+/// The polynomials of all rows or columns, as factors of products. Empty until they are needed.
 #[derive(Default)]
 pub(super) struct Keys {
     bootstrap: Vec<ValueId>,
@@ -25,7 +25,8 @@ impl Keys {
         &self.bootstrap
     }
 
-    /// The rows of a key switching key in the ring, the columns of one by samples.
+    /// The rows of a key switching key in the ring, or the columns of a key switching key by
+    /// samples.
     pub(super) fn switch(&mut self, table: &ModulusTable, b: &mut Builder) -> &[ValueId] {
         if self.switch.is_empty() {
             let p = &table.parameters;
@@ -41,7 +42,7 @@ impl Keys {
     }
 }
 
-/// Rows of so many polynomials, the last of which is the body.
+/// Loads rows of `components` polynomials. The last polynomial of a row is the body.
 fn load_rows(
     table: &ModulusTable,
     b: &mut Builder,
@@ -61,7 +62,7 @@ fn load_rows(
     (0..rows).flat_map(row).collect()
 }
 
-/// Columns of so many polynomials.
+/// Loads columns of `polynomials` polynomials.
 fn load_columns(
     table: &ModulusTable,
     b: &mut Builder,

@@ -1,13 +1,15 @@
 //! From operations on samples to instructions on limbs: TFHE.
 //!
-//! A sample is its mask, `N` words a value, and its body, the word 0 of one more value. Products of digits with keys are
-//! exact by residues modulo primes, which are chosen for the largest sum that there can be. Each rule is a sub-trace: key
-//! switch, modulus switch, the step of a blind rotation.
+//! A sample is its mask, `N` words to a value, and its body, which is word 0 of one more value.
+//! Products of digits with keys are computed exactly by residues modulo primes. The primes are
+//! chosen for the largest sum that can occur. Each rule is a sub-trace: key switch, modulus switch,
+//! the step of a blind rotation.
 //!
-//! Transforms, for `p` primes, rank `k`, `l` digits of external products, a small secret of `n` bits in `m = ceil(n / N)`
-//! polynomials and `d` digits of the key switch: a bootstrapping takes `p (n (k + 1) l + k d)`, and
-//! `p (n (k + 1) + m + 1)` inverse ones. The keys take `p (n (k + 1)^2 l + k d (m + 1))`, once. A key switch by samples has
-//! `n + 1` in the place of `m + 1`.
+//! Number of transforms, for `p` primes, rank `k`, `l` digits of external products, a small secret
+//! of `n` bits in `m = ceil(n / N)` polynomials and `d` digits of the key switch: a bootstrapping
+//! takes `p (n (k + 1) l + k d)` transforms and `p (n (k + 1) + m + 1)` inverse ones. The keys take
+//! `p (n (k + 1)^2 l + k d (m + 1))` transforms, once. A key switch by samples has `n + 1` in place
+//! of `m + 1`.
 
 mod keys;
 pub mod names;
@@ -58,7 +60,7 @@ pub fn check(circuit: &Circuit, trace: &Trace) -> Result<()> {
 struct Walk<'a> {
     circuit: &'a Circuit,
     table: &'a ModulusTable,
-    /// Values of each step: masks or mask polynomials, and the body.
+    /// Values that each step has made: masks or mask polynomials, then the body.
     made: Vec<Vec<ValueId>>,
     keys: Keys,
     outputs: usize,

@@ -1,19 +1,21 @@
-//! Sums of products of digits with the rows of a key: external products and key switches in the ring.
+//! Sums of products of digits with the rows of a key: external products and key switches in the
+//! ring.
 //!
-//! Digits and rows are raised to the primes of the table and transformed, multiplied and summed there, and the sum is
-//! converted back to words. It is exact, as the table's primes are chosen for it.
+//! Digits and rows are raised to the primes of the table, transformed, multiplied and summed. The
+//! sum is converted back to words. This is exact because the table's primes are large enough for
+//! it.
 //!
-//! For `r` rows of `c` polynomials and `p` primes: `r p` transforms, `r c p` terms of inner products, `c p` inverse
-//! transforms. A row that is made ready takes `c p` transforms, once.
+//! For `r` rows of `c` polynomials and `p` primes: `r p` transforms, `r c p` terms of inner
+//! products, `c p` inverse transforms. Preparing a row takes `c p` transforms, once.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 3.3.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 3.3.
 
 use super::table::ModulusTable;
 use program::torus::Digits;
 use program::trace::{Builder, SubId, ValueId};
 
-/// The sub-trace that makes a row of so many polynomials ready.
+/// The sub-trace that prepares a row of `components` polynomials as factors.
 pub(super) fn prepare(table: &ModulusTable, b: &mut Builder, components: usize) -> SubId {
     let parameters = vec![table.words(); components];
     b.sub_trace(&format!("prepare.{components}"), &parameters, |b| {
@@ -21,7 +23,8 @@ pub(super) fn prepare(table: &ModulusTable, b: &mut Builder, components: usize) 
     })
 }
 
-/// The sub-trace that makes a column of a key by samples ready: so many polynomials of its words.
+/// The sub-trace that prepares a column of a key by samples as factors. It has `polynomials`
+/// polynomials.
 pub(super) fn prepare_column(table: &ModulusTable, b: &mut Builder, polynomials: usize) -> SubId {
     let parameters = vec![table.words(); polynomials];
     b.sub_trace("prepare_column", &parameters, |b| {
@@ -33,7 +36,7 @@ pub(super) fn prepare_column(table: &ModulusTable, b: &mut Builder, polynomials:
     })
 }
 
-/// The digits of a rounded value as factors, the most significant one first.
+/// The digits of a rounded value as factors of products, the most significant digit first.
 pub(super) fn digits(
     table: &ModulusTable,
     b: &mut Builder,
@@ -42,7 +45,7 @@ pub(super) fn digits(
 ) -> Vec<ValueId> {
     let count = digits.count as usize;
     let cut = match count {
-        // All bits are one digit.
+        // All bits are in one digit.
         1 => vec![rounded],
         count => b.digits(rounded, digits.bits, count),
     };
@@ -50,7 +53,8 @@ pub(super) fn digits(
     cut.map(|digit| factor(table, b, digit)).collect()
 }
 
-/// Sums over all rows of factors times rows, whose polynomials are the values from `first` on, row by row.
+/// Sums of factors times rows, over all rows. The polynomials of the rows are the values from
+/// `first` on, row by row.
 pub(super) fn products(
     table: &ModulusTable,
     b: &mut Builder,
@@ -66,7 +70,7 @@ pub(super) fn products(
     (0..components).map(sum).collect()
 }
 
-/// The sum of factors times others, as words.
+/// The sum of products of `left` and `right`, as words.
 pub(super) fn product(
     table: &ModulusTable,
     b: &mut Builder,

@@ -1,17 +1,19 @@
-//! Blind rotation: the test polynomial times `X^(-b)`, then for each bit `s_i` of the small secret a step that multiplies
-//! the accumulator by `X^(a_i)` where the bit is 1.
+//! Blind rotation: multiplies the test polynomial by `X^(-b)`. Then, for each bit `s_i` of the
+//! small secret, a step multiplies the accumulator by `X^(a_i)` if the bit is 1.
 //!
-//! A step adds the external product of `(X^(a_i) - 1) accumulator` with the GGSW ciphertext of the bit. It is one
-//! sub-trace, called for each bit: the exponents are turned by `X^-1` at its end, so that the next one is word 0.
+//! A step adds the external product of `(X^(a_i) - 1) accumulator` with the GGSW ciphertext of the
+//! bit. It is one sub-trace, called for each bit. At its end the exponents are multiplied by
+//! `X^-1`, so that the next exponent is word 0.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 4.3.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 4.3.
 
 use super::product::{digits, products};
 use super::table::ModulusTable;
 use program::trace::{Builder, SubId, ValueId};
 
-/// The accumulator after all steps. `exponents` are masks and body, `key` has the rows of all steps.
+/// Returns the accumulator after all steps. `exponents` are masks and body, and `key` has the rows
+/// of all steps.
 pub(super) fn rotate(
     table: &ModulusTable,
     b: &mut Builder,
@@ -42,7 +44,8 @@ pub(super) fn rotate(
     accumulator
 }
 
-/// The sub-trace of a step: accumulator, exponents and the rows of a GGSW ciphertext; accumulator and exponents.
+/// The sub-trace of a step. Parameters: accumulator, exponents and the rows of a GGSW ciphertext.
+/// Results: accumulator and exponents.
 fn step(table: &ModulusTable, b: &mut Builder) -> SubId {
     let p = &table.parameters;
     let (components, gadget) = (p.rank + 1, p.bootstrap);

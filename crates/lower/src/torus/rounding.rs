@@ -1,19 +1,21 @@
-//! What roundings leave of words, and the modulus switch, from words to exponents of X.
+//! Rests that rounding leaves of words, and the modulus switch from words to exponents of X.
 //!
-//! The rest of a word is the word less its rounded one, times the step. Half of a centred integer `x`, rounded down, is
-//! `round((x - 1) / 2)` modulo `q / 2`, and its centred representative. Sums of rests may exceed a word, so the half of a
-//! sum is the sum of halves and half of the sum of what these leave, 0 or 1.
+//! The rest of a word is the word minus its rounded value times the step. Half of a centred integer
+//! `x`, rounded down, is `round((x - 1) / 2)` modulo `q / 2`, as centred representative. A sum of
+//! rests may exceed a word. So half of a sum is computed as the sum of the halves, plus half of the
+//! sum of their remainders, which are 0 or 1.
 //!
-//! A sum over all words of a polynomial is `log2 N` turns and additions: by `X^(-N/2)`, by `X^(-N/4)`, and so on. Its word 0
-//! is then the sum of all.
+//! A sum over all words of a polynomial takes `log2 N` multiplications by powers of `X` and
+//! additions: by `X^(-N/2)`, by `X^(-N/4)`, and so on. Word 0 of the result is the sum of all
+//! words.
 //!
-//! Source: de Ruijter, D'Anvers, Verbauwhede, "Don't be mean: Reducing Approximation Noise in TFHE through Mean
-//! Compensation", IACR ePrint, 2025.
+//! Source: de Ruijter, D'Anvers, Verbauwhede, "Don't be mean: Reducing Approximation Noise in TFHE
+//! through Mean Compensation", IACR ePrint, 2025.
 
 use super::table::{Kept, ModulusTable};
 use program::trace::{Builder, SubId, ValueId};
 
-/// A value's words rounded to the given bits, and its rests.
+/// A value's words rounded to the given bits, and their rests.
 pub(super) fn rounded(
     table: &ModulusTable,
     b: &mut Builder,
@@ -37,7 +39,8 @@ pub(super) fn halve(table: &ModulusTable, b: &mut Builder) -> SubId {
     })
 }
 
-/// The sub-trace of half of the sum of all words of so many values, rounded down: word 0 of the result.
+/// The sub-trace of half of the sum of all words of `count` values, rounded down. Word 0 of the
+/// result has it.
 pub(super) fn half_of_sum(table: &ModulusTable, b: &mut Builder, count: usize) -> SubId {
     let parameters = vec![table.words(); count];
     b.sub_trace(&format!("half_of_sum.{count}"), &parameters, |b| {
@@ -60,7 +63,7 @@ pub(super) fn half_of_sum(table: &ModulusTable, b: &mut Builder, count: usize) -
     })
 }
 
-/// The sub-trace of the sum of all words of a value: word 0 of the result.
+/// The sub-trace of the sum of all words of a value. Word 0 of the result has it.
 fn total(table: &ModulusTable, b: &mut Builder) -> SubId {
     let n = table.parameters.n;
     b.sub_trace("total", &[table.words()], |b| {
@@ -74,7 +77,8 @@ fn total(table: &ModulusTable, b: &mut Builder) -> SubId {
     })
 }
 
-/// The sub-trace of a modulus switch: the values of a small sample, and as many results.
+/// The sub-trace of a modulus switch. Parameters: the values of a small sample. It has as many
+/// results.
 pub(super) fn modulus_switch(table: &ModulusTable, b: &mut Builder, drop: u32) -> SubId {
     let p = &table.parameters;
     let kept = table.kept(p.exponent_bits() - drop);
@@ -86,7 +90,7 @@ pub(super) fn modulus_switch(table: &ModulusTable, b: &mut Builder, drop: u32) -
         let half_of_sum = half_of_sum(table, b, masks);
         let mean = b.call(half_of_sum, &rests)[0];
         let body = b.sub(masks, mean);
-        // Half a step less, rounded to the nearest, is rounded down.
+        // Subtracting half a step and rounding to the nearest is rounding down.
         let half_step = 1 << (p.word_bits - kept.bits - 1);
         let half_step = table.repeated(b, half_step, table.word);
         let body = b.sub(body, half_step);

@@ -1,12 +1,13 @@
 //! Key switches by samples, from the big secret to the small one.
 //!
-//! A word of the result is a sum of digits times words of the key, one for each word of the mask and digit. It is the
-//! coefficient 0 of a product of polynomials: digits as they stand, times the key's words under `X -> X^-1`. So a switch of
-//! `k` polynomials in `l` digits takes `k l` transforms, and `n + 1` inverse ones with `k l` products each. The fast path
-//! has no transforms: it multiplies `k N l (n + 1)` words.
+//! A word of the result is a sum of products of digits and words of the key, over all words of the
+//! mask and all digits. It is coefficient 0 of a product of polynomials: the digits as polynomials
+//! times the key's words under `X -> X^-1`. So a switch of `k` polynomials in `l` digits takes
+//! `k l` transforms, and `n + 1` inverse transforms with `k l` products each. The fast path has no
+//! transforms: it multiplies `k N l (n + 1)` words.
 //!
-//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
-//! Cryptology 33, 2020, section 4.1.
+//! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, section 4.1.
 
 use super::product::{digits, product};
 use super::rounding::{half_of_sum, rounded};
@@ -14,8 +15,8 @@ use super::table::ModulusTable;
 use program::torus::Digits;
 use program::trace::{Builder, Constant, SubId, ValueId};
 
-/// Masks and body of a small sample, from those of a sample and all columns of the key. Words of the last mask beyond the
-/// dimension are 0.
+/// Masks and body of a small sample, from those of a sample and all columns of the key. Words of
+/// the last mask beyond the LWE dimension are 0.
 pub(super) fn key_switch(
     table: &ModulusTable,
     b: &mut Builder,
@@ -53,7 +54,8 @@ pub(super) fn key_switch(
     results
 }
 
-/// The sub-trace of the digits of a sample, as factors, and of its body, less half of what the digits leave.
+/// The sub-trace that gives the digits of a sample as factors, and its body minus half of the sum
+/// of the digits' rests.
 fn cut(table: &ModulusTable, b: &mut Builder, gadget: Digits) -> SubId {
     let rank = table.parameters.rank;
     let parameters = vec![table.words(); rank + 1];
@@ -72,7 +74,8 @@ fn cut(table: &ModulusTable, b: &mut Builder, gadget: Digits) -> SubId {
     })
 }
 
-/// The sub-trace of a word, as word 0: factors, and a column of the key.
+/// The sub-trace of one word of the small sample, as word 0. Parameters: factors and a column of
+/// the key.
 fn word(table: &ModulusTable, b: &mut Builder, count: usize) -> SubId {
     let parameters = vec![table.factors(); 2 * count];
     b.sub_trace("word", &parameters, |b| {

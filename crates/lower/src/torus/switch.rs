@@ -1,9 +1,11 @@
 //! Key switches in the ring, from the big secret to the small one.
 //!
-//! The words of a mask become polynomials by `X -> X^-1`, which are cut into digits and multiplied with the rows of the
-//! key. What the digits leave meets bits of mean 1/2: half of its sum is taken from the body.
+//! The words of a mask become polynomials by `X -> X^-1`. These are cut into digits and multiplied
+//! by the rows of the key. The rests of the digits are multiplied by secret bits of mean 1/2, so
+//! half of the sum of the rests is subtracted from the body.
 //!
-//! Source: Bergerat et al., "New Secret Keys for Enhanced Performance in (T)FHE", CCS 2024, <https://ia.cr/2023/979>.
+//! Source: Bergerat et al., "New Secret Keys for Enhanced Performance in (T)FHE", CCS 2024,
+//! <https://ia.cr/2023/979>.
 
 use super::product::{digits, products};
 use super::rounding::{half_of_sum, halve, rounded};
@@ -11,8 +13,9 @@ use super::table::ModulusTable;
 use program::torus::Digits;
 use program::trace::{Builder, Constant, SubId, ValueId};
 
-/// The sub-trace of a key switch: masks and body of a sample, and the rows of the key; masks and body of a small one. Words
-/// of the last mask beyond the dimension are 0.
+/// The sub-trace of a key switch. Parameters: masks and body of a sample, and the rows of the key.
+/// Results: masks and body of a small sample. Words of the last mask beyond the LWE dimension are
+/// 0.
 pub(super) fn key_switch(table: &ModulusTable, b: &mut Builder, gadget: Digits) -> SubId {
     let p = &table.parameters;
     let (rows, components) = (p.rank * gadget.count as usize, p.small_rank() + 1);
@@ -34,7 +37,7 @@ pub(super) fn key_switch(table: &ModulusTable, b: &mut Builder, gadget: Digits) 
         let sum = sums.pop().expect("a row has a body");
         let mut own = b.add(sum, body);
         own = b.add(own, mean);
-        // Coefficients 0 meet their bits with a plus, all others with a minus.
+        // Coefficient 0 is multiplied by its bit with a plus sign, all others with a minus sign.
         let halve = halve(table, b);
         for rest in rests {
             let half = b.call(halve, &[rest])[0];

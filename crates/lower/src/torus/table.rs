@@ -1,21 +1,24 @@
 //! The table of moduli of a circuit on samples, and how many primes make its products exact.
 //!
-//! A product of digits with words is taken as one of integers: digits of at most `B/2` in size, words of at most `q/2`. A
-//! sum of `r` products of polynomials is then at most `r N B q / 4` in size. From its residues modulo primes the integer
-//! is known if it is smaller than half of their product, and so are its low bits, the words.
+//! A product of digits with words is computed as a product of integers: digits of absolute value at
+//! most `B/2`, words at most `q/2`. A sum of `r` products of polynomials is then at most
+//! `r N B q / 4`. Its residues modulo primes determine the integer if it is smaller than half of
+//! their product. The low bits of the integer are the words.
 
 use crate::error::Result;
 use program::torus::{Circuit, Digits, Op, Parameters};
 use program::trace::{Builder, Constant, Limbs, ModulusId, TraceBuilder, Type, ValueId};
 use ring::ntt_primes;
 
-/// Bits and numbers of primes. Transforms modulo primes of 50 bits are fast, and primes of 60 bits are the longest.
+/// Bits and numbers of primes. Transforms modulo primes of 50 bits are fast, and primes of 60 bits
+/// are the longest possible.
 const PRIMES: [(u32, usize); 4] = [(50, 1), (60, 1), (50, 2), (60, 2)];
-/// A conversion of several limbs is exact away from the middle of two integers: a part of `2^-30` of the product for each
-/// limb. So sums stay below half of the product by a part of `2^-25`.
+/// A conversion from several limbs is exact unless its result is close to the middle between two
+/// integers: within `2^-30` of the product for each limb. So sums are kept below half of the
+/// product by a margin of `2^-25` of it.
 const MARGIN_BITS: u32 = 25;
 
-/// Numbers of the moduli: primes, then powers of two.
+/// Indices of the moduli: primes, then powers of two.
 pub(super) struct ModulusTable {
     pub(super) parameters: Parameters,
     pub(super) primes: Limbs,
@@ -25,7 +28,7 @@ pub(super) struct ModulusTable {
     pub(super) half: ModulusId,
     /// `2N`.
     pub(super) order: ModulusId,
-    /// All powers by their exponents.
+    /// All powers of two, by their exponents.
     powers: Vec<(u32, ModulusId)>,
 }
 
@@ -37,7 +40,7 @@ pub(super) struct Kept {
 }
 
 impl ModulusTable {
-    /// An empty trace with the table that a circuit needs.
+    /// Makes an empty trace with the moduli that a circuit needs.
     pub(super) fn new(circuit: &Circuit) -> Result<(Self, TraceBuilder)> {
         let p = circuit.parameters;
         let mut builder = TraceBuilder::new(p.n, &primes(&p)?)?;
@@ -64,7 +67,7 @@ impl ModulusTable {
         Ok((table, builder))
     }
 
-    /// The first bits of words.
+    /// Words rounded to their first `bits` bits.
     pub(super) fn kept(&self, bits: u32) -> Kept {
         let mut powers = self.powers.iter();
         let found = powers.find(|&&(own, _)| own == bits);
@@ -87,12 +90,12 @@ impl ModulusTable {
         Type::eval(self.primes.clone())
     }
 
-    /// Types of the rows of a key, of so many polynomials each.
+    /// Types of the rows of a key, each of `components` polynomials.
     pub(super) fn rows(&self, rows: usize, components: usize) -> Vec<Type> {
         vec![self.factors(); rows * components]
     }
 
-    /// All words equal.
+    /// A value with all words equal to `word`.
     pub(super) fn repeated(&self, b: &mut Builder, word: i64, modulus: ModulusId) -> ValueId {
         let (run, values) = (1, vec![word]);
         let constant = b.define(Constant::Repeat { run, values });
@@ -105,13 +108,14 @@ impl ModulusTable {
         b.turn(value, by)
     }
 
-    /// `X -> X^-1`: from the words of a mask to the polynomial whose coefficient 0 of a product they give, and back.
+    /// `X -> X^-1`: from the words of a mask to the polynomial by which coefficient 0 of a product
+    /// is their inner product, and back.
     pub(super) fn reversed(&self, b: &mut Builder, value: ValueId) -> ValueId {
         b.automorphism(value, 2 * self.parameters.n - 1)
     }
 }
 
-/// As few primes as make all sums exact, and short ones if they do as well.
+/// The smallest number of primes that makes all sums exact, of 50 bits if those are enough.
 fn primes(p: &Parameters) -> Result<Vec<u64>> {
     let bound = bound(p);
     for (bits, count) in PRIMES {
@@ -123,7 +127,7 @@ fn primes(p: &Parameters) -> Result<Vec<u64>> {
     unreachable!("two primes of 60 bits hold what parameters can have: 2^116")
 }
 
-/// Largest sum of products.
+/// Upper bound on the sums of products, in absolute value.
 fn bound(p: &Parameters) -> u128 {
     let sum = |(polynomials, digits): (usize, Digits)| {
         let terms = (polynomials * p.n) as u128 * u128::from(digits.count);
@@ -133,7 +137,8 @@ fn bound(p: &Parameters) -> u128 {
     rotation.max(sum((p.rank, p.key_switch.digits())))
 }
 
-/// Whether the conversion from these primes is exact for all integers up to `bound` in size.
+/// Returns true if the conversion from these primes is exact for all integers of absolute value up
+/// to `bound`.
 fn hold(primes: &[u64], bound: u128) -> bool {
     let product: u128 = primes.iter().map(|&q| u128::from(q)).product();
     2 * bound + (bound >> (MARGIN_BITS - 1)) < product
@@ -161,12 +166,13 @@ mod tests {
             let primes = primes(&p).expect("there are primes").into_iter();
             primes.map(|q| 64 - q.leading_zeros()).collect()
         };
-        // 2^10 terms of 7 + 31 bits, of 8 + 31 bits, of 29 + 63 bits, of 29 + 63 bits with four times the terms.
+        // 2^10 terms of 7 + 31 bits, of 8 + 31 bits, of 29 + 63 bits, of 29 + 63 bits with four
+        // times the terms.
         assert_eq!(sizes(of(1, 256, 8, 32)), [50]);
         assert_eq!(sizes(of(1, 256, 10, 32)), [60]);
         assert_eq!(sizes(of(1, 16, 30, 64)), [50, 50]);
         assert_eq!(sizes(of(3, 64, 30, 64)), [60, 60]);
-        // The largest parameters that are verified.
+        // The largest parameters that the verifier accepts.
         let largest = of(64, 1 << 17, 30, 64);
         assert!(bound(&largest) < 1 << 117);
         assert_eq!(sizes(largest), [60, 60]);

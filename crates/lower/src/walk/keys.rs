@@ -1,4 +1,4 @@
-//! Key switching, by keys that are loaded when first asked for.
+//! Key switching, with keys that are loaded when first needed.
 
 use super::Walk;
 use crate::chain::{Chain, eval};
@@ -100,7 +100,7 @@ impl Walk<'_> {
         self.recording.keys.relinearization.unwrap_or(0)
     }
 
-    /// A key made for a level, at another one.
+    /// A key made for level `key_level`, at level `level`.
     pub(super) fn key(
         &mut self,
         b: &mut Builder,
@@ -111,7 +111,7 @@ impl Walk<'_> {
         self.key_of(self.chain, b, seed, (key_level, level))
     }
 
-    /// A key of another chain's key switching.
+    /// A key of another chain's key switching, at level `level`.
     pub(super) fn key_of(
         &mut self,
         chain: &Chain,
@@ -128,7 +128,8 @@ impl Walk<'_> {
         key
     }
 
-    /// A key of `count` pairs over the limbs `whole`, of which those of `own` are taken. It is loaded once.
+    /// A key of `count` pairs over the limbs `whole`, restricted to the limbs `own`. It is loaded
+    /// once.
     pub(super) fn key_over(
         &mut self,
         b: &mut Builder,

@@ -1,4 +1,4 @@
-//! From step to step of a recording.
+//! Lowers a recording step by step.
 
 mod keys;
 mod operands;
@@ -18,11 +18,12 @@ use program::recording::{Ciphertext, Message, Op, Recording, Scalar, Type, Value
 use program::trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
 use std::collections::HashMap;
 
-/// The trace of a recording: it loads what [`names`] names, and stores the components of the results.
+/// Returns the trace of a recording. It loads the inputs named by [`names`], and stores the
+/// components of the results.
 ///
 /// # Errors
-/// [`Error::Program`](crate::Error::Program) for a recording that [`Recording::verify`] refuses, and
-/// [`Error::Rlwe`](crate::Error::Rlwe) for parameters that are none.
+/// [`Error::Program`](crate::Error::Program) for a recording that [`Recording::verify`] refuses,
+/// and [`Error::Rlwe`](crate::Error::Rlwe) for parameters that are wrong.
 pub fn lower(recording: &Recording) -> Result<Trace> {
     recording.verify()?;
     let chain = Chain::new(&recording.parameters)?;
@@ -47,7 +48,7 @@ pub fn lower(recording: &Recording) -> Result<Trace> {
     Ok(builder.finish()?)
 }
 
-/// What a step has made, in values of the main body.
+/// Result of a step, as values of the main body.
 #[derive(Clone)]
 enum Made {
     Ciphertext(Vec<trace::ValueId>),
@@ -57,7 +58,7 @@ enum Made {
 struct Walk<'a> {
     chain: &'a Chain,
     recording: &'a Recording,
-    /// Number in the trace of each constant of the recording.
+    /// Index in the trace of each constant of the recording.
     constants: Vec<ConstantId>,
     made: Vec<Made>,
     /// Keys that were loaded, by the name of their seed.
@@ -203,7 +204,7 @@ impl<'a> Walk<'a> {
                     }
                 })
             }
-            // By 1 is another reading of the same message.
+            // Scaling by 1 only changes how the message is read.
             Op::Drop { value }
             | Op::Scale {
                 value,
@@ -306,7 +307,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A component for each of the longer of two lists.
+/// Applies `of` to the components of two lists, as many as the longer list has.
 fn longest(
     x: &[trace::ValueId],
     y: &[trace::ValueId],
@@ -316,7 +317,7 @@ fn longest(
     parts.collect()
 }
 
-/// `sum_k factors_k pairs_k`, both components.
+/// `sum_k factors_k pairs_k`, for both components.
 fn dot(
     b: &mut Builder,
     pairs: &[[trace::ValueId; 2]],

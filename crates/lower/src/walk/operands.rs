@@ -1,4 +1,4 @@
-//! Operands of steps: components, at the limbs that a step asks for.
+//! Operands of steps: their components, over the limbs that a step needs.
 
 use super::{Made, Walk};
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use program::recording::{Ciphertext, Type, ValueId};
 use program::trace::{self, Builder};
 
 impl Walk<'_> {
-    /// The two components of a value over the limbs of `ty`: others are left out.
+    /// The two components of a value over the limbs of `ty`. Other limbs are left out.
     pub(super) fn pair(
         &self,
         b: &mut Builder,
@@ -19,7 +19,7 @@ impl Walk<'_> {
         Ok([parts[0], parts[1]])
     }
 
-    /// The components of a value over the limbs of `ty`: others are left out.
+    /// The components of a value over the limbs of `ty`. Other limbs are left out.
     pub(super) fn components(
         &self,
         b: &mut Builder,

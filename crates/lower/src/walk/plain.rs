@@ -9,7 +9,7 @@ use program::trace::{self, Builder, ConstantId, Limbs};
 use rlwe::DimensionParams;
 
 impl<'a> Walk<'a> {
-    /// A plaintext as a factor of what has the type of the result.
+    /// A plaintext as a factor, for a result of type `ty`.
     pub(super) fn factor(
         &mut self,
         b: &mut Builder,
@@ -25,7 +25,7 @@ impl<'a> Walk<'a> {
         Ok(plaintext::factor(self.chain, b, (t, row), ty.level))
     }
 
-    /// A plaintext as a term of what has the type of the result.
+    /// A plaintext as a term, for a result of type `ty`.
     pub(super) fn term(
         &mut self,
         b: &mut Builder,

@@ -10,7 +10,7 @@ use rayon::ThreadPoolBuilder;
 use super::{graph, image, residual};
 use crate::*;
 
-/// More than one thread takes at a time.
+/// More images than one thread takes at a time.
 const IMAGES: u64 = 19;
 
 fn images(network: &IntNetwork) -> Vec<i16> {
@@ -25,7 +25,7 @@ fn simulation(network: &IntNetwork, sigma: f64) -> Simulation {
     }
 }
 
-/// What the batch must give, image by image.
+/// The expected batch, computed image by image.
 fn one_by_one(network: &IntNetwork, simulation: Option<&Simulation>) -> Batch {
     let exact = Evaluator::new(network).unwrap();
     let mut batch = Batch::default();

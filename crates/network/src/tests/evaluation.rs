@@ -25,7 +25,7 @@ proptest! {
         prop_assert_eq!(&trace.logits, &expected.last().unwrap().1);
     }
 
-    /// Continuing from a layer's accumulators gives the rest of the trace, whatever the layer.
+    /// Continuing from the accumulators of any layer gives the rest of the trace.
     #[test]
     fn a_trace_can_be_continued_from_any_layer(seed: u64, at: prop::sample::Index) {
         let network = graph(seed);
@@ -39,7 +39,7 @@ proptest! {
         prop_assert_eq!(&rest.layers, &trace.layers[from..]);
         prop_assert_eq!(&rest.logits, &trace.logits);
         prop_assert_eq!(rest.predicted, trace.predicted);
-        // And a layer by itself gives what the trace has.
+        // A layer on its own gives the same as in the trace.
         let terms = network.layers[from].sources().map(|source| before[usize::from(source)]);
         let sums = exact.accumulate(from, &terms.collect::<Vec<_>>()).unwrap();
         prop_assert_eq!(&sums, &trace.layers[from].accumulators);
@@ -56,7 +56,7 @@ proptest! {
         }
     }
 
-    /// Sums beyond 32 bits are as exact as those within.
+    /// Sums beyond 32 bits are as exact as smaller ones.
     #[test]
     fn products_of_any_size_are_exact(seed: u64, size in 1i64..=32_767) {
         let mut rng = rng(seed);

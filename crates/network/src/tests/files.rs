@@ -1,4 +1,4 @@
-//! Files: read back, damaged, of other kinds.
+//! Files: read back, damaged, of other formats.
 
 use proptest::prelude::*;
 
@@ -12,8 +12,8 @@ proptest! {
         prop_assert_eq!(IntNetwork::from_json(&network.to_json()), Ok(network));
     }
 
-    /// Whatever byte of a file is changed, reading it ends in a network or in an error, and a
-    /// network that is read can be evaluated.
+    /// Reading a file with any byte changed returns a network or an error. A network that is read
+    /// can be evaluated.
     #[test]
     fn damaged_files_never_panic(at: prop::sample::Index, byte: u8, cut: bool) {
         let mut bytes = residual().to_json().into_bytes();

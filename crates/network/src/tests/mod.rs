@@ -1,4 +1,4 @@
-//! Tests of the whole crate: against naive definitions, and on files that are wrong.
+//! Tests of the whole crate: against naive definitions, and on wrong files.
 
 mod batch;
 mod evaluation;
@@ -38,8 +38,8 @@ fn input(shape: Shape) -> Input {
     }
 }
 
-/// A random map from a source to a result of given shapes: whatever stride, dilation and kernel, the
-/// padding makes it fit.
+/// A random map between sources and results of given shapes. The padding is chosen to fit any
+/// stride, dilation and kernel.
 fn linear(rng: &mut impl Rng, source: Shape, target: Shape) -> Linear {
     if target[1..] == [1, 1] && rng.random_bool(0.3) {
         let (inputs, outputs) = (source.iter().product(), target[0]);
@@ -86,7 +86,7 @@ fn linear(rng: &mut impl Rng, source: Shape, target: Shape) -> Linear {
     })
 }
 
-/// A product of what the last layer gives with an earlier layer that fits, and the shape.
+/// A product of the last layer's output with an earlier output that fits, and its shape.
 fn product(rng: &mut impl Rng, shapes: &[Shape]) -> (Product, Shape) {
     let last = shapes.len() - 1;
     let fits = |right: &usize| {
@@ -116,7 +116,8 @@ fn layer(rng: &mut impl Rng, index: usize, terms: Vec<Term>, channels: usize) ->
     }
 }
 
-/// A small random graph of odd shapes: every layer reads the one before, and up to two others.
+/// A small random graph with odd shapes. Every layer reads the layer before it and up to two
+/// others.
 fn graph(seed: u64) -> IntNetwork {
     let mut rng = rng(seed);
     let mut shapes: Vec<Shape> = vec![[0; 3].map(|_| rng.random_range(1..=6))];

@@ -43,7 +43,7 @@ pub(super) fn value(lut: &Lut, bound: i64, a: i64) -> i64 {
     lut.values[run.unwrap()]
 }
 
-/// Value by value, by their coordinates; where a side of `other` is 1, coordinate 0 is all there is.
+/// Product value by value, by coordinates. Where a side of `other` is 1, coordinate 0 is used.
 fn product(shape: Shape, left: &[i64], other: Shape, right: &[i64]) -> Vec<i64> {
     let [_, height, width] = shape;
     let factor = |index: usize| {
@@ -92,7 +92,7 @@ fn map(linear: &Linear, shape: Shape, source: &[i64]) -> (Shape, Vec<i64>) {
     }
 }
 
-/// Every kernel `k` over every channel `c`, with weight `weight(k, c, tap)`.
+/// Applies every kernel `k` to every channel `c`, with weight `weight(k, c, tap)`.
 fn slide(
     sliding: Sliding,
     kernels: usize,

@@ -1,9 +1,9 @@
-//! What is wrong is named, with what was found and what was expected.
+//! Errors name what is wrong, what was found and what was expected.
 
 use super::{image, residual, rng};
 use crate::*;
 
-/// Gives what `change` makes of a good network to `check`, and returns the error's words.
+/// Applies `change` to a good network, checks it and returns the error message.
 fn refusal(change: impl FnOnce(&mut IntNetwork)) -> String {
     let mut network = residual();
     change(&mut network);

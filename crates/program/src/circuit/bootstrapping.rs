@@ -1,4 +1,4 @@
-//! What a circuit states of its bootstrapping.
+//! The bootstrapping that a circuit states.
 
 use super::infer::Problem;
 use super::ir::{Arithmetic, Circuit, Type};
@@ -6,46 +6,52 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Largest multiple of `q_0` that a reduction may be made for, and most double angles.
+/// Largest range of a reduction modulo `q_0`, and largest number of double angles.
 const MAX_RANGE: usize = 1 << 8;
 const MAX_DOUBLINGS: usize = 16;
-/// Most bits between `q_0` and the coefficients of a message.
+/// Largest number of bits between `q_0` and the coefficients of a message.
 const MAX_LOG_RATIO: f64 = 40.0;
 
-/// The bootstrapping of a circuit of approximate arithmetic: what it is made for, and what follows for levels, scales and keys.
+/// The bootstrapping of a circuit of approximate arithmetic: the choices that a caller makes, and
+/// the levels, scales and keys that follow.
 ///
-/// A runtime that has the parameters works out all of it from the first five fields, and refuses a circuit that states anything else.
+/// A runtime with the parameters computes everything from the first five fields, and refuses a
+/// circuit that states other values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bootstrapping {
-    /// Slots of the messages, a power of two, at least those of the circuit. They repeat in all slots of a ciphertext.
+    /// Number of slots of the messages: a power of two, at least that of the circuit. They repeat
+    /// in all slots of a ciphertext.
     pub slots: usize,
-    /// The reduction modulo `q_0` is right for multiples of `q_0` up to this one, of either sign.
+    /// Range of the reduction modulo `q_0`: it is correct for multiples of `q_0` up to this one, of
+    /// either sign.
     pub range: usize,
-    /// Double angles of the reduction.
+    /// Number of double angles of the reduction.
     pub doublings: usize,
-    /// log2 of `q_0` over the largest coefficient of a message times its scale.
+    /// log2 of the ratio of `q_0` to the largest coefficient of a message times its scale.
     pub log_ratio: f64,
-    /// Baby steps of the linear transforms.
+    /// Number of baby steps of the linear transforms.
     pub babies: usize,
     /// Level of the results.
     pub level: usize,
-    /// Scale that an operand must have so that the result has exactly [`to_scale`](Self::to_scale).
+    /// Scale of operands whose result has exactly the scale [`to_scale`](Self::to_scale).
     pub from_scale: f64,
-    /// Scale of that result. The result's scale follows from the operand's: see [`Circuit::verify`].
+    /// Scale of that result. The scale of any result follows from that of its operand: see
+    /// [`Circuit::verify`].
     pub to_scale: f64,
-    /// The rotations whose keys it uses, beside the conjugation and the relinearisation: all of them at the highest level.
+    /// The rotations that need Galois keys. Conjugation and relinearisation need keys too. All keys
+    /// are at the highest level.
     pub rotations: BTreeSet<usize>,
 }
 
 impl Bootstrapping {
-    /// log2 of the largest coefficient that a message may have, times its scale.
+    /// log2 of the largest coefficient that a message may have, multiplied by its scale.
     pub fn log_bound(&self, arithmetic: &Arithmetic) -> f64 {
         arithmetic.divisor(0).log2() - self.log_ratio
     }
 
-    /// The integer by which an operand of a scale is multiplied first, so that its message takes all the room there is; less than 1 if
-    /// there is none.
+    /// The integer by which an operand of the given scale is multiplied first, so that its message
+    /// uses all the room. It is below 1 if there is no room.
     pub fn room(&self, arithmetic: &Arithmetic, scale: f64) -> f64 {
         (arithmetic.divisor(0) / self.log_ratio.exp2() / scale).floor()
     }
@@ -100,7 +106,7 @@ impl Bootstrapping {
             ("the scale before bootstrapping", self.from_scale),
             ("the scale after bootstrapping", self.to_scale),
         ] {
-            // A scale that is no number fails both comparisons.
+            // A NaN fails both comparisons.
             let fits = scale >= 1.0 && self.room(arithmetic, scale) >= 1.0;
             if !fits && what.contains("before") || !(scale >= 1.0 && scale.is_finite()) {
                 let expected = format!("1 to 2^{:.1}", self.log_bound(arithmetic));

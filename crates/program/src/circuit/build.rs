@@ -1,11 +1,11 @@
-//! Writing a circuit.
+//! The builder of circuits.
 
 use super::infer::{Problem, same_scale};
 use super::ir::{Arithmetic, Circuit, Constant, ConstantId, FORMAT, Op, Step, Type, ValueId};
 use crate::error::{Error, Result};
 
-/// Writes a circuit, operation by operation. Each is checked when it is written: what would not decrypt is refused with the
-/// operation, what was found, and what was expected.
+/// Writes a circuit, operation by operation. Each operation is checked when it is written. If its
+/// result would not decrypt, the error names the operation, what was found, and what was expected.
 ///
 /// ```
 /// use program::circuit::{Arithmetic, CircuitBuilder, Type};
@@ -28,10 +28,11 @@ pub struct CircuitBuilder {
 }
 
 impl CircuitBuilder {
-    /// An empty circuit on so many slots.
+    /// Starts an empty circuit on `slots` slots.
     ///
     /// # Errors
-    /// [`Error::Parameters`].
+    /// [`Error::Parameters`] for a number of slots that is not a power of two up to `2^16`, and for
+    /// an arithmetic whose plaintext modulus or moduli are out of range.
     pub fn new(name: &str, arithmetic: Arithmetic, slots: usize) -> Result<Self> {
         let circuit = Circuit {
             format: FORMAT.into(),
@@ -52,12 +53,12 @@ impl CircuitBuilder {
         &self.circuit.arithmetic
     }
 
-    /// Slots of every value.
+    /// Number of slots of every value.
     pub fn slots(&self) -> usize {
         self.circuit.slots
     }
 
-    /// Slots of a row, in which rotations are cyclic.
+    /// Number of slots of a row. Rotations are cyclic in each row.
     pub fn row(&self) -> usize {
         self.circuit.row()
     }
@@ -70,29 +71,32 @@ impl CircuitBuilder {
         self.circuit.ty(value)
     }
 
-    /// What is written so far; [`CircuitBuilder::finish`] verifies it.
+    /// The circuit written so far. [`CircuitBuilder::finish`] verifies it.
     pub(super) fn written(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// A value from outside.
+    /// Adds an input.
     ///
     /// # Errors
-    /// [`Error::Step`] for a level that is not there, or a scale that it does not hold.
+    /// [`Error::Step`] for a level that does not exist, or a scale that it does not hold.
     pub fn input(&mut self, name: &str, ty: Type) -> Result<ValueId> {
         self.push(Op::Input { name: name.into() }, ty)
     }
 
-    /// Real numbers, which repeat: a power of two of them, at most as many as slots. Integers in exact arithmetic.
+    /// Adds real numbers that repeat: their count is a power of two, at most the number of slots.
+    /// In exact arithmetic they are integers from `1 - t` to `t - 1`.
     ///
     /// # Errors
-    /// [`Error::CircuitConstant`], and [`Error::Step`] as for an input.
+    /// [`Error::CircuitConstant`] for another count or another number, and [`Error::Step`] as for
+    /// an input.
     pub fn constant(&mut self, name: &str, values: &[f64], at: (usize, f64)) -> Result<ValueId> {
         let id = self.numbers(name, values)?;
         self.place(id, at)
     }
 
-    /// Numbers for any count of constants: [`CircuitBuilder::place`] makes a value of them.
+    /// Adds the numbers of a constant that is used several times. [`CircuitBuilder::place`] makes
+    /// values of them.
     ///
     /// # Errors
     /// [`Error::CircuitConstant`], as for [`CircuitBuilder::constant`].
@@ -107,10 +111,10 @@ impl CircuitBuilder {
         Ok(id)
     }
 
-    /// A constant of these numbers at a level and scale.
+    /// Makes a value of a constant's numbers, at a level and scale.
     ///
     /// # Errors
-    /// [`Error::Step`] for numbers that are not there, and as for an input.
+    /// [`Error::Step`] for a constant that does not exist, and as for an input.
     pub fn place(&mut self, id: ConstantId, (level, scale): (usize, f64)) -> Result<ValueId> {
         let encrypted = false;
         let ty = Type {
@@ -137,24 +141,27 @@ impl CircuitBuilder {
         self.computed(Op::Sub { left, right })
     }
 
-    /// `left right`; the scales multiply.
+    /// `left right`. The scales multiply.
     ///
     /// # Errors
-    /// [`Error::Step`] if levels differ, the left factor is a plaintext, or the level does not hold the scale.
+    /// [`Error::Step`] if levels differ, the left factor is a plaintext, or the level does not hold
+    /// the scale.
     pub fn mul(&mut self, left: ValueId, right: ValueId) -> Result<ValueId> {
         self.dot(&[[left, right]])
     }
 
-    /// The sum of products, in one operation: products of ciphertexts are relinearised once.
+    /// A sum of products in one operation. Products of ciphertexts are relinearised once.
     ///
     /// # Errors
-    /// As [`CircuitBuilder::mul`], and if the scales of products differ or right factors are not all of a kind.
+    /// As [`CircuitBuilder::mul`], and if scales of products differ or right factors are not all
+    /// plaintexts or all ciphertexts.
     pub fn dot(&mut self, terms: &[[ValueId; 2]]) -> Result<ValueId> {
         let terms = terms.to_vec();
         self.computed(Op::Mul { terms })
     }
 
-    /// `value`, one level lower, its scale divided by the level's modulus; in exact arithmetic its noise is.
+    /// Rescales `value`: it is one level lower, and its scale is divided by the level's modulus. In
+    /// exact arithmetic its noise is divided instead.
     ///
     /// # Errors
     /// [`Error::Step`] at level 0, for a plaintext, and for a scale that would fall below 1.
@@ -162,7 +169,7 @@ impl CircuitBuilder {
         self.computed(Op::Rescale { value })
     }
 
-    /// `value` at a lower level, or as it is if it is there.
+    /// Brings `value` to a lower level. If it is already there, it stays as it is.
     ///
     /// # Errors
     /// [`Error::Step`] for a higher level, a plaintext, and a scale that the level does not hold.
@@ -174,10 +181,11 @@ impl CircuitBuilder {
         self.push(Op::Drop { value }, Type { level, ..stated })
     }
 
-    /// `factor value`, the factor being taken into the scale: at no cost.
+    /// `factor value`. The factor is taken into the scale, so this costs nothing.
     ///
     /// # Errors
-    /// [`Error::Step`] for a plaintext, and for a factor that is not positive or leads to a scale that does not fit.
+    /// [`Error::Step`] for a plaintext, and for a factor that is not positive or leads to a scale
+    /// that does not fit.
     pub fn read(&mut self, value: ValueId, factor: f64) -> Result<ValueId> {
         let op = Op::Read { value };
         let stated = self.stated(&op);
@@ -185,7 +193,8 @@ impl CircuitBuilder {
         self.push(op, Type { scale, ..stated })
     }
 
-    /// The slots of each [row](Circuit::row) moved left by `steps`, to the right if negative; `value` as it is if that is no move.
+    /// Rotates the slots of each [row](Circuit::row) to the left by `steps`, or to the right if it
+    /// is negative. If this moves nothing, returns `value` as it is.
     ///
     /// # Errors
     /// [`Error::Step`] for a plaintext.
@@ -204,7 +213,7 @@ impl CircuitBuilder {
         self.computed(Op::Conjugate { value })
     }
 
-    /// The two rows of slots, swapped.
+    /// Swaps the two rows of slots.
     ///
     /// # Errors
     /// [`Error::Step`] for a plaintext, and in approximate arithmetic.
@@ -212,7 +221,7 @@ impl CircuitBuilder {
         self.computed(Op::SwapRows { value })
     }
 
-    /// `factor value`, a level lower at the scale it had.
+    /// `factor value`, one level lower and with the same scale.
     ///
     /// # Errors
     /// As [`CircuitBuilder::rescale`].
@@ -221,8 +230,9 @@ impl CircuitBuilder {
         self.scaled_to(value, factor, (ty.level.saturating_sub(1), ty.scale))
     }
 
-    /// `factor value` at a lower level and a scale: operands of sums that went through other moduli become alike so. With factor 1
-    /// and the scale it has, a level drop.
+    /// `factor value` at a lower level and a given scale. With this, operands of sums that were
+    /// divided by different moduli get equal scales. With factor 1 and an unchanged scale it is a
+    /// level drop.
     ///
     /// # Errors
     /// [`Error::Step`] unless the level is lower, or if the scale does not fit.
@@ -232,7 +242,7 @@ impl CircuitBuilder {
         factor: f64,
         (level, scale): (usize, f64),
     ) -> Result<ValueId> {
-        // Multiplied by the modulus of a rescale and divided by it again, a message stays as it was.
+        // Multiplying by the modulus of a rescale and dividing by it again keeps the message.
         if factor == 1.0 && same_scale(self.ty(value).scale, scale) {
             return self.drop_to(value, level);
         }
@@ -244,7 +254,7 @@ impl CircuitBuilder {
         self.rescale(product)
     }
 
-    /// A result.
+    /// Outputs a value under a name.
     ///
     /// # Errors
     /// [`Error::Step`] for a plaintext.
@@ -253,16 +263,17 @@ impl CircuitBuilder {
         self.computed(Op::Output { name, value }).map(drop)
     }
 
-    /// The circuit.
+    /// Returns the circuit.
     ///
     /// # Errors
-    /// Those of [`Circuit::verify`]: names that stand twice, values without a use, no output.
+    /// Those of [`Circuit::verify`]: names that occur twice, values without a use, no output.
     pub fn finish(self) -> Result<Circuit> {
         self.circuit.verify()?;
         Ok(self.circuit)
     }
 
-    /// The type of an operation's first operand, to start from; that of nothing if there is none.
+    /// The type of an operation's first operand, from which the result's type is inferred. A
+    /// default type if there is no operand.
     fn stated(&self, op: &Op) -> Type {
         let first = op
             .operands()

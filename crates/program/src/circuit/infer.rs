@@ -1,20 +1,21 @@
-//! The type of what an operation makes, and what it refuses: the same for a builder and for a circuit that is read.
+//! Infers the type of an operation's result, and refuses operations that break a rule. Builders and
+//! the verifier use the same code.
 
 use super::ir::{Arithmetic, Circuit, Constant, Op, Type, ValueId};
 use crate::error::Error;
 
-/// Scales that differ by less than this part count as one, as `ckks::Evaluator` has it.
+/// Scales whose relative difference is below this count as equal, as in `ckks::Evaluator`.
 const SAME_SCALE: f64 = 1e-12;
-/// Most products in one sum.
+/// Largest number of products in one sum.
 const MAX_TERMS: usize = 1 << 10;
 
-/// What is wrong with a step: what, found, expected.
+/// A problem of a step: what is wrong, what was found, what was expected.
 pub(super) type Problem = (&'static str, String, String);
 type Check = Result<(), Problem>;
 
 impl Circuit {
-    /// Type of the value that `op` makes as step `index`, `stated` being what is said of it: inputs and constants, the
-    /// level of a drop and the scale of a reading are what they are said to be.
+    /// Returns the type of the result of `op` as step `index`. `stated` is its stated type. It
+    /// gives the type of inputs and constants, the level of a drop, and the scale of a reading.
     pub(super) fn infer(&self, index: usize, op: &Op, stated: Type) -> Result<Type, Problem> {
         if let Some(late) = op.operands().into_iter().find(|&v| v >= index) {
             let expected = "a step before this one".into();
@@ -136,7 +137,8 @@ impl Circuit {
         Ok(ty)
     }
 
-    /// Real slots have a conjugate, rows of integers can be swapped.
+    /// Checks that the arithmetic has the operation: approximate slots have a conjugate, exact rows
+    /// can be swapped.
     fn knows(&self, op: &Op) -> Check {
         let (arithmetic, own) = match self.arithmetic {
             Arithmetic::Approximate { .. } => ("approximate", "conjugate"),
@@ -155,7 +157,7 @@ impl Circuit {
         Ok(ty)
     }
 
-    /// The level exists, and a message of size 1 fits it.
+    /// Checks that the level exists, and that a message of size 1 fits in it.
     fn fits(&self, ty: Type) -> Check {
         let levels = self.arithmetic.levels();
         if ty.level >= levels {
@@ -209,7 +211,7 @@ impl Circuit {
     }
 }
 
-/// Whether the type that a step states is the one it has.
+/// Checks that the type that a step states is the one it has.
 pub(super) fn agrees(stated: Type, found: Type) -> Check {
     kind("the stated value", stated, found.encrypted)?;
     if stated.level != found.level {
@@ -254,7 +256,7 @@ pub(super) fn same_scale(left: f64, right: f64) -> bool {
     (left / right - 1.0).abs() < SAME_SCALE
 }
 
-/// A scale, with digits enough to tell two apart that are nearly alike.
+/// log2 of a scale, with enough digits to distinguish scales that are nearly equal.
 fn log2(scale: f64) -> String {
     format!("2^{:.6}", scale.log2())
 }

@@ -4,34 +4,35 @@ use super::bootstrapping::Bootstrapping;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Format written, and the only one read.
+/// Format that is written. No other format is read.
 pub(crate) const FORMAT: &str = "palladion-circuit/1";
 
-/// A value: the number of the step that makes it.
+/// A value, given by the number of the step that makes it.
 pub type ValueId = usize;
 
-/// A constant: its place in [`Circuit::constants`].
+/// A constant, given by its index in [`Circuit::constants`].
 pub type ConstantId = usize;
 
-/// The body of a repeated part: its place in [`Circuit::bodies`].
+/// The body of a repeated part, given by its index in [`Circuit::bodies`].
 pub type BodyId = usize;
 
-/// What slots hold, and what a level is.
+/// The arithmetic of a circuit: the content of slots, and the meaning of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Arithmetic {
     /// Complex numbers, approximately: CKKS.
     Approximate {
-        /// By level, the product of the moduli that a rescale from there divides by; those of level 0 stay to the end.
+        /// For each level, the product of the moduli by which a rescale from it divides. The moduli
+        /// of level 0 stay to the end.
         moduli: Vec<f64>,
     },
-    /// Integers modulo `t`, exactly: BGV and BFV. Every scale is 1, and a rescale is a modulus switch, which divides noise alone. Slots
-    /// are two rows of half of them each.
+    /// Integers modulo `t`, exactly: BGV and BFV. Every scale is 1, and a rescale is a modulus
+    /// switch, which divides only the noise. Slots are two rows, each with half of them.
     Exact {
         /// Plaintext modulus.
         t: u64,
-        /// As of approximate arithmetic.
+        /// As in approximate arithmetic.
         moduli: Vec<f64>,
     },
 }
@@ -48,7 +49,7 @@ impl Arithmetic {
         self.moduli().len()
     }
 
-    /// What a rescale from `level` divides the modulus by.
+    /// The product of the moduli by which a rescale from `level` divides.
     ///
     /// # Panics
     /// If there is no such level.
@@ -56,8 +57,8 @@ impl Arithmetic {
         self.moduli()[level]
     }
 
-    /// What a rescale from `level` divides a scale by: a factor of this scale leaves the scale of a rescaled product as it was.
-    /// It is 1 for exact arithmetic.
+    /// The number by which a rescale from `level` divides a scale. A product with a factor of this
+    /// scale has its old scale again after the rescale. In exact arithmetic it is 1.
     ///
     /// # Panics
     /// If there is no such level.
@@ -79,11 +80,12 @@ impl Arithmetic {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Type {
-    /// A ciphertext, else a plaintext.
+    /// True for a ciphertext, false for a plaintext.
     pub encrypted: bool,
-    /// Rescales left.
+    /// Level: the number of rescalings left.
     pub level: usize,
-    /// Factor from the message to the integers that are computed with; 1 for exact arithmetic.
+    /// Scale: the factor from the message to the integers that are computed with. 1 in exact
+    /// arithmetic.
     pub scale: f64,
 }
 
@@ -91,14 +93,15 @@ pub struct Type {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Op {
-    /// A value from outside, encrypted or not, as its type says.
+    /// A value from outside. Its type says if it is encrypted.
     Input {
-        /// Its name, alone among encrypted inputs. Plaintexts of one name are one input, encoded at several levels or scales.
+        /// Name of the input. Encrypted inputs have different names. Plaintexts with the same name
+        /// are one input, encoded at several levels or scales.
         name: String,
     },
     /// A plaintext that is part of the circuit.
     Constant {
-        /// Its numbers.
+        /// The constant with its numbers.
         constant: ConstantId,
     },
     /// Sum with a ciphertext or plaintext of the same level and scale.
@@ -108,78 +111,81 @@ pub enum Op {
         /// Right term.
         right: ValueId,
     },
-    /// Difference of two such.
+    /// Difference of a ciphertext and such an operand.
     Sub {
-        /// What is subtracted from.
+        /// The value from which is subtracted.
         left: ValueId,
-        /// What is subtracted.
+        /// The value that is subtracted.
         right: ValueId,
     },
-    /// Sum of products, slot by slot; the scales multiply. Right factors are all ciphertexts, whose sum of products is
-    /// relinearised once, or all plaintexts.
+    /// Sum of products, slot by slot. The scales multiply. Right factors are all ciphertexts or all
+    /// plaintexts. A sum of products of ciphertexts is relinearised once.
     Mul {
         /// The factors of each product.
         terms: Vec<[ValueId; 2]>,
     },
-    /// Division of scale and modulus by the last level's; of noise and modulus for exact arithmetic.
+    /// Divides scale and modulus by the last level's. In exact arithmetic it divides noise and
+    /// modulus.
     Rescale {
-        /// What is rescaled.
+        /// The ciphertext.
         value: ValueId,
     },
-    /// Level drop: the same message and scale at the lower level that the type says.
+    /// Level drop: the same message and scale at the lower level that the type states.
     Drop {
-        /// What is dropped.
+        /// The ciphertext.
         value: ValueId,
     },
-    /// The same integers, read at the scale that the type says: the message times the old scale over the new, at no cost.
+    /// Reads the same integers at the scale that the type states. The message is multiplied by the
+    /// old scale over the new one. This costs nothing.
     Read {
-        /// What is read.
+        /// The ciphertext.
         value: ValueId,
     },
-    /// Rotation of the slots to the left, in each row of them.
+    /// Rotation of the slots to the left, in each row.
     Rotate {
-        /// What is rotated.
+        /// The ciphertext.
         value: ValueId,
-        /// By how many, from 1 to the [slots of a row](Circuit::row) less 1.
+        /// Number of slots, from 1 to the [slots of a row](Circuit::row) minus 1.
         steps: usize,
     },
     /// Complex conjugate of every slot, in approximate arithmetic.
     Conjugate {
-        /// What is conjugated.
+        /// The ciphertext.
         value: ValueId,
     },
-    /// The two rows of slots swapped, in exact arithmetic.
+    /// Swap of the two rows of slots, in exact arithmetic.
     SwapRows {
-        /// Whose rows are swapped.
+        /// The ciphertext.
         value: ValueId,
     },
-    /// The same message at a high level, in approximate arithmetic: [`Bootstrapping`] says at which level and scale. The operand may be
-    /// at any level.
+    /// The same message at a high level, in approximate arithmetic. [`Bootstrapping`] says at which
+    /// level and scale. The operand may be at any level.
     Bootstrap {
-        /// What is bootstrapped.
+        /// The ciphertext.
         value: ValueId,
     },
-    /// A part that is done several times, one iteration after the other. Each iteration starts from what the one before it ended with.
-    /// Only a [`Result`](Op::Result) reads it.
+    /// A part that is repeated, one iteration after the other. Each iteration starts from the
+    /// results of the one before. Only a [`Result`](Op::Result) reads it.
     Repeat {
-        /// The body. Its first encrypted inputs are the carried values, its others are given anew in each iteration. Its outputs are the
-        /// carried values after an iteration, of the same levels and scales.
+        /// The body. Its first encrypted inputs are the carried values. Its other inputs are given
+        /// anew in each iteration. Its outputs are the carried values after an iteration, with the
+        /// same levels and scales.
         body: BodyId,
         /// The carried values before the first iteration.
         carried: Vec<ValueId>,
-        /// For each iteration the values of the body's other inputs, in their order.
+        /// For each iteration, the values of the body's other inputs, in their order.
         each: Vec<Vec<ValueId>>,
     },
     /// A carried value after the last iteration.
     Result {
         /// The repeated part.
         repeat: ValueId,
-        /// Which of its carried values.
+        /// Index of the carried value.
         index: usize,
     },
-    /// A result; no operation reads it.
+    /// An output. No operation reads it.
     Output {
-        /// Its name, alone among outputs.
+        /// Name of the output. Outputs have different names.
         name: String,
         /// The result.
         value: ValueId,
@@ -187,7 +193,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Name in text.
+    /// Name in the text form.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Input { .. } => "input",
@@ -208,7 +214,7 @@ impl Op {
         }
     }
 
-    /// The operation on other values in place of those it reads.
+    /// Returns the operation with other operands.
     pub(super) fn reading(mut self, other: impl Fn(ValueId) -> ValueId) -> Self {
         match &mut self {
             Self::Input { .. } | Self::Constant { .. } => {}
@@ -233,7 +239,7 @@ impl Op {
         self
     }
 
-    /// Values it reads, as often as it does.
+    /// Values that the operation reads. A value that is read twice occurs twice.
     pub fn operands(&self) -> Vec<ValueId> {
         match self {
             Self::Input { .. } | Self::Constant { .. } => Vec::new(),
@@ -267,13 +273,14 @@ pub struct Step {
     pub ty: Type,
 }
 
-/// Real numbers in the slots; integers for exact arithmetic.
+/// Real numbers in the slots. In exact arithmetic they are integers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
-    /// Name, for people.
+    /// Name for display.
     pub name: String,
-    /// A power of two of numbers, at most as many as slots: they repeat. Integers below `t` in magnitude for exact arithmetic.
+    /// The numbers. Their count is a power of two, at most the number of slots, and they repeat. In
+    /// exact arithmetic they are integers below `t` in absolute value.
     pub values: Vec<f64>,
 }
 
@@ -281,18 +288,19 @@ pub struct Constant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Circuit {
-    /// Format; [`CircuitBuilder::new`](super::CircuitBuilder::new) sets it.
+    /// Format. [`CircuitBuilder::new`](super::CircuitBuilder::new) sets it.
     pub format: String,
     /// Name.
     pub name: String,
-    /// What slots hold.
+    /// The arithmetic.
     pub arithmetic: Arithmetic,
-    /// Slots of every value, a power of two. Ciphertexts of more repeat them.
+    /// Number of slots of every value, a power of two. In ciphertexts with more slots they repeat.
     pub slots: usize,
-    /// Its bootstrapping, which it must state to have one.
+    /// The bootstrapping. A circuit that bootstraps must state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrapping: Option<Bootstrapping>,
-    /// Bodies of repeated parts: circuits of the same arithmetic, slots and bootstrapping.
+    /// Bodies of repeated parts. They are circuits with the same arithmetic, slots and
+    /// bootstrapping.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bodies: Vec<Circuit>,
     /// Constants.
@@ -312,7 +320,7 @@ impl Circuit {
         Ok(circuit)
     }
 
-    /// The JSON form.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a circuit has no keys that are not strings")
     }
@@ -325,7 +333,8 @@ impl Circuit {
         self.steps[value].ty
     }
 
-    /// Slots of a row, in which rotations are cyclic: all of them, or half for exact arithmetic.
+    /// Number of slots of a row, in which rotations are cyclic: all slots, or half of them in exact
+    /// arithmetic.
     pub fn row(&self) -> usize {
         match self.arithmetic {
             Arithmetic::Approximate { .. } => self.slots,
@@ -333,7 +342,7 @@ impl Circuit {
         }
     }
 
-    /// Whether the right factors of a product are ciphertexts.
+    /// Returns true if the right factors of a product are ciphertexts.
     pub(crate) fn multiplies_ciphertexts(&self, terms: &[[ValueId; 2]]) -> bool {
         terms.iter().any(|&[_, right]| self.ty(right).encrypted)
     }

@@ -5,10 +5,11 @@ use super::ir::{Type, ValueId};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
-/// `y_j = sum_(i < count) x_(j + i stride)`, slots of a row taken modulo their number, by rotating and adding `log2(count)` times.
+/// `y_j = sum_(i < count) x_(j + i stride)`, with indices modulo the number of slots of a row. It
+/// takes `log2(count)` rotations and additions.
 ///
-/// With `count * stride` all the slots, every slot gets the sum of its residue class modulo `stride`. A negative stride
-/// copies to the right.
+/// If `count * stride` is the number of slots, every slot gets the sum of its residue class modulo
+/// `stride`. A negative stride copies to the right.
 ///
 /// Source: Halevi, Shoup, CRYPTO 2014, section 4 (total sums, replication).
 ///
@@ -34,16 +35,17 @@ pub fn sum_strided(
     Ok(sum)
 }
 
-/// Where the weights of a circuit go.
+/// How a circuit gets its weights.
 pub enum Weights<'a> {
-    /// Into the circuit, in plain.
+    /// The weights are constants of the circuit, in plain.
     Plain,
-    /// Out of it: each vector becomes an encrypted input, and its numbers are kept here by name for their owner to encrypt.
+    /// Each vector of weights becomes an encrypted input. Its numbers are kept here by name, for
+    /// their owner to encrypt.
     Encrypted(&'a mut BTreeMap<String, Vec<f64>>),
 }
 
 impl Weights<'_> {
-    /// A value of these numbers, which repeat, at a level and scale.
+    /// Makes a value of these numbers, which repeat, at a level and scale.
     ///
     /// # Errors
     /// Those of [`CircuitBuilder::constant`] and [`CircuitBuilder::input`].
@@ -72,13 +74,16 @@ impl Weights<'_> {
     }
 }
 
-/// A dense layer: a matrix by rows, one per output, all of one length. A bias is a column for an input that is 1.
+/// A dense layer: a matrix, given by its rows. There is one row for each output, and all have the
+/// same length. A bias is a column for an input that is 1.
 ///
-/// With `R` rows and `C` columns, both padded to powers of two, `R <= C`, there are `R` diagonals of length `C`:
-/// `d_k[j] = W[j mod R][(j + k) mod C]`. Their sum `y_j = sum_k d_k[j] x_(j+k)` is folded by `C / R` strides of `R`. The vector
-/// repeats after `C` slots, the result after `R`.
+/// `R` rows and `C` columns, both padded to powers of two with `R <= C`, give `R` diagonals of
+/// length `C`: `d_k[j] = W[j mod R][(j + k) mod C]`. Their sum `y_j = sum_k d_k[j] x_(j+k)` is
+/// folded by `C / R` strides of `R`. The vector repeats after `C` slots, the result after `R`
+/// slots.
 ///
-/// Source: Juvekar, Vaikuntanathan, Chandrakasan, "GAZELLE", USENIX Security 2018, section 4 (hybrid method).
+/// Source: Juvekar, Vaikuntanathan, Chandrakasan, "GAZELLE", USENIX Security 2018, section 4
+/// (hybrid method).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     name: String,
@@ -87,11 +92,11 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// A layer with a name for its weights.
+    /// Makes a layer. `name` is the name of its weights.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are none, rows differ in length, or there are more rows than columns after both are padded to
-    /// powers of two.
+    /// [`Error::Shape`] if there are no weights, rows differ in length, or there are more rows than
+    /// columns after both are padded to powers of two.
     pub fn new(name: &str, rows: Vec<Vec<f64>>) -> Result<Self> {
         let columns = rows.first().map_or(0, Vec::len);
         if columns == 0 {
@@ -109,29 +114,32 @@ impl Dense {
         Ok(Self { name, rows, padded })
     }
 
-    /// Rows, padded: the slots after which the result repeats.
+    /// Number of rows, padded: the number of slots after which the result repeats.
     pub fn period_out(&self) -> usize {
         self.padded.0
     }
 
-    /// Columns, padded: the slots after which the vector repeats.
+    /// Number of columns, padded: the number of slots after which the vector repeats.
     pub fn period_in(&self) -> usize {
         self.padded.1
     }
 
-    /// The product with a vector, by the definition; missing entries are zero.
+    /// Multiplies the matrix by a vector. Missing entries are zero.
     pub fn apply(&self, x: &[f64]) -> Vec<f64> {
         let dot = |row: &Vec<f64>| row.iter().zip(x).map(|(w, x)| w * x).sum();
         self.rows.iter().map(dot).collect()
     }
 
-    /// The weights times the slots of `x`, one level below at the scale of `x`: weights are at the scale of the level's modulus.
+    /// Multiplies the weights by the slots of `x`. The result is one level below `x` and has its
+    /// scale: weights have the scale of the level's modulus.
     ///
-    /// Diagonal `i + g babies` meets baby step `i`, a rotation of `x`, and stands rotated back by giant step `g`. The sum over `g` is
-    /// taken from the inside out, so that one giant rotation key serves all.
+    /// Diagonal `i + g babies` is multiplied with baby step `i`, a rotation of `x`. It is stored
+    /// rotated back by giant step `g`. The sum over `g` is computed from the inside out, so that
+    /// all giant steps use one rotation key.
     ///
     /// # Errors
-    /// [`Error::Shape`] for zero baby steps or fewer slots than columns; [`Error::Step`] if `x` is at level 0.
+    /// [`Error::Shape`] for zero baby steps or fewer slots than columns; [`Error::Step`] if `x` is
+    /// at level 0.
     pub fn apply_to(
         &self,
         b: &mut CircuitBuilder,
@@ -178,7 +186,7 @@ impl Dense {
         sum_strided(b, sum, (rows as isize, columns / rows))
     }
 
-    /// Diagonal `k`.
+    /// Returns diagonal `k`.
     fn diagonal(&self, k: usize) -> Vec<f64> {
         let (rows, columns) = self.padded;
         let entry = |j: usize| {

@@ -1,4 +1,4 @@
-//! A builder of linear maps from several values to several, written down by rotations.
+//! A builder of linear maps from several values to several values, given by rotations.
 
 use super::build::CircuitBuilder;
 use super::ir::ValueId;
@@ -9,35 +9,37 @@ use std::collections::BTreeMap;
 /// One product of a [`Giant`]: `values * rot_baby(x_input)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// Which of the values.
+    /// Index of the value.
     pub input: usize,
-    /// Rotation of its slots to the left.
+    /// Number of slots by which the value is rotated to the left.
     pub baby: isize,
-    /// The factors, a power of two of them; they repeat.
+    /// The factors. Their count is a power of two, and they repeat.
     pub values: Vec<f64>,
 }
 
-/// A sum of products, rotated.
+/// A sum of products that is rotated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Giant {
-    /// Rotation of the sum to the left.
+    /// Number of slots by which the sum is rotated to the left.
     pub rotation: isize,
-    /// What is summed.
+    /// Terms of the sum.
     pub terms: Vec<Term>,
 }
 
-/// The maps `sum_g rot_g (sum_(i,b) d_(g,i,b) rot_b x_i)` of values at one level, one map for the giants of each output; results
-/// are one level below at the scale of the inputs. Terms of zeros only are left out.
+/// Writes the maps `sum_g rot_g (sum_(i,b) d_(g,i,b) rot_b x_i)` of values at one level. There is
+/// one map for the giants of each output. Results are one level below and have the scale of the
+/// inputs. Terms that only have zeros are left out.
 ///
-/// Rotations of inputs come first and serve all outputs, then all sums of products stand side by side, then the rotations of
-/// sums: so a runtime sees that the sums can be one product of matrices, if values have a short period. Which rotations are of
-/// which kind is the caller's choice.
+/// Rotations of inputs come first and serve all outputs. Then all sums of products follow next to
+/// each other, then the rotations of sums. So a runtime can compute the sums as one product of
+/// matrices, if values have a short period. The caller chooses which rotations are baby steps and
+/// which are giant steps.
 ///
 /// Source: Halevi, Shoup, CRYPTO 2018 (baby steps, giant steps).
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for an output without a term that is not zero and for an input that is not there; those of
-/// [`Weights::place`] and [`CircuitBuilder::dot`].
+/// [`Error::Shape`](crate::Error::Shape) for an output without a term that is not zero and for an
+/// input that does not exist, and those of [`Weights::place`] and [`CircuitBuilder::dot`].
 pub fn linear_maps(
     b: &mut CircuitBuilder,
     name: &str,

@@ -1,11 +1,13 @@
-//! Circuits of homomorphic operations: what is done to ciphertexts of CKKS, BGV or BFV, whatever it is done for.
+//! Circuits of homomorphic operations on ciphertexts of CKKS, BGV or BFV, for any purpose.
 //!
-//! *Concept.* A [`Circuit`] is a list of operations in single assignment form on values that are plaintexts or
-//! ciphertexts, each with a level and a scale. It is written once, by a [`CircuitBuilder`], or by an [`AutoBuilder`] that chooses levels and scales; the same list is verified, printed,
-//! counted, asked which keys it needs, run on plain numbers, and run encrypted. [`Program`](crate::Program) has the steps
-//! of quantised networks instead: `docs/adr/0011-circuits-of-homomorphic-operations.md` says why there are two.
+//! *Concept.* A [`Circuit`] is a list of operations in single assignment form. Its values are
+//! plaintexts or ciphertexts, each with a level and a scale. It is written once, by a
+//! [`CircuitBuilder`], or by an [`AutoBuilder`] that chooses levels and scales. The same list is
+//! verified, printed, counted, asked which keys it needs, run on plain numbers, and run encrypted.
+//! [`Program`](crate::Program) has the steps of quantised networks instead:
+//! `docs/adr/0011-circuits-of-homomorphic-operations.md` says why there are two.
 //!
-//! *Invariant*: a circuit that came from [`CircuitBuilder::finish`] or [`Circuit::from_json`] is verified.
+//! *Invariant*: a circuit made by [`CircuitBuilder::finish`] or [`Circuit::from_json`] is verified.
 
 mod auto;
 mod bootstrapping;

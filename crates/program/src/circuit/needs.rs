@@ -1,39 +1,42 @@
-//! What a circuit asks for: keys, and operations by kind and level.
+//! The keys that a circuit needs, and its operations by kind and level.
 
 use super::bootstrapping::Bootstrapping;
 use super::ir::{Circuit, Op, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter};
 
-/// The evaluation keys a circuit uses, each with the highest level it is used at.
+/// The evaluation keys that a circuit uses, each with the highest level at which it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyNeeds {
-    /// Relinearization key.
+    /// Level of the relinearization key, if it is used.
     pub relinearization: Option<usize>,
-    /// Galois keys of rotations, by steps to the left.
+    /// Galois keys of rotations: steps to the left, and level.
     pub rotations: BTreeMap<usize, usize>,
-    /// Galois key of the conjugation, or of the swap of rows: the same automorphism.
+    /// Level of the Galois key of the conjugation, or of the swap of rows: these are the same
+    /// automorphism.
     pub conjugation: Option<usize>,
-    /// Whether bootstrapping needs the keys to its sparse secret, and back.
+    /// True if bootstrapping needs the key to its sparse secret and the key back.
     pub bootstrapping: bool,
 }
 
-/// Operations of a circuit by level, from the lowest, and kind.
+/// Numbers of operations of a circuit, by level from the lowest, and by kind.
 ///
-/// `add` counts sums and differences, `mul` products of ciphertexts before their relinearisation, `relinearize` sums of them, `mul plain` and `add plain` what
-/// is done with plaintexts, and `decompose` values that are rotated or conjugated: all rotations of one share a decomposition.
+/// `add` counts sums and differences. `mul` counts products of ciphertexts before their
+/// relinearisation, and `relinearize` their sums. `mul plain` and `add plain` count operations with
+/// plaintexts. `decompose` counts values that are rotated or conjugated: all rotations of one value
+/// share a decomposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(pub BTreeMap<usize, BTreeMap<&'static str, usize>>);
 
 impl Counts {
-    /// Operations of a kind on all levels.
+    /// Number of operations of a kind on all levels.
     pub fn total(&self, kind: &str) -> usize {
         self.0.values().filter_map(|kinds| kinds.get(kind)).sum()
     }
 }
 
 impl Display for Counts {
-    /// A line for each level, the highest first.
+    /// Writes a line for each level, the highest first.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         for (level, kinds) in self.0.iter().rev() {
             let words: Vec<String> = kinds
@@ -47,7 +50,7 @@ impl Display for Counts {
 }
 
 impl KeyNeeds {
-    /// What two circuits need that share their keys.
+    /// Returns the needs of two circuits that share their keys.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
         self.relinearization = self.relinearization.max(other.relinearization);
@@ -75,7 +78,7 @@ impl KeyNeeds {
 }
 
 impl Circuit {
-    /// The keys it needs: without any of them it does not run.
+    /// The keys that the circuit needs. It does not run without any of them.
     pub fn keys(&self) -> KeyNeeds {
         let mut keys = KeyNeeds::default();
         let top = self.arithmetic.levels() - 1;
@@ -100,8 +103,9 @@ impl Circuit {
         keys
     }
 
-    /// Operations by level and kind; a rescale counts where it starts, a bootstrapping where it ends. Inputs, constants, readings and
-    /// outputs are none. What a repeated part does counts once for each iteration.
+    /// Numbers of operations, by level and kind. A rescale counts at the level where it starts, and
+    /// a bootstrapping where it ends. Inputs, constants, readings and outputs are not counted. A
+    /// repeated part counts once for each iteration.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         let mut decomposed = BTreeSet::new();

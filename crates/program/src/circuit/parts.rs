@@ -6,10 +6,11 @@ use super::ir::{Circuit, Op, ValueId};
 use crate::error::{Error, Result};
 
 impl CircuitBuilder {
-    /// States the bootstrapping of the circuit. A runtime works it out from parameters.
+    /// States the bootstrapping of the circuit. A runtime computes it from parameters.
     ///
     /// # Errors
-    /// [`Error::Parameters`] for one that no parameters have, in exact arithmetic, and if another one was stated.
+    /// [`Error::Parameters`] for a bootstrapping that no parameters have, in exact arithmetic, and
+    /// if another one was stated.
     pub fn set_bootstrapping(&mut self, bootstrapping: Bootstrapping) -> Result<()> {
         if self
             .circuit
@@ -28,24 +29,28 @@ impl CircuitBuilder {
         Ok(())
     }
 
-    /// `value` at the level of the circuit's [bootstrapping](CircuitBuilder::set_bootstrapping).
+    /// Bootstraps `value` to the level of the circuit's
+    /// [bootstrapping](CircuitBuilder::set_bootstrapping).
     ///
-    /// Slots must be below 1 for an operand at the default scale. To bootstrap larger ones, [read](CircuitBuilder::read) them smaller
-    /// before, and larger after it.
+    /// Slots of an operand at the default scale must be below 1. To bootstrap larger slots,
+    /// [read](CircuitBuilder::read) them smaller before and larger afterwards.
     ///
     /// # Errors
-    /// [`Error::Step`] for a plaintext, if no bootstrapping was stated, and for a scale above what it bears.
+    /// [`Error::Step`] for a plaintext, if no bootstrapping was stated, and for a scale that is too
+    /// large for it.
     pub fn bootstrap(&mut self, value: ValueId) -> Result<ValueId> {
         self.computed(Op::Bootstrap { value })
     }
 
-    /// The `carried` values after as many iterations of `body` as `each` has entries. In an iteration, the first encrypted inputs of the body are
-    /// the carried values, its other inputs are the values of the iteration's entry, in order; its outputs are the carried values of the next
-    /// iteration. A body that is given again is kept once.
+    /// Repeats `body`, once for each entry of `each`, and returns the `carried` values after the
+    /// last iteration. In an iteration, the first encrypted inputs of the body are the carried
+    /// values. Its other inputs are the values of the iteration's entry, in order. Its outputs are
+    /// the carried values of the next iteration. A body that is given again is stored once.
     ///
     /// # Errors
-    /// [`Error::Parameters`] for a body of another arithmetic, number of slots or bootstrapping; [`Error::Step`] if the inputs and outputs of the body are not as many, or
-    /// not of the same levels and scales, as the values.
+    /// [`Error::Parameters`] for a body with another arithmetic, number of slots or bootstrapping.
+    /// [`Error::Step`] if the inputs and outputs of the body differ from the values in number,
+    /// levels or scales.
     pub fn repeat(
         &mut self,
         body: &Circuit,

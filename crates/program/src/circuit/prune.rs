@@ -1,11 +1,11 @@
-//! Removes what no result needs.
+//! Removes steps that no output needs.
 
 use super::ir::{Circuit, Op, Step};
 use std::collections::BTreeSet;
 
 impl Circuit {
-    /// The circuit without the steps and constants that no output depends on. Every input keeps at
-    /// least one step.
+    /// Returns the circuit without the steps and constants on which no output depends. Every input
+    /// keeps at least one step.
     pub(super) fn pruned(&self) -> Self {
         let mut used = vec![false; self.steps.len()];
         let mut named = BTreeSet::new();

@@ -5,14 +5,15 @@ use super::ir::{BodyId, Circuit, Op, Step, Type, ValueId};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
-/// Most steps of a circuit with every iteration written out.
+/// Largest number of steps of a circuit with every iteration written out.
 const MAX_STEPS: usize = 1 << 22;
 
-/// An input of a body: its name and type. A plaintext that is encoded several times is as many.
+/// An input of a body: its name and type. A plaintext that is encoded several times counts several
+/// times.
 type Input<'c> = (&'c str, Type);
 
 impl Circuit {
-    /// The inputs of a body: the `count` first encrypted ones, and the others.
+    /// The inputs of a body: the first `count` encrypted inputs, and all others.
     fn body_inputs(&self, count: usize) -> [Vec<Input<'_>>; 2] {
         let (mut carried, mut given) = (Vec::new(), Vec::new());
         for (name, ty) in self.inputs() {
@@ -37,7 +38,7 @@ impl Circuit {
         })
     }
 
-    /// A body has what its circuit has.
+    /// Checks that a body has the arithmetic, slots and bootstrapping of its circuit.
     pub(super) fn verify_body(&self, body: &Self) -> Result<()> {
         let alike = [
             (
@@ -60,7 +61,7 @@ impl Circuit {
         body.verify()
     }
 
-    /// Steps with every iteration written out.
+    /// Number of steps with every iteration written out.
     fn written_out(&self) -> usize {
         let sizes: Vec<usize> = self.bodies.iter().map(Self::written_out).collect();
         let step = |step: &Step| match &step.op {
@@ -140,8 +141,9 @@ impl Circuit {
         Ok(ty)
     }
 
-    /// The circuit with every iteration written out, as it is if nothing repeats. It computes the same, and has the same inputs and
-    /// outputs. What no output needs is left out. The circuit must be verified.
+    /// Returns the circuit with every iteration written out. If nothing repeats, it is returned as
+    /// it is. The result computes the same, and has the same inputs and outputs. Steps that no
+    /// output needs are left out. The circuit must be verified.
     pub fn unrolled(&self) -> Cow<'_, Self> {
         if self.bodies.is_empty() {
             return Cow::Borrowed(self);
@@ -152,7 +154,7 @@ impl Circuit {
             ..self.clone()
         };
         let bodies: Vec<Cow<Self>> = self.bodies.iter().map(Self::unrolled).collect();
-        // Where the constants of each body begin: they stand once for all iterations.
+        // Start of the constants of each body. They are stored once for all iterations.
         let mut firsts = Vec::new();
         for body in &bodies {
             firsts.push(flat.constants.len());
@@ -179,11 +181,12 @@ impl Circuit {
             };
             made.push(own);
         }
-        // The last iteration makes what no output needs, if not all of its results have a use.
+        // If some results of the last iteration have no use, it computes values that no output
+        // needs.
         Cow::Owned(flat.pruned())
     }
 
-    /// Writes one iteration of a body: its results.
+    /// Writes one iteration of a body and returns its results.
     fn iteration(
         &mut self,
         body: &Self,
@@ -221,7 +224,7 @@ impl Circuit {
     }
 }
 
-/// Whether a value is of the type that stands in its place.
+/// Checks that a value has the type of the value that it replaces.
 fn is_of(what: &'static str, found: Type, expected: Type) -> std::result::Result<(), Problem> {
     kind(what, found, expected.encrypted)?;
     if found.level != expected.level {

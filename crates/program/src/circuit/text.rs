@@ -1,4 +1,5 @@
-//! The text form: one line a step, constants by name, size and checksum, so that a diff of two circuits shows what changed.
+//! The text form of a circuit. Each step has one line. Constants are shown by name, size and
+//! checksum, so that a diff of two circuits shows what changed.
 
 use super::bootstrapping::Bootstrapping;
 use super::infer::noun;
@@ -41,7 +42,7 @@ impl Display for Circuit {
     }
 }
 
-/// A body, its lines further in.
+/// A body, with its lines indented.
 fn indented(body: &Circuit) -> String {
     body.to_string().trim_end().replace('\n', "\n  ")
 }

@@ -1,4 +1,4 @@
-//! The verifier: what would not decrypt, or is no circuit, is refused.
+//! The verifier: rejects circuits that break a rule or whose results would not decrypt.
 
 use super::build::refused;
 use super::infer::agrees;
@@ -6,18 +6,20 @@ use super::ir::{Arithmetic, Circuit, FORMAT, Op};
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
-/// Most slots: half the largest ring degree with a security bound.
+/// Largest number of slots: half of the largest ring degree with a security bound.
 pub(super) const MAX_SLOTS: usize = 1 << 16;
-/// Most levels.
+/// Largest number of levels.
 const MAX_LEVELS: usize = 1 << 8;
-/// Bound of plaintext moduli: what doubles hold to the last integer.
+/// Bound of plaintext moduli: doubles represent all integers below it exactly.
 const MAX_T: u64 = 1 << 53;
 
 impl Circuit {
-    /// Checks that every step makes what it states from what stands before it, and that every value has a use.
+    /// Checks that every step makes what it states from earlier steps, and that every value has a
+    /// use.
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::Parameters`], [`Error::CircuitConstant`], [`Error::Step`].
+    /// [`Error::Format`] for the text of another version. [`Error::Parameters`],
+    /// [`Error::CircuitConstant`] or [`Error::Step`] with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::Format {
@@ -88,14 +90,15 @@ impl Circuit {
         }
     }
 
-    /// Whether the input at `index` is a plaintext, and so is every other input of its name.
+    /// Returns true if the input at `index` is a plaintext, and so is every other input with its
+    /// name.
     fn is_plain_again(&self, index: usize, name: &str) -> bool {
         let mut all = self.inputs().filter(|(other, _)| *other == name);
         matches!(self.steps[index].op, Op::Input { .. }) && all.all(|(_, ty)| !ty.encrypted)
     }
 
-    /// Inputs may stand unused, so that a circuit can keep to an interface, and so may results of a repeated part; whatever else is computed
-    /// may not.
+    /// Checks that every computed value has a use. Inputs may be unused, so that a circuit can
+    /// follow an interface, and so may results of a repeated part.
     fn verify_uses(&self) -> Result<()> {
         let mut used = vec![false; self.steps.len()];
         for step in &self.steps {

@@ -1,4 +1,4 @@
-//! Gates, folded: constants, negations and equal operands take no bootstrapping.
+//! Gates with folding: constants, negations and equal operands take no bootstrapping.
 
 use super::build::{Builder, Value};
 use super::ir::{Gate, Op, ValueId};
@@ -6,7 +6,7 @@ use super::verify::refused;
 use crate::error::Result;
 use crate::place::Problem;
 
-/// A bit as an operand: a constant, or what a step makes, negated or not.
+/// A bit as an operand: a constant, or the result of a step, possibly negated.
 #[derive(Clone, Copy, PartialEq)]
 enum Literal {
     Constant(bool),
@@ -14,7 +14,7 @@ enum Literal {
 }
 
 impl Literal {
-    /// Its value, where that of steps is known.
+    /// Value of the bit, given the values of steps.
     fn of(self, value: impl Fn(ValueId) -> bool) -> bool {
         match self {
             Self::Constant(bit) => bit,
@@ -31,16 +31,16 @@ impl Literal {
 }
 
 impl Builder {
-    /// `not x`: no bootstrapping.
+    /// `not x`. It takes no bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for operands that are no bits.
+    /// [`Error::Torus`](crate::Error::Torus) for operands that are not bits.
     pub fn not(&mut self, x: Value) -> Result<Value> {
         let x = self.literal("not", x)?;
         self.value(x.negated())
     }
 
-    /// `x and y`: one bootstrapping at most, as every gate.
+    /// `x and y`. Like every gate, it takes at most one bootstrapping.
     ///
     /// # Errors
     /// As [`not`](Self::not).
@@ -64,7 +64,7 @@ impl Builder {
         self.gate(Gate::Xor, x, y)
     }
 
-    /// A gate by its name.
+    /// Applies a gate, given by name.
     ///
     /// # Errors
     /// As [`not`](Self::not).
@@ -76,7 +76,8 @@ impl Builder {
         })
     }
 
-    /// `x` where the condition is 1, else `y`: two bootstrappings at most, and one where it is a gate.
+    /// `x` if the condition is 1, otherwise `y`. It takes at most two bootstrappings, and one if it
+    /// equals a gate.
     ///
     /// # Errors
     /// As [`not`](Self::not).
@@ -87,7 +88,7 @@ impl Builder {
             self.literal("choose", y)?,
         ];
         let nodes = nodes(&[c, x, y]);
-        // Equal choices are no choice, whatever the condition is.
+        // If both choices are equal, the condition does not matter.
         if x == y {
             return self.value(x);
         }
@@ -100,7 +101,8 @@ impl Builder {
                 }
             });
         }
-        // `c ? x : not x` is a gate, which two nodes have; three nodes are three different bits.
+        // `c ? x : not x` has two nodes, so it has become a gate above. Here there are three
+        // different bits.
         if let Literal::Step(_, true) = c {
             (c, x, y) = (c.negated(), y, x);
         }
@@ -180,7 +182,7 @@ impl Builder {
         }
     }
 
-    /// The step of a literal that is no constant.
+    /// The step of a literal that is not a constant.
     fn node(&mut self, literal: Literal) -> Result<ValueId> {
         match self.value(literal)? {
             Value::Step(id) => Ok(id),
@@ -189,7 +191,7 @@ impl Builder {
     }
 }
 
-/// The different steps of literals, in order of their numbers.
+/// The different steps of literals, in the order of their numbers.
 fn nodes(literals: &[Literal]) -> Vec<ValueId> {
     let mut nodes: Vec<ValueId> = Vec::new();
     for literal in literals {

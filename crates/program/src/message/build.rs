@@ -1,4 +1,4 @@
-//! Writing a circuit.
+//! The builder of circuits on messages.
 
 use super::infer::{Known, Made, Range};
 use super::ir::{Circuit, FORMAT, Input, Messages, Op, Output, ValueId};
@@ -7,18 +7,18 @@ use crate::error::Result;
 use crate::place::{Checked, Problem};
 use std::collections::HashMap;
 
-/// What an operation of a [`Builder`] is given: a number, or what a step makes.
+/// An operand of a [`Builder`]: a number, or the result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A bit, 0 or 1, or an integer.
     Constant(i64),
-    /// What a step makes.
+    /// The result of a step.
     Step(ValueId),
 }
 
-/// Writes a circuit: constants are folded, and equal operations are computed once.
+/// Writes a circuit. Constants are folded, and equal operations are computed once.
 ///
-/// A refused operation leaves it as it was.
+/// An operation that is refused leaves the builder unchanged.
 #[derive(Clone, Debug)]
 pub struct Builder {
     circuit: Circuit,
@@ -27,7 +27,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty circuit.
+    /// Starts an empty circuit.
     ///
     /// # Errors
     /// [`Error::Torus`](crate::Error::Torus) for messages of no bits or of more than 16.
@@ -48,15 +48,16 @@ impl Builder {
         })
     }
 
-    /// What ciphertexts hold.
+    /// The messages that ciphertexts hold.
     pub fn messages(&self) -> Messages {
         self.circuit.messages
     }
 
-    /// The messages of a new input: `count` of them, or one.
+    /// Adds an input and returns its messages: `count` of them, or a single one.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for a name that is taken, and for more bits than a fresh message has.
+    /// [`Error::Torus`](crate::Error::Torus) for a name that is taken, and for more bits than a
+    /// fresh message has.
     pub fn input(&mut self, name: &str, count: Option<usize>, bits: u32) -> Result<Vec<Value>> {
         let input = Input {
             name: name.into(),
@@ -78,11 +79,11 @@ impl Builder {
             .collect()
     }
 
-    /// Gives values out under a name.
+    /// Outputs values under a name.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for a name that is taken, for no values, for several of a single one, and for integers
-    /// of ranges that no ciphertext holds.
+    /// [`Error::Torus`](crate::Error::Torus) for a name that is taken, for no values, for several
+    /// values if `single` is true, and for integers with ranges that no ciphertext can hold.
     pub fn output(&mut self, name: &str, single: bool, values: &[Value]) -> Result<()> {
         let mut outputs = self.circuit.outputs.iter();
         if outputs.any(|output| output.name == name) {
@@ -103,7 +104,7 @@ impl Builder {
         verified
     }
 
-    /// The circuit, without what no output needs.
+    /// Returns the circuit. Steps that no output needs are left out.
     ///
     /// # Errors
     /// [`Error::Torus`](crate::Error::Torus) if there are no outputs.
@@ -113,10 +114,10 @@ impl Builder {
         Ok(circuit)
     }
 
-    /// The range of an integer; of a bit 0 to 1.
+    /// The range of an integer. For a bit it is 0 to 1.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for a value that is none of this builder's.
+    /// [`Error::Torus`](crate::Error::Torus) for a value of another builder.
     pub fn range(&self, value: Value) -> Result<Range> {
         let bit = Range {
             least: 0,
@@ -134,7 +135,7 @@ impl Builder {
         }
     }
 
-    /// A step for a value.
+    /// Returns the step of a value.
     fn step_of(&mut self, value: Value) -> Result<ValueId> {
         match value {
             Value::Step(id) => Ok(id),
@@ -157,7 +158,7 @@ impl Builder {
         }
     }
 
-    /// The step of an operation, which is the same for equal ones.
+    /// Returns the step of an operation. Equal operations have the same step.
     pub(super) fn push(&mut self, op: Op) -> Result<Value> {
         if let Some(&id) = self.known.get(&op) {
             return Ok(Value::Step(id));
@@ -170,7 +171,7 @@ impl Builder {
         Ok(Value::Step(id))
     }
 
-    /// Refuses operations of the other messages.
+    /// Refuses operations that belong to the other kind of messages.
     pub(super) fn check_bits(&self, op: &str, bits: bool) -> Result<()> {
         let found = self.circuit.messages;
         let checked: Checked<()> = match (found, bits) {

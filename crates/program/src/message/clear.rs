@@ -1,4 +1,4 @@
-//! A circuit on plain messages.
+//! Runs a circuit on plain messages.
 
 use super::infer::Made;
 use super::ir::{Circuit, Input, Messages, Op};
@@ -8,7 +8,7 @@ use crate::place::{Checked, Problem, check};
 use std::collections::BTreeMap;
 
 impl Input {
-    /// Refuses messages that this input does not take.
+    /// Refuses messages that this input cannot take.
     fn takes(&self, values: &[i64]) -> Checked<()> {
         let (found, expected) = (values.len(), self.len());
         let right = found == expected;
@@ -25,10 +25,10 @@ impl Input {
 }
 
 impl Circuit {
-    /// Refuses names that are no inputs, and inputs without a name among these.
+    /// Refuses names that are not inputs, and inputs whose names are missing.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus).
+    /// [`Error::Torus`](crate::Error::Torus) with the first such name.
     pub fn check_names<'a>(&self, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
         let known = || {
             let names: Vec<&str> = self.inputs.iter().map(|x| x.name.as_str()).collect();
@@ -47,10 +47,11 @@ impl Circuit {
         Ok(())
     }
 
-    /// The messages of the outputs, by name, for those of the inputs.
+    /// Returns the messages of the outputs, by name, for the given messages of the inputs.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for inputs that are missing, unknown, of another length or out of range.
+    /// [`Error::Torus`](crate::Error::Torus) for inputs that are missing, unknown, of another
+    /// length or out of range.
     pub fn run_clear(&self, inputs: &BTreeMap<&str, &[i64]>) -> Result<BTreeMap<&str, Vec<i64>>> {
         self.check_names(inputs.keys().copied())?;
         let given: Vec<&[i64]> = self
@@ -98,7 +99,7 @@ impl Circuit {
         Ok(outputs.collect())
     }
 
-    /// Whether messages are bits.
+    /// Returns true if messages are bits.
     pub fn is_of_bits(&self) -> bool {
         matches!(self.messages, Messages::Bits)
     }

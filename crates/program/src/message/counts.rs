@@ -1,15 +1,15 @@
-//! What a circuit costs.
+//! Cost of a circuit.
 
 use super::ir::{Circuit, Op};
 use std::collections::BTreeMap;
 
 impl Circuit {
-    /// Bootstrappings of a run.
+    /// Number of bootstrappings in a run.
     pub fn bootstrappings(&self) -> usize {
         self.steps.iter().map(Op::bootstrappings).sum()
     }
 
-    /// Bootstrappings one after another: the others run beside these.
+    /// Number of bootstrappings one after another. The others can run at the same time as these.
     pub fn depth(&self) -> usize {
         let mut depths: Vec<usize> = Vec::with_capacity(self.steps.len());
         for op in &self.steps {
@@ -19,7 +19,7 @@ impl Circuit {
         depths.into_iter().max().unwrap_or(0)
     }
 
-    /// Operations by name.
+    /// Number of operations, by name.
     pub fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for op in &self.steps {

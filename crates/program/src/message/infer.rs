@@ -1,23 +1,23 @@
-//! What each step makes: bits, or integers of a known range.
+//! The result of each step: a bit, or integers with known ranges.
 
 use super::ir::{Circuit, Input, Messages, Op, ValueId};
 use crate::place::{Checked, Problem, check};
 use std::fmt::{Display, Formatter};
 
-/// Largest magnitude of an integer: sums of words stay exact in 64 bits.
+/// Largest absolute value of an integer. With it, sums of words are exact in 64 bits.
 pub(super) const MAX_MAGNITUDE: i64 = 1 << 48;
 
 /// The integers that a value can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The least.
+    /// The smallest integer.
     pub least: i64,
-    /// The largest: not below the least.
+    /// The largest integer. It is at least the smallest.
     pub largest: i64,
 }
 
 impl Range {
-    /// The range of some integers; `None` of none.
+    /// The range of the given integers. `None` if there are none.
     pub fn of(values: &[i64]) -> Option<Self> {
         let (least, largest) = (values.iter().min()?, values.iter().max()?);
         Some(Self {
@@ -31,13 +31,14 @@ impl Range {
         (self.largest - self.least) as usize + 1
     }
 
-    /// Never: a range has an integer.
+    /// Returns false: a range always has an integer.
     pub fn is_empty(self) -> bool {
         false
     }
 
-    /// What is added to an integer that is given out: the least multiple of the number of messages with which none is negative.
-    /// Modulo that number it changes nothing.
+    /// The number that is added to an integer when it is output: the smallest multiple of the
+    /// number of messages for which no result is negative. It changes nothing modulo the number of
+    /// messages.
     pub fn offset(self, messages: Messages) -> i64 {
         let below = (-self.least).max(0);
         let unit = messages.messages();
@@ -51,7 +52,7 @@ impl Display for Range {
     }
 }
 
-/// What a step makes.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Made {
     /// A bit.
@@ -72,7 +73,7 @@ impl Display for Made {
     }
 }
 
-/// What is known while steps are added.
+/// What is known when a step is added.
 pub(super) struct Known<'a> {
     pub(super) messages: Messages,
     pub(super) inputs: &'a [Input],
@@ -101,7 +102,7 @@ impl Known<'_> {
         }
     }
 
-    /// What an operation makes of the steps before it.
+    /// Returns the result of an operation on earlier steps.
     pub(super) fn infer(&self, op: &Op) -> Checked<Made> {
         let gates = matches!(self.messages, Messages::Bits);
         match op {
@@ -191,7 +192,7 @@ impl Known<'_> {
         Ok(range)
     }
 
-    /// Refuses integers that a bootstrapping cannot tell apart.
+    /// Refuses integers that a bootstrapping cannot distinguish.
     fn readable(&self, range: Range) -> Checked<()> {
         let most = self.messages.values();
         check(
@@ -202,7 +203,7 @@ impl Known<'_> {
         )
     }
 
-    /// Refuses what no ciphertext holds.
+    /// Refuses values that no ciphertext can hold.
     pub(super) fn given_out(&self, value: ValueId) -> Checked<()> {
         let range = match self.of(value)? {
             Made::Bit => return Ok(()),
@@ -227,7 +228,7 @@ impl Known<'_> {
 }
 
 impl Circuit {
-    /// What each step makes.
+    /// Returns the result of each step.
     ///
     /// # Panics
     /// If the circuit is not [verified](Self::verify).

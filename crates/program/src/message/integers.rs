@@ -1,4 +1,5 @@
-//! Sums and tables, folded: a sum of sums is one sum, and constants are part of what reads them.
+//! Sums and tables with folding: a sum of sums becomes one sum, and constants become part of the
+//! operations that read them.
 
 use super::build::{Builder, Value};
 use super::infer::MAX_MAGNITUDE;
@@ -9,10 +10,12 @@ use crate::place::{Problem, check};
 use std::collections::BTreeMap;
 
 impl Builder {
-    /// `constant + sum factor value`: no bootstrapping. Integers are exact, and may be negative.
+    /// `constant + sum factor value`. It takes no bootstrapping. Integers are exact and may be
+    /// negative.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for operands that are no integers, and for ranges beyond `2^48`.
+    /// [`Error::Torus`](crate::Error::Torus) for operands that are not integers, and for ranges
+    /// beyond `2^48`.
     pub fn sum(&mut self, constant: i64, terms: &[(i64, Value)]) -> Result<Value> {
         self.check_bits("sum", false)?;
         let mut sum = Linear::default();
@@ -39,13 +42,15 @@ impl Builder {
         }
     }
 
-    /// The entries of tables at an integer: one bootstrapping for all of them, and none for tables of one entry everywhere.
+    /// Looks up an integer in tables and returns the entries. All tables share one bootstrapping.
+    /// Tables whose entries are all equal take none.
     ///
-    /// A table has an entry for each integer of the [range](Self::range), from the least on.
+    /// A table has an entry for each integer of the [range](Self::range), starting with the
+    /// smallest.
     ///
     /// # Errors
-    /// [`Error::Torus`](crate::Error::Torus) for tables of another length, and for a range of more integers than a bootstrapping
-    /// tells apart.
+    /// [`Error::Torus`](crate::Error::Torus) for tables of another length, and for a range of more
+    /// integers than a bootstrapping can distinguish.
     pub fn lookup(&mut self, value: Value, tables: &[Vec<i64>]) -> Result<Vec<Value>> {
         self.check_bits("lookup", false)?;
         let range = self.range(value)?;
@@ -56,7 +61,7 @@ impl Builder {
             });
             checked.map_err(refused("lookup"))?;
         }
-        // A constant of the operand only moves the range.
+        // A constant in the operand only moves its range.
         let value = match value {
             Value::Constant(_) => value,
             Value::Step(id) => match self.step(id) {
@@ -92,7 +97,7 @@ impl Builder {
     }
 }
 
-/// A sum that grows.
+/// A sum under construction.
 #[derive(Default)]
 struct Linear {
     constant: i64,
@@ -106,7 +111,7 @@ impl Linear {
         Ok(())
     }
 
-    /// Equal terms are one, and none where their factors cancel.
+    /// Adds a term. Equal terms are merged, and left out if their factors cancel.
     fn add_term(&mut self, factor: i128, id: ValueId) -> Result<()> {
         let before = self.terms.remove(&id).unwrap_or(0);
         let factor = bounded("the factor of a term", factor + i128::from(before))?;

@@ -3,13 +3,13 @@
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Format written, and the only one read.
+/// Format that is written. No other format is read.
 pub(super) const FORMAT: &str = "palladion-messages/1";
 
-/// A value: the number of the step that makes it.
+/// A value, given by the number of the step that makes it.
 pub type ValueId = usize;
 
-/// What ciphertexts hold.
+/// The messages that ciphertexts hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Messages {
@@ -17,9 +17,9 @@ pub enum Messages {
     Bits,
     /// An integer.
     Integers {
-        /// Bits of a fresh one: at least 1.
+        /// Number of bits of a fresh integer: at least 1.
         message_bits: u32,
-        /// Bits above them, for sums.
+        /// Number of additional bits, for sums.
         carry_bits: u32,
     },
 }
@@ -33,7 +33,7 @@ impl Messages {
         }
     }
 
-    /// Number of values that a table or an output tells apart: messages with their carry.
+    /// Number of values that a table or an output can distinguish: messages with their carry bits.
     pub fn values(self) -> i64 {
         match self {
             Self::Bits => 2,
@@ -45,7 +45,8 @@ impl Messages {
     }
 }
 
-/// A gate of two bits that is false where both are. The others are such a gate and a [`Op::Not`].
+/// A gate of two bits that is false if both are false. All other gates are one of these and a
+/// [`Op::Not`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Gate {
     /// `x and y`.
@@ -64,7 +65,7 @@ impl Gate {
     /// Every gate.
     pub const ALL: [Self; 5] = [Self::And, Self::AndNot, Self::NotAnd, Self::Or, Self::Xor];
 
-    /// The gate on plain bits.
+    /// Applies the gate to plain bits.
     pub fn of(self, x: bool, y: bool) -> bool {
         match self {
             Self::And => x && y,
@@ -87,15 +88,15 @@ impl Gate {
     }
 }
 
-/// What a caller gives: messages under a name.
+/// An input: messages that the caller provides under a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its name.
     pub name: String,
-    /// Number of messages; `None` of a single one without a dimension.
+    /// Number of messages. `None` for a single message without a dimension.
     pub count: Option<usize>,
-    /// Bits of each: integers of 0 to `2^bits - 1`.
+    /// Number of bits of each message. Integers are from 0 to `2^bits - 1`.
     pub bits: u32,
 }
 
@@ -105,31 +106,31 @@ pub struct Input {
 pub enum Op {
     /// A fresh message.
     Input {
-        /// Its place in [`Circuit::inputs`].
+        /// Index in [`Circuit::inputs`].
         input: usize,
-        /// Which of its messages.
+        /// Index of the message in the input.
         place: usize,
     },
-    /// A message that everyone knows.
+    /// A message that is publicly known.
     Constant {
         /// 0 or 1, or an integer.
         value: i64,
     },
-    /// The other bit: no bootstrapping.
+    /// The negated bit. It takes no bootstrapping.
     Not {
         /// A bit.
         value: ValueId,
     },
-    /// A gate: one bootstrapping.
+    /// A gate. It takes one bootstrapping.
     Gate {
-        /// Which.
+        /// The gate.
         gate: Gate,
         /// Left bit.
         left: ValueId,
         /// Right bit.
         right: ValueId,
     },
-    /// `yes` where the condition is 1, else `no`: two bootstrappings.
+    /// `yes` if the condition is 1, otherwise `no`. It takes two bootstrappings.
     Choose {
         /// A bit.
         condition: ValueId,
@@ -138,36 +139,37 @@ pub enum Op {
         /// A bit.
         no: ValueId,
     },
-    /// `constant + sum factor value`: no bootstrapping.
+    /// `constant + sum factor value`. It takes no bootstrapping.
     Sum {
-        /// Added.
+        /// The constant.
         constant: i64,
         /// Factors and integers, at least one.
         terms: Vec<(i64, ValueId)>,
     },
-    /// An integer looked up in tables: one bootstrapping for all of them.
+    /// Looks an integer up in tables. All tables share one bootstrapping.
     Lookup {
         /// An integer.
         value: ValueId,
-        /// Entries, from the least value of its range to the largest. At least one table.
+        /// Entries of each table, from the smallest value of the integer's range to the largest.
+        /// There is at least one table.
         tables: Vec<Vec<i64>>,
     },
-    /// The integer that a table gave.
+    /// The integer that a table gives.
     Entry {
         /// A lookup.
         lookup: ValueId,
-        /// Which of its tables.
+        /// Index of the table in the lookup.
         table: usize,
     },
 }
 
-/// What a caller gets: messages under a name.
+/// An output: messages that the caller gets under a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
     /// Its name.
     pub name: String,
-    /// Whether it is one message without a dimension.
+    /// True if it is one message without a dimension.
     pub single: bool,
     /// The messages, at least one.
     pub values: Vec<ValueId>,
@@ -180,11 +182,11 @@ pub struct Circuit {
     pub(super) format: String,
     /// Its name.
     pub name: String,
-    /// What ciphertexts hold.
+    /// The messages that ciphertexts hold.
     pub messages: Messages,
     /// Inputs.
     pub inputs: Vec<Input>,
-    /// The operations. Operands are earlier ones.
+    /// The operations. Operands are earlier steps.
     pub steps: Vec<Op>,
     /// Outputs.
     pub outputs: Vec<Output>,
@@ -201,12 +203,12 @@ impl Circuit {
         Ok(circuit)
     }
 
-    /// The JSON form.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a circuit has no keys that are not strings")
     }
 
-    /// Number of messages of all inputs.
+    /// Number of messages in all inputs.
     pub fn input_count(&self) -> usize {
         self.inputs.iter().map(Input::len).sum()
     }
@@ -218,7 +220,7 @@ impl Input {
         self.count.unwrap_or(1)
     }
 
-    /// Whether there are none, which no verified circuit has.
+    /// Returns true if there are none. A verified circuit has at least one.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -251,7 +253,7 @@ impl Op {
         }
     }
 
-    /// The same operation on other operands.
+    /// Returns the same operation with other operands.
     pub(super) fn reading(mut self, of: impl Fn(ValueId) -> ValueId) -> Self {
         match &mut self {
             Self::Input { .. } | Self::Constant { .. } => {}
@@ -266,7 +268,7 @@ impl Op {
         self
     }
 
-    /// Bootstrappings that the operation takes.
+    /// Number of bootstrappings of the operation.
     pub fn bootstrappings(&self) -> usize {
         match self {
             Self::Gate { .. } | Self::Lookup { .. } => 1,

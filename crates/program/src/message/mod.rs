@@ -1,15 +1,17 @@
 //! Circuits of TFHE on messages: bits with gates, or small integers with sums and tables.
 //!
-//! *Concept.* A [`Circuit`] says what is computed, and nothing of samples, noise or parameters but the layout of
-//! [messages](Messages). It runs in [the clear](Circuit::run_clear), and it says what it costs: [bootstrappings and their
-//! depth](Circuit::bootstrappings). A [`Builder`] writes it: constants are folded, equal operations are computed once, and
-//! what no output needs is left out. `runtime` makes a [circuit on samples](crate::torus) of it.
+//! *Concept.* A [`Circuit`] says what is computed. It says nothing about samples, noise or
+//! parameters, except for the layout of [messages](Messages). It can be run in [the
+//! clear](Circuit::run_clear), and it knows its cost: [bootstrappings and their
+//! depth](Circuit::bootstrappings). A [`Builder`] writes it: constants are folded, equal operations
+//! are computed once, and steps that no output needs are left out. `runtime` makes a [circuit on
+//! samples](crate::torus) from it.
 //!
-//! Integers are exact. Each value has a [`Range`] that follows from those of the inputs, and may be negative. A range must
-//! fit where a value is looked up or given out, and nowhere else.
+//! Integers are exact and may be negative. Each value has a [`Range`] that follows from those of
+//! the inputs. Only values that are looked up or output must have a range that fits.
 //!
-//! *May use* nothing of ours. *Invariant*: a circuit of [`Circuit::from_json`] or [`Builder::finish`] is
-//! [verified](Circuit::verify).
+//! *May use* no other crate of this repository. *Invariant*: a circuit made by
+//! [`Circuit::from_json`] or [`Builder::finish`] is [verified](Circuit::verify).
 //!
 //! ```
 //! use program::message::{Builder, Messages};

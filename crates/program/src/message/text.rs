@@ -1,4 +1,4 @@
-//! The text form: inputs, one line a step, outputs.
+//! The text form: inputs, one line for each step, outputs.
 
 use super::ir::{Circuit, Input, Messages, Op, Output};
 use std::fmt::{Display, Formatter, Result};

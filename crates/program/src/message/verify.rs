@@ -1,4 +1,4 @@
-//! The verifier: a circuit that it accepts has types throughout, and ranges that fit.
+//! The verifier. In a circuit that it accepts, all steps have types and all ranges fit.
 
 use super::infer::{Known, Made};
 use super::ir::{Circuit, FORMAT, Input, Messages};
@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::place::{Checked, Problem, check};
 use std::collections::BTreeSet;
 
-/// Most bits of a value.
+/// Largest number of bits of a value.
 const MAX_BITS: u32 = 16;
-/// Most messages of one input.
+/// Largest number of messages in one input.
 const MAX_COUNT: usize = 1 << 20;
 
 /// The error of a problem at a place.
@@ -61,7 +61,7 @@ impl Input {
     }
 }
 
-/// Refuses names that a line of text cannot show.
+/// Refuses names that cannot be shown in a line of text.
 pub(super) fn named(of: &str, name: &str) -> Checked<()> {
     let fits = !name.is_empty() && !name.chars().any(char::is_control);
     check(
@@ -75,13 +75,15 @@ pub(super) fn named(of: &str, name: &str) -> Checked<()> {
 impl Circuit {
     /// Checks names, inputs, every step and the outputs.
     ///
-    /// - Names are printable, and no two inputs or outputs have the same.
-    /// - Every operand is an earlier step that makes what the operation takes.
-    /// - Integers that are looked up or given out have ranges that bootstrappings and ciphertexts tell apart.
-    /// - Tables have an entry for each integer of the range. There is an output.
+    /// - Names are printable, and no two inputs and no two outputs have the same name.
+    /// - Every operand is an earlier step with a result that the operation takes.
+    /// - Integers that are looked up or output have ranges that bootstrappings and ciphertexts can
+    ///   distinguish.
+    /// - Tables have an entry for each integer of the range. There is at least one output.
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::Torus`].
+    /// [`Error::Format`] for the text of another version, and [`Error::Torus`] with the first place
+    /// that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::Format {

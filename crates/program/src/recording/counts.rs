@@ -1,10 +1,10 @@
-//! What a recording does, as numbers.
+//! Numbers of a recording's operations.
 
 use super::ir::{Recording, Type};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 
-/// How often each operation is done, by the level of its result. Samples are at level 0.
+/// Number of runs of each operation, by the level of its result. Samples are at level 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// By name and level.
@@ -12,7 +12,7 @@ pub struct Counts {
 }
 
 impl Recording {
-    /// How often each operation is done.
+    /// Counts the operations.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for step in &self.steps {
@@ -27,7 +27,8 @@ impl Recording {
     }
 }
 
-/// A line for each operation: its name, how often it is done, then how often at which level, the highest first.
+/// Writes a line for each operation: its name, how often it runs, then how often at each level, the
+/// highest first.
 impl Display for Counts {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{:<14}{:>8}  of each level", "operation", "all")?;

@@ -4,7 +4,7 @@ use crate::ir::KeyNeeds;
 use crate::trace::{Constant, ConstantId};
 use std::ops::Range;
 
-/// A value: the number of the step that makes it.
+/// A value, given by the number of the step that makes it.
 pub type ValueId = usize;
 
 /// Parameters of ciphertexts and samples.
@@ -16,11 +16,12 @@ pub struct Parameters {
     pub q: Vec<u64>,
     /// Special moduli of key switching.
     pub p: Vec<u64>,
-    /// The limbs of each digit of key switching, over the whole chain. A level has the digits that begin within it, cut there.
+    /// Limbs of each digit of key switching, over the whole chain. A level has the digits that
+    /// begin within it, cut at its end.
     pub digits: Vec<Range<usize>>,
     /// Plaintext moduli of messages. Approximate arithmetic has none.
     pub t: Vec<u64>,
-    /// Of LWE samples, if there are any.
+    /// Parameters of LWE samples, if there are any.
     pub samples: Option<SampleParameters>,
 }
 
@@ -64,7 +65,7 @@ pub enum Message {
     },
     /// Times a scale, approximately: CKKS.
     Approximate {
-        /// Factor from the message to the integers of the phase.
+        /// Scale: the factor from the message to the integers of the phase.
         scale: f64,
     },
 }
@@ -72,12 +73,12 @@ pub enum Message {
 /// Type of an encrypted value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ciphertext {
-    /// Limbs minus one.
+    /// Level: the number of limbs minus one.
     pub level: usize,
-    /// Components: two, or three of a product that is not relinearised.
+    /// Number of components: two, or three for a product that is not relinearised.
     pub components: usize,
-    /// Whether it is multiplied by the special moduli, and has limbs modulo these as well: what is left of a key switch
-    /// before its division.
+    /// True if the ciphertext is multiplied by the special moduli and has limbs modulo these too.
+    /// This is the result of a key switch before its division.
     pub extended: bool,
     /// How the message is held.
     pub message: Message,
@@ -92,26 +93,27 @@ pub enum Type {
     Samples,
 }
 
-/// A number `integer 2^shift / over`: a residue modulo every modulus of the chain and every special one.
+/// A number `integer 2^shift / over`. It is a residue modulo every modulus of the chain and every
+/// special modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scalar {
     /// The integer.
     pub integer: i64,
-    /// Power of two that it is multiplied by.
+    /// Exponent of the power of two by which it is multiplied.
     pub shift: u32,
-    /// What it is divided by: 1, or a plaintext modulus.
+    /// Number by which it is divided: 1, or a plaintext modulus.
     pub over: u64,
 }
 
 impl Scalar {
-    /// 1.
+    /// The number 1.
     pub const ONE: Self = Self {
         integer: 1,
         shift: 0,
         over: 1,
     };
 
-    /// An integer that is a double, as it is.
+    /// Converts a double that is an integer.
     ///
     /// # Panics
     /// If it is no integer.
@@ -139,47 +141,49 @@ impl From<i64> for Scalar {
     }
 }
 
-/// A secret that a ciphertext is under for a while: bootstrapping of approximate numbers raises the modulus under a sparse one.
+/// A secret under which a ciphertext is for a while. Bootstrapping of approximate numbers raises
+/// the modulus under a sparse secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Secret {
-    /// The sparse one, which only ever protects `q_0` and the first special modulus: so many limbs has its key, and a digit each.
+    /// The sparse secret. It only ever protects `q_0` and the first special modulus. Its key has
+    /// that many limbs, and a digit for each.
     Sparse,
     /// The secret of all other ciphertexts.
     Dense,
 }
 
-/// An RGSW ciphertext of the client: an encrypted polynomial that ciphertexts are multiplied by.
+/// An RGSW ciphertext of the client: an encrypted polynomial by which ciphertexts are multiplied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rgsw {
     /// Its name.
     pub name: String,
-    /// The level that it is made for.
+    /// Level for which it is made.
     pub level: usize,
 }
 
-/// A plaintext: a polynomial by a constant of `N` integers.
+/// A plaintext: a polynomial, given by a constant of `N` integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Plain {
-    /// Its coefficients, modulo `t`.
+    /// Coefficients modulo `t`.
     Coefficients(ConstantId),
-    /// Its slots, modulo `t`.
+    /// Slots modulo `t`.
     Slots(ConstantId),
-    /// A component of a value at level 0, rounded to `t` and multiplied by a unit: `unit round(c t / q_0) mod t` of each
-    /// coefficient `c`.
+    /// A component of a value at level 0, rounded to `t` and multiplied by a unit:
+    /// `unit round(c t / q_0) mod t` of each coefficient `c`.
     Rounded {
         /// The value.
         value: ValueId,
-        /// Which component.
+        /// Index of the component.
         component: usize,
         /// The unit.
         unit: u64,
     },
-    /// Its coefficients, times a number: as they are added to a component, or multiplied with one.
+    /// Coefficients times a number. They are added to a component, or multiplied with one.
     Integers(ConstantId, Scalar),
 }
 
 impl Plain {
-    /// The value that it is made of, if it is of one.
+    /// The value from which it is made, if there is one.
     fn operand(&self) -> Option<ValueId> {
         match self {
             Self::Rounded { value, .. } => Some(*value),
@@ -188,37 +192,39 @@ impl Plain {
     }
 }
 
-/// What is packed into slots by one packing.
+/// The content of one packing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Packing {
-    /// Values in the slots, each in as many copies as fit.
+    /// Number of values in the slots, each in as many copies as fit.
     pub values: usize,
-    /// Rotations of the secret that one giant step takes.
+    /// Number of rotations of the secret in one giant step.
     pub baby_steps: usize,
-    /// Samples that values are sums of.
+    /// Samples from which values are added up.
     pub sources: Vec<ValueId>,
-    /// Of each value, the samples whose sum it is, by source and coefficient. Missing values are 0.
+    /// For each value, the samples whose sum it is, by source and coefficient. Missing values are
+    /// 0.
     pub samples: Vec<Vec<[usize; 2]>>,
 }
 
-/// An operation on ciphertexts. What it says of components holds modulo the moduli of the result's level.
+/// An operation on ciphertexts. Statements on components hold modulo the moduli of the result's
+/// level.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// A fresh ciphertext of the client's query.
     Input {
-        /// Which.
+        /// Index of the ciphertext.
         index: usize,
     },
-    /// A ciphertext of two components, by its name.
+    /// An input ciphertext of two components, given by its name.
     Given {
         /// Its name.
         name: String,
     },
     /// A ciphertext of a packing key: the LWE secret in the slots, rotated.
     PackingKey {
-        /// Values of the layout that it is for.
+        /// Number of values of the layout for which it is.
         values: usize,
-        /// Which of its ciphertexts.
+        /// Index of the ciphertext in the key.
         index: usize,
     },
     /// A plaintext as a ciphertext that hides nothing.
@@ -226,53 +232,55 @@ pub enum Op {
         /// The plaintext.
         plain: Plain,
     },
-    /// `t sum_k left_k (x) right_k`; without the `t` in approximate arithmetic.
+    /// `t sum_k left_k (x) right_k`. In approximate arithmetic there is no factor `t`.
     Tensor {
         /// Left and right factors.
         terms: Vec<[ValueId; 2]>,
     },
-    /// `t sum_j (sum_i m_ji low_i) (x) middle_j`, with `m_ji = list[first + j I + i] rows[j] columns[i] mod t`, `I` being the
-    /// number of columns. The list counts as 0 beyond its end.
+    /// `t sum_j (sum_i m_ji low_i) (x) middle_j`, with
+    /// `m_ji = list[first + j I + i] rows[j] columns[i] mod t`, where `I` is the number of columns.
+    /// The list counts as 0 beyond its end.
     Combine {
-        /// What is combined.
+        /// The values that are combined.
         low: Vec<ValueId>,
-        /// What the combinations are multiplied by.
+        /// The values by which the combinations are multiplied.
         middle: Vec<ValueId>,
         /// A [`Constant::List`].
         list: ConstantId,
-        /// Where the matrix begins in the list.
+        /// Index in the list where the matrix begins.
         first: usize,
         /// A factor for each middle value.
         rows: Vec<u64>,
-        /// A factor for each low one.
+        /// A factor for each low value.
         columns: Vec<u64>,
     },
-    /// Brings a product back to two components by a key switch, and divides it by the last moduli of its level, down to the
-    /// level of the result.
+    /// Relinearises a product to two components by a key switch. Divides it by the last moduli of
+    /// its level, down to the level of the result.
     Relinearize {
         /// The product.
         value: ValueId,
     },
     /// `sum_k p_k values_k`. A plaintext modulo `t` is multiplied by its unit and centred.
     MulPlain {
-        /// Factors: the value, the plaintext and its unit.
+        /// Terms: the value, the plaintext and its unit.
         terms: Vec<(ValueId, Plain, u64)>,
     },
-    /// `sum_k A_k secret_k`: one giant step of a packing. `A_k` is the plaintext of masks whose slot `s` belongs to the value
-    /// `(s - giant baby_steps) mod values` and to entry `k + s` of the secret, both within the slot's row.
+    /// `sum_k A_k secret_k`: one giant step of a packing. `A_k` is the plaintext of masks whose
+    /// slot `s` belongs to the value `(s - giant baby_steps) mod values` and to entry `k + s` of
+    /// the secret, both within the slot's row.
     MulMasks {
         /// The packing.
         packing: usize,
-        /// Which giant step.
+        /// Index of the giant step.
         giant: usize,
         /// The secret rotated by `0, 1, ..`.
         secret: Vec<ValueId>,
-        /// The unit that each plaintext is multiplied by.
+        /// The unit by which each plaintext is multiplied.
         units: Vec<u64>,
     },
     /// Adds the bodies of a packing's samples.
     AddBodies {
-        /// What they are added to.
+        /// The value to which they are added.
         value: ValueId,
         /// The packing.
         packing: usize,
@@ -281,104 +289,108 @@ pub enum Op {
     Add {
         /// A value.
         left: ValueId,
-        /// Another one of its type.
+        /// Another value of the same type.
         right: ValueId,
     },
     /// `left - right`.
     Sub {
         /// A value.
         left: ValueId,
-        /// Another one of its type.
+        /// Another value of the same type.
         right: ValueId,
     },
-    /// Adds a plaintext to the first component: modulo `t` what its message and factor ask for, of integers themselves.
+    /// Adds a plaintext to the first component. Modulo `t`, the term is what its message and factor
+    /// require. Of integers, the term is the integers themselves.
     AddPlain {
-        /// What it is added to.
+        /// The value to which it is added.
         value: ValueId,
         /// The plaintext.
         plain: Plain,
     },
-    /// Times a number. A product by 1 costs nothing: it is the same value, with its message read at another scale.
+    /// Multiplies by a number. A product by 1 costs nothing: it is the same value, with its message
+    /// read at another scale.
     Scale {
-        /// What is multiplied.
+        /// The value that is multiplied.
         value: ValueId,
         /// The number.
         by: Scalar,
     },
-    /// Times the special moduli, over which the result is extended.
+    /// Multiplies by the special moduli and extends the result to them.
     Extend {
-        /// What is extended.
+        /// The value that is extended.
         value: ValueId,
     },
-    /// `X -> X^element`, under the same secret. The result may be extended where the value is not, and is where it is.
+    /// `X -> X^element`, under the same secret. The result may be extended even if the value is
+    /// not. If the value is extended, the result is too.
     Automorphism {
-        /// What is mapped.
+        /// The value that is mapped.
         value: ValueId,
         /// The Galois element.
         element: usize,
     },
     /// The same message under another secret, by a key switch.
     SwitchSecret {
-        /// What is switched.
+        /// The value that is switched.
         value: ValueId,
         /// The secret.
         to: Secret,
     },
-    /// Times the polynomial of an RGSW ciphertext, by the digits of both components. The message is that of the product, held as that of the
-    /// value.
+    /// Multiplies by the message of an RGSW ciphertext, by the digits of both components. The
+    /// result holds the product with the factor or scale of the value.
     ExternalProduct {
-        /// What is multiplied.
+        /// The value that is multiplied.
         value: ValueId,
-        /// What it is multiplied by.
+        /// The RGSW ciphertext.
         by: Rgsw,
     },
-    /// The centred components, modulo the moduli of the higher level of the result.
+    /// Raises the modulus: the centred components, modulo the moduli of the higher level of the
+    /// result.
     Raise {
-        /// What is raised.
+        /// The value that is raised.
         value: ValueId,
     },
-    /// Modulus switch: divides by the special moduli, if the value is extended over them, and by the last moduli, down to
-    /// the level of the result.
+    /// Modulus switch: divides by the special moduli, if the value is extended, and by the last
+    /// moduli, down to the level of the result.
     Switch {
-        /// What is switched.
+        /// The value that is switched.
         value: ValueId,
     },
-    /// Level drop: leaves the last moduli out.
+    /// Level drop: leaves out the last moduli.
     Drop {
-        /// What is dropped.
+        /// The value that is dropped.
         value: ValueId,
     },
-    /// Dimension switch at level 0, rounded to `t`.
+    /// Dimension switch at level 0, with rounding to `t`.
     ToSamples {
-        /// What is switched.
+        /// The value that is switched.
         value: ValueId,
     },
     /// A result for the client.
     Output {
-        /// Its name, alone among results.
+        /// Name of the result. Results have different names.
         name: String,
         /// The result.
         value: ValueId,
     },
 }
 
-/// An operation, the type of its value, and the program's step that it is a part of.
+/// An operation, the type of its value, and the program's step to which it belongs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The operation.
     pub op: Op,
-    /// Type of its value; of an output, that of the result.
+    /// Type of its value. For an output, the type of the result.
     pub ty: Type,
     /// Number of the program's step.
     pub of: usize,
 }
 
-/// The operations of a run.
+/// The operations of a run, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// Parameters of ciphertexts and samples.
     pub parameters: Parameters,
-    /// The keys that are used, each with the level it is made for.
+    /// The keys that are used, each with the level for which it is made.
     pub keys: KeyNeeds,
     /// Integers of plaintexts and tables.
     pub constants: Vec<Constant>,
@@ -389,7 +401,7 @@ pub struct Recording {
 }
 
 impl Op {
-    /// Name in text.
+    /// Name in the text form.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Input { .. } => "input",
@@ -418,7 +430,7 @@ impl Op {
         }
     }
 
-    /// Values it reads, without the samples of a packing.
+    /// Values that the operation reads, without the samples of a packing.
     pub fn operands(&self) -> Vec<ValueId> {
         match self {
             Self::Input { .. } | Self::Given { .. } | Self::PackingKey { .. } => Vec::new(),

@@ -1,11 +1,14 @@
-//! The floor between programs and traces: the operations on ciphertexts of a run, in order.
+//! Recordings: the operations on ciphertexts of a run, in order. They are between programs and
+//! traces.
 //!
-//! *Concept.* A [`Recording`] is what a program's steps, or those of a circuit, do to ciphertexts: products,
-//! relinearisations, automorphisms, switches of moduli, packings of samples. It is made by running the very code that runs
-//! encrypted, in a mode that writes operations down. Every value has its level and its factor or scale, every plaintext is
-//! data. Nothing is predicted here.
+//! *Concept.* A [`Recording`] has what the steps of a program or circuit do to ciphertexts:
+//! products, relinearisations, automorphisms, modulus switches, packings of samples. It is made by
+//! running the same code that runs encrypted, in a mode that writes operations down. Every value
+//! has its level and its factor or scale, and every plaintext is data. A recording has no
+//! predictions.
 //!
-//! *May use* nothing of ours. *Invariant*: a recording that [`Recording::parse`] returns is [verified](Recording::verify).
+//! *May use* no other crate of this repository. *Invariant*: a recording that [`Recording::parse`]
+//! returns is [verified](Recording::verify).
 
 mod counts;
 mod ir;

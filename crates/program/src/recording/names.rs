@@ -2,11 +2,12 @@
 
 use crate::trace::is_name;
 
-/// What names begin with that stand for others.
+/// Prefix of encoded names.
 const HEX: &str = "hex.";
 
-/// The name in a recording, and in its trace, of an input or result that people named: itself if a trace can load and store
-/// under it, else `hex.` and its bytes in hexadecimal. Different names stay different.
+/// Returns the name in a recording, and in its trace, of an input or result that a user named. It
+/// is the same name if a trace can load and store under it. Otherwise it is `hex.` and the name's
+/// bytes in hexadecimal. Different names stay different.
 pub fn recorded_name(name: &str) -> String {
     if is_name(name) && !name.starts_with(HEX) {
         return name.into();

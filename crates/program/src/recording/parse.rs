@@ -1,4 +1,4 @@
-//! Reading the text form.
+//! The parser of the text form.
 
 use super::ir::{Packing, Parameters, Recording, SampleParameters, Step};
 use super::parse_ops::operation;
@@ -13,12 +13,12 @@ use crate::trace::constant;
 use crate::words::{Words, marked, number, range, shown};
 
 impl Recording {
-    /// Reads the text form, and verifies the recording.
+    /// Reads the text form and verifies the recording.
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) for the text of another version.
-    /// [`Error::Recorded`](crate::Error::Recorded) with the line of what cannot be read, or that [`Recording::verify`]
-    /// refuses.
+    /// [`Error::Recorded`](crate::Error::Recorded) with the line of text that cannot be read, or
+    /// that [`Recording::verify`] refuses.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parser = Parser {
             lines: Lines::after_header(text, HEADER)?,
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
         Ok(recording)
     }
 
-    /// A line of the head: its name, then what `read` reads.
+    /// Reads a line of the head: its name, then its content by `read`.
     fn head<T>(
         &mut self,
         head: Head,
@@ -141,7 +141,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Reads `%5 = add %3 %4 : level 1, factor 1`: number `next`, a part of step `of` of the program.
+/// Reads `%5 = add %3 %4 : level 1, factor 1`. It must have number `next`, and is a part of step
+/// `of` of the program.
 fn step(line: &str, (next, of): (usize, usize), plain: Option<u64>) -> Checked<Step> {
     let Some((op, stated)) = line.rsplit_once(" : ") else {
         let expected = "an operation and its type as `%5 = add %3 %4 : level 1, factor 1`";
@@ -160,7 +161,7 @@ fn step(line: &str, (next, of): (usize, usize), plain: Option<u64>) -> Checked<S
     Ok(Step { op, ty, of })
 }
 
-/// Reads the packing of a line: number `next` of the list.
+/// Reads the packing of a line. It must have number `next`.
 fn packing(line: &str, next: usize) -> Checked<Packing> {
     let mut words = Words::new(line);
     let found: usize = words.named("packing")?;
@@ -195,7 +196,7 @@ fn sum(word: &str) -> Checked<Vec<[usize; 2]>> {
     samples.collect()
 }
 
-/// Reads what a key is for and its level, `5:20`.
+/// Reads what a key is for, and its level: `5:20`.
 fn key(word: &str) -> Checked<(usize, usize)> {
     let [of, level] = two("a key", word, "a number and the level of its key as 5:20")?;
     Ok((
@@ -204,7 +205,7 @@ fn key(word: &str) -> Checked<(usize, usize)> {
     ))
 }
 
-/// The two sides of a `:`.
+/// Splits a word at `:`.
 fn two<'a>(what: &str, word: &'a str, expected: &str) -> Checked<[&'a str; 2]> {
     let sides = word.split_once(':').map(|(left, right)| [left, right]);
     sides.ok_or_else(|| Problem::new(what, shown(word), expected))
@@ -219,7 +220,7 @@ fn samples(words: &mut Words) -> Checked<Option<SampleParameters>> {
     })
 }
 
-/// Reads `none`, or what `read` reads.
+/// Reads `none`, or calls `read`.
 fn none_or<'a, T>(
     words: &mut Words<'a>,
     read: impl FnOnce(&mut Words<'a>) -> Checked<T>,
@@ -231,7 +232,7 @@ fn none_or<'a, T>(
     read(words).map(Some)
 }
 
-/// Reads all words of the rest of a line.
+/// Reads all words in the rest of a line.
 fn all<T>(words: &mut Words, read: impl Fn(&str) -> Checked<T>) -> Checked<Vec<T>> {
     let mut items = Vec::new();
     while let Some(word) = words.next() {

@@ -1,4 +1,4 @@
-//! Reading an operation.
+//! The parser of operations.
 
 use super::ir::{Op, Plain, Rgsw, Scalar, Secret};
 use crate::place::{Checked, Problem};
@@ -126,7 +126,7 @@ pub(super) fn operation(words: &mut Words) -> Checked<Op> {
     })
 }
 
-/// All items up to a word, or the end of the line, that is no value.
+/// Reads all items up to the first word that is no value, or to the end of the line.
 fn list<T>(words: &mut Words, item: impl Fn(&str) -> Checked<T>) -> Checked<Vec<T>> {
     let mut items = Vec::new();
     while let Some(word) = words.peek().filter(|word| word.starts_with('%')) {
@@ -137,13 +137,13 @@ fn list<T>(words: &mut Words, item: impl Fn(&str) -> Checked<T>) -> Checked<Vec<
     Ok(items)
 }
 
-/// The two sides of a `*`.
+/// Splits a word at `*`.
 fn product<'a>(what: &str, word: &'a str, expected: &str) -> Checked<[&'a str; 2]> {
     let sides = word.split_once('*').map(|(left, right)| [left, right]);
     sides.ok_or_else(|| Problem::new(what, shown(word), expected))
 }
 
-/// `%1*%2`.
+/// Reads `%1*%2`.
 fn factors(word: &str) -> Checked<[ValueId; 2]> {
     let [left, right] = product("a term", word, "a product as %1*%2")?;
     Ok([
@@ -201,7 +201,7 @@ fn packing(words: &mut Words) -> Checked<usize> {
     words.named("packing")
 }
 
-/// Products as `%0*slots @1*5`.
+/// Reads products such as `%0*slots @1*5`.
 fn mul_plain(words: &mut Words) -> Checked<Vec<(ValueId, Plain, u64)>> {
     let mut terms = Vec::new();
     while let Some(word) = words.next() {
@@ -227,7 +227,7 @@ fn plain(words: &mut Words) -> Checked<Plain> {
     plaintext(kind, words.word("the plaintext")?)
 }
 
-/// A plaintext from its kind and the word after it.
+/// Reads a plaintext, from its kind and the word after it.
 fn plaintext(kind: &str, word: &str) -> Checked<Plain> {
     let constant = |word| marked("the constant", word, "@", "");
     Ok(match kind {
@@ -260,7 +260,7 @@ fn plaintext(kind: &str, word: &str) -> Checked<Plain> {
     })
 }
 
-/// A number as `3*2^4/5`.
+/// Reads a number such as `3*2^4/5`.
 fn scalar(word: &str) -> Checked<Scalar> {
     let (rest, over) = match word.split_once('/') {
         None => (word, 1),

@@ -1,10 +1,10 @@
-//! Reading types.
+//! The parser of types.
 
 use super::ir::{Ciphertext, Message, Type};
 use crate::place::{Checked, Problem};
 use crate::words::{number, shown};
 
-/// Reads a type. Where a message names no modulus, it is modulo `plain`.
+/// Reads a type. If a message names no modulus, it is modulo `plain`.
 pub(super) fn ty(text: &str, plain: Option<u64>) -> Checked<Type> {
     if text == "samples" {
         return Ok(Type::Samples);
@@ -65,7 +65,7 @@ fn message(text: &str, plain: Option<u64>) -> Checked<Message> {
     Ok(Message::Modulo { t, factor })
 }
 
-/// A scale as `1.25*2^36` or `2^36`.
+/// Reads a scale such as `1.25*2^36` or `2^36`.
 fn scale(text: &str) -> Checked<f64> {
     let refused = || {
         let expected = "a number from 1 to 2 times a power of two, as 1.25*2^36";

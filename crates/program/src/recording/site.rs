@@ -9,7 +9,7 @@ pub(super) struct Fault {
     pub(super) problem: Problem,
 }
 
-/// A place by numbers. The parser knows its line.
+/// A place, given by indices. The parser knows its line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Site {
     Head(Head),

@@ -1,4 +1,5 @@
-//! The text form: one line for each parameter, key, constant, packing and operation, for people and for diffs.
+//! The text form: one line for each parameter, key, constant, packing and operation. For display
+//! and for diffs.
 //!
 //! ```text
 //! palladion-recording/1
@@ -22,9 +23,10 @@
 //! end
 //! ```
 //!
-//! Galois elements and sizes of packings stand with the level of their key. A message is modulo the first plaintext modulus
-//! where its type names none. A scale is a number from 1 to 2, written so that it reads back exactly, times a power of two.
-//! Empty lines and lines that begin with `#` do not count.
+//! Galois elements and sizes of packings are written with the level of their key. If a type names
+//! no plaintext modulus, its message is modulo the first one. A scale is a number from 1 to 2,
+//! written so that it reads back exactly, times a power of two. Empty lines and lines that begin
+//! with `#` are ignored.
 
 use super::ir::{Ciphertext, Message, Op, Packing, Plain, Recording, Scalar, Secret, Type};
 use crate::lines::END;
@@ -61,7 +63,7 @@ impl Display for Recording {
 }
 
 impl Recording {
-    /// Parameters and keys.
+    /// Writes parameters and keys.
     fn head(&self, f: &mut Formatter<'_>) -> Result {
         let (p, keys) = (&self.parameters, &self.keys);
         write!(f, "{HEADER}\nring {}\nmoduli", p.n)?;

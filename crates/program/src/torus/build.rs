@@ -1,10 +1,10 @@
-//! Writing a circuit.
+//! Functions that write a circuit.
 
 use super::ir::{Circuit, Op, Parameters, Type, ValueId};
 use crate::trace::{Constant, ConstantId};
 
 impl Circuit {
-    /// A circuit without steps.
+    /// Makes a circuit without steps.
     pub fn new(parameters: Parameters) -> Self {
         Self {
             parameters,
@@ -13,7 +13,7 @@ impl Circuit {
         }
     }
 
-    /// Number of a constant, which is kept once however often it is asked for.
+    /// Returns the index of a constant. Equal constants are stored once.
     pub fn define(&mut self, constant: Constant) -> ConstantId {
         let known = self.constants.iter().position(|known| *known == constant);
         known.unwrap_or_else(|| {
@@ -28,7 +28,8 @@ impl Circuit {
         self.steps.len() - 1
     }
 
-    /// Appends the first three steps of a bootstrapping: key switch, modulus switch and blind rotation.
+    /// Appends the first three steps of a bootstrapping: key switch, modulus switch and blind
+    /// rotation.
     pub fn rotated(&mut self, value: ValueId, test: ConstantId, drop: u32) -> ValueId {
         let value = self.push(Op::KeySwitch { value });
         let value = self.push(Op::ModulusSwitch { value, drop });
@@ -50,7 +51,7 @@ impl Op {
         }
     }
 
-    /// What the operation makes.
+    /// Type of the operation's result.
     pub fn ty(&self) -> Type {
         match self {
             Self::Input { .. }
@@ -63,7 +64,7 @@ impl Op {
         }
     }
 
-    /// What the operands of the operation are.
+    /// Type of the operation's operands.
     pub fn operand_ty(&self) -> Type {
         match self {
             Self::Input { .. }

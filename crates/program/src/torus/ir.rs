@@ -2,14 +2,15 @@
 
 use crate::trace::{Constant, ConstantId};
 
-/// A value: the number of the step that makes it.
+/// A value, given by the number of the step that makes it.
 pub type ValueId = usize;
 
 /// Signed digits of words: `count` digits in base `B = 2^bits`.
 ///
-/// A word `x` modulo `q` is rounded to the closest multiple of `q / B^count`, halves up. That is the sum of
-/// `d_j q / B^j` modulo `q` for `j` from 1 to `count`, with `-B/2 <= d_j < B/2`. What is rounded away is the *rest* of
-/// the word, in `[-q / 2 B^count, q / 2 B^count)`.
+/// A word `x` modulo `q` is rounded to the closest multiple of `q / B^count`, with halves rounded
+/// up. This is the sum of `d_j q / B^j` modulo `q` for `j` from 1 to `count`, with
+/// `-B/2 <= d_j < B/2`. The difference is the *rest* of the word, in
+/// `[-q / 2 B^count, q / 2 B^count)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digits {
     /// Bits of a digit: 1 to 30.
@@ -19,24 +20,25 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Bits of a word that are kept.
+    /// Number of bits of a word that are kept.
     pub fn kept(self) -> u32 {
         self.bits.saturating_mul(self.count)
     }
 }
 
-/// How a sample gets from the big secret to the small one.
+/// How a sample is switched from the big secret to the small one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeySwitch {
-    /// By samples. Row `i count + j - 1` of the key is a sample under the small secret, for word `i` of the mask and its
-    /// digit `j`. The result is the body alone, less the sum of all digits times their rows.
+    /// By samples. Row `i count + j - 1` of the key is a sample under the small secret, for word
+    /// `i` of the mask and its digit `j`. The result is the body alone, minus the sum of all digits
+    /// times their rows.
     Lwe(Digits),
-    /// In the ring. Row `i count + j - 1` of the key has `ceil(n / N)` masks and a body, polynomials, for polynomial `i`
-    /// of the mask and its digit `j`.
+    /// In the ring. Row `i count + j - 1` of the key is for polynomial `i` of the mask and its
+    /// digit `j`. It has `ceil(n / N)` masks and a body, all polynomials.
     ///
-    /// A mask `a_0 .. a_(N-1)` becomes the polynomial `A_i = a_0 - sum_m a_m X^(N-m)`. The sum of all digits of `A_i`
-    /// times their rows is a ring element. The result is the sample of its coefficient 0, of which `n` words of mask
-    /// count, with the body of the operand added.
+    /// A mask `a_0 .. a_(N-1)` becomes the polynomial `A_i = a_0 - sum_m a_m X^(N-m)`. The sum of
+    /// all digits of `A_i` times their rows is a ring element. The result is the sample of its
+    /// coefficient 0, with the body of the operand added. Of its mask, `n` words count.
     Ring(Digits),
 }
 
@@ -49,14 +51,14 @@ impl KeySwitch {
     }
 }
 
-/// What all operations of a circuit share.
+/// Parameters that all operations of a circuit share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parameters {
     /// Bits of a word, 32 or 64: the modulus is `q = 2^word_bits`.
     pub word_bits: u32,
     /// Dimension `n` of the small secret.
     pub dimension: usize,
-    /// Rank `k`: polynomials of the big secret, whose dimension is `k N`.
+    /// Rank `k`: the number of polynomials of the big secret, whose dimension is `k N`.
     pub rank: usize,
     /// Ring degree `N`.
     pub n: usize,
@@ -67,27 +69,27 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Polynomials that hold `n` words: `ceil(n / N)`.
+    /// Number of polynomials that hold `n` words: `ceil(n / N)`.
     pub fn small_rank(&self) -> usize {
         self.dimension.div_ceil(self.n)
     }
 
-    /// `log2 2N`: bits of an exponent of X.
+    /// `log2 2N`: the number of bits of an exponent of X.
     pub fn exponent_bits(&self) -> u32 {
         self.n.ilog2() + 1
     }
 }
 
-/// What a step makes.
+/// Type of a step's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// A sample under the big secret: `k N` words of mask and a body.
     Sample,
     /// A sample under the small secret: `n` words of mask and a body.
     Small,
-    /// Exponents of X, modulo `2N`: `n` of a mask and one of a body.
+    /// Exponents of X modulo `2N`: `n` for the mask and one for the body.
     Exponents,
-    /// `k + 1` polynomials of words, the body last.
+    /// `k + 1` polynomials of words. The body is the last.
     Ring,
 }
 
@@ -96,52 +98,57 @@ pub enum Type {
 pub enum Op {
     /// A [sample](Type::Sample) of the client.
     Input {
-        /// Which.
+        /// Index of the sample.
         index: usize,
     },
-    /// `sum_k factor_k value_k`, all words, with the constant added to the body.
+    /// `sum_k factor_k value_k` on all words. Then the constant is added to the body.
     Combine {
-        /// Added to the body.
+        /// Constant that is added to the body.
         constant: i64,
-        /// Factors and samples, at least one.
+        /// Factors and samples. There is at least one.
         terms: Vec<(i64, ValueId)>,
     },
-    /// From the big secret to the small one, as the [parameters](KeySwitch) say, with half of the sum of all rests.
+    /// Switches from the big secret to the small one, as the [parameters](KeySwitch) say. Half of
+    /// the sum of all rests corrects the body.
     ///
-    /// By samples that half, rounded down, is taken from the body. In the ring the rests are those of the `A_i`. Their half,
-    /// rounded down, is added to the body. Then for each `i` twice the half of the rest of `A_i[0]`, rounded down, is taken.
+    /// By samples, this half, rounded down, is subtracted from the body. In the ring, the rests are
+    /// those of the `A_i`. Half of their sum, rounded down, is added to the body. Then, for each
+    /// `i`, half of the rest of `A_i[0]`, rounded down, is subtracted twice.
     KeySwitch {
         /// A sample.
         value: ValueId,
     },
-    /// Rounds a mask to multiples of `q 2^drop / 2N`, halves up, and its body down, and divides them by `q / 2N`. Before
-    /// this, half of the sum of what the mask lost, rounded down, is taken from the body.
+    /// Rounds the mask to multiples of `q 2^drop / 2N`, with halves rounded up, and the body down.
+    /// Both are divided by `q / 2N`. Before this, half of the sum of the mask's rests, rounded
+    /// down, is subtracted from the body.
     ModulusSwitch {
         /// A sample under the small secret.
         value: ValueId,
-        /// Low bits of exponents that are 0: below `log2 2N`.
+        /// Number of low bits of exponents that are 0: below `log2 2N`.
         drop: u32,
     },
-    /// Turns a test polynomial by `X^(-b)`, and then by each `X^(a_i)` whose GGSW ciphertext is of the bit 1.
+    /// Multiplies a test polynomial by `X^(-b)`, and then by each `X^(a_i)` whose GGSW ciphertext
+    /// encrypts the bit 1.
     ///
-    /// The accumulator begins as masks of 0 and the body `X^(-b) test`. Step `i` adds the sum of all digits of
-    /// `(X^(a_i) - 1) accumulator` times the rows of ciphertext `i` of the bootstrapping key. Rows have `k + 1`
-    /// polynomials. Row `c count + j - 1` is for component `c` and digit `j`.
+    /// The accumulator begins with masks of 0 and the body `X^(-b) test`. Step `i` adds the sum of
+    /// all digits of `(X^(a_i) - 1) accumulator` times the rows of ciphertext `i` of the
+    /// bootstrapping key. Rows have `k + 1` polynomials. Row `c count + j - 1` is for component `c`
+    /// and digit `j`.
     BlindRotation {
         /// Exponents.
         value: ValueId,
         /// The test polynomial: `N` words.
         test: ConstantId,
     },
-    /// The sample of a coefficient: words `A_i[place - m]`, with a minus and `N` more where that is below 0, and the
-    /// coefficient of the body.
+    /// The sample of a coefficient: its mask has the words `A_i[place - m]`, negated and with `N`
+    /// added to the index if that is below 0. Its body is the coefficient of the body.
     Extraction {
         /// Polynomials.
         value: ValueId,
-        /// Which coefficient.
+        /// Index of the coefficient.
         place: usize,
     },
-    /// Gives a sample to the client: the first one is result 0. Is that sample.
+    /// Outputs a sample to the client. The first output is result 0. Its value is that sample.
     Output {
         /// The sample.
         value: ValueId,
@@ -153,8 +160,8 @@ pub enum Op {
 pub struct Circuit {
     /// Parameters.
     pub parameters: Parameters,
-    /// Constants of `N` words, which count modulo `q`.
+    /// Constants of `N` words modulo `q`.
     pub constants: Vec<Constant>,
-    /// The operations. Operands are earlier ones.
+    /// The operations. Operands are earlier steps.
     pub steps: Vec<Op>,
 }

@@ -1,11 +1,13 @@
-//! TFHE: operations on LWE samples, known before anything runs.
+//! TFHE: operations on LWE samples, all known before anything runs.
 //!
-//! *Concept.* A [`Circuit`] computes with samples of words modulo a power of two: integer combinations, key switches,
-//! modulus switches, blind rotations of test polynomials, extractions. It has its own [parameters](Parameters) and
-//! constants, and says nothing about noise or messages. Each operation has an exact meaning on words ([`Op`]), so
-//! whatever runs a circuit gives the same words.
+//! *Concept.* A [`Circuit`] computes with samples of words modulo a power of two: integer
+//! combinations, key switches, modulus switches, blind rotations of test polynomials, extractions.
+//! It has its own [parameters](Parameters) and constants, and says nothing about noise or messages.
+//! Each operation has an exact meaning on words ([`Op`]), so every implementation gives the same
+//! words.
 //!
-//! *May use* nothing of ours. *Invariant*: a circuit that [`Circuit::parse`] returns is [verified](Circuit::verify).
+//! *May use* no other crate of this repository. *Invariant*: a circuit that [`Circuit::parse`]
+//! returns is [verified](Circuit::verify).
 //!
 //! ```
 //! use program::torus::{Circuit, Digits, KeySwitch, Op, Parameters};

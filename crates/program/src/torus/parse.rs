@@ -1,4 +1,4 @@
-//! Reading the text form.
+//! The parser of the text form.
 
 use super::ir::{Circuit, Digits, KeySwitch, Op, Parameters};
 use super::text::{END, HEADER};
@@ -10,11 +10,11 @@ use crate::words::{Words, marked, shown};
 use std::str::{FromStr, Lines};
 
 impl Circuit {
-    /// Reads the text form, and verifies the circuit.
+    /// Reads the text form and verifies the circuit.
     ///
     /// # Errors
-    /// [`Error::Format`] for the text of another version. [`Error::Torus`] with the line of what cannot be read, or with
-    /// what [`Circuit::verify`] refuses.
+    /// [`Error::Format`] for the text of another version. [`Error::Torus`] with the line of text
+    /// that cannot be read, and for a circuit that [`Circuit::verify`] refuses.
     pub fn parse(text: &str) -> Result<Self> {
         let header = text.lines().next().unwrap_or("").trim_end();
         if header != HEADER {
@@ -36,12 +36,12 @@ impl Circuit {
 
 struct Reader<'a> {
     lines: Lines<'a>,
-    /// Number of the last line that was read, from 1.
+    /// Number of the last line that was read, counted from 1.
     line: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// The next line that is neither empty nor a comment.
+    /// Returns the next line that is neither empty nor a comment.
     fn next_line(&mut self) -> Checked<&'a str> {
         for line in self.lines.by_ref() {
             self.line += 1;
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Digits, at the end of a line.
+/// Reads digits, at the end of a line.
 fn digits(words: &mut Words) -> Checked<Digits> {
     let digits = Digits {
         bits: named(words, "bits")?,
@@ -124,13 +124,13 @@ fn digits(words: &mut Words) -> Checked<Digits> {
     Ok(digits)
 }
 
-/// A number after its name.
+/// Reads a number after its name.
 fn named<T: FromStr>(words: &mut Words, name: &str) -> Checked<T> {
     words.expect(name)?;
     words.number(name)
 }
 
-/// The step of a number.
+/// Reads the step with number `next`.
 fn step(line: &str, next: usize) -> Checked<Op> {
     let mut words = Words::new(line);
     let what = "the number of a step";
@@ -183,7 +183,7 @@ fn step(line: &str, next: usize) -> Checked<Op> {
     Ok(op)
 }
 
-/// Factors and samples up to the end of the line.
+/// Reads factors and samples up to the end of the line.
 fn terms(words: &mut Words) -> Checked<Vec<(i64, usize)>> {
     let mut terms = Vec::new();
     while words.peek().is_some() {

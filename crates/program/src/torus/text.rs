@@ -19,7 +19,8 @@
 //! end
 //! ```
 //!
-//! Constants are written as those of a trace. Empty lines and lines that begin with `#` do not count.
+//! Constants are written as those of a trace. Empty lines and lines that begin with `#` are
+//! ignored.
 
 use super::ir::{Circuit, Digits, KeySwitch, Op, Type};
 use std::fmt::{Display, Formatter, Result};

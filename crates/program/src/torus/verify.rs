@@ -1,4 +1,5 @@
-//! The verifier: a circuit that it accepts has types throughout, and parameters that an exact product can have.
+//! The verifier. In a circuit that it accepts, all steps have types, and the parameters allow an
+//! exact product.
 
 use super::ir::{Circuit, Digits, Op, Parameters, ValueId};
 use crate::error::{Error, Result};
@@ -10,18 +11,18 @@ use std::fmt::Display;
 const MAX_DIMENSION: usize = 1 << 13;
 /// Largest rank.
 const MAX_RANK: usize = 64;
-/// Most bits of a digit.
+/// Largest number of bits of a digit.
 const MAX_DIGIT: u32 = 30;
 
-/// Where a circuit is wrong.
+/// Place of an error in a circuit.
 pub(super) enum Fault {
-    /// On a line of its text.
+    /// A line of its text.
     Line(usize),
-    /// In the parameters.
+    /// The parameters.
     Parameters,
-    /// In a constant.
+    /// A constant.
     Constant(usize),
-    /// In a step.
+    /// A step.
     Step(usize, &'static str),
 }
 
@@ -46,13 +47,13 @@ impl Fault {
 impl Circuit {
     /// Checks parameters, constants and every step.
     ///
-    /// - Words have 32 or 64 bits. The ring degree is a power of two from 16 to `2^17`. Digits keep fewer bits than words
-    ///   have.
+    /// - Words have 32 or 64 bits. The ring degree is a power of two from 16 to `2^17`. Digits keep
+    ///   fewer bits than words have.
     /// - Constants have `N` words.
-    /// - Every operand is an earlier step that makes what the operation takes.
+    /// - Every operand is an earlier step with a result that the operation takes.
     ///
     /// # Errors
-    /// [`Error::Torus`].
+    /// [`Error::Torus`] with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         let fault = |fault: Fault| move |problem| fault.error(problem);
         let p = &self.parameters;

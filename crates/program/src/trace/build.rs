@@ -1,4 +1,4 @@
-//! Writing a trace.
+//! The builder of traces.
 
 use super::context::Context;
 use super::ir::{
@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-/// Writes a trace: its moduli, constants and sub-traces, each once, and the [main body](TraceBuilder::main).
+/// Writes a trace: its moduli, constants and sub-traces, each stored once, and the [main
+/// body](TraceBuilder::main).
 ///
 /// ```
 /// use program::trace::{TraceBuilder, Type};
@@ -37,11 +38,11 @@ pub struct TraceBuilder {
     main: Open,
 }
 
-/// Writes a body, operation by operation, and finds the types of its values.
+/// Writes a body, operation by operation, and infers the types of its values.
 ///
-/// The parameters of a sub-trace are the values `0, 1, ..`. Operations that the text of a lowering rule gets wrong are
-/// mistakes of that rule: methods named after operations panic, and say what was found and expected.
-/// [`Builder::push`] gives an error instead.
+/// The parameters of a sub-trace are the values `0, 1, ..`. A wrong operation is a mistake of the
+/// lowering rule that writes it. So methods named after operations panic, and say what was found
+/// and expected. [`Builder::push`] returns an error instead.
 pub struct Builder<'a> {
     shared: &'a mut Shared,
     open: &'a mut Open,
@@ -55,7 +56,7 @@ struct Shared {
     places: HashMap<u64, Vec<ConstantId>>,
     hasher: RandomState,
     subs: Vec<Body>,
-    /// Sub-traces by name; `None` while one is written.
+    /// Sub-traces by name. `None` while a sub-trace is being written.
     names: HashMap<String, Option<SubId>>,
 }
 
@@ -66,10 +67,11 @@ struct Open {
 }
 
 impl TraceBuilder {
-    /// An empty trace.
+    /// Starts an empty trace.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace) for a ring degree or a modulus that [`Trace::verify`] refuses.
+    /// [`Error::Trace`](crate::Error::Trace) for a ring degree or a modulus that [`Trace::verify`]
+    /// refuses.
     pub fn new(n: usize, moduli: &[u64]) -> Result<Self> {
         let context = Context::new(n).and_then(|mut context| {
             moduli.iter().try_for_each(|&q| context.add_modulus(q))?;
@@ -88,7 +90,7 @@ impl TraceBuilder {
         Ok(Self { shared, main })
     }
 
-    /// Number of a modulus in the table, at whose end it is put if it is new.
+    /// Returns the index of a modulus in the table. A new modulus is appended.
     ///
     /// # Errors
     /// [`Error::Trace`](crate::Error::Trace) for a modulus that [`Trace::verify`] refuses.
@@ -102,7 +104,8 @@ impl TraceBuilder {
         Ok(context.moduli().len() - 1)
     }
 
-    /// Number of `2^bits` in the table, at whose end it is put if it is new. Odd moduli cannot be added behind it.
+    /// Returns the index of `2^bits` in the table. A new power is appended. Odd moduli cannot be
+    /// added after it.
     ///
     /// # Errors
     /// [`Error::Trace`](crate::Error::Trace) for a power that [`Trace::verify`] refuses.
@@ -120,7 +123,7 @@ impl TraceBuilder {
         Ok(context.moduli().len() + place)
     }
 
-    /// The main body, to be continued.
+    /// The main body, for adding operations.
     pub fn main(&mut self) -> Builder<'_> {
         Builder {
             shared: &mut self.shared,
@@ -128,10 +131,11 @@ impl TraceBuilder {
         }
     }
 
-    /// The trace.
+    /// Returns the trace.
     ///
     /// # Errors
-    /// Those of [`Trace::verify`] that no single operation shows: names that are stored twice, or loaded and stored.
+    /// Those errors of [`Trace::verify`] that depend on several operations: names that are stored
+    /// twice, or loaded and stored.
     pub fn finish(self) -> Result<Trace> {
         let trace = Trace {
             n: self.shared.context.n(),
@@ -178,12 +182,12 @@ impl Builder<'_> {
         &self.open.values[value]
     }
 
-    /// Types of all values that this body has so far, by number.
+    /// Types of all values that this body has so far, by index.
     pub fn values(&self) -> &[Type] {
         &self.open.values
     }
 
-    /// Number of a constant, which is kept once however often it is asked for.
+    /// Returns the index of a constant. Equal constants are stored once.
     ///
     /// # Panics
     /// For a constant that [`Trace::verify`] refuses.
@@ -209,11 +213,13 @@ impl Builder<'_> {
         id
     }
 
-    /// Number of the sub-trace of a name, which `work` writes if there is none yet: it gets a body with values for the
-    /// parameters, and gives its results. The work may make sub-traces of its own.
+    /// Returns the index of the sub-trace with a name. If there is none yet, `work` writes it: it
+    /// gets a body with values for the parameters, and returns the results. It may make sub-traces
+    /// of its own.
     ///
     /// # Panics
-    /// If the name is none, or there is a sub-trace of that name with other parameters, or the work asks for itself.
+    /// If the name is not valid, if the sub-trace with that name has other parameters, or if `work`
+    /// asks for itself.
     #[track_caller]
     pub fn sub_trace(
         &mut self,
@@ -255,10 +261,10 @@ impl Builder<'_> {
         parameters.iter().try_for_each(|ty| context.ty(ty))
     }
 
-    /// Appends an operation. Gives the numbers of its results.
+    /// Appends an operation. Returns the indices of its results.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace) with what the operation asks for and what was found.
+    /// [`Error::Trace`](crate::Error::Trace) with what was found and what the operation needs.
     pub fn push(&mut self, op: Op) -> Result<Range<ValueId>> {
         let Open { body, values } = &mut *self.open;
         let found = check_place(body.name == MAIN, &op)
@@ -277,7 +283,7 @@ impl Builder<'_> {
         Ok(first..values.len())
     }
 
-    /// As [`Builder::push`], for an operation whose types a lowering rule answers for.
+    /// As [`Builder::push`], for operations of lowering rules, which must be correct.
     ///
     /// # Panics
     /// With the error of [`Builder::push`].

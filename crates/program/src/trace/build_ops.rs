@@ -1,10 +1,11 @@
-//! One method of the builder for each operation.
+//! Methods of the builder, one for each operation.
 
 use super::build::Builder;
 use super::ir::{ConstantId, ModulusId, Op, SubId, Type, ValueId};
 use super::limbs::Limbs;
 
-/// Operations of one result give its number. All of them panic on operands that [`Builder::push`] refuses.
+/// Methods for operations with one result return its index. All methods panic on operands that
+/// [`Builder::push`] refuses.
 impl Builder<'_> {
     #[track_caller]
     fn one(&mut self, op: Op) -> ValueId {
@@ -118,7 +119,8 @@ impl Builder<'_> {
         self.one(Op::Scale { value, factors })
     }
 
-    /// [`Op::Combine`]: the results, one for each row. The matrix is `(list, first)`, the factors are `(rows, columns)`.
+    /// [`Op::Combine`]. Returns the results, one for each row. The matrix is `(list, first)`, the
+    /// factors are `(rows, columns)`.
     #[track_caller]
     pub fn combine(
         &mut self,
@@ -178,7 +180,7 @@ impl Builder<'_> {
         self.one(Op::Convert { value, to })
     }
 
-    /// [`Op::Select`], or the value itself if these are its limbs.
+    /// [`Op::Select`]. Returns the value itself if these are its limbs.
     #[track_caller]
     pub fn select(&mut self, value: ValueId, limbs: impl Into<Limbs>) -> ValueId {
         let limbs = limbs.into();
@@ -188,7 +190,7 @@ impl Builder<'_> {
         self.one(Op::Select { value, limbs })
     }
 
-    /// [`Op::Join`], or the value itself if there is one alone.
+    /// [`Op::Join`]. Returns the value itself if there is only one.
     #[track_caller]
     pub fn join(&mut self, values: impl Into<Vec<ValueId>>) -> ValueId {
         match values.into() {
@@ -203,7 +205,7 @@ impl Builder<'_> {
         self.one(Op::Round { value, to })
     }
 
-    /// [`Op::Digit`] for every index: all digits of `bits` bits, the least first.
+    /// [`Op::Digit`] for every index. Returns all digits of `bits` bits, the lowest first.
     #[track_caller]
     pub fn digits(&mut self, value: ValueId, bits: u32, count: usize) -> Vec<ValueId> {
         let digit = |index| {
@@ -217,7 +219,7 @@ impl Builder<'_> {
         (0..count).map(digit).collect()
     }
 
-    /// [`Op::Call`]: the results.
+    /// [`Op::Call`]. Returns the results.
     #[track_caller]
     pub fn call(&mut self, sub: SubId, arguments: &[ValueId]) -> Vec<ValueId> {
         let arguments = arguments.to_vec();

@@ -3,10 +3,10 @@
 use super::ir::{Constant, ConstantId};
 
 impl Constant {
-    /// The `n` words of one of several constants.
+    /// Returns the `n` words of the constant `id`.
     ///
     /// # Panics
-    /// For a list, and for what [`Trace::verify`](super::Trace::verify) refuses.
+    /// For a list, and for a constant that [`Trace::verify`](super::Trace::verify) refuses.
     pub fn words(constants: &[Self], id: ConstantId, n: usize) -> Vec<i64> {
         match &constants[id] {
             Self::Words(words) => words.clone(),

@@ -1,40 +1,41 @@
-//! What an instruction may refer to: moduli, constants, sub-traces.
+//! What an instruction can refer to: moduli, constants, sub-traces.
 
 use super::ir::{Body, Constant, ConstantId, Domain, ModulusId, Type};
 use super::limbs::Limbs;
 use crate::place::{Checked, Problem, check};
 use std::collections::HashSet;
 
-/// Ring degrees: the kernels work on 16 words at a time, and security tables end at `2^17`.
+/// Bounds of the ring degree: the kernels work on 16 words at a time, and security tables end at
+/// `2^17`.
 const MIN_DEGREE: usize = 1 << 4;
 const MAX_DEGREE: usize = 1 << 17;
 /// Bound of odd moduli.
 const MAX_MODULUS: u64 = 1 << 60;
-/// Exponents of powers of two: residues are words of 64 bits.
+/// Exponents allowed for powers of two. Residues are words of 64 bits.
 const POWERS: std::ops::RangeInclusive<u32> = 1..=64;
 
-/// The parts of a trace that stand before an instruction, as far as its types need them.
+/// The parts of a trace before an instruction, as far as its types depend on them.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     n: usize,
     moduli: Vec<u64>,
     known: HashSet<u64>,
-    /// Exponents of the powers of two behind the odd moduli.
+    /// Exponents of the powers of two, which come after the odd moduli.
     powers: Vec<u32>,
     constants: Vec<ConstantKind>,
     subs: Vec<Signature>,
 }
 
-/// What a constant is.
+/// The kind of a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConstantKind {
-    /// `N` words, none of them below `least` or above `greatest`.
+    /// `N` words. All are between `least` and `greatest`.
     Words { least: i64, greatest: i64 },
     /// Any number of integers.
     List,
 }
 
-/// Types of a sub-trace.
+/// Types of a sub-trace's parameters and results.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) parameters: Vec<Type>,
@@ -105,7 +106,7 @@ impl Context {
         self.moduli.len() + self.powers.len()
     }
 
-    /// The exponent of a modulus of the table that is a power of two.
+    /// The exponent of a modulus of the table, if it is a power of two.
     pub(crate) fn power(&self, id: ModulusId) -> Option<u32> {
         let place = id.checked_sub(self.moduli.len())?;
         self.powers.get(place).copied()
@@ -164,7 +165,7 @@ impl Context {
         Ok(())
     }
 
-    /// Lets later bodies call this one.
+    /// Adds a sub-trace, which later bodies can call.
     pub(crate) fn add_sub(&mut self, body: &Body, results: Vec<Type>) {
         self.subs.push(Signature {
             parameters: body.parameters.clone(),
@@ -189,7 +190,7 @@ impl Context {
         })
     }
 
-    /// The kind of a constant that stands before.
+    /// Returns the kind of an earlier constant.
     pub(crate) fn shape(&self, id: ConstantId) -> Checked<ConstantKind> {
         self.constants.get(id).copied().ok_or_else(|| {
             let expected =
@@ -198,7 +199,7 @@ impl Context {
         })
     }
 
-    /// A constant of `N` words.
+    /// Returns the kind of an earlier constant, which must have `N` words.
     pub(crate) fn words(&self, id: ConstantId) -> Checked<ConstantKind> {
         match self.shape(id)? {
             ConstantKind::List => {
@@ -245,7 +246,7 @@ impl Context {
     }
 }
 
-/// What numbers of a list of this length there are.
+/// The valid indices of a list of this length, in words.
 fn below(len: usize) -> String {
     match len {
         0 => "there is none".into(),

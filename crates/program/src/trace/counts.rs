@@ -1,22 +1,23 @@
-//! What a trace does, as numbers.
+//! Numbers of a trace's operations.
 
 use super::ir::{Body, Op, Trace, Type};
 use std::fmt::{Display, Formatter};
 use std::ops::{Add, AddAssign};
 
-/// What a run of a trace executes: calls count as what they call. Numbers end at the greatest that a word holds.
+/// What a run of a trace executes. A call counts as the instructions of the body it calls. Numbers
+/// saturate at the largest word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Work on limbs.
     pub passes: Passes,
-    /// Instructions of each kind, in the order of [`Op::NAMES`].
+    /// Number of instructions of each kind, in the order of [`Op::NAMES`].
     pub instructions: [u64; Op::NAMES.len()],
 }
 
-/// Passes over limbs of `N` words, by what is done to each word.
+/// Numbers of passes over limbs of `N` words, by the work done on each word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// Limbs transformed to values.
+    /// Limbs transformed to the evaluation domain.
     pub ntt: u64,
     /// Limbs transformed to coefficients.
     pub intt: u64,
@@ -24,37 +25,38 @@ pub struct Passes {
     pub additions: u64,
     /// Limbs multiplied.
     pub products: u64,
-    /// Terms of inner products: a multiplication and an addition each, for each limb.
+    /// Terms of inner products. Each is a multiplication and an addition for each limb.
     pub dot_terms: u64,
-    /// Limbs multiplied by a word, those of conversions among them.
+    /// Limbs multiplied by a word, including those of conversions.
     pub scalings: u64,
-    /// Terms of combinations: rows by columns, for each limb.
+    /// Terms of combinations: rows times columns, for each limb.
     pub combination_terms: u64,
-    /// Limbs whose words change places: turns, automorphisms, slots, extractions.
+    /// Limbs whose words change places, in turns, automorphisms, slots and extractions.
     pub permutations: u64,
-    /// Quotients of conversions: one for each conversion, from all its limbs.
+    /// Quotients of conversions. Each conversion has one, from all its limbs.
     pub quotients: u64,
-    /// Terms of conversions: each limb converted and the quotient, for each limb of the result.
+    /// Terms of conversions, for each limb of the result: one for each limb converted, and one for
+    /// the quotient.
     pub conversion_terms: u64,
     /// Limbs rounded to a smaller modulus.
     pub roundings: u64,
-    /// Limbs of digits.
+    /// Limbs cut into digits.
     pub digits: u64,
     /// Limbs expanded from seeds.
     pub sampled: u64,
-    /// Limbs made from constants, zeros among them.
+    /// Limbs made from constants, including zeros.
     pub constants: u64,
-    /// Limbs that came from outside.
+    /// Limbs loaded from outside.
     pub loaded: u64,
-    /// Limbs that were given to the outside.
+    /// Limbs stored outside.
     pub stored: u64,
 }
 
 impl Trace {
-    /// What a run executes. The trace is a [verified](Trace::verify) one.
+    /// Counts what a run executes. The trace must be [verified](Trace::verify).
     ///
     /// # Panics
-    /// If the trace names values or sub-traces that are not there.
+    /// If the trace names values or sub-traces that do not exist.
     pub fn counts(&self) -> Counts {
         let mut subs: Vec<Counts> = Vec::with_capacity(self.subs.len());
         for sub in &self.subs {
@@ -82,8 +84,8 @@ fn count(body: &Body, subs: &[Counts]) -> Counts {
 }
 
 impl Counts {
-    /// Counts an instruction, by the type of its first operand and those of its results. A call counts as no more than
-    /// a call.
+    /// Counts an instruction, given the type of its first operand and the types of its results. A
+    /// call only counts as one call.
     fn add(&mut self, op: &Op, operand: Option<&Type>, results: &[Type]) {
         let limbs = |ty: Option<&Type>| ty.map_or(0, |ty| ty.limbs.len() as u64);
         let (read, made) = (limbs(operand), limbs(results.first()));
@@ -129,12 +131,12 @@ impl Counts {
 }
 
 impl Passes {
-    /// All numbers with their names.
+    /// All numbers, with their names.
     pub fn all(mut self) -> [(&'static str, u64); 16] {
         self.entries().map(|(name, number)| (name, *number))
     }
 
-    /// These passes so many times.
+    /// Returns the passes multiplied by `count`.
     #[must_use]
     pub fn times(mut self, count: usize) -> Self {
         for (_, own) in self.entries() {
@@ -143,10 +145,10 @@ impl Passes {
         self
     }
 
-    /// What was counted since `earlier`.
+    /// Returns what was counted since `earlier`.
     ///
     /// # Panics
-    /// If less was.
+    /// If less was counted than in `earlier`.
     #[must_use]
     pub fn since(mut self, earlier: Self) -> Self {
         for ((_, own), (_, earlier)) in self.entries().into_iter().zip(earlier.all()) {
@@ -177,7 +179,7 @@ impl Passes {
     }
 }
 
-/// Sums end at the greatest number that a word holds.
+/// Sums saturate at the largest word.
 impl AddAssign for Passes {
     fn add_assign(&mut self, other: Self) {
         for ((_, own), (_, other)) in self.entries().into_iter().zip(other.all()) {
@@ -195,7 +197,7 @@ impl Add for Passes {
     }
 }
 
-/// Two tables beside each other, without lines of zeros.
+/// Writes two tables next to each other, without lines of zeros.
 impl Display for Counts {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let some = |&(_, number): &(&str, u64)| number > 0;

@@ -1,4 +1,5 @@
-//! The types of what an operation makes, and what it refuses: one rule for builder, parser and verifier.
+//! Infers the types of an operation's results, and refuses operations that break a rule. Builder,
+//! parser and verifier use the same code.
 
 use super::context::{ConstantKind, Context};
 use super::ir::{ConstantId, ModulusId, Op, Type};
@@ -7,15 +8,17 @@ use super::values::Values;
 use crate::place::{Checked, Problem, check};
 use std::borrow::Borrow;
 
-/// Most limbs of a value that is converted: the sum of the quotient then fits a word.
+/// Largest number of limbs of a value that is converted. Up to this number, the sum of the quotient
+/// fits in a word.
 const MAX_CONVERTED: usize = 64;
-/// Bits of a digit.
+/// Number of bits allowed in a digit.
 const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
-/// The last digit begins below this bit, where every residue ends.
+/// Largest bit at which the last digit may begin. Every residue has ended there.
 const MAX_DIGIT_START: usize = 60;
 
 impl Context {
-    /// Types of the results of `op`, where `values` are those of all values made before it.
+    /// Returns the types of the results of `op`. `values` are the types of all values made before
+    /// it.
     pub(super) fn infer<T: Borrow<Type>>(&self, values: &[T], op: &Op) -> Checked<Vec<Type>> {
         let values = Values(values);
         values.all_made(op)?;
@@ -247,7 +250,7 @@ impl Context {
         check(is_list, "the constant", found, || "a list")
     }
 
-    /// Refuses a factor that is not below the modulus.
+    /// Refuses factors that are not below the modulus.
     fn residues(&self, what: &str, factors: &[u64], modulus: ModulusId) -> Checked<()> {
         let t = self.modulus(modulus)?;
         match factors.iter().position(|&factor| u128::from(factor) >= t) {
@@ -261,7 +264,8 @@ impl Context {
     }
 }
 
-/// Whether values can be loaded and stored under a name: words of ASCII letters, digits, `.`, `-`, `_`, joined by `/`.
+/// Returns true if values can be loaded and stored under a name: words of ASCII letters, digits,
+/// `.`, `-`, `_`, joined by `/`.
 pub fn is_name(name: &str) -> bool {
     let known = |c: u8| c.is_ascii_alphanumeric() || b".-_".contains(&c);
     let word = |word: &str| !word.is_empty() && word.bytes().all(known);

@@ -1,16 +1,17 @@
-//! Which limbs a value has.
+//! The set of limbs of a value.
 
 use std::fmt::{Display, Formatter};
 use std::ops::Range;
 
-/// A set of moduli, by their numbers in the trace's table. A value's limbs lie in the order of the table.
+/// A set of moduli, given by their indices in the trace's table. A value's limbs are in the order
+/// of the table.
 ///
 /// The text form lists ranges: `0..13,25..28`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limbs(Vec<Range<usize>>);
 
 impl Limbs {
-    /// The set of the given ranges, in any order. Empty ranges do not count.
+    /// Makes the set of the given ranges, in any order. Empty ranges are ignored.
     pub fn new(ranges: impl IntoIterator<Item = Range<usize>>) -> Self {
         let mut ranges: Vec<Range<usize>> = ranges
             .into_iter()
@@ -27,17 +28,17 @@ impl Limbs {
         Self(merged)
     }
 
-    /// One modulus.
+    /// Makes the set of one modulus.
     pub fn one(modulus: usize) -> Self {
         Self::from(modulus..modulus + 1)
     }
 
-    /// The ranges, which neither overlap nor touch, in order.
+    /// The ranges in order. They neither overlap nor touch.
     pub fn ranges(&self) -> &[Range<usize>] {
         &self.0
     }
 
-    /// The numbers of the moduli, in order.
+    /// The indices of the moduli, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().cloned().flatten()
     }
@@ -47,41 +48,41 @@ impl Limbs {
         self.0.iter().map(Range::len).sum()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a modulus is among them.
+    /// Returns true if the set contains a modulus.
     pub fn contains(&self, modulus: usize) -> bool {
         let next = self.0.partition_point(|range| range.end <= modulus);
         self.0.get(next).is_some_and(|range| range.start <= modulus)
     }
 
-    /// Whether all of these are among `other`.
+    /// Returns true if `other` contains all moduli of this set.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.iter().all(|modulus| other.contains(modulus))
     }
 
-    /// Whether no modulus is in both sets.
+    /// Returns true if no modulus is in both sets.
     pub fn is_disjoint(&self, other: &Self) -> bool {
         !self.iter().any(|modulus| other.contains(modulus))
     }
 
-    /// The moduli of either set.
+    /// The moduli that are in at least one of the sets.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self::new(self.0.iter().chain(&other.0).cloned())
     }
 
-    /// The moduli of this set that are not in the other.
+    /// The moduli of this set that are not in the other set.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         let kept = self.iter().filter(|&modulus| !other.contains(modulus));
         Self::new(kept.map(|modulus| modulus..modulus + 1))
     }
 
-    /// Place of a modulus among the limbs of a value; `None` if the value has no such limb.
+    /// Index of a modulus among the limbs of a value. `None` if the value has no such limb.
     pub fn position(&self, modulus: usize) -> Option<usize> {
         let next = self.0.partition_point(|range| range.end <= modulus);
         let range = self.0.get(next).filter(|range| range.start <= modulus)?;

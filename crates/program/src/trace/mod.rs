@@ -1,14 +1,17 @@
-//! The lowest floor: instructions on limbs, with exact integer semantics.
+//! Traces: instructions on limbs, with exact integer semantics. This is the lowest level of
+//! description.
 //!
-//! *Concept.* A [`Trace`] computes with polynomials of one ring degree `N`, given by limbs: `N` words modulo one
-//! entry of the [table of moduli](Trace::moduli). Its instructions say everything that a machine needs to know, and
-//! nothing about ciphertexts, levels or keys. The CPU replays a trace on its kernels, a simulator counts and schedules
-//! it, XLA executes it. All of them get the same words.
+//! *Concept.* A [`Trace`] computes with polynomials of one ring degree `N`, given by limbs: `N`
+//! words modulo one entry of the [table of moduli](Trace::moduli). Its instructions say everything
+//! that a machine needs to know, and nothing about ciphertexts, levels or keys. The CPU replays a
+//! trace on its kernels, a simulator counts and schedules it, and XLA executes it. All of them get
+//! the same words.
 //!
-//! A trace has a *main* body and *sub-traces*, which bodies call. Each body is in single assignment form: every value
-//! has one [`Type`], is made once, and is never changed. There is no branch.
+//! A trace has a *main* body and *sub-traces*, which bodies call. Each body is in single assignment
+//! form: every value has one [`Type`], is made once, and is never changed. There is no branch.
 //!
-//! *May use* nothing of ours. *Invariant*: a trace that [`Trace::parse`] returns is [verified](Trace::verify).
+//! *May use* no other crate of this repository. *Invariant*: a trace that [`Trace::parse`] returns
+//! is [verified](Trace::verify).
 
 mod build;
 mod build_ops;

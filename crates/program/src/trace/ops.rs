@@ -1,4 +1,4 @@
-//! What all operations have: a name and operands.
+//! Names and operands of all operations.
 
 use super::ir::{Domain, Op, Type, ValueId};
 use super::limbs::Limbs;
@@ -38,7 +38,7 @@ impl Op {
         Self::NAMES[self.kind()]
     }
 
-    /// Place of the operation's name in [`Op::NAMES`].
+    /// Index of the operation's name in [`Op::NAMES`].
     pub fn kind(&self) -> usize {
         match self {
             Self::Load { .. } => 0,
@@ -68,7 +68,7 @@ impl Op {
         }
     }
 
-    /// Calls `visit` with every operand, in order. A value that is used twice comes twice.
+    /// Calls `visit` with every operand, in order. A value that is used twice is visited twice.
     pub fn for_each_operand(&self, mut visit: impl FnMut(ValueId)) {
         match self {
             Self::Load { .. }
@@ -108,7 +108,7 @@ impl Op {
 }
 
 impl Type {
-    /// Coefficients modulo these moduli.
+    /// Makes the type of coefficients modulo these moduli.
     pub fn coeff(limbs: impl Into<Limbs>) -> Self {
         Self {
             domain: Domain::Coeff,
@@ -116,7 +116,7 @@ impl Type {
         }
     }
 
-    /// Values of the evaluation domain modulo these moduli.
+    /// Makes the type of values in the evaluation domain modulo these moduli.
     pub fn eval(limbs: impl Into<Limbs>) -> Self {
         Self {
             domain: Domain::Eval,

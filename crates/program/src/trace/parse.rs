@@ -1,4 +1,4 @@
-//! Reading the text form.
+//! The parser of the text form.
 
 use super::ir::{Body, Instruction, SubId, Trace};
 use super::parse_constant::constant;
@@ -12,11 +12,12 @@ use crate::words::{Words, shown};
 use std::collections::HashMap;
 
 impl Trace {
-    /// Reads the text form, and verifies the trace.
+    /// Reads the text form and verifies the trace.
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error::Format) for the text of another version. [`Error::Trace`](crate::Error::Trace) with the
-    /// line of what cannot be read, or that [`Trace::verify`] refuses.
+    /// [`Error::Format`](crate::Error::Format) for the text of another version.
+    /// [`Error::Trace`](crate::Error::Trace) with the line of text that cannot be read, or that
+    /// [`Trace::verify`] refuses.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parser = Parser::new(Lines::after_header(text, HEADER)?);
         if let Err(problem) = parser.parse() {
@@ -117,7 +118,7 @@ impl<'a> Parser<'a> {
         self.lines.end()
     }
 
-    /// A sub-trace, from the line after its head to `return`.
+    /// Reads a sub-trace, from the line after its head to `return`.
     fn sub(&mut self, head: &'a str) -> Checked<Body> {
         let parts = head
             .strip_suffix("):")
@@ -167,7 +168,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Reads instructions up to a line that begins with `last`. Gives that line, and the lines of the instructions.
+    /// Reads instructions up to a line that begins with `last`. Returns that line, and the lines of
+    /// the instructions.
     fn instructions(&mut self, body: &mut Body, last: &str) -> Checked<(&'a str, Vec<usize>)> {
         let (mut value, mut places) = (body.parameters.len(), Vec::new());
         loop {

@@ -1,10 +1,10 @@
-//! Reading constants.
+//! The parser of constants.
 
 use super::ir::Constant;
 use crate::place::{Checked, Problem, check};
 use crate::words::{Words, marked, number, shown};
 
-/// Reads the constant of a line: number `next` of its list.
+/// Reads the constant of a line. It must have number `next`.
 pub(crate) fn constant(line: &str, next: usize) -> Checked<Constant> {
     let mut words = Words::new(line);
     let found = words.constant()?;

@@ -1,4 +1,4 @@
-//! Reading an operation.
+//! The parser of operations.
 
 use super::ir::{ModulusId, Op, SubId, Type};
 use super::limbs::Limbs;
@@ -6,7 +6,7 @@ use crate::place::{Checked, Problem, check};
 use crate::words::{Words, shown};
 use std::collections::HashMap;
 
-/// Reads an operation, to the types stated of its results. `subs` are the sub-traces that stand before.
+/// Reads an operation, given the stated types of its results. `subs` are the earlier sub-traces.
 pub(super) fn operation(
     subs: &HashMap<&str, SubId>,
     words: &mut Words,
@@ -137,7 +137,8 @@ fn extract(words: &mut Words) -> Checked<Op> {
     })
 }
 
-/// The one type stated of an operation's result, which says more than the rest of the line.
+/// The only stated type of an operation's result. It has information that the rest of the line
+/// lacks.
 fn stated(types: &[Type]) -> Checked<&Type> {
     match types {
         [ty] => Ok(ty),

@@ -1,4 +1,4 @@
-//! Reading types, and pairs of operands.
+//! The parser of types, and of pairs of operands.
 
 use super::ir::{Domain, Type, ValueId};
 use super::limbs::Limbs;
@@ -7,7 +7,7 @@ use crate::words::{Words, marked, range, shown};
 use std::ops::Range;
 
 impl Words<'_> {
-    /// Pairs of values, `%1 %2, %3 %4`.
+    /// Reads pairs of values, `%1 %2, %3 %4`.
     pub(super) fn pairs(&mut self) -> Checked<[Vec<ValueId>; 2]> {
         let (mut left, mut right) = (Vec::new(), Vec::new());
         loop {
@@ -21,7 +21,8 @@ impl Words<'_> {
         }
     }
 
-    /// Numbers and types of new values, `%5: eval 0..3, %6: coeff 0..1`, of which `first` is the first.
+    /// Reads numbers and types of new values, `%5: eval 0..3, %6: coeff 0..1`. The first number
+    /// must be `first`.
     pub(super) fn types(&mut self, first: ValueId) -> Checked<Vec<Type>> {
         let mut types = Vec::with_capacity(1);
         loop {
@@ -47,7 +48,7 @@ impl Words<'_> {
     }
 }
 
-/// Ranges in order that neither overlap nor touch, `0..13,25..28`.
+/// Reads ranges in order, `0..13,25..28`. They neither overlap nor touch.
 fn limbs(word: &str) -> Checked<Limbs> {
     let refused = || {
         let expected = "ranges as 0..3,5..6 in order, apart from each other";

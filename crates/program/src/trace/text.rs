@@ -1,4 +1,4 @@
-//! The text form: one line for each constant and instruction, for people and for diffs.
+//! The text form: one line for each constant and instruction. For display and for diffs.
 //!
 //! ```text
 //! palladion-trace/1
@@ -20,8 +20,9 @@
 //!
 //! Powers of two end the table of moduli: `moduli 193 257 2^64`.
 //!
-//! An instruction begins with the numbers and types of its results. Limbs and moduli that these types say are not said again:
-//! `convert %1` converts to the limbs of its result. Empty lines and lines that begin with `#` do not count.
+//! An instruction begins with the numbers and types of its results. Limbs and moduli that follow
+//! from these types are not repeated: `convert %1` converts to the limbs of its result. Empty lines
+//! and lines that begin with `#` are ignored.
 
 use super::ir::{Body, Constant, Op, Trace};
 use crate::lines::END;
@@ -32,7 +33,7 @@ use std::io::{self, BufWriter, Write};
 pub(super) const HEADER: &str = "palladion-trace/1";
 
 impl Trace {
-    /// Writes the text form, of which it keeps nothing in memory.
+    /// Writes the text form. Nothing of it is kept in memory.
     ///
     /// # Errors
     /// Those of the writer.
@@ -193,7 +194,7 @@ impl Display for Constant {
     }
 }
 
-/// Writes every item after a mark.
+/// Writes every item, each after a mark.
 pub(crate) fn list(f: &mut Formatter<'_>, mark: &str, items: &[impl Display]) -> Result {
     items.iter().try_for_each(|item| write!(f, "{mark}{item}"))
 }

@@ -5,7 +5,7 @@ use super::limbs::Limbs;
 use crate::place::{Checked, Problem, check};
 use std::borrow::Borrow;
 
-/// Types of the values of a body, by number.
+/// Types of the values of a body, by index.
 pub(super) struct Values<'a, T>(pub(super) &'a [T]);
 
 impl<T: Borrow<Type>> Values<'_, T> {
@@ -13,7 +13,7 @@ impl<T: Borrow<Type>> Values<'_, T> {
         self.0[value].borrow()
     }
 
-    /// Refuses operands that are not made yet.
+    /// Refuses operands that do not exist yet.
     pub(super) fn all_made(&self, op: &Op) -> Checked<()> {
         let (made, mut late) = (self.0.len(), None);
         op.for_each_operand(|value| late = late.or((value >= made).then_some(value)));
@@ -49,7 +49,7 @@ impl<T: Borrow<Type>> Values<'_, T> {
         Ok(ty)
     }
 
-    /// The modulus of coefficients of one limb.
+    /// The modulus of a value that has one limb of coefficients.
     pub(super) fn one(&self, value: ValueId) -> Checked<ModulusId> {
         let limbs = &self.coeff(value)?.limbs;
         let what = "the number of limbs of the operand";
@@ -57,7 +57,7 @@ impl<T: Borrow<Type>> Values<'_, T> {
         Ok(limbs.ranges()[0].start)
     }
 
-    /// The one type of at least one value.
+    /// The common type of the given values. There must be at least one.
     pub(super) fn alike(&self, values: &[ValueId]) -> Checked<&Type> {
         let [first, others @ ..] = values else {
             return Err(Problem::new("the number of operands", 0, "at least 1"));

@@ -1,4 +1,4 @@
-//! The verifier: a trace that it accepts has types throughout.
+//! The verifier. In a trace that it accepts, all values have types.
 
 use super::context::Context;
 use super::infer::check_name;
@@ -10,13 +10,13 @@ use std::collections::HashSet;
 /// Name of the main body.
 pub(super) const MAIN: &str = "main";
 
-/// A problem and its place. Bodies are counted, the main one last.
+/// A problem and its place. Bodies are numbered, the main body last.
 pub(super) struct Fault {
     pub(super) site: Site,
     pub(super) problem: Problem,
 }
 
-/// A place by numbers, to which the parser knows the lines.
+/// A place, given by indices. The parser knows its line.
 #[derive(Clone, Copy)]
 pub(super) enum Site {
     Ring,
@@ -30,22 +30,22 @@ pub(super) enum Site {
 impl Trace {
     /// Checks ring, constants and every instruction.
     ///
-    /// - The ring degree is a power of two from 16 to `2^17`. Moduli are odd, above 1, below `2^60` and different. Those
-    ///   of limbs in the evaluation domain are 1 modulo `2N`. Whether moduli are primes is for those who compute. Powers
-    ///   of two are different ones, from `2^1` to `2^64`.
+    /// - The ring degree is a power of two from 16 to `2^17`. Moduli are odd, above 1, below `2^60`
+    ///   and different. Those of limbs in the evaluation domain are 1 modulo `2N`. The crates that
+    ///   compute check that moduli are prime. Powers of two are different, from `2^1` to `2^64`.
     /// - Every value is made before its use, and has the type that the operation gives it.
-    /// - Names are well formed, and sub-traces have different ones, none of them `main`.
-    /// - The main body has no parameters and no results. It alone loads, stores, samples and expands. It stores no name twice,
-    ///   and loads no name that it stores.
+    /// - Names are well formed. Sub-traces have different names, and none is named `main`.
+    /// - The main body has no parameters and no results. Only the main body loads, stores, samples
+    ///   and expands. It stores no name twice, and loads no name that it stores.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace).
+    /// [`Error::Trace`](crate::Error::Trace) with the first place that breaks a rule.
     pub fn verify(&self) -> Result<()> {
         self.check()
             .map_err(|fault| fault.problem.at(None, self.part(fault.site)))
     }
 
-    /// The body of a number, the main one last.
+    /// The body with an index. The main body is the last.
     fn body(&self, number: usize) -> &Body {
         self.subs.get(number).unwrap_or(&self.main)
     }
@@ -102,7 +102,7 @@ impl Trace {
     }
 }
 
-/// Checks all of a body but its name. Gives the types of its results.
+/// Checks everything of a body except its name. Returns the types of its results.
 fn check_body(
     context: &Context,
     number: usize,
@@ -126,7 +126,7 @@ fn check_body(
     Ok(results.map(|&value| values[value].clone()).collect())
 }
 
-/// Refuses operations that a sub-trace may not have.
+/// Refuses operations that a sub-trace cannot have.
 pub(super) fn check_place(is_main: bool, op: &Op) -> Checked<()> {
     let outside = matches!(
         op,
@@ -173,7 +173,8 @@ pub(super) fn check_sub_name(name: &str) -> Checked<()> {
     check(name != MAIN, "the name", name, || "one other than `main`")
 }
 
-/// Refuses unless an instruction says the types that it makes; `first` is the number of its first result.
+/// Checks that an instruction states the types of its results. `first` is the index of its first
+/// result.
 fn agrees(stated: &[Type], found: &[Type], first: usize) -> Checked<()> {
     let same = stated.len() == found.len();
     check(same, "the number of results", stated.len(), || {
@@ -189,7 +190,7 @@ fn agrees(stated: &[Type], found: &[Type], first: usize) -> Checked<()> {
     }
 }
 
-/// Names that the main body has loaded and stored.
+/// Names that the main body has loaded and stored so far.
 #[derive(Default)]
 struct Names<'a> {
     loaded: HashSet<&'a str>,

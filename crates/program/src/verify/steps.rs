@@ -6,19 +6,20 @@ use crate::ir::{
     ValueId,
 };
 
-/// Largest digit of a table's exponent: each power up to it is a ciphertext held during the table.
+/// Largest digit of a table's exponent. Each power up to it is a ciphertext that is held during the
+/// table.
 const MAX_DIGIT: usize = 1 << 7;
-/// Most coefficients a shape may have room for: twice the whole of `Z_65537`.
+/// Largest number of coefficients for which a shape may have room: twice that of `Z_65537`.
 const MAX_ROOM: usize = 1 << 17;
-/// Most products, or samples, that are added up at once.
+/// Largest number of products, or of samples, in one sum.
 const MAX_TERMS: usize = 1 << 10;
-/// Longest prediction for a step, in seconds.
+/// Longest predicted time of a step, in seconds.
 const MAX_SECONDS: f64 = 1e9;
 
-/// What is wrong with a step: what, found, expected.
+/// A problem of a step: what is wrong, what was found, what was expected.
 type Problem = (&'static str, String, String);
 
-/// Form and level of a ciphertext; `None` for samples.
+/// Form and level of a ciphertext. `None` for samples.
 type Kind = Option<(Form, usize)>;
 
 impl Program {
@@ -40,7 +41,7 @@ impl Program {
         }
     }
 
-    /// Operands come before, constants exist.
+    /// Checks that operands are earlier steps, and that constants exist.
     fn operand_problem(&self, index: usize) -> Option<Problem> {
         let op = &self.steps[index].op;
         let late = op.operands().into_iter().find(|&value| value >= index);
@@ -56,7 +57,7 @@ impl Program {
         })
     }
 
-    /// Level and noise of a ciphertext, number of values in slots, predicted seconds.
+    /// Checks level and noise of a ciphertext, number of values in slots, and predicted seconds.
     fn type_problem(&self, step: &Step) -> Option<Problem> {
         if !(0.0..=MAX_SECONDS).contains(&step.seconds) {
             let expected = format!("0 to {MAX_SECONDS:e}");
@@ -221,7 +222,7 @@ impl Program {
             .or_else(|| self.places_problem("an exponent", term.exponents, 2 * self.parameters.n))
     }
 
-    /// Entries of a constant that are places below `limit`.
+    /// Checks that the entries of a constant are places below `limit`.
     fn places_problem(&self, what: &'static str, id: usize, limit: usize) -> Option<Problem> {
         let mut places = self.constants[id].values.iter();
         let found = places.find(|place| !(0..limit as i64).contains(place))?;
@@ -243,7 +244,7 @@ impl Program {
             .or_else(|| all_below("a coefficient", samples().map(|s| s[1]), self.parameters.n))
     }
 
-    /// The level of a value that is made from `value`.
+    /// Checks the level of a value that is made from `value`.
     fn level_problem(&self, value: ValueId, out: Kind, kept: bool) -> Option<Problem> {
         let ((_, from), (_, to)) = (self.kind(value)?, out?);
         let words = if kept {
@@ -255,7 +256,7 @@ impl Program {
         wrong.then(|| ("the level", to.to_string(), format!("{words} {from}")))
     }
 
-    /// The client encrypts all its ciphertexts at one level.
+    /// Checks that the client encrypts all its ciphertexts at one level.
     fn input_level_problem(&self, out: Kind) -> Option<Problem> {
         let first = self
             .steps
@@ -272,7 +273,7 @@ impl Program {
         inputs: usize,
         rows: &[Row],
     ) -> Option<Problem> {
-        // Each output takes one copy of the values, and a product at least two.
+        // Each output takes one copy of the values, and a product takes at least two copies.
         let copies = self.parameters.n / room;
         within("the number of copies of a value", copies, 2, usize::MAX)
             .or_else(|| within("the number of outputs", rows.len(), 1, copies))
@@ -286,8 +287,8 @@ impl Program {
     }
 }
 
-/// A table needs two powers at least in each of the first two digits; with segments, powers of two in
-/// them and no third digit.
+/// Checks a shape. Each of the first two digits must be at least two. With segments, their number
+/// and these digits must be powers of two, and the third digit must be 1.
 fn shape_problem(shape: &TableShape, len: usize, copies: usize) -> Option<Problem> {
     let [k0, k1, k2] = shape.digits;
     let digits = || format!("{:?}", shape.digits);
@@ -313,8 +314,9 @@ fn shape_problem(shape: &TableShape, len: usize, copies: usize) -> Option<Proble
         })
 }
 
-/// Deviations of noise that each of `n` coefficients of a ciphertext must bear, so that one of them alone does not
-/// make a run fail too often: `P(|x| > d) < sqrt(2 / pi) exp(-d^2 / 2) / d` of a normal `x`.
+/// Number of deviations of noise that must fit for each of `n` coefficients of a ciphertext, so
+/// that one ciphertext does not make a run fail too often. For a normal `x`,
+/// `P(|x| > d) < sqrt(2 / pi) exp(-d^2 / 2) / d`.
 fn deviations(n: usize) -> f64 {
     let log2_failure = |d: f64| {
         let density = std::f64::consts::FRAC_2_PI.log2() / 2.0 - d.log2();
@@ -334,7 +336,7 @@ fn expect(found: Kind, expected: &'static str, what: &'static str) -> Option<Pro
     (found != expected).then(|| (what, found.to_owned(), expected.to_owned()))
 }
 
-/// Values in slots; 1 for what is not in slots, so that it can be divided by.
+/// Number of values in slots. 1 for other forms, so that it can be a divisor.
 fn values(kind: Kind) -> usize {
     match kind {
         Some((Form::Slots(values), _)) => values,

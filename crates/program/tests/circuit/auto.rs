@@ -1,4 +1,5 @@
-//! Circuits whose builder chooses the levels: what it writes, and what it refuses.
+//! Circuits whose builder chooses the levels: the operations that it writes, and those that it
+//! refuses.
 
 use program::Error;
 use program::circuit::{Arithmetic, AutoBuilder, Circuit, Op};
@@ -20,7 +21,7 @@ fn exact() -> AutoBuilder {
     AutoBuilder::new("test", arithmetic, 8, vec![1.0; 4]).unwrap()
 }
 
-/// Names of the operations, inputs and constants left out.
+/// Names of the operations, without inputs and constants.
 fn operations(circuit: &Circuit) -> Vec<&'static str> {
     let ops = circuit.steps.iter().map(|step| &step.op);
     ops.filter(|op| !matches!(op, Op::Input { .. } | Op::Constant { .. }))
@@ -59,7 +60,7 @@ fn operands_of_different_levels_meet_at_the_lower_one() {
         let circuit = b.finish().unwrap();
         let found = operations(&circuit);
         let count = found.iter().filter(|&&op| op == lowered).count();
-        // The operand comes down once, for both sums; the product of approximate numbers is
+        // The operand is brought down once for both sums. In approximate arithmetic the product is
         // rescaled too.
         assert_eq!(count, if lowered == "drop" { 1 } else { 2 }, "{circuit}");
     }
@@ -93,8 +94,8 @@ fn numbers_that_take_no_level_take_none() {
 
 #[test]
 fn scales_do_not_drift_over_many_levels() {
-    // The square of a scale, divided by it, is off by a last bit, and by twice as many on each
-    // level.
+    // The square of a scale, divided by the scale, differs from it by a last bit. On each further
+    // level the difference doubles.
     let scale = 40.3f64.exp2();
     let mut moduli = vec![scale; 40];
     moduli[0] = 50f64.exp2();
@@ -164,7 +165,7 @@ fn what_no_output_needs_is_left_out() {
     assert_eq!(circuit.constants.len(), 1);
     assert_eq!(circuit.constants[0].name, "v");
     assert_eq!(circuit.inputs().count(), 2);
-    // More may be written after that.
+    // More operations can be written after that.
     let more = b.mul(sum, x).unwrap();
     b.output("more", more).unwrap();
     assert_eq!(b.finish().unwrap().outputs().count(), 2);

@@ -1,4 +1,4 @@
-//! Circuits on integers modulo `t`: their text, and what only they refuse.
+//! Circuits on integers modulo `t`: their text, and the refusals that only they have.
 
 use program::circuit::{
     Arithmetic, Circuit, CircuitBuilder, Giant, Op, Term, Type, Weights, linear_maps, sum_strided,
@@ -57,7 +57,7 @@ fn said<V>(found: Result<V>) -> String {
     found.err().map_or("nothing".into(), |e| e.to_string())
 }
 
-/// Changes the circuit, writes it as JSON, and reads it.
+/// Changes the circuit, writes it as JSON, reads it again, and returns the error.
 fn read(change: impl FnOnce(&mut Circuit)) -> String {
     let mut circuit = circuit();
     change(&mut circuit);
@@ -106,7 +106,7 @@ fn scales_and_constants() {
     let mut b = builder();
     let x = b.input("x", of_level(1, true)).unwrap();
     assert!(b.read(x, 2.0).is_err());
-    // A product with a factor keeps the scale, and takes a level.
+    // A product with a factor keeps the scale and takes a level.
     let tripled = b.scaled(x, 3.0).unwrap();
     assert_eq!(b.ty(tripled), of_level(0, true));
 }
@@ -137,7 +137,7 @@ fn rotations_are_of_rows() {
     let mut b = builder();
     let x = b.input("x", of_level(1, true)).unwrap();
     assert_eq!((b.row(), b.rotate(x, 4)), (4, Ok(x)));
-    // A sum over a row and once more of it: the last rotation is by all of it.
+    // A sum over a row, then one more doubling: the last rotation is by the whole row.
     let sum = sum_strided(&mut b, x, (1, 4)).unwrap();
     b.output("y", sum).unwrap();
     let rotations: Vec<usize> = b.finish().unwrap().keys().rotations.into_keys().collect();

@@ -1,4 +1,4 @@
-//! Linear layers: their shapes. `crates/runtime` compares what they compute with the matrix product.
+//! Linear layers: their shapes. `crates/runtime` compares their results with the matrix product.
 
 use crate::{builder, ciphertext};
 use program::Error;
@@ -78,7 +78,7 @@ fn a_layer_takes_a_level_and_as_few_rotations_as_its_steps() {
         b.output("y", y).unwrap();
         let circuit = b.finish().unwrap();
         let keys = circuit.keys();
-        // A baby step, a giant step, and the fold of 8 columns to 4 rows.
+        // A baby step, a giant step, and a rotation that folds 8 columns to 4 rows.
         assert_eq!(keys.rotations, [(1, 3), (2, 3), (4, 2)].into());
         assert_eq!(keys.relinearization, encrypted.then_some(3));
         assert_eq!(

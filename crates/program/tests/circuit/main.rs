@@ -1,4 +1,4 @@
-//! Circuits: their types, what is refused, their text and JSON, and what they need.
+//! Circuits: their types, refusals, text and JSON, and needs.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -11,7 +11,7 @@ mod text;
 
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type};
 
-/// Three levels of 30 bits above one of 40, and 8 slots.
+/// A builder with three levels of 30 bits above one of 40 bits, and 8 slots.
 fn builder() -> CircuitBuilder {
     let moduli = [40.0, 30.0, 30.0, 30.0].map(f64::exp2).to_vec();
     CircuitBuilder::new("every operation", Arithmetic::Approximate { moduli }, 8).unwrap()

@@ -1,4 +1,4 @@
-//! Bootstrapping and repeated parts: types, text, needs, and what is refused.
+//! Bootstrapping and repeated parts: types, text, needs, and refusals.
 
 use crate::ciphertext;
 use program::circuit::{Arithmetic, AutoBuilder, Bootstrapping, Circuit, CircuitBuilder, Op, Type};
@@ -109,7 +109,7 @@ fn json_gives_it_back_and_iterations_are_written_out() {
         (flat.keys(), flat.counts()),
         (circuit.keys(), circuit.counts())
     );
-    // A circuit that repeats nothing is its own.
+    // A circuit without repeated parts is returned as it is.
     assert_eq!(*body().unrolled(), body());
 }
 
@@ -168,7 +168,7 @@ fn builders_that_choose_levels_write_the_same() {
     let mut b = auto("repeated");
     let w = b.input("w", 1).unwrap();
     let (p, z) = (b.number(0.5).unwrap(), b.input("z", 3).unwrap());
-    // In the body `p` stands before `z`.
+    // In the body `p` comes before `z`.
     let made = b.repeat(&own, &[w], &[vec![p, z], vec![p, z]]).unwrap();
     assert_eq!(b.level(made[0]), Some(0));
     b.output("w", made[0]).unwrap();
@@ -183,7 +183,7 @@ fn builders_that_choose_levels_write_the_same() {
     assert!(b.bootstrap(p).is_err());
 }
 
-/// Changes the repeated circuit, writes it as JSON, and reads it.
+/// Changes the repeated circuit, writes it as JSON, reads it again, and returns the error.
 fn read(change: impl FnOnce(&mut Circuit)) -> String {
     let mut circuit = repeated();
     change(&mut circuit);
@@ -193,7 +193,7 @@ fn read(change: impl FnOnce(&mut Circuit)) -> String {
         .map_or("nothing".into(), |error| error.to_string())
 }
 
-/// Changes the body, the carried values, and those of each iteration.
+/// Changes the body, the carried values, and the values of each iteration.
 type Change = dyn Fn(&mut usize, &mut Vec<usize>, &mut Vec<Vec<usize>>);
 
 #[test]

@@ -1,10 +1,11 @@
-//! A circuit that would not decrypt, or is none, is refused: one case for each check.
+//! Circuits that would not decrypt or break a rule are refused. There is one case for each check.
 
 use crate::{builder, ciphertext, every_operation};
 use program::Error;
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Constant, Op, Step, Type};
 
-/// Changes the circuit of every operation, writes it as JSON, and reads it.
+/// Changes the circuit with every operation, writes it as JSON, reads it again, and returns the
+/// error.
 fn read(change: impl FnOnce(&mut Circuit)) -> String {
     let mut circuit = every_operation();
     change(&mut circuit);
@@ -59,7 +60,7 @@ fn constants() {
     let constant = |values: &[f64]| {
         let values = values.to_vec();
         let name = String::new();
-        // JSON has no infinity, so this one is verified as it is.
+        // JSON has no infinity, so this circuit is verified directly.
         let mut circuit = every_operation();
         circuit.constants[0] = Constant { name, values };
         circuit.verify().unwrap_err().to_string()
@@ -173,7 +174,7 @@ fn levels_and_scales() {
     );
 }
 
-/// What a builder is asked for at the bottom of the chain.
+/// Errors of a builder at the lowest level of the chain.
 #[test]
 fn builders_refuse_when_asked() {
     let mut b = builder();
@@ -265,7 +266,7 @@ fn names_and_uses() {
         outputs,
         "parameters: the number of outputs is 0, expected at least 1"
     );
-    // An input may stand unused.
+    // An input may be unused.
     let plain = Type {
         encrypted: false,
         ..ciphertext(3, 30.0)

@@ -1,10 +1,10 @@
-//! Does a circuit read as it was written, and look as expected?
+//! Is a circuit read as it was written, and does it look as expected?
 
 use crate::every_operation;
 use program::Error;
 use program::circuit::{Circuit, KeyNeeds};
 
-/// Update it by hand when the text form changes: a difference here is what people see in a diff.
+/// Update this by hand when the text form changes: a difference here is what people see in a diff.
 const TEXT: &str = "\
 circuit every operation on 8 slots
   levels of 40.0 30.0 30.0 30.0 bits

@@ -1,4 +1,5 @@
-//! A program with every operation. Its moduli are not prime: nothing here computes with them.
+//! A program with every operation. Its moduli are not prime, because these tests do not compute
+//! with them.
 
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
@@ -37,7 +38,8 @@ fn tile(image: usize, start: usize, pitch: [usize; 2]) -> Patch {
     }
 }
 
-/// Two images, two classes: class 0 by a dense layer from slots, class 1 by way of coefficients.
+/// Two images and two classes. Class 0 comes from a dense layer from slots, class 1 from
+/// coefficients.
 pub fn every_operation() -> Program {
     let coefficients = |level, noise| ciphertext(Form::Coefficients, level, noise);
     let slots = |level, noise| ciphertext(Form::Slots(4), level, noise);
@@ -198,7 +200,7 @@ pub fn every_operation() -> Program {
     program.new().expect("the program of the tests is right")
 }
 
-/// What to change, what the error is about, what it found.
+/// The change, the name of what is wrong, and the value found.
 #[allow(dead_code, reason = "not every test file uses it")]
 pub type Case = (fn(&mut Program), &'static str, &'static str);
 

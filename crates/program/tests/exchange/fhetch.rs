@@ -15,7 +15,7 @@ fn a_key_switch_is_written_with_extensions_and_rescalings() {
     let dot = "v10 * v3 + v11 * v4 + v12 * v5;";
     assert!(text.contains(dot), "{text}");
     let [own, read] = [&trace, &Trace::from_fhetch(&text).unwrap()].map(|t| t.counts().passes);
-    // The conversion of coefficients alone is transformed there and back.
+    // Only the conversion of coefficients is transformed and back.
     assert_eq!((read.ntt - own.ntt, read.intt - own.intt), (7, 7));
     assert_eq!(read.conversion_terms, own.conversion_terms);
     assert_eq!(read.dot_terms, own.dot_terms);
@@ -78,7 +78,7 @@ proptest! {
         prop_assert_eq!((read.loaded, read.stored), (own.loaded, own.stored));
     }
 
-    /// A cut text is refused, unless only white space is missing.
+    /// A text that is cut off is refused, unless only white space is missing.
     #[test]
     fn text_that_is_cut_off_is_refused(part in 0.0..1.0) {
         let text = Trace::parse(KEY_SWITCH).unwrap().to_fhetch().unwrap();

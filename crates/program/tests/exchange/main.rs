@@ -1,4 +1,5 @@
-//! Exchange with formats of others: what is written is read back, and what they lack is refused.
+//! Exchange with other formats: texts that are written are read back, and operations that a format
+//! lacks are refused.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

@@ -113,7 +113,7 @@ fn lines_are_refused_with_what_was_found_and_expected() {
 }
 
 proptest! {
-    /// Lines that are missing as a whole cannot be known to be.
+    /// If whole lines are missing, this cannot be detected.
     #[test]
     fn text_that_is_cut_within_a_line_is_refused(part in 0.0..1.0) {
         let cut = (TEXT.len() as f64 * part) as usize;
@@ -122,7 +122,8 @@ proptest! {
     }
 }
 
-/// A recording of these operations, each with the level and the components of its value.
+/// Makes a recording of these operations, each with the level and the number of components of its
+/// value.
 fn recording(steps: Vec<(Op, usize, usize)>) -> Recording {
     let steps = steps.into_iter().map(|(op, level, components)| Step {
         ty: match op {

@@ -2,7 +2,7 @@
 
 use program::trace::Trace;
 
-/// A relinearised product with two digits and a special modulus.
+/// A relinearised product with two digits and two special moduli.
 const PRODUCT: &str = r#"
 primes Low = [0x61, 193];
 primes High = [257, 353];
@@ -59,7 +59,7 @@ sub KeySwitch (%0: eval 0..4, %1: eval 0..6, %2: eval 0..6, %3: eval 0..6, %4: e
     let text = trace.to_string();
     assert!(text.starts_with(expected), "{text}");
     let passes = trace.counts().passes;
-    // Four limbs of digits, twice the special ones, one that is dropped.
+    // Four limbs of digits, two special limbs for each of two components, and one dropped limb.
     assert_eq!(passes.intt, 4 + 2 * 2 + 1);
     assert_eq!(passes.ntt, 2 * 4 + 2 * 4 + 3);
     assert_eq!(passes.dot_terms, 2 * 2 * 6);

@@ -1,9 +1,9 @@
-//! What is refused, with line, found and expected.
+//! Texts and traces that are refused, with line, found and expected.
 
 use program::Error;
 use program::trace::Trace;
 
-/// The error of a text whose `main` has these statements.
+/// Returns the error of a text whose `main` has these statements.
 fn error(statements: &str) -> String {
     let text = format!(
         "primes Q = [97, 193];\ndef main() {{\nsr_set_rou(16, 97, 19);\nvar x = read_mrp_u32_Q(\"x.npz\", Q);\n{statements}\n}}\n"
@@ -127,7 +127,7 @@ fn programs_without_what_they_need_are_refused() {
     );
 }
 
-/// The error of writing a trace of these lines, which follow two loads.
+/// Returns the error of writing a trace with these lines, which follow two loads.
 fn unwritten(moduli: &str, lines: &str) -> Error {
     let text = format!(
         "palladion-trace/1\nring 16\nmoduli {moduli}\n@0 = list 1 2\n@1 = words 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n\nmain:\n  %0: eval 0..2 = load x\n  %1: coeff 0..1 = constant @1\n{lines}\nend\n"

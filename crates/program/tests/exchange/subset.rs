@@ -1,4 +1,4 @@
-//! Random traces of what FHETCH has too.
+//! Random traces of operations that FHETCH also has.
 
 use program::trace::{Builder, Constant, Domain, Limbs, Op, Trace, TraceBuilder, Type, ValueId};
 
@@ -7,7 +7,7 @@ pub(crate) const N: usize = 16;
 /// Primes that are 1 modulo 32, of 7 to 31 bits.
 pub(crate) const MODULI: [u64; 6] = [97, 193, 257, 353, 1_073_741_441, 2_147_473_409];
 
-/// Decisions, from numbers that a property test draws.
+/// Choices, made by numbers that a property test draws.
 struct Choices<'a>(std::slice::Iter<'a, u32>);
 
 impl Choices<'_> {
@@ -23,7 +23,7 @@ impl Choices<'_> {
     }
 }
 
-/// A trace that loads, computes and stores as the numbers say.
+/// Makes a trace that loads, computes and stores as the numbers say.
 pub(crate) fn trace(numbers: &[u32]) -> Trace {
     let mut choices = Choices(numbers.iter());
     let mut builder = TraceBuilder::new(N, &MODULI).unwrap();

@@ -1,4 +1,4 @@
-//! Recordings: their text, what is refused, and what they count.
+//! Recordings: their text, refusals, and counts.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

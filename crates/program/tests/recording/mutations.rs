@@ -20,7 +20,7 @@ fn parse(text: &str) -> Recording {
     Recording::parse(text).unwrap()
 }
 
-/// The operand of an operation that has one or more: the last one.
+/// The last operand of an operation that has operands.
 fn operand(op: &mut Op) -> Option<&mut ValueId> {
     match op {
         Op::Tensor { terms } => terms.last_mut().map(|term| &mut term[1]),
@@ -57,7 +57,8 @@ fn highest(recording: &Recording, step: usize) -> Option<usize> {
     levels.max()
 }
 
-/// Whether the factor of a result follows from the operands. A source may have any, and so may a product with numbers.
+/// Returns true if the factor of a result follows from the operands. An input may have any factor,
+/// and so may a product with numbers.
 fn has_own_factor(op: &Op) -> bool {
     match op {
         Op::Scale { .. } | Op::Raise { .. } | Op::Trivial { .. } => false,
@@ -67,20 +68,20 @@ fn has_own_factor(op: &Op) -> bool {
 }
 
 proptest! {
-    /// Numbers of values stand in the text, so a line less shows.
+    /// Numbers of values are in the text, so a missing line is detected.
     #[test]
     fn a_dropped_operation_is_missed(text in text(), index in any::<Index>()) {
         let lines: Vec<&str> = text.lines().collect();
         let made = (0..lines.len()).filter(|&l| lines[l].starts_with("  %"));
         let made: Vec<usize> = made.collect();
-        // Nothing asks for the last one, nor counts on.
+        // The last operation is left out: no other operation reads it or counts on from it.
         let dropped = made[index.index(made.len() - 1)];
         let kept = (0..lines.len()).filter(|&l| l != dropped).map(|l| lines[l]);
         let kept = kept.collect::<Vec<_>>().join("\n");
         prop_assert!(Recording::parse(&kept).is_err(), "without {}", lines[dropped]);
     }
 
-    /// An operation cannot stand before one whose value it uses.
+    /// An operation cannot come before an operation whose value it uses.
     #[test]
     fn swapped_operations_show(text in text(), index in any::<Index>()) {
         let mut recording = parse(text);
@@ -104,7 +105,7 @@ proptest! {
         }
     }
 
-    /// Operations that keep the level of their operand take none of another level.
+    /// Operations that keep the level of their operand refuse an operand of another level.
     #[test]
     fn operands_of_another_level_show(text in text(), index in any::<Index>(), other in any::<Index>()) {
         let mut recording = parse(text);
@@ -127,7 +128,8 @@ proptest! {
         }
     }
 
-    /// No level rises but by `raise`, no number of components is anyone's choice, and no key switch is half done.
+    /// Only `raise` raises a level, the number of components follows from the operation, and a key
+    /// switch is never left half done.
     #[test]
     fn another_type_shows(text in text(), index in any::<Index>(), change in 0..3) {
         let mut recording = parse(text);
@@ -145,14 +147,14 @@ proptest! {
                 (None, _) => ty.level = recording.parameters.q.len(),
             },
             1 => ty.components = 5 - ty.components,
-            // An automorphism may extend.
+            // An automorphism may extend its operand.
             _ if matches!(op, Op::Automorphism { .. }) => return Ok(()),
             _ => ty.extended = !ty.extended,
         }
         prop_assert!(recording.verify().is_err(), "change {} of {}", change, op);
     }
 
-    /// A factor that follows from the operands is not another one.
+    /// A factor that follows from the operands cannot be another one.
     #[test]
     fn another_factor_shows(text in text(), index in any::<Index>(), by in 2u64..) {
         let mut recording = parse(text);

@@ -3,7 +3,7 @@
 use crate::text::EVERY;
 use program::recording::Recording;
 
-/// Changes of the text of every operation, and the beginning of what is said of them.
+/// Changes of the text with every operation, and the beginning of the error.
 const BROKEN: &[(&str, &str, &str)] = &[
     (
         "ring 16",
@@ -392,7 +392,7 @@ fn each_broken_rule_is_named() {
     check(BROKEN);
 }
 
-/// Reads each changed text.
+/// Reads each changed text and compares the error.
 pub(crate) fn check(changes: &[(&str, &str, &str)]) {
     for &(from, to, expected) in changes {
         assert!(EVERY.contains(from), "{from}");
@@ -402,7 +402,7 @@ pub(crate) fn check(changes: &[(&str, &str, &str)]) {
     }
 }
 
-/// A recording that was not read names its step without a line.
+/// For a recording that was not read from text, the error names the step without a line.
 #[test]
 fn a_step_is_named_without_a_line() {
     let mut recording = Recording::parse(EVERY).unwrap();

@@ -3,7 +3,7 @@ use program::recording::{Message, Recording, Type};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Every operation, plaintext and message, as they are written.
+/// Every operation, plaintext and message in the text form.
 pub(crate) const EVERY: &str = "palladion-recording/1
 ring 16
 moduli 97 193 257 353
@@ -119,12 +119,13 @@ proptest! {
 
     #[test]
     fn text_that_is_cut_is_refused(part in 0.0..1.0) {
-        // Without its last line break it still ends with `end`.
+        // Without its last line break the text still ends with `end`.
         let cut = ((EVERY.len() - 1) as f64 * part) as usize;
         prop_assert!(Recording::parse(&EVERY[..cut]).is_err());
     }
 
-    /// Whatever a text says, reading it ends without a panic, and what is read is written as it was understood.
+    /// Reading any text ends without a panic. A text that is read is written again as it was
+    /// understood.
     #[test]
     fn other_characters_are_refused_or_understood(
         changes in prop::collection::vec((any::<prop::sample::Index>(), "[ -~]"), 1..4),

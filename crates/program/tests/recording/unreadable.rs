@@ -1,8 +1,8 @@
-//! Text that is no recording is refused with its line, and what was found and expected.
+//! Text that is not a recording is refused with its line, and what was found and expected.
 
 use crate::refused::check;
 
-/// Changes of the text of every operation, and the beginning of what is said of them.
+/// Changes of the text with every operation, and the beginning of the error.
 const UNREADABLE: &[(&str, &str, &str)] = &[
     (
         "ring 16",

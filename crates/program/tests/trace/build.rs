@@ -1,4 +1,4 @@
-//! What a builder keeps once, and what it panics on.
+//! Things that a builder stores once, and calls on which it panics.
 
 use program::trace::{Constant, TraceBuilder, Type};
 
@@ -27,7 +27,7 @@ fn constants_moduli_and_sub_traces_are_kept_once() {
     let made = [0, 1].map(|_| main.sub_trace("once", &ty, |b| vec![b.add(0, 0)]));
     assert_eq!(made, [0, 0]);
     let x = main.load("x", ty[0].clone());
-    // Nothing is done where nothing is asked for.
+    // These calls do nothing, because they ask for nothing new.
     assert_eq!(main.select(x, 0..3), x);
     assert_eq!(main.join([x]), x);
     let digits = main.select(x, 1..2);

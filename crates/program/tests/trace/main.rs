@@ -1,4 +1,4 @@
-//! Traces: their types, what is refused, their text, and what they count.
+//! Traces: their types, refusals, text, and counts.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

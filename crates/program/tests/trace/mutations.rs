@@ -11,7 +11,7 @@ fn values(body: &program::trace::Body) -> Vec<Type> {
 }
 
 proptest! {
-    /// Numbers of results stand in the text, so a line less shows.
+    /// Numbers of results are in the text, so a missing line is detected.
     #[test]
     fn a_line_with_results_that_is_dropped_is_missed(
         numbers in prop::collection::vec(any::<u32>(), 100..400),
@@ -22,14 +22,14 @@ proptest! {
         let (main, end) = (lines.iter().position(|l| *l == "main:").unwrap() + 1, lines.len());
         let made = (main..end).filter(|&l| lines[l].starts_with("  %")).collect::<Vec<_>>();
         let dropped = made[index.index(made.len())];
-        // What is made last may have no use: then nothing is amiss.
+        // The last value may have no use. Then nothing is wrong without it.
         prop_assume!(made.last() != Some(&dropped));
         let kept = (0..end).filter(|&l| l != dropped).map(|l| lines[l]);
         let kept = kept.collect::<Vec<_>>().join("\n");
         prop_assert!(Trace::parse(&kept).is_err(), "{}", kept);
     }
 
-    /// No operation makes the same of a value of another type.
+    /// No operation gives the same result for an operand of another type.
     #[test]
     fn an_operand_of_another_type_shows(
         numbers in prop::collection::vec(any::<u32>(), 100..400),
@@ -39,7 +39,7 @@ proptest! {
         use program::trace::Op;
         let mut trace = random::trace(&numbers);
         let types = values(&trace.main);
-        // What is stored and what limbs are taken from may have other types.
+        // Stored values, and values from which limbs are taken, may have other types.
         let strict = |op: &Op| !matches!(op, Op::Store { .. } | Op::Select { .. } | Op::Convert { .. } | Op::Round { .. });
         let mut made = 0;
         let mut uses = Vec::new();

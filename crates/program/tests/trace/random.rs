@@ -7,7 +7,7 @@ use program::trace::{
 /// Ring degree: the smallest.
 pub(crate) const N: usize = 16;
 
-/// Primes of 7 to 60 bits, all 1 modulo 32 but the one of [`ODD`].
+/// Primes of 7 to 60 bits. All are 1 modulo 32, except the one at [`ODD`].
 pub(crate) const MODULI: [u64; 8] = [
     97,
     193,
@@ -19,16 +19,16 @@ pub(crate) const MODULI: [u64; 8] = [
     257,
 ];
 
-/// Length of the table.
+/// Length of the table of moduli.
 const ALL: usize = MODULI.len() + POWERS.len();
 
-/// The modulus that values have as coefficients only.
+/// Index of the modulus of which values are only coefficients.
 pub(crate) const ODD: usize = 6;
 
-/// Exponents of the powers of two behind the primes: the first is twice the ring degree.
+/// Exponents of the powers of two after the primes. The first power is twice the ring degree.
 pub(crate) const POWERS: [u32; 3] = [5, 64, 12];
 
-/// The greatest residue of a modulus of the table.
+/// The largest residue of a modulus of the table.
 pub(crate) fn greatest(modulus: usize) -> u64 {
     match MODULI.get(modulus) {
         Some(q) => q - 1,
@@ -36,7 +36,7 @@ pub(crate) fn greatest(modulus: usize) -> u64 {
     }
 }
 
-/// Decisions, from numbers that a property test draws. When they end, all further ones are 0.
+/// Choices, made by numbers that a property test draws. After the last number, all choices are 0.
 pub(crate) struct Choices<'a> {
     numbers: std::slice::Iter<'a, u32>,
 }
@@ -60,7 +60,7 @@ impl<'a> Choices<'a> {
         high << 32 | low
     }
 
-    /// A residue.
+    /// A random residue.
     fn residue(&mut self, modulus: usize) -> u64 {
         match greatest(modulus) {
             u64::MAX => self.any(),
@@ -89,7 +89,7 @@ impl<'a> Choices<'a> {
     }
 }
 
-/// A trace of at most two sub-traces, with each operation in places.
+/// Makes a trace with at most two sub-traces. Every operation can occur.
 pub(crate) fn trace(numbers: &[u32]) -> Trace {
     let mut choices = Choices::new(numbers);
     let c = &mut choices;
@@ -122,7 +122,7 @@ pub(crate) fn trace(numbers: &[u32]) -> Trace {
     builder.finish().unwrap()
 }
 
-/// A constant of `N` words from `least` to `greatest`.
+/// Makes a constant of `N` words from `least` to `greatest`.
 fn words(b: &mut Builder, c: &mut Choices, least: i64, greatest: i64) -> usize {
     let span = (greatest - least + 1) as u64;
     let word = |c: &mut Choices| least + c.word(span) as i64;
@@ -144,7 +144,7 @@ fn words(b: &mut Builder, c: &mut Choices, least: i64, greatest: i64) -> usize {
     b.define(constant)
 }
 
-/// Appends an operation, if there are operands for the one chosen.
+/// Appends an operation, if there are operands for it.
 fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: bool) {
     let made = b.values().to_vec();
     let pick = |c: &mut Choices, fits: &dyn Fn(&Type) -> bool| -> Option<ValueId> {
@@ -252,7 +252,7 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
             pick(c, &apart).map(|other| Op::Join(vec![value, other]))
         }),
         18 => {
-            // The first modulus is above the least power.
+            // The first modulus is above the smallest power.
             let above =
                 |ty: &Type| one(ty) && !ty.limbs.contains(0) && !ty.limbs.contains(MODULI.len());
             pick(c, &above).map(|value| Op::Round {

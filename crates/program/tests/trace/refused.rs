@@ -1,15 +1,15 @@
-//! What is refused, with the words of the error.
+//! Traces that are refused, with the text of the error.
 
 use crate::text::EVERY;
 use program::Error;
 use program::trace::{Part, Trace};
 
-/// The error of a text.
+/// Returns the error of a text.
 fn refused(text: &str) -> String {
     Trace::parse(text).unwrap_err().to_string()
 }
 
-/// The error of the text of every operation with a part replaced.
+/// Returns the error of the text with every operation, with a part replaced.
 fn changed(part: &str, by: &str) -> String {
     let text = EVERY.replace("-15", "15");
     assert_eq!(text.matches(part).count(), 1, "{part} stands once");
@@ -381,7 +381,7 @@ fn errors_of_traces_from_elsewhere_have_no_line() {
     trace.subs[1].name = "two words".into();
     assert!(trace.verify().is_err());
     trace.subs.pop();
-    // The call of the sub-trace that is gone.
+    // The call of the sub-trace that was removed.
     let error = trace.verify().unwrap_err().to_string();
     let expected = "body main, instruction 4 (call): the sub-trace is number 1, expected one that stands before the caller: a number below 1";
     assert_eq!(error, expected);
@@ -416,7 +416,7 @@ fn powers_of_two_are_converted_alone_and_cut_whole() {
 
 #[test]
 fn more_limbs_than_a_quotient_holds_are_not_converted() {
-    // 65 numbers that are 1 modulo 32: primes or not, the verifier does not know.
+    // 65 numbers that are 1 modulo 32. The verifier does not check if they are prime.
     let moduli: Vec<String> = (1..=66).map(|k| (32 * k + 1).to_string()).collect();
     let text = |from| {
         format!(

@@ -2,7 +2,7 @@ use crate::random;
 use program::trace::Trace;
 use proptest::prelude::*;
 
-/// Every operation and constant, as the writer writes them.
+/// Every operation and constant, as written by the writer.
 pub(crate) const EVERY: &str = "palladion-trace/1
 ring 16
 moduli 97 193 257 101 2^5 2^64
@@ -81,14 +81,14 @@ proptest! {
         prop_assert_eq!(read.unwrap().to_string(), text);
     }
 
-    /// Whatever it is, it is refused and not a panic.
+    /// Any such text is refused without a panic.
     #[test]
     fn text_that_is_cut_off_is_refused(
         numbers in prop::collection::vec(any::<u32>(), 0..200),
         part in 0.0..1.0,
     ) {
         let text = random::trace(&numbers).to_string();
-        // All but the last line, of which the line break may be missing.
+        // Everything except the last line, of which the line break may be missing.
         let cut = ((text.len() - 2) as f64 * part) as usize;
         prop_assert!(Trace::parse(&text[..cut]).is_err());
     }
@@ -109,7 +109,7 @@ proptest! {
     }
 }
 
-/// The other tests mean something only if random traces have all operations.
+/// The other tests only mean something if random traces have all operations.
 #[test]
 fn random_traces_have_every_operation() {
     let mut state = 1u64;

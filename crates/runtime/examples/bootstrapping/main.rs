@@ -1,8 +1,10 @@
-//! Bootstrapping of CKKS at N = 2^16 and of BGV at N = 2^15, 128-bit secure, beside the replay of their traces.
+//! Bootstrapping of CKKS at N = 2^16 and of BGV at N = 2^15, 128-bit secure, with the replay of
+//! their traces.
 //!
 //!     cargo run --release -p palladion-runtime --example bootstrapping -- [--scheme ckks|bgv] [--threads 2] --replay
 //!
-//! The replayed trace must give the very ciphertext of the run, and count the transforms that the run took.
+//! The replayed trace must give exactly the ciphertext of the run, and count the transforms that
+//! the run executed.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,5 @@
-//! What LoLa's networks share: images through one circuit, encrypted and in the clear, beside the network by its definition.
+//! Shared by LoLa's networks: runs images through one circuit, encrypted and in the clear, and
+//! compares with the network by its definition.
 
 use crate::common::{Result, timed};
 use crate::replay::replay;
@@ -13,17 +14,17 @@ use runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Largest difference of a logit in the clear: doubles, summed in another order.
+/// Largest difference of a logit in the clear. Doubles are added up in another order.
 const TOLERANCE_CLEAR: f64 = 1e-9;
 
-/// An image by the inputs it becomes, the logits expected of it, and its label.
+/// The inputs of an image, the logits expected of it, and its label.
 pub(crate) struct Image<'a> {
     pub(crate) inputs: Slots,
     pub(crate) logits: &'a [f64],
     pub(crate) label: u8,
 }
 
-/// The client: secret, and a source of masks.
+/// The client: its secret, and a source of masks.
 struct Client {
     secret: SecretKey,
     masks: Masks,
@@ -45,7 +46,7 @@ impl Client {
         encrypt(&self.secret, message, masks, &mut self.rng)
     }
 
-    /// Inputs of the circuit, encrypted.
+    /// Encrypts the inputs of the circuit.
     fn encrypt_all(
         &mut self,
         runner: &Runner,
@@ -68,11 +69,11 @@ pub(crate) fn complex(values: impl IntoIterator<Item = (String, Vec<f64>)>) -> S
         .collect()
 }
 
-/// Runs images through a circuit with an output `logits`, prints seconds and differences beside what was predicted. `weights` are
-/// inputs that are the same for all images.
+/// Runs images through a circuit with an output `logits`. Prints seconds, and differences with
+/// their predictions. `weights` are inputs that are the same for all images.
 ///
 /// # Errors
-/// If a class is another than expected, or a logit differs by more than the tolerance.
+/// If a class differs from the expected one, or a logit differs by more than the tolerance.
 pub(crate) fn infer<'a>(
     params: &Params,
     circuit: &Circuit,
@@ -127,7 +128,8 @@ pub(crate) fn infer<'a>(
         check_clear(circuit, &inputs, image.logits)?;
         if i == 0 {
             let predicted = &predict(params, circuit, &inputs)?["logits"];
-            // Half of an error's mean square is in the real part: half a bit more of precision.
+            // Half of the mean square of an error is in the real part. This is half a bit more
+            // precision.
             let bits = predicted.noise(classes).precision() + 0.5;
             println!("predicted for image 0: {bits:.1} bits in a logit");
         }
@@ -154,7 +156,7 @@ pub(crate) fn infer<'a>(
     Ok(())
 }
 
-/// The circuit in the clear against the layers by their definition.
+/// Compares the circuit in the clear with the layers by their definition.
 fn check_clear(circuit: &Circuit, slots: &Slots, expected: &[f64]) -> Result<()> {
     let found = &run_clear(circuit, slots)?["logits"];
     let differences = found.iter().zip(expected).map(|(a, b)| (a - b).norm());
@@ -168,7 +170,7 @@ fn check_clear(circuit: &Circuit, slots: &Slots, expected: &[f64]) -> Result<()>
     .into())
 }
 
-/// Logits of all images, and how many of their labels are the largest one's.
+/// Logits of all images, and the number of images whose label has the largest logit.
 pub(crate) fn plain(
     images: &[Vec<u8>],
     labels: &[u8],

@@ -13,7 +13,7 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// `part` is `train` or `t10k`, of the gzipped IDX files in `folder`.
+    /// Loads the gzipped IDX files of `part`, `train` or `t10k`, in `folder`.
     pub(crate) fn load(folder: &Path, part: &str) -> Result<Self> {
         let pixels = idx(&folder.join(format!("{part}-images-idx3-ubyte.gz")), 3)?;
         let labels = idx(&folder.join(format!("{part}-labels-idx1-ubyte.gz")), 1)?;
@@ -26,7 +26,7 @@ impl Images {
     }
 }
 
-/// The bytes of an IDX file with that many dimensions.
+/// Reads the bytes of an IDX file with the given number of dimensions.
 fn idx(path: &Path, dimensions: usize) -> Result<Vec<u8>> {
     let within = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! What the applications share: options, seconds.
+//! Shared by the applications: options and timing.
 
 use std::time::Instant;
 

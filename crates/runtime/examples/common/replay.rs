@@ -1,4 +1,4 @@
-//! The trace of an application's circuit, replayed beside its run.
+//! Replays the trace of an application's circuit and compares it with the run.
 
 use crate::common::{Result, timed};
 use crate::trace::{agrees, lowered};
@@ -6,11 +6,12 @@ use exchange::circuit::Keys;
 use runtime::circuit::{Argument, Runner, Scheme};
 use std::collections::BTreeMap;
 
-/// Lowers the circuit, replays its trace on the inputs of a run, and compares results and transforms.
+/// Lowers the circuit, replays its trace on the inputs of a run, and compares results and
+/// transforms.
 ///
 /// # Errors
-/// If a word of a result differs, or the run asked the kernels for another number of transforms than the trace has beside those of
-/// its constants, which a run encodes before.
+/// If a word of a result differs, or if the run executed another number of transforms than the
+/// trace has without those of its constants. A run encodes constants beforehand.
 pub(crate) fn replay<S: Scheme>(
     runner: &Runner<S>,
     (inputs, keys): (&BTreeMap<&str, Argument<S>>, &Keys),

@@ -1,11 +1,11 @@
-//! Traces of what an application runs.
+//! Traces of an application's circuits.
 
 use crate::common::{Result, timed};
 use kernels::Counted;
 use program::recording::Recording;
 use program::trace::{Counts, Op, Trace};
 
-/// Whether `--replay` is on the command line. What is counted is counted from here on.
+/// The counting kernels if `--replay` is on the command line. Counting starts here.
 pub(crate) fn counted() -> Result<Option<&'static Counted>> {
     if !std::env::args().any(|a| a == "--replay") {
         return Ok(None);
@@ -14,10 +14,10 @@ pub(crate) fn counted() -> Result<Option<&'static Counted>> {
     Ok(Some(counted))
 }
 
-/// The trace of a recording; prints what it counts.
+/// Lowers a recording to a trace, and prints its counts.
 ///
 /// # Errors
-/// From lowering.
+/// Errors of lowering.
 pub(crate) fn lowered(recording: &Recording) -> Result<Trace> {
     let trace = timed("lowered", || Ok(lower::lower(recording)?))?;
     println!(
@@ -30,7 +30,8 @@ pub(crate) fn lowered(recording: &Recording) -> Result<Trace> {
     Ok(trace)
 }
 
-/// Whether a replay executed what its trace counts, and a run that gave the same words took as many transforms.
+/// Checks that a replay executed what its trace counts, and that a run with the same results took
+/// as many transforms.
 ///
 /// # Errors
 /// If not.
@@ -50,7 +51,7 @@ pub(crate) fn agrees(trace: &Trace, counts: &Counts, run: [u64; 2]) -> Result<()
     Ok(())
 }
 
-/// Transforms of limbs of constants.
+/// Number of transforms of limbs of constants.
 fn of_constants(trace: &Trace) -> u64 {
     let instructions = &trace.main.instructions;
     let mut values = Vec::new();

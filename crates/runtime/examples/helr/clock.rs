@@ -1,10 +1,10 @@
-//! Seconds of a run, apart for its bootstrappings.
+//! Measures the seconds of a run, and those of its bootstrappings separately.
 
 use program::circuit::{Circuit, Op};
 use std::cell::RefCell;
 use std::time::Instant;
 
-/// Hears of each step before it is done.
+/// Is called with each step before it is run.
 pub(crate) struct Clock<'c> {
     circuit: &'c Circuit,
     state: RefCell<State>,
@@ -12,7 +12,7 @@ pub(crate) struct Clock<'c> {
 
 struct State {
     start: Instant,
-    /// Since when a bootstrapping is at work.
+    /// Start of the bootstrapping that is running.
     since: Option<Instant>,
     bootstrapping: Vec<f64>,
 }
@@ -46,7 +46,7 @@ impl<'c> Clock<'c> {
         }
     }
 
-    /// What a run took that ended now.
+    /// Prints the times of a run that has just ended.
     pub(crate) fn print(&self) {
         let state = self.state.borrow();
         let (whole, count) = (

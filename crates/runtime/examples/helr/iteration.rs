@@ -1,10 +1,11 @@
-//! The iteration: 4 levels.
+//! One iteration of the training. It takes 4 levels.
 //!
-//! `w` and `v` stand in all slots of their feature. A batch is several ciphertexts `Z`, labels multiplied in. With
-//! `x = Z v`, summed over features, the gradient is `sum x Z (A1 + A3 x^2) + Z / 2`: levels for `Z v`, for `x^2` and
-//! `x Z`, for their product, and for the mask of the sum over samples. Factors that a level would be spent on are read from
-//! scales. The momentum differs from iteration to iteration, which have the same scales: it is a plaintext, and beside the mask another one
-//! has it as a factor.
+//! `w` and `v` have each feature's value in all its slots. A batch is several ciphertexts `Z`,
+//! already multiplied by labels. With `x = Z v`, summed over features, the gradient is
+//! `sum x Z (A1 + A3 x^2) + Z / 2`. This takes levels for `Z v`, for `x^2` and `x Z`, for their
+//! product, and for the mask of the sum over samples. Factors that would take a level are put into
+//! scales. The momentum differs between iterations, but scales do not. So it is a plaintext, and a
+//! second mask has it as a factor.
 
 use crate::common::Result;
 use crate::plain::{A1, A3};
@@ -12,39 +13,40 @@ use crate::training::Source;
 use circuits::approximate::Samples;
 use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 
-/// Levels of an iteration.
+/// Number of levels of an iteration.
 pub(crate) const DEPTH: usize = 4;
 
-/// What an iteration is given.
+/// Arguments of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Given {
-    /// A ciphertext of its batch.
+    /// Ciphertext of its batch.
     Batch(usize),
-    /// In plain, the mask of the sum over samples, times 1 less the momentum.
+    /// In plain: the mask of the sum over samples, times 1 minus the momentum.
     Ahead,
-    /// In plain, 1 less the momentum.
+    /// In plain: 1 minus the momentum.
     Keep,
-    /// In plain, the momentum.
+    /// In plain: the momentum.
     Lag,
-    /// In plain, `i`.
+    /// In plain: `i`.
     Imaginary,
 }
 
-/// What an iteration is written for.
+/// Parameters of an iteration.
 pub(crate) struct Iteration {
     pub(crate) layout: Samples,
     /// Scale of the ciphertexts of a batch, and of the results.
     pub(crate) scale: f64,
-    /// Ciphertexts of a batch.
+    /// Number of ciphertexts of a batch.
     pub(crate) count: usize,
-    /// Learning rate over the samples of a batch.
+    /// Learning rate divided by the number of samples of a batch.
     pub(crate) step: f64,
-    /// Which iteration of its pair it is.
+    /// Number of the iteration in its pair.
     pub(crate) half: usize,
 }
 
 impl Iteration {
-    /// From `w` and `v`, at one level and scale, to those after an iteration, [`DEPTH`] levels lower.
+    /// Writes an iteration. `w` and `v` are at one level and scale; the results are [`DEPTH`]
+    /// levels lower.
     pub(crate) fn write(
         &self,
         b: &mut CircuitBuilder,
@@ -57,7 +59,7 @@ impl Iteration {
             .checked_sub(DEPTH)
             .ok_or("an iteration takes 4 levels")?;
         let gradient = self.gradient(b, v, given)?;
-        // The mask is 1: the step is read from the scale.
+        // The mask is 1, because the step is in the scale.
         let gradient = b.read(gradient, self.step)?;
         let modulus = b.arithmetic().divisor(target + 1);
         let plain = |scale: f64| Type {
@@ -77,7 +79,7 @@ impl Iteration {
         let (change, ahead) = (change(mask)?, change(ahead)?);
         let old = b.scaled_to(v, 1.0, (target, scale))?;
         let new = b.add(change, old)?;
-        // v = (1 - gamma) w' + gamma w, and w' is the change and v.
+        // v = (1 - gamma) w' + gamma w, and w' is the change plus v.
         let ty = plain(scale * modulus / b.ty(v).scale);
         let keep = given(b, self.half, Given::Keep, ty)?;
         let lag = given(b, self.half, Given::Lag, ty)?;

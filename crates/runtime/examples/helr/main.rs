@@ -1,11 +1,14 @@
-//! HELR: training of a logistic regression on encrypted images of the digits 3 and 8, 14 x 14 pixels; N = 2^16, 128-bit security.
+//! HELR: training of a logistic regression on encrypted images of the digits 3 and 8, 14 x 14
+//! pixels; N = 2^16, 128-bit security.
 //!
 //!     cargo run --release -p palladion-runtime --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1] [--predict]
 //!
-//! Nesterov's method with a sigmoid of degree 3. The whole training is one circuit, with a part that repeats. The weights at its end are
-//! decrypted, and compared with those of the same training in plain numbers. `--predict` predicts their precision before there are keys.
+//! Nesterov's method with a sigmoid of degree 3. The whole training is one circuit with a part that
+//! repeats. The final weights are decrypted and compared with those of the same training in plain
+//! numbers. `--predict` predicts their precision before there are keys.
 //!
-//! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale", AAAI 2019.
+//! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale",
+//! AAAI 2019.
 
 mod clock;
 #[path = "../common/mod.rs"]
@@ -32,9 +35,10 @@ use training::{IMAGINARY, Training, imaginary, part};
 
 /// Learning rate.
 const RATE: f64 = 1.0;
-/// Largest difference of a weight of the circuit in the clear from the twin's: doubles, summed in another order.
+/// Largest difference between a weight of the circuit in the clear and of the plain training.
+/// Doubles are added up in another order.
 const TOLERANCE_CLEAR: f64 = 1e-9;
-/// Largest difference of a weight from that of the plain twin.
+/// Largest difference between an encrypted weight and that of the plain training.
 const TOLERANCE: f64 = 1e-3;
 
 fn main() -> Result<()> {
@@ -42,7 +46,7 @@ fn main() -> Result<()> {
     ring::in_pool(threads, run)
 }
 
-/// The client: secret, and a source of masks.
+/// The client: its secret, and a source of masks.
 struct Client {
     secret: SecretKey,
     masks: Masks,
@@ -50,7 +54,7 @@ struct Client {
 }
 
 impl Client {
-    /// The encrypted inputs.
+    /// Encrypts the inputs.
     fn encrypt(&mut self, runner: &Runner, slots: &Slots) -> Result<BTreeMap<String, Ciphertext>> {
         let mut made = BTreeMap::new();
         for (name, ty) in runner.circuit().inputs() {
@@ -130,7 +134,7 @@ fn run() -> Result<()> {
             slots.insert(part(t, i), complex(layout.pack(rows)?));
         }
     }
-    // Iterations of one pair have no body that takes `i`.
+    // With a single pair of iterations there is no repeated part, so `i` is not an input.
     slots.retain(|name, _| circuit.inputs().any(|(input, _)| input == name));
     let clear = timed("in the clear", || Ok(run_clear(&circuit, &slots)?))?;
     let expected = layout.repeat(&twin.w)?;
@@ -202,7 +206,7 @@ fn complex(slots: Vec<f64>) -> Vec<Complex64> {
 fn within(what: &str, found: &[Complex64], expected: &[f64], tolerance: f64) -> Result<f64> {
     let differences = found.iter().zip(expected).map(|(a, b)| (a - b).norm());
     let worst = differences.fold(0.0, f64::max);
-    // Not `worst > tolerance`, which a difference that is no number would pass.
+    // Not `worst > tolerance`, which a NaN would pass.
     if worst <= tolerance {
         return Ok(worst);
     }

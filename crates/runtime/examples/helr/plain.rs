@@ -1,10 +1,11 @@
-//! Logistic regression in plain numbers, step for step as on ciphertexts.
+//! Logistic regression in plain numbers, with the same steps as on ciphertexts.
 
 use crate::common::Result;
 use crate::mnist::Images;
 use std::path::Path;
 
-/// `sigma(-t)` near `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song, Cheon, Park, AAAI 2019, section 3).
+/// `sigma(-t)` is approximated by `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song,
+/// Cheon, Park, AAAI 2019, section 3).
 pub(crate) const A1: f64 = -1.20096 / 8.0;
 pub(crate) const A3: f64 = 0.81562 / 512.0;
 
@@ -12,7 +13,8 @@ pub(crate) const A3: f64 = 0.81562 / 512.0;
 pub(crate) struct Data(pub(crate) Vec<Vec<f64>>);
 
 impl Data {
-    /// The images of digits 3 and 8 of a part of MNIST, means of 2 x 2 pixels from 0 to 1, and a 1 for the bias.
+    /// Loads the images of digits 3 and 8 of a part of MNIST: means of 2 x 2 pixels from 0 to 1,
+    /// and a 1 for the bias.
     pub(crate) fn load(folder: &Path, part: &str) -> Result<Self> {
         let images = Images::load(folder, part)?;
         let samples = images.pixels.iter().zip(&images.labels);
@@ -29,18 +31,18 @@ impl Data {
         Ok(Self(rows.collect()))
     }
 
-    /// Features with the bias.
+    /// Number of features, including the bias.
     pub(crate) fn features(&self) -> usize {
         self.0.first().map_or(0, Vec::len)
     }
 
-    /// Batch `t`, taken in order and again from the start.
+    /// Batch `t`. Batches are taken in order, and again from the start.
     pub(crate) fn batch(&self, t: usize, size: usize) -> &[Vec<f64>] {
         let start = t % (self.0.len() / size) * size;
         &self.0[start..start + size]
     }
 
-    /// Part of the samples on the right side of `w`.
+    /// Share of the samples that `w` classifies correctly.
     pub(crate) fn accuracy(&self, w: &[f64]) -> f64 {
         let right = self.0.iter().filter(|z| dot(z, w) > 0.0).count();
         right as f64 / self.0.len() as f64
@@ -63,12 +65,13 @@ pub(crate) fn exact(t: f64) -> f64 {
     1.0 / (1.0 + t.exp())
 }
 
-/// Its polynomial.
+/// The polynomial that approximates `sigma(-t)`.
 pub(crate) fn polynomial(t: f64) -> f64 {
     0.5 + A1 * t + A3 * t * t * t
 }
 
-/// The momentum `gamma_t` of Nesterov's method, `v = (1 - gamma) w' + gamma w`: zero at first, then towards -1.
+/// The momentum `gamma_t` of Nesterov's method, `v = (1 - gamma) w' + gamma w`. It starts at zero
+/// and tends to -1.
 pub(crate) fn momenta() -> impl Iterator<Item = f64> {
     let mut lambda = 1.0f64;
     std::iter::repeat_with(move || {
@@ -79,12 +82,12 @@ pub(crate) fn momenta() -> impl Iterator<Item = f64> {
     })
 }
 
-/// Weights `w`, and `v` at which the gradient is taken.
+/// Weights `w`, and `v`, at which the gradient is computed.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) w: Vec<f64>,
     pub(crate) v: Vec<f64>,
-    /// Largest `|z v|` met.
+    /// Largest `|z v|` so far.
     pub(crate) largest: f64,
 }
 
@@ -97,7 +100,7 @@ impl State {
         }
     }
 
-    /// One iteration on a batch, with `sigma(-t)` as given.
+    /// One iteration on a batch, with the given function for `sigma(-t)`.
     pub(crate) fn step(
         &mut self,
         batch: &[Vec<f64>],

@@ -1,7 +1,8 @@
-//! The training as one circuit: a first pair of iterations, and a part that repeats. This part bootstraps the weights and does another pair.
+//! The training as one circuit: a first pair of iterations, and a part that repeats. The repeated
+//! part bootstraps the weights and does another pair.
 //!
-//! What differs between iterations, samples and momentum, is given to the repeated part each time. Both vectors go through one
-//! bootstrapping, as `w + i v`.
+//! Samples and momentum differ between iterations, so they are arguments of the repeated part. Both
+//! vectors go through one bootstrapping, as `w + i v`.
 
 use crate::common::Result;
 use crate::iteration::{DEPTH, Given, Iteration};
@@ -10,20 +11,20 @@ use ckks::{Complex64, Params};
 use program::circuit::{Circuit, CircuitBuilder, Type, ValueId};
 use runtime::circuit::arithmetic;
 
-/// Weights are below this; a bootstrapping takes slots below 1.
+/// Weights are below this bound. A bootstrapping takes slots below 1.
 const BOUND: f64 = 4.0;
 /// Name of the plaintext input whose slots are all `i`.
 pub(crate) const IMAGINARY: &str = "i";
 
-/// What a training is written for.
+/// Parameters of a training.
 pub(crate) struct Training<'a> {
     pub(crate) params: &'a Params,
     pub(crate) layout: Samples,
-    /// Ciphertexts of a batch.
+    /// Number of ciphertexts of a batch.
     pub(crate) count: usize,
-    /// Learning rate over the samples of a batch.
+    /// Learning rate divided by the number of samples of a batch.
     pub(crate) step: f64,
-    /// Momentum of each iteration, two at least and an even number.
+    /// Momentum of each iteration. Their number is even and at least two.
     pub(crate) momenta: Vec<f64>,
 }
 
@@ -33,7 +34,8 @@ pub(crate) fn part(t: usize, i: usize) -> String {
 }
 
 impl Training<'_> {
-    /// From the inputs `w` and `v` and the [`part`]s of all batches to the output `w`.
+    /// Makes the circuit, from the inputs `w` and `v` and the [`part`]s of all batches to the
+    /// output `w`.
     pub(crate) fn circuit(&self) -> Result<Circuit> {
         let mut body = self.builder("two iterations")?;
         let low = Type {
@@ -95,7 +97,7 @@ impl Training<'_> {
         Ok(Bootstrapper::stated(self.params, &BootstrapSpec::default())?.level)
     }
 
-    /// What iteration `t` is given.
+    /// The arguments of iteration `t`.
     fn value(&self, b: &mut CircuitBuilder, t: usize, given: Given, ty: Type) -> Result<ValueId> {
         let gamma = self.momenta[t];
         let at = (ty.level, ty.scale);
@@ -111,7 +113,7 @@ impl Training<'_> {
         })
     }
 
-    /// Two iterations.
+    /// Writes two iterations.
     fn pair(
         &self,
         b: &mut CircuitBuilder,
@@ -131,7 +133,7 @@ impl Training<'_> {
         Ok(state)
     }
 
-    /// Both vectors at the highest level of an iteration.
+    /// Brings both vectors to the highest level of an iteration, by a bootstrapping.
     fn refreshed(
         &self,
         b: &mut CircuitBuilder,
@@ -152,18 +154,19 @@ impl Training<'_> {
         let both = b.add(w, v)?;
         let both = b.read(both, 1.0 / BOUND)?;
         let both = b.bootstrap(both)?;
-        // Sums with the conjugate are twice the parts.
+        // Sums with the conjugate are twice the real and imaginary parts.
         let both = b.read(both, BOUND / 2.0)?;
         let conjugate = b.conjugate(both)?;
         let w = b.add(conjugate, both)?;
         let v = b.sub(conjugate, both)?;
-        // At the scale 1, `i` is an integer: its product takes no level.
+        // At scale 1, `i` is an integer, and its product takes no level.
         let i = given(b, 0, Given::Imaginary, plain(b.ty(v).level, 1.0))?;
         Ok([w, b.mul(v, i)?])
     }
 }
 
-/// Gives an iteration its values: the half of the pair that it is, what is asked for, and its type.
+/// Gives an iteration its arguments, by its number in the pair, the argument asked for, and its
+/// type.
 pub(crate) type Source<'s> =
     &'s mut dyn FnMut(&mut CircuitBuilder, usize, Given, Type) -> Result<ValueId>;
 

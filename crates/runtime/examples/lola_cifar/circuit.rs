@@ -7,10 +7,11 @@ use program::circuit::{
     Arithmetic, Circuit, CircuitBuilder, Type, ValueId, Weights, linear_maps, sum_strided,
 };
 
-/// The circuit from an image's [`inputs`] to its logits, which are the first slots of the output `logits`.
+/// Makes the circuit from an image's [`inputs`] to its logits, which are the first slots of the
+/// output `logits`.
 ///
-/// Weights of each layer are at the level where it is used, at the scale of the level's modulus: ciphertexts keep their scale but
-/// for squares.
+/// Weights of each layer are at the level where they are used, and at the scale of the level's
+/// modulus. So ciphertexts keep their scale, except in squares.
 pub(crate) fn circuit(
     network: &Network,
     arithmetic: Arithmetic,
@@ -43,7 +44,7 @@ pub(crate) fn circuit(
     Ok(b.finish()?)
 }
 
-/// An image as the circuit's inputs, by name.
+/// The circuit's inputs for an image, by name.
 pub(crate) fn inputs(pixels: &[u8]) -> impl Iterator<Item = (String, Vec<f64>)> {
     let vectors = layout::image(pixels).into_iter().enumerate();
     vectors.map(|(i, values)| (image_name(i), values))

@@ -1,43 +1,48 @@
-//! Where values stand in slots, and the layers as sums of rotations.
+//! Places of values in slots, and the layers as sums of rotations.
 //!
-//! Slot `128 p + c` has channel `c` at place `p = 8 row + column`. Weights are then the same in each 128 slots, and plaintexts short.
+//! Slot `128 p + c` has channel `c` at place `p = 8 row + column`. So weights repeat every 128
+//! slots, and plaintexts are short.
 //!
-//! The second convolution, of stride 2, is one of stride 1 on four times the channels: the first one's results by the parity of
-//! row and column, 332 channels at 7 x 7 places, 111 in each of three ciphertexts. Its results are 163 channels at 5 x 5 of the
-//! places, 64 in each of three ciphertexts; what stands at other places and in other channels is multiplied by zeros later.
+//! The second convolution has stride 2. It is computed with stride 1 on four times the channels:
+//! the results of the first one by the parity of row and column, 332 channels at 7 x 7 places, 111
+//! in each of three ciphertexts. Its results are 163 channels at 5 x 5 of the places, 64 in each of
+//! three ciphertexts. Values at other places and in other channels are multiplied by zeros later.
 
 use crate::network::{CLASSES, COLORS, KERNELS, Layer, MAPS, Network, SIDES, pixel};
 use program::circuit::{Giant, Term};
 
-/// Slots of a place.
+/// Number of slots of a place.
 pub(crate) const CHANNELS: usize = 128;
-/// Places in a row of the grid, and rows: 7 are used.
+/// Number of places in a row of the grid, and of rows. 7 are used.
 const GRID: usize = 8;
 pub(crate) const SLOTS: usize = CHANNELS * GRID * GRID;
-/// Ciphertexts between the layers.
+/// Number of ciphertexts between the layers.
 pub(crate) const BLOCKS: usize = 3;
-/// Places of the second convolution's inputs in a row or column, and of one parity.
+/// Number of places, in a row or column, of the second convolution's inputs with one parity.
 const PLACES: usize = SIDES[0] / 2;
-/// Channels of a ciphertext after the first convolution.
+/// Number of channels of a ciphertext after the first convolution.
 const PER_BLOCK: usize = (4 * MAPS[0]).div_ceil(BLOCKS);
-/// Channels of a ciphertext after the second convolution: half of [`CHANNELS`], so that two sums of half the inputs each fit.
+/// Number of channels of a ciphertext after the second convolution: half of [`CHANNELS`], so that
+/// two sums of half the inputs each fit.
 pub(crate) const HALF: usize = CHANNELS / 2;
-/// Pixels in a row or column that the four parities of a place see together.
+/// Number of pixels, in a row or column, that the four parities of a place see together.
 const WINDOW: usize = KERNELS[0] + 2;
-/// Rotations of sums in the first layer, and channels between two ciphertexts of an image.
+/// Number of rotations of sums in the first layer, and of channels between two ciphertexts of an
+/// image.
 const STEP: usize = 8;
-/// Ciphertexts of an image: together they show each channel the whole window.
+/// Number of ciphertexts of an image. Together they show each channel the whole window.
 pub(crate) const IMAGES: usize = (WINDOW * WINDOW * COLORS).div_ceil(STEP);
-/// Baby steps of the second layer.
+/// Number of baby steps of the second layer.
 const BABIES: usize = 16;
-/// Logits, padded; babies of the last layer.
+/// Number of logits with padding, and of baby steps of the last layer.
 pub(crate) const PERIOD: usize = 16;
 const LAST_BABIES: usize = 4;
 
 // Rotations of the first layer stay within the slots of a place.
 const _: () = assert!(PER_BLOCK + STEP - 1 <= CHANNELS);
 
-/// An image as the client sends it. Ciphertext `s` has in channel `c` pixel `8 s + c` of the 300 that a place sees, cyclic.
+/// An image as the client sends it. Channel `c` of ciphertext `s` has pixel `8 s + c` of the 300
+/// that a place sees, cyclically.
 pub(crate) fn image(pixels: &[u8]) -> Vec<Vec<f64>> {
     let value = |s: usize, slot: usize| {
         let (place, channel) = (slot / CHANNELS, slot % CHANNELS);
@@ -51,14 +56,16 @@ pub(crate) fn image(pixels: &[u8]) -> Vec<Vec<f64>> {
     (0..IMAGES).map(vector).collect()
 }
 
-/// Color, row and column of a pixel of the window; the list is padded to a multiple of [`STEP`] and cyclic.
+/// Color, row and column of a pixel of the window. The list of pixels is padded to a multiple of
+/// [`STEP`], and cyclic.
 fn window(index: usize) -> Option<(usize, usize, usize)> {
     let index = index % (STEP * IMAGES);
     let (color, place) = (index / (WINDOW * WINDOW), index % (WINDOW * WINDOW));
     (color < COLORS).then_some((color, place / WINDOW, place % WINDOW))
 }
 
-/// Map and parities of row and column of channel `c` of ciphertext `block` between the convolutions.
+/// For channel `c` of ciphertext `block` between the convolutions: its map, and the parities of row
+/// and column.
 fn parity(block: usize, c: usize) -> Option<(usize, usize, usize)> {
     let index = block * PER_BLOCK + c;
     let (parity, map) = (index / MAPS[0], index % MAPS[0]);
@@ -71,7 +78,7 @@ fn map(block: usize, c: usize) -> Option<usize> {
     (c < HALF && index < MAPS[1]).then_some(index)
 }
 
-/// The first convolution: no rotation of inputs, [`STEP`] of sums.
+/// The first convolution. It takes no rotation of inputs and [`STEP`] rotations of sums.
 pub(crate) fn first(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.first;
     let weight = |block: usize, c: usize, pixel: usize| {
@@ -101,9 +108,10 @@ pub(crate) fn first(network: &Network) -> Vec<Vec<Giant>> {
 
 /// The second convolution, before the sum of the two halves of each place's channels.
 ///
-/// Output `o` has its inputs in two sums, at channels `o` and `o + 64`: rotations by 0 to 63 show them all channels. Those that
-/// run over the end of a place see the next place, one column further; so rotations by one column less than the kernel has, and by
-/// all it has, are half in use.
+/// Output `o` has its inputs in two sums, at channels `o` and `o + 64`. Rotations by 0 to 63 show
+/// them all channels. A rotation that goes beyond the end of a place sees the next place, one
+/// column further. So half of the slots are used in two rotations by columns: by one less than the
+/// kernel has, and by as many as it has.
 pub(crate) fn second(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.second;
     let kernel = KERNELS[1];
@@ -117,7 +125,8 @@ pub(crate) fn second(network: &Network) -> Vec<Vec<Giant>> {
             (c < kernel).then(|| layer.row(to)[(from * kernel + r) * kernel + c])
         };
     let term = |output, input, row: usize, baby: usize, column: isize, giant: usize| {
-        // The giant step takes channel `c + giant`, cyclic in all slots but for weights, to `c`.
+        // The giant step moves channel `c + giant` to `c`. It is cyclic in all slots, except where
+        // weights are zero.
         let value = |c: usize| {
             let c = (c + CHANNELS - giant) % CHANNELS;
             weight(output, c, input, giant + baby, row, column).unwrap_or(0.0)
@@ -150,7 +159,7 @@ pub(crate) fn second(network: &Network) -> Vec<Vec<Giant>> {
     (0..BLOCKS).map(output).collect()
 }
 
-/// The dense layer, before the sum over all slots at strides of [`PERIOD`].
+/// The dense layer, before the sum over all slots with stride [`PERIOD`].
 pub(crate) fn last(network: &Network) -> Vec<Vec<Giant>> {
     let weight = |class: usize, block: usize, slot: usize| {
         let (place, channel) = (slot / CHANNELS, slot % CHANNELS);
@@ -181,7 +190,7 @@ pub(crate) fn last(network: &Network) -> Vec<Vec<Giant>> {
     vec![(0..PERIOD).step_by(LAST_BABIES).map(giant).collect()]
 }
 
-/// Biases by channel, for each ciphertext after the two convolutions, and by logit.
+/// Biases by channel, for each ciphertext after each of the two convolutions, and by logit.
 pub(crate) fn biases(network: &Network) -> [Vec<Vec<f64>>; 3] {
     let by_map = |layer: &Layer, map: Option<usize>| map.map_or(0.0, |m| layer.biases[m]);
     let first = |block, c| by_map(&network.first, parity(block, c).map(|(map, ..)| map));

@@ -1,11 +1,13 @@
-//! LoLa's CIFAR-10 network on encrypted images, weights in plain; 128-bit security at N = 2^14.
+//! LoLa's CIFAR-10 network on encrypted images with weights in plain, with 128-bit security at N =
+//! 2^14.
 //!
 //!     cargo run --release -p palladion-runtime --example lola_cifar -- --data DIR [--images 3] [--threads 1]
 //!
-//! An image is sent as 38 ciphertexts in which each of 7 x 7 places sees the 10 x 10 pixels that matter to it, shifted by 8 from one
-//! to the next (`layout.rs`). Convolutions and the dense layer are products with short plaintexts and rotations, 5 levels in all
-//! with the two squares. The network is one circuit (`circuit.rs`), which is run encrypted and in the clear; both are compared with
-//! the network's layers by their definition.
+//! An image is sent as 38 ciphertexts. In each, every one of 7 x 7 places has the 10 x 10 pixels
+//! that it needs, shifted by 8 from one ciphertext to the next (`layout.rs`). Convolutions and the
+//! dense layer are products with short plaintexts and rotations. With the two squares they take 5
+//! levels. The network is one circuit (`circuit.rs`), which is run encrypted and in the clear. Both
+//! are compared with the network's layers by their definition.
 //!
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
@@ -33,9 +35,9 @@ use ring::ntt_primes_of_sizes;
 use runtime::circuit::{Slots, arithmetic};
 use std::path::Path;
 
-/// Levels: one for each linear layer and each square.
+/// Number of levels: one for each linear layer and each square.
 const TOP: usize = 5;
-/// Largest difference of a logit from that of the plain network.
+/// Largest difference between a logit and that of the plain network.
 const TOLERANCE: f64 = 0.001;
 
 fn main() -> Result<()> {
@@ -90,7 +92,8 @@ fn run() -> Result<()> {
     infer(&params, &circuit, &Slots::new(), all, TOLERANCE)
 }
 
-/// Pixels, channel by channel, and labels of `test_batch.bin`, or of its first 1,000 records where only those are there.
+/// Pixels, channel by channel, and labels of `test_batch.bin`, or of its first 1,000 records if
+/// only those are there.
 fn test_images(folder: &Path) -> Result<(Vec<Vec<u8>>, Vec<u8>)> {
     let names = ["test_batch.bin", "test_batch_first1000.bin"];
     let path = names

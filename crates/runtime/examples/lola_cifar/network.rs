@@ -4,22 +4,22 @@ use crate::common::Result;
 use crate::tensors::Tensors;
 use std::path::Path;
 
-/// Maps of the two convolutions.
+/// Number of maps of the two convolutions.
 pub(crate) const MAPS: [usize; 2] = [83, 163];
-/// Rows and columns of the results of the two convolutions.
+/// Number of rows, and of columns, of the results of the two convolutions.
 pub(crate) const SIDES: [usize; 2] = [14, 5];
-/// Rows and columns of the two kernels; both have stride 2.
+/// Number of rows, and of columns, of the two kernels. Both have stride 2.
 pub(crate) const KERNELS: [usize; 2] = [8, 6];
 pub(crate) const COLORS: usize = 3;
 pub(crate) const CLASSES: usize = 10;
-/// Rows and columns of an image.
+/// Number of rows, and of columns, of an image.
 pub(crate) const SIDE: usize = 32;
 
-/// Of the channels, as `scripts/train_lola_cifar.py` has them.
+/// Mean of each channel, as in `scripts/train_lola_cifar.py`.
 const MEAN: [f64; COLORS] = [0.4914, 0.4822, 0.4465];
 const DEVIATION: [f64; COLORS] = [0.2470, 0.2435, 0.2616];
 
-/// Weights by output; inputs channel by channel, then row by row.
+/// Weights by output. Inputs are channel by channel, then row by row.
 pub(crate) struct Network {
     pub(crate) first: Layer,
     pub(crate) second: Layer,
@@ -27,7 +27,7 @@ pub(crate) struct Network {
 }
 
 pub(crate) struct Layer {
-    /// Row-major, one row for each bias.
+    /// Row-major, with one row for each bias.
     pub(crate) weights: Vec<f64>,
     pub(crate) biases: Vec<f64>,
 }
@@ -54,7 +54,8 @@ impl Layer {
         self.biases.iter().enumerate().map(dot).collect()
     }
 
-    /// A convolution with stride 2, by the definition: `x` has `channels` channels of `side` x `side`.
+    /// A convolution with stride 2, by its definition. `x` has `channels` channels of `side` x
+    /// `side`.
     fn convolution(&self, x: &[f64], (channels, side): (usize, usize), kernel: usize) -> Vec<f64> {
         let places = (side - kernel) / 2 + 1;
         let mut out = vec![0.0; self.biases.len() * places * places];
@@ -86,7 +87,7 @@ impl Network {
         })
     }
 
-    /// Logits of an image, channel by channel, 0 to 255.
+    /// Logits of an image. Its pixels are channel by channel, 0 to 255.
     pub(crate) fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
         let square = |x: Vec<f64>| -> Vec<f64> { x.iter().map(|x| x * x).collect() };
         let side = SIDE + 2;
@@ -106,7 +107,7 @@ impl Network {
     }
 }
 
-/// A pixel, normalised; outside the image zero.
+/// A normalised pixel. It is zero outside the image.
 pub(crate) fn pixel(pixels: &[u8], color: usize, row: isize, column: isize) -> f64 {
     let inside = 0..SIDE as isize;
     if !inside.contains(&row) || !inside.contains(&column) {

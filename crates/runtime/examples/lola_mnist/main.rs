@@ -1,11 +1,13 @@
-//! LoLa's MNIST network on encrypted images, with weights in plain or encrypted; 128-bit security at N = 2^13.
+//! LoLa's MNIST network on encrypted images, with weights in plain or encrypted, and 128-bit
+//! security at N = 2^13.
 //!
 //!     cargo run --release -p palladion-runtime --example lola_mnist -- --data DIR [--weights encrypted] [--images 20] [--threads 1] [--replay]
 //!
-//! An image is sent as 26 vectors, what each pixel of the kernel sees at all places, four to a ciphertext: the convolution
-//! is 7 products and a sum. Squares and dense layers follow, on 5 levels in all. The network is one circuit, which is run
-//! encrypted and in the clear; both are compared with the network's layers by their definition. With `--replay`, the circuit's trace
-//! is replayed for the first image: it must give the same ciphertexts.
+//! An image is sent as 26 vectors, four to a ciphertext. Each vector has what one tap of the kernel
+//! sees at all places. The convolution is then 7 products and a sum. Squares and dense layers
+//! follow, on 5 levels in all. The network is one circuit, which is run encrypted and in the clear.
+//! Both are compared with the network's layers by their definition. With `--replay`, the circuit's
+//! trace is replayed for the first image, and must give the same ciphertexts.
 //!
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
@@ -34,9 +36,9 @@ use runtime::circuit::arithmetic;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Levels: one for each linear layer and each square.
+/// Number of levels: one for each linear layer and each square.
 const TOP: usize = 5;
-/// Largest difference of a logit from that of the plain network.
+/// Largest difference between a logit and that of the plain network.
 const TOLERANCE: f64 = 0.02;
 
 fn main() -> Result<()> {

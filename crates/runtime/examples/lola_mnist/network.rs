@@ -1,4 +1,5 @@
-//! LoLa's MNIST network: its weights, its answer by the definition, and the circuit that computes it on slots.
+//! LoLa's MNIST network: its weights, its output by definition, and the circuit that computes it on
+//! slots.
 
 use crate::common::Result;
 use crate::tensors::Tensors;
@@ -7,18 +8,18 @@ use program::circuit::{
 };
 use std::path::Path;
 
-/// Kernels of the convolution, and places where each is applied: 13 x 13.
+/// Number of kernels of the convolution, and of places in each direction: 13 x 13.
 const MAPS: usize = 5;
 const SIDE: usize = 13;
 const PLACES: usize = SIDE * SIDE;
 const KERNEL: usize = 5;
 const INPUTS: usize = MAPS * PLACES;
-/// Outputs of the hidden layer, and classes.
+/// Number of outputs of the hidden layer, and of classes.
 const HIDDEN: usize = 100;
 pub(crate) const CLASSES: usize = 10;
-/// Slots of the convolution's results: map by map, and a 1 in the last.
+/// Number of slots of the convolution's results: map by map, and a 1 in the last slot.
 const BLOCK: usize = 1024;
-/// Pixels under a kernel, and one input that is 1 for the bias.
+/// Number of pixels under a kernel, plus one input that is 1 for the bias.
 const TAPS: usize = KERNEL * KERNEL + 1;
 
 /// A linear layer: weights by output, and biases.
@@ -27,7 +28,7 @@ struct Layer {
     biases: Vec<f64>,
 }
 
-/// The network; squares stand between the layers.
+/// The network. Squares are between the layers.
 pub(crate) struct Network {
     convolution: Layer,
     hidden: Layer,
@@ -65,10 +66,12 @@ impl Network {
         self.last.apply(&square(self.hidden.apply(&square(maps))))
     }
 
-    /// The circuit from an image's [`inputs`] to its logits, which are the first [`CLASSES`] slots of the output `logits`.
+    /// Makes the circuit from an image's [`inputs`] to its logits, which are the first [`CLASSES`]
+    /// slots of the output `logits`.
     ///
-    /// The convolution is a sum of products with four taps to a ciphertext, and a sum of the four. Weights of each layer are at
-    /// the level where it is used, at the scale of the level's modulus: ciphertexts keep their scale but for squares.
+    /// The convolution is a sum of products with four taps in a ciphertext, and a sum of the four.
+    /// Weights of each layer are at the level where they are used, and at the scale of the level's
+    /// modulus. So ciphertexts keep their scale, except in squares.
     pub(crate) fn circuit(
         &self,
         arithmetic: Arithmetic,
@@ -104,7 +107,7 @@ impl Network {
         Ok(b.finish()?)
     }
 
-    /// For each tap, the weight at each of [`BLOCK`] places.
+    /// For each tap, its weight at each of [`BLOCK`] places.
     fn taps(&self) -> Vec<Vec<f64>> {
         let mut taps = vec![vec![0.0; BLOCK]; TAPS];
         for (tap, weights) in taps.iter_mut().enumerate() {
@@ -116,12 +119,12 @@ impl Network {
                 };
             }
         }
-        // The bias input passes on as the last slot, which squares leave at 1.
+        // The bias input is kept as the last slot, which squares leave at 1.
         taps[TAPS - 1][BLOCK - 1] = 1.0;
         taps
     }
 
-    /// The dense layers, with biases as columns for inputs that are 1.
+    /// The dense layers. Biases are columns for inputs that are 1.
     fn dense(&self) -> Result<[Dense; 2]> {
         let mut hidden = self.hidden.with_biases(BLOCK);
         let mut one = vec![0.0; BLOCK];
@@ -144,7 +147,7 @@ impl Layer {
         self.rows().map(|(row, bias)| bias + dot(row)).collect()
     }
 
-    /// Rows of `columns` weights; the bias is in the last.
+    /// Rows of `columns` weights, with the bias in the last column.
     fn with_biases(&self, columns: usize) -> Vec<Vec<f64>> {
         let row = |(row, &bias): (&[f64], &f64)| {
             let mut row = row.to_vec();
@@ -161,8 +164,8 @@ fn square(b: &mut CircuitBuilder, x: ValueId) -> Result<ValueId> {
     Ok(b.rescale(square)?)
 }
 
-/// An image as the circuit's inputs, by name: for each tap, what it sees at each of [`BLOCK`] places, as many taps to an
-/// input as fit. Pixels become 0 to 1.
+/// The circuit's inputs for an image, by name. For each tap they have what it sees at each of
+/// [`BLOCK`] places, with as many taps in an input as fit. Pixels become 0 to 1.
 pub(crate) fn inputs(pixels: &[u8], slots: usize) -> impl Iterator<Item = (String, Vec<f64>)> {
     let mut taps = vec![vec![0.0; BLOCK]; TAPS];
     for (tap, values) in taps[..TAPS - 1].iter_mut().enumerate() {
@@ -179,7 +182,7 @@ fn image_name(i: usize) -> String {
     format!("image.{i}")
 }
 
-/// Vectors of [`BLOCK`] values, as many in a row as fit, and zeros.
+/// Puts as many vectors of [`BLOCK`] values in a row as fit, padded with zeros.
 fn grouped(vectors: &[Vec<f64>], slots: usize) -> Vec<Vec<f64>> {
     let concat = |group: &[Vec<f64>]| {
         let mut values = group.concat();
@@ -189,7 +192,8 @@ fn grouped(vectors: &[Vec<f64>], slots: usize) -> Vec<Vec<f64>> {
     vectors.chunks(slots / BLOCK).map(concat).collect()
 }
 
-/// The pixel of a tap at a place, 0 to 1, with stride 2, one row of padding above and one column to the left.
+/// The pixel of a tap at a place, 0 to 1. The stride is 2, with one row of padding above and one
+/// column on the left.
 fn pixel(pixels: &[u8], tap: usize, place: usize) -> f64 {
     let row = (2 * (place / SIDE) + tap / KERNEL).checked_sub(1);
     let column = (2 * (place % SIDE) + tap % KERNEL).checked_sub(1);

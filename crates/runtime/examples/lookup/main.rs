@@ -1,11 +1,13 @@
-//! Looks up one image of MNIST by an encrypted key, with BGV; 128-bit security at N = 2^15.
+//! Looks up one image of MNIST by an encrypted key, with BGV and 128-bit security at N = 2^15.
 //!
 //!     cargo run --release -p palladion-runtime --example lookup -- [--data DIR] [--threads 1] [--replay]
 //!
-//! The first 32,768 images of `DIR`, the folder of MNIST's IDX files, are the table; without it, the 32 images of the tests. A key
-//! is the pixels of an image as a polynomial modulo `t` at two points; the values are its label, and row 14 of its pixels, two in
-//! a word. The lookup is one circuit (`table.rs`), which runs in the clear and encrypted, for a key of the table and for one that
-//! is not there. With `--replay`, the circuit's trace is replayed for the first: it must give the same ciphertexts.
+//! The first 32,768 images of `DIR`, the folder of MNIST's IDX files, are the table. Without it,
+//! the table is the 32 images of the tests. A key is the pixels of an image as a polynomial modulo
+//! `t`, at two points. The values are its label, and row 14 of its pixels, two in a word. The
+//! lookup is one circuit (`table.rs`), which runs in the clear and encrypted, for a key of the
+//! table and for a key that is not in it. With `--replay`, the circuit's trace is replayed for the
+//! first key, and must give the same ciphertexts.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -38,7 +40,7 @@ const N: usize = 1 << 15;
 const SIDE: usize = 28;
 const PIXELS: usize = SIDE * SIDE;
 const SAMPLE: &[u8; 32 * (PIXELS + 1)] = include_bytes!("../../tests/data/mnist_32.raw");
-/// Where the words of a key evaluate an image.
+/// Points at which the words of a key evaluate an image.
 const POINTS: [u64; 2] = [3, 5];
 
 fn main() -> Result<()> {
@@ -104,7 +106,7 @@ fn run() -> Result<()> {
             let ct = encrypt(&params, &secret, &message, top, &mut masks, &mut rng)?;
             query.insert(name.as_str(), ct);
         }
-        // The server, which has no secret.
+        // The server. It has no secret.
         let arguments = query
             .iter()
             .map(|(&name, ct)| (name, Argument::Ciphertext(ct)));
@@ -136,7 +138,7 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-/// Every slot, encrypted and in the clear, is the expected value.
+/// Checks that every slot, encrypted and in the clear, has the expected value.
 fn check(
     params: &Params,
     secret: &SecretKey,
@@ -150,7 +152,8 @@ fn check(
     }
 }
 
-/// Noise, measured and predicted; that of a sum over all slots is one coefficient's, and differs from column to column.
+/// Prints measured and predicted noise. The noise of a sum over all slots is in one coefficient,
+/// and differs between columns.
 fn report(
     secret: &SecretKey,
     (answer, budgets): (&BTreeMap<String, Ciphertext>, &BTreeMap<String, Budget>),
@@ -176,7 +179,7 @@ fn report(
     Ok(())
 }
 
-/// The images of the command line or of the tests, as a table.
+/// Makes a table of the images of the command line or of the tests.
 fn table() -> Result<Table> {
     let (images, labels) = match option("data") {
         Some(folder) => {

@@ -1,19 +1,21 @@
 //! The circuit that finds a row of a table by an encrypted key.
 //!
-//! Rows lie in slots. A key is one or more words modulo `t`; modulo a prime, `x^(t-1)` is 0 for `x = 0` and 1 for every other
-//! `x` (Fermat), so that `(q - k)^(t-1) - 1` says slot by slot whether the word `k` of a row is the query's `q`: -1 if it is, 0
-//! if not. The product over the words selects a row; times a column and summed over all slots, it is that row's value in every
-//! slot, and says nothing on where the row lies. A key that no row has gives 0.
+//! Rows lie in slots. A key is one or more words modulo `t`. Modulo a prime, `x^(t-1)` is 0 for
+//! `x = 0` and 1 for every other `x` (Fermat). So `(q - k)^(t-1) - 1` tells in each slot if the
+//! word `k` of a row equals the query's word `q`: it is -1 if it does, 0 if not. The product over
+//! the words selects a row. Times a column and summed over all slots, it is that row's value in
+//! every slot, and does not tell where the row is. A key that no row has gives 0.
 //!
-//! Depth: `log2 t` squarings for `t = 2^16 + 1`, up to twice as many products for another `t`, then a product per further word,
-//! one with a column, and a sum of the slots.
+//! Depth: `log2 t` squarings for `t = 2^16 + 1`, or up to twice as many products for another `t`.
+//! Then one product for each further word, one with a column, and a sum of the slots.
 //!
-//! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV benchmark.
+//! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV
+//! benchmark.
 
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type, ValueId, sum_strided};
 use program::{Error, Result};
 
-/// A table in the clear: what a server has.
+/// A table in the clear, as a server has it.
 pub(crate) struct Table {
     /// The words of the keys, and the values, by column: residues modulo `t`.
     pub(crate) keys: Vec<Vec<u64>>,
@@ -21,11 +23,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// From inputs [`word_name`], each a word of the query in all slots, to outputs [`column_name`].
+    /// Makes the circuit from inputs [`word_name`], each a word of the query in all slots, to
+    /// outputs [`column_name`].
     ///
     /// # Errors
-    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different numbers, and two rows with one key; those of
-    /// [`CircuitBuilder`] for more rows than slots, values that are not below `t` and too few levels.
+    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different lengths, and two
+    /// rows with one key. Those of [`CircuitBuilder`] for more rows than slots, values that are not
+    /// below `t`, and too few levels.
     pub(crate) fn circuit(&self, arithmetic: Arithmetic, slots: usize) -> Result<Circuit> {
         let Arithmetic::Exact { t, .. } = arithmetic else {
             return Err(shape("the arithmetic", "approximate".into(), "exact"));
@@ -108,14 +112,15 @@ pub(crate) fn column_name(c: usize) -> String {
     format!("column.{c}")
 }
 
-/// The values, and zeros: at least a power of two of them.
+/// The values, padded with zeros to at least a power of two.
 fn filled(values: &[u64], slots: usize) -> Vec<f64> {
     let mut values: Vec<f64> = values.iter().map(|&v| v as f64).collect();
     values.resize(values.len().max(slots), 0.0);
     values
 }
 
-/// `x^exponent`, the exponent not 0, by squarings and products from its highest bit down; each takes a level.
+/// `x^exponent` for an exponent that is not 0, by squarings and products from its highest bit down.
+/// Each takes a level.
 fn power(b: &mut CircuitBuilder, x: ValueId, exponent: u64) -> Result<ValueId> {
     let mut result = x;
     for bit in (0..exponent.ilog2()).rev() {
@@ -127,7 +132,7 @@ fn power(b: &mut CircuitBuilder, x: ValueId, exponent: u64) -> Result<ValueId> {
     Ok(result)
 }
 
-/// The product of two values, a level below the lower one.
+/// The product of two values. It is one level below the lower of both.
 fn product(b: &mut CircuitBuilder, x: ValueId, y: ValueId) -> Result<ValueId> {
     let level = b.ty(x).level.min(b.ty(y).level);
     let (x, y) = (b.drop_to(x, level)?, b.drop_to(y, level)?);

@@ -55,7 +55,8 @@ impl Scheme for Params {
         sparse_params(self).ok()
     }
 
-    /// Room for a message depends on the message: [`predict`](super::predict) sees to it. What a bootstrapping reduces depends on none.
+    /// Only counts the values that a bootstrapping reduces, which do not depend on messages. The
+    /// room for a message depends on the message, so [`predict`](super::predict) checks it.
     fn prepare(&self, circuit: &Circuit, _: &Plan, limit: f64) -> Result<Factors> {
         check_limit(limit)?;
         let mut log2 = f64::NEG_INFINITY;

@@ -1,13 +1,16 @@
-//! The noise of a circuit on exact numbers, before a key exists.
+//! The noise of a circuit on exact numbers, predicted without keys.
 //!
-//! A circuit is refused if the probability that some coefficient of some value reaches half of its modulus is
-//! above a limit: `program::MAX_LOG2_FAILURE`, or less. So is one whose products may leave rounding size at some point of evaluation
+//! A circuit is refused if the probability that a coefficient of some value reaches half of its
+//! modulus is above a limit: `program::MAX_LOG2_FAILURE`, or less. It is also refused if its
+//! products may leave rounding size at some point of evaluation
 //! (`docs/adr/0015-noise-at-single-points.md`).
 //!
-//! Each value carries the mean square of its residual's coefficients ([`bgv::noise::Model`]; which key switches and divisions there
-//! are, the plan says), and by how much its largest ones stand above that: sums of a value and its own rotations gather noise in few
-//! coefficients. In sums a noise that stands in both terms adds up with itself ([`Sources`]). The factors of a product that come from one input
-//! have the moments of powers ([`Chains`]); others are taken as uncorrelated.
+//! Each value carries the mean square of its residual's coefficients ([`bgv::noise::Model`]); the
+//! plan says which key switches and divisions there are. It also carries by how much the largest
+//! coefficients are above the mean square: sums of a value and its own rotations gather noise in
+//! few coefficients. In sums, a noise that is in both terms adds up with itself ([`Sources`]). If
+//! the factors of a product come from one input, they have the moments of powers ([`Chains`]);
+//! others are treated as uncorrelated.
 
 use super::chains::Chains;
 use super::clear::constant_slots;
@@ -25,20 +28,21 @@ use program::circuit::{Circuit, Op, ValueId};
 use rlwe::noise::{deviations, log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
 
-/// Root mean squares of noise by which margins are counted.
+/// Number of root mean squares of noise that margins include.
 const DEVIATIONS: f64 = 6.0;
 
-/// What is expected of a value.
+/// Predicted noise of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// The residual.
+    /// Noise of the residual.
     pub noise: Noise,
-    /// Bits by which the root mean square of some coefficients may be above that of all.
+    /// Bits by which the root mean square of some coefficients may be above that of all
+    /// coefficients.
     pub gathered: f64,
-    /// Bits by which six deviations of it stay below what decryption bears.
+    /// Bits between six deviations of these coefficients and the limit of decryption.
     pub margin_bits: f64,
-    /// log2 of a bound on the probability that a run is wrong up to this value: this one and all that
-    /// the circuit computes before it.
+    /// log2 of a bound on the probability that a run is wrong up to this value. It covers this
+    /// value and everything that the circuit computes before it.
     pub log2_failure: f64,
 }
 
@@ -102,7 +106,7 @@ pub(super) fn predict(
     Ok(found.map(|(name, value)| (name, value.budget)).collect())
 }
 
-/// What is expected of a value, and where its noise comes from.
+/// Predicted noise of a value, and its sources.
 struct Expected {
     budget: Budget,
     sources: Sources,
@@ -135,7 +139,7 @@ impl Predictor<'_> {
         let kept = |value: ValueId| (get(value).sources.clone(), get(value).budget.gathered);
         let (sources, gathered) = match &circuit.steps[index].op {
             Op::Input { .. } if ty.encrypted => (Sources::new(index, model.fresh()), 0.0),
-            // What a plaintext has of noise, its products say.
+            // The noise of a plaintext is counted in its products.
             Op::Input { .. } | Op::Constant { .. } => (Sources::default(), 0.0),
             Op::Add { left, right } | Op::Sub { left, right } => {
                 let [x, y] = self.factors.matched.get(&index).copied().unwrap_or([1, 1]);
@@ -146,7 +150,8 @@ impl Predictor<'_> {
                     let minus = matches!(circuit.steps[index].op, Op::Sub { .. });
                     let y = if minus { -y } else { y };
                     let sum = a.sources.sum(x as f64, &b.sources, y as f64, index);
-                    // Amplitudes add up where both are rotations of one value; mean squares of the whole do all the same.
+                    // If both terms are rotations of one value, amplitudes add up in some
+                    // coefficients. Mean squares over all coefficients add up in any case.
                     let alike = left != right && self.source(*left) == self.source(*right);
                     let more = if alike { 0.5 } else { 0.0 };
                     (sum, a.budget.gathered.max(b.budget.gathered) + more)
@@ -161,7 +166,7 @@ impl Predictor<'_> {
                 let bits = params_bits(self.params, circuit.ty(*value).level) - own;
                 let sources = sources.divided(bits);
                 let divided = sources.noise();
-                // What a rounding adds is spread evenly.
+                // The noise of a rounding is spread evenly.
                 let peak = divided.times((2.0 * gathered).exp2()).plus(more);
                 (sources, peak.bits() - divided.plus(more).bits())
             }
@@ -186,7 +191,7 @@ impl Predictor<'_> {
         (sources.automorphism(element, order), gathered)
     }
 
-    /// What a value is an automorphism of, itself if of nothing.
+    /// The value of which this value is an automorphism, or the value itself.
     fn source(&self, value: ValueId) -> ValueId {
         match self.circuit.steps[value].op {
             Op::Rotate { value, .. } | Op::SwapRows { value } => value,
@@ -213,9 +218,10 @@ impl Predictor<'_> {
         Ok((noise, gathered))
     }
 
-    /// log2 of the probability that a value that was divided does not come down to rounding size at some point of evaluation, and grows
-    /// from product to product from there on ([`Model::log2_escape`]). With one product to come, or none, it has not the time: what is as
-    /// large as the divisor at one point stays so, and is next to nothing in a coefficient.
+    /// log2 of the probability that a divided value does not come down to rounding size at some
+    /// point of evaluation, and then grows from product to product ([`Model::log2_escape`]). With
+    /// at most one more product this cannot happen: a value that is as large as the divisor at one
+    /// point stays so, and adds almost nothing to a coefficient.
     fn log2_escape(&self, index: usize, noise: Noise) -> f64 {
         let divided = matches!(self.circuit.steps[index].op, Op::Rescale { .. });
         if !divided || self.chains.ahead[index] < 2 {
@@ -225,7 +231,7 @@ impl Predictor<'_> {
         self.model.log2_escape(noise) + points
     }
 
-    /// Of a plaintext's centred coefficients.
+    /// Sum of the squares of a plaintext's centred coefficients.
     fn sum_of_squares(&self, value: ValueId) -> Result<f64> {
         let Op::Constant { constant } = self.circuit.steps[value].op else {
             return Ok(self.model.uniform_plaintext(self.params.n() as f64));

@@ -1,13 +1,15 @@
-//! Products one after the other: what is to come, and what goes back to the same input.
+//! Products one after the other: how many follow a value, and which values come from the same
+//! input.
 
 use bgv::noise::Factors;
 use program::circuit::{Circuit, Op, ValueId};
 
-/// What is known of a circuit's products.
+/// Dependencies between a circuit's products.
 pub(super) struct Chains {
-    /// By value, the products of ciphertexts one after the other that it goes into, at most.
+    /// For each value, the largest number of products of ciphertexts, one after the other, that
+    /// follow it.
     pub(super) ahead: Vec<usize>,
-    /// By value, the encrypted inputs that it is computed from, a bit each.
+    /// For each value, the encrypted inputs from which it is computed, as a bit set.
     from: Vec<Vec<u64>>,
 }
 

@@ -9,14 +9,18 @@ use program::circuit::{Circuit, Op, ValueId};
 use ring::Modulus;
 use std::collections::BTreeMap;
 
-/// Slots by name, complex numbers or residues modulo `t`. A power of two of them, at most as many as the circuit has, which repeat.
+/// Slots by name: complex numbers or residues modulo `t`. Their number is a power of two, at most
+/// that of the circuit. If there are fewer, they repeat.
 pub type Slots<T = Complex64> = BTreeMap<String, Vec<T>>;
 
-/// What a circuit computes, in doubles or modulo `t`, without error of encryption: every input by name, encrypted or not.
+/// Runs a circuit in doubles or modulo `t`, without the errors of encryption. `inputs` has every
+/// input by name, encrypted or not.
 ///
 /// # Errors
-/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one of another arithmetic
-/// and for an input that is missing, is none, is no power of two of slots, or has a slot that is no residue.
+/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify.
+/// [`Error::Circuit`](crate::Error::Circuit) for a circuit of another arithmetic, and for an input
+/// that is missing, unknown, does not have a power of two of slots, or has a slot that is no
+/// residue.
 pub fn run_clear<T: Slot>(circuit: &Circuit, inputs: &Slots<T>) -> Result<Slots<T>> {
     circuit.verify()?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
@@ -26,7 +30,7 @@ pub fn run_clear<T: Slot>(circuit: &Circuit, inputs: &Slots<T>) -> Result<Slots<
     })
 }
 
-/// One step on values that have slots.
+/// Runs one step on values that have slots.
 pub(super) fn step<T: Slot, V>(
     circuit: &Circuit,
     inputs: &Slots<T>,
@@ -81,7 +85,7 @@ pub(super) fn step<T: Slot, V>(
     })
 }
 
-/// The numbers of a constant, which repeat: in each row, if there are two.
+/// The numbers of a constant, which repeat. If there are two rows, they repeat in each.
 pub(super) fn constant_slots<T: Slot>(circuit: &Circuit, constant: usize) -> Result<Vec<T>> {
     let ring = ring_of::<T>(circuit)?;
     let values = &circuit.constants[constant].values;
@@ -102,12 +106,12 @@ pub(super) fn residues(t: &Modulus, slots: &[u64], factor: u64) -> Vec<u64> {
     slots.iter().map(|&v| t.mul(v, factor)).collect()
 }
 
-/// What a reading at another scale multiplies its message by.
+/// Factor by which reading a value at another scale multiplies its message.
 pub(super) fn reading(circuit: &Circuit, index: usize, value: ValueId) -> f64 {
     circuit.ty(value).scale / circuit.ty(index).scale
 }
 
-/// Slots of an input, all of them.
+/// All slots of an input.
 pub(super) fn repeated<T: Slot>(circuit: &Circuit, name: &str, slots: &[T]) -> Result<Vec<T>> {
     let (found, limit) = (slots.len(), circuit.slots);
     if !found.is_power_of_two() || found > limit {
@@ -123,7 +127,7 @@ pub(super) fn repeated<T: Slot>(circuit: &Circuit, name: &str, slots: &[T]) -> R
     Ok(slots.iter().copied().cycle().take(limit).collect())
 }
 
-/// Every input is given, and nothing else.
+/// Checks that every input is given, and nothing else.
 pub(super) fn check_names<'a>(
     circuit: &Circuit,
     given: impl Iterator<Item = &'a str>,

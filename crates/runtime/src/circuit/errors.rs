@@ -1,20 +1,24 @@
-//! The errors of a value of approximate numbers: for each slot, where they come from.
+//! The errors of a value of approximate numbers: for each slot, the sources of its error.
 //!
-//! A sum of a value and itself, however it comes about, doubles its error, where one of two independent values adds up mean squares. So
-//! each value keeps the errors that it is a sum of, as they came into the circuit, with a factor for each slot: an error is multiplied by
-//! what its value is multiplied by. An automorphism of an error counts as another one.
+//! A sum of a value with itself, in whatever way it is computed, doubles its error. For two
+//! independent values, mean squares add up. So each value keeps the errors that make up its error
+//! separately, as they came into the circuit. Each has a factor for each slot: an error is
+//! multiplied by the same numbers as its value. An automorphism of an error counts as a different
+//! error.
 
 use ckks::Complex64;
 use program::circuit::ValueId;
 use std::collections::BTreeMap;
 
-/// Errors that a value keeps apart, at most. More count as one that is new: so many vectors of slots does a value take.
+/// Largest number of errors that a value keeps separately. Each takes a vector of slots. If there
+/// are more, they are merged into one new error.
 const MOST: usize = 16;
 
-/// Where an error came into the circuit: its step, whether it stands for several, and the Galois element of the automorphisms since.
+/// Source of an error: the step where it came into the circuit, whether it was merged from several,
+/// and the Galois element of the automorphisms since.
 type Source = (ValueId, bool, usize);
 
-/// A number for each slot, or one for all.
+/// A number for each slot, or one number for all slots.
 #[derive(Clone, Debug)]
 enum Each<T> {
     Same(T),
@@ -49,19 +53,19 @@ impl Part {
     }
 }
 
-/// The errors that a value's error is a sum of.
+/// The errors that add up to a value's error.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Errors(BTreeMap<Source, Part>);
 
 impl Errors {
-    /// The same mean square in all slots, of what comes in with a step.
+    /// An error that comes in with a step, with the same mean square in all slots.
     pub(super) fn even(step: ValueId, square: f64) -> Self {
         let mut errors = Self::default();
         errors.add_new((step, false, 1), Each::Same(square));
         errors
     }
 
-    /// Mean squares by slot, of what comes in with a step.
+    /// An error that comes in with a step, with a mean square for each slot.
     pub(super) fn of_slots(step: ValueId, squares: Vec<f64>) -> Self {
         let mut errors = Self::default();
         errors.add_new((step, false, 1), Each::Slots(squares));
@@ -73,7 +77,7 @@ impl Errors {
         self.0.insert(source, Part { square, factor });
     }
 
-    /// With an error more that comes in with a step, the same in all slots.
+    /// Adds an error that comes in with a step, with the same mean square in all slots.
     #[must_use]
     pub(super) fn with(mut self, step: ValueId, square: f64) -> Self {
         if square > 0.0 {
@@ -82,7 +86,7 @@ impl Errors {
         self
     }
 
-    /// The mean square of the sum of all, by slot.
+    /// The mean square of the sum of all errors, by slot.
     pub(super) fn squares(&self, slots: usize) -> Vec<f64> {
         let mut sums = vec![0.0; slots];
         for part in self.0.values() {
@@ -93,7 +97,7 @@ impl Errors {
         sums
     }
 
-    /// Adds the errors of another value times a number for each slot.
+    /// Adds the errors of another value, multiplied by a number for each slot.
     pub(super) fn add(&mut self, other: &Self, factor: impl Fn(usize) -> Complex64, slots: usize) {
         for (source, part) in &other.0 {
             let add = |slot: usize| part.factor.at(slot) * factor(slot);
@@ -106,7 +110,7 @@ impl Errors {
         }
     }
 
-    /// Adds the errors of another value times a number.
+    /// Adds the errors of another value, multiplied by a number.
     pub(super) fn add_scaled(&mut self, other: &Self, factor: f64, slots: usize) {
         for (source, part) in &other.0 {
             let own = self.0.get(source).map(|own| own.factor.clone());
@@ -123,12 +127,13 @@ impl Errors {
         }
     }
 
-    /// An error more that is independent of all others, by slot.
+    /// Adds an error that is independent of all others, by slot.
     pub(super) fn add_squares(&mut self, step: ValueId, squares: Vec<f64>) {
         self.add_new((step, true, 1), Each::Slots(squares));
     }
 
-    /// The errors after an automorphism that moves slots, and conjugates them if it says so.
+    /// The errors after an automorphism that moves slots, and conjugates them if `conjugates` is
+    /// true.
     #[must_use]
     pub(super) fn moved(
         self,
@@ -150,7 +155,7 @@ impl Errors {
         Self(parts.collect())
     }
 
-    /// The same, as few as a value keeps apart.
+    /// Merges the errors if there are more than a value keeps separately.
     #[must_use]
     pub(super) fn kept(self, step: ValueId, slots: usize) -> Self {
         if self.0.len() <= MOST {

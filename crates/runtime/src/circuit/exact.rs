@@ -1,8 +1,8 @@
 //! BGV and BFV, for circuits: one implementation.
 //!
-//! Their ciphertexts are the same but for the factor `f` of a fresh message in its residual
-//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. So BFV runs as BGV does, and its products are
-//! those of residuals, each followed by a modulus switch.
+//! Ciphertexts of BGV and BFV only differ in the factor `f` of a fresh message in its residual
+//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. So BFV runs as BGV does. Its products are
+//! products of residuals, each followed by a modulus switch.
 
 use super::budget::{self, Budget};
 use super::clear::residues;
@@ -19,9 +19,9 @@ use program::recording::Message;
 use ring::{Eval, Poly};
 use std::collections::BTreeMap;
 
-/// Predicts the noise of every output of a circuit, encrypted inputs being fresh under the secret
-/// key. It depends on no message: plaintexts among the inputs count as uniform residues, constants
-/// as what they are.
+/// Predicts the noise of every output of a circuit. Encrypted inputs are fresh, under the secret
+/// key. The prediction does not depend on messages: plaintexts among the inputs count as uniform
+/// residues, constants as what they are.
 ///
 /// # Errors
 /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify,
@@ -34,10 +34,11 @@ pub fn predict_noise(
     predict_noise_within(scheme, circuit, MAX_LOG2_FAILURE)
 }
 
-/// As [`predict_noise`], of a circuit that may be wrong with a probability of `2^limit`, which is less.
+/// As [`predict_noise`], for a circuit that may be wrong with a probability of at most `2^limit`.
 ///
 /// # Errors
-/// As [`predict_noise`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+/// As [`predict_noise`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+/// [`MAX_LOG2_FAILURE`].
 pub fn predict_noise_within(
     scheme: &impl ExactScheme,
     circuit: &Circuit,
@@ -51,28 +52,27 @@ pub fn predict_noise_within(
     budget::predict(scheme.params(), circuit, (&plan, &factors), limit)
 }
 
-/// How a scheme of exact arithmetic reads ciphertexts: [`bgv::Params`] as BGV does, [`Bfv`] as BFV
-/// does.
+/// A scheme of exact arithmetic: [`bgv::Params`] for BGV, [`Bfv`] for BFV.
 pub trait ExactScheme: Clone + Sync + Sealed {
-    /// A ciphertext.
+    /// A ciphertext of the scheme.
     type Read: PartialEq;
 
     /// The parameters.
     fn params(&self) -> &Params;
 
-    /// Factor `f` in the residual, modulo `t`, of a message that this scheme reads with factor 1.
+    /// Factor `f`, modulo `t`, in the residual of a message that this scheme reads with factor 1.
     fn unit_factor(&self, level: usize) -> u64;
 
-    /// A ciphertext, if it is of these parameters; else in words what it is of.
+    /// Returns the ciphertext if it belongs to these parameters.
     ///
     /// # Errors
-    /// Those words.
+    /// What the ciphertext belongs to, in words.
     fn exact<'a>(&self, ct: &'a Self::Read) -> std::result::Result<&'a bfv::Ciphertext, String>;
 
-    /// The ciphertext as this scheme reads it.
+    /// Returns the ciphertext as this scheme reads it.
     ///
     /// # Errors
-    /// From the scheme, none if the components are its own.
+    /// Errors of the scheme. There is none if the components belong to it.
     fn read(&self, ct: bfv::Ciphertext) -> Result<Self::Read>;
 }
 
@@ -102,7 +102,7 @@ impl ExactScheme for Params {
     }
 }
 
-/// BFV, by its parameters.
+/// BFV, given by its parameters.
 #[derive(Clone, Debug)]
 pub struct Bfv(pub Params);
 
@@ -133,7 +133,7 @@ impl ExactScheme for Bfv {
     }
 }
 
-/// The message with these slots, two rows, which repeat in its rows.
+/// The message with these slots in two rows. If there are fewer slots, they repeat in each row.
 pub(super) fn plaintext(params: &Params, slots: &[u64]) -> Result<Plaintext> {
     let (row, own) = (params.n() / 2, slots.len() / 2);
     let place = |slot: usize| slots[slot / row * own + slot % own];
@@ -198,8 +198,8 @@ impl<E: ExactScheme> Scheme for E {
         Ok(Diagonal::of_integers(params.rlwe(), &centred, ty.level))
     }
 
-    /// What a noiseless ciphertext of factor 1 has in its first component, of the message times the
-    /// factor.
+    /// First component of a noiseless ciphertext of factor 1 whose message is the given one times
+    /// the factor.
     fn term(&self, slots: &[u64], ty: Type, factor: u64) -> Result<Poly<Eval>> {
         let params = self.params();
         let slots: Vec<u64> = residues(params.t(), slots, factor);
@@ -207,7 +207,7 @@ impl<E: ExactScheme> Scheme for E {
         Ok(ct.exact().rlwe().components()[0].clone())
     }
 
-    /// Components are those of the literature divided by `t`.
+    /// Components are those of the literature, divided by `t`.
     fn unit(&self) -> Option<u64> {
         Some(self.params().t().value())
     }
@@ -248,7 +248,7 @@ fn residual_factor(params: &Params, level: usize, mu: u64) -> u64 {
     t.neg(t.mul(params.q_mod_t(level), mu))
 }
 
-/// The inverse: `mu` of a residual whose factor is `f`.
+/// The inverse of [`residual_factor`]: `mu` of a residual whose factor is `f`.
 fn mu(params: &Params, level: usize, f: u64) -> u64 {
     let t = params.t();
     let minus_q = t.inv(residual_factor(params, level, 1));

@@ -1,7 +1,9 @@
-//! The factors of exact messages: a ciphertext's residual holds its message times a known unit modulo `t`.
+//! The factors of exact messages: a ciphertext's residual holds its message times a known unit
+//! modulo `t`.
 //!
-//! A product has the product of factors, a modulus switch divides by what it drops, sums ask for equal ones. All follow from the
-//! circuit, which knows nothing of them: they say how a message is held, not what it is.
+//! A product has the product of the factors. A modulus switch divides by the moduli that it drops.
+//! The terms of a sum must have equal factors. All factors follow from the circuit, but the circuit
+//! does not state them: they say how a message is held, not what it is.
 
 use super::exact::ExactScheme;
 use super::unfit;
@@ -12,14 +14,14 @@ use std::collections::BTreeMap;
 
 /// Factors of a circuit's values.
 pub struct Factors {
-    /// By value.
+    /// Factor of each value.
     pub of: Vec<u64>,
-    /// By sum, the integers that its two terms are multiplied with to have one factor.
+    /// For each sum, the integers by which its two terms are multiplied to have the same factor.
     pub matched: BTreeMap<ValueId, [i64; 2]>,
 }
 
 impl Factors {
-    /// Those of a scheme that has none.
+    /// The factors of a scheme that has none.
     pub(super) fn none(circuit: &Circuit) -> Self {
         Self {
             of: vec![1; circuit.steps.len()],
@@ -27,7 +29,7 @@ impl Factors {
         }
     }
 
-    /// Those of exact arithmetic, inputs being fresh.
+    /// The factors of exact arithmetic. Inputs are fresh.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a sum of products whose factors differ.
@@ -42,7 +44,7 @@ impl Factors {
             let of = |value: ValueId| factors.of[value];
             let made = match &step.op {
                 Op::Input { .. } if step.ty.encrypted => scheme.unit_factor(step.ty.level),
-                // A plaintext is held as it is.
+                // Plaintexts have factor 1.
                 Op::Input { .. } | Op::Constant { .. } => 1,
                 Op::Add { left, right } | Op::Sub { left, right } => {
                     let (a, b) = (of(*left), of(*right));

@@ -1,4 +1,4 @@
-//! Values of the encrypted run, and plaintexts in the forms that their uses ask for.
+//! Values of the encrypted run, and plaintexts in the forms that their uses need.
 
 use super::scheme::Scheme;
 use crate::error::Result;
@@ -13,14 +13,15 @@ use std::sync::Arc;
 /// The uses of a plaintext.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Uses {
-    /// As a factor, and as one over the special moduli.
+    /// True if it is a factor of ciphertexts over the chain, and if it is one over the special
+    /// moduli too.
     pub(super) narrow: bool,
     pub(super) extended: bool,
-    /// As a term of sums with ciphertexts of these factors.
+    /// The factors of the ciphertexts to which it is added as a term.
     pub(super) terms: BTreeSet<u64>,
 }
 
-/// A plaintext in the forms that its uses ask for.
+/// A plaintext in the forms that its uses need.
 pub(super) struct Encoded {
     narrow: Option<Poly<Eval>>,
     extended: Option<Diagonal>,
@@ -64,10 +65,10 @@ impl Encoded {
     }
 }
 
-/// A value in the mode `O`. Its scale is that of its type, its factor is planned.
+/// A value in the mode `O`. Its type gives its scale, and the plan its factor.
 pub(super) enum Held<'a, O: RingOperations> {
     Plaintext(Arc<Encoded>),
-    /// Two components, or three of a product.
+    /// Two components, or three if it is a product.
     Ciphertext(Cow<'a, O::Ciphertext>),
     Extended(O::Extended),
 }
@@ -94,7 +95,7 @@ impl<O: RingOperations> Held<'_, O> {
         }
     }
 
-    /// Times an integer.
+    /// Multiplies the value by an integer.
     pub(super) fn scaled(mut self, operations: &O, c: i64) -> Self {
         match &mut self {
             _ if c == 1 => {}

@@ -1,16 +1,16 @@
-//! Which evaluation keys a circuit needs of its client.
+//! The evaluation keys that a circuit needs from its client.
 
 use super::scheme::Scheme;
 use exchange::Needs;
 use program::circuit::KeyNeeds;
 
-/// The keys that a circuit [needs](program::circuit::Circuit::keys) at the parameters of a scheme,
-/// by Galois element and level of the ring: each for the highest level it is used at, and no other.
-/// A client makes them.
+/// The keys that a circuit [needs](program::circuit::Circuit::keys) with the parameters of a
+/// scheme, by Galois element and level of the ring. Each key has the highest level at which it is
+/// used, and no other key is listed. A client makes them.
 ///
 /// # Panics
-/// If a level is none of the parameters': of a circuit that a [`Runner`](super::Runner) takes, all
-/// are.
+/// If the parameters do not have a level. They have all levels of a circuit that a
+/// [`Runner`](super::Runner) accepts.
 pub fn needs<S: Scheme>(params: &S, needs: &KeyNeeds) -> Needs {
     let mut found = Needs::default();
     let rotations = needs.rotations.iter();

@@ -1,23 +1,27 @@
-//! Sums of products that are one product of matrices.
+//! Sums of products that are computed together as one product of matrices.
 //!
-//! Constants with a short period are polynomials in a power of `X`, whose words in the evaluation domain stand many times in a
-//! row. Several sums of the same values times such constants are then, for each such run of words, one small matrix times as
-//! many columns as the run is long: values are read from memory once, for all sums ([`ring::block_combinations`]). That is worth it
+//! Constants with a short period are polynomials in a power of `X`. In the evaluation domain, each
+//! of their words occurs many times in a row. Several sums of the same values times such constants
+//! are then, for each such run of words, one small matrix times as many columns as the run is long.
+//! Values are read from memory once for all sums ([`ring::block_combinations`]). This is worthwhile
 //! if most of the matrix is not zero.
 
 use program::circuit::{Circuit, Op, Step, ValueId};
 use std::collections::BTreeSet;
 
-/// Values that a matrix has columns for, at most: what [`ring::block_combinations`] takes.
+/// Largest number of values for which a matrix has columns: the limit of
+/// [`ring::block_combinations`].
 const MOST_COLUMNS: usize = 512;
-/// Least number of times that a constant repeats in a row of slots: the run of words is no shorter.
+/// Smallest number of times that a constant repeats in a row of slots. The run of words is no
+/// shorter.
 const LEAST_REPEATS: usize = 8;
 
-/// Several steps, each a sum of products of a ciphertext and a constant, that are computed at the first of them.
+/// Several steps that are computed together at the first of them. Each is a sum of products of a
+/// ciphertext and a constant.
 pub(super) struct Batch {
     /// The steps.
     pub(super) rows: Vec<ValueId>,
-    /// The ciphertexts, all made before the first step.
+    /// The ciphertexts. All are computed before the first step.
     pub(super) columns: Vec<ValueId>,
 }
 
@@ -44,7 +48,7 @@ pub(super) fn batches(circuit: &Circuit) -> Vec<Batch> {
     done
 }
 
-/// Terms of a step that a batch takes.
+/// Terms of a step, if a batch can take it.
 fn constant_terms<'c>(circuit: &'c Circuit, step: &'c Step) -> Option<&'c [[ValueId; 2]]> {
     let Op::Mul { terms } = &step.op else {
         return None;
@@ -77,7 +81,7 @@ impl Open {
         }
     }
 
-    /// Takes a step if its ciphertexts are there when the first one is computed.
+    /// Adds a step to the batch, if its ciphertexts exist when the first step is computed.
     fn join(&mut self, index: usize, step: &Step, terms: &[[ValueId; 2]]) -> bool {
         let lefts = terms.iter().map(|&[left, _]| left);
         if step.ty.level != self.level || lefts.clone().any(|left| left >= self.rows[0]) {
@@ -93,7 +97,7 @@ impl Open {
         true
     }
 
-    /// The batch, if it has several rows and half of its matrix is not zero.
+    /// Returns the batch, if it has several rows and at least half of its matrix is not zero.
     fn close(self) -> Option<Batch> {
         let size = self.rows.len() * self.columns.len();
         (self.rows.len() > 1 && 2 * self.products >= size).then(|| Batch {
@@ -109,7 +113,8 @@ mod tests {
     use super::*;
     use program::circuit::{Arithmetic, CircuitBuilder, Type};
 
-    /// Sums of products on 64 slots, by their terms: an input by its number or the sum before (9), times a constant of a period.
+    /// Sums of products on 64 slots, by their terms. A term is an input by its number, or the
+    /// previous sum (9), times a constant with the given period.
     fn circuit(sums: &[&[(usize, usize)]]) -> Circuit {
         let moduli = [60.0, 20.0].map(f64::exp2).to_vec();
         let mut b = CircuitBuilder::new("sums", Arithmetic::Approximate { moduli }, 64).unwrap();

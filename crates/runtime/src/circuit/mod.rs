@@ -1,8 +1,11 @@
-//! Runs [circuits](program::circuit) of CKKS, BGV and BFV: in the clear, encrypted, and dry for the precision or the noise of the results.
+//! Runs [circuits](program::circuit) of CKKS, BGV and BFV: in the clear, encrypted, and dry for the
+//! precision or the noise of the results.
 //!
-//! All three walk the same list in order and free a value after its last use. How the encrypted run holds a value (before a
-//! relinearisation or a division by the special moduli, or after) is planned once (`plan.rs`), for the run and for the prediction.
-//! The schemes differ in how slots become polynomials and in the factors of messages (`scheme.rs`); the run is one.
+//! All three go through the same list in order and free a value after its last use. The encrypted
+//! run may hold a value before a relinearisation or a division by the special moduli, or after it.
+//! This is planned once (`plan.rs`), for the run and for the prediction. The schemes differ in how
+//! slots become polynomials and in the factors of messages (`scheme.rs`); the rest of the run is
+//! the same.
 
 mod approximate;
 mod budget;
@@ -39,19 +42,21 @@ use crate::error::{Error, Result};
 use program::MAX_LOG2_FAILURE;
 use program::circuit::{Arithmetic, Bootstrapping, Circuit};
 
-/// The arithmetic of circuits for `params`: all its levels.
+/// The arithmetic of circuits for `params`, with all levels.
 pub fn arithmetic(params: &impl Scheme) -> Arithmetic {
     params.arithmetic()
 }
 
-/// Checks that a run of a circuit is wrong with a probability of at most `2^limit`, as far as that depends on no message. It takes no
-/// keys and encodes nothing.
+/// Checks that a run of a circuit is wrong with a probability of at most `2^limit`, as far as this
+/// does not depend on messages. It needs no keys and encodes nothing.
 ///
-/// In exact arithmetic the noise decides, at every step. In approximate arithmetic, the multiples of `q_0` that a bootstrapping reduces do;
-/// whether messages and their noise fit the modulus, [`predict`] says for given ones.
+/// In exact arithmetic the probability depends on the noise at every step. In approximate
+/// arithmetic it depends on the multiples of `q_0` that a bootstrapping reduces. [`predict`] checks
+/// for given messages that they and their noise fit the modulus.
 ///
 /// # Errors
-/// As [`check`]; [`Error::Circuit`] for a larger probability, and for a limit above [`MAX_LOG2_FAILURE`].
+/// As [`check`], and [`Error::Circuit`] for a larger probability, and for a limit above
+/// [`MAX_LOG2_FAILURE`].
 pub fn check_failure<S: Scheme>(params: &S, circuit: &Circuit, limit: f64) -> Result<()> {
     check(params, circuit)?;
     let circuit = circuit.unrolled();
@@ -60,7 +65,7 @@ pub fn check_failure<S: Scheme>(params: &S, circuit: &Circuit, limit: f64) -> Re
         .map(drop)
 }
 
-/// A limit that a caller sets is none above the one that always holds.
+/// Checks that a caller's limit is not above the limit that always holds.
 fn check_limit(limit: f64) -> Result<()> {
     if limit <= MAX_LOG2_FAILURE {
         return Ok(());
@@ -73,10 +78,12 @@ fn check_limit(limit: f64) -> Result<()> {
     ))
 }
 
-/// Checks that a circuit is one, and was written for these parameters or for their first levels.
+/// Verifies a circuit, and checks that it was written for these parameters or for their first
+/// levels.
 ///
 /// # Errors
-/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one written for other parameters.
+/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one written for
+/// other parameters.
 pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let (found, limit) = (circuit.slots, params.slots());
@@ -116,7 +123,7 @@ pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     }
 }
 
-/// What is stated of bootstrapping follows from the parameters, all of whose levels it uses.
+/// Checks that the stated bootstrapping is that of the parameters, with all levels.
 fn check_bootstrapping(
     params: &impl Scheme,
     circuit: &Circuit,

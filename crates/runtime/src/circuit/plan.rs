@@ -1,19 +1,21 @@
-//! How the encrypted run holds each value.
+//! The form in which the encrypted run holds each value.
 //!
-//! Key switching ends with a division by the special moduli, and a relinearisation is a key switch. Both commute with sums, the
-//! division with products by plaintexts too. So a product stays at three components, and a rotation over the special moduli, as
-//! long as what follows can go on from there: one relinearisation then serves a sum, and one division serves a sum of rotations
-//! times plaintexts, or a relinearisation and its rescale.
+//! Key switching ends with a division by the special moduli, and a relinearisation is a key switch.
+//! Both commute with sums. The division also commutes with products by plaintexts. So a product
+//! stays at three components, and a rotation stays over the special moduli, as long as the next
+//! steps can use these forms. Then one relinearisation serves a sum. One division serves a sum of
+//! rotations times plaintexts, or a relinearisation and its rescale.
 //!
-//! A value is held so only where that repeats nothing: if it has one use, or all its uses are products with plaintexts.
+//! A value is held in such a form only if no work is repeated: if it has one use, or all its uses
+//! are products with plaintexts.
 //!
-//! Sums of products with constants that repeat are computed several at once (`matrices.rs`).
+//! Sums of products with constants that repeat are computed several at a time (`matrices.rs`).
 
 use super::matrices::{Batch, batches};
 use super::walk::last_uses;
 use program::circuit::{Circuit, Op, Type, ValueId};
 
-/// The polynomials that a value is held as.
+/// The polynomials as which a value is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parts {
     Plaintext,
@@ -21,34 +23,37 @@ pub(super) enum Parts {
     Pair,
     /// Three components: a product that is not relinearised.
     Product,
-    /// Two components over the special moduli as well, times their product.
+    /// Two components times the special moduli, over these too.
     Extended,
 }
 
-/// What is known of a run before it starts.
+/// The plan of a run, made before it starts.
 pub struct Plan {
-    /// The parts that a step makes its value of, and those that the value is then brought to and held as.
+    /// The form in which each step makes its value, and the form to which the value is then brought
+    /// and in which it is held.
     pub(super) made: Vec<Parts>,
     pub(super) held: Vec<Parts>,
-    /// Of a value in two components that rotations share the decomposition of, the last of them.
+    /// For each value in two components whose rotations share a decomposition, the last of these
+    /// rotations.
     pub(super) decomposed_until: Vec<Option<usize>>,
     /// The last use of each value.
     pub(super) last_use: Vec<usize>,
-    /// Plaintexts that are factors of extended ciphertexts, factors of others, and terms; not those in matrices.
+    /// True for plaintexts that are factors of extended ciphertexts, factors of other ciphertexts,
+    /// and terms. Plaintexts in matrices are not included.
     pub(super) extended: Vec<bool>,
     pub(super) narrow: Vec<bool>,
     pub(super) terms: Vec<bool>,
-    /// Steps that are computed at once, and the batch of a step.
+    /// Steps that are computed together, and the batch of each step.
     pub(super) batches: Vec<Batch>,
     pub(super) batch_of: Vec<Option<usize>>,
 }
 
-/// What key switches and divisions add to the noise of a step's value.
+/// Key switches and divisions that add to the noise of a step's value.
 #[derive(Default)]
 pub(super) struct Added {
-    /// The type of what is switched, for each key switch.
+    /// For each key switch, the type of the value that is switched.
     pub(super) key_switches: Vec<Type>,
-    /// Divisions.
+    /// Number of divisions.
     pub(super) roundings: usize,
 }
 
@@ -99,7 +104,7 @@ impl Plan {
         plan
     }
 
-    /// The form that a step makes of the forms of its operands.
+    /// The form in which a step makes its value, given the forms of its operands.
     fn made_of(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Parts {
         match &circuit.steps[index].op {
             Op::Input { .. } if circuit.ty(index).encrypted => Parts::Pair,
@@ -146,7 +151,7 @@ impl Plan {
         }
     }
 
-    /// The form that all rows of a step's batch are made in.
+    /// The form in which all rows of a step's batch are made.
     fn batch_form(&self, index: usize) -> Parts {
         let batch = self.batch_of[index].map(|number| &self.batches[number]);
         let mut columns = batch.iter().flat_map(|batch| &batch.columns);
@@ -158,7 +163,7 @@ impl Plan {
         }
     }
 
-    /// What the step asks of its operands.
+    /// Notes the forms of plaintexts and the decompositions that a step needs.
     fn note_uses(&mut self, circuit: &Circuit, index: usize) {
         match &circuit.steps[index].op {
             Op::Mul { .. } if self.batch_of[index].is_some() => {}
@@ -185,7 +190,8 @@ impl Plan {
         }
     }
 
-    /// What a step adds, and what brings its operands and its result to their forms.
+    /// Key switches and divisions of a step, and of bringing its operands and its result to their
+    /// forms.
     pub(super) fn added(&self, circuit: &Circuit, index: usize) -> Added {
         let ty = circuit.ty(index);
         let of = |value: ValueId| self.held[value];
@@ -204,7 +210,7 @@ impl Plan {
             }
             Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
                 added.key_switches.push(ty);
-                // A rotation of what is over the special moduli divides one component first.
+                // A rotation of a value over the special moduli first divides one component.
                 let divides = of(*value) == Parts::Extended || made == Parts::Pair;
                 added.roundings += usize::from(divides);
             }
@@ -228,7 +234,7 @@ impl Added {
     }
 }
 
-/// Whether a value over the special moduli may stay so for what uses it.
+/// Returns true if a value over the special moduli may stay in this form for its uses.
 fn goes_on(circuit: &Circuit, uses: &[&Op]) -> bool {
     match uses {
         [

@@ -1,13 +1,15 @@
-//! The precision of a circuit's results, before a key exists.
+//! The precision of a circuit's results, predicted without keys.
 //!
-//! Each value carries its slots, from a run in the clear, and for each slot the mean square of its error, over keys and
-//! randomness: [`ckks::noise::Model`] says what every step adds, the plan (`plan.rs`) which divisions there are. To first
-//! order, the error of a sum of products is that of each factor times the sum of what it meets. An error that stands in several operands
-//! adds up with itself (`errors.rs`). Errors of different slots are taken as
-//! uncorrelated, and a rescale as one of residues that are uniform: after a product with a multiple of its modulus it adds less.
+//! Each value carries its slots, from a run in the clear, and for each slot the mean square of its
+//! error, over keys and randomness. [`ckks::noise::Model`] says what every step adds, and the plan
+//! (`plan.rs`) says which divisions there are. To first order, the error of a sum of products is
+//! the error of each factor times the sum of the values that multiply it. An error that is in
+//! several operands adds up with itself (`errors.rs`). Errors of different slots are treated as
+//! uncorrelated. A rescale is treated as if its residues were uniform: after a product with a
+//! multiple of its modulus it adds less.
 //!
-//! What the sine of a bootstrapping makes of a message is no random error. It is carried as the slots that a run without noise has, beside
-//! those in the clear.
+//! The error of the sine in a bootstrapping is not random. So a value also carries the slots of a
+//! run without noise, in addition to those in the clear.
 
 use super::clear::{Slots, check_names, reading, step};
 use super::errors::Errors;
@@ -26,31 +28,35 @@ use program::circuit::{Circuit, Op, Type, ValueId};
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
 
-/// What is expected of a value.
+/// The prediction for a value.
 #[derive(Clone, Debug)]
 pub struct Predicted {
     /// The slots, as in the clear.
     pub slots: Vec<Complex64>,
-    /// For each slot, the mean square of its error, in the units of the message.
+    /// For each slot, the mean square of its error, in units of the message.
     pub errors: Vec<f64>,
-    /// log2 of a bound on the probability that a run is wrong up to this value, with messages as large as these: that a coefficient of a
-    /// message and its noise passes half of its modulus, or that a bootstrapping meets a multiple of `q_0` beyond its reduction.
+    /// log2 of a bound on the probability that a run is wrong up to this value, with messages as
+    /// large as these. A run is wrong if a coefficient of a message and its noise exceeds half of
+    /// its modulus, or if a bootstrapping meets a multiple of `q_0` beyond the range of its
+    /// reduction.
     pub log2_failure: f64,
 }
 
 impl Predicted {
-    /// Mean over the first `slots` slots, at least one.
+    /// Mean over the first `slots` slots. `slots` is at least 1.
     pub fn noise(&self, slots: usize) -> Noise {
         let first = &self.errors[..slots.clamp(1, self.errors.len())];
         Noise(first.iter().sum::<f64>() / first.len() as f64)
     }
 }
 
-/// Predicts every output of a circuit for these inputs, encrypted ones being fresh under the secret key.
+/// Predicts every output of a circuit for these inputs. Encrypted inputs are fresh, under the
+/// secret key.
 ///
 /// # Errors
-/// Those of [`run_clear`](super::run_clear), and [`Error::Circuit`](crate::Error::Circuit) for a circuit written for other parameters, or for a message that
-/// at its scale and level does not fit the modulus.
+/// Those of [`run_clear`](super::run_clear), and [`Error::Circuit`](crate::Error::Circuit) for a
+/// circuit written for other parameters, or for a message that does not fit the modulus at its
+/// scale and level.
 pub fn predict(
     params: &Params,
     circuit: &Circuit,
@@ -59,10 +65,11 @@ pub fn predict(
     predict_within(params, circuit, inputs, MAX_LOG2_FAILURE)
 }
 
-/// As [`predict`], of a circuit that may be wrong with a probability of `2^limit`, which is less.
+/// As [`predict`], for a circuit that may be wrong with a probability of at most `2^limit`.
 ///
 /// # Errors
-/// As [`predict`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+/// As [`predict`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+/// [`MAX_LOG2_FAILURE`].
 pub fn predict_within(
     params: &Params,
     circuit: &Circuit,
@@ -116,11 +123,14 @@ struct Predictor<'a> {
 }
 
 impl Predictor<'_> {
-    /// log2 of a bound on the probability that a step's value is wrong: one of its coefficients passes half of its modulus, or a bootstrapping
-    /// its reduction. The largest slot bounds the coefficients of a message; those of its error are Gaussian.
+    /// log2 of a bound on the probability that a step's value is wrong: that one of its
+    /// coefficients exceeds half of its modulus, or that a bootstrapping meets a multiple of `q_0`
+    /// beyond the range of its reduction. The largest slot bounds the coefficients of a message.
+    /// The coefficients of its error are Gaussian.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit by itself.
+    /// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit even without its
+    /// error.
     fn log2_failure(&self, index: usize, slots: &[Complex64], errors: &Errors) -> Result<f64> {
         let (ty, op) = (self.circuit.ty(index), &self.circuit.steps[index].op);
         let largest = slots.iter().map(|v| v.norm()).fold(0.0, f64::max);
@@ -136,12 +146,13 @@ impl Predictor<'_> {
         }
         let squares = errors.squares(slots.len());
         let square = squares.iter().sum::<f64>() / squares.len() as f64;
-        // Of N coefficients a slot has the sum of squares.
+        // The square of a slot is the sum of the squares of N coefficients.
         let n = self.params.n() as f64;
         let deviation = (square / n).sqrt() * ty.scale;
         let moduli = (0..=ty.level).map(|level| self.circuit.arithmetic.divisor(level));
         let half = moduli.product::<f64>() / 2.0;
-        // Not by logarithms: the room may be a small part of the modulus. Beyond all doubles there is enough.
+        // This is not computed with logarithms, because the room may be a small part of the
+        // modulus. If it overflows doubles, there is enough room.
         let room = half - largest * ty.scale;
         let passed = n.log2() + log2_two_sided_tail((room / deviation).min(f64::MAX));
         Ok(match (op, &self.circuit.bootstrapping) {
@@ -152,7 +163,7 @@ impl Predictor<'_> {
         })
     }
 
-    /// The slots of a run without noise, if they are not those in the clear.
+    /// The slots of a run without noise. `None` if they are those in the clear.
     fn computed(
         &self,
         inputs: &Slots,
@@ -231,7 +242,7 @@ impl Predictor<'_> {
         for from in added.key_switches {
             more += self.model.key_switch(from.level, from.scale).0;
         }
-        // A fresh ciphertext's own error is all that its step adds.
+        // A fresh ciphertext has its own error only.
         Ok(if more > 0.0 {
             made.with(index, more)
         } else {
@@ -239,7 +250,8 @@ impl Predictor<'_> {
         })
     }
 
-    /// The rounding of a plaintext's coefficients, as it comes out.
+    /// Squared error in each slot from rounding a plaintext's coefficients, computed by encoding
+    /// it.
     fn encoding(&self, slots: &[Complex64], ty: Type) -> Result<Vec<f64>> {
         let encoder = self.params.encoder();
         let mut coefficients = encoder.embed(slots)?;

@@ -1,4 +1,4 @@
-//! Sums of products, one by one and several at once.
+//! Sums of products, computed one by one or several together.
 
 use super::encrypted::Run;
 use super::held::Held;
@@ -10,7 +10,7 @@ use circuits::operations::RingOperations;
 use program::circuit::ValueId;
 
 impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
-    /// A sum of products of ciphertexts, of three components.
+    /// A sum of products of ciphertexts, with three components.
     pub(super) fn product<'a>(
         &self,
         values: &Values<Held<'a, O>>,
@@ -44,7 +44,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
         Ok(Held::Extended(operations.dot(&left, &factors)?))
     }
 
-    /// A row of a batch; at the first of them all rows are computed.
+    /// A row of a batch. At the first row, all rows are computed.
     pub(super) fn row<'a>(
         &mut self,
         index: usize,
@@ -76,7 +76,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
         Ok(row.expect("the step is a row of its batch"))
     }
 
-    /// Values over the special moduli; those that are held otherwise are lifted once.
+    /// Values over the special moduli. Values in other forms are extended once.
     fn lifted<'v>(
         &'v mut self,
         values: &'v Values<Held<O>>,
@@ -106,7 +106,7 @@ fn is_extended<O: RingOperations>(values: &Values<Held<O>>, value: ValueId) -> b
     matches!(values.get(value), Held::Extended(_))
 }
 
-/// A value that is held in two components.
+/// A value that is held in two components, as a ciphertext.
 fn ciphertext<'v, O: RingOperations>(
     values: &'v Values<Held<O>>,
     value: ValueId,

@@ -1,4 +1,4 @@
-//! Circuits as recordings and traces, and traces on ciphertexts.
+//! Circuits as recordings and traces, and the replay of traces on ciphertexts.
 
 use super::clear::check_names;
 use super::held::Held;
@@ -15,10 +15,12 @@ use program::trace::{Counts, Trace};
 use std::collections::BTreeMap;
 
 impl<S: Scheme> Runner<'_, S> {
-    /// The operations of a run on ciphertexts, in order, the inputs in plain being what they are here.
+    /// Records the operations of a run on ciphertexts, in order. The inputs in plain are those
+    /// given here.
     ///
     /// # Errors
-    /// As [`Runner::run`] for the inputs in plain; from the circuits for plaintexts whose coefficients have more than 124 bits.
+    /// As [`Runner::run`] for the inputs in plain, and errors of the circuits for plaintexts whose
+    /// coefficients have more than 124 bits.
     pub fn record(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Recording> {
         let (circuit, params) = (&*self.circuit, &self.params);
         let given = circuit.inputs().filter(|(_, ty)| ty.encrypted);
@@ -60,20 +62,22 @@ impl<S: Scheme> Runner<'_, S> {
         }
     }
 
-    /// The instructions on limbs that a run does.
+    /// Returns the instructions on limbs of a run.
     ///
     /// # Errors
-    /// As [`Runner::record`], and from lowering.
+    /// As [`Runner::record`], and errors of lowering.
     pub fn lower(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Trace> {
         Ok(lower::lower(&self.record(plain)?)?)
     }
 
-    /// Replays a trace of [`Runner::lower`] on the encrypted inputs: the results of [`Runner::run`], word for word, and what was
-    /// executed. `observe` is that of [`replay`](crate::replay::replay).
+    /// Replays a trace made by [`Runner::lower`] on the encrypted inputs. Returns the results,
+    /// which are word for word those of [`Runner::run`], and the counts of what was executed.
+    /// `observe` is that of [`replay`](crate::replay::replay).
     ///
     /// # Errors
-    /// As [`Runner::run`] and [`replay`](crate::replay::replay); [`Error::Replay`](crate::Error::Replay) for a trace that asks for
-    /// what is not there, or lacks a result.
+    /// As [`Runner::run`] and [`replay`](crate::replay::replay), and
+    /// [`Error::Replay`](crate::Error::Replay) for a trace that asks for a value that is not there,
+    /// or lacks a result.
     pub fn replay(
         &self,
         trace: &Trace,

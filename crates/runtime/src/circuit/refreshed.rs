@@ -1,4 +1,4 @@
-//! What a bootstrapping adds to the error of a value.
+//! The error that a bootstrapping adds to a value.
 
 use super::scheme::Scheme;
 use super::unfit;
@@ -10,15 +10,15 @@ use program::circuit::{Circuit, Op};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The bootstrapping of a circuit, with its precision for each scale of an operand.
+/// The bootstrapping of a circuit, with its precision for each scale of its operands.
 pub(super) struct Refreshed {
     tables: Bootstrapper,
-    /// By the bits of the scale.
+    /// Precision, by the bits of the scale.
     noise: BTreeMap<u64, Noise>,
 }
 
 impl Refreshed {
-    /// That of a circuit; `None` if it does not bootstrap.
+    /// Makes the tables and predictions for a circuit. `None` if the circuit does not bootstrap.
     pub(super) fn new(params: &Params, circuit: &Circuit) -> Result<Option<Self>> {
         let scales = circuit.steps.iter().filter_map(|step| match step.op {
             Op::Bootstrap { value } => Some(circuit.ty(value).scale),
@@ -38,12 +38,12 @@ impl Refreshed {
         Ok(Some(Self { tables, noise }))
     }
 
-    /// The error that is added to an operand of a scale, beside what the sine adds.
+    /// The error that is added to an operand of a given scale, without the error of the sine.
     pub(super) fn noise(&self, scale: f64) -> Noise {
         self.noise[&scale.to_bits()]
     }
 
-    /// What becomes of an operand of a scale without noise.
+    /// The slots after bootstrapping an operand of a given scale without noise.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a message that is too large for the reduction.
@@ -56,7 +56,7 @@ impl Refreshed {
         let arithmetic = self.tables.params().arithmetic();
         let limit = stated.log_bound(&arithmetic);
         let found = (largest * scale * stated.room(&arithmetic, scale)).log2();
-        // Doubles round.
+        // The tolerance is for the rounding of doubles.
         if found.is_nan() || found > limit + 1e-9 {
             let what = "the largest coefficient of a bootstrapped message at its scale";
             let expected = format!("at most {limit:.2}: read it smaller before, and larger after");

@@ -1,4 +1,4 @@
-//! A circuit made ready for ciphertexts.
+//! A circuit prepared for ciphertexts.
 
 use super::clear::{check_names, constant_slots, repeated};
 use super::encrypted::Run;
@@ -20,11 +20,12 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What an input is given.
+/// The argument for an input.
 pub enum Argument<'a, S: Scheme = ckks::Params> {
-    /// A ciphertext of the input's level and scale; of exact arithmetic, a fresh one or one whose factor is 1.
+    /// A ciphertext of the input's level and scale. In exact arithmetic it must be fresh or have
+    /// factor 1.
     Ciphertext(&'a S::Ciphertext),
-    /// Slots, a power of two of them, which repeat.
+    /// Slots. Their number is a power of two. If there are fewer than the circuit has, they repeat.
     Plain(&'a [S::Slot]),
 }
 
@@ -36,9 +37,9 @@ impl<S: Scheme> Clone for Argument<'_, S> {
 
 impl<S: Scheme> Copy for Argument<'_, S> {}
 
-/// A circuit made ready for parameters: its constants are encoded once, for any number of runs.
+/// A circuit prepared for parameters. Its constants are encoded once, for any number of runs.
 pub struct Runner<'c, S: Scheme = ckks::Params> {
-    /// With every iteration written out.
+    /// The circuit with every iteration written out.
     pub(super) circuit: Cow<'c, Circuit>,
     pub(super) params: S,
     pub(super) plan: Plan,
@@ -53,24 +54,27 @@ impl<'c, S: Scheme> Runner<'c, S> {
     /// Plans the run and encodes the constants.
     ///
     /// # Errors
-    /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify, [`Error::Circuit`](crate::Error::Circuit) for one written for other
-    /// parameters and for one that is wrong with a probability above `2^MAX_LOG2_FAILURE`, and those of [`Scheme::encode`].
+    /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify.
+    /// [`Error::Circuit`](crate::Error::Circuit) for a circuit written for other parameters, and
+    /// for one that is wrong with a probability above `2^MAX_LOG2_FAILURE`. Also those of
+    /// [`Scheme::encode`].
     pub fn new(params: &S, circuit: &'c Circuit) -> Result<Self> {
         Self::within(params, circuit, MAX_LOG2_FAILURE)
     }
 
-    /// As [`Runner::new`], of a circuit that may be wrong with a probability of `2^limit`, as [`check_failure`](super::check_failure)
-    /// has it.
+    /// As [`Runner::new`], for a circuit that may be wrong with a probability of at most `2^limit`,
+    /// computed as in [`check_failure`](super::check_failure).
     ///
     /// # Errors
-    /// As [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above [`MAX_LOG2_FAILURE`].
+    /// As [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+    /// [`MAX_LOG2_FAILURE`].
     pub fn within(params: &S, circuit: &'c Circuit, limit: f64) -> Result<Self> {
         check(params, circuit)?;
         let circuit = circuit.unrolled();
         let plan = Plan::new(&circuit);
         let factors = params.prepare(&circuit, &plan, limit)?;
         let uses = uses(&circuit, &plan, &factors);
-        // In each iteration a constant of a repeated part stands again.
+        // A constant of a repeated part occurs again in each iteration.
         let (mut constants, mut encoded) = (BTreeMap::new(), BTreeMap::new());
         for (index, step) in circuit.steps.iter().enumerate() {
             if let Op::Constant { constant } = step.op {
@@ -106,12 +110,12 @@ impl<'c, S: Scheme> Runner<'c, S> {
         })
     }
 
-    /// The circuit, every iteration written out.
+    /// The circuit with every iteration written out.
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// Bytes of the encoded constants, and of the tables of bootstrapping.
+    /// Size of the encoded constants and of the tables of bootstrapping, in bytes.
     pub fn byte_len(&self) -> usize {
         let mut counted = BTreeSet::new();
         let constants = self.constants.values();
@@ -121,10 +125,12 @@ impl<'c, S: Scheme> Runner<'c, S> {
         alone + self.tables.iter().map(BlockMatrix::byte_len).sum::<usize>() + bootstrapping
     }
 
-    /// Encodes slots for an encrypted input, at its level and scale. They repeat after their number, a power of two.
+    /// Encodes slots for an encrypted input, at its level and scale. Their number is a power of
+    /// two. If there are fewer than the circuit has, they repeat.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for a name or a number of slots that is none, and those of [`Scheme::encode`].
+    /// [`Error::Circuit`](crate::Error::Circuit) for an unknown name or a wrong number of slots,
+    /// and those of [`Scheme::encode`].
     pub fn encode(&self, name: &str, slots: &[S::Slot]) -> Result<S::Plaintext> {
         let input = self.circuit.inputs().find(|(input, _)| *input == name);
         let (_, ty) =
@@ -133,10 +139,12 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.params.encode(&slots, ty)
     }
 
-    /// Runs the circuit: results by name. Threads are those of the [pool](ring::in_pool) it is called in.
+    /// Runs the circuit and returns its results by name. It uses the threads of the
+    /// [pool](ring::in_pool) in which it is called.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, is none, or has another type; and for a missing key.
+    /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, unknown, or has
+    /// another type, and an error for a missing key.
     pub fn run(
         &self,
         inputs: &BTreeMap<&str, Argument<S>>,
@@ -145,7 +153,8 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.run_observed(inputs, keys, |_| {})
     }
 
-    /// As [`Runner::run`]; `begin` hears of each step of [`Runner::circuit`] before it is done.
+    /// As [`Runner::run`]. `begin` is called with each step of [`Runner::circuit`] before it is
+    /// run.
     ///
     /// # Errors
     /// As [`Runner::run`].
@@ -171,7 +180,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.close(outputs)
     }
 
-    /// The results of the scheme, from all outputs.
+    /// The results of the scheme, made from all outputs.
     pub(super) fn close(
         &self,
         mut outputs: BTreeMap<String, rlwe::Ciphertext>,
@@ -187,7 +196,8 @@ impl<'c, S: Scheme> Runner<'c, S> {
         Ok(closed)
     }
 
-    /// The steps in a mode: the outputs by name. `begin` hears of each step before it is done.
+    /// Runs the steps in a mode and returns the outputs by name. `begin` is called with each step
+    /// before it is run.
     pub(super) fn walk<'a, O: RingOperations>(
         &'a self,
         operations: &'a O,

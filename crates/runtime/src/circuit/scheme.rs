@@ -1,4 +1,5 @@
-//! What a circuit needs of a scheme. Beneath it, the run is the same for all: ciphertexts of `rlwe`, and key switching.
+//! The interface between circuits and schemes. Below it the run is the same for all schemes:
+//! ciphertexts of `rlwe`, and key switching.
 
 use super::factors::Factors;
 use super::plan::Plan;
@@ -12,26 +13,26 @@ use program::recording::{self, Message};
 use ring::{Eval, Modulus, Poly};
 use std::fmt::Debug;
 
-/// A scheme that runs circuits, by its parameters: [`ckks::Params`] for approximate arithmetic, an [`ExactScheme`](super::ExactScheme)
-/// for exact.
+/// A scheme that runs circuits, given by its parameters: [`ckks::Params`] for approximate
+/// arithmetic, an [`ExactScheme`](super::ExactScheme) for exact arithmetic.
 pub trait Scheme: Clone + Sync + sealed::Sealed {
-    /// What a slot holds in the clear.
+    /// Content of a slot in the clear.
     type Slot: Slot;
     /// A message that a client encrypts.
     type Plaintext;
     /// A ciphertext.
     type Ciphertext: PartialEq;
 
-    /// The arithmetic of circuits for these parameters: all their levels.
+    /// The arithmetic of circuits for these parameters, with all levels.
     fn arithmetic(&self) -> Arithmetic;
 
     /// Parameters of the ring.
     fn rlwe(&self) -> &rlwe::Params;
 
-    /// Level of the ring for a level: limbs minus one.
+    /// Level of the ring (number of limbs minus one) for a level of circuits.
     fn ring_level(&self, level: usize) -> usize;
 
-    /// Slots, which bound those of a circuit.
+    /// Number of slots. A circuit has at most as many.
     fn slots(&self) -> usize;
 
     /// Galois element of the rotation by `steps` to the left.
@@ -40,10 +41,12 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// Galois element of the conjugation, or of the swap of rows.
     fn reflection(&self) -> usize;
 
-    /// What circuits state of a bootstrapping of these parameters that is made for what `stated` is made for.
+    /// The bootstrapping with these parameters, as circuits state it, that has the same choices as
+    /// `stated`.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) in exact arithmetic, and for parameters that have no such bootstrapping.
+    /// [`Error::Circuit`](crate::Error::Circuit) in exact arithmetic, and for parameters that do
+    /// not have such a bootstrapping.
     #[doc(hidden)]
     fn stated(&self, stated: &Bootstrapping) -> Result<Bootstrapping> {
         Err(no_bootstrapping(stated))
@@ -58,23 +61,26 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
         Err(no_bootstrapping(stated))
     }
 
-    /// Parameters of the sparse secret of bootstrapping; `None` of parameters that have no bootstrapping.
+    /// Parameters of the sparse secret of bootstrapping. `None` if there is no bootstrapping with
+    /// these parameters.
     #[doc(hidden)]
     fn sparse(&self) -> Option<rlwe::Params> {
         None
     }
 
-    /// What is left to know of a run before it starts: factors of messages. No iteration is left to be written out.
+    /// Computes the factors of messages, and checks the probability of failure. Every iteration of
+    /// the circuit must be written out.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would be wrong with a probability above `2^limit`.
+    /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would be wrong with a
+    /// probability above `2^limit`.
     #[doc(hidden)]
     fn prepare(&self, circuit: &Circuit, plan: &Plan, limit: f64) -> Result<Factors>;
 
-    /// A message to be encrypted; slots as of a circuit.
+    /// Encodes a message that is then encrypted. Its slots are those of a circuit.
     ///
     /// # Errors
-    /// From the scheme, for values that it cannot encode.
+    /// Errors of the scheme, for values that it cannot encode.
     fn encode(&self, slots: &[Self::Slot], ty: Type) -> Result<Self::Plaintext>;
 
     /// A plaintext as a factor of ciphertexts.
@@ -89,29 +95,30 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// As [`Scheme::encode`].
     fn diagonal(&self, slots: &[Self::Slot], ty: Type) -> Result<Diagonal>;
 
-    /// A plaintext as a term of a sum with a ciphertext whose message has a factor.
+    /// A plaintext as a term of a sum with a ciphertext whose message has the given factor.
     ///
     /// # Errors
     /// As [`Scheme::encode`].
     fn term(&self, slots: &[Self::Slot], ty: Type, factor: u64) -> Result<Poly<Eval>>;
 
-    /// What a product of ciphertexts is multiplied by, and terms are divided by: the plaintext modulus, if there is one.
+    /// Number by which a product of ciphertexts is multiplied and terms are divided: the plaintext
+    /// modulus, if there is one.
     fn unit(&self) -> Option<u64>;
 
-    /// How a value of a type holds its message, which has a factor.
+    /// How a value of a type holds its message, given the factor of the message.
     #[doc(hidden)]
     fn message(&self, ty: Type, factor: u64) -> Message;
 
-    /// The parameters, as recordings have them.
+    /// The parameters in the form of recordings.
     #[doc(hidden)]
     fn recorded(&self) -> recording::Parameters {
         parameters(self.rlwe(), self.unit().into_iter().collect())
     }
 
-    /// The components of an input of a type.
+    /// The components of an input of the given type.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) if it is of another.
+    /// [`Error::Circuit`](crate::Error::Circuit) if the ciphertext has another type.
     fn open<'a>(
         &self,
         name: &str,
@@ -119,10 +126,10 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
         ty: Type,
     ) -> Result<&'a rlwe::Ciphertext>;
 
-    /// The ciphertext of a type, its message with a factor, from its components.
+    /// Makes the ciphertext of a type from its components. Its message has the given factor.
     ///
     /// # Errors
-    /// From the scheme, none if the components are its own.
+    /// Errors of the scheme. There is none if the components belong to it.
     fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<Self::Ciphertext>;
 }
 
@@ -135,18 +142,18 @@ fn no_bootstrapping(stated: &Bootstrapping) -> Error {
     )
 }
 
-/// What a slot holds in the clear: [`Complex64`], or `u64` for a residue modulo `t`.
+/// Content of a slot in the clear: [`Complex64`], or `u64` for a residue modulo `t`.
 pub trait Slot: Copy + Debug + PartialEq + sealed::Sealed {
-    /// What operations need to know.
+    /// What operations on slots need to know.
     type Ring: Copy;
     /// Zero.
     const ZERO: Self;
 
-    /// The ring of a circuit's slots; `None` if its arithmetic is another.
+    /// The ring of a circuit's slots. `None` if the circuit has another arithmetic.
     fn ring(arithmetic: &Arithmetic) -> Option<Self::Ring>;
-    /// Whether it is a value of the ring.
+    /// Returns true if it is a value of the ring.
     fn is_of(self, ring: Self::Ring) -> bool;
-    /// A number of a constant.
+    /// Converts a number of a constant.
     fn constant(ring: Self::Ring, value: f64) -> Self;
     /// `self + other`.
     fn plus(self, ring: Self::Ring, other: Self) -> Self;
@@ -156,7 +163,8 @@ pub trait Slot: Copy + Debug + PartialEq + sealed::Sealed {
     fn times(self, ring: Self::Ring, other: Self) -> Self;
     /// The complex conjugate.
     fn conjugate(self) -> Self;
-    /// `self factor`, the factor from a reading at another scale: 1 in exact arithmetic.
+    /// `self factor`, where the factor comes from reading a value at another scale. It is 1 in
+    /// exact arithmetic.
     fn scaled(self, factor: f64) -> Self;
 }
 
@@ -238,7 +246,7 @@ impl Slot for u64 {
 }
 
 pub(super) mod sealed {
-    /// What is in this crate.
+    /// Only this crate can implement [`Scheme`](super::Scheme) and [`Slot`](super::Slot).
     pub trait Sealed {}
     impl Sealed for ckks::Params {}
     impl Sealed for bgv::Params {}

@@ -1,18 +1,21 @@
-//! Where the noise of a value comes from.
+//! The sources of a value's noise.
 //!
-//! A sum of a value and itself, however it comes about, doubles its noise, where one of two independent values adds up mean squares. So
-//! each value keeps the noises that it is a sum of, as they came into the circuit, with their factors. A rotation of a noise counts as
-//! another one.
+//! A sum of a value with itself, in whatever way it is computed, doubles its noise. For two
+//! independent values, mean squares add up. So each value keeps the noises that make up its noise
+//! separately, as they came into the circuit, with their factors. A rotation of a noise counts as a
+//! different noise.
 
 use bgv::noise::Noise;
 
-/// Noises that a value keeps apart, at most. More count as one that is new.
+/// Largest number of noises that a value keeps separately. If there are more, they are merged into
+/// one new noise.
 const MOST: usize = 64;
 
-/// Where a noise came into the circuit: its step, and the Galois element of the rotations since.
+/// Source of a noise: the step where it came into the circuit, and the Galois element of the
+/// rotations since.
 type Source = (usize, usize);
 
-/// A noise in a value: `factor 2^-shift` times what it was.
+/// A noise in a value: `factor 2^-shift` times the noise that came in.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     source: Source,
@@ -29,7 +32,7 @@ impl Part {
     }
 }
 
-/// The noises that a value is a sum of.
+/// The noises that add up to a value's noise.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources(Vec<Part>);
 
@@ -39,7 +42,7 @@ impl Sources {
         Self::default().with(step, noise)
     }
 
-    /// A noise more, that comes in with a step.
+    /// Adds a noise that comes in with a step.
     #[must_use]
     pub(super) fn with(mut self, step: usize, noise: Noise) -> Self {
         if noise.bits() > f64::NEG_INFINITY {
@@ -53,13 +56,13 @@ impl Sources {
         self
     }
 
-    /// All noise.
+    /// The sum of all noises.
     pub(super) fn noise(&self) -> Noise {
         let parts = self.0.iter().map(Part::noise);
         parts.fold(Noise::ZERO, Noise::plus)
     }
 
-    /// `x self + y other`, as step `step` makes it.
+    /// `x self + y other`, computed by step `step`.
     #[must_use]
     pub(super) fn sum(&self, x: f64, other: &Self, y: f64, step: usize) -> Self {
         let mut sum = self.clone();
@@ -79,14 +82,14 @@ impl Sources {
         Self::new(step, sum.noise())
     }
 
-    /// Divided by `2^bits`.
+    /// All noises divided by `2^bits`.
     #[must_use]
     pub(super) fn divided(mut self, bits: f64) -> Self {
         self.0.iter_mut().for_each(|part| part.shift += bits);
         self
     }
 
-    /// `X -> X^element`, exponents modulo `order`.
+    /// All noises under `X -> X^element`. Exponents count modulo `order`.
     #[must_use]
     pub(super) fn automorphism(mut self, element: usize, order: usize) -> Self {
         self.0

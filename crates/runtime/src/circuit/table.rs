@@ -1,4 +1,4 @@
-//! The constants of a batch, as a product of matrices takes them.
+//! The constants of a batch, in the form of a product of matrices.
 
 use super::clear::constant_slots;
 use super::matrices::Batch;
@@ -10,7 +10,8 @@ use circuits::operations::BlockMatrix;
 use program::circuit::{Circuit, Op, ValueId};
 use std::collections::BTreeMap;
 
-/// Encodes the constants of a batch, over the special moduli if that is its form.
+/// Encodes the constants of a batch. They are over the special moduli too if the batch has that
+/// form.
 pub(super) fn table<S: Scheme>(
     params: &S,
     circuit: &Circuit,
@@ -30,7 +31,7 @@ pub(super) fn table<S: Scheme>(
     Ok(BlockMatrix::new(shape, (params.rlwe().n(), limbs), entry))
 }
 
-/// The constants of a row, by what they are multiplied with.
+/// The constants of a row, by the value that they are multiplied with.
 fn encode<S: Scheme>(
     params: &S,
     circuit: &Circuit,

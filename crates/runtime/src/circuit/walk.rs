@@ -1,15 +1,15 @@
-//! The steps of a circuit in order, each value freed after its last use.
+//! Runs the steps of a circuit in order, and frees each value after its last use.
 
 use crate::error::Result;
 use program::circuit::{Circuit, Op, ValueId};
 use std::collections::BTreeMap;
 
-/// Values made so far that are still needed.
+/// Values computed so far that are still needed.
 pub(super) struct Values<V> {
     held: Vec<Option<V>>,
     last_use: Vec<usize>,
     step: usize,
-    /// An operand stands twice in this step.
+    /// True if this step uses an operand twice.
     twice: bool,
 }
 
@@ -20,7 +20,7 @@ impl<V> Values<V> {
             .expect("a value stays until its last use")
     }
 
-    /// The value itself if this step is the last to use it, else a copy.
+    /// Returns the value itself if this step is the last to use it, otherwise a copy.
     pub(super) fn take(&mut self, value: ValueId) -> V
     where
         V: Clone,
@@ -35,7 +35,7 @@ impl<V> Values<V> {
     }
 }
 
-/// For each value the last step that reads it; its own for one that no step reads.
+/// For each value, the last step that reads it. A value that no step reads has its own step.
 pub(super) fn last_uses(circuit: &Circuit) -> Vec<usize> {
     let mut last: Vec<usize> = (0..circuit.steps.len()).collect();
     for (index, step) in circuit.steps.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn last_uses(circuit: &Circuit) -> Vec<usize> {
     last
 }
 
-/// Does `step` for each step of a verified circuit; the outputs by name.
+/// Calls `step` for each step of a verified circuit. Returns the outputs by name.
 pub(super) fn walk<V>(
     circuit: &Circuit,
     mut step: impl FnMut(usize, &mut Values<V>) -> Result<V>,

@@ -1,4 +1,5 @@
-//! Arithmetic modulo an entry of the table: kernels for primes, words that wrap around for powers of two.
+//! Arithmetic modulo an entry of the table of moduli: kernels for primes, words that wrap around
+//! for powers of two.
 
 use kernels::{Modulus, kernels};
 
@@ -18,7 +19,7 @@ pub(super) struct Power {
 }
 
 impl Power {
-    /// Modulo `2^bits`, of 1 to 64 bits.
+    /// Arithmetic modulo `2^bits`, for 1 to 64 bits.
     pub(super) fn new(bits: u32) -> Self {
         Self { bits }
     }

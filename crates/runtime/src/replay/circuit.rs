@@ -1,4 +1,5 @@
-//! What the trace of a circuit or of a bootstrapping loads and stores: keys and ciphertexts by name in, the results out.
+//! Inputs and results of the trace of a circuit or of a bootstrapping: keys and ciphertexts by
+//! name.
 
 use super::outside::{Results, SwitchKeys, limbs_of, no_seed};
 use super::{Limb, Outside, Progress, replay};
@@ -16,11 +17,12 @@ struct CircuitOutside<'a> {
     results: Results,
 }
 
-/// Replays the trace of a circuit or of a bootstrapping on the ciphertexts that it is given by name: its results by name, over
-/// their bases, and what was executed.
+/// Replays the trace of a circuit or of a bootstrapping on ciphertexts given by name. Returns its
+/// results by name, over their bases, and the counts of what was executed.
 ///
 /// # Errors
-/// As [`replay`]; [`Error::Replay`](crate::Error::Replay) for a trace that asks for what is not there, or lacks a result.
+/// As [`replay`], and [`Error::Replay`](crate::Error::Replay) for a trace that asks for a value
+/// that is not there, or lacks a result.
 pub fn replay_circuit<'b>(
     trace: &Trace,
     (inputs, keys): (&BTreeMap<String, &Ciphertext>, &SwitchKeys),

@@ -8,13 +8,13 @@ use ring::par_map;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most terms of one call to the kernel of matrix products.
+/// Largest number of terms in one call to the kernel of matrix products.
 const MATRIX_TERMS: usize = 512;
-/// Rows of one call: each limb is read once for all of them.
+/// Number of rows in one call. Each limb is read once for all of them.
 const MATRIX_ROWS: usize = 64;
 
 impl Machine<'_> {
-    /// All rows of a combination.
+    /// Computes all rows of a combination.
     pub(super) fn combine(&mut self, op: &Op, ty: &Type, values: &[&Value]) -> Vec<Value> {
         let Op::Combine { rows, .. } = op else {
             unreachable!("the operation is a combination")
@@ -40,7 +40,7 @@ impl Machine<'_> {
         made
     }
 
-    /// Some rows of the matrix, integers below the modulus.
+    /// Some rows of the matrix, as integers below the modulus.
     fn matrix(&self, op: &Op, range: Range<usize>) -> Vec<Vec<u64>> {
         let Op::Combine {
             list,
@@ -55,7 +55,7 @@ impl Machine<'_> {
         };
         let t = self.modulus(*modulus);
         let entry = |r: usize, k: usize| {
-            // Beyond all lists where the place is no word.
+            // Beyond the end of all lists if the index is no word.
             let place = r.checked_mul(columns.len());
             let place = place.and_then(|place| place.checked_add(k)?.checked_add(*first));
             let integer = t.from_i64(self.listed(*list, place));
@@ -65,7 +65,7 @@ impl Machine<'_> {
         range.map(row).collect()
     }
 
-    /// The rows modulo one limb, given by place and modulus.
+    /// Computes the rows modulo one limb, given by its place and its modulus.
     fn combine_limb(
         &self,
         matrix: &[Vec<u64>],

@@ -1,4 +1,4 @@
-//! Basis conversion, by the integers that [`Op::Convert`](program::trace::Op::Convert) defines.
+//! Basis conversion with the integers that [`Op::Convert`](program::trace::Op::Convert) defines.
 
 use super::Limb;
 use super::arithmetic::{Arithmetic, Power};
@@ -7,14 +7,14 @@ use kernels::{Modulus, kernels};
 use ring::par_map;
 use std::sync::Arc;
 
-/// Bits of quotients: of at most 64.
+/// Number of bits of quotients. A conversion has at most 64 limbs.
 const QUOTIENT_BITS: u32 = 7;
 
 /// Tables of a conversion.
 pub(super) enum Conversion {
-    /// Of a power of two.
+    /// From a power of two.
     Power(Power, Vec<Arithmetic>),
-    /// Of primes.
+    /// From primes.
     Primes(FromPrimes),
 }
 
@@ -30,7 +30,7 @@ impl Conversion {
         Self::Primes(FromPrimes::new(primes, to))
     }
 
-    /// Limbs modulo the other moduli.
+    /// Converts limbs to limbs modulo the other moduli.
     pub(super) fn convert(&self, limbs: &[Limb], spare: &Spare) -> Vec<Limb> {
         match self {
             Self::Primes(conversion) => conversion.convert(limbs, spare),
@@ -43,15 +43,15 @@ impl Conversion {
     }
 }
 
-/// Tables of a conversion of primes.
+/// Tables of a conversion from primes.
 pub(super) struct FromPrimes {
     from: Vec<Modulus>,
     to: Vec<Arithmetic>,
     /// `(Q/q_i)^-1 mod q_i`.
     hat_inverse: Vec<u64>,
-    /// For each modulus `p` of the result `Q/q_i mod p` for all `i`, then `-Q mod p`.
+    /// For each modulus `p` of the result: `Q/q_i mod p` for all `i`, then `-Q mod p`.
     rows: Vec<Vec<u64>>,
-    /// Bits of the longest word that a row is multiplied with.
+    /// Number of bits of the longest word by which a row is multiplied.
     bits: u32,
 }
 
@@ -98,8 +98,8 @@ impl FromPrimes {
         converted
     }
 
-    /// For each coefficient the quotient `v`: for one modulus whether `2 y_0 >= q_0`, for several
-    /// `(2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`.
+    /// The quotient `v` of each coefficient. For one modulus it is 1 if `2 y_0 >= q_0`, otherwise
+    /// 0. For several it is `(2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`.
     fn quotients(&self, scaled: &[Vec<u64>], sums: &mut [u64]) {
         if let ([y], [q]) = (scaled, self.from.as_slice()) {
             let quotients = sums.iter_mut().zip(y);

@@ -1,10 +1,10 @@
-//! A body that is being executed, and how long its values are needed.
+//! A body that is being executed, and the last uses of its values.
 
 use super::spare::Spare;
 use super::value::Value;
 use program::trace::{Body, Op, ValueId};
 
-/// For each value of a body the last instruction that uses it.
+/// For each value of a body, the last instruction that uses it.
 pub(super) struct Uses {
     last: Vec<Last>,
 }
@@ -12,11 +12,11 @@ pub(super) struct Uses {
 /// The last use of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// There is none.
+    /// No instruction uses it.
     Never,
-    /// In an instruction.
+    /// The instruction at this index uses it last.
     At(usize),
-    /// As a result of the body.
+    /// It is a result of the body.
     Result,
 }
 
@@ -35,11 +35,11 @@ impl Uses {
 
 /// A body that is being executed.
 pub(super) struct Frame<'a> {
-    /// Number of the body, the main one last.
+    /// Index of the body. The main body is the last.
     pub(super) body: usize,
-    /// The next instruction.
+    /// Index of the next instruction.
     pub(super) next: usize,
-    /// Values made so far, but those that are not needed any more.
+    /// Values made so far. Values that are no longer needed are `None`.
     values: Vec<Option<Value>>,
     uses: &'a Uses,
 }
@@ -60,7 +60,7 @@ impl<'a> Frame<'a> {
         held.expect("a value is held until its last use")
     }
 
-    /// Goes on to the next instruction, without the values that `op` was the last to use.
+    /// Goes on to the next instruction, and drops the values of which `op` was the last use.
     pub(super) fn end(&mut self, op: &Op, spare: &Spare) {
         op.for_each_operand(|value| {
             if self.uses.last[value] == Last::At(self.next)
@@ -72,7 +72,7 @@ impl<'a> Frame<'a> {
         self.next += 1;
     }
 
-    /// Takes new values, the arguments first, and keeps those that are used.
+    /// Adds new values, the arguments first. Values without a use are dropped.
     pub(super) fn add(&mut self, made: Vec<Value>, spare: &Spare) {
         for value in made {
             if self.uses.last[self.values.len()] == Last::Never {

@@ -1,4 +1,4 @@
-//! Values from outside, which are checked.
+//! Values loaded from outside, and their checks.
 
 use super::Outside;
 use super::machine::Machine;

@@ -1,4 +1,5 @@
-//! What instructions need beside their operands: moduli, transform tables, constants, conversions.
+//! Data that instructions need besides their operands: moduli, transform tables, constants,
+//! conversions.
 
 use super::arithmetic::{Arithmetic, Power};
 use super::convert::Conversion;
@@ -10,14 +11,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The tables of one trace, and what it has executed.
+/// The tables of one trace, and the counts of what was executed.
 pub(super) struct Machine<'a> {
     pub(super) n: usize,
     moduli: Vec<Arithmetic>,
-    /// Tables of the moduli that limbs are transformed with.
+    /// Transform tables, for the moduli whose limbs are transformed.
     tables: Vec<Option<NttTable>>,
     constants: &'a [Constant],
-    /// For each constant the one that it is a rotation of, itself if it is none, and the steps to the left.
+    /// For each constant, the constant that it rotates and the steps to the left. A constant that
+    /// is no rotation has itself and 0 steps.
     turns: Vec<(ConstantId, usize)>,
     conversions: HashMap<(Limbs, Limbs), Arc<Conversion>>,
     pub(super) spare: Spare,
@@ -71,7 +73,7 @@ impl<'a> Machine<'a> {
         &self.moduli[id]
     }
 
-    /// A modulus of which products in the evaluation domain are taken.
+    /// A modulus for products in the evaluation domain.
     pub(super) fn modulus(&self, id: ModulusId) -> &Modulus {
         match &self.moduli[id] {
             Arithmetic::Prime(q) => q,
@@ -111,7 +113,7 @@ impl<'a> Machine<'a> {
         words
     }
 
-    /// An integer of a list, 0 beyond its end.
+    /// An integer of a list. 0 beyond its end.
     pub(super) fn listed(&self, list: ConstantId, place: Option<usize>) -> i64 {
         match (&self.constants[list], place) {
             (Constant::List(integers), Some(place)) => integers.get(place).copied().unwrap_or(0),
@@ -119,7 +121,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The tables of a conversion, made on its first use.
+    /// The tables of a conversion. They are made on first use.
     pub(super) fn conversion(&mut self, from: &Limbs, to: &Limbs) -> Arc<Conversion> {
         let moduli = |limbs: &Limbs| limbs.iter().map(|id| self.moduli[id]).collect::<Vec<_>>();
         let make = || Arc::new(Conversion::new(&moduli(from), moduli(to)));
@@ -136,7 +138,7 @@ fn not_prime(id: ModulusId, q: u64) -> Error {
     }
 }
 
-/// Which moduli limbs are transformed with.
+/// The moduli whose limbs are transformed.
 fn transformed(trace: &Trace) -> Vec<bool> {
     let mut used = vec![false; trace.moduli.len()];
     let bodies = trace.subs.iter().chain([&trace.main]);
@@ -149,7 +151,8 @@ fn transformed(trace: &Trace) -> Vec<bool> {
     used
 }
 
-/// Which moduli are among several that are converted from: these have inverses modulo each other.
+/// The moduli that are one of several in a conversion's source. They have inverses modulo each
+/// other.
 fn converted(trace: &Trace) -> Vec<bool> {
     let mut used = vec![false; trace.moduli.len()];
     for body in trace.subs.iter().chain([&trace.main]) {

@@ -1,11 +1,11 @@
-//! Replay: a trace, executed instruction by instruction as its definitions say.
+//! Replay: executes a trace instruction by instruction, as the definitions say.
 //!
-//! *Concept.* [`replay`] runs a [`Trace`] on the CPU's kernels, one call for each limb, and fuses nothing. What it
-//! stores is what the trace means, so whatever else computes the same is held against it. Values come from and go to an
-//! [`Outside`], by name.
+//! *Concept.* [`replay`] runs a [`Trace`] on the CPU's kernels, with one call for each limb and
+//! without fusing anything. Its results define the meaning of the trace, so other implementations
+//! are compared with them. Values come from an [`Outside`] and go to it, by name.
 //!
-//! *Invariant*: every limb of a value has `N` residues of its modulus. Limbs are shared, so that selecting, joining and
-//! calling copy no words, and each value is let go after its last use.
+//! *Invariant*: every limb of a value has `N` residues of its modulus. Limbs are shared, so that
+//! selecting, joining and calling copy no words. Each value is dropped after its last use.
 
 mod arithmetic;
 mod circuit;
@@ -35,44 +35,45 @@ pub use run::replay_run;
 /// The `N` residues of a limb.
 pub type Limb = Arc<Vec<u64>>;
 
-/// Where values come from and go to.
+/// The place from which values are loaded and to which they are stored.
 pub trait Outside {
-    /// The limbs of a value, in the order of its type: `N` residues each.
+    /// Returns the limbs of a value, in the order of its type: `N` residues each.
     ///
     /// # Errors
     /// If there is no such value.
     fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>>;
 
-    /// The seed of that name.
+    /// Returns the seed with this name.
     ///
     /// # Errors
     /// If there is none.
     fn seed(&mut self, name: &str) -> Result<Seed>;
 
-    /// Takes the limbs of a value.
+    /// Stores the limbs of a value.
     ///
     /// # Errors
-    /// If they cannot be kept.
+    /// If they cannot be stored.
     fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> Result<()>;
 }
 
-/// How far a replay is.
+/// Progress of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Instructions that are executed, those of sub-traces as often as they are called.
+    /// Number of instructions executed. Those of sub-traces count as often as they are called.
     pub done: u64,
-    /// All of them.
+    /// Number of all instructions.
     pub total: u64,
-    /// Name of the operation that comes next.
+    /// Name of the next operation.
     pub next: &'static str,
 }
 
-/// Executes a trace. `observe` hears of every instruction before it is executed, and stops the replay by answering
-/// `false`. Gives what was executed: counted here, pass by pass, so that [`Trace::counts`] can be held against it.
+/// Executes a trace. `observe` is called before every instruction, and stops the replay by
+/// returning `false`. Returns the counts of what was executed. They are counted pass by pass, so
+/// that [`Trace::counts`] can be compared with them.
 ///
 /// # Errors
-/// Those of [`Trace::verify`], and of the outside; [`Error::Replay`] for moduli that are not primes and for what the
-/// outside loads that are no residues; [`Error::Stopped`].
+/// Those of [`Trace::verify`] and of the outside. [`Error::Replay`] for moduli that are not primes,
+/// and for loaded words that are no residues. [`Error::Stopped`] if `observe` returned `false`.
 pub fn replay(
     trace: &Trace,
     outside: &mut impl Outside,
@@ -85,7 +86,8 @@ pub fn replay(
     let mut machine = Machine::new(trace)?;
     let bodies: Vec<_> = trace.subs.iter().chain([&trace.main]).collect();
     let uses: Vec<Uses> = bodies.iter().map(|body| Uses::of(body)).collect();
-    // Calls nest as deep as the trace has sub-traces: deeper than the thread's own stack.
+    // Calls can nest as deep as the trace has sub-traces. This is deeper than the thread's own
+    // stack allows.
     let mut stack = vec![Frame::new(trace.subs.len(), &uses)];
     while let Some(frame) = stack.last_mut() {
         let body = bodies[frame.body];

@@ -10,14 +10,14 @@ use kernels::{eval_automorphism_index, kernels};
 use program::trace::{Domain, Limbs, ModulusId, Op, Passes, Type, ValueId};
 use std::sync::Arc;
 
-/// Most terms of one call to the kernel of inner products.
+/// Largest number of terms in one call to the kernel of inner products.
 const DOT_TERMS: usize = 256;
 
-/// The count of a pass.
+/// The counter of a kind of pass.
 type Pass = fn(&mut Passes) -> &mut u64;
 
 impl Machine<'_> {
-    /// Executes an operation other than a call. `types` are those of its results.
+    /// Executes an operation other than a call. `types` are the types of its results.
     pub(super) fn execute(
         &mut self,
         op: &Op,
@@ -194,7 +194,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A value whose limbs are changed copies, by place and modulus, of another one's.
+    /// A value whose limbs are changed copies of another value's limbs. `work` receives place and
+    /// modulus.
     fn changed(
         &self,
         x: &Value,

@@ -1,4 +1,4 @@
-//! What the outsides of programs and of circuits share: keys, and the results as they come.
+//! Code shared by the outsides of programs and of circuits: keys, and results as they are stored.
 
 use super::Limb;
 use crate::error::{Error, Result};
@@ -10,20 +10,20 @@ use rlwe::{Ciphertext, GaloisKeys, Rgsw, SwitchKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The keys of key switching, which a trace loads by the [names](lower::names) that it has for them.
+/// The keys of key switching. A trace loads them by its [names](lower::names) for them.
 pub struct SwitchKeys<'a> {
     /// Relinearization key.
     pub relinearization: Option<&'a SwitchKey>,
     /// Galois keys.
     pub galois: &'a GaloisKeys,
-    /// Keys to the sparse secret, and back.
+    /// Key to the sparse secret, and the key back.
     pub sparse: Option<[&'a SwitchKey; 2]>,
     /// RGSW ciphertexts, by their names.
     pub rgsw: Option<&'a BTreeMap<String, Rgsw>>,
 }
 
 impl<'a> SwitchKeys<'a> {
-    /// Body `index` of a key, by the name of its seed.
+    /// Body `index` of the key whose seed has this name.
     pub(super) fn body(&self, seed: &str, index: usize) -> Option<&'a Poly<Eval>> {
         let key = self.key(seed)?;
         (index < key.digits()).then(|| key.digit(index, 0))
@@ -52,7 +52,7 @@ impl<'a> SwitchKeys<'a> {
 /// The limbs of a value that is loaded.
 ///
 /// # Errors
-/// [`Error::Replay`] if there is none, or it has another number of limbs.
+/// [`Error::Replay`] if the value is missing or has another number of limbs.
 pub(super) fn limbs_of(name: &str, body: Option<&Poly<Eval>>, ty: &Type) -> Result<Vec<Limb>> {
     let missing = |found: String| Error::Replay {
         what: format!("the value {name}"),
@@ -67,7 +67,7 @@ pub(super) fn limbs_of(name: &str, body: Option<&Poly<Eval>>, ty: &Type) -> Resu
     Ok(limbs.collect())
 }
 
-/// A seed is missing.
+/// The error for a missing seed.
 pub(super) fn no_seed(name: &str) -> Error {
     Error::Replay {
         what: format!("the seed {name}"),
@@ -76,15 +76,15 @@ pub(super) fn no_seed(name: &str) -> Error {
     }
 }
 
-/// Components of results, by name and number.
+/// Components of results, by name and index.
 #[derive(Default)]
 pub(super) struct Results(BTreeMap<(String, usize), Vec<Limb>>);
 
 impl Results {
-    /// Takes a component.
+    /// Stores a component.
     ///
     /// # Errors
-    /// [`Error::Replay`] for a name that is none of a result.
+    /// [`Error::Replay`] for a name that is not that of a result.
     pub(super) fn store(&mut self, name: &str, limbs: Vec<Limb>) -> Result<()> {
         let (result, component) = names::place_of_answer(name).ok_or_else(|| Error::Replay {
             what: "the name of a result".into(),
@@ -95,10 +95,10 @@ impl Results {
         Ok(())
     }
 
-    /// A result of two components over a basis.
+    /// Returns a result of two components over a basis.
     ///
     /// # Errors
-    /// [`Error::Replay`] if it was not stored, or has other limbs.
+    /// [`Error::Replay`] if it was not stored or has other limbs.
     pub(super) fn ciphertext(&self, name: &str, basis: &Basis) -> Result<Ciphertext> {
         let component = |component: usize| {
             let limbs = self.0.get(&(name.to_owned(), component));

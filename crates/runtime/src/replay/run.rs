@@ -1,4 +1,4 @@
-//! What a program's trace loads and stores: keys and query in, the answer out.
+//! Inputs and results of a program's trace: keys and query in, the answer out.
 
 use super::outside::{Results, SwitchKeys, limbs_of, no_seed};
 use super::{Limb, Outside, replay};
@@ -10,19 +10,19 @@ use program::trace::{Counts, Trace, Type};
 use ring::sample::Seed;
 use ring::{Eval, Poly};
 
-/// Keys and query of a run, and the results as they come.
+/// Keys and query of a run, and the results as they are stored.
 struct RunOutside<'a> {
     keys: &'a EvaluationKeys,
     query: &'a Query,
     results: Results,
 }
 
-/// Replays the trace of a program on a query: its answer, bit for bit that of [`Server::run`](crate::Server::run), and
-/// what was executed.
+/// Replays the trace of a program on a query. Returns its answer, which equals that of
+/// [`Server::run`](crate::Server::run) bit for bit, and the counts of what was executed.
 ///
 /// # Errors
-/// As [`replay`](super::replay); [`exchange::Error::Bytes`] for a query of another program; [`Error::Replay`](crate::Error::Replay) for results that the
-/// program does not give.
+/// As [`replay`](super::replay), [`exchange::Error::Bytes`] for a query of another program, and
+/// [`Error::Replay`](crate::Error::Replay) for results that the program does not have.
 pub fn replay_run(
     exchange: &Exchange,
     trace: &Trace,
@@ -52,7 +52,7 @@ pub fn replay_run(
 }
 
 impl RunOutside<'_> {
-    /// The body of a key or ciphertext by its name.
+    /// The body of a key or ciphertext, by name.
     fn body(&self, name: &str) -> Option<&Poly<Eval>> {
         let (seed, index) = name.rsplit_once('/')?;
         let index: usize = index.parse().ok()?;

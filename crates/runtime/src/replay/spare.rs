@@ -1,12 +1,12 @@
-//! Memory of limbs that are not needed any more.
+//! Memory of limbs that are no longer needed.
 
 use super::Limb;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Limbs of `N` words whose memory the next ones take.
+/// Limbs of `N` words whose memory is used again.
 ///
-/// Adding two values of 20 limbs of `2^15` words takes 0.6 ms on one thread of a shared AMD EPYC. With memory that the
-/// operating system gives anew it takes 4.8 ms.
+/// Adding two values of 20 limbs of `2^15` words takes 0.6 ms on one thread of a shared AMD EPYC.
+/// With new memory from the operating system it takes 4.8 ms.
 pub(super) struct Spare {
     n: usize,
     limbs: Mutex<Vec<Vec<u64>>>,
@@ -18,7 +18,7 @@ impl Spare {
         Self { n, limbs }
     }
 
-    /// A limb of unspecified words: the caller overwrites all of them.
+    /// Returns a limb with unspecified words. The caller overwrites all of them.
     pub(super) fn stale(&self) -> Vec<u64> {
         let mut limbs = self.limbs.lock().unwrap_or_else(PoisonError::into_inner);
         let limb = limbs.pop();
@@ -41,7 +41,7 @@ impl Spare {
         words
     }
 
-    /// Takes back a limb, unless others hold it.
+    /// Takes back a limb, unless it is shared.
     pub(super) fn give(&self, limb: Limb) {
         if let Ok(words) = Arc::try_unwrap(limb) {
             self.give_words(words);

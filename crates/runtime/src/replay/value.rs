@@ -7,7 +7,7 @@ use program::trace::{ModulusId, Type, ValueId};
 use ring::par_map;
 use std::sync::Arc;
 
-/// A value: limbs in the order of its type.
+/// A value: its limbs, in the order of its type.
 #[derive(Clone)]
 pub(super) struct Value {
     pub(super) ty: Type,
@@ -15,7 +15,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// Makes all limbs, by place and modulus.
+    /// Makes all limbs. `work` receives place and modulus.
     pub(super) fn each(ty: &Type, work: impl Fn(usize, ModulusId) -> Vec<u64> + Sync) -> Self {
         let ids: Vec<ModulusId> = ty.limbs.iter().collect();
         Self {
@@ -24,7 +24,7 @@ impl Value {
         }
     }
 
-    /// Gives the memory of its limbs to others, where nobody else holds them.
+    /// Gives back the memory of its limbs that are not shared.
     pub(super) fn give_to(self, spare: &Spare) {
         self.limbs.into_iter().for_each(|limb| spare.give(limb));
     }
@@ -39,7 +39,7 @@ impl Value {
     }
 }
 
-/// The value with limbs that some of the given values have.
+/// Returns a value whose limbs are among those of the given values.
 pub(super) fn gather(ty: &Type, values: &[&Value]) -> Value {
     let limb = |id: ModulusId| {
         let limb = values.iter().find_map(|value| value.limb(id));
@@ -55,7 +55,7 @@ pub(super) fn operands<'a>(frame: &'a Frame, ids: &[ValueId]) -> Vec<&'a Value> 
     ids.iter().map(|&id| frame.value(id)).collect()
 }
 
-/// The limb of one place of each value.
+/// The limb at one place of each value.
 pub(super) fn slices<'a>(values: &[&'a Value], limb: usize) -> Vec<&'a [u64]> {
     let limbs = values.iter().map(|value| &value.limbs[limb]);
     limbs.map(|limb| limb.as_slice()).collect()

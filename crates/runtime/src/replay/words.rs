@@ -1,4 +1,4 @@
-//! Operations on the words of one limb, by their definitions.
+//! Operations on the words of one limb, as defined.
 
 use super::arithmetic::Arithmetic;
 use kernels::Modulus;
@@ -7,7 +7,7 @@ use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
 use rlwe::galois;
 
-/// Uniform residues of a stream of a seed.
+/// Uniform residues from a stream of a seed.
 pub(super) fn sample(seed: &Seed, stream: u64, q: &Modulus, n: usize) -> Vec<u64> {
     let mut rng = ChaCha20Rng::from_seed(seed.0);
     rng.set_stream(stream);
@@ -20,7 +20,7 @@ pub(super) fn sample(seed: &Seed, stream: u64, q: &Modulus, n: usize) -> Vec<u64
     residues.take(n).collect()
 }
 
-/// Words of 32 or 64 bits of a stream of a seed, after those that are left out.
+/// Words of 32 or 64 bits from a stream of a seed, after the first `skip` words.
 pub(super) fn expand(seed: &Seed, (stream, skip): (u32, u32), bits: u32, n: usize) -> Vec<u64> {
     let mut rng = ChaCha20Rng::from_seed(seed.0);
     rng.set_stream(stream.into());
@@ -32,25 +32,26 @@ pub(super) fn expand(seed: &Seed, (stream, skip): (u32, u32), bits: u32, n: usiz
     std::iter::repeat_with(word).take(n).collect()
 }
 
-/// For each slot its place in the evaluation domain.
+/// For each slot, its place in the evaluation domain.
 pub(super) fn slot_places(n: usize) -> Vec<usize> {
     let reverse = |i: usize| i.reverse_bits() >> (usize::BITS - n.ilog2());
     let exponents = galois::slot_exponents(n).into_iter();
     exponents.map(|e| reverse((e - 1) / 2)).collect()
 }
 
-/// Where an extraction reads a word.
+/// The source of a word in an extraction.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
-    /// Nowhere: it is 0.
+    /// The word is 0.
     Zero,
-    /// A coefficient of a value.
+    /// Coefficient of a value: index of the value, then of the coefficient.
     Plus(usize, usize),
-    /// The negative of one.
+    /// The negative of a coefficient of a value.
     Minus(usize, usize),
 }
 
-/// Coefficient `at mod n` of `X^exponent` times value `at / n`, `exponent` below `2n`.
+/// Source of coefficient `at mod n` of `X^exponent` times value `at / n`, for `exponent` below
+/// `2n`.
 fn source(n: usize, at: i64, exponent: usize) -> Source {
     let Ok(at) = usize::try_from(at) else {
         return Source::Zero;
@@ -62,7 +63,7 @@ fn source(n: usize, at: i64, exponent: usize) -> Source {
     }
 }
 
-/// Where all words of an extraction are read.
+/// Sources of all words of an extraction.
 pub(super) fn sources(at: &[i64], entries: Option<(&[i64], usize)>) -> Vec<Source> {
     let n = at.len();
     let exponent = |s: usize| match entries {
@@ -73,13 +74,13 @@ pub(super) fn sources(at: &[i64], entries: Option<(&[i64], usize)>) -> Vec<Sourc
     places.map(|(s, &at)| source(n, at, exponent(s))).collect()
 }
 
-/// Where the words of `X^exponent` times the one value are read, `exponent` below `2n`.
+/// Sources of the words of `X^exponent` times the only value, for `exponent` below `2n`.
 pub(super) fn turned(n: usize, exponent: usize) -> Vec<Source> {
     let places = 0..n as i64;
     places.map(|at| source(n, at, exponent)).collect()
 }
 
-/// The words that are read at the sources.
+/// Returns the words at the sources.
 pub(super) fn extract(
     q: &Arithmetic,
     values: &[&[u64]],
@@ -99,7 +100,7 @@ pub(super) fn round(c: u64, q: u128, t: u128) -> u64 {
     (rounded % t) as u64
 }
 
-/// Digit `index` of `count` digits of `bits` bits, of the centred residue.
+/// Digit `index` of the centred residue, for `count` digits of `bits` bits.
 pub(super) fn digit(q: &Arithmetic, c: u64, index: usize, (bits, count): (u32, usize)) -> u64 {
     let half = 1i64 << (bits - 1);
     let low = |rest: i64| (rest.wrapping_add(half) & (2 * half - 1)) - half;
@@ -107,7 +108,8 @@ pub(super) fn digit(q: &Arithmetic, c: u64, index: usize, (bits, count): (u32, u
     let centred = match q {
         Arithmetic::Prime(q) => q.center(c),
         Arithmetic::Power(power) => {
-            // All bits are in digits, so what leaves at the top is a multiple of the modulus.
+            // The digits hold all bits, so a carry out of the top digit is a multiple of the
+            // modulus.
             let rest = (0..index).fold(power.center(c), |rest, _| above(rest));
             return q.residue(low(rest));
         }

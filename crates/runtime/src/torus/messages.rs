@@ -9,10 +9,10 @@ use program::trace::Constant;
 use std::collections::HashMap;
 use tfhe::{Gate, Layout, Params, TestPolynomial};
 
-/// Bits below the one that stands for the constant of gates: 1/8 of the torus.
+/// The constant of gates is 1/8 of the torus: `2^-3`.
 const EIGHTH: u32 = 3;
 
-/// What ciphertexts hold at parameters of TFHE.
+/// The messages of ciphertexts with parameters of TFHE.
 pub fn messages(params: &Params) -> Messages {
     match params.layout() {
         Layout::Gates => Messages::Bits,
@@ -26,11 +26,13 @@ pub fn messages(params: &Params) -> Messages {
     }
 }
 
-/// Checks that a circuit on messages can run at parameters: an input, their layout, room for the tables of a bootstrapping, noise of results
-/// that ciphertexts may have.
+/// Checks that a circuit on messages can run with these parameters: it has an input, the layout of
+/// messages is theirs, tables of a bootstrapping fit, and the noise of results is one that
+/// ciphertexts may have.
 ///
 /// # Errors
-/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one that does not fit.
+/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one that does not
+/// fit.
 pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let own = messages(params);
@@ -39,7 +41,8 @@ pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
         return Err(unfit(what, circuit.messages.to_string(), own.to_string()));
     }
     if circuit.inputs.is_empty() {
-        // Nothing is encrypted, and a known result is a sum of samples too.
+        // Without an input, nothing is encrypted. But a known result also has to be a sum of
+        // samples.
         let (found, expected) = ("0".into(), "at least 1".into());
         return Err(unfit("the number of inputs", found, expected));
     }
@@ -65,10 +68,10 @@ pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     Ok(())
 }
 
-/// Refuses more tables than one bootstrapping has room for.
+/// Checks that one bootstrapping has room for this many tables.
 ///
 /// # Errors
-/// [`Error::Tfhe`].
+/// [`Error::Tfhe`] if it has not.
 pub fn check_tables(params: &Params, found: usize) -> Result<()> {
     let limit = params.n() / 2 / params.values() as usize;
     if found.next_power_of_two() > limit {
@@ -77,10 +80,11 @@ pub fn check_tables(params: &Params, found: usize) -> Result<()> {
     Ok(())
 }
 
-/// A circuit on messages as operations on samples. Inputs are those of all messages of the first input, then those of the next, and so
-/// are outputs.
+/// Describes a circuit on messages as operations on samples. Its inputs are all messages of the
+/// first input, then those of the next. Outputs have the same order.
 ///
-/// Of an integer that may be negative, an output is the integer plus the [offset](program::message::Range::offset) of its range.
+/// If an integer may be negative, its output is the integer plus the
+/// [offset](program::message::Range::offset) of its range.
 ///
 /// # Errors
 /// As [`check`].
@@ -114,13 +118,13 @@ struct Writer<'a> {
     circuit: &'a Circuit,
     made: Vec<Made>,
     out: torus::Circuit,
-    /// Samples of each step; those of a lookup are its tables'.
+    /// Samples of each step. Those of a lookup are those of its tables.
     samples: Vec<Vec<ValueId>>,
-    /// Exponents of samples, by the bits dropped: tables of one integer share them.
+    /// Exponents of samples, by the number of bits dropped. Tables of one integer share them.
     exponents: HashMap<(ValueId, u32), ValueId>,
     /// log2 of the word that stands for 1.
     unit: u32,
-    /// Inputs by their number.
+    /// Inputs by number.
     inputs: HashMap<usize, ValueId>,
 }
 
@@ -138,7 +142,7 @@ impl Writer<'_> {
                     Messages::Bits => self.eighths(2 * value - 1),
                     Messages::Integers { .. } => self.word(*value),
                 };
-                // A sample is a sum of others: this one takes nothing of an input.
+                // A sample must be a sum of other samples. This one takes an input 0 times.
                 let any = self.input(0);
                 let terms = vec![(0, any)];
                 self.out.push(Sample::Combine { constant, terms })
@@ -183,7 +187,7 @@ impl Writer<'_> {
         made
     }
 
-    /// 1/8 of the torus where the gate is true, else -1/8.
+    /// 1/8 of the torus if the gate is true, otherwise -1/8.
     fn sign(&mut self, gate: Gate, (left, right): (ValueId, ValueId)) -> ValueId {
         let (x, y, eighths) = gate.combination();
         let sum = self.out.push(Sample::Combine {
@@ -214,7 +218,7 @@ impl Writer<'_> {
         self.bootstrapped(index, words, tables.len())
     }
 
-    /// The samples of the first coefficients after a bootstrapping.
+    /// The samples of the first `count` coefficients after a bootstrapping.
     fn bootstrapped(&mut self, value: ValueId, test: Constant, count: usize) -> Vec<ValueId> {
         let drop = count.next_power_of_two().ilog2();
         let test = self.out.define(test);
@@ -247,7 +251,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The word of an integer, centred.
+    /// The word that encodes an integer, centred.
     fn word(&self, value: i64) -> i64 {
         self.centred(value.wrapping_shl(self.unit))
     }
@@ -265,7 +269,7 @@ impl Writer<'_> {
     }
 }
 
-/// A gate of a circuit as one of the scheme.
+/// Converts a gate of a circuit to a gate of the scheme.
 pub(super) fn gate_of(gate: program::message::Gate) -> Gate {
     match gate {
         program::message::Gate::And => Gate::And,
@@ -276,7 +280,7 @@ pub(super) fn gate_of(gate: program::message::Gate) -> Gate {
     }
 }
 
-/// What of a circuit does not fit.
+/// The error for a circuit that does not fit.
 pub(super) fn unfit(what: impl Into<String>, found: String, expected: String) -> Error {
     Error::Circuit {
         what: what.into(),

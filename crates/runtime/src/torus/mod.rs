@@ -1,9 +1,10 @@
 //! TFHE as data: circuits on samples, run by the server's own code or replayed limb by limb.
 //!
-//! *Concept.* [`gate`] and [`table`] describe what a server does to samples as a [`Circuit`](program::torus::Circuit), and
-//! [`describe`] what a whole [circuit on messages](program::message) is. [`log2_failure`] says how often that one is wrong.
-//! [`run`] does the operations with a server's keys. [`lower::torus::lower`] makes a trace of them, which [`replay`]
-//! executes. With a multiplier that is exact the two give the same words.
+//! *Concept.* [`gate`] and [`table`] describe what a server does to samples as a
+//! [`Circuit`](program::torus::Circuit). [`describe`] describes a whole [circuit on
+//! messages](program::message), and [`log2_failure`] bounds how often that is wrong. [`run`]
+//! executes the operations with a server's keys. [`lower::torus::lower`] makes a trace of them,
+//! which [`replay`] executes. With an exact multiplier both give the same words.
 //!
 //! *May use* `tfhe`, `program` and `lower`.
 

@@ -1,9 +1,10 @@
-//! The noise of circuits on messages, and how often a run of one is wrong.
+//! The noise of circuits on messages, and the probability that a run is wrong.
 //!
-//! Noise is counted in outputs of bootstrappings. Each value keeps the bootstrappings that its noise comes from, with the sum of the
-//! magnitudes of their factors, as noise that stands twice in a sum adds up as deviations do. Noises of different
-//! bootstrappings add up as squares do. Tables that share a bootstrapping count as one, and so do all inputs, since a caller
-//! may give one ciphertext several times.
+//! The unit of noise is the noise of an output of a bootstrapping. Each value keeps the
+//! bootstrappings from which its noise comes. For each it keeps the sum of the absolute values of
+//! their factors, because a noise that occurs twice in a sum adds up as deviations do. Noises of
+//! different bootstrappings add up as squares do. Tables that share a bootstrapping count as one.
+//! All inputs count as one too, since a caller may give one ciphertext several times.
 
 use super::messages::{check, gate_of, unfit};
 use crate::error::Result;
@@ -13,13 +14,14 @@ use rlwe::noise::log2_sum;
 use std::collections::BTreeMap;
 use tfhe::{Gate, Params};
 
-/// Deviations of an encrypted bit: that of two outputs at most, which a choice has.
+/// Deviation of an encrypted bit, in units of an output's: at most that of two outputs, as a choice
+/// has.
 const BIT: f64 = std::f64::consts::SQRT_2;
 
-/// Where noise comes from: a bootstrapping, or the inputs.
+/// Source of noise: a bootstrapping, or the inputs.
 type Source = Option<ValueId>;
 
-/// For each step, the deviations that its noise is a sum of.
+/// For each step, the deviations of the noises that add up to its noise.
 pub(super) struct Noise(Vec<BTreeMap<Source, f64>>);
 
 impl Noise {
@@ -42,15 +44,15 @@ impl Noise {
         Self(all)
     }
 
-    /// Squared norm of a sum, in variances of outputs.
+    /// Squared norm of a sum, in units of an output's variance.
     fn norm(&self, terms: &[(i64, ValueId)]) -> f64 {
         let parts = sum(&self.0, terms.iter().copied());
         parts.values().map(|deviation| deviation * deviation).sum()
     }
 
-    /// Deviations of a value, rounded up.
+    /// Deviation of a value in units of an output's, rounded up.
     pub(super) fn deviations(&self, value: ValueId) -> u64 {
-        // Roundings of a few square roots make no deviation more.
+        // Rounding errors of a few square roots must not add a unit.
         (self.norm(&[(1, value)]).sqrt() - 1e-9).ceil() as u64
     }
 }
@@ -68,19 +70,21 @@ fn sum(
     parts
 }
 
-/// Largest deviation of the noise of a value, in those of an output of a bootstrapping, for each message of each output in order.
+/// Largest deviation of the noise of each message of each output, in order. The unit is the
+/// deviation of an output of a bootstrapping.
 pub fn output_noise(circuit: &Circuit) -> Vec<u64> {
     let noise = Noise::of(circuit);
     let values = circuit.outputs.iter().flat_map(|output| &output.values);
     values.map(|&value| noise.deviations(value)).collect()
 }
 
-/// log2 of a bound on the probability that a run of a circuit is wrong: the sum over all bootstrappings, which may read a wrong entry, and
-/// all results, which may decrypt to a neighbour. An average over keys, as [`Params::log2_failure`].
+/// log2 of a bound on the probability that a run of a circuit is wrong. It is the sum over all
+/// bootstrappings, which may read a wrong entry, and over all results, which may decrypt to a
+/// neighbour. It is an average over keys, as [`Params::log2_failure`].
 ///
 /// # Errors
-/// As [`check`](super::check); [`Error::Circuit`](crate::Error::Circuit) for more than `2^limit`, and for a limit above
-/// [`MAX_LOG2_FAILURE`].
+/// As [`check`](super::check); [`Error::Circuit`](crate::Error::Circuit) for more than `2^limit`,
+/// and for a limit above [`MAX_LOG2_FAILURE`].
 pub fn log2_failure(params: &Params, circuit: &Circuit, limit: f64) -> Result<f64> {
     check(params, circuit)?;
     let what = "log2 of the probability of a wrong run";
@@ -97,7 +101,7 @@ pub fn log2_failure(params: &Params, circuit: &Circuit, limit: f64) -> Result<f6
     for op in &circuit.steps {
         let mut gate = |gate: Gate, left: ValueId, right: ValueId| {
             let (x, y, _) = gate.combination();
-            // Factors of 2 double the distance of two phases too.
+            // Factors of 2 also double the distance between two phases.
             let margin = margin * x.unsigned_abs() as f64;
             parts.push(model.log2_failure(noise.norm(&[(x, left), (y, right)]), margin, 0));
         };

@@ -1,4 +1,4 @@
-//! What the trace of a circuit on samples loads and stores: keys and samples in, samples out.
+//! Inputs and results of the trace of a circuit on samples: keys and samples in, samples out.
 
 use crate::error::{Error, Result};
 use crate::replay::{Limb, Outside, Progress};
@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tfhe::{EvaluationKeys, GlweList, Lwe, SwitchKey};
 
-/// Replays the trace of a circuit on samples: what it gives, in order, and what was executed.
+/// Replays the trace of a circuit on samples. Returns its outputs, in order, and the counts of what
+/// was executed.
 ///
 /// # Errors
-/// As [`crate::replay::replay`]; [`Error::Replay`] for keys and samples that are missing, and for results of which a part
-/// is.
+/// As [`crate::replay::replay`], and [`Error::Replay`] for keys and samples that are missing, and
+/// for incomplete results.
 pub fn replay<T: Torus>(
     keys: &EvaluationKeys<T>,
     trace: &Trace,
@@ -39,13 +40,13 @@ struct Samples<'a, T> {
     keys: &'a EvaluationKeys<T>,
     inputs: &'a [Lwe<T>],
     n: usize,
-    /// The rows of a key switching key by samples, one after another, if they were asked for.
+    /// The rows of a key switching key by samples, one after another. Empty until they are needed.
     samples: Vec<T>,
     answer: BTreeMap<(usize, usize), Limb>,
 }
 
 impl<T: Torus> Samples<'_, T> {
-    /// The key of a name that has rows.
+    /// The key with this name that has rows.
     fn rows(&self, key: &str) -> Option<&GlweList<T>> {
         match (key, self.keys.switch()) {
             (names::BOOTSTRAP, _) => Some(self.keys.bootstrap()),
@@ -54,7 +55,7 @@ impl<T: Torus> Samples<'_, T> {
         }
     }
 
-    /// The words of a name, at most `N`.
+    /// The words of the value with this name, at most `N`.
     fn words(&mut self, name: &str) -> Option<Vec<T>> {
         if let Some((of, index, component)) = names::place(name) {
             return match of {

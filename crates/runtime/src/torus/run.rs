@@ -1,4 +1,4 @@
-//! Circuits on samples, run by a server's keys.
+//! Runs circuits on samples with a server's keys.
 
 use super::describe::parameters;
 use super::messages::unfit;
@@ -9,9 +9,9 @@ use ring::torus::{Multiplier, Torus};
 use std::collections::BTreeMap;
 use tfhe::{Glwe, Lwe, ServerKey, modulus_switch};
 
-/// What a step makes.
+/// The result of a step.
 enum Made<T> {
-    /// A sample under either secret.
+    /// A sample under the big or the small secret.
     Sample(Lwe<T>),
     /// Exponents of X.
     Exponents(Vec<usize>),
@@ -19,12 +19,13 @@ enum Made<T> {
     Ring(Glwe<T>),
 }
 
-/// Runs a circuit on samples: what it gives, in order.
+/// Runs a circuit on samples and returns its outputs, in order.
 ///
-/// Bootstrappings that do not wait for each other run on the threads of the pool.
+/// Bootstrappings that do not depend on each other run on the threads of the pool.
 ///
 /// # Errors
-/// Those of [`Circuit::verify`]; [`Error::Circuit`](crate::Error::Circuit) for a circuit of other parameters, or samples that it lacks.
+/// Those of [`Circuit::verify`], and [`Error::Circuit`](crate::Error::Circuit) for a circuit of
+/// other parameters or for missing samples.
 pub fn run<T: Torus, M: Multiplier<T>>(
     server: &ServerKey<T, M>,
     circuit: &Circuit,
@@ -45,7 +46,7 @@ pub fn run<T: Torus, M: Multiplier<T>>(
     };
     for (order, steps) in ordered(circuit) {
         if order.kind == Kind::Sum {
-            // One may read another.
+            // Some of these steps may read others.
             for step in steps {
                 work.made[step] = Some(work.step(step)?);
             }
@@ -62,14 +63,15 @@ pub fn run<T: Torus, M: Multiplier<T>>(
     Ok(outputs.collect())
 }
 
-/// Steps that do not wait for each other: after so many bootstrappings, those of a kind.
+/// Order of steps: by the number of bootstrappings before them, then by kind. Only sums of equal
+/// order may read each other.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Order {
     depth: usize,
     kind: Kind,
 }
 
-/// Kinds of steps, in the order of a bootstrapping.
+/// Kinds of steps, in the order in which a bootstrapping has them.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Sum,
@@ -78,7 +80,7 @@ enum Kind {
     BlindRotation,
 }
 
-/// All steps, each after its operands.
+/// All steps. Each comes after its operands.
 fn ordered(circuit: &Circuit) -> BTreeMap<Order, Vec<ValueId>> {
     let mut depths: Vec<usize> = Vec::with_capacity(circuit.steps.len());
     let mut found: BTreeMap<Order, Vec<ValueId>> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Sums of products that are computed at once, against the same sums one by one: given as plaintext inputs, constants are in no batch.
+//! Compares sums of products that are computed together with the same sums computed one by one.
+//! Constants that are given as plaintext inputs are in no batch.
 
 use crate::{common, exact};
 use program::circuit::{Circuit, CircuitBuilder, Giant, Term, Type, ValueId, Weights, linear_maps};
@@ -7,7 +8,8 @@ use rand_chacha::ChaCha20Rng;
 use runtime::circuit::{Argument, Runner, Slots, arithmetic};
 use std::collections::BTreeMap;
 
-/// Two outputs of three inputs, rows of several periods, rotations of sums, and a term of zeros.
+/// Two outputs of three inputs, with rows of several periods, rotations of sums, and a term of
+/// zeros.
 fn outputs(mut value: impl FnMut() -> f64) -> Vec<Vec<Giant>> {
     let mut term = |input, baby, period: usize| Term {
         input,
@@ -54,7 +56,8 @@ fn naive(giants: &[Giant], x: &[Vec<f64>], row: usize) -> Vec<f64> {
     (0..slots).map(sum).collect()
 }
 
-/// The maps with constants; and with plaintext inputs of the same numbers, by name.
+/// A circuit of the maps with constants, and one with plaintext inputs of the same numbers, by
+/// name.
 fn circuits(
     builder: impl Fn() -> CircuitBuilder,
     ty: Type,
@@ -74,7 +77,7 @@ fn circuits(
     let x = inputs(&mut b);
     let made = linear_maps(&mut b, "map", &x, outputs.to_vec(), &mut Weights::Plain).unwrap();
     let constants = finish(b, made);
-    // The same with weights that are inputs, which are then said to be plaintexts.
+    // The same circuit with weights as inputs, which are then declared as plaintexts.
     let (mut b, mut kept) = (builder(), BTreeMap::new());
     let x = inputs(&mut b);
     let weights = &mut Weights::Encrypted(&mut kept);

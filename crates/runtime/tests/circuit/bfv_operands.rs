@@ -1,4 +1,4 @@
-//! BFV: the noise of its circuits from both sides, and the ciphertexts that are refused.
+//! BFV: the noise of its circuits, checked from both sides, and ciphertexts that are refused.
 
 use crate::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
 use exchange::circuit::Keys;
@@ -13,7 +13,7 @@ fn square(b: &mut CircuitBuilder, x: ValueId) -> ValueId {
     b.rescale(square).unwrap()
 }
 
-/// `x^4 + y^2 - low`: inputs at two levels, and sums whose terms have unlike factors.
+/// `x^4 + y^2 - low`. The inputs are at two levels, and the terms of sums have different factors.
 fn polynomial(setup: &Setup) -> Circuit {
     let mut b = builder(&setup.params);
     let (x, y) = (fresh(&setup.params), fresh(&setup.params));
@@ -34,7 +34,7 @@ fn noise_is_that_of_bgv_with_other_factors_insecure() {
     let mut setup = Setup::new(insecure_params(10, LEVELS), 7);
     let circuit = polynomial(&setup);
     let scheme = Bfv(setup.params.clone());
-    // As of BGV: half a bit for the spread of products of residuals.
+    // As for BGV: half a bit for the spread of products of residuals.
     setup.check_as(&scheme, "polynomial", &circuit, Some(0.5));
 }
 

@@ -1,4 +1,5 @@
-//! Circuits that bootstrap, and circuits with repeated parts: in the clear, encrypted, predicted, recorded and replayed.
+//! Circuits that bootstrap, and circuits with repeated parts: in the clear, encrypted, predicted,
+//! recorded and replayed.
 
 use crate::common::{Setup, messages, said};
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
@@ -7,7 +8,8 @@ use program::circuit::{AutoBuilder, Circuit, CircuitBuilder, Op, Type, ValueId};
 use ring::ntt_primes;
 use runtime::circuit::{Runner, arithmetic, check, check_failure, predict, run_clear};
 
-/// The levels of `Bootstrapper::params_2_16` on a small ring, with `left` levels after a bootstrapping.
+/// The levels of `Bootstrapper::params_2_16` on a small ring, with `left` levels after a
+/// bootstrapping.
 fn insecure_params(log_n: u32, left: usize) -> Params {
     let n = 1 << log_n;
     let primes = |bits, count| ntt_primes(bits, n, count).unwrap();
@@ -54,7 +56,7 @@ fn low(params: &Params, level: usize) -> Type {
     }
 }
 
-/// What a circuit makes of one input at a level.
+/// A circuit that applies `write` to one input at a level.
 fn one(
     params: &Params,
     (spec, level): (&BootstrapSpec, usize),
@@ -67,7 +69,7 @@ fn one(
     b.finish().unwrap()
 }
 
-/// Errors of `2^11` slots, the multiples of `q_0` and the weight of one secret.
+/// For errors of `2^11` slots, the multiples of `q_0` and the weight of one secret.
 const TOLERANCE: f64 = 0.2;
 
 #[test]
@@ -102,11 +104,12 @@ fn a_value_is_bootstrapped_as_predicted_insecure() {
     });
     let few = BootstrapSpec::for_slots(64);
     let circuit = one(&params, (&few, 0), |b, x| b.bootstrap(x).unwrap());
-    // Errors of 64 slots stray by 13 %.
+    // Errors of 64 slots have a deviation of 13 %.
     Setup::new(params.clone(), 1).check("64 slots", &circuit, |_| 0.5);
 }
 
-/// `w` after `count` iterations of `w' = g bootstrap(w)^2 + z`, where `g` is a plaintext and `z` a ciphertext of each iteration.
+/// `w` after `count` iterations of `w' = g bootstrap(w)^2 + z`, where `g` is a plaintext and `z` a
+/// ciphertext of each iteration.
 fn repeated(params: &Params, count: usize) -> Circuit {
     let slots = params.slots();
     let stated = Bootstrapper::stated(params, &BootstrapSpec::default()).unwrap();
@@ -147,7 +150,7 @@ fn a_part_repeats_with_bootstrapping_between_insecure() {
     assert_eq!(circuit.counts().total("bootstrap"), 3);
     let back = Circuit::from_json(&circuit.to_json()).unwrap();
     assert_eq!(back, circuit);
-    // The definition: iteration by iteration in plain numbers.
+    // Computed by its definition: iteration by iteration in plain numbers.
     let mut setup = Setup::new(params.clone(), 2);
     let mut inputs = messages(&circuit, &mut setup.rng);
     inputs.values_mut().flatten().for_each(|x| *x *= 0.5);
@@ -196,7 +199,7 @@ fn other_bootstrapping_than_the_parameters_have_is_refused_insecure() {
     let short = insecure_params(11, 1);
     assert!(said(check(&short, &circuit)).contains("levels"));
 
-    // Keys of bootstrapping that are missing are named.
+    // Errors name the keys of bootstrapping that are missing.
     let mut setup = Setup::new(params.clone(), 3);
     let runner = Runner::new(&params, &circuit).unwrap();
     let inputs = messages(&circuit, &mut setup.rng);
@@ -207,7 +210,7 @@ fn other_bootstrapping_than_the_parameters_have_is_refused_insecure() {
     let words = said(runner.run(&given, &keys));
     assert!(words.contains("key to the other secret"), "{words}");
 
-    // A message that the reduction would wrap is refused.
+    // A message that would wrap in the reduction is refused.
     let mut inputs = messages(&circuit, &mut setup.rng);
     inputs.get_mut("x").unwrap().fill(Complex64::new(3.0, 0.0));
     let words = said(predict(&params, &circuit, &inputs));
@@ -215,7 +218,8 @@ fn other_bootstrapping_than_the_parameters_have_is_refused_insecure() {
     assert!(matches!(circuit.steps[1].op, Op::Bootstrap { value: 0 }));
 }
 
-/// The sum of 33 uniform numbers is beyond 12.5 in one of 2^16 coefficients with 2^-35 at most: a reduction up to 12 is not enough.
+/// The sum of 33 uniform numbers is beyond 12.5 in one of 2^16 coefficients with a probability of
+/// at most 2^-35. So a reduction up to 12 is not enough.
 #[test]
 fn reductions_that_are_too_short_are_refused_insecure() {
     let params = insecure_params(11, 2);

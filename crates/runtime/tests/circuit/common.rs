@@ -1,4 +1,5 @@
-//! Parameters, inputs, and the comparison of a run with the clear one and with its prediction.
+//! Parameters, inputs, and the comparison of an encrypted run with the clear run and with its
+//! prediction.
 
 use ckks::{Ciphertext, Complex64, Params, ParamsSpec, decrypt, encrypt};
 use client::circuit_keys;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 
 pub(crate) const BITS: u32 = 36;
 
-/// `count` levels of one limb above a first modulus of 49 bits.
+/// Parameters with `count` levels of one limb above a first modulus of 49 bits.
 pub(crate) fn insecure_params(log_n: u32, count: usize) -> Params {
     let n = 1 << log_n;
     let first = ntt_primes(49, n, 3).unwrap();
@@ -89,7 +90,7 @@ impl Setup {
         circuit_keys(&self.secret, &needs, &mut self.rng).unwrap()
     }
 
-    /// The encrypted inputs.
+    /// Encrypts the inputs.
     pub(crate) fn encrypt(
         &mut self,
         runner: &Runner,
@@ -114,7 +115,7 @@ impl Setup {
         let given = arguments(circuit, &encrypted, inputs);
         let outputs = runner.run(&given, &keys).unwrap();
         replays(&runner, circuit, (&given, &keys), &outputs);
-        // Errors are those of all slots of a ciphertext, also where a circuit has fewer.
+        // Errors count in all slots of a ciphertext, even if a circuit has fewer.
         let decode = |ct: &Ciphertext| {
             let message = decrypt(&self.secret, ct).unwrap();
             let mut slots = message.decode(&self.params, self.params.slots()).unwrap();
@@ -133,9 +134,11 @@ impl Setup {
             .collect()
     }
 
-    /// Encrypted against clear, and the difference against its prediction, from both sides, in bits.
+    /// Compares an encrypted run with the clear run, and the difference with its prediction, from
+    /// both sides, in bits.
     ///
-    /// The tolerance may depend on the number of slots whose errors count: of errors of mean squares `v`, `(sum v)^2 / sum v^2`.
+    /// The tolerance may depend on the effective number of slots: for errors of mean squares `v`,
+    /// this is `(sum v)^2 / sum v^2`.
     pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: impl Fn(f64) -> f64) {
         let inputs = messages(circuit, &mut self.rng);
         let clear = run_clear(circuit, &inputs).unwrap();
@@ -160,7 +163,7 @@ impl Setup {
     }
 }
 
-/// Ciphertexts, and slots for what is not encrypted.
+/// Ciphertexts, and slots for inputs that are not encrypted.
 pub(crate) fn arguments<'a>(
     circuit: &'a Circuit,
     encrypted: &'a BTreeMap<String, Ciphertext>,
@@ -173,7 +176,8 @@ pub(crate) fn arguments<'a>(
     circuit.inputs().map(|(name, _)| argument(name)).collect()
 }
 
-/// A circuit's recording and its trace are read back as they were written, and the trace gives the very ciphertexts of a run.
+/// Checks that a circuit's recording and its trace are read back as they were written, and that the
+/// trace gives exactly the ciphertexts of a run.
 pub(crate) fn replays<S: Scheme>(
     runner: &Runner<S>,
     circuit: &Circuit,
@@ -195,7 +199,7 @@ pub(crate) fn replays<S: Scheme>(
     assert_eq!(counts, trace.counts());
 }
 
-/// The words of an error.
+/// The message of an error.
 pub(crate) fn said<T>(found: runtime::Result<T>) -> String {
     match found {
         Ok(_) => "nothing".into(),

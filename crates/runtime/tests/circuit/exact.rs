@@ -1,4 +1,5 @@
-//! Circuits of BGV and BFV: parameters, inputs, and the comparison of a run with the clear one and with its predicted noise.
+//! Circuits of BGV and BFV: parameters, inputs, and the comparison of an encrypted run with the
+//! clear run and with its predicted noise.
 
 use crate::common::replays;
 use bgv::{Ciphertext, Params, Plaintext};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 
 pub(crate) const T: u64 = bgv::T_FERMAT;
 
-/// `levels` of 45 bits above a first modulus of 50.
+/// Parameters with `levels` levels of 45 bits above a first modulus of 50 bits.
 pub(crate) fn insecure_params(log_n: u32, levels: usize) -> Params {
     let n = 1 << log_n;
     let mut q = ntt_primes(50, n, 1).unwrap();
@@ -37,7 +38,7 @@ pub(crate) fn builder(params: &Params) -> CircuitBuilder {
     CircuitBuilder::new("test", arithmetic(params), params.n()).unwrap()
 }
 
-/// A ciphertext, or a plaintext, at a level.
+/// The type of a ciphertext or plaintext at a level.
 pub(crate) fn of_level(level: usize, encrypted: bool) -> Type {
     let scale = 1.0;
     Type {
@@ -52,7 +53,7 @@ pub(crate) fn fresh(params: &Params) -> Type {
     of_level(params.rlwe().max_level(), true)
 }
 
-/// A scheme whose messages are encrypted here.
+/// A scheme whose messages these tests encrypt.
 pub(crate) trait Encrypts: ExactScheme {
     fn encrypt(&self, setup: &mut Setup, message: &Plaintext, level: usize) -> Self::Read;
 }
@@ -107,7 +108,7 @@ impl Setup {
         circuit_keys(&self.secret, &needs, &mut self.rng).unwrap()
     }
 
-    /// The encrypted inputs.
+    /// Encrypts the inputs.
     fn encrypt_as<E: Encrypts>(
         &mut self,
         (scheme, runner): (&E, &Runner<E>),
@@ -141,14 +142,14 @@ impl Setup {
         outputs
     }
 
-    /// Slots of a result that has as many as the parameters.
+    /// Slots of a result that has as many slots as the parameters.
     fn slots_as<E: ExactScheme>(&self, scheme: &E, ct: &E::Read) -> Vec<u64> {
         let ct = scheme.exact(ct).unwrap();
         let message = bfv::decrypt(&self.params, &self.secret, ct).unwrap();
         self.params.encoder().slots_of(&message)
     }
 
-    /// [`Setup::encrypt_as`] of BGV.
+    /// [`Setup::encrypt_as`] for BGV.
     pub(crate) fn encrypt(
         &mut self,
         runner: &Runner<Params>,
@@ -159,7 +160,7 @@ impl Setup {
         self.encrypt_as((&bgv, runner), circuit, inputs)
     }
 
-    /// [`Setup::run_as`] of BGV.
+    /// [`Setup::run_as`] for BGV.
     pub(crate) fn run(
         &mut self,
         runner: &Runner<Params>,
@@ -170,19 +171,20 @@ impl Setup {
         self.run_as((&bgv, runner), circuit, inputs)
     }
 
-    /// [`Setup::slots_as`] of BGV.
+    /// [`Setup::slots_as`] for BGV.
     pub(crate) fn slots(&self, ct: &Ciphertext) -> Vec<u64> {
         self.slots_as(&self.params, ct)
     }
 
-    /// [`Setup::check_as`] of BGV.
+    /// [`Setup::check_as`] for BGV.
     pub(crate) fn check(&mut self, what: &str, circuit: &Circuit, tolerance: Option<f64>) {
         let bgv = self.params.clone();
         self.check_as(&bgv, what, circuit, tolerance);
     }
 
-    /// Encrypted against clear, to the last integer, and the noise against its prediction: within `tolerance` bits, or, without, no
-    /// more than the margin says.
+    /// Checks that an encrypted run equals the clear run exactly. Compares the noise with its
+    /// prediction: it must be within `tolerance` bits, or without a tolerance at most what the
+    /// margin says.
     pub(crate) fn check_as<E: Encrypts>(
         &mut self,
         scheme: &E,

@@ -1,12 +1,13 @@
-//! Each operation on exact numbers, in each form it can meet its operands in: the integers, and measured against predicted noise.
+//! Each operation on exact numbers, with operands in each possible form: compares the integers, and
+//! measured with predicted noise.
 
 use crate::exact::{Setup, T, builder, fresh, insecure_params, of_level};
 use program::circuit::{CircuitBuilder, Dense, ValueId, Weights, sum_strided};
 use rand::Rng;
 use runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
 
-/// Mean squares of 2^12 coefficients stray by 2 %, 0.02 bits at two deviations; the weight of one secret, whose powers they
-/// are multiplied with, by as much in each power.
+/// Mean squares of 2^12 coefficients have a deviation of 2 %: 0.02 bits at two deviations. The
+/// weight of one secret, by whose powers they are multiplied, adds as much in each power.
 const TOLERANCE: f64 = 0.12;
 
 fn check_within(
@@ -61,7 +62,7 @@ fn products_insecure() {
         let product = b.mul(x, c).unwrap();
         b.rescale(product).unwrap()
     });
-    // Constants that stand in one row after the other.
+    // Constants that differ between the rows.
     check("mul and add long constants", |b, [x, ..]| {
         let (top, slots) = (b.ty(x).level, b.slots());
         let values: Vec<f64> = (0..slots).map(|i| (i * i % 65_521) as f64).collect();
@@ -93,7 +94,8 @@ fn rotations_insecure() {
     });
 }
 
-/// All noise of a sum over slots is in a few coefficients, whose squares stray by more; what is left is above the margin.
+/// All noise of a sum over slots is in a few coefficients, whose squares have a larger deviation.
+/// The budget that is left is above the margin.
 #[test]
 fn sums_over_slots_insecure() {
     check_within("four neighbours", 0.3, |b, [x, ..]| {
@@ -113,7 +115,8 @@ fn sums_over_slots_insecure() {
     Setup::new(params, 2).check("all slots", &circuit, None);
 }
 
-/// Noise that comes twice into a sum is not that of two values: as often as it comes, rotated back or switched in between.
+/// Noise that is twice in a sum is not that of two independent values. This holds if it is
+/// repeated, rotated back, or switched in between.
 #[test]
 fn sums_of_values_that_share_noise_insecure() {
     check("a value four times", |b, [x, y, _]| {
@@ -135,7 +138,7 @@ fn sums_of_values_that_share_noise_insecure() {
     });
 }
 
-/// What was switched has another factor than what was dropped.
+/// A value that was switched has another factor than one that was dropped.
 #[test]
 fn sums_of_other_factors_insecure() {
     let switched = |b: &mut CircuitBuilder, x, y| {

@@ -1,4 +1,5 @@
-//! Random circuits of BGV and BFV, encrypted and in the clear: they agree to the last integer, with the noise that was promised.
+//! Random circuits of BGV and BFV, encrypted and in the clear. They agree exactly, and the noise is
+//! at most as predicted.
 
 use crate::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
 use bgv::Params;
@@ -8,7 +9,7 @@ use runtime::circuit::{Bfv, predict_noise};
 
 const LEVELS: usize = 4;
 
-/// What is done to the values at hand; numbers choose among them.
+/// Operations on the values so far. Numbers choose the operands.
 #[derive(Clone, Debug)]
 enum Move {
     Sum(usize, bool),
@@ -41,7 +42,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     proptest::collection::vec(one, 1..12)
 }
 
-/// Three inputs, the moves, and outputs for whatever is left.
+/// Makes a circuit with three inputs, the moves, and outputs for all values that are left.
 fn circuit(params: &Params, moves: &[Move]) -> Circuit {
     let mut b = builder(params);
     let mut at_hand = Vec::new();
@@ -134,7 +135,8 @@ fn switched(b: &mut CircuitBuilder, x: ValueId) -> ValueId {
     }
 }
 
-/// Whatever is not refused for its noise decrypts, and leaves more than was promised.
+/// A circuit that is not refused for its noise decrypts correctly, and leaves more budget than
+/// predicted.
 fn check<E: Encrypts>(scheme: &E, circuit: &Circuit, seed: u64) -> Result<(), TestCaseError> {
     let mut setup = Setup::new(scheme.params().clone(), seed);
     match predict_noise(scheme, circuit) {

@@ -1,4 +1,4 @@
-//! What does not fit exact arithmetic is an error that says so.
+//! Arguments that do not fit exact arithmetic give an error that says why.
 
 use crate::common::said;
 use crate::exact::{Setup, T, builder, fresh, insecure_params};
@@ -67,7 +67,8 @@ fn noise_that_reaches_the_modulus_insecure() {
     assert_eq!(found, said(predict_noise(&params, &chain(3))));
 }
 
-/// Between six deviations and what 2^-40 in all takes, noise was accepted once: 2^-28.9 for a coefficient.
+/// Noise between six deviations and the limit of 2^-40 for all coefficients is refused. Six
+/// deviations are 2^-28.9 for one coefficient.
 #[test]
 fn noise_that_makes_runs_wrong_too_often_insecure() {
     let params = insecure_params(8, 1);
@@ -81,7 +82,8 @@ fn noise_that_makes_runs_wrong_too_often_insecure() {
     let budgets = (0..80).map_while(|k| predict_noise(&params, &scaled(f64::from(k))).ok());
     let accepted: Vec<_> = budgets.map(|found| found["y"]).collect();
     let last = accepted.last().expect("a fresh ciphertext decrypts");
-    // A bit more noise is refused, so half of the deviations of the last one are fewer than enough.
+    // A bit more noise is refused. So half of the deviations of the last accepted circuit are not
+    // enough.
     let deviations = 6.0 * last.margin_bits.exp2();
     println!("{deviations:.1} deviations, 2^{:.1}", last.log2_failure);
     assert!((7.9..15.9).contains(&deviations), "{deviations}");

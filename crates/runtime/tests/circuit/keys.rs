@@ -1,4 +1,4 @@
-//! A circuit asks for exactly the keys it uses.
+//! A circuit needs exactly the keys that it uses.
 
 use crate::common::{Setup, arguments, builder, fresh, insecure_params, messages};
 use client::circuit_keys;

@@ -1,4 +1,4 @@
-//! Dense layers with weights in plain and encrypted, against the matrix product.
+//! Compares dense layers, with weights in plain and encrypted, with the matrix product.
 
 use crate::common::{Setup, builder, fresh, insecure_params};
 use ckks::{Complex64, Params};
@@ -16,7 +16,7 @@ fn layer(rows: usize, columns: usize, setup: &mut Setup) -> Dense {
     Dense::new("layer", (0..rows).map(&mut row).collect()).unwrap()
 }
 
-/// The layer on an input `x`, and the numbers of its encrypted weights.
+/// The layer on an input `x`, and the values of its encrypted weights.
 fn circuit(
     params: &Params,
     layer: &Dense,
@@ -73,7 +73,8 @@ fn a_dense_layer_is_the_matrix_product_in_the_clear_and_encrypted() {
     }
 }
 
-/// The number of independent errors is that of rows here: 64, of which the mean strays by 18 %, 0.13 bits; three times that.
+/// The number of independent errors is the number of rows: 64. Their mean has a deviation of 18 %,
+/// 0.13 bits. The tolerance is three times that.
 #[test]
 fn a_dense_layer_is_as_precise_as_predicted() {
     let params = insecure_params(9, 1);

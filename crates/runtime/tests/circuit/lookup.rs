@@ -1,4 +1,5 @@
-//! Lookup of a row by an encrypted key: keys that are there and keys that are not, and tables that are none.
+//! Lookup of a row by an encrypted key: with keys that exist and keys that do not, and with invalid
+//! tables.
 
 #[path = "../../examples/lookup/table.rs"]
 mod table;
@@ -32,7 +33,7 @@ fn a_row_is_found_by_its_key_and_no_other_key_finds_one_insecure() {
     let runner = Runner::new(&params, &circuit).unwrap();
     let row = 17;
     let there = [table.keys[0][row], table.keys[1][row]];
-    // That key with one word of another row's.
+    // The existing key, with one word replaced by that of another row.
     let absent = [there[0], table.keys[1][row + 1]];
     for (key, there) in [(there, true), (absent, false)] {
         let words = key.map(|word| vec![word]);

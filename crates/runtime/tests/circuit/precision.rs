@@ -1,10 +1,11 @@
-//! Each operation, in each form it can meet its operands in: measured against predicted precision.
+//! Each operation, with operands in each possible form: compares measured with predicted precision.
 
 use crate::common::{Setup, builder, fresh, insecure_params};
 use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 
-/// Mean squares of 2^12 independent errors stray by 2 %, 0.03 bits of precision at two deviations; four times that for
-/// errors that differ between slots, and for the weight of one secret.
+/// Mean squares of 2^12 independent errors have a deviation of 2 %: 0.03 bits of precision at two
+/// deviations. The tolerance is four times that, for errors that differ between slots and for the
+/// weight of one secret.
 const TOLERANCE: f64 = 0.12;
 
 fn check(

@@ -1,8 +1,8 @@
 //! Random circuits.
 //!
-//! The prediction takes errors of different values and slots as uncorrelated, so a value goes into one sum or product here:
-//! circuits are trees, but for squares, rotations of one value, and plaintexts. Two sums over slots would add up the same errors
-//! twice, so there is one.
+//! The prediction treats errors of different values and slots as uncorrelated. So here a value goes
+//! into only one sum or product: circuits are trees, except for squares, rotations of one value,
+//! and plaintexts. Two sums over slots would add up the same errors twice, so there is only one.
 
 use crate::common::{Setup, builder, fresh, insecure_params};
 use ckks::Params;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 const LEVELS: usize = 4;
 
-/// What is done to the values at hand; numbers choose among them.
+/// Operations on the values so far. Numbers choose the operands.
 #[derive(Clone, Debug)]
 enum Move {
     Sum(usize, bool),
@@ -32,13 +32,13 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         (0..8usize, any::<bool>()).prop_map(|(i, minus)| Move::Sum(i, minus)),
         (0..8usize).prop_map(Move::Product),
         Just(Move::Square),
-        // Not so small that the rest of the product is all error.
+        // Not so small that the product is only error.
         (0.3..2.0f64).prop_map(Move::Plain),
         any::<bool>().prop_map(Move::Shift),
         Just(Move::Read),
         (-300..300isize).prop_map(Move::Rotate),
         Just(Move::Conjugate),
-        // No sum over all slots, whose errors would be alike.
+        // No sum over all slots, where all errors would be equal.
         (1..9isize, 0..3u32).prop_map(|(stride, bits)| Move::SumOver(stride, bits)),
         proptest::collection::vec(-40..40isize, 1..5).prop_map(Move::Linear),
         Just(Move::Drop),
@@ -46,7 +46,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     proptest::collection::vec(one, 1..12)
 }
 
-/// Three inputs, the moves, and outputs for whatever is left.
+/// Makes a circuit with three inputs, the moves, and outputs for all values that are left.
 fn circuit(params: &Params, moves: &[Move]) -> Circuit {
     let mut b = builder(params);
     let mut at_hand = Vec::new();
@@ -120,7 +120,8 @@ fn apply(
                 b.add(x, p).unwrap()
             }
         }
-        // Near the usual scale; not a multiple of it, as a product with that and the rescale would be exact.
+        // Near the usual scale, but not a multiple of it: a product with a multiple would make the
+        // rescale exact.
         Move::Read => {
             let usual = f64::from(crate::common::BITS).exp2();
             b.read(x, scale / usual * 1.7).unwrap()
@@ -149,7 +150,7 @@ fn apply(
     }
 }
 
-/// Both at one level and scale, if there is one.
+/// Brings both values to one level and scale, if there is one.
 fn alike(b: &mut CircuitBuilder, x: ValueId, y: ValueId) -> Option<[ValueId; 2]> {
     let (a, c) = (b.ty(x), b.ty(y));
     let same = (a.scale / c.scale - 1.0).abs() < 1e-12;
@@ -165,9 +166,10 @@ fn alike(b: &mut CircuitBuilder, x: ValueId, y: ValueId) -> Option<[ValueId; 2]>
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every output has the predicted precision, up to four deviations. An error is at worst a product of two independent complex
-    /// normal values, rounding times secret, whose square has a variance of 3 times its squared mean. Sums of four neighbours share
-    /// errors: two thirds of four count as one.
+    /// Every output has the predicted precision, within four deviations. In the worst case an error
+    /// is a product of two independent complex normal values, rounding times secret. The square of
+    /// this has a variance of 3 times its squared mean. Sums of four neighbours share errors: two
+    /// thirds of four count as one.
     #[test]
     fn a_circuit_is_as_precise_as_predicted(moves in moves(), seed in 0..1000u64) {
         let params = insecure_params(11, LEVELS);

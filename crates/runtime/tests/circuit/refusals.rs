@@ -1,4 +1,4 @@
-//! What does not fit parameters or inputs is an error that says so.
+//! Arguments that do not fit parameters or inputs give an error that says why.
 
 use crate::common::{Setup, arguments, builder, fresh, insecure_params, message, messages, said};
 use ckks::Complex64;

@@ -1,4 +1,5 @@
-//! Small programs at full security: a linear layer, packing, perhaps a table, a dense layer from slots.
+//! Small programs at full security: a linear layer, packing, perhaps a table, a dense layer from
+//! slots.
 
 #![allow(
     dead_code,
@@ -24,21 +25,22 @@ pub const PIXELS: usize = 16;
 pub const CLASSES: usize = 3;
 /// Weights of the first layer, one kernel as large as the image.
 pub const FACTOR: [i64; 3] = [2, -1, 3];
-/// And their exponents.
+/// Exponents of the weights of the first layer.
 const EXPONENTS: [i64; 3] = [0, 1, 2];
-/// Weights of the second.
+/// Weights of the second layer.
 pub const WEIGHTS: [[i64; PIXELS]; CLASSES] = [[1; PIXELS], [-2; PIXELS], [3; PIXELS]];
 pub const BIAS: [i64; CLASSES] = [100, 200, -300];
 
 /// Polynomial of the table, lowest coefficient first.
 pub const TABLE: [i64; 4] = [3, 65536, 7, 1];
 
-/// N = 2^13 and log QP = 141 of the 214 that 128 bits allow; 4 MB of keys.
+/// A program without a table, at N = 2^13 and log QP = 141 of the 214 that 128 bits of security
+/// allow. It has 4 MB of keys.
 pub fn small_program() -> Program {
     build(1 << 13, 3, 1, None)
 }
 
-/// With a table between the layers: N = 2^14, log QP = 390 of 430.
+/// A program with a table between the layers, at N = 2^14 and log QP = 390 of 430.
 pub fn table_program(segments: usize) -> Program {
     let digits = [2, 2, 1];
     build(1 << 14, 9, 2, Some(TableShape { segments, digits }))
@@ -58,7 +60,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<TableShape>) 
     let params = Params::new(&spec, T_FERMAT).unwrap();
     let params = LoopParams::new(&params, lwe_dimension, lwe_digit_bits).unwrap();
 
-    // Levels, noise and keys from the circuits themselves.
+    // Levels, noise and keys come from the circuits themselves.
     let engine = Engine::dry(params.bfv());
     let layout = Layout::new(n, PIXELS).unwrap();
     let input = Value::dry(1, engine.model().fresh());
@@ -143,7 +145,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<TableShape>) 
             value: 4,
             polynomial: 4,
             shape,
-            // A polynomial is right everywhere.
+            // A polynomial is correct everywhere.
             indices: Indices {
                 bound: 1000,
                 border: 32_768,
@@ -241,7 +243,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<TableShape>) 
     program.new().unwrap()
 }
 
-/// What enters the packing, without noise.
+/// The values that are packed, without noise.
 pub fn first_layer(image: &[i64]) -> Vec<i64> {
     let tap = |k: usize, shift: usize| match k.checked_sub(shift) {
         Some(place) => FACTOR[shift] * image[place],
@@ -253,7 +255,7 @@ pub fn first_layer(image: &[i64]) -> Vec<i64> {
         .collect()
 }
 
-/// What the second layer makes of what was packed.
+/// The second layer's results for the packed values.
 pub fn last_layer(packed: &[i64]) -> Vec<i64> {
     let sum = |weights: &[i64; PIXELS]| weights.iter().zip(packed).map(|(w, x)| w * x).sum::<i64>();
     WEIGHTS

@@ -1,4 +1,4 @@
-//! Files: whole, damaged, of another kind or program, and of keys written one at a time.
+//! Files: complete, damaged, of another kind or program, and files of keys written one at a time.
 
 use crate::common::{small_program, table_program};
 use crate::{Exchanged, client_of, image, other_program};
@@ -40,7 +40,7 @@ fn files_of_another_program_are_refused() {
         files::answer_from_bytes(&prepared, &files::answer_to_bytes(&other, &answer))
             .err()
             .map(Exchanged::exchanged),
-        // In memory as in files.
+        // The same checks apply in memory and in files.
         Server::new(&prepared, &our_keys)
             .run(&query, |_| true)
             .err()
@@ -176,7 +176,7 @@ fn keys_written_one_at_a_time_are_read_whole() {
         .unwrap();
     let keys = files::keys_from_bytes(&prepared, &written).unwrap();
     assert!(written == files::keys_to_bytes(&prepared, &keys).unwrap());
-    // An output that takes half of them.
+    // An output that only has room for half of the bytes.
     let mut room = vec![0; written.len() / 2];
     let error = client
         .write_evaluation_keys(&mut rng(), &mut room[..])
@@ -223,7 +223,7 @@ fn files_of_version_1_keep_their_fingerprint() {
     assert_eq!(read.fingerprint(), &whole);
     let again = files::program_from_bytes(&files::program_to_bytes(&read)).unwrap();
     assert_eq!(again.fingerprint(), &whole);
-    // Compiled again it takes keys of its own.
+    // The program compiled again needs keys of its own.
     assert_ne!(
         Verified::new(small_program()).unwrap().fingerprint(),
         &whole
@@ -257,7 +257,7 @@ fn a_file_of_keys_takes_the_next_key_and_no_other() {
         .collect();
     assert_eq!(names, needs);
 
-    // The second before the first, fewer than all, and one more.
+    // The second key before the first, fewer keys than all, and one more.
     let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
     let second = keys_of(&prepared, rng).swap_remove(1);
     let refused = words(file.write(second));
@@ -285,7 +285,7 @@ fn a_file_of_keys_takes_the_next_key_and_no_other() {
     let refused = words(file.write(last));
     assert!(refused.ends_with("expected none"), "{refused}");
 
-    // A key of the same name and of other parameters.
+    // A key of the same name with other parameters.
     let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
     let theirs = keys_of(&other, rng);
     let mut wrong = keys_of(&prepared, rng).into_iter().map(|key| match key {

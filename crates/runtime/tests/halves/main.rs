@@ -1,5 +1,5 @@
-//! Client and server apart: files, wrong files, wrong keys, stopped runs, and where the secret is
-//! not.
+//! Client and server as separate halves: files, wrong files, wrong keys, stopped runs, and places
+//! where the secret must not be.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -26,14 +26,14 @@ pub(crate) fn image() -> Vec<i64> {
     (0..PIXELS as i64).map(|i| i * 8 % 128).collect()
 }
 
-/// Another program of the same parameters.
+/// Another program with the same parameters.
 pub(crate) fn other_program() -> Program {
     let mut program = small_program();
     program.constants[3].values[0] += 1;
     program
 }
 
-/// The error of what is exchanged, at whichever half it came up.
+/// The error of `exchange` inside an error of either half.
 pub(crate) trait Exchanged {
     fn exchanged(self) -> exchange::Error;
 }

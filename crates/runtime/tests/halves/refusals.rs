@@ -1,5 +1,5 @@
-//! What the halves refuse: answers to other queries, images that do not fit, programs that claim
-//! what they do not do.
+//! Cases that the halves refuse: answers to other queries, images that do not fit, programs with
+//! wrong claims.
 
 use crate::common::{PIXELS, small_program, table_program};
 use crate::{client_of, image, other_program};
@@ -13,7 +13,7 @@ fn an_answer_to_another_query_is_refused() {
     let prepared = Prepared::new(small_program()).unwrap();
     let client = client_of(&prepared, 11);
     let keys = client.evaluation_keys().unwrap();
-    // The same image twice: two queries, as their masks differ.
+    // The same image gives two different queries, because their masks differ.
     let [old, new] = [0, 1].map(|_| client.encrypt(&[image()]).unwrap());
     let (answer, _) = Server::new(&prepared, &keys).run(&old, |_| true).unwrap();
     assert!(client.decrypt(&answer, &old).is_ok());
@@ -33,12 +33,12 @@ fn an_answer_to_another_query_is_refused() {
         let words = error.map(|e| e.to_string()).unwrap_or_default();
         assert!(words.contains("this answer belongs to another query"));
     }
-    // Any other bit of the query makes another one.
+    // Any changed bit makes a different query.
     let mut changed = old.clone();
     changed.seed.0[31] ^= 1;
     assert!(client.decrypt(&answer, &changed).is_err());
 
-    // The server says how many images there are; the client knows.
+    // The server states the number of images, and the client checks it.
     for images in [0, 2] {
         let mut wrong = answer.clone();
         wrong.images = images;
@@ -116,7 +116,7 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
     assert_eq!(step_of(refused(&change_type(1, 0, -1.0))), (1, "the noise"));
     assert_eq!(step_of(refused(&change_type(5, 0, 1.0))), (5, "the noise"));
     assert_eq!(step_of(refused(&change_type(4, 1, 0.0))), (4, "the level"));
-    // Keys that the steps do not use, and lack of those they do.
+    // Keys that the steps do not use, or missing keys.
     type Case<'a> = (&'a dyn Fn(&mut Program), &'a str);
     let lists: [Case<'_>; 5] = [
         (
@@ -148,7 +148,7 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
             other => panic!("{about}: {other:?}"),
         }
     }
-    // A lesser probability of failure than its steps have: a border too near to the bound.
+    // A smaller probability of failure than the steps have: the border is too near to the bound.
     let with_border = |border: i64, claimed: f64| {
         let mut program = table_program(1);
         program.prediction.log2_failure = claimed;
@@ -157,8 +157,8 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
         }
         Prepared::new(program)
     };
-    // 16 values beyond 70 with a deviation of about 8: 2^-55. Beyond 26, about three deviations:
-    // 2^-5.
+    // 16 values beyond 70 with a deviation of about 8: 2^-55. Beyond 26 it is about three
+    // deviations: 2^-5.
     assert!(with_border(70, -48.0).is_ok());
     for (border, claimed) in [(70, -70.0), (26, -40.0), (26, -9999.0)] {
         match with_border(border, claimed).err() {
@@ -168,7 +168,7 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
             other => panic!("{border}: {other:?}"),
         }
     }
-    // Moduli that are no primes, or too large for the ring.
+    // Moduli that are not prime, or too large for the ring.
     assert!(matches!(
         refused(&|p| p.parameters.q[1] = (1 << 33) + 1),
         Some(runtime::Error::Exchange(Error::Bfv(_)))

@@ -1,4 +1,4 @@
-//! Runs between the two halves, with right keys and with wrong ones.
+//! Runs with both halves, with correct keys and with wrong ones.
 
 use crate::common::{
     CLASSES, PIXELS, TABLE, first_layer, last_layer, small_program, table_program,
@@ -11,7 +11,8 @@ use rlwe::GaloisKeys;
 use runtime::{Error, Event, Prepared, Server, StepResult};
 use std::collections::BTreeMap;
 
-/// Phases that were packed, centred slots after the last step in slots, and the logits.
+/// Returns the phases that were packed, the centred slots after the last step in slots, and the
+/// logits.
 fn run(client: &Client, keys: &EvaluationKeys) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
     let prepared = &Prepared::of(client.verified()).unwrap();
     let (bfv, lwe) = (prepared.params().bfv(), client.keys().lwe());
@@ -56,7 +57,8 @@ fn everything_survives_its_file_and_the_result_is_exact() {
     let client = client_of(&prepared, 1);
     let keys = client.evaluation_keys().unwrap();
 
-    // The client's side, each object through its file; each file is written the same again.
+    // The client's side. Each object goes through its file, and each file is written again
+    // identically.
     let bytes = files::program_to_bytes(&prepared);
     let theirs = files::program_from_bytes(&bytes).unwrap();
     assert_eq!(theirs.fingerprint(), prepared.fingerprint());
@@ -81,7 +83,7 @@ fn everything_survives_its_file_and_the_result_is_exact() {
         CLASSES
     );
 
-    // Slots hold what was packed, and the dense layer is exact on it.
+    // Slots hold what was packed, and the dense layer computes exactly on it.
     let (phases, slots, logits) = run(&client, &keys);
     let sigma = prepared.params().rounding_sigma();
     for (phase, exact) in phases.iter().zip(first_layer(&image())) {
@@ -136,7 +138,8 @@ fn wrong_keys_are_refused_or_show_in_the_result() {
     let error = run(&none).err();
     assert!(matches!(error, Some(Error::Circuits(_))), "{error:?}");
 
-    // Another client's keys for the same program: the server cannot tell, the client can.
+    // Another client's keys for the same program. The server cannot detect them, but the client
+    // can.
     let stranger = client_of(&prepared, 6);
     let (answer, _) = run(&stranger.evaluation_keys().unwrap()).unwrap();
     let error = client.decrypt(&answer, &query).err();

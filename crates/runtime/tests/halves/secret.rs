@@ -1,4 +1,4 @@
-//! Where the secret is, and where it is not.
+//! Where the secret is, and where it must not be.
 
 use crate::common::small_program;
 use crate::{client_of, image};
@@ -8,8 +8,8 @@ use rlwe::bytes::{Kind, Writer};
 use runtime::{Checkpoint, Prepared, Server};
 use std::collections::HashSet;
 
-/// Bytes of a small polynomial as residues of each modulus, packed: what a file would hold if it
-/// held it.
+/// Bytes of a small polynomial as packed residues of each modulus. A file would have these bytes if
+/// it held the polynomial.
 fn packed<D: Domain>(poly: &Poly<D>) -> Vec<u8> {
     const BARE: Kind = Kind {
         tag: *b"TEST",
@@ -33,7 +33,7 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<(), Box<dyn std
         small(secret.secret().coefficients()),
         small(secret.lwe().coefficients()),
     ];
-    // As polynomials modulo every modulus there is, in both domains.
+    // The secret as polynomials modulo each modulus, in both domains.
     let moduli = params
         .bfv()
         .rlwe()
@@ -52,7 +52,7 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<(), Box<dyn std
         }
     }
     let occurs = |file: &[u8]| -> bool {
-        // Sixteen bytes from any of several places: a part of a secret is as bad as all of it.
+        // Sixteen bytes from several places: a part of a secret is as bad as all of it.
         let parts = needles
             .iter()
             .flat_map(|n| n.chunks_exact(16).step_by(n.len() / 64).take(8));

@@ -4,7 +4,7 @@ use kernels::naive;
 /// Limbs that can be transformed.
 const ALL: std::ops::Range<usize> = 0..6;
 
-/// `work` on the residues of each limb.
+/// Applies `work` to the residues of each limb.
 fn each(x: &[Vec<u64>], w: &[Vec<u64>], work: impl Fn(u128, u128, u128) -> u128) -> Vec<Vec<u64>> {
     let limb = |(i, (x, w)): (usize, (&Vec<u64>, &Vec<u64>))| {
         let q = u128::from(MODULI[i]);
@@ -31,7 +31,7 @@ fn sums_and_products_are_those_of_the_words() {
     let square = |x: u128, q: u128| x * x % q;
     let dot = each(&x, &w, |x, w, q| (x * w % q * 2 + square(w, q)) % q);
     assert_eq!(of("dot %0 %1, %1 %0, %1 %1"), dot);
-    // More terms than one call to the kernel takes.
+    // More terms than fit in one call to the kernel.
     let many = ["%0 %1"; 600].join(", ");
     let product = |x: u128, w: u128, q: u128| x * w % q * 600;
     assert_eq!(of(&format!("dot {many}")), each(&x, &w, product));
@@ -72,7 +72,7 @@ fn products_of_values_are_products_of_polynomials() {
 #[test]
 fn combinations_are_integers_below_t_before_they_meet_a_limb() {
     let (x, w) = (residues(0..8, 6), residues(0..8, 7));
-    // Modulus 6 is 101, 5 has 60 bits; the list ends within the second row.
+    // Modulus 6 is 101, modulus 5 has 60 bits. The list ends within the second row.
     let list = [-5i64, 1 << 40, 7];
     for (t_id, rows, columns) in [
         (6, [100u64, 3], [99u64, 1]),
@@ -115,7 +115,7 @@ fn more_values_than_a_matrix_has_columns_are_combined() {
     assert_eq!(run_with(&list, &lines, &x, &[]), expected);
 }
 
-/// More rows than one call to the kernel makes: row `r` is `r + 1` times the value.
+/// More rows than one call to the kernel computes: row `r` is `r + 1` times the value.
 #[test]
 fn many_rows_are_combined() {
     let x = residues(0..8, 9);

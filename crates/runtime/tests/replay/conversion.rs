@@ -7,7 +7,7 @@ use rand_chacha::ChaCha20Rng;
 use ring::sample::{Seed, uniform_from_seed};
 use ring::{Basis, BasisConverter, Coeff, Eval, Poly, ntt_primes};
 
-/// Integers up to almost half the product, against their residues.
+/// Compares integers up to almost half the product with their residues.
 #[test]
 fn conversions_give_the_centred_representative() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -22,7 +22,8 @@ fn conversions_give_the_centred_representative() {
         };
         let others = Limbs::from(0..8).minus(&Limbs::new(ids.iter().map(|&i| i..i + 1)));
         let q: i128 = ids.iter().map(|&id| i128::from(MODULI[id])).product();
-        // One modulus is exact, several at 2^-30 of Q for each away from the middle.
+        // A conversion from one modulus is exact. From several it is exact except within 2^-30 of
+        // Q, for each limb, of the middle.
         let bound = match ids.len() {
             1 => q / 2,
             several => q / 2 - (q >> 30) * several as i128 - 1,
@@ -41,7 +42,7 @@ fn conversions_give_the_centred_representative() {
     }
 }
 
-/// At any residues: what the definition says, in integers of 128 bits.
+/// For arbitrary residues: equals the definition, computed in integers of 128 bits.
 #[test]
 fn conversions_are_the_sums_of_the_definition() {
     let ids = [0usize, 2, 5];
@@ -74,7 +75,7 @@ fn conversions_are_the_sums_of_the_definition() {
     }
 }
 
-/// As many limbs as there may be, against the conversion of `ring`.
+/// Conversions with the largest number of limbs equal those of `ring`.
 #[test]
 fn conversions_of_many_limbs_are_those_of_the_ring() {
     let n = 1 << 8;
@@ -149,7 +150,7 @@ fn digits_make_up_the_residue() {
             let sign = if centred < 0 { -1 } else { 1 };
             let mut sum = 0;
             for (j, digit) in digits.iter().enumerate() {
-                // The digit of the magnitude: a residue says it up to q, and it is small.
+                // The digit of the magnitude. A residue gives it modulo q, and it is small.
                 let d = sign * i128::from(q.center(digit[k]));
                 assert!(j + 1 == count || (-base / 2..base / 2).contains(&d), "{d}");
                 sum += d * base.pow(j as u32);

@@ -1,4 +1,4 @@
-//! Traces that went through another format compute the same words.
+//! Traces that were converted to another format and back compute the same words.
 
 use crate::{Names, subset};
 use program::trace::{Trace, Type};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const KEY_SWITCH: &str = include_str!("../../../program/tests/exchange/key_switch.trace");
 
-/// Gives residues that depend on a value's name and moduli, and keeps what is stored.
+/// Loads residues that depend on a value's name and moduli, and keeps what is stored.
 struct Residues {
     n: usize,
     moduli: Vec<u64>,
@@ -40,7 +40,7 @@ impl Outside for Residues {
     }
 }
 
-/// What a trace stores.
+/// Returns what a trace stores.
 fn stored(trace: &Trace) -> HashMap<String, Vec<Limb>> {
     let mut outside = Residues {
         n: trace.n,

@@ -1,4 +1,4 @@
-//! Traces of what `ring` and `rlwe` do in one pass: the same words.
+//! Traces of operations that `ring` and `rlwe` do in one pass give the same words.
 
 use crate::Names;
 use program::trace::{Builder, Limbs, Trace, TraceBuilder, Type, ValueId};
@@ -20,14 +20,14 @@ fn random(basis: &Basis, index: u32) -> Poly<Eval> {
     uniform_from_seed(basis, &Seed([9; 32]), index)
 }
 
-/// A trace of one body, run with the given values.
+/// Runs a trace of one body with the given values.
 fn run(builder: TraceBuilder, names: Names) -> Names {
     let (trace, mut names): (Trace, Names) = (builder.finish().unwrap(), names);
     names.run(&trace).unwrap();
     names
 }
 
-/// `round(x / D)` for the moduli `D` of `dropped`.
+/// `round(x / D)`, where `D` is the product of the moduli of `dropped`.
 fn divide(b: &mut Builder, basis: &Basis, x: ValueId, dropped: std::ops::Range<usize>) -> ValueId {
     let tail = b.select(x, dropped.clone());
     let tail = b.intt(tail);
@@ -146,7 +146,7 @@ fn samples_of_a_dimension_switch_are_those_of_rlwe() {
         let value = main.round(value, 1);
         main.store(name, value);
     }
-    // Mask entries of one coefficient, laid beside each other.
+    // Mask entries of one coefficient, placed next to each other.
     let k = ChaCha20Rng::seed_from_u64(1).random_range(0..N);
     let at = main.define(program::trace::Constant::Repeat {
         run: N,

@@ -1,4 +1,4 @@
-//! Replayed traces, against definitions.
+//! Compares replayed traces with definitions.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -72,12 +72,12 @@ impl Names {
     }
 }
 
-/// What the lines of a main body store as `y`, with the values of `x`, `w`.
+/// Runs the lines of a main body with the values `x` and `w`, and returns what is stored as `y`.
 fn run(lines: &str, x: &[Vec<u64>], w: &[Vec<u64>]) -> Vec<Vec<u64>> {
     run_with("", lines, x, w)
 }
 
-/// As [`run`], with lines of constants.
+/// As [`run`], with additional lines of constants.
 fn run_with(constants: &str, lines: &str, x: &[Vec<u64>], w: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let moduli = MODULI.map(|q| q.to_string());
     let powers = random::POWERS.map(|bits| format!("2^{bits}"));
@@ -99,7 +99,7 @@ fn table(id: usize) -> NttTable {
     NttTable::new(modulus(id), N).unwrap()
 }
 
-/// Residues of limbs: random ones, the least and the greatest.
+/// Residues of limbs: random ones, the smallest and the largest.
 fn residues(limbs: impl Into<Limbs>, seed: u64) -> Vec<Vec<u64>> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let limb = |id: usize| {

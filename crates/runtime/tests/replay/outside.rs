@@ -1,4 +1,4 @@
-//! What comes from outside, and what stays in memory.
+//! Values from outside, and values that stay in memory.
 
 use crate::{MODULI, N, Names, residues};
 use program::trace::{Limbs, Trace, TraceBuilder, Type};
@@ -45,7 +45,8 @@ fn what_is_no_value_is_refused() {
 
 #[test]
 fn a_modulus_that_is_no_prime_is_refused() {
-    // 289 = 17^2 = 1 modulo 32: where it is transformed with, and where it is one of several that are converted from.
+    // 289 = 17^2 = 1 modulo 32. It is refused if limbs are transformed with it, and if it is one of
+    // several moduli in a conversion's source.
     for transformed in [true, false] {
         let mut builder = TraceBuilder::new(N, &[97, 289, 193]).unwrap();
         let mut main = builder.main();
@@ -105,7 +106,8 @@ fn an_observer_sees_every_instruction_and_stops() {
     assert!(names.stored.is_empty());
 }
 
-/// Holds a limb, and on storing notes how many hold it, and whether it is what is stored.
+/// Holds a limb. When a value is stored, notes how many hold the limb, and whether it is the one
+/// that is stored.
 struct Watch {
     limb: Limb,
     seen: Vec<(usize, bool)>,
@@ -127,7 +129,8 @@ impl Outside for Watch {
     }
 }
 
-/// Values are let go after their last use, in callers while the callee runs too; and what is passed is not copied.
+/// Values are dropped after their last use, in callers even while the callee runs. Arguments are
+/// not copied.
 #[test]
 fn limbs_are_shared_and_let_go() {
     let ty = [Type::coeff(0..1)];
@@ -150,6 +153,6 @@ fn limbs_are_shared_and_let_go() {
         seen: Vec::new(),
     };
     replay(&trace, &mut watch, |_| true).unwrap();
-    // While the first is stored, the watch, the value and the operand hold the limb.
+    // While the first value is stored, the watch, the value and the operand hold the limb.
     assert_eq!(watch.seen, [(3, true), (1, false)]);
 }

@@ -1,9 +1,9 @@
-//! Operations by which words change places.
+//! Operations that move words.
 
 use crate::{MODULI, N, modulus, residues, run, run_with};
 use rlwe::ParamsSpec;
 
-/// `X -> X^g` on coefficients, by the definition.
+/// `X -> X^g` on coefficients, by its definition.
 fn substituted(id: usize, x: &[u64], g: usize) -> Vec<u64> {
     let mut out = vec![0; N];
     for (i, &word) in x.iter().enumerate() {
@@ -51,7 +51,7 @@ fn slots_are_those_of_the_encoder() {
     assert_eq!(run(lines, &slots, &[]), [plaintext.coefficients()]);
 }
 
-/// Word by word from the polynomial `X^(gap entry)` times the value.
+/// Computed word by word from the polynomial `X^(gap entry)` times the value.
 #[test]
 fn extractions_read_shifted_polynomials() {
     let x = residues(0..8, 3);
@@ -73,7 +73,7 @@ fn extractions_read_shifted_polynomials() {
         let found = run_with(&constants, &lines, &x, &[]);
         for (id, found) in found.iter().enumerate() {
             for s in 0..N {
-                // Multiplied by X, step by step.
+                // Multiplied by X, one step at a time.
                 let mut shifted = x[id].clone();
                 for _ in 0..gap * entries[s] {
                     shifted.rotate_right(1);
@@ -90,7 +90,7 @@ fn extractions_read_shifted_polynomials() {
     }
 }
 
-/// As `rlwe` reads the mask of a sample: entry `j` of coefficient `k`.
+/// Compares with the mask of a sample as `rlwe` reads it: entry `j` of coefficient `k`.
 #[test]
 fn an_extraction_reads_the_mask_of_a_sample() {
     let (x, gap, k) = (residues(0..1, 4), 4, 6);

@@ -1,4 +1,5 @@
-//! Limbs modulo powers of two, and products that residues make exact, against integers and the torus of `ring`.
+//! Limbs modulo powers of two, and products that are exact by residues, compared with integers and
+//! with the torus of `ring`.
 
 use crate::{MODULI, N, modulus, random, residues, run};
 use rand::{RngCore, SeedableRng};
@@ -6,12 +7,12 @@ use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Multiplier, Naive};
 use std::slice::from_ref;
 
-/// Places of `2^5 = 2N`, `2^64` and `2^12` in the table.
+/// Indices of `2^5 = 2N`, `2^64` and `2^12` in the table of moduli.
 const ORDER: usize = MODULI.len();
 const WORD: usize = ORDER + 1;
 const SHORT: usize = ORDER + 2;
 
-/// The limb of a power in the text form.
+/// A limb of a power in the text form.
 fn ty(power: usize) -> String {
     format!("coeff {power}..{}", power + 1)
 }
@@ -52,7 +53,7 @@ fn words_wrap_around() {
     }
 }
 
-/// Multiplied by X, step by step, modulo a prime and modulo powers of two.
+/// Multiplied by X, one step at a time, modulo a prime and modulo powers of two.
 #[test]
 fn a_turn_is_the_product_with_the_power() {
     let limbs = [0, WORD, SHORT];
@@ -164,7 +165,8 @@ fn words_of_seeds_are_those_of_the_stream() {
     }
 }
 
-/// Digits times words as integers: their residues modulo two primes say the sum, whose low bits are the words'.
+/// Digits times words as integers. Their residues modulo two primes determine the sum, whose low
+/// bits are those of the words.
 #[test]
 fn products_of_digits_and_words_are_exact() {
     let (digits, key) = (words(SHORT, 8), words(WORD, 9));

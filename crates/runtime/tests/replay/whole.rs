@@ -5,7 +5,7 @@ use program::trace::{Op, TraceBuilder, Type};
 use proptest::prelude::*;
 
 proptest! {
-    /// Nothing of a valid trace fails, what is executed is what was counted, and values are residues.
+    /// A valid trace does not fail, executes what was counted, and its values are residues.
     #[test]
     fn random_traces_execute_what_they_count(numbers in prop::collection::vec(any::<u32>(), 0..400)) {
         let trace = random::trace(&numbers);
@@ -17,7 +17,7 @@ proptest! {
     }
 }
 
-/// Gives residues for any type, and checks those that are stored.
+/// Loads residues for any type, and checks residues that are stored.
 struct Loaded(Names);
 
 impl runtime::replay::Outside for Loaded {

@@ -1,4 +1,4 @@
-//! A circuit, replayed and run, beside the server's own code.
+//! Compares a circuit, replayed and run, with the server's own code.
 
 use crate::forms::{Forms, forms, sum};
 use kernels::Counted;
@@ -11,7 +11,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 use tfhe::{ClientKey, Lwe, Params, Scratch, ServerKey, modulus_switch};
 
-/// The backend that counts. One test at a time uses it.
+/// The counting backend. Only one test at a time uses it.
 pub(crate) static KERNELS: LazyLock<Mutex<&'static Counted>> =
     LazyLock::new(|| Mutex::new(Counted::install().unwrap()));
 
@@ -23,14 +23,15 @@ pub(crate) fn multiplier<T: Torus>(params: &Params) -> Ntt<T> {
         (params.rank() + 1) * spec.bootstrap.levels() as usize,
         params.rank() * switch.levels() as usize,
     ];
-    // Both have digits of at most half a base; rows and digits are bounded apart.
+    // Digits of both are at most half a base. The numbers of rows and the digits are bounded
+    // separately.
     let digits = [spec.bootstrap, switch].map(|digits| 1u32 << (digits.base_log() - 1));
     let bits = |i: usize| rows[i] as u128 * u128::from(digits[i]);
     let larger = usize::from(bits(1) > bits(0));
     Ntt::new(params.n(), rows[larger], digits[larger]).unwrap()
 }
 
-/// Steps of a blind rotation of which the server does nothing, as their exponents are 0.
+/// Number of steps of a blind rotation that the server skips, because their exponents are 0.
 fn idle<T: Torus>(server: &Server<T>, input: &Lwe<T>, drop: u32) -> usize {
     let (params, bootstrapper) = (server.params(), server.bootstrapper());
     let mut scratch = Scratch::new(params, bootstrapper.multiplier());
@@ -47,14 +48,14 @@ pub(crate) type Server<T> = ServerKey<T, Ntt<T>>;
 pub(crate) struct Case<'a, T: Torus> {
     pub(crate) circuit: Circuit,
     pub(crate) inputs: Vec<Lwe<T>>,
-    /// What is bootstrapped.
+    /// The sample that is bootstrapped.
     pub(crate) operand: Lwe<T>,
     pub(crate) drop: u32,
     /// The server's own code.
     pub(crate) server: &'a dyn Fn(&Server<T>) -> Vec<Lwe<T>>,
 }
 
-/// Keys of the set, and what `case` does with them.
+/// Generates the keys of a parameter set, and compares what `case` does with them.
 pub(crate) fn check<T: Torus>(
     name: &str,
     client: &ClientKey<T>,
@@ -88,7 +89,7 @@ pub(crate) fn check<T: Torus>(
     let ran = begin.elapsed().as_secs_f64();
     let executed = kernels.take();
 
-    // What is executed, what the trace counts, and the formulas.
+    // Compares what is executed, what the trace counts, and the formulas.
     let Passes { ntt, intt, .. } = trace.counts().passes;
     let p = &circuit.parameters;
     let Forms { rotation, switch } = forms(p, primes);

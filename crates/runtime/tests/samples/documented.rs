@@ -1,4 +1,4 @@
-//! The texts of the documentation are those of the code.
+//! The texts in the documentation are those of the code.
 
 use program::trace::Passes;
 use runtime::torus::gate;
@@ -20,7 +20,7 @@ fn the_documented_texts_are_those_of_the_gate() {
     assert_eq!(described, circuit.to_string());
     let trace = lower::torus::lower(&circuit).unwrap();
     let text = trace.to_string();
-    // Dots stand for lines, and for the end of a line, that are left out.
+    // Dots stand for omitted lines, and for the omitted end of a line.
     let lines: Vec<&str> = text.lines().collect();
     let mut rest = lines.iter();
     for line in instructions.lines().filter(|line| line.trim() != "...") {

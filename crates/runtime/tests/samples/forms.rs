@@ -1,8 +1,9 @@
-//! How many transforms a bootstrapping takes, as formulas.
+//! The number of transforms of a bootstrapping, as formulas.
 
 use program::torus::{KeySwitch, Parameters};
 
-/// Transforms and inverse ones, as formulas: of keys that are made ready, and of one bootstrapping.
+/// Numbers of transforms and inverse transforms, by formulas: of preparing keys, and of one
+/// bootstrapping.
 pub(crate) struct Forms {
     /// Of all blind rotations.
     pub(crate) rotation: [[u64; 2]; 2],
@@ -14,7 +15,8 @@ pub(crate) fn forms(p: &Parameters, primes: usize) -> Forms {
     let components = p.rank + 1;
     let rows = components * p.bootstrap.count as usize;
     let factors = p.rank * p.key_switch.digits().count as usize;
-    // Polynomials that a key switch gives: by samples each has one word that counts.
+    // Number of polynomials that a key switch gives. By samples, each has only one word that
+    // counts.
     let sums = match p.key_switch {
         KeySwitch::Ring(_) => p.small_rank() + 1,
         KeySwitch::Lwe(_) => p.dimension + 1,

@@ -1,5 +1,5 @@
-//! Is the trace of a gate what a server computes? Replayed, it gives the server's samples, word for word, and the server asks
-//! the kernels for the transforms that the trace counts.
+//! Does the trace of a gate describe what a server computes? Replayed, it gives the server's
+//! samples, word for word. The server calls the kernels for the transforms that the trace counts.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -16,7 +16,7 @@ use ring::torus::{Decomposition, Torus};
 use runtime::torus::{gate, table};
 use tfhe::{ClientKey, Gate, Layout, Lwe, Params, ParamsSpec, Table, sets};
 
-/// NAND at a set.
+/// NAND with a parameter set.
 fn nand<T: Torus>(name: &str, params: &Params) {
     let rng = &mut ChaCha20Rng::seed_from_u64(5);
     let client = ClientKey::<T>::generate(params, rng).unwrap();
@@ -34,7 +34,7 @@ fn nand<T: Torus>(name: &str, params: &Params) {
     check(name, &client, rng, &case);
 }
 
-/// The default set.
+/// The default parameter set.
 #[test]
 fn the_replayed_trace_of_a_gate_is_the_server_s() {
     nand::<u64>("NAND", &sets::gates_2m128());
@@ -46,7 +46,7 @@ fn the_replayed_trace_of_a_gate_by_samples_is_the_server_s() {
     nand::<u32>("NAND by samples", &sets::gates_lwe());
 }
 
-/// Tables of an integer, all of them in one bootstrapping.
+/// Tables of an integer, all in one bootstrapping.
 fn tables<T: Torus>(params: &Params, count: u64) {
     let rng = &mut ChaCha20Rng::seed_from_u64(6);
     let client = ClientKey::<T>::generate(params, rng).unwrap();
@@ -79,7 +79,7 @@ fn the_replayed_trace_of_two_tables_is_the_server_s() {
     tables::<u64>(&sets::integers_2_2_2m128(), 2);
 }
 
-/// Small parameters without noise, which hide nothing.
+/// Small parameters without noise. They are insecure.
 pub(crate) fn insecure(
     word_bits: u32,
     (dimension, rank, log_n): (usize, usize, u32),
@@ -105,7 +105,8 @@ pub(crate) fn digits((base_log, levels): (u32, u32)) -> Decomposition {
     Decomposition::new(base_log, levels).unwrap()
 }
 
-/// Several digits, dimensions below, at and above the degree, sums of rests beyond a word, both kinds of key switch.
+/// Several digits, dimensions below, at and above the degree, sums of rests that exceed a word, and
+/// both kinds of key switch.
 #[test]
 fn replayed_traces_at_insecure_parameters_are_the_server_s() {
     let ring = |of| tfhe::KeySwitch::Ring(digits(of));

@@ -1,5 +1,5 @@
-//! Circuits on messages: what a run gives is what the trace gives, word for word, and decrypts to what the clear gives; how often one is
-//! wrong is the sum over its bootstrappings.
+//! Circuits on messages. A run gives what its trace gives, word for word, and decrypts to the
+//! result in the clear. The probability that a run is wrong is the sum over its bootstrappings.
 
 use crate::compare::{KERNELS, Server, multiplier};
 use crate::{digits, insecure};
@@ -28,7 +28,8 @@ fn bits(params: &Params) -> Circuit {
     b.finish().unwrap()
 }
 
-/// Every operation on integers: negative ones, two tables in a bootstrapping, two bootstrappings of one sum.
+/// Every operation on integers: negative ones, two tables in one bootstrapping, two bootstrappings
+/// of one sum.
 fn integers(params: &Params) -> Circuit {
     let mut b = Builder::new("integers", messages(params)).unwrap();
     let x = b.input("x", Some(2), 1).unwrap();
@@ -78,7 +79,7 @@ fn check<T: Torus>(
         let clear = circuit
             .run_clear(&[("x", &x[..]), ("y", &y)].into())
             .unwrap();
-        // A result that may be negative is given out with a multiple of the number of messages.
+        // A result that may be negative is output with a multiple of the number of messages added.
         let messages = params.messages() as i64;
         let expected = clear
             .into_values()
@@ -126,7 +127,7 @@ fn runs_of_bits_are_their_traces_and_the_clear_insecure() {
     check_bits::<u32>(&insecure(32, (20, 3, 5), (10, 2), lwe, Layout::Gates));
 }
 
-/// At the default set, with its noise.
+/// With the default parameter set and its noise.
 #[test]
 fn runs_of_bits_are_their_traces_and_the_clear() {
     check_bits::<u64>(&sets::gates_2m128());
@@ -139,13 +140,13 @@ fn runs_of_integers_are_their_traces_and_the_clear_insecure() {
         carry_bits: 1,
     };
     let ring = KeySwitch::Ring(digits((2, 8)));
-    // Wide enough for two tables: a rounded index is off by 20 deviations before it is wrong.
+    // Wide enough for two tables: a rounded index is wrong only beyond 20 deviations.
     check_integers::<u64>(&insecure(64, (20, 1, 8), (9, 2), ring, layout));
     let lwe = KeySwitch::Lwe(digits((3, 4)));
     check_integers::<u32>(&insecure(32, (20, 1, 8), (10, 2), lwe, layout));
 }
 
-/// A gate and a choice of a circuit are the server's own, word for word.
+/// A gate and a choice of a circuit give what the server's own code gives, word for word.
 #[test]
 fn gates_of_circuits_are_the_server_s_insecure() {
     let _kernels = KERNELS.lock().unwrap();
@@ -169,7 +170,7 @@ fn gates_of_circuits_are_the_server_s_insecure() {
     assert_eq!(found, [xor.lwe().clone(), chosen.lwe().clone()]);
 }
 
-/// log2 of the sum of probabilities.
+/// log2 of the sum of probabilities, which are given by their log2.
 fn all(parts: &[f64]) -> f64 {
     parts.iter().copied().reduce(log2_sum).unwrap()
 }
@@ -186,7 +187,7 @@ fn failures_are_the_sum_of_those_of_bootstrappings_and_results() {
     let last = b.or(chosen, xor).unwrap();
     b.output("out", true, &[last]).unwrap();
     let circuit = b.finish().unwrap();
-    // An input has the deviation of two outputs, and all inputs may be one.
+    // An input has the deviation of two outputs, and all inputs may be the same ciphertext.
     let parts = [
         model.log2_failure(8.0, 0.125, 0),
         model.log2_failure(4.0 * (1.0 + 2.0), 0.25, 0),

@@ -1,4 +1,4 @@
-//! Circuits of several bootstrappings, and what a circuit is not run with.
+//! Circuits of several bootstrappings, and arguments with which a circuit does not run.
 
 use crate::compare::{KERNELS, multiplier};
 use crate::forms::{forms, sum};
@@ -15,7 +15,8 @@ fn params() -> Params {
     insecure(64, (20, 2, 4), (9, 2), key_switch, Layout::Gates)
 }
 
-/// A second bootstrapping of what the first one gave, with a coefficient other than 0 and two test polynomials.
+/// Bootstraps the result of a bootstrapping again, with a coefficient other than 0 and two test
+/// polynomials.
 fn twice(params: &Params) -> Circuit {
     let mut circuit = Circuit::new(parameters(params));
     let tests = [1i64 << 61, -3].map(|word| {

@@ -1,4 +1,4 @@
-//! Keys of bootstrapping, and their bytes.
+//! Keys of bootstrapping, and their byte form.
 
 use super::Bootstrapper;
 use exchange::circuit::{Keys, SparseKeys};
@@ -14,33 +14,34 @@ pub struct BootstrapKeys {
 }
 
 impl BootstrapKeys {
-    /// The relinearisation key, of the highest level.
+    /// The relinearization key, at the highest level.
     pub fn relinearization(&self) -> &SwitchKey {
         &self.relinearization
     }
 
-    /// The Galois keys, of the highest level.
+    /// The Galois keys, at the highest level.
     pub fn galois(&self) -> &GaloisKeys {
         &self.galois
     }
 
-    /// Keys to the sparse secret, and back.
+    /// Key to the sparse secret, and the key back.
     pub fn sparse(&self) -> [&SwitchKey; 2] {
         self.sparse.both()
     }
 
-    /// The keys as bytes, sealed for a fingerprint of the parameters; about half of what they take in memory.
+    /// Returns the byte form of the keys, sealed with a fingerprint of the parameters. It takes
+    /// about half of the memory that the keys take.
     pub fn to_bytes(&self, made_for: &Fingerprint) -> Vec<u8> {
         store::bootstrap_to_bytes(&self.relinearization, &self.galois, self.sparse(), made_for)
     }
 
-    /// Bytes in memory.
+    /// Size in memory, in bytes.
     pub fn byte_len(&self) -> usize {
         self.galois.byte_len() + self.relinearization.byte_len() + self.sparse.byte_len()
     }
 }
 
-/// They serve circuits too.
+/// Circuits can use these keys too.
 impl From<BootstrapKeys> for Keys {
     fn from(keys: BootstrapKeys) -> Self {
         Self {
@@ -52,7 +53,8 @@ impl From<BootstrapKeys> for Keys {
 }
 
 impl Bootstrapper {
-    /// The keys, of all levels; relinearisation and rotation keys serve other circuits as well.
+    /// Generates the keys, for all levels. Other circuits can use the relinearization and Galois
+    /// keys too.
     pub fn generate_keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> BootstrapKeys {
         let params = &self.params;
         let (encoder, top) = (params.encoder(), params.rlwe().max_level());
@@ -70,10 +72,10 @@ impl Bootstrapper {
         }
     }
 
-    /// Reads what [`BootstrapKeys::to_bytes`] wrote.
+    /// Reads keys written by [`BootstrapKeys::to_bytes`].
     ///
     /// # Errors
-    /// If the bytes are no such keys, or made for other parameters.
+    /// If the bytes are no such keys, or the keys were made for other parameters.
     pub fn keys_from_bytes(
         &self,
         bytes: &[u8],

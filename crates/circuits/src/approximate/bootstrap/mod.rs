@@ -1,21 +1,25 @@
 //! Bootstrapping: a ciphertext at level 0 becomes one at a high level, with the same message.
 //!
-//! 1. *Raise*: read modulo the whole `Q`, the phase is `Delta m + q_0 I` with a small integer polynomial `I`. While it is
-//!    raised the ciphertext is under a sparse secret, so that `I` is small; that secret only ever protects the small
-//!    modulus `q_0 p`.
-//!    Messages of `n` slots that repeat are polynomials in `X^(N/2n)`; a sum over automorphisms makes `I` one.
-//! 2. *Coefficients to slots*: the inverse of the slot transform as a few sparse matrices. Coefficients are real and
-//!    imaginary parts of the slots: of messages that repeat both go into one vector of `2n` slots.
-//! 3. *Reduction modulo `q_0`* of each slot, as `sin(2 pi x) / 2 pi`: a polynomial for `cos((2 pi x - pi/2) / 2^r)`, then `r` times
-//!    `2 c^2 - 1`. The polynomial interpolates at the integers alone, as its arguments are near them.
+//! 1. *Raise*: read modulo the whole `Q`, the phase is `Delta m + q_0 I` with a small integer
+//!    polynomial `I`. While it is raised, the ciphertext is encrypted under a sparse secret, so
+//!    that `I` is small. This secret only ever protects the small modulus `q_0 p`. Messages of `n`
+//!    slots that repeat are polynomials in `X^(N/2n)`. A sum over automorphisms makes `I` such a
+//!    polynomial too.
+//! 2. *Coefficients to slots*: the inverse of the slot transform as a few sparse matrices.
+//!    Coefficients become real and imaginary parts of the slots. For messages that repeat, both
+//!    parts go into one vector of `2n` slots.
+//! 3. *Reduction modulo `q_0`* of each slot, as `sin(2 pi x) / 2 pi`: a polynomial for
+//!    `cos((2 pi x - pi/2) / 2^r)`, then `r` times `2 c^2 - 1`. The polynomial only interpolates at
+//!    the integers, because its arguments are near them.
 //! 4. *Slots to coefficients*.
 //!
-//! Vectors stay bit-reversed between 2 and 4, and rotated by what saves keys: with all diagonals at non-negative
-//! multiples of a step, the transforms need baby steps of one sign and one giant step, and 4 uses the keys of 2.
+//! Between steps 2 and 4, vectors stay bit-reversed. They are also rotated, which saves keys: all
+//! diagonals are at non-negative multiples of a step. So the transforms need baby steps of one sign
+//! and one giant step, and step 4 uses the keys of step 2.
 //!
-//! Sources: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; Han, Ki, CT-RSA 2020 (cosine, double angles, interpolation near
-//! integers); Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021; Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022 (sparse-secret
-//! encapsulation).
+//! Sources: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; Han, Ki, CT-RSA 2020 (cosine, double
+//! angles, interpolation near integers); Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT
+//! 2021; Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022 (sparse-secret encapsulation).
 
 mod keys;
 mod overflow;
@@ -46,13 +50,14 @@ pub struct Bootstrapper {
     params: Params,
     spec: BootstrapSpec,
     stated: Bootstrapping,
-    /// Slots of the messages.
+    /// Number of slots of the messages.
     slots: usize,
     /// Parameters of the sparse secret: modulus `q_0`, one special modulus.
     sparse: rlwe::Params,
-    /// Level that ciphertexts are raised to.
+    /// Level to which ciphertexts are raised.
     start: usize,
-    /// What they are multiplied by before a level is taken, if one is.
+    /// Factor that is multiplied before a division that takes a level. `None` if there is no such
+    /// division.
     factor: Option<f64>,
     to_coefficients: Vec<LinearTransform>,
     reduction: Chebyshev,
@@ -60,11 +65,11 @@ pub struct Bootstrapper {
 }
 
 impl Bootstrapper {
-    /// Tables for `params`, of which the upper levels are bootstrapping's.
+    /// Makes the tables for `params`. Bootstrapping takes the upper levels of `params`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if there are too few levels, or not that many slots, and those of the parameters of the sparse
-    /// secret.
+    /// [`Error::Shape`](crate::Error::Shape) if there are too few levels or slots, and errors of
+    /// the parameters of the sparse secret.
     pub fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
         let shape = Levels::new(params, spec)?;
         let sparse = sparse_params(params).map_err(ckks::Error::from)?;
@@ -78,8 +83,9 @@ impl Bootstrapper {
         } = shape;
         let Transforms { inward, outward } = transforms(params, slots);
         let reduction = spec.reduction();
-        // Slots hold coefficients over (range + 1) q_0, as many times as the sum over automorphisms adds them; halves, as
-        // real and imaginary parts are sums with the conjugate.
+        // Slots hold coefficients over (range + 1) q_0, multiplied by the number of terms of the
+        // sum over automorphisms. They are halved, because real and imaginary parts are sums with
+        // the conjugate.
         let wide = (spec.range + 1) as f64 * (params.slots() / slots) as f64;
         let mut scale = params.level_modulus(0) * wide;
         let encode = |matrices: Vec<Matrix>, top: usize, ratio: f64| {
@@ -95,7 +101,8 @@ impl Bootstrapper {
             .into_iter()
             .enumerate()
             .map(|(i, m)| if i == 0 { m.scaled(0.5) } else { m });
-        // Matrices that divided by much would be encoded at low scales, as many bits less precise.
+        // If matrices divided by a large number, they would be encoded at low scales and lose as
+        // many bits of precision.
         let factor = (spare > 0).then(|| {
             let wanted = params.level_modulus(reduced) * params.level_modulus(start);
             let factor = (wanted / scale).round();
@@ -104,7 +111,7 @@ impl Bootstrapper {
         });
         let ratio = params.level_modulus(reduced) / scale;
         let to_coefficients = encode(halved.collect(), top, ratio)?;
-        // What the reduction's scale will be: each double angle squares it and divides by a level.
+        // The scale after the reduction: each double angle squares it and divides by a level.
         scale = params.level_modulus(reduced);
         let (first, last) = (shape.angles, shape.angles - spec.doublings);
         for level in (last + 1..=first).rev() {
@@ -115,7 +122,7 @@ impl Bootstrapper {
         let message = stated.from_scale * stated.room(&arithmetic, stated.from_scale);
         let after = scale * 2.0 * PI * message / params.level_modulus(0);
         let to_slots = encode(outward, last, stated.to_scale / after)?;
-        // A constant like the matrices: made now, not by the first bootstrapping.
+        // This constant is made now, like the matrices, not in the first bootstrapping.
         params.imaginary();
         Ok(Self {
             params: params.clone(),
@@ -131,12 +138,12 @@ impl Bootstrapper {
         })
     }
 
-    /// The parameters that it was made for.
+    /// The parameters of the tables.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Estimated security: the weaker of the parameters' secret and the sparse one that a ciphertext is raised under.
+    /// Estimated security: the weaker of the parameters' secret and the sparse secret.
     pub fn security(&self) -> Security {
         let all = self.params.rlwe().security();
         all.weaker(self.sparse.security())
@@ -147,7 +154,7 @@ impl Bootstrapper {
         &self.sparse
     }
 
-    /// What circuits state of it.
+    /// The bootstrapping as circuits state it: levels, scales and keys.
     pub fn as_stated(&self) -> &Bootstrapping {
         &self.stated
     }
@@ -157,30 +164,31 @@ impl Bootstrapper {
         self.stated.level
     }
 
-    /// The rotations whose keys it needs.
+    /// The rotations that need Galois keys.
     pub fn rotations(&self) -> &BTreeSet<usize> {
         &self.stated.rotations
     }
 
-    /// How often a message stands in all slots.
+    /// Number of times that a message repeats in the slots.
     fn copies(&self) -> usize {
         self.params.slots() / self.slots
     }
 
-    /// Bytes of the encoded matrices.
+    /// Size of the encoded matrices, in bytes.
     pub fn byte_len(&self) -> usize {
         let all = self.to_coefficients.iter().chain(&self.to_slots);
         all.map(LinearTransform::byte_len).sum()
     }
 
-    /// The message of `x`, which is read at level 0, at [`Bootstrapper::output_level`]. A message at the scale of level 0 gets the
-    /// [scale of its new level](Params::scale_at), others one near it.
+    /// Bootstraps `x`, which is dropped to level 0, to [`Bootstrapper::output_level`]. If the
+    /// message has the scale of level 0, the result has the [scale of its new
+    /// level](Params::scale_at), otherwise one near it.
     ///
-    /// Right for messages whose coefficients times the scale stay below `q_0` over the spec's ratio; slots up to 1 at the
-    /// default scale do.
+    /// The result is correct for messages whose coefficients times the scale stay below `q_0` over
+    /// the ratio of the spec. Slots up to 1 at the default scale do.
     ///
     /// # Errors
-    /// If `x` is of other parameters or has not two components.
+    /// If `x` belongs to other parameters or does not have two components.
     pub fn bootstrap(&self, x: &Ciphertext, keys: &BootstrapKeys) -> Result<Ciphertext> {
         let relinearization = Some(&keys.relinearization);
         let mut operations = RunRing::new(self.params.rlwe(), relinearization, &keys.galois);
@@ -198,10 +206,11 @@ impl Bootstrapper {
         Ok(arithmetic.close(self.refresh(&arithmetic, x)?))
     }
 
-    /// [`Bootstrapper::bootstrap`] in the mode of `operations`, on a ciphertext at a level whose message has a scale.
+    /// [`Bootstrapper::bootstrap`] in the mode of `operations`, on a ciphertext at level `level`
+    /// whose message has the scale `scale`.
     ///
     /// # Errors
-    /// As [`Bootstrapper::bootstrap`], and from the mode.
+    /// As [`Bootstrapper::bootstrap`], and errors of the mode.
     pub fn apply<O: RingOperations>(
         &self,
         operations: &O,
@@ -220,7 +229,7 @@ impl Bootstrapper {
         x: ScaledOf<O>,
     ) -> Result<ScaledOf<O>> {
         let mut x = arithmetic.drop_to(x, 0)?;
-        // The message takes all the room below q_0 that the ratio leaves.
+        // Scales the message up to the limit that the ratio sets below q_0.
         let q0 = self.params.level_modulus(0);
         let given = x.scale();
         let room = self
@@ -254,7 +263,7 @@ impl Bootstrapper {
                 sum = sum_strided(arithmetic, &sum, (self.slots as isize, 2))?;
             }
         }
-        // The same but for the rounding of doubles.
+        // Sets the stated scale. The computed one differs only by the rounding of doubles.
         sum.set_scale(
             self.stated
                 .result_scale(&self::arithmetic(&self.params), given),
@@ -262,7 +271,7 @@ impl Bootstrapper {
         Ok(sum)
     }
 
-    /// The reduction of real and imaginary parts, which come as halves.
+    /// Reduces real and imaginary parts. Both come as halves.
     fn reduce_parts<O: RingOperations>(
         &self,
         arithmetic: &Arithmetic<O>,
@@ -283,7 +292,8 @@ impl Bootstrapper {
         Ok(sum)
     }
 
-    /// The ciphertext at the highest level that is used: its phase gains a multiple of `q_0`.
+    /// Raises the ciphertext to the highest level that is used. Its phase gains a multiple of
+    /// `q_0`.
     fn raise<O: RingOperations>(
         &self,
         arithmetic: &Arithmetic<O>,
@@ -296,7 +306,7 @@ impl Bootstrapper {
         Ok(Scaled::new(dense, self.start, x.scale()))
     }
 
-    /// `sin(2 pi t)` of slots `t / (range + 1)` near integers `t`.
+    /// `sin(2 pi t)` of slots that hold `t / (range + 1)`, where `t` is near an integer.
     fn reduce<O: RingOperations>(
         &self,
         arithmetic: &Arithmetic<O>,
@@ -313,10 +323,11 @@ impl Bootstrapper {
     }
 }
 
-/// Parameters of the secret that ciphertexts are raised under: it protects `q_0` and one special modulus.
+/// Parameters of the sparse secret under which ciphertexts are raised. It protects `q_0` and one
+/// special modulus.
 ///
 /// # Errors
-/// If parameters of a sparse secret of that size are not secure, or are none.
+/// If the parameters of such a sparse secret are not secure or not valid.
 pub fn sparse_params(params: &Params) -> rlwe::Result<rlwe::Params> {
     let spec = rlwe::ParamsSpec {
         n: params.n(),

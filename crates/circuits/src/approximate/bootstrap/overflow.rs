@@ -1,11 +1,13 @@
-//! How often the multiple of `q_0` that is reduced is larger than the reduction is made for.
+//! Probability that the multiple of `q_0` is larger than the reduction allows.
 //!
-//! Raised under the sparse secret of weight `h`, the phase is `m + q_0 I`. The components of a ciphertext are uniform modulo `q_0`, so a
-//! coefficient of `c_0 + c_1 s` is, over `q_0`, a sum of `h + 1` independent numbers uniform in `[-1/2, 1/2]`, and `I` is that sum less
-//! the message, rounded. Above `range` the interpolated polynomial says nothing, and the slot is lost.
+//! Raised under the sparse secret of weight `h`, the phase is `m + q_0 I`. The components of a
+//! ciphertext are uniform modulo `q_0`. So a coefficient of `c_0 + c_1 s`, divided by `q_0`, is a
+//! sum of `h + 1` independent numbers that are uniform in `[-1/2, 1/2]`. `I` is this sum minus the
+//! message, rounded. Beyond `range` the interpolated polynomial has no meaning, and the slot is
+//! lost.
 //!
-//! Sources: Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022, section 3 (the Irwin-Hall distribution of `I`); Chernoff's bound, with
-//! `E exp(x u) = sinh(x / 2) / (x / 2)`.
+//! Sources: Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022, section 3 (the Irwin-Hall distribution
+//! of `I`); Chernoff's bound, with `E exp(x u) = sinh(x / 2) / (x / 2)`.
 
 use super::Bootstrapper;
 use program::circuit::Bootstrapping;
@@ -13,22 +15,24 @@ use rlwe::security::SPARSE_WEIGHT;
 use std::f64::consts::LOG2_E;
 
 impl Bootstrapper {
-    /// log2 of a bound on the probability that a bootstrapping meets a multiple of `q_0` that its reduction is not made for, in any of its
-    /// `2 slots` coefficients.
+    /// Bounds the probability that in a bootstrapping any of the `2 slots` coefficients has a
+    /// multiple of `q_0` beyond the range of the reduction. Returns log2 of the bound.
     pub fn log2_overflow(stated: &Bootstrapping) -> f64 {
-        // The sum rounds to range + 1 with a message of the largest coefficient that there may be.
+        // Smallest sum that is rounded to range + 1, with a message of the largest coefficient
+        // allowed.
         let reach = stated.range as f64 + 0.5 - (-stated.log_ratio).exp2();
         let one = log2_uniform_sum_tail(SPARSE_WEIGHT + 1, reach);
         (one + (2.0 * stated.slots as f64).log2()).min(0.0)
     }
 }
 
-/// log2 of a bound on `P(|u_1 + .. + u_count| >= reach)` for independent uniform `u` in `[-1/2, 1/2]`.
+/// log2 of a bound on `P(|u_1 + .. + u_count| >= reach)` for independent uniform `u` in
+/// `[-1/2, 1/2]`.
 fn log2_uniform_sum_tail(count: usize, reach: f64) -> f64 {
     if reach > count as f64 / 2.0 {
         return f64::NEG_INFINITY;
     }
-    // Convex in x; the minimum is where the mean of the tilted sum is the reach.
+    // Convex in x. The minimum is where the mean of the tilted sum equals `reach`.
     let exponent = |x: f64| count as f64 * log_mean_exp(x) - x * reach;
     let (mut low, mut high) = (0.0, 4.0 * count as f64);
     for _ in 0..200 {
@@ -77,7 +81,7 @@ mod tests {
             // Chernoff's bound lacks the factor 1 / (x deviation sqrt(2 pi)) of the tail.
             assert!(found < bound && bound < found + 4.0, "{found}, {bound}");
         }
-        // All of 33 numbers near 1/2: exactly 2 e^33 / 33! for the last unit, at most.
+        // All of 33 numbers are near 1/2: at most 2 e^33 / 33! for the last unit, exactly.
         assert_eq!(log2_uniform_sum_tail(33, 16.6), f64::NEG_INFINITY);
     }
 

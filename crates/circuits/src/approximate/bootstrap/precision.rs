@@ -1,4 +1,4 @@
-//! The precision of a bootstrapping, before a key exists.
+//! The precision of a bootstrapping, predicted without keys.
 
 use super::Bootstrapper;
 use crate::approximate::sampled::{Sampled, SampledRing};
@@ -8,10 +8,11 @@ use ckks::noise::Noise;
 use std::f64::consts::TAU;
 
 impl Bootstrapper {
-    /// The error that a bootstrapping adds to a message of small coefficients with a scale, in units of the message: the mean over all slots of
-    /// one sampled run. What the sine adds to larger ones, [`sine_errors`](Self::sine_errors) says.
+    /// Predicts the error that a bootstrapping adds to a message of small coefficients with a given
+    /// scale, in units of the message: the mean over all slots of one sampled run.
+    /// [`sine_errors`](Self::sine_errors) gives the error that the sine adds to larger messages.
     ///
-    /// A sample of `N/2` errors strays by the part `sqrt(2/N)` from their mean square.
+    /// The mean square of `N/2` sampled errors has a relative deviation of `sqrt(2/N)`.
     ///
     /// # Errors
     /// As [`Bootstrapper::bootstrap`] for the scale.
@@ -23,18 +24,18 @@ impl Bootstrapper {
         let high = self.apply(&operations, low, (0, scale))?;
         let scale = self.stated.result_scale(&super::arithmetic(params), scale);
         let errors = high.errors.iter().zip(&high.values);
-        // What plaintexts were rounded to stands in the values, whose message is 0.
+        // The message is 0, so the values are the errors from rounding plaintexts.
         let squares = errors.map(|(error, value)| (error + value).norm_sqr());
         Ok(Noise(
             squares.sum::<f64>() / params.slots() as f64 / (scale * scale),
         ))
     }
 
-    /// The difference between a message and what the sine makes of it, for messages of a scale, by slot: `sin(2 pi x) / 2 pi - x` of each
-    /// coefficient `x`, which is a part of `q_0`.
+    /// The error of the sine for a message with a given scale, by slot: `sin(2 pi x) / 2 pi - x` of
+    /// each coefficient `x`, in units of `q_0`.
     ///
     /// # Errors
-    /// From the encoder, for slots that are no numbers or too many.
+    /// Errors of the encoder, for slots that are not numbers or are too many.
     pub fn sine_errors(&self, slots: &[Complex64], scale: f64) -> Result<Vec<Complex64>> {
         let params = &self.params;
         let room = self.stated.room(&super::arithmetic(params), scale).max(1.0);

@@ -8,15 +8,16 @@ use program::KeyNeeds;
 use program::recording::{Message, Recording};
 
 impl Bootstrapper {
-    /// Name of the ciphertext that is bootstrapped, in a recording.
+    /// Name of the input ciphertext in a recording.
     pub const INPUT: &'static str = "low";
     /// Name of the result.
     pub const OUTPUT: &'static str = "high";
 
-    /// The operations of a bootstrapping of what has a scale at level 0, in order.
+    /// Records the operations of bootstrapping a ciphertext at level 0 whose message has the given
+    /// scale, in order.
     ///
     /// # Errors
-    /// From the circuits.
+    /// Errors of the circuits.
     pub fn record(&self, scale: f64) -> Result<Recording> {
         let params = &self.params;
         let recorder = Recorder::new(parameters(params.rlwe(), Vec::new()));

@@ -1,21 +1,21 @@
-//! What a bootstrapping is made for, and the polynomial that follows.
+//! The choices of a bootstrapping, and the polynomial that follows from them.
 
 use crate::approximate::Chebyshev;
 use program::circuit::Bootstrapping;
 use std::f64::consts::PI;
 
-/// What a caller chooses of a bootstrapping.
+/// The choices of a bootstrapping that a caller makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrapSpec {
-    /// The reduction is right for `|I| <= range`.
+    /// Range of the reduction: it is correct for `|I| <= range`.
     pub range: usize,
-    /// Double angles `r`.
+    /// Number `r` of double angles.
     pub doublings: usize,
-    /// log2 of `q_0` over the largest coefficient of the message times its scale.
+    /// log2 of the ratio of `q_0` to the largest coefficient of the message times its scale.
     pub log_ratio: f64,
-    /// Slots of the messages, which repeat after as many: all unless given. Fewer take less work.
+    /// Number of slots after which messages repeat. `None`: all slots. Fewer slots take less work.
     pub slots: Option<usize>,
-    /// Baby steps of the linear transforms: fewer need fewer keys and more time.
+    /// Number of baby steps of the linear transforms. Fewer steps need fewer keys and more time.
     pub babies: usize,
 }
 
@@ -44,11 +44,12 @@ impl From<&Bootstrapping> for BootstrapSpec {
 }
 
 impl BootstrapSpec {
-    /// For messages of `slots` slots that repeat.
+    /// Returns the spec for messages of `slots` slots that repeat.
     ///
-    /// Their coefficients may be as large as the message itself, whereas those of many slots that differ are small. The sine
-    /// is off by `(2 pi / 2^log_ratio)^2 / 6` of the largest coefficient there can be, and the noise is amplified by
-    /// `2^log_ratio`: the ratio is where the two meet for scales of 60 bits in the reduction.
+    /// Their coefficients may be as large as the message itself. In contrast, the coefficients of
+    /// many different slots are small. The sine is off by `(2 pi / 2^log_ratio)^2 / 6` of the
+    /// largest possible coefficient, and the noise is amplified by `2^log_ratio`. The ratio is
+    /// chosen so that both errors are equal for scales of 60 bits in the reduction.
     pub fn for_slots(slots: usize) -> Self {
         let coefficients = (slots.max(1) as f64).log2() / 2.0;
         Self {
@@ -58,12 +59,13 @@ impl BootstrapSpec {
         }
     }
 
-    /// Levels of the reduction.
+    /// Number of levels of the reduction.
     pub(super) fn reduction_levels(&self) -> usize {
         self.reduction().depth() + self.doublings
     }
 
-    /// `cos(2 pi (x (range + 1) - 1/4) / 2^r)` at the integers `x (range + 1)` up to `range`.
+    /// The polynomial that equals `cos(2 pi (x (range + 1) - 1/4) / 2^r)` at the integers
+    /// `x (range + 1)` of size up to `range`.
     pub(super) fn reduction(&self) -> Chebyshev {
         let range = self.range as isize;
         let wide = (range + 1) as f64;

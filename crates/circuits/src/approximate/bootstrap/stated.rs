@@ -1,4 +1,4 @@
-//! What circuits state of a bootstrapping: levels, scales and keys, without its tables.
+//! A bootstrapping as circuits state it: levels, scales and keys, without its tables.
 
 use super::transforms::Transforms;
 use super::{BootstrapSpec, Bootstrapper};
@@ -8,13 +8,14 @@ use crate::error::{Error, Result};
 use ckks::Params;
 use program::circuit::{Arithmetic, Bootstrapping};
 
-/// The levels of a bootstrapping's parts.
+/// The levels of the parts of a bootstrapping.
 pub(super) struct Levels {
-    /// Slots of the messages.
+    /// Number of slots of the messages.
     pub(super) slots: usize,
-    /// Levels of the matrices that fewer slots leave out: one divides, the others are not used.
+    /// Number of levels that are not needed because fewer slots take fewer matrices. One of them is
+    /// used for a division, the others are left out.
     pub(super) spare: usize,
-    /// Level that ciphertexts are raised to.
+    /// Level to which ciphertexts are raised.
     pub(super) start: usize,
     /// Levels of the first matrix, of the polynomial, and of the first double angle.
     pub(super) top: usize,
@@ -26,7 +27,7 @@ pub(super) struct Levels {
 
 impl Levels {
     /// # Errors
-    /// [`Error::Shape`] if there are too few levels, or not that many slots.
+    /// [`Error::Shape`] if there are too few levels or slots.
     pub(super) fn new(params: &Params, spec: &BootstrapSpec) -> Result<Self> {
         let slots = spec.slots.unwrap_or(params.slots());
         if !slots.is_power_of_two() || slots > params.slots() {
@@ -37,7 +38,8 @@ impl Levels {
             });
         }
         let (all, own) = (Transforms::count(params.slots()), Transforms::count(slots));
-        // Fewer slots take fewer matrices: of the levels of those that are not needed one divides, the others are left out.
+        // Fewer slots take fewer matrices. Of the levels of the missing matrices one is used for a
+        // division, and the others are left out.
         let spare = all - own;
         let taken = all + spec.reduction_levels() + own;
         let highest = params.max_level();
@@ -61,7 +63,7 @@ impl Levels {
     }
 }
 
-/// The matrices for messages of so many slots.
+/// The matrices for messages of `slots` slots.
 pub(super) fn transforms(params: &Params, slots: usize) -> Transforms {
     let matrices = Transforms::new(params.encoder(), slots);
     match slots < params.slots() {
@@ -70,7 +72,7 @@ pub(super) fn transforms(params: &Params, slots: usize) -> Transforms {
     }
 }
 
-/// The arithmetic of circuits for these parameters: all their levels.
+/// The arithmetic of circuits for these parameters, with all levels.
 pub(super) fn arithmetic(params: &Params) -> Arithmetic {
     let levels = 0..=params.max_level();
     let moduli = levels.map(|l| params.level_modulus(l)).collect();
@@ -78,10 +80,11 @@ pub(super) fn arithmetic(params: &Params) -> Arithmetic {
 }
 
 impl Bootstrapper {
-    /// What circuits state of the bootstrapping of a spec. It takes no tables and no keys.
+    /// Returns the bootstrapping of a spec as circuits state it. This needs no tables and no keys.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are too few levels, or not that many slots, or if the ratio leaves no room for the scale.
+    /// [`Error::Shape`] if there are too few levels or slots, or if the ratio leaves no room for
+    /// the scale.
     ///
     /// # Panics
     /// If the spec has no baby steps.
@@ -90,7 +93,8 @@ impl Bootstrapper {
         let Transforms { inward, outward } = transforms(params, shape.slots);
         let matrices = inward.iter().chain(&outward);
         let rotations = matrices.flat_map(|matrix| rotations_of(matrix, spec.babies));
-        // Over the automorphisms before, and from the imaginary parts after.
+        // Rotations of two sums: over the automorphisms before the matrices, and of real and
+        // imaginary parts after them.
         let copies = params.slots() / shape.slots;
         let sums = sum_rotations(shape.slots as isize, copies).map(|k| k as usize);
         let stated = Bootstrapping {

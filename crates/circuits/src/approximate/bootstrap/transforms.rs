@@ -4,28 +4,31 @@ use crate::approximate::Matrix;
 use ckks::{Complex64, Encoder};
 use std::ops::Range;
 
-/// Stages of the slot transform in each matrix from slots to coefficients, the first stage (blocks of 2) first.
+/// Number of stages of the slot transform in each matrix. The first stage has blocks of 2.
 const STAGES: usize = 4;
 
-/// Matrices from slots to coefficients, and back, in the order of their use.
+/// Matrices of coefficients to slots (`inward`) and of slots to coefficients (`outward`), in the
+/// order of their use.
 pub(super) struct Transforms {
     pub(super) inward: Vec<Matrix>,
     pub(super) outward: Vec<Matrix>,
 }
 
 impl Transforms {
-    /// Matrices in each direction for so many slots.
+    /// Number of matrices in each direction for `slots` slots.
     pub(super) fn count(slots: usize) -> usize {
         (slots.ilog2() as usize).div_ceil(STAGES).max(1)
     }
 
-    /// The matrices for vectors of so many slots.
+    /// Makes the matrices for vectors of `slots` slots.
     ///
-    /// All diagonals are at non-negative multiples of a step, below `2^STAGES` steps more than the transform has: results of
-    /// the first part come rotated, the second part takes them so.
+    /// All diagonals are at non-negative multiples of a step. There are fewer than `2^STAGES` more
+    /// steps than the transform has. For this, the results of `inward` are rotated, and `outward`
+    /// takes them rotated.
     pub(super) fn new(encoder: &Encoder, slots: usize) -> Self {
         let bits = slots.ilog2() as usize;
-        // Groups of stages, the blocks of 2 first; what does not divide is in the last. One slot has one group of none.
+        // Groups of stages, the blocks of 2 first. The last group has the remainder. One slot has
+        // one empty group.
         let groups: Vec<Range<usize>> = (0..Self::count(slots))
             .map(|i| i * STAGES..((i + 1) * STAGES).min(bits))
             .collect();
@@ -57,9 +60,11 @@ impl Transforms {
         Self { inward, outward }
     }
 
-    /// The same between vectors of `slots` complex numbers and of twice as many: those times 1, then times `-i`, so that
-    /// with their conjugates they are real parts, then imaginary ones. What comes out is half of the result: the other
-    /// half is that rotated by `slots`.
+    /// Changes the matrices for messages that repeat. The last matrix of `inward` then gives a
+    /// vector of twice as many slots: the values times 1, then the values times `-i`. Added to
+    /// their conjugates these are the real parts, then the imaginary parts. The first matrix of
+    /// `outward` takes such a vector. Its result is half of the sum. The other half is the same
+    /// rotated by `slots`.
     pub(super) fn by_parts(mut self) -> Self {
         if let Some(last) = self.inward.last_mut() {
             let slots = last.slots();
@@ -86,7 +91,8 @@ impl Transforms {
     }
 }
 
-/// The matrix on twice as many slots: entry `j` of diagonal `k` is that of the given one times `factor(j, k)`.
+/// The matrix on twice as many slots. Entry `j` of diagonal `k` is that of `matrix` times
+/// `factor(j, k)`.
 fn doubled(matrix: &Matrix, factor: impl Fn(usize, usize) -> Complex64) -> Matrix {
     let slots = matrix.slots();
     let diagonals = matrix.diagonals().map(|(k, diagonal)| {
@@ -96,8 +102,9 @@ fn doubled(matrix: &Matrix, factor: impl Fn(usize, usize) -> Complex64) -> Matri
     Matrix::new(2 * slots, diagonals)
 }
 
-/// Rotation that makes the diagonals of a group of stages non-negative: `2^stages - 1` steps, and one more for the first
-/// group, so that all rotations together are a multiple of the largest step. The last group wraps around.
+/// Rotation that makes the diagonals of a group of stages non-negative: `2^stages - 1` steps. The
+/// first group has one step more, so that all rotations together are a multiple of the largest
+/// step. The last group wraps around.
 fn shift(group: &Range<usize>, bits: usize) -> usize {
     let (step, steps) = (1usize << group.start, 1usize << group.len());
     if group.end == bits {

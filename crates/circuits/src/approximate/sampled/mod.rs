@@ -1,9 +1,11 @@
-//! A mode of the operations that predicts errors: slots in plain numbers, and beside them one sample of their errors.
+//! A mode of the operations that predicts errors. It holds slots as plain numbers, and one sample
+//! of their errors.
 //!
-//! Every operation adds a sample of the noise that it adds to a ciphertext, and carries the errors of its operands on to first order and
-//! beyond: the error of a product is `x e' + e x' + e e'`. So errors that stand in several operands meet with their signs, which sums of
-//! mean squares cannot say. The circuit is the one that runs encrypted. Noise is that of [`ckks::noise`]. Samples come from a fixed seed: a
-//! prediction is the same each time.
+//! Every operation adds a sample of the noise that it adds to a ciphertext. It also carries on the
+//! errors of its operands: the error of a product is `x e' + e x' + e e'`. So errors that occur in
+//! several operands are combined with their signs, which sums of mean squares cannot do. The
+//! circuit is the one that runs encrypted. Noise is that of [`ckks::noise`]. Samples come from a
+//! fixed seed, so a prediction is always the same.
 
 mod operations;
 
@@ -19,10 +21,11 @@ use rlwe::security::SPARSE_WEIGHT;
 use std::cell::RefCell;
 use std::f64::consts::TAU;
 
-/// Bits of moduli that the coefficients of a plaintext are told from: they have at most 63.
+/// Bits of the moduli from which the coefficients of a plaintext are computed. Coefficients have at
+/// most 63 bits.
 const PLAINTEXT_BITS: f64 = 66.0;
 
-/// All slots of a ciphertext times its scale, and their errors.
+/// All slots of a ciphertext times its scale, and the errors of these.
 #[derive(Clone, Debug)]
 pub(super) struct Sampled {
     level: usize,
@@ -32,7 +35,7 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// Slots without an error, at a level of the ring.
+    /// Makes slots without an error, at a level of the ring.
     pub(super) fn exact(level: usize, values: Vec<Complex64>) -> Self {
         let errors = vec![Complex64::ZERO; values.len()];
         Self {
@@ -59,12 +62,13 @@ impl Sampled {
     }
 }
 
-/// The mode.
+/// The mode that predicts errors.
 pub(super) struct SampledRing {
     params: Params,
     /// Parameters of the sparse secret.
     sparse: rlwe::Params,
-    /// The slot of each odd power of the root; that of its conjugate counts from the number of slots on.
+    /// Slot of each odd power of the root. Powers that belong to a conjugate have the number of
+    /// slots added.
     slot_of: Vec<usize>,
     rng: RefCell<ChaCha20Rng>,
 }
@@ -85,7 +89,8 @@ impl SampledRing {
         }
     }
 
-    /// Adds the slots of a polynomial with independent coefficients of a variance.
+    /// Adds the slots of a polynomial whose coefficients are independent and have the given
+    /// variance.
     fn add_noise(&self, a: &mut Sampled, variance: f64) {
         let deviation = (self.params.n() as f64 * variance).sqrt();
         let mut rng = self.rng.borrow_mut();
@@ -96,7 +101,7 @@ impl SampledRing {
         }
     }
 
-    /// Of rounding both components, under a secret of a weight.
+    /// Variance of rounding both components, under a secret of the given weight.
     fn rounding(&self, weight: f64) -> f64 {
         (1.0 + weight) / 12.0
     }
@@ -117,7 +122,7 @@ impl SampledRing {
         a
     }
 
-    /// Slots of a short polynomial.
+    /// Computes the slots of a short polynomial.
     fn slots(&self, poly: &Poly<Eval>) -> Result<Vec<Complex64>> {
         let basis = poly.basis();
         let (mut bits, mut limbs) = (0.0, 0);
@@ -170,7 +175,8 @@ impl SampledRing {
         out
     }
 
-    /// An automorphism with its key switch, whose division rounds or is left out.
+    /// An automorphism with its key switching. `rounds` is true if the key switching ends with the
+    /// division by the special moduli, which rounds.
     fn automorphed(&self, a: &Sampled, element: usize, rounds: bool) -> Sampled {
         if element == 1 {
             return a.clone();
@@ -188,7 +194,7 @@ impl SampledRing {
         out
     }
 
-    /// A multiple of `q_0` that the phase of a uniform ciphertext under the sparse secret has.
+    /// Samples the multiple of `q_0` in the phase of a uniform ciphertext under the sparse secret.
     fn overflow(&self) -> f64 {
         let mut rng = self.rng.borrow_mut();
         let terms = (0..=SPARSE_WEIGHT).map(|_| rng.random_range(-0.5..0.5));

@@ -1,4 +1,4 @@
-//! The operations on slots and samples of their errors.
+//! The operations on slots and on samples of their errors.
 
 use super::{Sampled, SampledRing};
 use crate::approximate::Diagonal;

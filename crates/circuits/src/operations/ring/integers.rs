@@ -1,20 +1,21 @@
-//! The integers that plaintexts are.
+//! Plaintexts as integers.
 
 use crate::error::{Error, Result};
 use program::recording::Scalar;
 use program::trace::Constant;
 use ring::{Eval, Modulus, Poly};
 
-/// Bits below which coefficients go into one constant.
+/// Number of low bits of coefficients in the first of two constants.
 const LOW_BITS: u32 = 62;
-/// Bits of the moduli that coefficients are told from.
+/// Bits of the moduli from which coefficients are computed.
 const MOST_BITS: f64 = 125.0;
 
-/// Constants and what each is multiplied by, whose sum is a polynomial: one, or two for coefficients of more than 63 bits. The
-/// polynomial times `over` has short coefficients; the numbers are divided by it.
+/// Splits a polynomial into constants, each with a number that it is multiplied by. Their sum is
+/// the polynomial. There is one constant, or two if coefficients have more than 63 bits. The
+/// polynomial times `over` has short coefficients, and the numbers are divided by `over`.
 ///
 /// # Errors
-/// [`Error::Shape`] if they have more than 124 bits.
+/// [`Error::Shape`] if coefficients have more than 124 bits.
 pub(super) fn integers(
     poly: &Poly<Eval>,
     (sign, over): (i64, u64),
@@ -40,7 +41,7 @@ pub(super) fn integers(
     Ok(parts.map(|(c, shift)| (constant(c), by(shift))).into())
 }
 
-/// The coefficients of `over` times a polynomial.
+/// The coefficients of a polynomial times `over`.
 fn centred(poly: &Poly<Eval>, over: u64) -> Result<Vec<i128>> {
     let (mut poly, basis) = (poly.clone(), poly.basis().clone());
     poly.scalar_mul_assign(|i| basis.modulus(i).reduce(over));

@@ -1,22 +1,22 @@
-//! Plaintexts of several sums of products, as a product of matrices takes them.
+//! Plaintexts of several sums of products, in the form of a product of matrices.
 
 use crate::approximate::Diagonal;
 use ring::{Basis, Eval, Pair, Poly};
 use rlwe::{Ciphertext, Extended};
 
-/// A matrix of plaintexts whose words stand `gap` times in a row, over one basis.
+/// A matrix of plaintexts over one basis. Each of their words occurs `gap` times in a row.
 #[derive(Clone, Debug)]
 pub struct BlockMatrix {
     rows: usize,
     columns: usize,
     gap: usize,
-    /// Words as [`ring::block_combinations`] takes them.
+    /// Words in the order of [`ring::block_combinations`].
     words: Vec<u64>,
 }
 
 impl BlockMatrix {
-    /// The matrix whose entry of row `r` and column `k` is `entry(r, k)`, 0 if that is `None`: over the first `limbs` limbs of the
-    /// plaintexts, of ring degree `n`.
+    /// Makes the matrix whose entry in row `r` and column `k` is `entry(r, k)`, or 0 if that is
+    /// `None`. It is over the first `limbs` limbs of the plaintexts, of ring degree `n`.
     ///
     /// # Panics
     /// If all entries are 0.
@@ -49,17 +49,17 @@ impl BlockMatrix {
         self.rows
     }
 
-    /// Number of values that are combined.
+    /// Number of values that are added up in each sum.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Bytes in memory.
+    /// Size in memory, in bytes.
     pub fn byte_len(&self) -> usize {
         size_of_val(self.words.as_slice())
     }
 
-    /// An entry over its basis; `None` for 0.
+    /// An entry over its basis. `None` for 0.
     pub(super) fn entry(&self, basis: &Basis, row: usize, column: usize) -> Option<Poly<Eval>> {
         let size = self.rows * self.columns;
         let own = self.words[row * self.columns + column..].iter();
@@ -71,12 +71,12 @@ impl BlockMatrix {
         Some(Poly::from_words(basis, words.collect()).expect("a word for each place of each limb"))
     }
 
-    /// The sums of values over the special moduli.
+    /// The sums, for values over the special moduli too.
     pub(super) fn extended(&self, values: &[&Extended]) -> Vec<Extended> {
         Extended::combinations(values, &self.words, (self.gap, self.rows))
     }
 
-    /// The sums of values.
+    /// The sums, for values over the chain.
     pub(super) fn narrow(&self, values: &[Pair]) -> Vec<Ciphertext> {
         let basis = values[0][0].basis();
         let sums = ring::block_combinations(basis, &self.words, (self.gap, self.rows), values);

@@ -1,4 +1,5 @@
-//! Operations on ciphertexts whatever their messages are: what circuits of CKKS and BGV are made of.
+//! Operations on ciphertexts that do not depend on their messages. Circuits of CKKS and BGV consist
+//! of them.
 
 mod integers;
 mod matrix;
@@ -16,33 +17,36 @@ pub use program::recording::{Rgsw, Secret};
 pub use record::RecordRing;
 pub use run::RunRing;
 
-/// Operations on ciphertexts of a ring, and on those that are [extended](rlwe::Extended) over the special moduli.
+/// Operations on ciphertexts of a ring, and on ciphertexts that are [extended](rlwe::Extended) to
+/// the special moduli.
 ///
-/// The caller vouches for levels and messages: operands of a sum are at one level and hold their messages alike.
+/// The caller ensures that levels and messages fit: operands of a sum are at one level and have the
+/// same factor or scale.
 pub trait RingOperations {
-    /// A ciphertext of this mode, of two components, or three of a product.
+    /// A ciphertext of this mode. It has two components, or three if it is a product.
     type Ciphertext: Clone + Debug + 'static;
-    /// Two components times the special moduli, over these as well.
+    /// Two components, multiplied by the special moduli and extended to them.
     type Extended: Clone + Debug + 'static;
-    /// What rotations of one ciphertext share.
+    /// The decomposition that rotations of one ciphertext share.
     type Decomposed;
 
-    /// What is made next has a message of this scale. It is for readers of a recording.
+    /// Sets the scale of the messages of the following values. Only recordings use it.
     fn begin_scale(&self, _: f64) {}
 
-    /// `a`, whose message is read at the scale of what is made next. It is for readers of a recording: `None` elsewhere.
+    /// Returns `a` with its message read at the scale of the following values. Only recordings use
+    /// it: other modes return `None`.
     fn read(&self, _: &Self::Ciphertext) -> Option<Self::Ciphertext> {
         None
     }
 
-    /// `a`, which was made together with other values, holds its message as what is made next. It is for readers of a
-    /// recording.
+    /// Gives `a`, which was made together with other values, the message scale of the following
+    /// values. Only recordings use it.
     fn restate(&self, _: &mut Self::Ciphertext) {}
 
     /// As [`restate`](Self::restate).
     fn restate_extended(&self, _: &mut Self::Extended) {}
 
-    /// Limbs minus one.
+    /// Level: the number of limbs minus one.
     fn level(&self, a: &Self::Ciphertext) -> usize;
 
     /// Number of components.
@@ -60,7 +64,7 @@ pub trait RingOperations {
     /// If levels differ.
     fn sub_assign(&self, a: &mut Self::Ciphertext, b: &Self::Ciphertext) -> Result<()>;
 
-    /// `a += c b`, for a `b` of two components, whose level may be higher.
+    /// `a += c b`, where `b` has two components. The level of `b` may be higher.
     ///
     /// # Errors
     /// If the level of `b` is lower.
@@ -69,13 +73,13 @@ pub trait RingOperations {
     /// `a *= c`.
     fn scale_assign(&self, a: &mut Self::Ciphertext, c: Scalar);
 
-    /// Adds a polynomial to the first component. It is a short one divided by `over`.
+    /// Adds a polynomial to the first component. The polynomial times `over` is short.
     ///
     /// # Errors
-    /// If a recording cannot tell its coefficients, which have more than 124 bits.
+    /// In a recording, if its coefficients have more than 124 bits.
     fn add_term(&self, a: &mut Self::Ciphertext, term: &Poly<Eval>, over: u64) -> Result<()>;
 
-    /// As [`add_term`](Self::add_term), subtracted.
+    /// As [`add_term`](Self::add_term), but subtracts the polynomial.
     ///
     /// # Errors
     /// As [`add_term`](Self::add_term).
@@ -84,28 +88,30 @@ pub trait RingOperations {
     /// Adds a number to the constant coefficient.
     fn add_integer(&self, a: &mut Self::Ciphertext, c: Scalar);
 
-    /// The same message under another secret.
+    /// Switches to another secret and keeps the message.
     ///
     /// # Errors
-    /// If the key is missing or was made for lower levels, or `a` has not two components.
+    /// If the key is missing or was made for lower levels, or `a` does not have two components.
     fn switch_secret(&self, a: &Self::Ciphertext, to: Secret) -> Result<Self::Ciphertext>;
 
-    /// Times the polynomial of an RGSW ciphertext, by its name.
+    /// External product with the RGSW ciphertext of the given name.
     ///
     /// # Errors
-    /// If it is missing, or was made for another level or for lower ones, or `a` has not two components.
+    /// If the RGSW ciphertext is missing or was made for another level, or `a` does not have two
+    /// components.
     fn external_product(&self, a: &Self::Ciphertext, by: &Rgsw) -> Result<Self::Ciphertext>;
 
-    /// The same components at a higher level: centred, and read modulo all its moduli.
+    /// Raises the components to a higher level: they are centred, and read modulo all moduli of
+    /// that level.
     ///
     /// # Errors
-    /// If `a` has not two components.
+    /// If `a` does not have two components.
     fn raise(&self, a: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext>;
 
-    /// `unit sum_k left_k right_k`, of three components.
+    /// `unit sum_k left_k right_k`, with three components.
     ///
     /// # Errors
-    /// If an operand has not two components.
+    /// If an operand does not have two components.
     fn tensor_sum(
         &self,
         left: &[&Self::Ciphertext],
@@ -113,7 +119,7 @@ pub trait RingOperations {
         unit: Option<u64>,
     ) -> Result<Self::Ciphertext>;
 
-    /// Brings a product back to two components, and divides it by the last `dropped` moduli.
+    /// Relinearises a product to two components, and divides it by the last `dropped` moduli.
     ///
     /// # Errors
     /// If the key is missing or was made for lower levels.
@@ -122,14 +128,14 @@ pub trait RingOperations {
     /// `sum_k factors_k values_k`.
     ///
     /// # Errors
-    /// If a value has not two components, or as [`add_term`](Self::add_term).
+    /// If a value does not have two components, and as [`add_term`](Self::add_term).
     fn mul_plain_sum(
         &self,
         values: &[&Self::Ciphertext],
         factors: &[&Poly<Eval>],
     ) -> Result<Self::Ciphertext>;
 
-    /// Several sums of products with plaintexts: a matrix times values.
+    /// Several sums of products with plaintexts: a matrix times the values.
     ///
     /// # Errors
     /// As [`mul_plain_sum`](Self::mul_plain_sum).
@@ -151,10 +157,10 @@ pub trait RingOperations {
     /// If the level is lower already.
     fn drop_to(&self, a: Self::Ciphertext, level: usize) -> Result<Self::Ciphertext>;
 
-    /// What rotations of a ciphertext share.
+    /// Decomposes a ciphertext for rotations, which share the decomposition.
     ///
     /// # Errors
-    /// If it has not two components.
+    /// If `a` does not have two components.
     fn decompose(&self, a: &Self::Ciphertext) -> Result<Self::Decomposed>;
 
     /// `X -> X^element`.
@@ -163,7 +169,7 @@ pub trait RingOperations {
     /// If the key is missing or was made for lower levels.
     fn automorphism(&self, a: &Self::Ciphertext, element: usize) -> Result<Self::Ciphertext>;
 
-    /// As [`automorphism`](Self::automorphism), of what was decomposed.
+    /// As [`automorphism`](Self::automorphism), for a ciphertext that was decomposed.
     ///
     /// # Errors
     /// If the key is missing or was made for lower levels.
@@ -174,7 +180,8 @@ pub trait RingOperations {
         element: usize,
     ) -> Result<Self::Ciphertext>;
 
-    /// As [`automorphism_hoisted`](Self::automorphism_hoisted), not divided by the special moduli.
+    /// As [`automorphism_hoisted`](Self::automorphism_hoisted), but not divided by the special
+    /// moduli.
     ///
     /// # Errors
     /// If the key is missing or was made for lower levels.
@@ -185,13 +192,13 @@ pub trait RingOperations {
         element: usize,
     ) -> Result<Self::Extended>;
 
-    /// A ciphertext times the special moduli.
+    /// Multiplies a ciphertext by the special moduli and extends it to them.
     ///
     /// # Errors
-    /// If it has not two components.
+    /// If `a` does not have two components.
     fn extend(&self, a: &Self::Ciphertext) -> Result<Self::Extended>;
 
-    /// `X -> X^element` of what is extended, and stays so.
+    /// `X -> X^element` of an extended ciphertext. The result is extended too.
     ///
     /// # Errors
     /// If the key is missing or was made for lower levels.
@@ -203,7 +210,7 @@ pub trait RingOperations {
     /// As [`add_term`](Self::add_term).
     fn dot(&self, terms: &[&Self::Extended], factors: &[&Diagonal]) -> Result<Self::Extended>;
 
-    /// As [`combine`](Self::combine), of what is extended.
+    /// As [`combine`](Self::combine), for extended ciphertexts.
     ///
     /// # Errors
     /// As [`add_term`](Self::add_term).
@@ -222,14 +229,14 @@ pub trait RingOperations {
     /// `a *= c`.
     fn scale_extended(&self, a: &mut Self::Extended, c: Scalar);
 
-    /// Divides by the special moduli and by the last `dropped` ones.
+    /// Divides by the special moduli and by the last `dropped` moduli of the chain.
     ///
     /// # Errors
     /// If no limb would be left.
     fn divide(&self, a: Self::Extended, dropped: usize) -> Result<Self::Ciphertext>;
 }
 
-/// The residue of a number.
+/// The residue of a number modulo `q`.
 pub(crate) fn residue(q: &ring::Modulus, c: Scalar) -> u64 {
     let value = q.mul(q.from_i64(c.integer), q.pow(2 % q.value(), c.shift.into()));
     match c.over {

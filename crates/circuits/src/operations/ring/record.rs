@@ -1,4 +1,4 @@
-//! Operations on ciphertexts of a ring are written down.
+//! The mode that writes operations on ciphertexts of a ring down.
 
 use super::integers::integers;
 use super::{BlockMatrix, RingOperations};
@@ -11,16 +11,16 @@ use ring::{Basis, Eval, Poly};
 use rlwe::Params;
 use std::cell::Cell;
 
-/// The mode that writes operations down.
+/// The mode that writes operations down, as a [`Recording`](program::recording::Recording).
 pub struct RecordRing<'r> {
     recorder: &'r Recorder,
     params: Params,
-    /// How what is made holds its message.
+    /// How the following values hold their messages.
     message: Cell<Message>,
 }
 
 impl<'r> RecordRing<'r> {
-    /// Operations that go to a recorder.
+    /// Makes operations that are written to a recorder.
     pub fn new(recorder: &'r Recorder, params: &Params, message: Message) -> Self {
         Self {
             recorder,
@@ -29,13 +29,14 @@ impl<'r> RecordRing<'r> {
         }
     }
 
-    /// What follows belongs to step `of`, whose values hold their messages so.
+    /// Sets the step to which the following operations belong, and how its values hold their
+    /// messages.
     pub fn begin_step(&self, of: usize, message: Message) {
         self.recorder.begin_step(of);
         self.message.set(message);
     }
 
-    /// A ciphertext of the given name, at a level.
+    /// An input ciphertext of the given name, at a level.
     pub fn given(&self, name: &str, level: usize) -> RecordedCiphertext {
         let name = name.to_owned();
         self.push(Op::Given { name }, (level, 2))
@@ -51,7 +52,7 @@ impl<'r> RecordRing<'r> {
         self.recorder.push(op, ty)
     }
 
-    /// An operation on one value that keeps its message.
+    /// Records an operation on one value that keeps its message.
     fn push_kept(&self, op: Op, a: &RecordedCiphertext, extended: bool) -> RecordedCiphertext {
         self.recorder.push(op, Ciphertext { extended, ..a.ty })
     }
@@ -66,7 +67,7 @@ impl<'r> RecordRing<'r> {
         self.recorder.push(op, ty)
     }
 
-    /// Plaintexts whose sum is a polynomial, or its negative.
+    /// Plaintexts whose sum is a polynomial or its negative.
     fn plains(&self, poly: &Poly<Eval>, of: (i64, u64)) -> Result<Vec<Plain>> {
         let parts = integers(poly, of)?.into_iter();
         let plain = |(constant, by)| Plain::Integers(self.recorder.constant(constant), by);
@@ -111,7 +112,7 @@ impl<'r> RecordRing<'r> {
                 .filter_map(|(column, &value)| Some((value, matrix.entry(basis, row, column)?)))
                 .collect();
             if entries.is_empty() {
-                // A row of zeros is a product with 0.
+                // A row of zeros is recorded as a product with 0.
                 return self.products(std::iter::once((values[0], Poly::zero(basis))));
             }
             self.products(entries.into_iter())

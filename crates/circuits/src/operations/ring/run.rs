@@ -1,4 +1,4 @@
-//! Operations on ciphertexts of a ring are computed.
+//! The mode that computes operations on ciphertexts of a ring.
 
 use super::{BlockMatrix, RingOperations, residue};
 use crate::approximate::Diagonal;
@@ -15,12 +15,12 @@ pub struct RunRing<'k> {
     relinearization: Option<&'k SwitchKey>,
     galois: &'k GaloisKeys,
     secrets: Vec<(Secret, &'k SwitchKey)>,
-    /// RGSW ciphertexts by their names.
+    /// RGSW ciphertexts by name.
     rgsw: Option<&'k BTreeMap<String, rlwe::Rgsw>>,
 }
 
 impl<'k> RunRing<'k> {
-    /// Operations with the given keys.
+    /// Makes operations with the given keys.
     pub fn new(
         params: &Params,
         relinearization: Option<&'k SwitchKey>,
@@ -35,12 +35,12 @@ impl<'k> RunRing<'k> {
         }
     }
 
-    /// RGSW ciphertexts by their names.
+    /// Adds RGSW ciphertexts, by name.
     pub fn add_rgsw(&mut self, rgsw: &'k BTreeMap<String, rlwe::Rgsw>) {
         self.rgsw = Some(rgsw);
     }
 
-    /// Keys that lead to the sparse secret, and back.
+    /// Adds the key to the sparse secret and the key back.
     pub fn add_sparse(&mut self, keys: &'k SparseKeys) {
         let [to, back] = keys.both();
         self.secrets = vec![(Secret::Sparse, to), (Secret::Dense, back)];
@@ -142,7 +142,7 @@ impl RingOperations for RunRing<'_> {
         let rest = whole.slice(low.len()..whole.len());
         let converter = BasisConverter::new(low, &rest);
         let raise = |c: &Poly<Eval>| {
-            // The limbs that there are stay as they are.
+            // The existing limbs stay as they are.
             let high: Poly<Eval> = converter.exact(&c.to_coeff()).into_eval();
             let words = [c.words(), high.words()].concat();
             Poly::from_words(whole, words).expect("a limb for each modulus")
@@ -263,7 +263,7 @@ impl RingOperations for RunRing<'_> {
     }
 }
 
-/// First and second components.
+/// The first components, then the second components.
 fn components<'a>(values: &[&'a Ciphertext]) -> Result<[Vec<&'a Poly<Eval>>; 2]> {
     let mut parts = [Vec::new(), Vec::new()];
     for value in values {

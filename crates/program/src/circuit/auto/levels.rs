@@ -1,4 +1,4 @@
-//! Operands of an operation at one level and scale.
+//! Brings the operands of an operation to one level and scale.
 
 use super::{AutoBuilder, Operand, OperandId};
 use crate::circuit::build::CircuitBuilder;
@@ -7,12 +7,12 @@ use crate::circuit::ir::{Type, ValueId};
 use crate::circuit::linear::shape;
 use crate::error::Result;
 
-/// Scales that differ from their level's by less count as it. Far below what two operands of a sum
-/// may differ by.
+/// A scale whose relative difference from its level's scale is below this counts as equal to it.
+/// This is far below the difference that two operands of a sum may have.
 const EXACT_SCALE: f64 = 1e-13;
 
 impl AutoBuilder {
-    /// The value of a ciphertext.
+    /// The value of a ciphertext. `None` for a plaintext.
     pub(super) fn value(&self, x: OperandId) -> Option<ValueId> {
         match self.operands[x] {
             Operand::Ciphertext(value) => Some(value),
@@ -25,7 +25,7 @@ impl AutoBuilder {
             .ok_or_else(|| shape(what, "a plaintext", "a ciphertext"))
     }
 
-    /// Whether a product with this plaintext takes no level.
+    /// Returns true if a product with this plaintext takes no level.
     pub(super) fn is_free(&self, x: OperandId) -> bool {
         let Operand::Numbers(id) = self.operands[x] else {
             return false;
@@ -36,7 +36,7 @@ impl AutoBuilder {
         }
     }
 
-    /// A plaintext as a value.
+    /// Makes a value of a plaintext, at a level and scale.
     pub(super) fn place(&mut self, x: OperandId, (level, scale): (usize, f64)) -> Result<ValueId> {
         let key = (x, level, scale.to_bits());
         if let Some(&value) = self.placed.get(&key) {
@@ -64,7 +64,7 @@ impl AutoBuilder {
         plaintext: OperandId,
         operation: impl Fn(&mut CircuitBuilder, ValueId, ValueId) -> Result<ValueId>,
     ) -> Result<OperandId> {
-        // At the square of a scale a plaintext would have more bits than a double.
+        // At the square of a scale, a plaintext would need more bits than a double has.
         let value = match self.is_exact() {
             true => value,
             false => self.settled(value)?,
@@ -87,7 +87,7 @@ impl AutoBuilder {
         Ok(self.result(made, false))
     }
 
-    /// A value after the rescale that it waits for.
+    /// Returns a value after the rescale for which it waits.
     pub(super) fn settled(&mut self, value: ValueId) -> Result<ValueId> {
         if !self.waiting.contains(&value) {
             return Ok(value);
@@ -97,7 +97,7 @@ impl AutoBuilder {
             return Ok(made);
         }
         let mut rescaled = self.b.rescale(value)?;
-        // Differences double with every level.
+        // Differences of scales double with every level.
         let off = self.b.ty(rescaled).scale / self.scales[level];
         if (off - 1.0).abs() > EXACT_SCALE && same_scale(off, 1.0) {
             rescaled = self.b.read(rescaled, off)?;
@@ -111,7 +111,8 @@ impl AutoBuilder {
         self.at(value, level, false)
     }
 
-    /// Terms of a sum at one level and scale, and whether they wait for a rescale.
+    /// Brings two terms of a sum to one level and scale. Also returns whether they wait for a
+    /// rescale.
     pub(super) fn alike(&mut self, a: ValueId, b: ValueId) -> Result<([ValueId; 2], bool)> {
         let level = self.b.ty(a).level.min(self.b.ty(b).level);
         let waits = [a, b]
@@ -123,8 +124,9 @@ impl AutoBuilder {
         ))
     }
 
-    /// A value at a level of its own or below, at the scale of one that `waits` or does not. One
-    /// that waits is there already, or above.
+    /// Brings a value to its own level or a lower one. If `waits` is true, the result has the scale
+    /// of a value that waits for its rescale. A value that waits is already at that level, or above
+    /// it.
     pub(super) fn at(&mut self, value: ValueId, level: usize, waits: bool) -> Result<ValueId> {
         let value = match self.b.ty(value).level > level {
             true => self.settled(value)?,

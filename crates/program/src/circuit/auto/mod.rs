@@ -1,6 +1,7 @@
-//! Writing a circuit without a word on levels and scales.
+//! A builder of circuits that chooses levels and scales itself.
 //!
-//! `operations.rs` has the operations, `parts.rs` bootstrapping and repeated parts, `levels.rs` brings their operands together.
+//! `operations.rs` has the operations, `parts.rs` has bootstrapping and repeated parts, and
+//! `levels.rs` brings operands together.
 
 mod levels;
 mod operations;
@@ -12,11 +13,11 @@ use super::linear::shape;
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An operand: its number among those of an [`AutoBuilder`].
+/// An operand, given by its number in an [`AutoBuilder`].
 pub type OperandId = usize;
 
-/// What an operand is. Plaintexts become values where they are used: at the level and scale of the
-/// other operand.
+/// Content of an operand. A plaintext becomes a value where it is used, at the level and scale of
+/// the other operand.
 #[derive(Clone, Debug)]
 enum Operand {
     Ciphertext(ValueId),
@@ -25,16 +26,18 @@ enum Operand {
     Numbers(ConstantId),
 }
 
-/// Writes a circuit over a [`CircuitBuilder`], and chooses levels, scales and rescales itself.
+/// Writes a circuit with a [`CircuitBuilder`], and chooses levels, scales and rescales itself.
 ///
-/// Every ciphertext has the scale of its level, or its square: the latter is a product that waits
-/// for its rescale. A product waits until something other than a sum, a number or a result that
-/// waits too reads it; so a sum of products takes one rescale, and one relinearisation. In sums and
-/// products the operand of the higher level comes down to the other one.
+/// Every ciphertext has the scale of its level, or the square of that scale. In the second case it
+/// is a product that waits for its rescale. It keeps waiting in sums of ciphertexts, in products
+/// that take no level and, in exact arithmetic, in sums with plaintexts. Then the result waits too.
+/// Any other operation rescales it first. So a sum of products takes one rescale and one
+/// relinearisation. In sums and products, the operand of the higher level is brought down to the
+/// other one.
 ///
-/// A product takes a level, but for two: with a number in exact arithmetic, and with a whole number
-/// in approximate arithmetic. At level 0 a product of exact arithmetic keeps its level, and the
-/// prediction of noise decides whether it decrypts.
+/// A product takes a level, with two exceptions: a product with a number in exact arithmetic, and a
+/// product with a whole number in approximate arithmetic. At level 0, a product in exact arithmetic
+/// keeps its level, and the prediction of noise decides whether it decrypts.
 ///
 /// ```
 /// use program::circuit::{Arithmetic, AutoBuilder};
@@ -55,22 +58,23 @@ pub struct AutoBuilder {
     b: CircuitBuilder,
     scales: Vec<f64>,
     operands: Vec<Operand>,
-    /// Numbers that stand for themselves, by their bits.
+    /// Constants of one number, by the number's bits.
     numbers: BTreeMap<u64, OperandId>,
     /// Products that wait for their rescale.
     waiting: BTreeSet<ValueId>,
-    /// What was made of a value at a level, waiting or not.
+    /// The value made from a value at a level, by whether it waits.
     made: BTreeMap<(ValueId, usize, bool), ValueId>,
     /// Plaintexts by operand, level and bits of the scale.
     placed: BTreeMap<(OperandId, usize, u64), ValueId>,
 }
 
 impl AutoBuilder {
-    /// An empty circuit. `scales` has the scale of each level, that of level `l - 1` being the
-    /// square of that of `l` divided by the modulus of `l`; 1 for all levels of exact arithmetic.
+    /// Starts an empty circuit. `scales` has the scale of each level. The scale of level `l - 1` is
+    /// the square of that of `l`, divided by the modulus of `l`. In exact arithmetic all scales are
+    /// 1.
     ///
     /// # Errors
-    /// [`Error::Parameters`], also for a number of scales that is not the number of levels.
+    /// [`Error::Parameters`], also if the number of scales is not the number of levels.
     pub fn new(name: &str, arithmetic: Arithmetic, slots: usize, scales: Vec<f64>) -> Result<Self> {
         if scales.len() != arithmetic.levels() {
             return Err(Error::Parameters {
@@ -90,10 +94,10 @@ impl AutoBuilder {
         })
     }
 
-    /// An encrypted input at a level.
+    /// Adds an encrypted input at a level.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a name that is taken, [`Error::Step`] for a level that is not there.
+    /// [`Error::Shape`] for a name that is taken, [`Error::Step`] for a level that does not exist.
     pub fn input(&mut self, name: &str, level: usize) -> Result<OperandId> {
         self.check_name(name)?;
         let ty = Type {
@@ -105,7 +109,7 @@ impl AutoBuilder {
         Ok(self.operand(Operand::Ciphertext(value)))
     }
 
-    /// An input in plain: encoded wherever it is used.
+    /// Adds an input in plain. It is encoded wherever it is used.
     ///
     /// # Errors
     /// [`Error::Shape`] for a name that is taken.
@@ -114,19 +118,20 @@ impl AutoBuilder {
         Ok(self.operand(Operand::Input(name.into())))
     }
 
-    /// Numbers that repeat, a power of two of them: encoded wherever they are used.
+    /// Adds numbers that repeat. Their count is a power of two. They are encoded wherever they are
+    /// used.
     ///
     /// # Errors
-    /// [`Error::CircuitConstant`].
+    /// [`Error::CircuitConstant`], as for [`CircuitBuilder::constant`].
     pub fn constant(&mut self, name: &str, values: &[f64]) -> Result<OperandId> {
         let id = self.b.numbers(name, values)?;
         Ok(self.operand(Operand::Numbers(id)))
     }
 
-    /// One number, in every slot.
+    /// Adds one number that is in every slot.
     ///
     /// # Errors
-    /// [`Error::CircuitConstant`].
+    /// [`Error::CircuitConstant`], as for [`CircuitBuilder::constant`].
     pub fn number(&mut self, value: f64) -> Result<OperandId> {
         if let Some(&known) = self.numbers.get(&value.to_bits()) {
             return Ok(known);
@@ -136,7 +141,7 @@ impl AutoBuilder {
         Ok(made)
     }
 
-    /// Level of a ciphertext after the rescale that it waits for; `None` for a plaintext.
+    /// Level of a ciphertext after the rescale for which it waits. `None` for a plaintext.
     ///
     /// # Panics
     /// If there is no such operand.
@@ -149,7 +154,7 @@ impl AutoBuilder {
         }
     }
 
-    /// A result.
+    /// Outputs a ciphertext under a name.
     ///
     /// # Errors
     /// [`Error::Shape`] for a plaintext and a name that is taken.
@@ -166,7 +171,8 @@ impl AutoBuilder {
         self.b.output(name, value)
     }
 
-    /// The circuit as far as its outputs need it. More may be written after that.
+    /// Returns the circuit. Steps that its outputs do not need are left out. More can be written
+    /// afterwards.
     ///
     /// # Errors
     /// [`Error::Parameters`] if there is no output.

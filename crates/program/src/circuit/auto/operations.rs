@@ -5,7 +5,7 @@ use crate::circuit::build::CircuitBuilder;
 use crate::circuit::linear::{shape, sum_strided};
 use crate::error::{Error, Result};
 
-/// Most products that one operation sums.
+/// Largest number of products that one operation adds up.
 const MOST_TERMS: usize = 1 << 10;
 
 impl AutoBuilder {
@@ -62,10 +62,10 @@ impl AutoBuilder {
         Ok(self.result(product, self.waiting.contains(&value)))
     }
 
-    /// The sum of products: one rescale, and one relinearisation.
+    /// A sum of products. It takes one rescale and one relinearisation.
     ///
     /// # Errors
-    /// As [`AutoBuilder::mul`], and [`Error::Shape`] for no products.
+    /// As [`AutoBuilder::mul`], and [`Error::Shape`] if there are no products.
     pub fn dot(&mut self, terms: &[[OperandId; 2]]) -> Result<OperandId> {
         let mut level = usize::MAX;
         for &[left, right] in terms {
@@ -109,7 +109,7 @@ impl AutoBuilder {
         Ok(self.result(sum, level > 0))
     }
 
-    /// `x` to a power, in as few levels as squarings and products allow.
+    /// `x` to a power. It takes as few levels as squarings and products allow.
     ///
     /// # Errors
     /// [`Error::Shape`] for the exponent 0 and a plaintext, and as [`AutoBuilder::mul`].
@@ -132,7 +132,7 @@ impl AutoBuilder {
         Ok(product.expect("a bit of the exponent is set"))
     }
 
-    /// The slots of each row moved left by `steps`, to the right if negative.
+    /// Rotates the slots of each row to the left by `steps`, or to the right if it is negative.
     ///
     /// # Errors
     /// [`Error::Shape`] for a plaintext.
@@ -148,7 +148,7 @@ impl AutoBuilder {
         self.settled_operation("a conjugated operand", x, CircuitBuilder::conjugate)
     }
 
-    /// The two rows of slots, swapped.
+    /// Swaps the two rows of slots.
     ///
     /// # Errors
     /// [`Error::Shape`] for a plaintext, [`Error::Step`] in approximate arithmetic.
@@ -156,7 +156,7 @@ impl AutoBuilder {
         self.settled_operation("an operand with swapped rows", x, CircuitBuilder::swap_rows)
     }
 
-    /// Slot `j` of the result is the sum of `count` slots `j + i stride`: see [`sum_strided`].
+    /// Slot `j` of the result is the sum of `count` slots `j + i stride`. See [`sum_strided`].
     ///
     /// # Errors
     /// [`Error::Shape`] for a plaintext, and if `count` is no power of two.
@@ -164,12 +164,12 @@ impl AutoBuilder {
         self.settled_operation("a summed operand", x, |b, x| sum_strided(b, x, at))
     }
 
-    /// Takes the rescale that a product waits for. In exact arithmetic any ciphertext is switched
-    /// down one level.
+    /// Rescales a product that waits for it. In exact arithmetic any ciphertext is switched down
+    /// one level.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a plaintext, and for one that waits for none in approximate arithmetic;
-    /// [`Error::NoLevel`].
+    /// [`Error::Shape`] for a plaintext, and in approximate arithmetic for a ciphertext that does
+    /// not wait. [`Error::NoLevel`] at level 0.
     pub fn rescale(&mut self, x: OperandId) -> Result<OperandId> {
         let value = self.ciphertext("a rescaled operand", x)?;
         let rescaled = if self.waiting.contains(&value) {
@@ -189,7 +189,7 @@ impl AutoBuilder {
         Ok(self.result(rescaled, false))
     }
 
-    /// `x` at a lower level, or as it is if it is there.
+    /// Brings `x` to a lower level. If it is already there, it stays as it is.
     ///
     /// # Errors
     /// [`Error::Shape`] for a plaintext and for a level above that of `x`.

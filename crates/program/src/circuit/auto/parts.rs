@@ -9,11 +9,13 @@ use crate::error::Result;
 use std::collections::BTreeMap;
 
 impl AutoBuilder {
-    /// States the bootstrapping of the circuit, as [`CircuitBuilder::set_bootstrapping`](crate::circuit::CircuitBuilder::set_bootstrapping)
-    /// does. It must lead from the scale of level 0 to that of its own level.
+    /// States the bootstrapping of the circuit, as
+    /// [`CircuitBuilder::set_bootstrapping`](crate::circuit::CircuitBuilder::set_bootstrapping)
+    /// does. It must lead from the scale of level 0 to the scale of the level of its results.
     ///
     /// # Errors
-    /// As there, and [`Error::Shape`](crate::Error::Shape) for one between other scales.
+    /// Those of that function, and [`Error::Shape`](crate::Error::Shape) for a bootstrapping
+    /// between other scales.
     pub fn set_bootstrapping(&mut self, bootstrapping: Bootstrapping) -> Result<()> {
         let scales = [0, bootstrapping.level].map(|level| self.scales.get(level));
         let own = [bootstrapping.from_scale, bootstrapping.to_scale];
@@ -30,10 +32,12 @@ impl AutoBuilder {
         self.b.set_bootstrapping(bootstrapping)
     }
 
-    /// `x` at the level of the circuit's [bootstrapping](AutoBuilder::set_bootstrapping). Slots must be below 1.
+    /// Bootstraps `x` to the level of the circuit's
+    /// [bootstrapping](AutoBuilder::set_bootstrapping). Slots must be below 1.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for a plaintext, [`Error::Step`](crate::Error::Step) if no bootstrapping was stated.
+    /// [`Error::Shape`](crate::Error::Shape) for a plaintext, [`Error::Step`](crate::Error::Step)
+    /// if no bootstrapping was stated.
     pub fn bootstrap(&mut self, x: OperandId) -> Result<OperandId> {
         let value = self.ciphertext("a bootstrapped operand", x)?;
         let value = self.settled_at(value, 0)?;
@@ -41,13 +45,16 @@ impl AutoBuilder {
         Ok(self.result(made, false))
     }
 
-    /// The `carried` values after as many iterations of `body` as `each` has entries, one for each output of the body. The first
-    /// encrypted inputs of the body are the carried values. Its other inputs are the operands of an iteration's entry, in the order in which their
-    /// names first stand in the body.
+    /// Repeats `body`, once for each entry of `each`, and returns the `carried` values after the
+    /// last iteration: one for each output of the body. The first encrypted inputs of the body are
+    /// the carried values. Its other inputs are the operands of an iteration's entry, in the order
+    /// in which their names first occur in the body.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for numbers of operands that are not the body's, and for a plaintext in place of a ciphertext or the other way round; as
-    /// [`CircuitBuilder::repeat`](crate::circuit::CircuitBuilder::repeat), and if an operand is below the level of its input.
+    /// [`Error::Shape`](crate::Error::Shape) for a wrong number of operands, and for a plaintext in
+    /// place of a ciphertext or the reverse. Those of
+    /// [`CircuitBuilder::repeat`](crate::circuit::CircuitBuilder::repeat), and an error if an
+    /// operand is below the level of its input.
     pub fn repeat(
         &mut self,
         body: &Circuit,
@@ -96,7 +103,7 @@ impl AutoBuilder {
             .collect())
     }
 
-    /// An operand as a value of a type.
+    /// Returns an operand as a value of a given type.
     fn of_type(&mut self, x: OperandId, ty: Type) -> Result<usize> {
         match (self.value(x), ty.encrypted) {
             (Some(value), true) => self.settled_at(value, ty.level),

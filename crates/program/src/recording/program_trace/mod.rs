@@ -1,10 +1,13 @@
-//! Exchange with Intel's program mapper: a program trace, the operations on ciphertexts as lines of a table.
+//! Exchange with Intel's program mapper: a program trace, the operations on ciphertexts as lines of
+//! a table.
 //!
-//! *Concept.* A [`ProgramTrace`] has one line for each operation, with the registers that it writes and reads. It says
-//! which work is done on polynomials of how many limbs, not which words come out: those are for the kernels that the lines
-//! are mapped to. `docs/exchange.md` has the table of what maps to what.
+//! *Concept.* A [`ProgramTrace`] has one line for each operation, with the registers that it writes
+//! and reads. It says which work is done and on how many limbs. It does not define the resulting
+//! words: that is left to the kernels to which the lines are mapped. `docs/exchange.md` has the
+//! table of counterparts.
 //!
-//! *Invariant*: a program trace that [`ProgramTrace::parse`] returns is written as the text that it was read from.
+//! *Invariant*: a program trace that [`ProgramTrace::parse`] returns is written as the text that it
+//! was read from.
 
 mod parse;
 mod text;
@@ -13,13 +16,14 @@ mod write;
 /// Operations on ciphertexts, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramTrace {
-    /// Its first line.
+    /// The header line.
     pub header: Header,
     /// The operations.
     pub rows: Vec<Row>,
 }
 
-/// Names of columns. All of them are in use, for the same lines: these have no `cipher_degree`, whatever the names say.
+/// Names of columns. All variants are in use, for the same lines: lines have no `cipher_degree`,
+/// even if the names say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// `instruction,scheme,poly_modulus_degree,rns_terms,arg0,..`
@@ -35,29 +39,29 @@ pub enum Header {
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// To ciphertexts of which scheme.
+    /// Scheme of the ciphertexts.
     pub scheme: Scheme,
     /// Ring degree `N`.
     pub n: usize,
-    /// Moduli of keys: those of fresh ciphertexts and the special ones.
+    /// Number of moduli of keys: those of fresh ciphertexts and the special moduli.
     pub key_limbs: usize,
-    /// The register that is written, those that are read, then numbers.
+    /// The register that is written, then the registers that are read.
     pub registers: Vec<Register>,
-    /// Numbers of the operation: first the Galois element of a rotation or the factor of `muli`, then those of
-    /// key switching.
+    /// Numbers of the operation: first the Galois element of a rotation or the factor of `muli`,
+    /// then the numbers of key switching.
     pub numbers: Vec<u64>,
 }
 
 /// A ciphertext or plaintext, or the first limbs of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Register {
-    /// Its name: ASCII letters, digits and `_`.
+    /// Name: ASCII letters, digits and `_`.
     pub name: String,
-    /// Polynomials: ciphertext degree plus 1.
+    /// Number of polynomials: ciphertext degree plus 1.
     pub parts: usize,
-    /// Limbs of each polynomial.
+    /// Number of limbs of each polynomial.
     pub limbs: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Reading the text form.
+//! The parser of the text form.
 
 use super::text::ARGUMENTS;
 use super::{Header, Operation, ProgramTrace, Register, Row, Scheme};
@@ -6,17 +6,17 @@ use crate::error::{Error, Result};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Fields before the arguments of a line.
+/// Number of fields before the arguments of a line.
 const FIXED: usize = 4;
 
-/// What is wrong: what, found, expected.
+/// A problem of a line: what is wrong, what was found, what was expected.
 type Problem = (&'static str, String, String);
 
 impl ProgramTrace {
     /// Reads the text form.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line of what cannot be read.
+    /// [`Error::Line`] with the line that cannot be read.
     pub fn parse(text: &str) -> Result<Self> {
         let mut lines = text.split_terminator('\n');
         let first = lines.next().unwrap_or("");
@@ -39,7 +39,7 @@ impl ProgramTrace {
     }
 }
 
-/// The error of a problem on a line.
+/// Makes the error for a problem on a line.
 fn at(line: usize) -> impl Fn(Problem) -> Error {
     move |(what, found, expected)| Error::Line {
         line,
@@ -107,7 +107,7 @@ fn named<N: AsRef<str> + Display, T, const L: usize>(
     Err((what, shown(word), names.join(", ")))
 }
 
-/// A number as it is written: without signs and leading zeros.
+/// Reads a number in its normal form: without sign and leading zeros.
 fn number<T: FromStr + ToString>(
     what: &'static str,
     word: &str,
@@ -140,7 +140,7 @@ fn register(word: &str) -> std::result::Result<Register, Problem> {
     })
 }
 
-/// The beginning of a word.
+/// The beginning of a word, for errors.
 fn shown(word: &str) -> String {
     match word.char_indices().nth(60) {
         None => format!("`{word}`"),

@@ -1,13 +1,13 @@
-//! Names in the text form, and writing it.
+//! Names in the text form, and the writer.
 
 use super::{Header, Operation, ProgramTrace, Register, Row, Scheme};
 use std::fmt::{Display, Formatter, Result};
 
-/// Columns for arguments.
+/// Number of columns for arguments.
 pub(super) const ARGUMENTS: usize = 10;
 
 impl Header {
-    /// All forms.
+    /// All variants.
     pub(super) const ALL: [Self; 4] =
         [Self::Plain, Self::Degree, Self::KeyTerms, Self::SchemeFirst];
 
@@ -64,7 +64,7 @@ impl Operation {
         }
     }
 
-    /// Registers, of which the first is written.
+    /// Number of registers. The first is written.
     pub(super) fn registers(self) -> usize {
         match self {
             Self::Add | Self::AddPlain | Self::Sub | Self::Mul | Self::MulPlain => 3,
@@ -72,7 +72,7 @@ impl Operation {
         }
     }
 
-    /// Numbers: at least, and at most.
+    /// Smallest and largest count of the operation's numbers.
     pub(super) fn numbers(self) -> [usize; 2] {
         match self {
             Self::MulNumber => [1, 1],

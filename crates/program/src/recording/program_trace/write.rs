@@ -1,4 +1,4 @@
-//! From a recording to a program trace.
+//! Writes a recording as a program trace.
 
 use super::{Header, Operation, ProgramTrace, Register, Row, Scheme};
 use crate::error::{Error, Result};
@@ -6,16 +6,18 @@ use crate::place::{Part, Problem};
 use crate::recording::{Ciphertext, Message, Op, Plain, Recording, Type, ValueId};
 
 impl Recording {
-    /// The operations as a program trace: one line for each, several where ours do more than one of theirs.
+    /// Converts the operations to a program trace. Each operation is one line, or several if it
+    /// does more than one operation of a program trace.
     ///
-    /// Registers are named after the number of the step that makes them: `ct7`. Inputs, ciphertexts of packing keys and
-    /// plaintexts are registers that no line writes. An operand above the level of its operation is its register with fewer
-    /// limbs, which is also what a level drop becomes. A relinearisation to a lower level is `relin` and a `mod_switch` for
-    /// each modulus. Products are not multiplied by `t`, which kernels of a scheme do where it has to be.
+    /// A register is named after the number of the step that makes it: `ct7`. Inputs, ciphertexts
+    /// of packing keys and plaintexts are registers that no line writes. An operand above the level
+    /// of its operation is its register with fewer limbs. A level drop is written in the same way.
+    /// A relinearisation to a lower level becomes `relin` and a `mod_switch` for each modulus.
+    /// Products are not multiplied by `t`: the kernels of a scheme do this where it is needed.
     ///
     /// # Errors
-    /// [`Error::Recorded`] with the step that has no counterpart: combinations, masks and bodies of packings, samples; and
-    /// for a step whose operands are missing or of another kind.
+    /// [`Error::Recorded`] with the step, for a step without a counterpart (combinations, masks and
+    /// bodies of packings, samples), and for a step whose operands are missing or of another kind.
     pub fn to_program_trace(&self) -> Result<ProgramTrace> {
         let mut writer = Writer {
             recording: self,
@@ -137,7 +139,7 @@ impl Writer<'_> {
         Ok(own)
     }
 
-    /// Products, each of them a line, added up.
+    /// Writes a sum of products. Each product is a line.
     fn sum(&mut self, own: &Register, terms: Vec<(Operation, Vec<Register>)>) -> Result<()> {
         let last = terms.len();
         if last == 0 {
@@ -171,7 +173,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// An operation that gives `first`, then modulus switches down to the value's own limbs.
+    /// Writes an operation with result `first`, then modulus switches down to the value's own
+    /// limbs.
     fn divide(
         &mut self,
         operation: Operation,
@@ -220,7 +223,8 @@ impl Writer<'_> {
         })
     }
 
-    /// The register of an earlier value, with as many limbs as an operation at this level reads.
+    /// The register of an earlier value, with the number of limbs that an operation at this level
+    /// reads.
     fn operand(&self, value: ValueId, ty: Ciphertext) -> Result<Register> {
         let (register, limbs) = (self.register(value)?, ty.level + 1);
         if register.limbs < limbs {
@@ -243,7 +247,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Residuals are what BFV and BGV share: named after BFV.
+    /// BFV and BGV share residuals. They are named BFV here.
     fn scheme(&self) -> Scheme {
         match self.recording.steps[self.step].ty {
             Type::Ciphertext(Ciphertext {
@@ -267,7 +271,7 @@ impl Writer<'_> {
     }
 }
 
-/// Name of a plaintext times a unit.
+/// Name of the register of a plaintext times a unit.
 fn plaintext(plain: Plain, unit: u64) -> String {
     let (place, constant) = match plain {
         Plain::Slots(constant) => ("slots", constant),

@@ -1,17 +1,17 @@
-//! Packings.
+//! Checks of packings.
 
 use super::super::ir::{Packing, Parameters};
 use crate::place::{Checked, Problem, check};
 
-/// Slots of a packing: each value has copies, each with as many entries of the LWE secret.
+/// Slots of a packing. Each value has copies, and each copy has as many entries of the LWE secret.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
-    /// Entries of the secret that a copy meets: rotations of all steps.
+    /// Number of entries of the secret for each copy. This is the number of rotations in all steps.
     pub(super) width: usize,
 }
 
 impl Layout {
-    /// The layout of a number of values.
+    /// Returns the layout of a number of values.
     pub(super) fn new(p: &Parameters, values: usize) -> Checked<Self> {
         let samples = p.samples.ok_or_else(|| {
             let expected = "those of samples, which are packed";
@@ -34,7 +34,7 @@ impl Layout {
     }
 }
 
-/// Refuses a packing that cannot be, whatever its sources are.
+/// Refuses a packing that breaks a rule. Its sources are not checked here.
 pub(super) fn packing(p: &Parameters, packing: &Packing) -> Checked<()> {
     let (n, values, baby) = (p.n, packing.values, packing.baby_steps);
     let width = Layout::new(p, values)?.width;

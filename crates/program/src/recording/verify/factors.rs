@@ -28,25 +28,25 @@ impl Residues {
         Self(p.t.iter().map(|&t| (t, chain(t))).collect())
     }
 
-    /// The plaintext moduli.
+    /// Returns true if `t` is one of the plaintext moduli.
     pub(super) fn known(&self, t: u64) -> bool {
         self.0.contains_key(&t)
     }
 
-    /// A factor after a level drop: it is multiplied by the moduli that are left out.
+    /// Factor after a level drop: the old factor times the moduli that are left out.
     pub(super) fn dropped(&self, t: u64, factor: u64, (from, to): (usize, usize)) -> u64 {
         let dropped = &self.0[&t].moduli[to + 1..=from];
         dropped.iter().fold(factor, |mu, &q| mul(mu, q, t))
     }
 
-    /// Factor of a product at a level, of two messages with these factors there: `-Q mu mu'`.
+    /// Factor of a product at a level, for two messages with these factors there: `-Q mu mu'`.
     pub(super) fn product(&self, t: u64, level: usize, [left, right]: [u64; 2]) -> u64 {
         let product = mul(self.0[&t].products[level], mul(left, right, t), t);
         (t - product) % t
     }
 }
 
-/// Whether two numbers have no common divisor.
+/// Returns true if two numbers have no common divisor.
 pub(super) fn coprime(mut a: u64, mut b: u64) -> bool {
     while b > 0 {
         (a, b) = (b, a % b);

@@ -1,4 +1,5 @@
-//! The verifier: a recording that it accepts has types throughout, and names nothing that is not there.
+//! The verifier. In a recording that it accepts, all values have types, and all names refer to
+//! something that exists.
 
 mod data;
 mod factors;
@@ -14,20 +15,24 @@ use crate::trace::{Context, Limbs};
 use factors::Residues;
 use std::collections::{HashMap, HashSet};
 
-/// Bits of a digit of the dimension switch, as of [`Op::Digit`](crate::trace::Op::Digit).
+/// Bits of a digit of the dimension switch, as for [`Op::Digit`](crate::trace::Op::Digit).
 const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
 
 impl Recording {
     /// Checks parameters, keys, constants, packings and every operation.
     ///
-    /// - The ring degree is a power of two. Moduli are odd, below `2^60` and different, those of limbs 1 modulo `2N`. Digits
-    ///   cut the chain in order. Whether moduli are primes is for those who compute.
-    /// - Every value is made before its use, and has the level and the components that its operation gives it. A level
-    ///   rises by `raise` alone. Messages that are added are held alike.
-    /// - A factor is what the operation makes of its operands' factors. The numbers of [`Plain::Integers`](super::Plain)
-    ///   and of `scale` may belong to the message or to its factor, so a result of these may have any factor.
-    /// - Keys are there, at a level that reaches the operand's. An RGSW ciphertext has one level throughout.
-    /// - Names of given values and results are words as in traces, and are different.
+    /// - The ring degree is a power of two. Moduli are odd, below `2^60` and different. Those of
+    ///   limbs are 1 modulo `2N`. Digits cut the chain in order. The crates that compute check that
+    ///   moduli are prime.
+    /// - Every value is made before its use, and has the level and the components that its
+    ///   operation gives it. Only `raise` raises a level. Messages that are added have the same
+    ///   factor or scale.
+    /// - A factor follows from the operation and the factors of its operands. The numbers of
+    ///   [`Plain::Integers`](super::Plain) and of `scale` may belong to the message or to its
+    ///   factor, so their results may have any factor.
+    /// - Keys exist, at a level that is at least that of the operand. An RGSW ciphertext has the
+    ///   same level everywhere.
+    /// - Names of input ciphertexts and results are words as in traces, and are different.
     ///
     /// # Errors
     /// [`Error::Recorded`](crate::Error::Recorded) with the first part that breaks a rule.
@@ -108,15 +113,15 @@ struct Verifier<'a> {
     recording: &'a Recording,
     residues: Residues,
     context: Context,
-    /// The plaintext modulus of each step's samples, if it makes some.
+    /// The plaintext modulus of each step's samples, if it makes samples.
     samples: Vec<Option<u64>>,
-    /// Inputs, given values and results so far.
+    /// Inputs, input ciphertexts with names, and results so far.
     names: HashSet<Name<'a>>,
-    /// Levels of RGSW ciphertexts so far, by their names.
+    /// Levels of RGSW ciphertexts so far, by name.
     factors: HashMap<&'a str, usize>,
 }
 
-/// What may stand in a recording once.
+/// Things that may occur only once in a recording.
 #[derive(PartialEq, Eq, Hash)]
 enum Name<'a> {
     Input(usize),
@@ -126,7 +131,7 @@ enum Name<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    /// Refuses an input, a given value or a result that is there already.
+    /// Refuses an input, a named input or a result that occurs a second time.
     fn new_name(&mut self, op: &'a Op) -> Checked<()> {
         let (name, shown) = match op {
             Op::Input { index } => (Name::Input(*index), index.to_string()),
@@ -154,7 +159,8 @@ fn moduli(context: &mut Context, moduli: &[u64]) -> Checked<()> {
     moduli.iter().try_for_each(|&q| context.add_modulus(q))
 }
 
-/// Refuses digits unless each begins where the one before it ends, and the last ends with the chain.
+/// Checks that each digit begins where the one before it ends, and that the last one ends with the
+/// chain.
 fn digits(p: &Parameters) -> Checked<()> {
     let mut end = 0;
     for digit in &p.digits {

@@ -6,10 +6,10 @@ use super::plain::residual;
 use super::{Verifier, data::Layout};
 use crate::place::{Checked, Problem, check};
 
-/// Scales of messages that are added differ by less than this part.
+/// Scales of messages that are added have a relative difference below this.
 const SCALES: f64 = 1e-9;
 
-/// A step whose result is a ciphertext of a type.
+/// A step whose result is a ciphertext of a given type.
 pub(super) struct Rule<'v, 'a> {
     pub(super) verifier: &'v Verifier<'a>,
     pub(super) index: usize,
@@ -17,7 +17,7 @@ pub(super) struct Rule<'v, 'a> {
 }
 
 impl<'a> Verifier<'a> {
-    /// Checks a step, the next one.
+    /// Checks the next step.
     pub(super) fn step(&mut self, index: usize) -> Checked<()> {
         let step = &self.recording.steps[index];
         self.new_name(&step.op)?;
@@ -39,7 +39,7 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Refuses a type that no ciphertext has.
+    /// Refuses a type that no ciphertext can have.
     fn ciphertext(&self, ty: Ciphertext) -> Checked<()> {
         let p = &self.recording.parameters;
         let levels = p.q.len();
@@ -91,14 +91,15 @@ impl<'a> Verifier<'a> {
         Ok(ty)
     }
 
-    /// The rotations of the secret for a number of values.
+    /// The number of rotations of the secret for a number of values.
     pub(super) fn width(&self, values: usize) -> Checked<usize> {
         Layout::new(&self.recording.parameters, values).map(|layout| layout.width)
     }
 }
 
 impl Rule<'_, '_> {
-    /// Refuses a result of other components, or one that is extended where the operation gives none that are.
+    /// Checks the number of components of the result, and that it is extended only if the operation
+    /// allows this.
     pub(super) fn result(&self, components: usize, extended: bool) -> Checked<()> {
         let what = "the number of components of the result";
         let found = self.ty.components;
@@ -113,7 +114,7 @@ impl Rule<'_, '_> {
         })
     }
 
-    /// The type of an operand, its message read modulo the plaintext modulus of the result.
+    /// The type of an operand whose message is modulo the plaintext modulus of the result.
     pub(super) fn operand(&self, value: ValueId) -> Checked<Ciphertext> {
         let mut own = self.verifier.value(self.index, value)?;
         let what = format_args!("the message of %{value}");
@@ -136,7 +137,8 @@ impl Rule<'_, '_> {
         Ok(own)
     }
 
-    /// As [`Rule::operand`], of so many components, and extended as the result is.
+    /// As [`Rule::operand`], for an operand with `count` components that is extended if and only if
+    /// the result is.
     pub(super) fn operand_of(&self, value: ValueId, count: usize) -> Checked<Ciphertext> {
         let own = self.operand(value)?;
         components(value, own, count)?;
@@ -144,7 +146,7 @@ impl Rule<'_, '_> {
         Ok(own)
     }
 
-    /// As [`Rule::operand_of`], with two components, at least at the level of the result.
+    /// As [`Rule::operand_of`], with two components and at least the level of the result.
     pub(super) fn factor_of(&self, value: ValueId) -> Checked<Ciphertext> {
         let own = self.operand_of(value, 2)?;
         let fits = own.level >= self.ty.level;
@@ -157,7 +159,8 @@ impl Rule<'_, '_> {
         Ok(own)
     }
 
-    /// An operand whose level, components and message are the result's, and which is extended if the result is.
+    /// Checks that an operand has level, components and message of the result, and is extended if
+    /// and only if the result is.
     pub(super) fn kept(&self, value: ValueId) -> Checked<()> {
         let own = self.operand_of(value, self.ty.components)?;
         self.same_level(value, own)?;
@@ -186,7 +189,7 @@ impl Rule<'_, '_> {
         })
     }
 
-    /// Refuses an operand whose message has another factor or scale than the result's.
+    /// Checks that an operand's message has the factor or scale of the result's.
     pub(super) fn held_alike(&self, value: ValueId, own: Ciphertext) -> Checked<()> {
         let alike = match (own.message, self.ty.message) {
             (Message::Approximate { scale: own }, Message::Approximate { scale }) => {
@@ -200,7 +203,7 @@ impl Rule<'_, '_> {
         })
     }
 
-    /// Refuses an operand whose message is modulo `t` with another factor than the result's.
+    /// Checks that an operand's message modulo `t` has the factor of the result's.
     pub(super) fn factor_alike(&self, value: ValueId, own: Ciphertext) -> Checked<()> {
         match own.message {
             Message::Modulo { .. } => self.held_alike(value, own),
@@ -208,7 +211,8 @@ impl Rule<'_, '_> {
         }
     }
 
-    /// The factor of an operand when dropped to the level of the result; `None` of an approximate message.
+    /// The factor of an operand after it is dropped to the level of the result. `None` for an
+    /// approximate message.
     pub(super) fn at_level(&self, own: Ciphertext) -> Option<u64> {
         let Message::Modulo { t, factor } = own.message else {
             return None;
@@ -217,7 +221,7 @@ impl Rule<'_, '_> {
         Some(self.verifier.residues.dropped(t, factor, levels))
     }
 
-    /// Refuses unless the factor of the result is this one. An approximate message has none.
+    /// Checks that the result has this factor. An approximate message has none.
     pub(super) fn result_factor(&self, expected: Option<u64>) -> Checked<()> {
         match (self.ty.message, expected) {
             (Message::Modulo { factor, .. }, Some(expected)) => {
@@ -233,7 +237,7 @@ impl Rule<'_, '_> {
         residual(self.ty)
     }
 
-    /// Refuses a key that is missing, or does not reach a level.
+    /// Refuses a key that is missing or does not reach a level.
     pub(super) fn key(&self, name: &str, found: Option<usize>, level: usize) -> Checked<()> {
         let special = self.verifier.recording.parameters.p.len();
         let what = "the number of special moduli";
@@ -247,14 +251,14 @@ impl Rule<'_, '_> {
     }
 }
 
-/// Refuses an operand of other components.
+/// Checks the number of components of an operand.
 pub(super) fn components(value: ValueId, own: Ciphertext, expected: usize) -> Checked<()> {
     let found = own.components;
     let what = format_args!("the number of components of %{value}");
     check(found == expected, what, found, || expected.to_string())
 }
 
-/// The level of the key for `of`.
+/// The level of the key for `of`. `None` if there is no such key.
 pub(super) fn level_of(keys: &[(usize, usize)], of: usize) -> Option<usize> {
     let mut keys = keys.iter();
     keys.find_map(|&(own, level)| (own == of).then_some(level))

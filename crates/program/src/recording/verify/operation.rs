@@ -1,4 +1,4 @@
-//! What each operation asks of its operands, and the type that it gives its result.
+//! Checks of each operation's operands, and of the type of its result.
 
 use super::super::ir::{Op, Plain, Secret, ValueId};
 use super::Verifier;
@@ -102,7 +102,8 @@ impl Rule<'_, '_> {
             Op::Automorphism { value, element } => self.automorphism(*value, *element),
             Op::SwitchSecret { value, to } => {
                 self.result(2, false)?;
-                // The key to the sparse secret is made for the level of its operand, the other one for all.
+                // The key to the sparse secret is made for the level of its operand. The key back
+                // is made for all levels.
                 let level = match to {
                     Secret::Sparse => self.ty.level,
                     Secret::Dense => self.verifier.recording.parameters.q.len() - 1,
@@ -154,7 +155,7 @@ impl Rule<'_, '_> {
         }
     }
 
-    /// Refuses a result at a level above `from`, or at it if it must be below.
+    /// Checks that the result is at most at level `from`, or below it if `strictly` is true.
     fn below(&self, from: usize, strictly: bool) -> Checked<()> {
         let found = self.ty.level;
         let fits = found < from || found == from && !strictly;
@@ -182,7 +183,8 @@ impl Rule<'_, '_> {
         })
     }
 
-    /// Checks a product of two values, which are multiplied by units first. Gives the lower level of the two.
+    /// Checks a product of two values that are multiplied by units first. Returns the lower level
+    /// of the two.
     fn product(&self, values: [ValueId; 2], units: [u64; 2]) -> Checked<usize> {
         let (left, right) = (self.factor_of(values[0])?, self.factor_of(values[1])?);
         if let (Some(a), Some(b)) = (self.at_level(left), self.at_level(right)) {
@@ -212,7 +214,8 @@ impl Rule<'_, '_> {
             let mut units = units.iter();
             units.try_for_each(|&unit| self.verifier.unit(unit, t))?;
         }
-        // Factors are units, so all products are alike if those with one value of the other side are.
+        // Factors are units. So all products have equal factors if those with one value of the
+        // other side do.
         for (&low, &column) in low.iter().zip(columns) {
             self.product([low, middle[0]], [column, rows[0]])?;
         }
@@ -239,7 +242,7 @@ impl Rule<'_, '_> {
         Ok(())
     }
 
-    /// Refuses unless a factor times a unit is the result's.
+    /// Checks that a factor times a unit is the factor of the result.
     fn times_unit(&self, factor: Option<u64>, unit: u64) -> Checked<()> {
         let t = self.t()?;
         self.verifier.unit(unit, t)?;

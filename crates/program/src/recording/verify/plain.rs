@@ -1,4 +1,4 @@
-//! Plaintexts.
+//! Checks of plaintexts.
 
 use super::super::ir::{Ciphertext, Message, Packing, Plain, Scalar};
 use super::Verifier;
@@ -6,7 +6,7 @@ use crate::place::{Checked, Problem, check};
 use crate::trace::{ConstantId, ConstantKind};
 
 impl Verifier<'_> {
-    /// Refuses a plaintext that cannot be a factor or a term of values of a type. Step `index` uses it.
+    /// Checks that a plaintext can be a factor or a term of values of a type. Step `index` uses it.
     pub(super) fn plain(&self, index: usize, plain: Plain, ty: Ciphertext) -> Checked<()> {
         if let Plain::Integers(constant, by) = plain {
             self.context.words(constant)?;
@@ -43,7 +43,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Refuses a constant that is not `N` residues modulo `t`, which may be negative.
+    /// Checks that a constant has `N` residues modulo `t`. They may be negative.
     fn residues(&self, constant: ConstantId, t: u64) -> Checked<()> {
         if let ConstantKind::Words { least, greatest } = self.context.words(constant)? {
             for word in [least, greatest] {
@@ -56,26 +56,26 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Refuses a word that is no residue modulo `t`.
+    /// Checks that a word is a residue modulo `t`.
     pub(super) fn unit(&self, unit: u64, t: u64) -> Checked<()> {
         check(unit < t, "a unit", unit, || format!("less than {t}"))
     }
 
-    /// Refuses a number that is divided by what is neither 1 nor a plaintext modulus.
+    /// Checks that a number is divided by 1 or by a plaintext modulus.
     pub(super) fn scalar(&self, by: Scalar) -> Checked<()> {
         let fits = by.over == 1 || self.residues.known(by.over);
         let expected = || "1, or a plaintext modulus of the parameters";
         check(fits, "the divisor", by.over, expected)
     }
 
-    /// Refuses a list of integers that there is not.
+    /// Checks that a constant is a list of integers.
     pub(super) fn list(&self, constant: ConstantId) -> Checked<()> {
         let is_list = self.context.shape(constant)? == ConstantKind::List;
         let found = format!("@{constant}, words");
         check(is_list, "the constant", found, || "a list")
     }
 
-    /// The packing of a number, all of whose sources are made: samples modulo `t`.
+    /// Returns the packing with a number. All its sources must be earlier samples modulo `t`.
     pub(super) fn packing(&self, id: usize, t: u64) -> Checked<&Packing> {
         let packings = &self.recording.packings;
         let packing = packings.get(id).ok_or_else(|| {

@@ -1,6 +1,7 @@
 //! The operations of the language, as instructions.
 //!
-//! `BaseExtend` and `Rescale` take the centred representative of what they convert, as [`Op::Convert`] does.
+//! `BaseExtend` and `Rescale` use the centred representative of what they convert, as
+//! [`Op::Convert`] does.
 
 use super::convert::is_zero;
 use super::eval::Scope;
@@ -14,20 +15,20 @@ use crate::trace::fhetch::FILE_END;
 use crate::trace::ir::{Domain, Op, Type, ValueId};
 use crate::trace::limbs::Limbs;
 
-/// What a text may call.
+/// The functions that a text may call.
 const KNOWN: &str = "a function of the text, BaseExtend, Rescale, Rotate, sr_NTT, sr_iNTT, sr_addp, sr_subp, sr_mulp, \
     sr_set_rou, get, get_mrp_limb, set_mrp_limb, empty_mrp, read_mrp_u32_Q or write_mrp_u32";
-/// Whether a function of this name reads a value.
+/// Returns true if the function of this name reads a value.
 pub(super) fn reads(name: &str) -> bool {
     name.starts_with("read_mrp_u32")
 }
 
-/// Whether a function of this name writes a value.
+/// Returns true if the function of this name writes a value.
 pub(super) fn writes(name: &str) -> bool {
     name.starts_with("write_mrp_u32")
 }
 
-/// A modulus that a text names, and the line on which it does.
+/// A modulus that a text names, and the line where it does.
 type Modulo<'v> = (Option<&'v Value>, usize);
 
 impl Scope<'_, '_, '_> {
@@ -47,7 +48,7 @@ impl Scope<'_, '_, '_> {
         self.made.whole(self.b, poly, line)
     }
 
-    /// An operator on numbers, polynomials, or vectors modulo a prime.
+    /// Applies an operator to numbers, polynomials, or vectors modulo a prime.
     pub(super) fn operate(
         &mut self,
         left: &Value,
@@ -174,7 +175,8 @@ impl Scope<'_, '_, '_> {
             ("Rescale", [Value::Poly(poly), by]) => self.rescale(poly, by, line)?,
             ("Rotate", [Value::Poly(poly), Value::Number(steps)]) => {
                 let value = self.whole(poly, line)?;
-                // `Rotate` puts the value at a root to that root's power of 5^steps: X -> X^(5^-steps).
+                // `Rotate` moves the value at a root to the root's power 5^steps: X ->
+                // X^(5^-steps).
                 let (n, order) = (self.b.n(), self.b.n() as i128 / 2);
                 let steps = (order - steps.rem_euclid(order)) as u64;
                 let element = pow(5, steps, 2 * n as u64) as usize;

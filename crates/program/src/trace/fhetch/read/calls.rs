@@ -1,7 +1,8 @@
 //! Calls of the text's functions.
 //!
-//! A function that gets polynomials becomes a sub-trace for each kind of arguments, unless it reads or writes values:
-//! then, and if it gets none, its instructions stand in the caller.
+//! A function with polynomials as arguments becomes a sub-trace, one for each kind of arguments. If
+//! it reads or writes values, or has no such argument, its instructions are put in the caller
+//! instead.
 
 use super::builtins::{reads, writes};
 use super::eval::{Reader, Scope};
@@ -15,13 +16,13 @@ use crate::trace::Builder;
 use crate::trace::ir::{Op, SubId, Type, ValueId};
 use std::collections::{HashMap, HashSet};
 
-/// Calls within calls, at most.
+/// Largest depth of calls.
 const MAX_CALLS: usize = 16;
 
-/// A function, with the kind of its arguments: their shapes, and the types of the values in them.
+/// A function with the kind of its arguments: their shapes, and the types of the values in them.
 type Signature<'a> = (&'a str, Vec<Value>, Vec<Type>);
 
-/// Sub-traces by function and kind of arguments, with what they give.
+/// Sub-traces by function and kind of arguments, with their results.
 pub(super) type Subs<'a> = HashMap<Signature<'a>, (SubId, Value)>;
 
 impl<'a> Reader<'a> {
@@ -77,7 +78,8 @@ impl<'a> Reader<'a> {
         Ok(unpacked(&result, &|index| results.start + index))
     }
 
-    /// The sub-trace of a function for this kind of arguments, and what it gives, its polynomials being numbers of results.
+    /// Returns the sub-trace of a function for this kind of arguments, and its result. Polynomials
+    /// in the result are numbers of the sub-trace's results.
     fn sub(
         &mut self,
         b: &mut Builder,
@@ -116,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The value with every polynomial and vector replaced by a number of its whole value.
+/// Returns the value with every polynomial and vector replaced by the number that `pack` gives it.
 fn packed(value: Value, pack: &mut impl FnMut(&Poly) -> Result<ValueId>) -> Result<Value> {
     let number = |cell: &Cell, value| Cell {
         value,
@@ -145,7 +147,7 @@ fn packed(value: Value, pack: &mut impl FnMut(&Poly) -> Result<ValueId>) -> Resu
     })
 }
 
-/// The value with these values for its numbers.
+/// Returns the value with its numbers replaced by these values.
 fn unpacked(value: &Value, of: &impl Fn(usize) -> ValueId) -> Value {
     let cell = |cell: &Cell| Cell {
         value: of(cell.value),
@@ -159,7 +161,7 @@ fn unpacked(value: &Value, of: &impl Fn(usize) -> ValueId) -> Value {
     }
 }
 
-/// Functions that read or write values, or call one that does.
+/// Returns the functions that read or write values, or call a function that does.
 pub(super) fn outside<'a>(functions: &HashMap<&'a str, &'a Function<'a>>) -> HashSet<&'a str> {
     let mut outside = HashSet::new();
     loop {
@@ -179,7 +181,7 @@ pub(super) fn outside<'a>(functions: &HashMap<&'a str, &'a Function<'a>>) -> Has
     }
 }
 
-/// Whether an expression calls a function of the kind.
+/// Returns true if an expression calls a function of the given kind.
 fn calls(expr: &Expr, kind: &impl Fn(&str) -> bool) -> bool {
     match &expr.kind {
         ExprKind::Call(name, arguments) => {

@@ -1,4 +1,4 @@
-//! What the operations of the language need: moduli, vectors, conversions.
+//! Moduli, vectors and conversions for the operations of the language.
 
 use super::eval::Scope;
 use super::limbs::limbs_of;
@@ -20,7 +20,7 @@ impl Scope<'_, '_, '_> {
         check(fits, "the root of unity", root, expected)
     }
 
-    /// Number of a modulus of the table.
+    /// Index of a modulus in the table.
     pub(super) fn modulus(&self, q: i128) -> Checked<ModulusId> {
         let place = self.b.moduli().iter().position(|&own| i128::from(own) == q);
         let expected = "one of the primes that constants or sr_set_rou name";
@@ -36,7 +36,7 @@ impl Scope<'_, '_, '_> {
         Ok(Limbs::new(limbs.into_iter().map(|limb| limb..limb + 1)))
     }
 
-    /// What a vector is, of which a list of numbers becomes a constant.
+    /// Returns a vector as a limb. A list of numbers becomes a constant.
     pub(super) fn vector(&mut self, vector: &Value, limb: ModulusId, line: usize) -> Result<Cell> {
         let refused = |problem| place((line, problem));
         match vector {
@@ -83,7 +83,7 @@ impl Scope<'_, '_, '_> {
         })
     }
 
-    /// A limb to which this is still to be done.
+    /// Returns a limb with a pending act.
     pub(super) fn act(&mut self, cell: Cell, act: Act, line: usize) -> Result<Cell> {
         let Cell { value, limb, .. } = match cell.act {
             Act::Nothing => cell,
@@ -92,7 +92,8 @@ impl Scope<'_, '_, '_> {
         Ok(Cell { value, limb, act })
     }
 
-    /// `BaseExtend(poly, from, to)`: the limbs `from` of the polynomial, and those of `to` converted from them.
+    /// `BaseExtend(poly, from, to)`: the limbs `from` of the polynomial, and the limbs `to`
+    /// converted from them.
     pub(super) fn extend(
         &mut self,
         poly: &Poly,
@@ -114,7 +115,7 @@ impl Scope<'_, '_, '_> {
         Ok(result)
     }
 
-    /// `Rescale(poly, by)`: the limbs without those of `by`, divided by these.
+    /// `Rescale(poly, by)`: the limbs other than `by`, divided by the moduli of `by`.
     pub(super) fn rescale(&mut self, poly: &Poly, by: &Value, line: usize) -> Result<Poly> {
         let refused = |problem| place((line, problem));
         let by = self.moduli(by).map_err(refused)?;
@@ -133,7 +134,7 @@ impl Scope<'_, '_, '_> {
         self.push_poly(Op::Scale { value, factors }, line)
     }
 
-    /// Values modulo other moduli.
+    /// Converts a polynomial to other moduli.
     fn converted(&mut self, poly: &Poly, to: Limbs, line: usize) -> Result<ValueId> {
         let values = self.whole(poly, line)?;
         let value = self.push(Op::Intt(values), line)?;
@@ -142,7 +143,7 @@ impl Scope<'_, '_, '_> {
     }
 }
 
-/// Some limbs of a polynomial.
+/// Selects some limbs of a polynomial.
 fn part(poly: &Poly, limbs: &Limbs) -> Checked<Poly> {
     let missing = |limb| {
         let expected = "one of the polynomial's";
@@ -159,7 +160,7 @@ fn part(poly: &Poly, limbs: &Limbs) -> Checked<Poly> {
     cells.collect()
 }
 
-/// Whether this is a vector of zeros.
+/// Returns true if this is a vector of zeros.
 pub(super) fn is_zero(vector: &Value) -> bool {
     matches!(vector, Value::Numbers(numbers) if numbers.iter().all(|&number| number == 0))
 }

@@ -1,4 +1,4 @@
-//! Statements and expressions, executed into instructions.
+//! Executes statements and expressions, which gives instructions.
 
 use super::calls::{Subs, outside};
 use super::limbs::Made;
@@ -11,13 +11,13 @@ use crate::trace::Builder;
 use crate::trace::ir::Op;
 use std::collections::{HashMap, HashSet};
 
-/// Statements that are executed while a text is read, at most.
+/// Largest number of statements that are executed while a text is read.
 const MAX_STATEMENTS: usize = 1 << 20;
 
 pub(super) struct Reader<'a> {
     globals: HashMap<&'a str, Value>,
     pub(super) functions: HashMap<&'a str, &'a Function<'a>>,
-    /// Functions that read or write values, or call one that does.
+    /// Functions that read or write values, or call a function that does.
     pub(super) outside: HashSet<&'a str>,
     pub(super) subs: Subs<'a>,
     /// Calls that are being executed.
@@ -25,7 +25,7 @@ pub(super) struct Reader<'a> {
     statements: usize,
 }
 
-/// Where a function's instructions go, and its variables.
+/// The body to which a function's instructions go, and the function's variables.
 pub(super) struct Scope<'s, 'b, 'a> {
     pub(super) b: &'s mut Builder<'b>,
     pub(super) made: &'s mut Made,
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Executes a function's statements where the caller's are.
+    /// Executes a function's statements in the caller's body.
     pub(super) fn inline(
         &mut self,
         b: &mut Builder,
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A sum with at least two products in it: their sum is one inner product.
+    /// A sum that contains at least two products. The sum of these products is one inner product.
     fn sum_of_products(
         &mut self,
         scope: &mut Scope<'_, '_, 'a>,
@@ -195,13 +195,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether this is a sum without differences, of which two terms at least are products of two factors.
+/// Returns true for a sum without differences in which at least two terms are products of two
+/// factors.
 fn scalar_product(operands: &[Expr], between: &[&str]) -> bool {
     let products = operands.iter().filter(|term| factors(term).is_some());
     between.iter().all(|&operator| operator == "+") && products.count() > 1
 }
 
-/// The factors of a product of two.
+/// The factors of a product of two factors.
 fn factors<'e, 'a>(term: &'e Expr<'a>) -> Option<[&'e Expr<'a>; 2]> {
     match &term.kind {
         ExprKind::Chain(operands, between) if between[..] == ["*"] => {

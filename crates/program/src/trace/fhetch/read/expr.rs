@@ -1,13 +1,14 @@
-//! Expressions.
+//! The parser of expressions.
 //!
-//! Operators bind in this order, the tightest first: signs, `*`, `+ -`, `<< >>`, `||`; each from the left.
+//! Precedence of operators, the highest first: signs, `*`, `+ -`, `<< >>`, `||`. All are
+//! left-associative.
 
 use super::lex::Kind;
 use super::parse::{Parsed, Parser};
 use super::syntax::{Expr, ExprKind};
 use crate::place::Problem;
 
-/// Brackets that may stand within each other.
+/// Largest depth of brackets.
 const MAX_DEPTH: usize = 32;
 const LEVELS: [&[&str]; 4] = [&["||"], &["<<", ">>"], &["+", "-"], &["*"]];
 
@@ -85,7 +86,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(Expr { line, kind })
     }
 
-    /// Whether `(mod q)` stands next, which is no argument.
+    /// Returns true if the next words are `(mod q)`, which is no argument.
     fn modulus_follows(&self) -> bool {
         let kinds: Vec<Kind> = self.tokens[self.at..]
             .iter()
@@ -102,7 +103,7 @@ impl<'a> Parser<'_, 'a> {
         )
     }
 
-    /// Expressions up to the closing bracket.
+    /// Reads expressions up to the closing bracket.
     fn list(&mut self, end: &str) -> Parsed<Vec<Expr<'a>>> {
         let mut items = Vec::new();
         while !self.eat(end) {

@@ -7,7 +7,7 @@ use crate::words::shown;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind<'a>,
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub(super) line: usize,
 }
 
@@ -21,12 +21,13 @@ pub(super) enum Kind<'a> {
     End,
 }
 
-/// Longer marks come before those that they begin with.
+/// Operators and brackets. Longer marks come before shorter ones with which they begin.
 const MARKS: [&str; 18] = [
     "||", "<<", ">>", "(", ")", "{", "}", "[", "]", "<", ">", ",", ";", ":", "=", "+", "-", "*",
 ];
 
-/// All words of a text, the last of them [`Kind::End`]. Fails with the line of what is no word.
+/// Returns all words of a text. The last one is [`Kind::End`]. If a word is not valid, fails with
+/// its line.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, (usize, Problem)> {
     let (mut rest, mut line, mut tokens) = (text, 1, Vec::new());
     while !rest.is_empty() {
@@ -47,7 +48,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, (usize, Problem)> {
     Ok(tokens)
 }
 
-/// Bytes of white space or of a comment that stand first.
+/// Number of bytes of white space or of a comment at the beginning.
 fn skipped(rest: &str) -> Checked<usize> {
     let space = rest.len() - rest.trim_ascii_start().len();
     if space > 0 {
@@ -66,7 +67,7 @@ fn skipped(rest: &str) -> Checked<usize> {
     Ok(0)
 }
 
-/// The first word and its bytes.
+/// The first word and its number of bytes.
 fn token(rest: &str) -> Checked<(Kind<'_>, usize)> {
     let first = rest.chars().next().unwrap_or(' ');
     if first.is_ascii_alphanumeric() || first == '_' {
@@ -97,7 +98,7 @@ fn token(rest: &str) -> Checked<(Kind<'_>, usize)> {
         })
 }
 
-/// An integer in decimal digits, or hexadecimal ones after `0x`.
+/// Reads an integer in decimal digits, or in hexadecimal digits after `0x`.
 fn number(word: &str) -> Checked<i128> {
     let found = match word.strip_prefix("0x") {
         Some(digits) => i128::from_str_radix(digits, 16),
@@ -110,7 +111,7 @@ fn number(word: &str) -> Checked<i128> {
 }
 
 impl Kind<'_> {
-    /// As errors show it.
+    /// The word in the form in which errors show it.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Name(word) => shown(word).to_string(),

@@ -1,4 +1,4 @@
-//! From limbs of several values to one value, and back.
+//! Joins limbs of several values to one value, and splits a value into limbs.
 
 use super::at;
 use super::value::{Act, Cell, Poly};
@@ -8,12 +8,13 @@ use crate::trace::ir::{Domain, ModulusId, Op, ValueId};
 use crate::trace::limbs::Limbs;
 use std::collections::HashMap;
 
-/// Values that a body has made of limbs.
+/// Values that a body has already made from limbs.
 #[derive(Default)]
 pub(super) struct Made(HashMap<Vec<Cell>, ValueId>);
 
 impl Made {
-    /// The value of these limbs: joined of what they are limbs of, and transformed or scaled where that is still to be done.
+    /// Returns the value that has these limbs. Selects and joins limbs, and does their pending
+    /// transforms and scalings.
     pub(super) fn whole(&mut self, b: &mut Builder, poly: &Poly, line: usize) -> Result<ValueId> {
         let key: Vec<Cell> = poly.values().copied().collect();
         if let Some(&known) = self.0.get(&key) {
@@ -47,7 +48,7 @@ impl Made {
         Ok(whole)
     }
 
-    /// Limbs of one value, to all of which the same is still to be done.
+    /// Makes a value of limbs of one value that all have the same pending act.
     fn part(&self, b: &mut Builder, group: &[Cell]) -> Result<ValueId> {
         let (of, limbs) = (group[0].value, group.iter().map(|cell| cell.limb));
         let limbs = Limbs::new(limbs.map(|limb| limb..limb + 1));
@@ -70,7 +71,7 @@ impl Made {
         }
     }
 
-    /// The value of one limb alone.
+    /// Returns the value of a single limb.
     pub(super) fn one(&mut self, b: &mut Builder, cell: Cell, line: usize) -> Result<ValueId> {
         self.whole(b, &Poly::from([(cell.limb, cell)]), line)
     }
@@ -94,7 +95,7 @@ impl Cell {
     }
 }
 
-/// All limbs of a value.
+/// Returns all limbs of a value.
 pub(super) fn limbs_of(b: &Builder, value: ValueId) -> Poly {
     let limbs = b.ty(value).limbs.iter();
     limbs.map(|limb| (limb, Cell::of(value, limb))).collect()

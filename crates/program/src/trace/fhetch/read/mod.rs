@@ -1,4 +1,5 @@
-//! From a text to a trace: its constants, ring and moduli, then its functions from `main` on.
+//! Reads a text as a trace: first its constants, ring and moduli, then its functions, starting with
+//! `main`.
 
 mod builtins;
 mod calls;
@@ -35,7 +36,7 @@ pub(super) fn read(text: &str) -> Result<Trace> {
     let degree = usize::try_from(n).unwrap_or(0);
     let mut builder = TraceBuilder::new(degree, &[]).map_err(|error| at(line, error))?;
     for (line, q) in primes {
-        // A number that is no word is none that the table takes either.
+        // A number that does not fit in a word becomes 0, which the table does not accept either.
         let q = u64::try_from(q).unwrap_or(0);
         builder.modulus(q).map_err(|error| at(line, error))?;
     }
@@ -95,7 +96,8 @@ fn roots(source: &Source, globals: &Globals) -> Vec<(usize, i128, i128)> {
     statements.filter_map(root).collect()
 }
 
-/// The ring degree and the line that states it: the one of the roots, else the one of the types.
+/// The ring degree and the line that states it: from the roots if there are any, otherwise from the
+/// types.
 fn ring(source: &Source, roots: &[(usize, i128, i128)]) -> Result<(usize, i128)> {
     if let Some(&(line, n, _)) = roots.first() {
         return Ok((line, n));
@@ -117,12 +119,12 @@ fn ring(source: &Source, roots: &[(usize, i128, i128)]) -> Result<(usize, i128)>
     }
 }
 
-/// The error of a problem on a line.
+/// Makes the error for a problem on a line.
 fn place((line, problem): (usize, Problem)) -> Error {
     problem.at(Some(line), Part::Text)
 }
 
-/// An error of the trace, with the line that it comes from.
+/// Adds the line from which it comes to an error of the trace.
 fn at(line: usize, error: Error) -> Error {
     match error {
         Error::Trace {

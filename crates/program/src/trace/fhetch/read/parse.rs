@@ -1,4 +1,4 @@
-//! From words to constants, functions and statements.
+//! The parser of constants, functions and statements.
 
 use super::lex::{Kind, Token};
 use super::syntax::{Function, Global, Source, Statement, Target};
@@ -6,7 +6,7 @@ use crate::place::Problem;
 
 pub(super) type Parsed<T> = Result<T, (usize, Problem)>;
 
-/// Reads a text whose words these are.
+/// Parses a text, given its words.
 pub(super) fn source<'a>(tokens: &[Token<'a>]) -> Parsed<Source<'a>> {
     let mut parser = Parser {
         tokens,
@@ -41,7 +41,7 @@ impl<'a> Parser<'_, 'a> {
         Err((self.line(), problem))
     }
 
-    /// Goes on to the next word; the last one stays.
+    /// Goes on to the next word. The last word stays.
     pub(super) fn step(&mut self) {
         self.at = (self.at + 1).min(self.tokens.len() - 1);
     }
@@ -169,7 +169,7 @@ impl<'a> Parser<'_, 'a> {
         })
     }
 
-    /// A type, of which the length of polynomials is kept.
+    /// Reads a type. The length of polynomials is kept.
     fn ty(&mut self) -> Parsed<()> {
         let expected = "u32, u64, i32, i64, Vector<..> or MRP<..>";
         let line = self.line();

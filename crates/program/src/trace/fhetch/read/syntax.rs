@@ -15,11 +15,11 @@ pub(super) enum ExprKind<'a> {
     List(Vec<Expr<'a>>),
     Call(&'a str, Vec<Expr<'a>>),
     Negative(Box<Expr<'a>>),
-    /// Operands and the operators between them, all of one precedence.
+    /// Operands and the operators between them. All operators have the same precedence.
     Chain(Vec<Expr<'a>>, Vec<&'static str>),
 }
 
-/// `var name = value (mod modulus);`, `return value;` or a call.
+/// `var name = value (mod modulus);`, `return value;`, or a call.
 #[derive(Clone, Debug)]
 pub(super) struct Statement<'a> {
     pub(super) line: usize,
@@ -48,7 +48,7 @@ pub(super) struct Function<'a> {
 pub(super) struct Global<'a> {
     pub(super) name: &'a str,
     pub(super) line: usize,
-    /// Whether its numbers are moduli.
+    /// True if its numbers are moduli.
     pub(super) primes: bool,
     pub(super) value: Expr<'a>,
 }
@@ -57,6 +57,6 @@ pub(super) struct Global<'a> {
 pub(super) struct Source<'a> {
     pub(super) globals: Vec<Global<'a>>,
     pub(super) functions: Vec<Function<'a>>,
-    /// Lengths of polynomials that types state, with their lines.
+    /// Lengths of polynomials in types, with their lines.
     pub(super) lengths: Vec<(usize, i128)>,
 }

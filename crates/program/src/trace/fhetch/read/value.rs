@@ -1,4 +1,4 @@
-//! What the expressions of a text are while it is read.
+//! The values of expressions while a text is read.
 
 use super::syntax::{Expr, ExprKind};
 use crate::place::{Checked, Problem, check};
@@ -6,9 +6,9 @@ use crate::trace::ir::{ModulusId, ValueId};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// Numbers of a list, at most: more than words of a polynomial.
+/// Largest number of items in a list: more than a polynomial has words.
 const MAX_LIST: usize = 1 << 20;
-/// Lists within lists, at most.
+/// Largest depth of lists.
 const MAX_DEPTH: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,10 +24,11 @@ pub(super) enum Value {
     Nothing,
 }
 
-/// Limbs by their moduli: of several values of the body, which are joined when an operation needs them.
+/// Limbs by their moduli. They may belong to several values of the body, which are joined when an
+/// operation needs them.
 pub(super) type Poly = BTreeMap<ModulusId, Cell>;
 
-/// A limb of a value of the body, with what is still to be done to it.
+/// A limb of a value of the body, with its pending act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cell {
     pub(super) value: ValueId,
@@ -43,7 +44,7 @@ pub(super) enum Act {
 }
 
 impl Value {
-    /// As errors show it.
+    /// The kind of value in the form in which errors show it.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Number(_) => "a number",
@@ -60,7 +61,7 @@ impl Value {
         Problem::new(what, self.kind(), expected)
     }
 
-    /// Items of lists within lists.
+    /// Number of items in nested lists.
     fn size(&self) -> usize {
         match self {
             Self::List(items) => items.iter().map(Self::size).sum(),
@@ -68,7 +69,7 @@ impl Value {
         }
     }
 
-    /// Lists within each other.
+    /// Depth of nested lists.
     fn depth(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
@@ -76,7 +77,7 @@ impl Value {
         }
     }
 
-    /// A list of these, of numbers if all of them are.
+    /// Makes a list of these items. It is a list of numbers if all of them are numbers.
     pub(super) fn list(items: Vec<Self>) -> Checked<Self> {
         let size: usize = items.iter().map(Self::size).sum();
         let expected = || format!("at most {MAX_LIST}");
@@ -99,7 +100,7 @@ impl Value {
         })
     }
 
-    /// Calls `visit` with every polynomial and vector in it.
+    /// Calls `visit` with every polynomial and vector in the value.
     pub(super) fn for_each_limb(&self, visit: &mut impl FnMut(&Cell)) {
         match self {
             Self::Poly(poly) => poly.values().for_each(visit),
@@ -110,7 +111,7 @@ impl Value {
     }
 }
 
-/// An operator on numbers and lists of them.
+/// Applies an operator to numbers and lists of numbers.
 pub(super) fn operate(left: &Value, operator: &str, right: &Value) -> Checked<Value> {
     use Value::{List, Number, Numbers};
     let number = |result: Option<i128>| {
@@ -142,7 +143,7 @@ pub(super) fn operate(left: &Value, operator: &str, right: &Value) -> Checked<Va
     }
 }
 
-/// The value of an expression of numbers, lists and names of such.
+/// Evaluates an expression of numbers, lists, and names of these.
 pub(super) fn constant(
     expr: &Expr,
     globals: &HashMap<&str, Value>,

@@ -1,4 +1,4 @@
-//! The statements of a body.
+//! The writer of a body's statements.
 
 use super::names::Names;
 use super::operation::coefficients;
@@ -11,18 +11,18 @@ use crate::trace::limbs::Limbs;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-/// Number of a variable, `v0, v1, ..`.
+/// Index of a variable: `v0, v1, ..`.
 pub(super) type Variable = usize;
 
-/// Limbs in the evaluation domain: for each the variable that it is a limb of.
+/// Limbs in the evaluation domain. Each is a limb of a variable.
 pub(super) type Limbwise = BTreeMap<ModulusId, Variable>;
 
-/// Where a value of the trace stands in the text.
+/// Place of a value of the trace in the text.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// Limbs of variables.
+    /// In the evaluation domain: limbs of variables.
     Eval(Limbwise),
-    /// A vector for each limb, by its name.
+    /// Coefficients: a vector for each limb, by its name.
     Coeff(BTreeMap<ModulusId, String>),
 }
 
@@ -31,7 +31,7 @@ pub(super) struct BodyWriter<'a, 'n> {
     body: &'a Body,
     pub(super) names: &'n mut Names<'a>,
     text: String,
-    /// Number of the next variable.
+    /// Index of the next variable.
     next: Variable,
     places: Vec<Option<Place>>,
     /// Variables by their limbs.
@@ -51,7 +51,7 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
         }
     }
 
-    /// The statements.
+    /// Writes the statements.
     pub(super) fn write(mut self) -> Result<String> {
         for ty in &self.body.parameters {
             let variable = self.variable();
@@ -101,21 +101,21 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
         self.trace.moduli[limb]
     }
 
-    /// A variable of these limbs.
+    /// Limbs of a variable.
     pub(super) fn limbs_of(&mut self, variable: Variable, limbs: &Limbs) -> Place {
         let limbs: Limbwise = limbs.iter().map(|limb| (limb, variable)).collect();
         self.variables.insert(limbs.clone(), variable);
         Place::Eval(limbs)
     }
 
-    /// A statement that gives a new variable its value.
+    /// Writes a statement that sets a new variable.
     pub(super) fn define(&mut self, value: &str, limbs: &Limbs) -> Place {
         let variable = self.variable();
         self.line(&format!("var v{variable} = {value};"));
         self.limbs_of(variable, limbs)
     }
 
-    /// A new variable of these limbs, from vectors.
+    /// Makes a new variable with these limbs, from vectors.
     pub(super) fn collect(&mut self, limbs: impl Iterator<Item = (ModulusId, String)>) -> Variable {
         let variable = self.variable();
         let mut rest = "empty_mrp()".to_owned();
@@ -133,7 +133,7 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
         format!("get_mrp_limb(v{variable}, {})", self.q(limb))
     }
 
-    /// The variable of these limbs and no others.
+    /// The variable that has exactly these limbs.
     fn whole(&mut self, limbs: &Limbwise) -> String {
         let variable = match self.variables.get(limbs) {
             Some(&variable) => variable,
@@ -148,7 +148,7 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
         format!("v{variable}")
     }
 
-    /// A value that the plan has written before.
+    /// The place of a value that was written before.
     pub(super) fn place(&self, value: ValueId) -> &Place {
         let place = self.places[value].as_ref();
         place.expect("what is needed is written")
@@ -173,7 +173,7 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
         self.whole(&limbs)
     }
 
-    /// Writes an instruction. Gives the places of its results.
+    /// Writes an instruction. Returns the places of its results.
     fn instruction(
         &mut self,
         op: &Op,
@@ -214,7 +214,7 @@ impl<'a, 'n> BodyWriter<'a, 'n> {
         part
     }
 
-    /// `BaseExtend`, of which the result has the limbs that it is extended from too.
+    /// `BaseExtend`. The result also has the limbs from which it is extended.
     pub(super) fn extend(&mut self, from: &Limbwise, to: &Limbs) -> Place {
         let limbs = Limbs::new(from.keys().map(|&limb| limb..limb + 1));
         let mut origins: Vec<Variable> = from.values().copied().collect();

@@ -1,4 +1,4 @@
-//! From a trace to a text: constants, then a function for each sub-trace, then `main`.
+//! Writes a trace as a text: constants, then a function for each sub-trace, then `main`.
 
 mod body;
 mod names;
@@ -14,7 +14,7 @@ use crate::place::{Checked, Part, Problem, check};
 use crate::trace::ir::{Body, Domain, Trace};
 use std::fmt::Write;
 
-/// Bound of moduli, by which products of two words fit the interpreter's.
+/// Bound of moduli. Below it, products of two words fit the interpreter's words.
 const MAX_MODULUS: u64 = 1 << 31;
 
 /// See [`Trace::to_fhetch`].
@@ -41,7 +41,7 @@ pub(super) fn write(trace: &Trace) -> Result<String> {
             let name = sub.name.clone();
             problem.at(None, Part::Body { name })
         })?;
-        // What gives nothing is not called.
+        // Sub-traces without results are not called.
         if !sub.results.is_empty() {
             let statements = BodyWriter::new(trace, sub, &mut names).write()?;
             let parameters: Vec<String> = sub
@@ -69,7 +69,7 @@ pub(super) fn write(trace: &Trace) -> Result<String> {
     ))
 }
 
-/// Refuses a sub-trace that gets or gives coefficients.
+/// Refuses a sub-trace with coefficients as parameters or results.
 fn signature(sub: &Body) -> Checked<()> {
     let made = sub.instructions.iter().flat_map(|i| &i.types);
     let types: Vec<_> = sub.parameters.iter().chain(made).collect();
@@ -84,7 +84,7 @@ fn signature(sub: &Body) -> Checked<()> {
     }
 }
 
-/// A statement for each modulus that has a root.
+/// Writes a statement for each modulus that has a root.
 fn roots(trace: &Trace) -> Checked<String> {
     let mut text = String::new();
     for &q in &trace.moduli {

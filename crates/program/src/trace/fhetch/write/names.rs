@@ -1,11 +1,11 @@
-//! Names and constants of a text that is written.
+//! Names and constants in a text that is written.
 
 use crate::trace::ir::{Constant, ModulusId, Trace};
 use crate::trace::limbs::Limbs;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
-/// Names that sub-traces may not have in a text: words of the language and of this writer.
+/// Names that sub-traces cannot have in a text: words of the language and of this writer.
 const TAKEN: [&str; 16] = [
     "main",
     "initialize",
@@ -25,13 +25,13 @@ const TAKEN: [&str; 16] = [
     "MRP",
 ];
 
-/// What bodies refer to.
+/// The things to which bodies refer.
 pub(super) struct Names<'a> {
     trace: &'a Trace,
     bases: HashMap<Limbs, usize>,
-    /// Definitions of the bases in the order of their numbers.
+    /// Definitions of the bases, in the order of their numbers.
     definitions: String,
-    /// Constants by number and modulus.
+    /// Names of constants, by index and modulus.
     constants: BTreeMap<(usize, ModulusId), String>,
     zero: bool,
     /// Names of the sub-traces.
@@ -55,7 +55,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Name of the list of some moduli.
+    /// Name of the list of these moduli.
     pub(super) fn base(&mut self, limbs: &Limbs) -> String {
         let next = self.bases.len();
         let number = *self.bases.entry(limbs.clone()).or_insert(next);
@@ -84,7 +84,7 @@ impl<'a> Names<'a> {
         "zero"
     }
 
-    /// Definitions of all of these.
+    /// Definitions of all these names.
     pub(super) fn definitions(&self) -> String {
         let n = self.trace.n;
         let mut text = self.definitions.clone();
@@ -105,11 +105,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A name of letters, digits and `_` that is not taken yet.
+/// Makes a name of letters, digits and `_` that is not taken yet.
 fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut word: String = name.chars().map(plain).collect();
-    // Letters first, so that it is neither a number nor one of the writer's own names or of the language's functions.
+    // Names must begin with letters, and differ from numbers, from the writer's own names and from
+    // the language's functions.
     let own = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
     let first = |mark: &str| word.strip_prefix(mark).is_some_and(own);
     let builtin = ["sr_", "read_", "write_", "get_", "set_", "empty_"];

@@ -1,4 +1,4 @@
-//! Operations of one result that are written as themselves.
+//! Operations with one result that are written as themselves.
 
 use super::body::{BodyWriter, Place};
 use crate::modular::log_of_five;
@@ -7,7 +7,7 @@ use crate::trace::fhetch::FILE_END;
 use crate::trace::ir::{Domain, Op, Type};
 
 impl BodyWriter<'_, '_> {
-    /// An operation of one result that is written as itself.
+    /// Writes an operation with one result as itself.
     pub(super) fn own(&mut self, op: &Op, ty: &Type) -> Checked<Place> {
         let limbs = &ty.limbs;
         Ok(match op {
@@ -99,7 +99,7 @@ impl BodyWriter<'_, '_> {
     }
 }
 
-/// Refusal of coefficients.
+/// The error for coefficients.
 pub(super) fn coefficients() -> Problem {
     let expected = "values in the evaluation domain, as polynomials of FHETCH are";
     Problem::new("what the operation is of", "coefficients", expected)

@@ -1,19 +1,20 @@
-//! Which instructions of a body are written, and as what.
+//! Plans which instructions of a body are written, and in which form.
 
 use crate::modular::inverse_of_product;
 use crate::trace::ir::{Body, Op, Trace, Type, ValueId};
 use crate::trace::limbs::Limbs;
 
-/// What an instruction is written as.
+/// The form in which an instruction is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// It is not, as nothing needs it.
+    /// Not written, because its result is not needed.
     Nothing,
-    /// Itself.
+    /// Written as itself.
     Own,
-    /// A transform of converted limbs: `BaseExtend` of the value's limbs `from`.
+    /// A transform of converted limbs. It is written as `BaseExtend` of the value's limbs `from`.
     Extend { value: ValueId, from: Limbs },
-    /// A scaling of the difference to converted limbs: `Rescale` of the value's limbs `of` by those of `by`.
+    /// A scaling of the difference from converted limbs. It is written as `Rescale` of the value's
+    /// limbs `of` by the moduli of `by`.
     Rescale {
         value: ValueId,
         of: Limbs,
@@ -21,7 +22,7 @@ pub(super) enum Written {
     },
 }
 
-/// How each instruction of a body is written.
+/// Returns the form in which each instruction of a body is written.
 pub(super) fn written(trace: &Trace, body: &Body) -> Vec<Written> {
     let view = View::new(trace, body);
     let mut needed = vec![false; view.types.len()];
@@ -49,9 +50,9 @@ pub(super) fn written(trace: &Trace, body: &Body) -> Vec<Written> {
 struct View<'a> {
     trace: &'a Trace,
     types: Vec<&'a Type>,
-    /// What makes each value; nothing makes parameters.
+    /// The operation that makes each value. `None` for parameters.
     made_by: Vec<Option<&'a Op>>,
-    /// First result of each instruction.
+    /// Index of the first result of each instruction.
     first: Vec<ValueId>,
 }
 
@@ -81,7 +82,7 @@ impl<'a> View<'a> {
         found.unwrap_or(Written::Own)
     }
 
-    /// The value of which this is a selection.
+    /// The value from which this value is selected.
     fn whole(&self, mut value: ValueId) -> ValueId {
         while let Some(Op::Select { value: of, .. }) = self.made_by[value] {
             value = *of;
@@ -89,7 +90,7 @@ impl<'a> View<'a> {
         value
     }
 
-    /// The written of a transform of this value.
+    /// The form of a transform of this value.
     fn extension(&self, converted: ValueId) -> Option<Written> {
         let Some(Op::Convert { value, .. }) = self.made_by[converted] else {
             return None;
@@ -103,7 +104,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The written of a scaling of this value.
+    /// The form of a scaling of this value.
     fn division(&self, difference: ValueId, factors: &[u64]) -> Option<Written> {
         let Some(Op::Sub(kept, remainder)) = self.made_by[difference] else {
             return None;

@@ -6,7 +6,7 @@ use crate::trace::ir::{Domain, ModulusId, Type, ValueId};
 use crate::trace::limbs::Limbs;
 use std::collections::BTreeMap;
 
-/// Terms of a sum in one statement: a reader nests them.
+/// Largest number of terms of a sum in one statement. A reader nests them.
 const TERMS: usize = 32;
 
 impl BodyWriter<'_, '_> {
@@ -42,7 +42,7 @@ impl BodyWriter<'_, '_> {
         self.limbs_of(variable, limbs)
     }
 
-    /// A value of which each limb is `statement(vector, limb, q)` of the operand's.
+    /// Writes a value whose limbs are `statement(vector, limb, q)` of the operand's limbs.
     pub(super) fn limbwise(
         &mut self,
         ty: &Type,
@@ -72,7 +72,7 @@ impl BodyWriter<'_, '_> {
         }
     }
 
-    /// A new variable of transformed vectors.
+    /// Makes a new variable from transformed vectors.
     pub(super) fn transformed(&mut self, vectors: &BTreeMap<ModulusId, String>) -> Variable {
         let values = vectors.iter().map(|(&limb, vector)| {
             let q = self.q(limb);
@@ -82,7 +82,7 @@ impl BodyWriter<'_, '_> {
         self.collect(values.into_iter())
     }
 
-    /// Vectors of coefficients.
+    /// Writes the vectors of coefficients.
     pub(super) fn coefficients(&mut self, limbs: &Limbwise) -> Place {
         let variable = self.variable();
         let vectors = limbs.iter().map(|(&limb, &of)| {
@@ -94,7 +94,8 @@ impl BodyWriter<'_, '_> {
         Place::Coeff(vectors.collect())
     }
 
-    /// A conversion whose operand or result is not transformed: the text transforms there and back.
+    /// Writes a conversion whose operand or result is not transformed. The text transforms it and
+    /// back.
     pub(super) fn convert(&mut self, value: ValueId, to: &Limbs) -> Checked<Place> {
         let vectors = self.vectors(value);
         let n = self.trace.n as u64;
