@@ -1,4 +1,4 @@
-//! Definitions as code: slow, obvious, and what the tests compare with.
+//! Definitions as code: slow and obvious. The tests compare with them.
 
 use crate::{Modulus, NttTable};
 
