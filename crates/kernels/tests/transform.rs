@@ -73,8 +73,8 @@ fn every_backend_transforms_like_the_scalar_reference_at_every_degree() {
     }
 }
 
-/// Known answer, made outside this project with Python's `pow`: `r = min(x for x in range(2, 97) if
-/// pow(x, 16, 97) == 96)` and `pow(r, 2 * bitrev(i) + 1, 97)`.
+/// Known answer, made outside this project with Python's `pow`:
+/// `r = min(x for x in range(2, 97) if pow(x, 16, 97) == 96)` and `pow(r, 2 * bitrev(i) + 1, 97)`.
 #[test]
 fn the_monomial_x_transforms_to_the_odd_powers_of_the_root() {
     let q = kernels::Modulus::new(97).unwrap();

@@ -86,9 +86,9 @@ pub(super) fn low64(a: V, b: V) -> V {
 
 /// `floor(a * b / 2^64)` or up to 2 less, for any words.
 ///
-/// With `a = a1 2^52 + a0` and `b = b1 2^12 + b0`, it is the sum of `a1 b1` and the floors of `a0
-/// b1 / 2^52` and `a1 b0 / 2^12`. `a0 b0 < 2^64` is left out. The multiplier reads 52 bits, so `a`
-/// may stand for `a0`.
+/// With `a = a1 2^52 + a0` and `b = b1 2^12 + b0`, it is the sum of `a1 b1` and the floors of
+/// `a0 b1 / 2^52` and `a1 b0 / 2^12`. `a0 b0 < 2^64` is left out. The multiplier reads 52 bits, so
+/// `a` may stand for `a0`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn high64(a: V, b: V) -> V {

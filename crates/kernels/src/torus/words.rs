@@ -11,8 +11,8 @@ pub(super) trait Word: Copy + Default {
     fn negative(self) -> Self;
     /// The word divided by `2^dropped` and rounded to the nearest integer, as a signed number.
     fn rounded(self, dropped: u32) -> Self::Signed;
-    /// The lowest digit of `rest`, in `[-B/2, B/2)`, and the rest after it, divided by `B =
-    /// 2^base_log`.
+    /// The lowest digit of `rest`, in `[-B/2, B/2)`, and the rest after it, divided by
+    /// `B = 2^base_log`.
     fn digit(rest: Self::Signed, base_log: u32) -> (i32, Self::Signed);
 }
 

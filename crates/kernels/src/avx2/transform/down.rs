@@ -95,8 +95,8 @@ impl<const LAZY: bool> Context<'_, LAZY> {
         }
     }
 
-    /// Converts floats to words below q. Values of a lazy transform are below `16 q`, with `q <
-    /// 2^47`.
+    /// Converts floats to words below q. Values of a lazy transform are below `16 q`, with
+    /// `q < 2^47`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn finish(&self, x: F) -> I {
