@@ -64,7 +64,7 @@ def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
 def plain_correct(
     network: IntNetwork, model: Path | None, given: Dataset, steps: Steps
 ) -> int | None:
-    """Right answers in floats, by ``model`` or the packaged network's own; ``None`` without both."""
+    """Right answers in floats, of ``model`` or the packaged network's own; else ``None``."""
     if model is None:
         if not is_packaged(network):
             return None
