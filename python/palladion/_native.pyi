@@ -9,20 +9,21 @@ from typing import Any, final
 __version__: str
 
 Progress = Callable[[str, float, float], bool | None]
-"""Called with the step at work, and seconds predicted for the work done and for all of it.
+"""Called with the current step, the seconds predicted for the work done, and those for all work.
 
-Only their ratio means something on another machine. ``False`` stops the run, and so does whatever
-it raises.
+On another machine only their ratio is meaningful. Returning ``False`` or raising an exception stops
+the run.
 """
 
 def set_threads(count: int) -> None:
-    """Use ``count`` threads from now on; at least 1."""
+    """Set the number of threads to use from now on, at least 1."""
 
 def machine_factor() -> float:
-    """Seconds of this machine for one of the machine that predictions were measured on."""
+    """Seconds that this machine takes for a second of the one on which predictions were
+    measured."""
 
 def info() -> dict[str, Any]:
-    """Kernels chosen and available, and threads."""
+    """The kernels chosen and available, and the number of threads."""
 
 def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
     """Measure ``ntt``, ``tfhe`` or another; ``hear`` is called with one row per measurement."""
@@ -31,23 +32,24 @@ def machine_names() -> list[str]:
     """Names of the machines that come with the package."""
 
 def machine_file(name: str) -> str:
-    """The file of one, in TOML."""
+    """The file of a packaged machine, in TOML."""
 
 def simulate_products(machine: str, n: int, elements: int) -> dict[str, float]:
-    """Products on a multiplier of ``elements``; ``machine`` is the text of its file.
+    """Products on a multiplier of ``elements`` elements. ``machine`` is the text of its file.
 
-    ``latency_us`` of one alone, ``interval_us`` from one to the next, ``computing`` is a share.
+    ``latency_us`` is for a single product, ``interval_us`` from one to the next, ``computing`` a
+    share.
 
     Raises
     ------
     FormatError
-        If the text is no machine.
+        If the text is not a machine.
     UsageError
-        If the multiplier does not fit it.
+        If the multiplier does not fit the machine.
     """
 
 def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[str, Any]:
-    """A blind rotation: LWE dimension, rank, ring degree, bits of a digit, digits.
+    """A blind rotation. ``sizes``: LWE dimension, rank, ring degree, bits of a digit, digits.
 
     See ``simulate pbs --json`` in docs/cli.md.
 
@@ -60,7 +62,7 @@ def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[st
 def simulate_trace(
     machine: str, trace: str, passes: tuple[str, str], progress: Progress | None = None
 ) -> dict[str, Any]:
-    """A trace on a vector machine; both are texts of files.
+    """A trace on a vector machine. Both arguments are texts of files.
 
     ``passes`` are the order of operations, ``hints`` or ``program``, and the rule of eviction,
     ``belady`` or ``lru``. See ``simulate run --json`` in docs/cli.md.
@@ -68,7 +70,7 @@ def simulate_trace(
     Raises
     ------
     FormatError
-        If a text is no machine, or no trace.
+        If a text is not a machine, or not a trace.
     UsageError
         If the trace does not fit the machine.
     """
@@ -76,7 +78,8 @@ def simulate_trace(
 def algorithm_2(
     digits: Sequence[int], words: Sequence[int], rows: int, digit: int
 ) -> dict[str, Any]:
-    """A product by ATHENA's algorithm 2 as printed: how wrong, and what makes it exact."""
+    """A product by ATHENA's algorithm 2 as printed: its errors, and the limbs that make it
+    exact."""
 
 def compile(
     network_json: str, batch: int, failure: float = -40.0, words: int | None = None
@@ -97,9 +100,9 @@ def compile(
 def compile_with_choices(
     network_json: str, batch: int, failure: float = -40.0, words: int | None = None
 ) -> tuple[Program, dict[str, Any]]:
-    """Compile, and say what was compared on the way.
+    """Compile, and also return the candidates that were compared.
 
-    The second has the fields of ``why`` in ``inspect --why --json``, but for ``marks``: see
+    The second result has the fields of ``why`` in ``inspect --why --json``, except ``marks``: see
     docs/cli.md. All seconds are predictions, on one thread.
 
     Raises
@@ -109,7 +112,7 @@ def compile_with_choices(
     """
 
 def keygen(program: Program) -> tuple[SecretKey, EvaluationKeys]:
-    """Make the keys of a program, from the operating system's randomness."""
+    """Generate the keys of a program from the operating system's randomness."""
 
 @final
 class Program:

@@ -95,7 +95,8 @@ def compiled(given: Convolution) -> tuple[float, float]:
 
 
 def network_of(given: Convolution) -> IntNetwork:
-    """The convolution and its table, and the smallest layer behind: a network ends without one."""
+    """The convolution with its table, and the smallest layer after it: a network ends without a
+    table."""
     shape = (given.outputs, given.inputs, given.kernel, given.kernel)
     sliding = Conv(np.ones(shape, np.int64), (given.stride,) * 2, (given.padding,) * 4)
     reader = Conv(np.ones((1, given.outputs, given.side, given.side), np.int64))
@@ -112,11 +113,11 @@ def network_of(given: Convolution) -> IntNetwork:
 
 
 BOUND: Final = 1000
-"""Any table would do: the layout does not depend on it."""
+"""An arbitrary table: the layout does not depend on it."""
 
 
 def run(steps: Steps) -> Reproduction:
-    """Both layouts by their definitions, and our compiler's."""
+    """Both layouts by their definitions, and the layout of our compiler."""
     rows = []
     steps.start_run()
     for done, (given, (printed_cheetah, printed_athena)) in enumerate(PRINTED.items()):
