@@ -50,7 +50,7 @@ def kind(data: bytes) -> str | None:
     if not data:
         return "an empty file"
     if data.startswith(MAGIC):
-        return OURS.get(data[8:12], ("a file of ours of another kind", ""))[0]
+        return OURS.get(data[8:12], ("a Palladion file of another kind", ""))[0]
     for start, words in STARTS.items():
         if data.startswith(start):
             return words
@@ -77,7 +77,7 @@ def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
     try:
         return parse(data)
     except FormatError as error:
-        found = kind(data) or ("no file of ours" if not data.startswith(MAGIC) else wanted)
+        found = kind(data) or ("no Palladion file" if not data.startswith(MAGIC) else wanted)
         if found != wanted:
             raise FormatError(f"{path} is {found}, expected {wanted}: {origin}") from error
         words = f"{path}: {error}"

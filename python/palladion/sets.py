@@ -151,7 +151,7 @@ def of_scheme(name: str, scheme: str) -> tuple[NamedSet, Sizes]:
     """A set of Palladion for a scheme. Raises ``UsageError`` if there is none."""
     found = named(name)
     if found.sizes is None:
-        raise UsageError(f"{name} is known by its total sizes alone, expected a set of ours")
+        raise UsageError(f"only total sizes of {name} are known, expected a set of Palladion")
     if scheme not in found.scheme.split(", "):
         raise UsageError(f"{name} is a set of {found.scheme}, expected one of {scheme}")
     return found, found.sizes

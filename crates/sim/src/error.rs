@@ -124,7 +124,7 @@ pub enum Error {
         expected: usize,
     },
     /// Tiles wait for each other: streams are too short for the design.
-    #[error("{tile} waits for ever at its turn {turn}: streams are too short for this design")]
+    #[error("{tile} waits forever at its turn {turn}: streams are too short for this design")]
     Deadlock {
         /// Name of the tile.
         tile: String,

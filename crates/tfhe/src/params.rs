@@ -9,7 +9,7 @@ use rlwe::bytes::{Fingerprint, fingerprint};
 use rlwe::security::Security;
 
 /// The assumption of an estimate for a partial secret: Bergerat et al., <https://ia.cr/2023/979>.
-const PARTIAL: &str = "a partial secret taken as one of its own dimension";
+const PARTIAL: &str = "a partial secret, assumed as hard as one of its own dimension";
 
 /// The switch of a sample from the big secret, of dimension `k N`, to the small one, of dimension
 /// `n`.
