@@ -126,9 +126,9 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a *= c`, the number encoded at `scale`: the scales multiply.
+    /// `a *= c`, with the number encoded at `scale`. The scales multiply.
     ///
-    /// The number takes effect as the integer `c * scale`, rounded: with scale 1, integers are
+    /// The ciphertext is multiplied by the integer `c * scale`, rounded. With scale 1, integers are
     /// exact and cost no level.
     ///
     /// # Errors

@@ -349,6 +349,9 @@ impl Poly<Eval> {
     }
 
     /// `self * other`.
+    ///
+    /// # Panics
+    /// If the bases differ.
     pub fn mul(&self, other: &Self) -> Self {
         assert_eq!(self.basis, other.basis, "operands over one basis");
         let mut out = Self::stale(&self.basis);
