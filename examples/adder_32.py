@@ -1,7 +1,7 @@
-"""Add two encrypted numbers gate by gate: the server sees neither them nor their sum.
+"""Add two encrypted numbers gate by gate. The server sees neither the numbers nor their sum.
 
-The circuit is written once. It says what a run costs and how often it is wrong before a key exists.
-"""
+The circuit is described once. Before any key exists, it tells the cost of a run and how probable a
+wrong one is. """
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palladion import circuit, tfhe
 def add(x: list[circuit.Bit], y: list[circuit.Bit]) -> list[circuit.Bit]:
     """The sum modulo 2^k of two numbers of k bits, the lowest first.
 
-    Where the bits of a place differ the carry passes through, elsewhere it is either of them.
+    If the bits of a place differ, the carry passes through. Otherwise the carry is either of them.
     """
     total: list[circuit.Bit] = []
     carry: circuit.Bit | bool = False
@@ -41,14 +41,14 @@ def main() -> None:
     print(f"{c.bootstrappings} bootstrappings, {c.depth} of them one after another")
     print(f"wrong in one of 2^{-c.predict_failure():.1f} runs")
 
-    # Client: makes the keys and encrypts two numbers, the lowest bit first.
+    # Client: generates the keys and encrypts two numbers, the lowest bit first.
     secret = tfhe.keygen(params)
     keys = c.keys(secret)
     numbers = {name: random.getrandbits(bits) for name in ("x", "y")}
     inputs = {name: [n >> i & 1 for i in range(bits)] for name, n in numbers.items()}
     query = c.encrypt(secret, inputs)
 
-    # Server: adds, with no secret at hand.
+    # Server: adds, without any secret.
     start = time.perf_counter()
     results = c.run(query, keys)
     print(f"added in {time.perf_counter() - start:.2f} s on {palladion.info()['threads']} threads")

@@ -12,7 +12,7 @@ from palladion import bgv, circuit, ckks
 def lookup(
     params: bgv.Params, keys: NDArray[np.int64], values: NDArray[np.int64]
 ) -> circuit.Circuit:
-    """The value of the row with the key, in every slot; 0 if no row has it."""
+    """The value of the row with the key, in every slot. It is 0 if no row has the key."""
     c = circuit.Circuit(params, name="lookup")
     difference = c.input("key") - keys
     found = 1 - difference ** (params.t - 1)  # Fermat: 1 in the slot of the row, 0 in all others
@@ -22,7 +22,7 @@ def lookup(
 
 
 def product(params: ckks.Params, matrix: NDArray[np.float64]) -> circuit.Circuit:
-    """A square matrix times a vector, by its diagonals."""
+    """The product of a square matrix and a vector, computed by diagonals."""
     n = len(matrix)
     c = circuit.Circuit(params, slots=n, name="product")
     x, rows = c.input("x"), np.arange(n)

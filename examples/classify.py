@@ -1,6 +1,6 @@
 """Classify a digit that the server never sees.
 
-The two halves stand apart as they would on two machines: what crosses between them is bytes.
+The two halves are separate, as on two machines: only bytes pass between them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import palladion
 network = palladion.mnist_network()
 program = palladion.compile_network(network.to_json(), batch=1)
 
-# Client: makes the keys and encrypts an image of the MNIST test set.
+# Client: generates the keys and encrypts an image of the MNIST test set.
 secret, keys = palladion.keygen(program)
 sample = palladion.mnist_sample()
 image = network.inputs_of_pixels(sample.images[:1])
@@ -19,7 +19,7 @@ query = secret.encrypt(image.tolist())
 
 
 def serve(program: palladion.Program, keys: bytes, query: bytes) -> bytes:
-    """Server: computes on ciphertexts, with no secret at hand."""
+    """Server: computes on ciphertexts, without any secret."""
     evaluation = palladion.EvaluationKeys.from_bytes(program, keys)
     answer, _report = program.run(evaluation, palladion.Query.from_bytes(program, query))
     return answer.to_bytes()

@@ -1,4 +1,4 @@
-"""Sort encrypted numbers: a network of comparisons, whose order does not depend on the numbers."""
+"""Sort encrypted numbers by comparisons whose order does not depend on the numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Layer = list[tuple[int, int]]
 
 
 def layers(count: int) -> Iterator[Layer]:
-    """Pairs of places of Batcher's odd-even merge sort; those of a layer are independent.
+    """Pairs of places of Batcher's odd-even merge sort. The pairs of a layer are independent.
 
     Source: Knuth, The Art of Computer Programming 3, section 5.2.2, algorithm M.
     """

@@ -1,4 +1,4 @@
-"""Tabular data: a scikit-learn classifier that answers on features it cannot see.
+"""Tabular data: a scikit-learn classifier that answers on encrypted features.
 
 The tutorial docs/tutorial-tabular.md goes through this program.
 """

@@ -2,7 +2,7 @@
 
 python scripts/akamaster_to_onnx.py resnet20.safetensors resnet20.onnx
 
-The number of blocks follows from the weights. Batch normalisation stays, for the import to fold.
+The weights determine the number of blocks. Batch normalisation stays, because the import folds it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Writer:
         return self.node("BatchNormalization", inputs, norm, epsilon=1e-5)
 
     def shortcut(self, x: str, name: str, channels: int) -> str:
-        """Option A: every second row and column, and as many channels of zeros on either side."""
+        """Option A: every second row and column, with the same number of zero channels on either
+        side."""
         given = {"starts": [0, 0], "ends": [2**31, 2**31], "axes": [2, 3], "steps": [2, 2]}
         inputs = [self.tensor(f"{name}.{k}", np.array(v, np.int64)) for k, v in given.items()]
         y = self.node("Slice", [x, *inputs], f"{name}.slice")
@@ -76,7 +77,7 @@ class Writer:
 
 
 def model(weights: dict[str, np.ndarray], name: str) -> onnx.ModelProto:
-    """The network of those weights."""
+    """The network with the given weights."""
     writer = Writer(weights)
     x = writer.node("Relu", [writer.convolution("x", "conv1", "bn1", 1)], "relu")
     for stage, channels in enumerate(WIDTHS, start=1):

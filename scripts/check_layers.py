@@ -1,11 +1,10 @@
-"""Check that crates and Python packages import only what their layer may.
+"""Check that crates and Python packages import only what their layer may use.
 
-The table says what each layer stands on; it may use that and everything beneath. Development
-dependencies are free, since tests may look down from above.
+The table lists the layers directly beneath each layer. A layer may use these and everything beneath
+them. Development dependencies are not restricted, since tests may use higher layers.
 
-Two more rules keep client and server apart. Only some crates may name a type that holds a secret.
-And the crates of a client in a browser ask the operating system for nothing but randomness.
-"""
+Two more rules separate client and server. Only some crates may name a type that holds a secret. And
+the crates of a client in a browser ask the operating system only for randomness. """
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ STANDS_ON: dict[str, set[str]] = {
     "tfhe": {"rlwe"},
     "network": set(),
     "program": set(),
-    # What both halves know, and the halves: docs/adr/0020-client-and-server-are-crates.md.
+    # Shared by both halves, then the halves: docs/adr/0020-client-and-server-are-crates.md.
     "exchange": {"bfv", "program"},
     "client": {"exchange"},
     # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
@@ -47,16 +46,16 @@ STANDS_ON: dict[str, set[str]] = {
     "server": {"runtime"},
     "python": {"server", "inspect", "timing", "compiler", "sim"},
 }
-# Crates of others that only some of ours may use.
+# External crates that only some of our crates may use.
 RESERVED = {"pyo3": {"python"}}
-# The crates that may name a type which holds a secret.
-# Every other crate is the server's, or known to both halves.
+# The crates that may name a type which holds a secret. Every other crate belongs to the server, or
+# to both halves.
 MAY_HOLD_SECRETS = {
     *{"ring", "rlwe", "exact", "circuits"},
     *SCHEMES,
     *{"client", "inspect", "timing", "python"},
 }
-# What a client in a browser is built of, and what it may not use.
+# The crates of a client in a browser, and what they may not use.
 PORTABLE = {"exchange", "client"}
 SYSTEM = re.compile(r"\bstd::(?:env|fs|net|os|process|thread|time)\b")
 
@@ -157,17 +156,17 @@ def sources(crate: str) -> dict[Path, str]:
     for path in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
         if path.stem == "tests" or "tests" in path.parts:
             continue
-        # Test modules stand at the end of their file.
+        # Test modules are at the end of their file.
         text = path.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
         found[path] = re.sub(r"//.*", "", text)
     return found
 
 
 def secret_types(texts: list[str]) -> set[str]:
-    """Public types that hold a secret: it is overwritten when dropped, or is of such a type."""
+    """Public types that hold a secret: types that are overwritten when dropped, or contain one."""
     types: dict[str, str] = {}
     public: set[str] = set()
-    # A variant of an enum may have braces of its own.
+    # A variant of an enum may contain braces.
     fields = r";|\{(?:[^{}]|\{[^{}]*\})*\}"
     declared = rf"^\s*(pub(?:\(\w+\))? )?(?:struct|enum) (\w+)([^;{{]*(?:{fields}))"
     secrets = set()
@@ -180,7 +179,7 @@ def secret_types(texts: list[str]) -> set[str]:
     secrets |= {name for name, body in types.items() if re.search(r"\bZeroizing\b", body)}
     waiting = list(secrets)
     while waiting:
-        # Not before a parenthesis: that is the name of a variant.
+        # Not before a parenthesis, where it is the name of a variant.
         word = re.compile(rf"\b{waiting.pop()}\b(?!\()")
         new = {name for name, body in types.items() if word.search(body)} - secrets
         secrets |= new
@@ -189,12 +188,12 @@ def secret_types(texts: list[str]) -> set[str]:
 
 
 def named(text: str, types: set[str]) -> list[str]:
-    """Those of the types that a source names."""
+    """The types that a source names."""
     return sorted(types & set(re.findall(r"\w+", text)))
 
 
 def halves() -> list[str]:
-    """What the server's crates must not hold, and the client's must not use."""
+    """Violations: secrets in the server's crates, and system calls in the client's."""
     holders = [text for crate in MAY_HOLD_SECRETS for text in sources(crate).values()]
     secrets = secret_types(holders)
     faults = []
@@ -223,14 +222,14 @@ def python() -> list[str]:
             continue
         allowed = beneath(PYTHON_STANDS_ON, layer) | {layer}
         for used in imported(path):
-            # The package's own names are for its users and for the commands.
+            # The package's own names are only for its users and for the commands.
             if used not in allowed and not (used == "" and layer == "cli"):
                 faults.append(f"{path.relative_to(ROOT)} imports palladion.{used}")
     return faults
 
 
 def imported(path: Path) -> set[str]:
-    """Parts of this package that a file imports; ``""`` for the package itself."""
+    """Parts of this package that a file imports. ``""`` stands for the package itself."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

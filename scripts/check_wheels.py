@@ -1,16 +1,16 @@
-"""Check that the wheel and the source distribution install, and work, in fresh environments.
+"""Check that the wheel and the source distribution install and work in fresh environments.
 
-    check_wheels.py FOLDER [PYTHON ... | --audit]
+check_wheels.py FOLDER [PYTHON ... | --audit]
 
-FOLDER has one wheel, a source distribution, or both, as ``make wheel`` leaves them. PYTHON is a
-version such as 3.10, looked for on PATH and among pyenv's, or ``this`` for the interpreter that
-runs the script; 3.10 and 3.13 unless given. A version that this machine lacks is reported, and is
-no failure. On Linux the wheel must fit manylinux2014, by the auditwheel that ``make wheel`` puts
-beside .venv/bin/python; with ``--audit`` that is all.
+FOLDER has one wheel, a source distribution, or both, as ``make wheel`` creates them. PYTHON is a
+version such as 3.10, which is searched on PATH and among pyenv's versions, or ``this`` for the
+interpreter that runs the script. The default is 3.10 and 3.13. A version that this machine lacks is
+reported, but is not a failure. On Linux the wheel must fit manylinux2014, according to the
+auditwheel that ``make wheel`` installs beside .venv/bin/python. With ``--audit`` only this is
+checked.
 
-``make wheel`` compiles its source distribution from nothing. Where ``make build`` is of the same
-source, an installation of the source distribution takes what that compiled.
-"""
+``make wheel`` compiles its source distribution from scratch. If ``make build`` has the same source,
+an installation of the source distribution uses its compiled files. """
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 VERSIONS = ["3.10", "3.13"]  # the oldest and the newest that pyproject.toml names
 SOURCES = {"", ".lock", ".md", ".py", ".pyi", ".rs", ".toml", ".typed"}
-"""Endings of files in the source distribution, but for those of palladion/data and sets.json."""
+"""Endings of files in the source distribution, except those of palladion/data and sets.json."""
 LARGEST = 1_500_000
-"""Bytes of a source distribution: three quarters of a megabyte, and room to grow."""
+"""Largest size of a source distribution in bytes: three quarters of a megabyte, and reserve."""
 
 
 def fail(message: str) -> None:
-    """End with a message."""
+    """Exit with a message."""
     sys.exit(f"check_wheels: {message}")
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
-    """What a command prints; if it fails, everything that it printed, and the end."""
+    """The output of a command. If it fails, print all of its output and exit."""
     result = subprocess.run(
         [str(part) for part in command],
         capture_output=True, text=True, encoding="utf-8", env=env, cwd=cwd, check=False,
@@ -56,7 +56,7 @@ def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path | Non
 
 
 def find(version: str) -> Path | None:
-    """The interpreter of a version; nothing if this machine has none."""
+    """The interpreter of a version, or ``None`` if this machine has none."""
     if version == "this":
         return Path(sys.executable)
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
@@ -65,24 +65,24 @@ def find(version: str) -> Path | None:
     )
     for candidate in (shutil.which(f"python{version}"), *reversed(patches)):
         question = "import sys; print('%d.%d' % sys.version_info[:2])"
-        # A shim of pyenv's is on PATH even if its version is not in use, and fails.
+        # A shim of pyenv is on PATH even if its version is not in use. Then it fails.
         if candidate and said([str(candidate), "-c", question]) == version:
             return Path(candidate)
     return None
 
 
 def numbers(version: str) -> list[int]:
-    """``3.10.13`` as numbers, which sort."""
+    """``3.10.13`` as numbers, for sorting."""
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def said(command: list[str]) -> str:
-    """What a command prints, if anything."""
+    """The output of a command, or an empty text if it fails."""
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def audit(wheel: Path) -> None:
-    """Hold a wheel for Linux to manylinux2014: the glibc and the libraries that it may need."""
+    """Check that a wheel for Linux fits manylinux2014: its glibc and its libraries."""
     if find_spec("auditwheel") is None:
         print("auditwheel: NOT RUN, this Python has none")
         return
@@ -95,7 +95,7 @@ def audit(wheel: Path) -> None:
 
 
 def check_contents(archive: Path) -> None:
-    """The source distribution: what a build needs, and nothing else."""
+    """Check that the source distribution has everything that a build needs, and nothing else."""
     import tarfile
 
     with tarfile.open(archive) as opened:
@@ -115,10 +115,10 @@ def check_contents(archive: Path) -> None:
 
 
 def is_built(folder: Path) -> bool:
-    """Whether ``make build`` and ``make wheel`` are of the source as it is, and this is its wheel.
+    """Whether ``make build`` and ``make wheel`` match the current source, and this is their wheel.
 
-    Cargo tells sources by their dates, and those in a source distribution are always old: objects
-    of other source would be taken for its own.
+    Cargo compares sources by date, and those in a source distribution are always old. So it would
+    use objects of other source as if they were its own.
     """
     if folder.resolve() != ROOT / "wheels" or shutil.which("make") is None:
         return False
@@ -127,11 +127,11 @@ def is_built(folder: Path) -> bool:
 
 
 def environment(target: Path) -> dict[str, str]:
-    """For an installation that compiles, if it has to, in a folder that others have used.
+    """The environment for an installation that may compile, in a folder that others have used.
 
-    Maturin tells PyO3 of the interpreter in a file whose name has the interpreter's version. What
-    it says of an abi3 module is the same for all, so the file of the first is named, and the same
-    code is not compiled again.
+    Maturin passes the interpreter to PyO3 in a file whose name has the interpreter's version. For
+    an abi3 module the content is the same for all versions. So the file of the first is named, and
+    the same code is not compiled again.
     """
     env = {
         key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "RUSTFLAGS")
@@ -145,21 +145,21 @@ def environment(target: Path) -> dict[str, str]:
 
 
 def check(interpreter: Path, distribution: Path, target: Path) -> None:
-    """Install a distribution in a fresh environment, and try it there."""
+    """Install a distribution in a fresh environment, and test it there."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         run(interpreter, "-m", "venv", home / "venv")
         scripts = home / "venv" / ("Scripts" if os.name == "nt" else "bin")
         python, command = scripts / "python", scripts / "palladion"
-        # Never a wheel that pip made from another source distribution of that name.
+        # Never a wheel that pip made from another source distribution of the same name.
         source = ["--no-binary", "palladion"] if distribution.suffix == ".gz" else []
         run(
             python, "-m", "pip", "--disable-pip-version-check", "install", *source, distribution,
             env=environment(target), cwd=home,
         )  # fmt: skip
         env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        # Isolated: nothing of the checkout is on its path.
+        # Isolated mode: nothing of the checkout is on the path.
         here, expected = Path(__file__).resolve(), declared()
         said = run(python, "-I", here, "--inside", json.dumps(expected), env=env, cwd=home)
         if "Usage: palladion" not in run(command, "--help", env=env, cwd=home):
@@ -173,8 +173,8 @@ def check(interpreter: Path, distribution: Path, target: Path) -> None:
 
 
 def declared() -> dict[str, Any]:
-    """What Cargo.toml and pyproject.toml say of the package."""
-    # Python 3.10 has none; its pip has.
+    """The data about the package in Cargo.toml and pyproject.toml."""
+    # Python 3.10 has no tomllib, but its pip has a copy.
     toml = import_module("tomllib" if find_spec("tomllib") else "pip._vendor.tomli")
     cargo = toml.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
     project = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -190,14 +190,14 @@ def declared() -> dict[str, Any]:
 
 
 def inside(expected: dict[str, Any]) -> None:
-    """What is installed: its metadata, its files, and that it computes."""
+    """Check the installed package: its metadata, its files, and a computation."""
     check_metadata(expected)
     check_files()
     print(check_use(), end="")
 
 
 def check_metadata(expected: dict[str, Any]) -> None:
-    """As Cargo.toml and pyproject.toml have them."""
+    """Compare the metadata with Cargo.toml and pyproject.toml."""
     from importlib.metadata import metadata
 
     found = metadata("palladion")
@@ -214,12 +214,12 @@ def check_metadata(expected: dict[str, Any]) -> None:
 
 
 def unquoted(requirement: str) -> str:
-    """A requirement without what may be written in several ways: blanks and quotes."""
+    """A requirement without parts that may be written in several ways: blanks and quotes."""
     return re.sub(r"[\s'\"]", "", requirement)
 
 
 def check_files() -> None:
-    """The package, its metadata and its command; no test, nothing beside."""
+    """Check that the package, its metadata and its command are there, no test, nothing else."""
     from importlib.metadata import files
 
     names = [path.as_posix() for path in files("palladion") or []]
@@ -235,7 +235,7 @@ def check_files() -> None:
 
 
 def check_use() -> str:
-    """The packaged network in the clear, by the public API, and a product of ciphertexts."""
+    """Run the packaged network in the clear by the public API, and a product of ciphertexts."""
     import numpy as np
     import palladion
 
@@ -243,7 +243,7 @@ def check_use() -> str:
     if "site-packages" not in place.parts:
         fail(f"palladion was imported from {place}")
     model, sample = palladion.Model(palladion.mnist_network()), palladion.mnist_sample()
-    images = sample.images[:, np.newaxis] / 255  # as the model takes them
+    images = sample.images[:, np.newaxis] / 255  # the model's inputs
     right = int(np.sum(model.predict(images).classes == sample.labels))
     if right < 95:
         fail(f"the packaged network has {right} of 100 images right, expected 95 and more")
@@ -255,7 +255,7 @@ def check_use() -> str:
 
 
 def main(folder: Path, versions: list[str]) -> None:
-    """Check what is in the folder, in every version that is here."""
+    """Check what is in the folder, with every version that this machine has."""
     wheels, archives = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
     if len(wheels) > 1 or len(archives) > 1 or not wheels + archives:
         fail(f"{folder}: expected one wheel, a source distribution, or both")

@@ -1,4 +1,4 @@
-"""Write the sample of MNIST that the package carries: the first 100 test images, unchosen.
+"""Write the sample of MNIST in the package: the first 100 test images, without selection.
 
 python scripts/make_sample.py --data DIR
 """

@@ -68,7 +68,8 @@ def logits(params: Params, images: Any) -> jax.Array:
 
 
 def loss_inputs(params: Params, images: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Logits, and a penalty on large weights, which would coarsen all others of their layer."""
+    """Logits, and a penalty on large weights, because they make the layer's other weights
+    coarser."""
     del key
     return logits(params, images), 1e-5 * sum(jnp.sum(params[name] ** 4) for name in SHAPES)
 

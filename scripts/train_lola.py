@@ -78,7 +78,7 @@ def patches(images: NDArray[np.uint8]) -> Floats:
 
 
 def forward(weights: dict[str, Floats], x: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Linear outputs and squares of the layers; maps are the slow index of the 845 values."""
+    """Linear outputs and squares of the layers. Among the 845 values, maps are the slow index."""
     conv = (
         (x @ weights["conv.weight"].T + weights["conv.bias"])
         .transpose(0, 2, 1)
@@ -94,7 +94,7 @@ def forward(weights: dict[str, Floats], x: Floats) -> tuple[Floats, Floats, Floa
 def gradients(
     weights: dict[str, Floats], x: Floats, labels: NDArray[np.uint8]
 ) -> dict[str, Floats]:
-    """Of the mean cross-entropy."""
+    """Gradients of the mean cross-entropy."""
     conv, first, hidden, second, logits = forward(weights, x)
     exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
     d_logits = exponentials / exponentials.sum(axis=1, keepdims=True)
@@ -134,7 +134,7 @@ def truncate(weight: Floats) -> Floats:
 
 
 def save(path: Path, weights: dict[str, Floats]) -> None:
-    """In the safetensors format, as bfloat16."""
+    """Write the safetensors format, with weights as bfloat16."""
     header, data = {}, b""
     for name, weight in weights.items():
         start = len(data)

@@ -64,7 +64,7 @@ def main() -> None:
         right = accuracy(weights, test, test_labels)
         text = f"loss {np.mean(losses):.3f}, {right:.4f} of {len(test)} test images"
         print(f"epoch {epoch + 1}: {text}, {time.monotonic() - start:.0f} s", flush=True)
-        # The last weights stay, not the best on the test images: those would be chosen by them.
+        # The last weights are kept, not the best on the test images, which would be chosen by them.
         save(options.output, weights)
 
 
@@ -85,7 +85,8 @@ def prepared(images: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def augmented(images: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Flipped at random, and shifted by up to 4 pixels; what moves in is zero, the mean."""
+    """Flipped at random, and shifted by up to 4 pixels. The border is filled with zero, the
+    mean."""
     flips = rng.random(len(images)) < 0.5
     images = np.where(flips[:, None, None, None], images[:, :, ::-1], images)
     padded = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
@@ -97,7 +98,7 @@ def initial(key: jax.Array) -> tuple[Tree, Tree]:
     params: Tree = {}
     for index, (maps, taps) in enumerate(zip(MAPS, TAPS, strict=True)):
         weight = jax.random.normal(jax.random.fold_in(key, index), (taps, maps)) / taps**0.5
-        # With a shift, squares keep the sign of what they square: without, training is far slower.
+        # With a shift, squares keep the sign of their argument. Without it, training is far slower.
         params |= {f"{name}{index}": jnp.full(maps, 0.5) for name in "gb"}
         params[f"w{index}"] = weight
     params |= {"w2": jnp.zeros((PLACES * MAPS[1], 10)), "b2": jnp.zeros(10)}
@@ -112,8 +113,8 @@ def decayed(params: Tree) -> Tree:
 def patches(x: jax.Array, kernel: int) -> jax.Array:
     """Windows of `kernel` x `kernel` at stride 2: shape (images, places, places, taps).
 
-    Taps are in the order row and column halved, row's and column's parity, channel: windows at
-    stride 2 are windows at stride 1 of an image of 2x2 blocks, which copies whole blocks.
+    Taps are ordered by half row and column, then parity of row and column, then channel. Windows at
+    stride 2 are windows at stride 1 of an image of 2x2 blocks, so whole blocks are copied.
     """
     n, side, _, channels = x.shape
     blocks = x.reshape(n, side // 2, 2, side // 2, 2, channels).transpose(0, 1, 3, 2, 4, 5)
@@ -129,7 +130,7 @@ def pixels(images: jax.Array) -> jax.Array:
 
 
 def logits(params: Tree, images: jax.Array, key: jax.Array) -> tuple[jax.Array, Tree]:
-    """In training: normalised by the batch's own mean and variance, which come back as well."""
+    """Logits in training, normalised by the batch's mean and variance, which are also returned."""
     statistics = {}
     x = pixels(images)
     for index in range(2):
@@ -195,7 +196,7 @@ def accuracy(weights: Tree, images: NDArray[np.float32], labels: NDArray[np.uint
 
 
 def save(path: Path, weights: dict[str, NDArray[np.float32]]) -> None:
-    """In the safetensors format, as bfloat16, kernels by map: map, channel, row, column."""
+    """Write the safetensors format as bfloat16, kernels by map: map, channel, row, column."""
     header, data = {}, b""
     for name, weight in conventional(weights).items():
         start = len(data)
@@ -211,7 +212,7 @@ def save(path: Path, weights: dict[str, NDArray[np.float32]]) -> None:
 
 
 def conventional(weights: dict[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
-    """Kernels as (maps, channels, rows, columns); the dense layer by output, inputs map by map."""
+    """Kernels as (maps, channels, rows, columns). The dense layer by output, inputs map by map."""
     out = dict(weights)
     for name, kernel, channels in (("first", 8, 3), ("second", 6, 83)):
         half = kernel // 2

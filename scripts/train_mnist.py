@@ -1,9 +1,9 @@
 """Train and quantise the MNIST network of the Athena paper.
 
-Convolution of 4 kernels 7x7 with stride 3, dense 256 -> 64, dense 64 -> 10, ReLU between. First in
-floating point; then quantisation-aware, in the integer network's own arithmetic, with the rounding
-noise of the encrypted loop added before each table and a penalty that keeps accumulators within
-the table.
+A convolution of 4 kernels 7x7 with stride 3, dense 256 -> 64, dense 64 -> 10, with ReLU between. It
+is trained in floating point first. Then training is quantisation-aware, in the integer network's
+own arithmetic, with the rounding noise of the encrypted loop added before each table, and a penalty
+that keeps accumulators within the table.
 
     pip install '.[train]'
     python scripts/train_mnist.py --data DIR --output models
@@ -108,7 +108,7 @@ def windows(images: jax.Array) -> jax.Array:
 
 
 def accumulators(params: Params, x: jax.Array, activate: Any) -> list[jax.Array]:
-    """Accumulators of every layer; ``activate(index, accumulators)`` gives the next input."""
+    """Accumulators of every layer. ``activate(index, accumulators)`` returns the next input."""
     first = windows(x) @ params["conv"].T + params["conv_bias"]
     first = first.transpose(0, 2, 1).reshape(len(x), -1)
     second = activate(0, first) @ params["hidden"].T + params["hidden_bias"]
@@ -118,12 +118,12 @@ def accumulators(params: Params, x: jax.Array, activate: Any) -> list[jax.Array]
 def plain_logits(params: Params, images: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
     del key
     found = accumulators(params, images / 255, lambda _, a: jax.nn.relu(a))
-    # Large preactivations cost table entries later, so they are discouraged from the start.
+    # Large preactivations cost table entries later, so they are penalised from the start.
     return found[-1], 1e-4 * sum(jnp.mean(a**2) for a in found[:2])
 
 
 def choose_units(plain: PlainNetwork, images: Any) -> dict[str, float]:
-    """Real value of the integer 1 in what each layer takes: the largest activation of 10,000 fills
+    """Real value of the integer 1 in each layer's input. The largest of 10,000 activations fills
     the range."""
     found = plain.preactivations(images[:10_000])
     largest = [float(np.quantile(np.maximum(a, 0), 0.9999)) for a in found[:2]]
@@ -135,18 +135,18 @@ def choose_units(plain: PlainNetwork, images: Any) -> dict[str, float]:
 
 
 def weight_unit(weights: jax.Array, most: int) -> jax.Array:
-    """Real value of the integer 1 in a layer's weights: the largest of them is ``most``."""
+    """Real value of the integer 1 in a layer's weights, the largest of which is ``most``."""
     return jnp.max(jnp.abs(weights)) / most
 
 
 def multiplier(params: Params, units: dict[str, float], most: int, index: int) -> jax.Array:
-    """Next layer's units per accumulator of layer ``index``."""
+    """Units of the next layer per accumulator of layer ``index``."""
     name = LAYERS[index]
     return units[name] * weight_unit(params[name], most) / units[LAYERS[index + 1]]
 
 
 def straight_round(x: jax.Array) -> jax.Array:
-    """Rounding whose derivative is taken to be 1 (straight-through estimator)."""
+    """Rounding with a derivative of 1 (straight-through estimator)."""
     return x + jax.lax.stop_gradient(jnp.rint(x) - x)
 
 
@@ -254,11 +254,11 @@ def integer_network(
                 zip(LAYERS, maps, bounds, [*tables, None], scales, strict=True)
             )
         )
-        # Pixels halved: p = 2 k and p = 2 k + 1 are a quarter below and above k.
+        # Pixels are halved: p = 2 k and p = 2 k + 1 are a quarter below and above k.
         pixels = Input((1, 28, 28), 0, ACTIVATION_MAX, units["conv"], (0.5 / 255,), (1.0,))
         return IntNetwork("mnist", pixels, layers)
 
-    # The logits' bound is what the training images reach, and a tenth more.
+    # The logits' bound is the largest one on the training images, plus a tenth.
     largest = network(32_767)
     logits = largest.evaluate(largest.inputs(images)).logits
     return network(min(32_767, int(np.abs(logits).max() * 1.1)))

@@ -72,7 +72,7 @@ def test_sets_of_papers_are_asked_for_as_insecure() -> None:
         assert "INSECURE" in repr(again)
     secure = tfhe.Params.gates()
     assert "INSECURE" not in repr(secure)
-    assert "a partial secret taken as one of its own dimension" in secure.security.basis
+    assert "a partial secret, assumed as hard as one of its own dimension" in secure.security.basis
 
 
 def test_gates_on_all_inputs(gates: Keys) -> None:

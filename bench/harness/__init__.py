@@ -1,1 +1,1 @@
-"""Builds the programs of the benchmark, runs them in turn, compares what they print."""
+"""Builds the programs of the benchmark, runs them in turn, and compares their output."""

@@ -1,4 +1,4 @@
-"""Tools and virtual environments of the programs, made on the first run."""
+"""Tools and virtual environments of the programs, created on the first run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BENCH = Path(__file__).resolve().parent.parent
 
 
 class NotRunError(Exception):
-    """Why a program cannot be measured here, in a few words."""
+    """The reason why a program cannot be measured here, in a few words."""
 
 
 def checked(command: list[str], what: str, **environment: str) -> str:
@@ -28,7 +28,7 @@ def checked(command: list[str], what: str, **environment: str) -> str:
 
 
 def last_line(text: str) -> str:
-    """The line that tells most: the first error, else the last line that is no note."""
+    """The most informative line: the first error, else the last line that is not a note."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith("note:")]
     errors = [line for line in lines if line.lower().startswith(("error", "panic"))]
@@ -49,14 +49,14 @@ def environment(venv: Path, requirements: Path, module: str) -> str:
 
 
 def _cpython_310() -> str:
-    """From the path, or one that pyenv or uv keeps without putting it there."""
+    """Python 3.10 on the path, or one that pyenv or uv keeps elsewhere."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     candidates = ["python3.10", *map(str, pyenv.glob("versions/3.10.*/bin/python3.10"))]
     if shutil.which("uv"):
         found = subprocess.run(["uv", "python", "find", "3.10"], capture_output=True, text=True)
         candidates += found.stdout.split()
     for candidate in candidates:
-        # A shim may be on the path with nothing behind it, so it must really run.
+        # A shim on the path may have nothing behind it, so it must actually run.
         check = [candidate, "-c", "import sys; sys.exit(sys.version_info[:2] != (3, 10))"]
         if shutil.which(candidate) and subprocess.run(check, capture_output=True).returncode == 0:
             return candidate

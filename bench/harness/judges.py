@@ -1,4 +1,4 @@
-"""Independent judges: other libraries' results for the same inputs, and the definitions."""
+"""Independent judges: results of other libraries for the same inputs, and the definitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Verdict:
     program: str
     check: str
     held: bool
-    # How well it held, where that has a measure.
+    # The accuracy of the result, if there is a measure for it.
     detail: str = ""
 
     def __str__(self) -> str:
@@ -33,14 +33,14 @@ _SPOT_CHECKS = 3
 
 
 def judge(group: str, results: dict[str, list[Line]]) -> Iterator[Verdict]:
-    """Compares what the programs printed, in pairs and with the definition."""
+    """Compares the programs' results in pairs and with the definition."""
     if group == "ntt":
         return _judge_ntt(results)
     return _judge_slots(group, results)
 
 
 def refuse_wrong(group: str, line: Line) -> None:
-    """Raises NotRunError where a program that checks its own result found it wrong."""
+    """Raises NotRunError if a program that checks its own result found it wrong."""
     found = line.get("found", {})
     if found.get("wrong"):
         raise NotRunError(f"{found['wrong']} of {found['values']} values were wrong")
@@ -58,7 +58,7 @@ def _judge_ntt(results: dict[str, list[Line]]) -> Iterator[Verdict]:
             case = f"ntt 2^{log_n}, {q.bit_length()} bits"
             points, values, product = line["points"], line["values"], line["product"]
             # Libraries differ in the root and in the order of the values. The transform of the
-            # polynomial X tells both, so a transform is compared as a map from point to value.
+            # polynomial X shows both, so a transform is compared as a map from point to value.
             transform = dict(zip(points, values, strict=True))
             yield Verdict(
                 program, f"{case}: at the odd powers of a root", _are_odd_powers(points, q)
@@ -109,14 +109,15 @@ def _approximately(
     if len(slots) != len(expected):
         return Verdict(program, check, False, f" ({len(slots)} slots)")
     errors = [abs(complex(*s) - e) for s, e in zip(slots, expected, strict=True)]
-    # An exact slot counts as one with the last bit of a float wrong.
+    # An exact slot counts as one whose last bit as a float is wrong.
     worst, mean = (-math.log2(max(e, 2**-53)) for e in (max(errors), sum(errors) / len(errors)))
     held = worst >= definition("ckks")["precision_bits"]
     return Verdict(program, check, held, f" ({mean:.1f} bits mean, {worst:.1f} worst)")
 
 
 def _expected_slots(group: str) -> dict[str, list[Any]]:
-    """What the operations mean for slots: two rows of `N/2` of integers, one of complex numbers."""
+    """The meaning of the operations for slots: two rows of `N/2` integers, or one of complex
+    numbers."""
     defined = definition(group)
     n, steps = 1 << defined["log_n"], defined.get("rotations", 0)
     a: list[Any]

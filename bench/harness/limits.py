@@ -1,4 +1,4 @@
-"""Runs a program that names its stages, within limits of memory and of time for each stage."""
+"""Runs a program that names its stages, with limits on memory and on the time of each stage."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 @dataclass
 class Finished:
     output: str
-    # Of the largest process, in bytes.
+    # Memory of the largest process, in bytes.
     peak_memory: int
 
 
 @dataclass(frozen=True)
 class Limits:
-    """For one program: bytes of resident memory, seconds of one stage."""
+    """The limits of one program: bytes of resident memory, and seconds of one stage."""
 
     memory: int
     seconds: float
 
 
 def available_memory() -> int:
-    """Bytes that a new process may use; no bound where the system does not tell."""
+    """Bytes that a new process may use. No limit if the system does not tell."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -45,7 +45,8 @@ def available_memory() -> int:
 
 
 def run(command: list[str], threads: int, limits: Limits, say: Callable[[str], None]) -> Finished:
-    """Runs a command to its end, or ends it and raises NotRunError with stage and reason."""
+    """Runs a command to its end, or ends it and raises NotRunError with the stage and the
+    reason."""
     pools = ("GOMAXPROCS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
@@ -70,7 +71,7 @@ def run(command: list[str], threads: int, limits: Limits, say: Callable[[str], N
             os.wait4(process.pid, 0)
             raise
         finally:
-            process.returncode = 0  # it has been waited for
+            process.returncode = 0  # its end was waited for
             progress.join()
         if status != 0:
             raise NotRunError(f"failed while {progress.stage}: {last_line(progress.text)}")
@@ -91,7 +92,7 @@ def _beyond(pid: int, progress: _Progress, limits: Limits) -> str | None:
 
 
 class _Progress(threading.Thread):
-    """Follows what a program says on standard error."""
+    """Reads a program's messages on standard error."""
 
     def __init__(self, process: subprocess.Popen[str], say: Callable[[str], None]) -> None:
         super().__init__(daemon=True)
@@ -105,5 +106,5 @@ class _Progress(threading.Thread):
                 self.stage, self.since = line.removeprefix(_STAGE).strip(), time.monotonic()
                 self._say(f"  {self.stage}")
             else:
-                # The end is where the error is.
+                # The error is at the end.
                 self.text = (self.text + line)[-20_000:]

@@ -1,4 +1,4 @@
-"""Whole networks, encrypted: ours through its command, the peers through programs of their own."""
+"""Whole networks, encrypted: ours by its command, the peers by separate programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .environments import BENCH, NotRunError, environment
 from .programs import pinned
 
 NETWORKS = ("mnist", "lenet5", "resnet20")
-# Ours in the integers that are fastest, and in those of most bits.
+# Ours in two widths: the integers that are fastest, and those with the most bits.
 MODELS = {
     "mnist": ("mnist_w7a7", "mnist_w6a7"),
     "lenet5": ("lenet5_w7a7", "lenet5_w4a4"),
@@ -27,7 +27,7 @@ _MODELS = BENCH.parent / "models"
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of all systems."""
+    """The request to all systems."""
 
     mnist: Path
     cifar: Path | None
@@ -44,13 +44,13 @@ Row = dict[str, Any]
 class System:
     name: str
     version: str
-    # Rows of one network; a system may have several variants of it.
+    # The rows of one network: a system may have several variants of it.
     variants: Callable[[str], tuple[str, ...]]
     measure: Callable[[str, str, Request], Row]
 
 
 def measure(systems: list[System], networks: list[str], request: Request) -> list[Row]:
-    """A row for each variant, or one with ``not_run``: why there is none."""
+    """A row for each variant. If there is no measurement, ``not_run`` has the reason."""
     rows = []
     for network in networks:
         for system in systems:
@@ -78,7 +78,7 @@ def _ours(network: str, variant: str, request: Request) -> Row:
     with tempfile.TemporaryDirectory() as keys:
         made, _ = _palladion(request, "keygen", *file, "--output", f"{keys}/keys")
         key_bytes = (Path(keys) / "keys" / "evaluation.key").stat().st_size
-    # The command gives the sum over the images only.
+    # The command gives only the sum over the images.
     return {
         "images": encrypted["images"],
         "seconds": [encrypted["seconds"] / encrypted["images"]],

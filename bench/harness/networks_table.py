@@ -1,4 +1,4 @@
-"""The table of networks: a line for each system, and below it what differs."""
+"""The table of networks: a line for each system, followed by the differences between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEADER = (
 
 
 def render(rows: list[Row], threads: int, others: float | None) -> str:
-    """Everything measured, what was not run, and what to keep in mind."""
+    """All measurements, the systems that were not run, and notes."""
     parts = []
     for network in dict.fromkeys(row["network"] for row in rows):
         lines = [f"{network}, {threads} thread{'s' * (threads != 1)}", _HEADER]

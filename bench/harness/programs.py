@@ -1,4 +1,4 @@
-"""The programs that are compared, and how each is installed on this machine."""
+"""The programs that are compared, and their installation on this machine."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .environments import BENCH, NotRunError, checked, environment
 DEFINITIONS = BENCH / "definitions.json"
 VENV = BENCH / ".venv"
 
-# Command line of a program, or why it cannot be run.
+# The command line of a program, or the reason why it cannot be run.
 Command = Union[list[str], NotRunError]
 
-# What a program prints: a JSON object per line.
+# The output of a program: one JSON object per line.
 Line = dict[str, Any]
 
 
@@ -29,19 +29,19 @@ class Program:
     name: str
     groups: tuple[str, ...]
     version: str
-    # Installs the program and gives its command line, or raises NotRunError.
+    # Installs the program and returns its command line, or raises NotRunError.
     build: Callable[[], list[str]]
 
 
 def definition(group: str) -> dict[str, Any]:
-    """What is measured in a group."""
+    """The measurements of a group."""
     found: dict[str, Any] = json.loads(DEFINITIONS.read_text(encoding="utf-8"))[group]
     return found
 
 
 @dataclass(frozen=True)
 class Run:
-    """Which program, what for, and with how many threads, whatever pool its library brings."""
+    """A program, its task, and its number of threads, for any thread pool of its library."""
 
     program: str
     verb: str
@@ -49,12 +49,13 @@ class Run:
     threads: int
 
 
-# Of one operation with its warm-up, or of the keys: far above the longest.
+# The longest stage is one operation with its warm-up, or the keys. This is far above it.
 _STAGE_SECONDS = 900.0
 
 
 def run_program(command: list[str], run: Run, say: Callable[[str], None]) -> tuple[list[Line], int]:
-    """The lines that one run of a program prints, and the bytes of its largest process."""
+    """The lines that one run of a program prints, and the memory of its largest process in
+    bytes."""
     available = limits.available_memory()
     needed = definition(run.group).get("available_gb", {}).get(run.program, 0)
     if available < needed * 1e9:
@@ -78,7 +79,7 @@ def _rust(package: str, binary: str, profile: str, flags: str) -> list[str]:
 
 
 def _ours() -> list[str]:
-    """As the product is shipped: for any CPU, with the choice of kernels at run time."""
+    """The product as shipped: for any CPU, with kernels chosen at run time."""
     return _rust("palladion-bench-ours", "ours", "release", "")
 
 
@@ -149,7 +150,7 @@ PROGRAMS = _programs()
 
 
 def build_all(programs: list[Program], say: Callable[[str], None]) -> dict[str, Command]:
-    """For each program its command line, or why there is none."""
+    """For each program its command line, or the reason why there is none."""
     built: dict[str, Command] = {}
     for program in programs:
         say(f"installing {program.name} ({program.version})")

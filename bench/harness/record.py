@@ -16,7 +16,7 @@ from .rounds import SCHEMES, Outcome, Plan
 
 
 def write(outcome: Outcome, programs: list[Program], plan: Plan) -> Path:
-    """Writes the record of a run; a later run of the same schemes, day and machine replaces it."""
+    """Writes the record of a run. A later run of the same schemes, day and machine replaces it."""
     schemes = [name for name, groups in SCHEMES.items() if set(groups) & set(plan.groups)]
     return save(
         {
@@ -36,7 +36,7 @@ def write(outcome: Outcome, programs: list[Program], plan: Plan) -> Path:
 
 
 def save(found: dict[str, Any], prefix: str = "") -> Path:
-    """Writes what a run found, with when and where: ``<prefix><machine>-<date>.json``."""
+    """Writes the results of a run with time and machine: ``<prefix><machine>-<date>.json``."""
     date = datetime.datetime.now(datetime.timezone.utc)
     cpu = _cpu()
     origin = {

@@ -1,4 +1,4 @@
-"""Runs the programs in turn, so that a drift of the machine meets all of them."""
+"""Runs the programs in turn, so that a drift of the machine's speed affects all of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .environments import NotRunError
 from .judges import refuse_wrong
 from .programs import Command, Line, Program, Run, definition, run_program
 
-# Groups of rows by scheme; the transforms stand with the scheme that was first.
+# Groups of rows by scheme. The transforms belong to the scheme that was first.
 SCHEMES = {
     "bfv": ("ntt", "bfv"),
     "bgv": ("bgv",),
@@ -29,10 +29,10 @@ GROUPS = tuple(group for groups in SCHEMES.values() for group in groups)
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured, and how often."""
+    """The measurements to make, and the number of repetitions."""
 
     groups: list[str]
-    # Each group with each of these numbers.
+    # Each group is run with each of these numbers of threads.
     threads: list[int]
     rounds: int
 
@@ -45,24 +45,24 @@ class Measured:
     name: str
     parameters: dict[str, Any]
     threads: int
-    # Operations done side by side; the seconds are then a share of all their time.
+    # Operations done in parallel. The seconds are then the total time divided by their number.
     at_once: int = 1
     samples: int = 0
     # Median and minimum of each round.
     medians: list[float] = field(default_factory=list)
     minima: list[float] = field(default_factory=list)
-    # Bytes, of the process with all the rows of the group.
+    # Memory of the process that makes all rows of the group, in bytes.
     peak_memory: int = 0
-    # What the program found out about the result, where it checks that itself.
+    # What the program reports about the result, if it checks the result itself.
     found: dict[str, Any] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
-        """Median of the rounds' medians."""
+        """The median of the rounds' medians."""
         return median(self.medians)
 
     def add(self, line: Line, peak_memory: int) -> None:
-        """Another round."""
+        """Adds another round."""
         self.samples += line["samples"]
         self.medians.append(line["seconds"])
         self.minima.append(line["min"])
@@ -87,26 +87,26 @@ class Measured:
 
 @dataclass
 class Outcome:
-    """Everything a run found out."""
+    """All results of a run."""
 
     rows: list[Measured]
-    # (group, program) -> why there are no rows.
+    # (group, program) -> the reason why there are no rows.
     not_run: dict[tuple[str, str], str]
-    # Cores of the programs with most threads; None where the system cannot bind to cores.
+    # Cores of the programs with the most threads. None if the system cannot bind to cores.
     pinned_to: list[int] | None
-    # Cores that other processes kept busy meanwhile, on average; None where it cannot be told.
+    # Average number of cores that other processes kept busy. None if that is not known.
     others: float | None
 
 
 def cores() -> list[int]:
-    """Those this process may use; as many numbers where the system has no such bound."""
+    """The cores that this process may use; numbers from 0 on if the system cannot bind to cores."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
 
 
 def pin_to(chosen: list[int]) -> list[int] | None:
-    """Binds this process and its children to cores, where the system can."""
+    """Binds this process and its children to cores, if the system can."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     os.sched_setaffinity(0, chosen)
@@ -125,7 +125,7 @@ def measure(
     found: dict[tuple[str, int, str, str], Measured] = {}
     for group, threads in itertools.product(plan.groups, sorted(plan.threads)):
         outcome.pinned_to = pin_to(allowed[-threads:])
-        # Circuits of minutes are measured once.
+        # Circuits that take minutes are measured once.
         rounds = 1 if "available_gb" in definition(group) else plan.rounds
         for number in range(1, rounds + 1):
             for program in programs:
@@ -185,7 +185,7 @@ class Clocks:
         return cls(time.perf_counter(), children.ru_utime + children.ru_stime, busy)
 
     def others_until(self, end: Clocks) -> float | None:
-        """Cores that others kept busy between two readings."""
+        """Average number of cores that others kept busy between two readings."""
         if self.all is None or end.all is None:
             return None
         busy = end.all - self.all - (end.ours - self.ours)

@@ -25,14 +25,14 @@ _ORDER = (
     *("rotation", "hoisted rotation", "row swap", "conjugation"),
     *("plaintext product", "sum"),
 )
-# Cores used by others, at most, on a machine called idle.
+# Largest number of cores used by others on a machine that counts as idle.
 _IDLE = 0.1
 _SCALE = {"ntt": 1e6, "bootstrap": 1, "lookup": 1}
 _MILLI = 1e3
 
 
 def render(outcome: Outcome, programs: list[Program], plan: Plan) -> str:
-    """All tables, with what was not run and what to keep in mind."""
+    """All tables, with the programs that were not run, and notes."""
     parts = []
     for group in plan.groups:
         columns = [program for program in programs if group in program.groups]
@@ -49,7 +49,7 @@ def render(outcome: Outcome, programs: list[Program], plan: Plan) -> str:
 
 
 def idle_note(others: float | None) -> list[str]:
-    """A line where other processes used the machine, or may have."""
+    """A note if other processes used the machine, or may have used it."""
     if others is not None and others <= _IDLE:
         return []
     used = "unknown" if others is None else f"{others:.2f} cores"
@@ -67,7 +67,7 @@ def _table(group: str, rows: list[Measured], columns: list[Program]) -> list[str
     if group != "ntt":
         for program in columns:
             own = [row for row in rows if row.program == program.name]
-            # Rows that found something out were each made with parameters of their own.
+            # Rows with findings each have their own parameters.
             for row in [row for row in own if row.found] or own[:1]:
                 lines += _with_what(row)
     return lines
@@ -86,7 +86,7 @@ def _operation(row: Measured) -> str:
 
 
 def _place(row: Measured) -> int:
-    """Operations in the order of README.md, whichever program had them first."""
+    """The position of an operation in the order of README.md, for all programs."""
     return _ORDER.index(_operation(row)) if _operation(row) in _ORDER else 0
 
 
@@ -108,7 +108,7 @@ def _cell(cells: dict[str, Measured], program: str, scale: float) -> str:
 
 
 def _with_what(row: Measured) -> list[str]:
-    """What a library really ran with, for its chain is its own, and what it found out."""
+    """The actual parameters of a library, whose chain is its own, and its findings."""
     chosen = row.parameters
     special = f" + {chosen['log_p']} special" if chosen.get("log_p") else ""
     limbs = f" ({chosen['moduli']} moduli)" if "moduli" in chosen else ""

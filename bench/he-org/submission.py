@@ -1,7 +1,8 @@
-"""The stages of the ml-inference workload, each a process of its own that works on files.
+"""The stages of the ml-inference workload. Each is a process of its own that works on files.
 
-``submission.py STAGE [SIZE]`` runs one of them in the root of the workload's checkout. Files of the
-client alone lie in ``io/SIZE/secret`` and ``io/SIZE/intermediate``; a server reads none of them.
+``submission.py STAGE [SIZE]`` runs one stage in the root of the workload's checkout. Files that
+belong only to the client are in ``io/SIZE/secret`` and ``io/SIZE/intermediate``. The server reads
+none of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SIZES: Final = ("single", "small", "medium", "large")
 
 @dataclass(frozen=True)
 class Dataset:
-    """Pictures, the network for them, and images in one run for each size."""
+    """Pictures, the network for them, and the number of images in one run for each size."""
 
     name: str
     network: str
@@ -32,16 +33,16 @@ class Dataset:
     batches: tuple[int, int, int, int]
 
     def path(self) -> Path:
-        """The file of the network that is evaluated: beside this one, or in the repository."""
+        """The file of the evaluated network: beside this file, or in the repository."""
         found = [place / "models" / f"{self.network}.json" for place in (HERE, HERE.parents[1])]
         return next((path for path in found if path.exists()), found[0])
 
     def model(self) -> Model:
-        """The network that is evaluated."""
+        """The evaluated network."""
         return Model.load(self.path())
 
 
-# Larger batches take fewer seconds an image; the predicted memory of CIFAR-10 bounds its own.
+# Larger batches take fewer seconds per image. CIFAR-10's batch is limited by its predicted memory.
 DATASETS: Final = {
     "mnist": Dataset("mnist", "mnist_w6a7", (1, 28, 28), (1, 128, 128, 128)),
     "cifar10": Dataset("cifar10", "resnet20_w6a7", (3, 32, 32), (1, 8, 8, 8)),
@@ -61,7 +62,7 @@ class Task:
 
     @property
     def pixels(self) -> Path:
-        """Where the harness writes the images, one a line."""
+        """The file to which the harness writes the images, one per line."""
         return Path("datasets") / SIZES[self.size] / "intermediate" / "test_pixels.txt"
 
     @property
@@ -76,7 +77,7 @@ class Task:
     def program(self) -> Path:
         """Compiled once for each network and batch, and kept: it depends on no key and no image.
 
-        Public: client and server have the same.
+        It is public: client and server have the same.
         """
         batch = self.dataset.batches[self.size]
         return HERE / "programs" / f"{self.dataset.network}-{batch}.program"
@@ -92,14 +93,14 @@ class Task:
 
 
 def compile_program(task: Task) -> None:
-    """Compile the network, unless that was done before."""
+    """Compile the network, unless it is compiled already."""
     if not task.program.exists():
         task.program.parent.mkdir(parents=True, exist_ok=True)
         task.dataset.model().compile(batch=task.dataset.batches[task.size]).save(task.program)
 
 
 def client_key_generation(task: Task) -> None:
-    """Make the secret, and evaluation keys for the server."""
+    """Generate the secret, and the evaluation keys for the server."""
     compile_program(task)
     client = task.compiled().client()
     for path in (task.keys, task.secret):
@@ -109,7 +110,7 @@ def client_key_generation(task: Task) -> None:
 
 
 def server_preprocess_model(task: Task) -> None:
-    """Nothing is left to do: the program, which holds the weights, is compiled already."""
+    """Do nothing: the program, which contains the weights, is compiled already."""
 
 
 def client_preprocess_input(task: Task) -> None:
@@ -122,7 +123,7 @@ def client_preprocess_input(task: Task) -> None:
 
 
 def client_encode_encrypt_input(task: Task) -> None:
-    """Encrypt the images, a batch in each file."""
+    """Encrypt the images, one batch per file."""
     pixels = np.load(task.folder("intermediate") / "pixels.npy", allow_pickle=False)
     upload, client = emptied(task.folder("ciphertexts_upload")), task.client()
     batch = task.dataset.batches[task.size]
@@ -132,7 +133,7 @@ def client_encode_encrypt_input(task: Task) -> None:
 
 
 def server_encrypted_compute(task: Task) -> None:
-    """Compute blind, with evaluation keys, program and queries alone."""
+    """Run the program on ciphertexts, with only evaluation keys, program and queries."""
     model = task.compiled()
     keys = model.keys(read(task.keys))
     download = emptied(task.folder("ciphertexts_download"))
@@ -152,7 +153,7 @@ def client_decrypt_decode(task: Task) -> None:
 
 
 def client_postprocess(task: Task) -> None:
-    """Write the class of each image, one a line."""
+    """Write the class of each image, one per line."""
     logits = np.load(task.folder("intermediate") / "logits.npy", allow_pickle=False)
     lines = "".join(f"{label}\n" for label in logits.argmax(axis=1))
     (task.io / "encrypted_model_predictions.txt").write_text(lines, encoding="ascii")
@@ -169,10 +170,10 @@ STAGES: Final[dict[str, Callable[[Task], None]]] = {
 
 
 def read_pixels(path: Path, shape: tuple[int, int, int]) -> npt.NDArray[np.uint8]:
-    """Images of a text file, one a line, channel by channel.
+    """Images of a text file, one per line, channel by channel.
 
-    The harness writes numbers of 0 to 1 with six digits. Numbers of 0 to 255 are read as well: a
-    file with a number above 1 is taken for one of these.
+    The harness writes numbers from 0 to 1 with six digits. Files with a number above 1 are read as
+    numbers from 0 to 255.
     """
     values = int(np.prod(shape))
     try:
@@ -213,14 +214,15 @@ def read(path: Path) -> bytes:
 
 
 def emptied(folder: Path) -> Path:
-    """A folder without what an earlier run left in it."""
+    """A folder without the files of an earlier run."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
 
 def task_of(size: str) -> Task:
-    """What the harness asks for. The data set comes from the environment: stages get the size."""
+    """The task of the harness. The data set comes from the environment: stages get only the
+    size."""
     name = os.environ.get("PALLADION_DATASET", "mnist")
     if name not in DATASETS:
         raise UsageError(f"PALLADION_DATASET is {name!r}, expected {' or '.join(DATASETS)}")

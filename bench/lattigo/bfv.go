@@ -7,7 +7,8 @@ import (
 	"github.com/tuneinsight/lattigo/v6/schemes/bgv"
 )
 
-// Bits of each modulus, and of the two special moduli: log2(QP) = 842 at N = 2^15 is 128-bit.
+// Bits of each modulus, and of the two special moduli: log2(QP) = 842 is 128-bit secure at N =
+// 2^15.
 const modulusBits, specialBits = 60, 61
 
 type bfv struct{ *integers }
@@ -32,7 +33,7 @@ func (s bfv) operations() []operation {
 		s.ciphertexts("bfv product", 2, func(w integerWorker, out *rlwe.Ciphertext) error {
 			return w.scaleInvariant.Mul(s.a, s.b, out)
 		}),
-		// BGV's product is the residual product; its rescaling is the modulus switch.
+		// BGV's product is the residual product. Its rescaling is the modulus switch.
 		s.ciphertexts("bfv residual product", 1, func(w integerWorker, out *rlwe.Ciphertext) error {
 			if err := w.modular.MulRelin(s.a, s.b, w.product); err != nil {
 				return err

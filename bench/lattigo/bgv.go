@@ -10,7 +10,7 @@ import (
 type bgvScheme struct {
 	*integers
 	rotations int
-	// Of a and b, to be switched to a smaller modulus.
+	// The product of a and b, for the switch to a smaller modulus.
 	product *rlwe.Ciphertext
 }
 
@@ -29,7 +29,8 @@ func newBgv(d definitions) bgvScheme {
 	return bgvScheme{s, d.Bgv.Rotations, product}
 }
 
-// sizes gives the bits of the moduli, and of the special moduli: as many as a digit has.
+// sizes returns the bits of the moduli and of the special moduli, of which there are as many as a
+// digit has.
 func (c chain) sizes() (q, p []int) {
 	return slices.Repeat([]int{c.ModulusBits}, c.Moduli),
 		slices.Repeat([]int{c.ModulusBits}, c.Moduli/c.Digits)
@@ -71,7 +72,7 @@ func (s bgvScheme) operations() []operation {
 	}
 }
 
-// makeKeys makes a secret and a public key, a relinearization key and one Galois key.
+// makeKeys generates a secret and a public key, a relinearization key and one Galois key.
 func makeKeys(params rlwe.ParameterProvider, element uint64) {
 	keygen := rlwe.NewKeyGenerator(params)
 	secret, _ := keygen.GenKeyPairNew()

@@ -10,8 +10,9 @@ import (
 	"github.com/tuneinsight/lattigo/v6/schemes/ckks"
 )
 
-// timeBootstrap refreshes a ciphertext of level 0 with all slots full, by Lattigo's first default
-// set for N = 2^16: a secret of weight 192, an ephemeral one of 32 (Bossuat et al., 2022/024).
+// timeBootstrap bootstraps a ciphertext of level 0 with all slots full, with Lattigo's first
+// default set for N = 2^16: a secret of weight 192, an ephemeral one of weight 32 (Bossuat et al.,
+// 2022/024).
 func timeBootstrap(d definitions) []object {
 	set := bootstrapping.N16QP1546H192H32
 	params, err := ckks.NewParametersFromLiteral(set.SchemeParams)
@@ -64,7 +65,7 @@ func timeBootstrap(d definitions) []object {
 	return []object{row}
 }
 
-// precision is -log2 of the largest and of the mean error of a slot.
+// precision returns -log2 of the largest and of the mean error of a slot.
 func precision(expected, found []complex128) object {
 	largest, sum := 0.0, 0.0
 	for i := range expected {

@@ -15,12 +15,12 @@ type ckksScheme struct {
 	inputs         [2][]complex128
 	a, b           *rlwe.Ciphertext
 	aPlain, bPlain *rlwe.Plaintext
-	// Of a and b, to be rescaled.
+	// The product of a and b, to be rescaled.
 	product   *rlwe.Ciphertext
 	rotations int
 }
 
-// ckksWorker is what a thread needs of its own.
+// ckksWorker is the data of one thread.
 type ckksWorker struct {
 	encoder   *ckks.Encoder
 	encryptor *rlwe.Encryptor
@@ -67,7 +67,7 @@ func newCkks(d definitions) *ckksScheme {
 	return s
 }
 
-// complexes is the input named seed: real parts, then imaginary parts, in [-1, 1).
+// complexes returns the input named seed: real parts, then imaginary parts, in [-1, 1).
 func complexes(seed uint64, length int) []complex128 {
 	const bits = 53
 	parts := words(seed, 2*length, 1<<bits)
@@ -93,7 +93,7 @@ func (s *ckksScheme) decode(plaintext *rlwe.Plaintext) any {
 	return pairs(slots)
 }
 
-// pairs are complex numbers as JSON has them.
+// pairs returns complex numbers in JSON form.
 func pairs(slots []complex128) [][2]float64 {
 	out := make([][2]float64, len(slots))
 	for i, slot := range slots {
@@ -113,7 +113,7 @@ func (s *ckksScheme) parameters() object {
 	}
 }
 
-// ciphertexts is the operation that writes into ciphertexts made beforehand.
+// ciphertexts returns the operation that writes into ciphertexts allocated before.
 func (s *ckksScheme) ciphertexts(
 	name string, run func(w ckksWorker, out *rlwe.Ciphertext) error,
 ) operation {

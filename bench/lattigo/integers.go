@@ -9,7 +9,7 @@ import (
 	"github.com/tuneinsight/lattigo/v6/schemes/bgv"
 )
 
-// integers is Lattigo's BGV, of which its BFV is another product, with two encrypted inputs.
+// integers is Lattigo's BGV with two encrypted inputs. Lattigo's BFV is BGV with another product.
 type integers struct {
 	params  bgv.Parameters
 	workers []integerWorker
@@ -19,7 +19,7 @@ type integers struct {
 	bPlain  *rlwe.Plaintext
 }
 
-// integerWorker is what a thread needs of its own.
+// integerWorker is the data of one thread.
 type integerWorker struct {
 	encoder        *bgv.Encoder
 	encryptor      *rlwe.Encryptor
@@ -91,7 +91,7 @@ func (s *integers) parameters() object {
 	}
 }
 
-// ciphertexts is the operation that writes into ciphertexts made beforehand.
+// ciphertexts returns the operation that writes into ciphertexts allocated before.
 func (s *integers) ciphertexts(
 	name string, degree int, run func(w integerWorker, out *rlwe.Ciphertext) error,
 ) operation {
@@ -107,11 +107,12 @@ func (s *integers) ciphertexts(
 	}
 }
 
-// hoistedRotations is one operation with rotations by 1, 2, ..., count; its slots are the last's.
+// hoistedRotations is one operation with rotations by 1, 2, ..., count. Its slots are those of the
+// last.
 func (s *integers) hoistedRotations(name string, count int) operation {
 	steps, outs := hoisted(count, len(s.workers), func() *rlwe.Ciphertext { return s.newCiphertext(1) })
 	level, special := s.params.MaxLevel(), s.params.MaxLevelP()
-	// BGV has no call for several rotations; this is how CKKS does them.
+	// BGV has no call for several rotations. This does what CKKS does.
 	digits := make([][]ringqp.Poly, len(s.workers))
 	for i := range digits {
 		for range s.params.BaseRNSDecompositionVectorSize(level, special) {
@@ -133,7 +134,7 @@ func (s *integers) hoistedRotations(name string, count int) operation {
 	}
 }
 
-// hoisted gives the steps 1, 2, ..., count, and for each thread an output for each step.
+// hoisted returns the steps 1, 2, ..., count, and for each thread an output for each step.
 func hoisted(
 	count, threads int, output func() *rlwe.Ciphertext,
 ) (steps []int, outs []map[int]*rlwe.Ciphertext) {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// definitions is ../definitions.json.
+// definitions is the content of ../definitions.json.
 type definitions struct {
 	Ntt struct {
 		LogN    []int    `json:"log_n"`
@@ -40,10 +40,10 @@ type chain struct {
 	Samples     int `json:"samples"`
 }
 
-// object is one line of output, and the parameters within it.
+// object is one line of output, or the parameters within it.
 type object map[string]any
 
-// words is the input named seed: output of SplitMix64 reduced modulo modulus.
+// words returns the input named seed: output of SplitMix64 reduced modulo modulus.
 func words(seed uint64, length int, modulus uint64) []uint64 {
 	out := make([]uint64, length)
 	for i := range out {
@@ -55,12 +55,12 @@ func words(seed uint64, length int, modulus uint64) []uint64 {
 	return out
 }
 
-// stage tells the harness what takes long.
+// stage reports a long stage to the harness.
 func stage(name string) {
 	fmt.Fprintln(os.Stderr, "stage:", name)
 }
 
-// must ends the program on an error: the harness reports its last line.
+// must ends the program on an error. The harness reports its last line.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// operation is one row. The library does each on one thread, so with more threads as many are
-// done at once, each with an evaluator and outputs of its own.
+// operation is one row. The library does each operation on one thread. With more threads, as many
+// are done at the same time, each with its own evaluator and outputs.
 type operation struct {
 	name string
 	run  func(thread int)
-	// slots of the first thread's last output; nil where there are none.
+	// slots of the first thread's last output; nil if there are none.
 	slots func() any
-	// How often run does the operation.
+	// Number of operations in one call of run.
 	calls int
 }
 
-// scheme is one with its keys and inputs.
+// scheme is a scheme with its keys and inputs.
 type scheme interface {
 	parameters() object
 	operations() []operation
@@ -44,7 +44,8 @@ func onAllThreads(count int, run func(thread int)) float64 {
 	return time.Since(start).Seconds()
 }
 
-// measure times samples calls one by one, after one call to warm up, with atOnce of them at once.
+// measure times samples calls one by one, after one call to warm up. Each call has atOnce in
+// parallel.
 func measure(o operation, parameters object, samples, atOnce int) object {
 	each := func() float64 { return onAllThreads(atOnce, o.run) / float64(atOnce*o.calls) }
 	each()
@@ -70,7 +71,7 @@ func timeAll(s scheme, samples int) (rows []object) {
 	return
 }
 
-// valuesAll gives the slots of each operation's result.
+// valuesAll returns the slots of each operation's result.
 func valuesAll(s scheme) (lines []object) {
 	for _, o := range s.operations() {
 		if o.slots == nil {

@@ -40,7 +40,7 @@ func timeNtt(d definitions) (rows []object) {
 func valuesNtt(d definitions) (lines []object) {
 	for _, c := range nttCases(d) {
 		points := make([]uint64, c.n)
-		points[1] = 1 // the polynomial X: its transform tells the points of evaluation
+		points[1] = 1 // the polynomial X: its transform gives the points of evaluation
 		c.ring.NTT(points, points)
 		values, b := words(1, c.n, c.q), words(2, c.n, c.q)
 		c.ring.NTT(values, values)

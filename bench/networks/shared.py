@@ -1,7 +1,7 @@
-"""What the programs of the network peers share: images, layers, weights, and the line they print.
+"""The parts that the programs of the network peers share: images, layers, weights, output line.
 
-A program is called as ``main.py NETWORK MNIST IMAGES``, with the folder of MNIST's files. It names
-what it does in lines ``stage: ...`` on standard error and prints one JSON object.
+A program is called as ``main.py NETWORK MNIST IMAGES``, with the folder of MNIST's files. It
+reports its current stage in lines ``stage: ...`` on standard error, and prints one JSON object.
 """
 
 import gzip
@@ -17,7 +17,7 @@ import torch
 from onnx import numpy_helper
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
-# On which the peer's clear model is counted.
+# Number of images on which the peer's clear model is evaluated.
 CLEAR_IMAGES = 1000
 
 
@@ -35,7 +35,7 @@ def _idx(path, header):
 
 
 def layers(network, kit, activation, pool):
-    """The layers of ours, made of the modules of ``kit``: torch's or the peer's."""
+    """The layers of our network, made of the modules of ``kit``: torch's or the peer's."""
     if network == "mnist":
         return [
             kit.Conv2d(1, 4, 7, stride=3), activation(), kit.Flatten(),
@@ -50,11 +50,11 @@ def layers(network, kit, activation, pool):
 
 
 def load(modules, path):
-    """Puts weights and biases, in the file's order, into the layers that have weights."""
+    """Loads weights and biases, in the file's order, into the layers that have weights."""
     arrays = iter(_arrays(path))
     with torch.no_grad():
         for module in modules:
-            # Orion's pooling has a weight of its own making, but no bias.
+            # Orion's pooling has a weight that it makes itself, but no bias.
             if getattr(module, "bias", None) is not None:
                 module.weight.copy_(torch.tensor(next(arrays)).reshape(module.weight.shape))
                 module.bias.copy_(torch.tensor(next(arrays)))
@@ -68,7 +68,7 @@ def _arrays(path):
 
 
 def own_output():
-    """Standard output for the line alone: whatever the peer prints goes to standard error."""
+    """Standard output only for the result line. Other output of the peer goes to standard error."""
     stream = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return stream
@@ -92,7 +92,7 @@ class Run:
         return found
 
     def infer(self, inputs, encrypt, evaluate, decrypt):
-        """Times each image: what the server does apart from what the client does."""
+        """Times each image, with the server's work apart from the client's."""
         for index in range(len(inputs)):
             stage(f"image {index + 1} of {len(inputs)}")
             start = time.perf_counter()
@@ -105,7 +105,7 @@ class Run:
             self.client_seconds.append(sent - start + time.perf_counter() - done)
 
     def finish(self, out, clear, labels, **fields):
-        """Prints the line: ``clear`` are the peer's own clear logits of all ``labels``."""
+        """Prints the result line. ``clear`` are the peer's own clear logits for all ``labels``."""
         found, clear, labels = np.array(self.logits), np.asarray(clear), np.asarray(labels)
         count = len(found)
         line = {

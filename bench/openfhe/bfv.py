@@ -5,7 +5,7 @@ import math
 import openfhe
 from shared import Integers, Operation, context_of
 
-# The depth whose chain is about 720 bits long; OpenFHE takes no length in bits.
+# The depth whose chain is about 720 bits long. OpenFHE takes no length in bits.
 DEPTH = 18
 LOG_Q = 720
 
@@ -16,7 +16,7 @@ TECHNIQUES = {
 
 
 class Bfv(Integers):
-    """The scale-invariant product, by ``technique`` of key switching."""
+    """The scale-invariant product, with the key switching ``technique``."""
 
     def __init__(self, technique, definition):
         if definition["log_q"] != LOG_Q:

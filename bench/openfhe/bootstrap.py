@@ -11,12 +11,12 @@ from shared import Operation, complexes, context_of, measure, stage
 LEVEL_BUDGET = [3, 3]
 SCALE_BITS, FIRST_BITS = 59, 60
 DIGITS = 3
-# As many as N = 2^16 allows at 128 bits with three digits: log2(QP) = 1660, of at most 1747.
+# As many levels as N = 2^16 allows at 128 bits with three digits: log2(QP) = 1660, of at most 1747.
 LEVELS_AFTER = 4
 
 
 def bootstrap(definition):
-    """One row: a ciphertext of the last level to one of ``LEVELS_AFTER`` levels."""
+    """One row: a ciphertext of the last level is bootstrapped to ``LEVELS_AFTER`` levels."""
     slots = 1 << (definition["log_n"] - 1)
     secret = openfhe.SecretKeyDist.SPARSE_ENCAPSULATED
     depth = LEVELS_AFTER + openfhe.CryptoContext.GetBootstrapDepth(LEVEL_BUDGET, secret)
@@ -69,7 +69,7 @@ def bootstrap(definition):
             "worst": -math.log2(max(errors)),
             "mean": -math.log2(sum(errors) / slots),
         },
-        # A scale of higher degree is still to be rescaled.
+        # A scale of higher degree still needs a rescale.
         "levels": depth - refreshed.GetLevel() - (refreshed.GetNoiseScaleDeg() - 1),
         "keygen_seconds": keygen_seconds,
     }

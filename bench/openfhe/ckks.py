@@ -5,7 +5,7 @@ import math
 import openfhe
 from shared import Operation, complexes, context_of, hoisted_rotations, make_keys
 
-# The first modulus is this much longer than the scale, OpenFHE's room for values above 1.
+# The first modulus is longer than the scale by this number of bits, for values above 1.
 FIRST_MARGIN = 2
 SPECIAL_BITS = 60
 
@@ -64,19 +64,19 @@ class Ckks:
         return self.context.Encrypt(self.keys.publicKey, plaintext)
 
     def decrypted(self, ciphertext):
-        """The slots; OpenFHE decodes whenever it decrypts."""
+        """The slots. OpenFHE decodes with every decryption."""
         plaintext = self.context.Decrypt(self.keys.secretKey, ciphertext)
         return values_of(plaintext, self.slots)
 
     def pairs(self, ciphertext):
-        """The slots as JSON has them."""
+        """The slots in JSON form."""
         return _pairs(self.decrypted(ciphertext))
 
     def operations(self):
         c, a, b = self.context, self.a, self.b
         return [
             Operation("ckks keygen", lambda: make_keys(c, [1])),
-            # A plaintext keeps the slots it is given: "encrypt" tells whether they were encoded.
+            # A plaintext keeps the slots it is given. "encrypt" shows whether they were encoded.
             Operation("ckks encode", lambda: self.encode(self.a_slots)),
             Operation("ckks encrypt", lambda: self.encrypt(self.a_plain), self.pairs),
             Operation("ckks decrypt, decode", lambda: self.decrypted(a), _pairs),

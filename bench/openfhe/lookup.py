@@ -5,8 +5,9 @@ import time
 import openfhe
 from shared import Operation, context_of, measure, stage, words
 
-# As in OpenFHE's own example for 8 bits: moduli of the RLWE ciphertext, before and after it is
-# switched to the one of the scale; the factor of the interpolation's coefficients; its order.
+# As in OpenFHE's own example for 8 bits: moduli of the RLWE ciphertext before and after the switch
+# to that of the scale; the factor of the interpolation's coefficients; the order of the
+# interpolation.
 FRESH_MODULUS = 1 << 60
 MODULUS_BITS = 47
 COEFFICIENT_SCALE = 32
@@ -16,7 +17,7 @@ DIGITS = 3
 
 
 def lookup(definition):
-    """One row: a random table of ``bits`` bits, on as many values as there are coefficients."""
+    """One row: a random table of ``bits`` bits on as many values as there are coefficients."""
     n, space, modulus = 1 << definition["log_n"], 1 << definition["bits"], 1 << MODULUS_BITS
     slots = n // 2
     table = words(2, space, space)

@@ -1,7 +1,7 @@
 """OpenFHE under the benchmark's protocol: see ../common/src/lib.rs.
 
 Called as ``main.py BV|HYBRID time|values GROUP DEFINITIONS``. Runs on CPython 3.10, for which the
-wheel on PyPI is built. The chain is OpenFHE's own choice for a depth.
+wheel on PyPI is built. OpenFHE itself chooses the chain for a depth.
 """
 
 import json
@@ -16,12 +16,12 @@ from lookup import lookup
 from shared import measure
 
 SCHEMES = {"bfv": Bfv, "bgv": Bgv, "ckks": Ckks}
-# Measured once, with what was found out about the result.
+# These are measured once, and report on their own result.
 CIRCUITS = {"bootstrap": bootstrap, "lookup": lookup}
 
 
 def lines(technique, verb, group, definition):
-    """The objects that are printed."""
+    """The objects to print."""
     if group in CIRCUITS:
         yield CIRCUITS[group](definition)
         return

@@ -1,4 +1,4 @@
-"""What the schemes share: operations, their timing, contexts, the batched integers."""
+"""The parts that the schemes share: operations, their timing, contexts, the batched integers."""
 
 import sys
 import time
@@ -20,9 +20,9 @@ class Operation:
 
     name: str
     run: Callable[[], Any]
-    # Slots of what ``run`` returned; None where there are none.
+    # Slots of the result of ``run``, or None if there are none.
     slots: Optional[Callable[[Any], list]] = None
-    # How often ``run`` does the operation.
+    # Number of operations in one call of ``run``.
     calls: int = 1
 
 
@@ -44,12 +44,12 @@ def measure(operation, parameters, samples):
 
 
 def stage(name):
-    """Tells the harness what takes long."""
+    """Reports a long stage to the harness."""
     print("stage:", name, file=sys.stderr, flush=True)
 
 
 def context_of(spec, *more_features):
-    """A context with what every scheme needs."""
+    """A context with the features that every scheme needs."""
     context = openfhe.GenCryptoContext(spec)
     for feature in ("PKE", "KEYSWITCH", "LEVELEDSHE", *more_features):
         context.Enable(getattr(openfhe.PKESchemeFeature, feature))
@@ -57,7 +57,7 @@ def context_of(spec, *more_features):
 
 
 def make_keys(context, rotations):
-    """A secret and a public key; relinearization and Galois keys stay with the context."""
+    """A secret and a public key. Relinearization and Galois keys stay in the context."""
     keys = context.KeyGen()
     context.EvalMultKeyGen(keys.secretKey)
     context.EvalRotateKeyGen(keys.secretKey, rotations)
@@ -87,7 +87,7 @@ class Integers:
         self.b = self.encrypt(self.b_plain)
 
     def centred(self, slots):
-        """OpenFHE wants representatives around zero."""
+        """Centred representatives, which OpenFHE needs."""
         half = self.t // 2
         return [s - self.t if s > half else s for s in slots]
 

@@ -1,6 +1,6 @@
 """Palladion: neural networks on data that they cannot see.
 
-The client encrypts, the server computes blind, the client decrypts::
+The client encrypts, the server computes on ciphertexts, the client decrypts::
 
     import palladion
 
@@ -12,9 +12,9 @@ The client encrypts, the server computes blind, the client decrypts::
     y.classes, y.outputs
 
 One floor below are integer networks (:class:`IntNetwork`), programs (:func:`compile_network`,
-:class:`Program`) and keys (:func:`keygen`), which take and give integers. The schemes
-themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and
-:mod:`palladion.tfhe`; :mod:`palladion.circuit` writes a computation of the first three once.
+:class:`Program`) and keys (:func:`keygen`), which take and return integers. The schemes themselves
+are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and :mod:`palladion.tfhe`.
+:mod:`palladion.circuit` describes a computation of any of them once.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ LATER: Final = {
     "mnist_plain": "packaged",
     "mnist_sample": "packaged",
 }
-"""Names whose modules are imported when they are asked for: numpy takes longer than a command."""
+"""Names whose modules are imported at first use: importing numpy takes longer than a command."""
 
 MODULES: Final = {"bfv", "bgv", "circuit", "ckks", "tfhe"}
 
 
-if not TYPE_CHECKING:  # a checker would take any name for one of ours
+if not TYPE_CHECKING:  # a checker would accept any name
 
     def __getattr__(name: str) -> Any:
         if name in MODULES:

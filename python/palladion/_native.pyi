@@ -9,20 +9,21 @@ from typing import Any, final
 __version__: str
 
 Progress = Callable[[str, float, float], bool | None]
-"""Called with the step at work, and seconds predicted for the work done and for all of it.
+"""Called with the current step, the seconds predicted for the work done, and those for all work.
 
-Only their ratio means something on another machine. ``False`` stops the run, and so does whatever
-it raises.
+On another machine only their ratio is meaningful. Returning ``False`` or raising an exception stops
+the run.
 """
 
 def set_threads(count: int) -> None:
-    """Use ``count`` threads from now on; at least 1."""
+    """Set the number of threads to use from now on, at least 1."""
 
 def machine_factor() -> float:
-    """Seconds of this machine for one of the machine that predictions were measured on."""
+    """Seconds that this machine takes for a second of the one on which predictions were
+    measured."""
 
 def info() -> dict[str, Any]:
-    """Kernels chosen and available, and threads."""
+    """The kernels chosen and available, and the number of threads."""
 
 def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
     """Measure ``ntt``, ``tfhe`` or another; ``hear`` is called with one row per measurement."""
@@ -31,23 +32,24 @@ def machine_names() -> list[str]:
     """Names of the machines that come with the package."""
 
 def machine_file(name: str) -> str:
-    """The file of one, in TOML."""
+    """The file of a packaged machine, in TOML."""
 
 def simulate_products(machine: str, n: int, elements: int) -> dict[str, float]:
-    """Products on a multiplier of ``elements``; ``machine`` is the text of its file.
+    """Products on a multiplier of ``elements`` elements. ``machine`` is the text of its file.
 
-    ``latency_us`` of one alone, ``interval_us`` from one to the next, ``computing`` is a share.
+    ``latency_us`` is for a single product, ``interval_us`` from one to the next, ``computing`` a
+    share.
 
     Raises
     ------
     FormatError
-        If the text is no machine.
+        If the text is not a machine.
     UsageError
-        If the multiplier does not fit it.
+        If the multiplier does not fit the machine.
     """
 
 def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[str, Any]:
-    """A blind rotation: LWE dimension, rank, ring degree, bits of a digit, digits.
+    """A blind rotation. ``sizes``: LWE dimension, rank, ring degree, bits of a digit, digits.
 
     See ``simulate pbs --json`` in docs/cli.md.
 
@@ -60,7 +62,7 @@ def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[st
 def simulate_trace(
     machine: str, trace: str, passes: tuple[str, str], progress: Progress | None = None
 ) -> dict[str, Any]:
-    """A trace on a vector machine; both are texts of files.
+    """A trace on a vector machine. Both arguments are texts of files.
 
     ``passes`` are the order of operations, ``hints`` or ``program``, and the rule of eviction,
     ``belady`` or ``lru``. See ``simulate run --json`` in docs/cli.md.
@@ -68,7 +70,7 @@ def simulate_trace(
     Raises
     ------
     FormatError
-        If a text is no machine, or no trace.
+        If a text is not a machine, or not a trace.
     UsageError
         If the trace does not fit the machine.
     """
@@ -76,7 +78,8 @@ def simulate_trace(
 def algorithm_2(
     digits: Sequence[int], words: Sequence[int], rows: int, digit: int
 ) -> dict[str, Any]:
-    """A product by ATHENA's algorithm 2 as printed: how wrong, and what makes it exact."""
+    """A product by ATHENA's algorithm 2 as printed: its errors, and the limbs that make it
+    exact."""
 
 def compile(
     network_json: str, batch: int, failure: float = -40.0, words: int | None = None
@@ -97,9 +100,9 @@ def compile(
 def compile_with_choices(
     network_json: str, batch: int, failure: float = -40.0, words: int | None = None
 ) -> tuple[Program, dict[str, Any]]:
-    """Compile, and say what was compared on the way.
+    """Compile, and also return the candidates that were compared.
 
-    The second has the fields of ``why`` in ``inspect --why --json``, but for ``marks``: see
+    The second result has the fields of ``why`` in ``inspect --why --json``, except ``marks``: see
     docs/cli.md. All seconds are predictions, on one thread.
 
     Raises
@@ -109,19 +112,19 @@ def compile_with_choices(
     """
 
 def keygen(program: Program) -> tuple[SecretKey, EvaluationKeys]:
-    """Make the keys of a program, from the operating system's randomness."""
+    """Generate the keys of a program from the operating system's randomness."""
 
 @final
 class Program:
     """A network compiled to operations on ciphertexts. Public."""
 
     def report(self) -> dict[str, Any]:
-        """Parameters, their security, the steps, and what a run will cost.
+        """Parameters, their security, the steps, and the predicted cost of a run.
 
-        ``predicted_peak_memory_bytes`` is of a process that makes the keys and runs the program.
+        ``predicted_peak_memory_bytes`` is for a process that makes the keys and runs the program.
 
-        Each of ``steps`` has ``name``, ``layer``, ``operation``, ``predicted_seconds`` on one
-        thread; and ``products``, ``values`` packed or table ``entries`` where it has some.
+        Each of ``steps`` has ``name``, ``layer``, ``operation`` and ``predicted_seconds`` on one
+        thread, and ``products``, packed ``values`` or table ``entries`` if it has any.
         """
 
     def interface(self) -> str | None:
@@ -139,7 +142,7 @@ class Program:
     def lower(self) -> tuple[bytes, dict[str, Any]]:
         """The text of the program's trace: every instruction on limbs that a run executes.
 
-        The second has ``instructions`` by name, and ``passes`` over limbs by kind.
+        The second result has ``instructions`` by name, and ``passes`` over limbs by kind.
         """
 
     def run(
@@ -150,14 +153,15 @@ class Program:
         checkpoint: bytes | None = None,
         save: Callable[[bytes], object] | None = None,
     ) -> tuple[Answer, dict[str, Any]]:
-        """Compute blind.
+        """Run the program on ciphertexts.
 
-        After each layer but the last ``save`` is called with a checkpoint, while the run goes on;
-        what it raises stops the run. With the bytes of a checkpoint the run goes on from there to
-        the same answer, bit for bit.
+        After each layer except the last, ``save`` is called with a checkpoint while the run
+        continues. An exception of ``save`` stops the run. With the bytes of a checkpoint, the run
+        continues from there to the same answer, bit for bit.
 
         The report has ``seconds``, and ``steps`` with ``name``, ``seconds`` and
-        ``predicted_seconds``, all without the ``resumed_steps`` that a checkpoint had done.
+        ``predicted_seconds``, all without the ``resumed_steps`` that were done before the
+        checkpoint.
 
         Raises
         ------
@@ -166,13 +170,13 @@ class Program:
         UsageError
             If keys or query were made for another program.
         StoppedError
-            If ``progress`` answered ``False``.
+            If ``progress`` returned ``False``.
         """
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(data: bytes) -> Program:
-        """Read what :meth:`to_bytes` wrote; ``FormatError`` if it is anything else."""
+        """Read the bytes of :meth:`to_bytes`. Raises ``FormatError`` for other bytes."""
 
 @final
 class SecretKey:
@@ -180,22 +184,23 @@ class SecretKey:
 
     @staticmethod
     def generate(program: Program) -> SecretKey:
-        """A fresh key, from the operating system's randomness."""
+        """Generate a key from the operating system's randomness."""
 
     def evaluation_keys(self) -> EvaluationKeys:
         """The evaluation keys that the program needs."""
 
     def write_evaluation_keys(self, path: str) -> int:
-        """Make the evaluation keys and write them to a new file; the bytes of the file.
+        """Generate the evaluation keys and write them to a new file. Returns its length in bytes.
 
-        One key at a time is in memory, where :meth:`evaluation_keys` holds all of them.
+        Only one key at a time is in memory. :meth:`evaluation_keys` holds all of them.
         """
 
     def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
-        """Encrypt at most a batch of images; ``UsageError`` if they do not fit the program."""
+        """Encrypt at most a batch of images. Raises ``UsageError`` if they do not fit the
+        program."""
 
     def decrypt(self, answer: Answer, query: Query) -> tuple[list[list[int]], float]:
-        """The logits of each image of ``query``, and the bits of noise margin that were left.
+        """The logits of each image of ``query``, and the noise margin left, in bits.
 
         Raises
         ------
@@ -213,7 +218,7 @@ class SecretKey:
 
 @final
 class EvaluationKeys:
-    """What the server needs to compute blind. Public."""
+    """The keys with which the server computes on ciphertexts. Public."""
 
     def byte_len(self) -> int:
         """Length of :meth:`to_bytes`."""
@@ -223,24 +228,24 @@ class EvaluationKeys:
     def from_bytes(program: Program, data: bytes) -> EvaluationKeys: ...
     @staticmethod
     def for_trace(trace: Trace, data: bytes) -> EvaluationKeys:
-        """The keys of a trace's program."""
+        """Read the keys of a trace's program."""
 
 @final
 class Query:
     """Encrypted images, for the server."""
 
     def hash(self) -> bytes:
-        """SHA-256 of the whole query, by which its answer names it."""
+        """SHA-256 of the whole query. The answer names its query by it."""
 
     def images(self) -> int:
-        """Images in it."""
+        """Number of images in the query."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(program: Program, data: bytes) -> Query: ...
     @staticmethod
     def for_trace(trace: Trace, data: bytes) -> Query:
-        """A query for a trace's program."""
+        """Read a query for a trace's program."""
 
 @final
 class Trace:
@@ -248,23 +253,23 @@ class Trace:
 
     @staticmethod
     def from_text(text: str) -> Trace:
-        """Read and verify a trace; ``FormatError`` names the line, what was found and expected."""
+        """Read and verify a trace. ``FormatError`` names the line, what was found and expected."""
 
     def check(self, program: Program) -> None:
         """Raise ``FormatError`` unless this is the trace of a program, to the last instruction."""
 
     def counts(self) -> dict[str, Any]:
-        """``instructions`` that a replay executes, by name, and ``passes`` over limbs by kind."""
+        """Executed ``instructions`` of a replay by name, and ``passes`` over limbs by kind."""
 
     def replay(self, keys: EvaluationKeys, query: Query, progress: Progress | None = None) -> bytes:
-        """Execute every instruction: the bytes of the answer, the same that a run gives.
+        """Execute every instruction. Returns the bytes of the answer, equal to those of a run.
 
         Raises
         ------
         UsageError
             If keys or query are of another program.
         FormatError
-            If the trace asks for what they do not have.
+            If the trace needs something that they do not have.
         """
 
 @final
@@ -272,7 +277,7 @@ class Answer:
     """Encrypted results, for the client."""
 
     def query_hash(self) -> bytes:
-        """Hash of the query that this is the answer to, as it says."""
+        """Hash of the query that this answer names."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -282,21 +287,21 @@ class Answer:
 class IntNetwork:
     """An integer network, checked and ready to be evaluated.
 
-    Integers cross as bytes in this machine's order: 16 bits each for inputs, 64 for results.
+    Integers are passed as bytes in this machine's order: 16 bits each for inputs, 64 for results.
     """
 
     @staticmethod
     def from_json(text: str) -> IntNetwork:
-        """Read and check a network; ``NetworkError`` names what is wrong."""
+        """Read and check a network. ``NetworkError`` names the fault."""
 
     def to_json(self) -> str:
-        """The network in the format of today, whatever format it was read from."""
+        """The network in the current format, whatever format it was read from."""
 
     def shapes(self) -> list[list[int]]:
         """Channels, height and width of each layer's output."""
 
     def sigmas(self, sample: float) -> list[float]:
-        """Deviation of the noise before each table, where a sample has the deviation ``sample``."""
+        """Deviation of the noise before each table, if a sample has the deviation ``sample``."""
 
     def trace(self, image: bytes) -> tuple[list[bytes], list[bytes], int]:
         """Exact evaluation of one image: accumulators and outputs of each layer, and its class."""
@@ -315,7 +320,7 @@ class IntNetwork:
         NetworkError
             If the images do not fit.
         StoppedError
-            If ``progress``, which hears how many images are done, answered ``False``.
+            If ``progress``, which is called with the number of images done, returned ``False``.
         """
 
 @final
@@ -329,7 +334,8 @@ class Inspector:
         images: Sequence[Sequence[int]],
         progress: Progress | None = None,
     ) -> tuple[list[list[int]], float, dict[str, Any]]:
-        """Logits, noise margin in bits, and report of one run, whose findings are added up."""
+        """Logits, noise margin in bits, and report of one run. Findings of all runs are added
+        up."""
 
     def layers(self) -> list[dict[str, Any]]:
         """Per layer: noise of accumulators, wrong slots, changed activations."""
@@ -340,14 +346,14 @@ class Inspector:
 def security_of(
     log_n: int, log_qp: float | None = None, weight: int | None = None
 ) -> tuple[int, int | None, dict[str, Any] | None]:
-    """Bits asked for, the largest log2(QP) that has them, and the estimate for ``log_qp``.
+    """The required bits, the largest log2(QP) that has them, and the estimate for ``log_qp``.
 
-    The limit is that of uniform ternary secrets, ``None`` outside the table; the estimate has the
-    fields of ``palladion.schemes.security.Security``, of a sparse secret where a weight is given.
+    The limit is for uniform ternary secrets, and ``None`` outside the table. The estimate has the
+    fields of ``palladion.security.Security``. With a weight it is for a sparse secret.
     """
 
-# The schemes: what palladion.ckks, palladion.bfv and palladion.bgv put operators on. Complex
-# doubles and 64-bit integers cross as bytes in this machine's order.
+# The schemes, for the operators of palladion.ckks, palladion.bfv and palladion.bgv. Complex doubles
+# and 64-bit integers are passed as bytes in this machine's order.
 
 @final
 class SchemeParams:
@@ -481,24 +487,24 @@ class CkksBootstrapper:
 
     def __new__(cls, params: SchemeParams, slots: int | None = None) -> CkksBootstrapper: ...
     def security(self) -> dict[str, Any]:
-        """The fields of ``palladion.schemes.security.Security``."""
+        """The fields of ``palladion.security.Security``."""
 
     def output_level(self) -> int: ...
     def keys(self, secret: SchemeSecret) -> SchemeKeys: ...
     def keys_from_bytes(self, data: bytes) -> SchemeKeys: ...
     def bootstrap(self, x: CkksCiphertext, keys: SchemeKeys) -> CkksCiphertext: ...
 
-# Circuits. Operands are numbers that the methods of a builder give.
+# Circuits. Operands are numbers that the methods of a builder return.
 
 @final
 class CircuitBuilder:
-    """Writes a circuit, and chooses levels, scales and rescales."""
+    """Builds a circuit, and chooses levels, scales and rescales."""
 
     def __new__(cls, params: SchemeParams, name: str, slots: int) -> CircuitBuilder: ...
     def input(self, name: str, level: int) -> int: ...
     def plain_input(self, name: str) -> int: ...
     def constant(self, name: str, values: bytes) -> int:
-        """A power of two of doubles, which repeat."""
+        """A constant: a power of two of doubles, which repeat."""
 
     def number(self, value: float) -> int: ...
     def add(self, left: int, right: int) -> int: ...
@@ -520,15 +526,15 @@ class CircuitBuilder:
     def rescale(self, x: int) -> int: ...
     def drop_to(self, x: int, level: int) -> int: ...
     def level(self, x: int) -> int | None:
-        """``None`` for a plaintext."""
+        """The level, or ``None`` for a plaintext."""
 
     def output(self, name: str, x: int) -> None: ...
     def finish(self) -> Circuit:
-        """The circuit as far as its outputs need it."""
+        """The circuit with all steps that its outputs need."""
 
 @final
 class Circuit:
-    """A circuit that is written. Values cross as bytes, all slots of them."""
+    """A finished circuit. Values are passed as bytes, with all slots."""
 
     @staticmethod
     def from_json(params: SchemeParams, text: str) -> Circuit: ...
@@ -536,7 +542,7 @@ class Circuit:
     def text(self) -> str: ...
     def slots(self) -> int: ...
     def inputs(self) -> list[tuple[str, bool, int, float]]:
-        """Names, whether encrypted, levels, scales; a plaintext as often as it is encoded."""
+        """Names, whether encrypted, levels, scales. A plaintext has one entry per encoding."""
 
     def outputs(self) -> list[tuple[str, bool, int, float]]: ...
     def keys_needed(self) -> tuple[int | None, dict[int, int], int | None, bool]:
@@ -582,7 +588,7 @@ class CircuitTrace:
 
 @final
 class MessageBuilder:
-    """Writes a circuit of TFHE, folded. Operands are numbers that its methods give."""
+    """Builds a circuit of TFHE, with folding. Operands are numbers that its methods return."""
 
     def __new__(cls, params: TfheParams, name: str) -> MessageBuilder: ...
     def input(self, name: str, count: int | None, bits: int) -> list[int]: ...
@@ -591,17 +597,17 @@ class MessageBuilder:
     def gate(self, gate: str, x: int, y: int) -> int: ...
     def choose(self, condition: int, x: int, y: int) -> int: ...
     def sum(self, constant: int, terms: Sequence[tuple[int, int]]) -> int:
-        """Of factors and integers."""
+        """A constant plus terms, each a factor and an integer."""
 
     def range(self, x: int) -> tuple[int, int]:
-        """Least and largest integer."""
+        """The smallest and the largest integer."""
 
     def lookup(self, x: int, tables: Sequence[Sequence[int]]) -> list[int]:
-        """The entries of tables that have one for each integer of the range."""
+        """The entries of tables. Each table has one entry for each integer of the range."""
 
     def output(self, name: str, single: bool, values: Sequence[int]) -> None: ...
     def finish(self) -> MessageCircuit:
-        """The circuit as far as its outputs need it."""
+        """The circuit with all steps that its outputs need."""
 
 @final
 class MessageCircuit:
@@ -615,14 +621,15 @@ class MessageCircuit:
         """``bits`` or ``integers``."""
 
     def inputs(self) -> list[tuple[str, int | None, int]]:
-        """Names, numbers of messages (``None`` of a single one), bits of each."""
+        """Names, numbers of messages (``None`` for a single one), bits of each."""
 
     def outputs(self) -> list[tuple[str, bool, list[tuple[int, int, int]]]]:
-        """Names, whether single; of each message the least, the largest, what is added to it."""
+        """Names, whether single; for each message the smallest and the largest value and the
+        offset."""
 
     def counts(self) -> dict[str, int]: ...
     def bootstrappings(self) -> tuple[int, int]:
-        """All of them, and their depth."""
+        """The number of bootstrappings, and the number that must run in sequence."""
 
     def run_clear(self, inputs: dict[str, list[int]]) -> dict[str, list[int]]: ...
     def log2_failure(self, params: TfheParams, limit: float) -> float: ...
@@ -640,8 +647,8 @@ class MessageCircuit:
         keys: TfheServer,
     ) -> dict[str, TfheBits | TfheIntegers]: ...
 
-# TFHE, over batches. Bits cross as bytes of 0 and 1, the others as 64-bit integers in this
-# machine's order; a batch of one meets all of the other operand.
+# TFHE over batches. Bits are passed as bytes of 0 and 1, other values as 64-bit integers in this
+# machine's order. A batch of one is combined with all of the other operand.
 
 @final
 class TfheParams:
@@ -653,7 +660,7 @@ class TfheParams:
     def named(name: str, insecure: bool) -> TfheParams: ...
     @staticmethod
     def fastest(message_bits: int, carry_bits: int, log2_failure: float) -> TfheParams:
-        """The fastest named set that is secure; of gates where ``message_bits`` is 0."""
+        """The fastest secure named set. It is one for gates if ``message_bits`` is 0."""
 
     def describe(self) -> dict[str, Any]:
         """Sizes, security, failures: the fields of ``palladion params NAME --json``."""
@@ -678,7 +685,7 @@ class TfheClient:
 
 @final
 class TfheServer:
-    """Keys of a server, as they are stored and as they are used."""
+    """Keys of a server, in stored form and ready for use."""
 
     def params_of(self) -> TfheParams: ...
     def to_bytes(self) -> bytes: ...
@@ -735,7 +742,7 @@ class TfheIntegers:
 
 @final
 class TfheNumbers:
-    """Encrypted numbers of many digits."""
+    """Encrypted numbers of several digits."""
 
     @staticmethod
     def encrypt(client: TfheClient, values: bytes, blocks: int) -> TfheNumbers: ...

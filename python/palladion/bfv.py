@@ -11,8 +11,8 @@ A ciphertext holds N integers in two rows. Operators work on all of them at once
     y = (x * x + 3 * x - 1).rotate(1)
     secret.decrypt(y)[:2]  # 9, 17
 
-A product works at the whole modulus and leaves the level as it is; noise grows by the same number
-of bits with each: ``secret.budget(y)`` says how many are left.
+A product works at the whole modulus and keeps the level. Each product costs the same number of bits
+of the noise budget: ``secret.budget(y)`` returns the number left.
 """
 
 from __future__ import annotations

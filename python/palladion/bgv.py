@@ -11,9 +11,9 @@ A ciphertext holds N integers in two rows. Operators work on all of them at once
     y = (x * x + 3 * x - 1).rotate(1)
     secret.decrypt(y)[:2]  # 9, 17
 
-A product multiplies noise, and is followed by a switch down of one level while there is one, which
-makes the noise small again: give it levels of some 45 bits or more. ``secret.budget(y)`` says how
-many bits are left.
+A product multiplies the noise. It is followed by a switch down of one level if there is one, which
+makes the noise small again: give levels about 45 bits or more. ``secret.budget(y)`` returns the
+number of bits left.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ A ciphertext holds ``params.slots`` numbers. Operators work on all of them at on
     y = (x * x + 0.5 * x - 1.0).rotate(1)
     secret.decrypt_real(y)[:2]  # 0.5, 4.0, within a few 2^-20
 
-A product with a ciphertext, an array or a number that is no integer takes one level, of which a
-fresh ciphertext has ``params.max_level``. Levels and scales of sums are brought together.
+A product with a ciphertext, an array or a non-integer takes one level. A fresh ciphertext has
+``params.max_level`` levels. Levels and scales of the operands of a sum are made equal.
 
-What CKKS decrypts to carries the noise of the key: who shares decrypted values with others than the
-key's owner gives the key away (Li, Micciancio, EUROCRYPT 2021; see SECURITY.md).
+Values that CKKS decrypts carry the noise of the key. Whoever shares them with others than the key's
+owner reveals the key (Li, Micciancio, EUROCRYPT 2021; see SECURITY.md).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 EXACT_INTEGERS = 2**53
-"""Integers below it are doubles."""
+"""Integers below it are exact as doubles."""
 
 
 class Params(SchemeParams):
@@ -59,25 +59,25 @@ class Params(SchemeParams):
     Parameters
     ----------
     log_n
-        log2 of the ring degree, 4 to 17; there are half as many slots.
+        log2 of the ring degree, 4 to 17. There are half as many slots.
     levels
-        Bits of the moduli of each level, level 0 first. A level may be of several moduli:
-        ``[30, 30]`` for 60 bits. Moduli of up to 50 bits are fast, 60 are the limit.
+        Bits of the moduli of each level, level 0 first. A level may have several moduli: ``[30,
+        30]`` for 60 bits. Moduli of up to 50 bits are fast, 60 bits are the limit.
     special
-        Bits of the special moduli of key switching: the more, the fewer its digits.
+        Bits of the special moduli of key switching. With more of them, it has fewer digits.
     scale
-        What a message is multiplied by before it is rounded, about the size of the upper levels.
+        The factor of messages before they are rounded, about the size of the upper levels.
     digit_limbs
-        Moduli of a digit of key switching at most; as many as special ones unless given.
+        Largest number of moduli in a digit of key switching. Default: that of special moduli.
     insecure
         Allow parameters below 128-bit security, for tests.
 
     Raises
     ------
     SecurityError
-        If the parameters are below 128-bit security, and not said to be.
+        If the parameters are below 128-bit security and ``insecure`` is not set.
     UsageError
-        If there are no such parameters.
+        If no such parameters exist.
     """
 
     schemes = ("ckks",)
@@ -109,14 +109,16 @@ class Params(SchemeParams):
 
     @classmethod
     def for_depth(cls, log_n: int, depth: int, scale_bits: int = 40) -> Params:
-        """A secure set for ``depth`` products in a row, or a ``SecurityError``."""
+        """A secure set for ``depth`` products in a row. Raises ``SecurityError`` if there is
+        none."""
         sizes = {"log_n": log_n, "depth": depth, "scale_bits": scale_bits}
         checked = {name: natural(name, value) for name, value in sizes.items()}
         return cls._of(_native.SchemeParams.ckks_for_depth(**checked))
 
     @classmethod
     def named(cls, name: str) -> Params:
-        """A set that ``palladion params`` lists as one of ours; ``UsageError`` if there is none."""
+        """A set that ``palladion params`` lists. Raises ``UsageError`` if there is none of the
+        name."""
         found, sizes = of_scheme(name, "ckks")
         scale = 2.0 ** (sizes.scale_bits or 0)
         limbs = sizes.digit_limbs
@@ -139,12 +141,12 @@ class Params(SchemeParams):
 
     @property
     def scale(self) -> float:
-        """Scale of level 0, which those of the other levels lead to."""
+        """Scale of level 0, from which the scales of the other levels follow."""
         return float(self._found["scale"])
 
 
 def keygen(params: Params) -> SecretKey:
-    """Make a secret key, from the operating system's randomness."""
+    """Generate a secret key from the operating system's randomness."""
     return SecretKey(_native.SchemeSecret.generate(params.native))
 
 
@@ -156,11 +158,11 @@ class SecretKey(Stored):
 
     @property
     def params(self) -> Params:
-        """Its parameters."""
+        """The parameters."""
         return Params._of(self.native.params_of())
 
     def public_key(self) -> PublicKey:
-        """A key that encrypts only."""
+        """A key that only encrypts."""
         return PublicKey(self.native.public_key())
 
     def evaluation_keys(
@@ -172,14 +174,16 @@ class SecretKey(Stored):
     def encrypt(
         self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
     ) -> Ciphertext:
-        """Encrypt an array of shape ``(k,)``, ``k`` up to the slots; the rest is zeros.
+        """Encrypt an array of shape ``(k,)``, with ``k`` up to the number of slots, padded with
+        zeros.
 
-        ``level`` is the highest unless given; ``scale`` that which products lead to at this level.
+        ``level`` is the highest by default. ``scale`` is by default the one that products lead to
+        at this level.
 
         Raises
         ------
         UsageError
-            If a value is NaN or infinite, too large for the modulus, or there are too many.
+            If a value is NaN, infinite or too large for the modulus, or if there are too many.
         """
         data = complex_bytes(values, self.params.slots)
         level = None if level is None else natural("the level", level)
@@ -195,20 +199,20 @@ class SecretKey(Stored):
 
 
 class PublicKey(Stored):
-    """Encrypts."""
+    """Encrypts, but cannot decrypt."""
 
     core = _native.SchemePublic
     native: _native.SchemePublic
 
     @property
     def params(self) -> Params:
-        """Its parameters."""
+        """The parameters."""
         return Params._of(self.native.params_of())
 
     def encrypt(
         self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
     ) -> Ciphertext:
-        """Encrypt, as :meth:`SecretKey.encrypt`."""
+        """Encrypt as :meth:`SecretKey.encrypt`."""
         data = complex_bytes(values, self.params.slots)
         level = None if level is None else natural("the level", level)
         return Ciphertext(_native.CkksCiphertext.encrypt_public(self.native, data, level, scale))
@@ -218,8 +222,8 @@ class Ciphertext:
     """Encrypted numbers, one in each slot.
 
     ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, numbers, and arrays of shape
-    ``(k,)``, padded with zeros. Ciphertexts do not change: an operation gives a new one. Products
-    with ciphertexts and rotations need :meth:`with_keys` once; what is computed from ``x`` has the
+    ``(k,)``, padded with zeros. Ciphertexts do not change: an operation returns a new one. Products
+    with ciphertexts and rotations need :meth:`with_keys` once. Results computed from ``x`` have the
     keys of ``x``.
 
     Every operation raises
@@ -227,13 +231,13 @@ class Ciphertext:
     LevelError
         if no level is left;
     MissingKeyError
-        if there are no keys, or none for the rotation;
+        if there are no keys, or no key for the rotation;
     UsageError
-        if an operand is NaN, infinite, too long, or of other parameters, or the scales of a sum at
-        level 0 differ.
+        if an operand is NaN, infinite, too long, or of other parameters, or if the scales of a sum
+        at level 0 differ.
     """
 
-    __array_ufunc__ = None  # an array on the left leaves the operator to us
+    __array_ufunc__ = None  # an array on the left leaves the operator to this class
 
     def __init__(self, native: _native.CkksCiphertext, keys: EvaluationKeys | None = None) -> None:
         self.native = native
@@ -241,21 +245,21 @@ class Ciphertext:
 
     @property
     def params(self) -> Params:
-        """Its parameters."""
+        """The parameters."""
         return Params._of(self.native.params_of())
 
     @property
     def level(self) -> int:
-        """Levels left: as many products in a row are possible."""
+        """Number of levels left, and so of products in a row that are possible."""
         return self.native.level()
 
     @property
     def scale(self) -> float:
-        """What the message is multiplied by."""
+        """The factor of the message."""
         return self.native.scale()
 
     def with_keys(self, keys: EvaluationKeys) -> Ciphertext:
-        """The same ciphertext, with keys for what is computed from it."""
+        """The same ciphertext, with keys for computing on it."""
         return Ciphertext(self.native, keys)
 
     def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
@@ -294,7 +298,7 @@ class Ciphertext:
         return square if exponent % 2 == 0 else square * self
 
     def rotate(self, k: int) -> Ciphertext:
-        """Slot ``i`` of the result is slot ``i + k``, around the end."""
+        """Slot ``i`` of the result is slot ``i + k``, cyclically."""
         return self.rotations([k])[0]
 
     def rotations(self, steps: Sequence[int]) -> list[Ciphertext]:
@@ -307,16 +311,18 @@ class Ciphertext:
         return self._with(self.native.conjugate(self._needed().native))
 
     def drop_to(self, level: int) -> Ciphertext:
-        """The same at a lower level: smaller, and faster to compute with."""
+        """The same message at a lower level: smaller, and faster to compute with."""
         return self._with(self.native.drop_to(natural("the level", level)))
 
     def to_bytes(self) -> bytes:
-        """The ciphertext as bytes, without keys; fresh from a secret key half of it is a seed."""
+        """The ciphertext as bytes, without keys. Half of a fresh one from a secret key is a
+        seed."""
         return self.native.to_bytes()
 
     @classmethod
     def from_bytes(cls, params: Params, data: bytes) -> Ciphertext:
-        """Read a ciphertext; ``FormatError`` if it is damaged or was made for other parameters."""
+        """Read a ciphertext. Raises ``FormatError`` if it is damaged or made for other
+        parameters."""
         return cls(_native.CkksCiphertext.from_bytes(params.native, data))
 
     def __repr__(self) -> str:
@@ -347,13 +353,13 @@ class Ciphertext:
 class Bootstrapper:
     """Gives ciphertexts new levels.
 
-    For :meth:`Params.for_bootstrapping`, at N = 2^16, keys and tables take GBs of memory:
-    ``keys.nbytes`` says how many. Other parameters must have levels of the same sizes, the upper
-    ones being those that bootstrapping takes.
+    For :meth:`Params.for_bootstrapping`, at N = 2^16, keys and tables take several GB of memory:
+    ``keys.nbytes`` is the size of the keys. Other parameters must have levels of the same sizes.
+    The upper levels are those that bootstrapping takes.
 
-    Messages of ``slots`` slots, a power of two, that repeat in all of them take less work and
-    fewer keys, and may have slots that are all equal: without ``slots``, such messages lose
-    precision to the sine that stands for the reduction.
+    Messages of ``slots`` slots, a power of two, that repeat in all slots take less work and fewer
+    keys. Their slots may all be equal. Without ``slots``, such messages lose precision to the sine
+    that approximates the modular reduction.
     """
 
     def __init__(self, params: Params, slots: int | None = None) -> None:
@@ -362,7 +368,7 @@ class Bootstrapper:
 
     @property
     def security(self) -> Security:
-        """The weaker of the parameters' security and that of the sparse secret used inside."""
+        """The weaker of the securities of the parameters and of the sparse secret used inside."""
         return Security(**self.native.security())
 
     @property
@@ -375,9 +381,9 @@ class Bootstrapper:
         return EvaluationKeys(self.native.keys(secret.native))
 
     def keys_from_bytes(self, data: bytes) -> EvaluationKeys:
-        """Read what ``to_bytes`` of such keys wrote.
+        """Read keys from the bytes of ``to_bytes``.
 
-        ``FormatError`` if it is something else, or made for other parameters.
+        Raises ``FormatError`` for other bytes, or for keys of other parameters.
         """
         return EvaluationKeys(self.native.keys_from_bytes(data))
 

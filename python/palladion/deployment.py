@@ -20,37 +20,37 @@ from palladion.nn.prediction import Prediction
 from palladion.report import ProgramReport
 
 REMEMBERED: Final = 64
-"""Queries whose answers a client can decrypt without being given them again."""
+"""Number of recent queries whose answers a client decrypts without being given the query."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Encrypted results, for the client, and how the run went."""
+    """Encrypted results for the client, and a report of the run."""
 
     native: _native.Answer
     seconds: float
     steps: tuple[dict[str, Any], ...] = ()
 
     def to_bytes(self) -> bytes:
-        """What a server sends."""
+        """The bytes that a server sends."""
         return self.native.to_bytes()
 
 
 class CompiledModel:
-    """A program over ciphertexts. Public: server and clients have the same."""
+    """A program over ciphertexts. It is public: server and clients have the same."""
 
     def __init__(self, program: _native.Program) -> None:
         self.program = program
-        """The program itself: steps, parameters, text."""
+        """The program: steps, parameters, text."""
         self.boundary = Boundary.of_program(program)
         self._report = ProgramReport(program.report(), self.boundary.interface.warnings)
 
     def report(self) -> ProgramReport:
-        """Seconds, memory, keys, security and failure, as predicted; printable."""
+        """Predicted seconds, memory, keys, security and failure. It can be printed."""
         return self._report
 
     def client(self) -> Client:
-        """A client with a fresh secret, from the operating system's randomness."""
+        """A client with a fresh secret from the operating system's randomness."""
         return Client(self, _native.SecretKey.generate(self.program))
 
     def run(
@@ -59,9 +59,9 @@ class CompiledModel:
         query: _native.Query,
         progress: _native.Progress | None = None,
     ) -> Answer:
-        """Compute blind: the server's half.
+        """Run the program on ciphertexts: the server's half.
 
-        ``progress`` is called with the step at work, the work done and all of it.
+        ``progress`` is called with the current step, the work done and the total work.
 
         Raises
         ------
@@ -75,11 +75,11 @@ class CompiledModel:
         return Answer(answer, ran["seconds"], tuple(ran["steps"]))
 
     def keys(self, data: bytes) -> _native.EvaluationKeys:
-        """A client's evaluation keys, from their bytes."""
+        """Read a client's evaluation keys from their bytes."""
         return _native.EvaluationKeys.from_bytes(self.program, data)
 
     def query(self, data: bytes) -> _native.Query:
-        """A client's encrypted inputs, from their bytes."""
+        """Read a client's encrypted inputs from their bytes."""
         return _native.Query.from_bytes(self.program, data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -88,7 +88,7 @@ class CompiledModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CompiledModel:
-        """Read what :meth:`save`, or ``palladion compile``, wrote."""
+        """Read a program that :meth:`save` or ``palladion compile`` wrote."""
         return cls(files.parsed(Path(path), _native.Program.from_bytes, b"PROG"))
 
 
@@ -98,7 +98,7 @@ def check_count(inputs: int, report: Mapping[str, Any]) -> None:
     Raises
     ------
     UsageError
-        With the way out.
+        The message has the remedy.
     """
     if inputs > report["batch"]:
         raise UsageError(f"{inputs} inputs, expected at most {report['batch']} in one run: compile "
@@ -107,7 +107,7 @@ def check_count(inputs: int, report: Mapping[str, Any]) -> None:
 
 
 class Client:
-    """The half with the secret: makes keys, encrypts inputs, decrypts answers."""
+    """The half with the secret: generates keys, encrypts inputs, decrypts answers."""
 
     def __init__(self, model: CompiledModel, secret: _native.SecretKey) -> None:
         self.model = model
@@ -115,27 +115,27 @@ class Client:
         self._sent: OrderedDict[bytes, _native.Query] = OrderedDict()
 
     def keys(self) -> _native.EvaluationKeys:
-        """The evaluation keys, for the server. They are public, and the same client may make more.
+        """The evaluation keys, for the server. They are public. The same client may generate more.
 
         Raises
         ------
         BudgetError
-            If making them needs more memory than is left.
+            If generating them needs more memory than is left.
         """
         memory.check_keys(self.model.report())
         return self._secret.evaluation_keys()
 
     def encrypt(self, x: npt.ArrayLike) -> _native.Query:
-        """Encrypt inputs as the model takes them, of shape (N, ...), N at most the batch.
+        """Encrypt inputs of the model, of shape (N, ...), with N at most the batch.
 
-        Warns with :class:`~palladion.errors.InputWarning` of values beyond the calibrated range.
+        Issues an :class:`~palladion.errors.InputWarning` for values beyond the calibrated range.
 
         Raises
         ------
         NetworkError
-            If they do not fit the model.
+            If the inputs do not fit the model.
         UsageError
-            If there are more than a batch.
+            If there are more inputs than the batch.
         """
         return self._send(self.model.boundary.inputs(x))
 
@@ -154,10 +154,10 @@ class Client:
     def decrypt(
         self, answer: Answer | _native.Answer | bytes, query: _native.Query | None = None
     ) -> Prediction:
-        """What the model gives for the inputs of a query, in its own units.
+        """The model's outputs for the inputs of a query, in the model's units.
 
-        ``query`` is the one that the answer is to. It may be left out for the last 64 that this
-        client encrypted.
+        ``query`` is the query that was answered. It may be left out for the last 64 queries that
+        this client encrypted.
 
         Raises
         ------
@@ -184,11 +184,11 @@ class Client:
         return Prediction.of(self.model.boundary, np.array(logits, dtype=np.int64), margin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the secret key, readable by its owner alone."""
+        """Write the secret key. Only its owner can read the file."""
         files.write(Path(path), self._secret.to_bytes(), secret=True)
 
     @classmethod
     def load(cls, model: CompiledModel, path: str | os.PathLike[str]) -> Client:
-        """Read what :meth:`save` wrote for the same program."""
+        """Read a client that :meth:`save` wrote for the same program."""
         parse = partial(_native.SecretKey.from_bytes, model.program)
         return cls(model, files.parsed(Path(path), parse, b"SKEY"))

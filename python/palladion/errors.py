@@ -8,23 +8,23 @@ class PalladionError(Exception):
 
 
 class NetworkError(PalladionError):
-    """A network is not what its format says, or does not fit what it is given."""
+    """A network breaks its format, or its inputs do not fit it."""
 
 
 class DataError(PalladionError):
-    """A file of images or labels is missing or is not what it should be."""
+    """A file of images or labels is missing or has wrong content."""
 
 
 class FormatError(DataError):
-    """A file of ours is damaged, of another kind or version, or made for another program."""
+    """A Palladion file is damaged, of another kind or version, or made for another program."""
 
 
 class ImageError(PalladionError):
-    """A file is no image, or one that the network cannot take."""
+    """A file is not an image, or is one that the network cannot take."""
 
 
 class UsageError(PalladionError):
-    """A command was given something that it cannot work with."""
+    """An argument or option is invalid."""
 
 
 class LevelError(UsageError):
@@ -32,11 +32,11 @@ class LevelError(UsageError):
 
 
 class BudgetError(PalladionError):
-    """A run would take more time or memory than it may."""
+    """A run would exceed its budget of time or memory."""
 
 
 class SecurityError(PalladionError):
-    """Parameters are below the security level that everything here has."""
+    """Parameters are below the security level that every checked set has."""
 
 
 class MissingKeyError(PalladionError):
@@ -44,7 +44,7 @@ class MissingKeyError(PalladionError):
 
 
 class NoiseError(PalladionError):
-    """Noise has used up its margin, so that a result may be wrong."""
+    """Noise has used up its margin, so a result may be wrong."""
 
 
 class StoppedError(PalladionError):
@@ -52,8 +52,8 @@ class StoppedError(PalladionError):
 
 
 class InternalError(PalladionError):
-    """A fault in this package itself."""
+    """A fault in this package."""
 
 
 class InputWarning(UserWarning):
-    """Inputs were changed on their way in: numbers beyond the calibrated range are clipped."""
+    """Inputs were changed before encryption: numbers beyond the calibrated range are clipped."""

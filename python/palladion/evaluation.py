@@ -26,27 +26,27 @@ Floats = npt.NDArray[np.float64]
 FLOATS_AT_ONCE = 100
 
 BOUND_DEVIATIONS = 6
-BOUND_DRAWS = 400  # a deviation from so many draws is right within 4 %
+BOUND_DRAWS = 400  # with so many draws, a deviation is right within 4 %
 
 
 class Steps(Protocol):
-    """Hears how work goes on."""
+    """Receives the progress of work."""
 
     def step(self, name: str) -> AbstractContextManager[None]:
-        """``name`` is at work while the body is."""
+        """Report that ``name`` is the current work while the body runs."""
 
     def start_run(self) -> None:
-        """Counting begins anew."""
+        """Start counting anew."""
 
     def update(self, name: str, done: float, total: float) -> None:
-        """``done`` of ``total`` units of a run of the core are finished."""
+        """Report that ``done`` of ``total`` units of a run of the core are finished."""
 
     def count(self, name: str, done: float, total: float) -> None:
-        """``done`` of ``total`` units of other work are finished."""
+        """Report that ``done`` of ``total`` units of other work are finished."""
 
 
 def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
-    """The network's integers for the inputs of a set."""
+    """The network's integers for the inputs of a data set."""
     if not given.pictures:
         try:
             return network.inputs(given.images)
@@ -64,7 +64,7 @@ def inputs_of(network: IntNetwork, given: Dataset) -> Ints:
 def plain_correct(
     network: IntNetwork, model: Path | None, given: Dataset, steps: Steps
 ) -> int | None:
-    """Right answers in floating point; of the packaged network's own, or of no model, none."""
+    """Right answers in floats, of ``model`` or the packaged network's own; else ``None``."""
     if model is None:
         if not is_packaged(network):
             return None
@@ -94,12 +94,12 @@ def plain_correct(
 
 
 def right(predicted: npt.NDArray[Any], labels: Labels) -> int:
-    """Classes that are the labels.
+    """The number of classes that equal the labels.
 
     Raises
     ------
     DataError
-        If one are words and the others numbers, or there is not one for each.
+        If classes are words and labels numbers or vice versa, or if their counts differ.
     """
     check_alike(predicted, labels)
     return int(np.count_nonzero(predicted == labels))
@@ -112,7 +112,7 @@ def in_the_clear(
     noise: tuple[Sequence[float], int],
     steps: Steps,
 ) -> dict[str, Any]:
-    """Exact and noise-simulated evaluation, and what the noise changes layer by layer.
+    """Exact and noise-simulated evaluation, with the changes that noise makes in each layer.
 
     ``noise`` is the deviation before each table, and the seed.
     """
@@ -151,7 +151,7 @@ def in_the_clear(
 def under_encryption(
     network: IntNetwork, program: _native.Program, inputs: Ints, labels: Labels, steps: Steps
 ) -> dict[str, Any]:
-    """Really encrypted runs, compared with the integer network layer by layer."""
+    """Encrypted runs, compared with the integer network layer by layer."""
     report = program.report()
     batch, sigmas = report["batch"], program.sigmas()
     memory.check_keys(report)
@@ -191,7 +191,7 @@ def under_encryption(
 def against_integers(
     network: IntNetwork, inputs: Ints, labels: Labels, logits: Ints, bounds: Floats
 ) -> dict[str, Any]:
-    """Classes of encrypted runs beside the integer network's."""
+    """Classes of encrypted runs, compared with those of the integer network."""
     exact = network.evaluate(inputs)
     classes = network.classes(logits)
     predicted = np.argmax(logits, axis=1) if classes is None else classes
@@ -220,14 +220,15 @@ def against_integers(
 
 
 def units(network: IntNetwork, logits: Ints) -> Floats:
-    """Logits in one unit, that of the channel with the finest: the integers if all are alike."""
+    """Logits in the finest unit of all channels. If all units are equal, these are the integers."""
     gives = network.boundary.interface.gives
     found: Floats = gives.real(logits).reshape(len(logits), -1) / min(map(abs, gives.scale))
     return found
 
 
 def leads(found: Floats) -> Floats:
-    """By how much the largest number of each row leads; one number alone, its distance to 0."""
+    """The lead of the largest number of each row over the next. For one number, its distance to
+    0."""
     if found.shape[1] == 1:
         return np.abs(found[:, 0])
     ordered = np.sort(found, axis=1)
@@ -238,11 +239,11 @@ def leads(found: Floats) -> Floats:
 def noise_bounds(
     network: IntNetwork, inputs: Ints, sigmas: Sequence[float], steps: Steps
 ) -> Floats:
-    """How far noise may move the best logit against another one, image by image.
+    """The largest amount by which noise may move the best logit against another, for each image.
 
-    That is BOUND_DEVIATIONS standard deviations of their difference, the largest over all other
+    It is BOUND_DEVIATIONS standard deviations of their difference, the largest over all other
     classes, in the integer network with rounding noise of ``sigmas`` before its tables. A class
-    whose margin is larger changes less than once in 10^8 images.
+    with a larger margin changes less than once in 10^8 images.
     """
     best = units(network, network.evaluate(inputs).logits).argmax(axis=1)
     bounds = np.empty(len(inputs))

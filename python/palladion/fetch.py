@@ -1,4 +1,4 @@
-"""Files from the internet: from the first of several mirrors that gives what was expected."""
+"""Files from the internet, from the first of several mirrors that has the expected content."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 from palladion.errors import DataError
 
 SECONDS: Final = 30
-"""Without a byte for so long, a mirror is given up."""
+"""Seconds without a byte after which a mirror is given up."""
 
 CHUNK: Final = 1 << 18
 
 Progress = Callable[[int, int], None]
-"""Hears bytes that came, and bytes in all."""
+"""Called with the bytes received and the total bytes."""
 
 
 def fetch(
@@ -28,14 +28,14 @@ def fetch(
     sha256: str,
     progress: Progress | None = None,
 ) -> bytes:
-    """A file of ``size`` bytes whose sum is known, from the first mirror that has it.
+    """A file of ``size`` bytes with a known SHA-256, from the first mirror that has it.
 
     ``mirrors`` are addresses of folders, ending in a slash.
 
     Raises
     ------
     DataError
-        If no mirror gives it; each one's reason is named.
+        If no mirror gives it. The message has the reason for each mirror.
     """
     reasons = []
     for mirror in mirrors:

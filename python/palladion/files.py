@@ -1,4 +1,4 @@
-"""Files that are either written whole or not at all, and what a file is that is another one."""
+"""Files that are written completely or not at all, and the detection of a file's kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 LARGEST: Final = 8_000_000_000
-"""Bytes of the largest file that is read: evaluation keys are below 1 GB."""
+"""Largest size of a file that is read, in bytes. Evaluation keys are below 1 GB."""
 
 MAGIC: Final = b"PALLADIO"
 
@@ -28,7 +28,7 @@ OURS: Final = {
     b"ENCI": ("encrypted images", "`palladion encrypt` writes them"),
     b"ENCO": ("encrypted results", "`palladion run` writes them"),
 }
-"""Files of ours by the tag in their header: what they hold, and where they come from."""
+"""Palladion files by the tag in their header: their content, and the command that writes them."""
 
 STARTS: Final = {
     b"\x93NUMPY": "an .npy file",
@@ -40,17 +40,17 @@ STARTS: Final = {
     b"{": "JSON, as integer networks are",
     b"version https://git-lfs": "a pointer of Git LFS",
 }
-"""Of files of others: how they begin."""
+"""Files of other programs, by their first bytes."""
 
 T = TypeVar("T")
 
 
 def kind(data: bytes) -> str | None:
-    """What a file seems to hold, in words; ``None`` if its bytes do not say."""
+    """The apparent content of a file, in words. ``None`` if its bytes do not show it."""
     if not data:
         return "an empty file"
     if data.startswith(MAGIC):
-        return OURS.get(data[8:12], ("a file of ours of another kind", ""))[0]
+        return OURS.get(data[8:12], ("a Palladion file of another kind", ""))[0]
     for start, words in STARTS.items():
         if data.startswith(start):
             return words
@@ -62,7 +62,7 @@ def kind(data: bytes) -> str | None:
 
 
 def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
-    """What ``parse`` makes of a file of ours with a ``tag``.
+    """The result of ``parse`` for a Palladion file with a ``tag``.
 
     Raises
     ------
@@ -70,14 +70,14 @@ def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
         If the file cannot be read.
     FormatError
         If it is of another kind, damaged, or made for another program. The message names the file,
-        what it is, what was expected and where that comes from.
+        its kind, the expected kind, and the command that writes such files.
     """
     data = read(path)
     wanted, origin = OURS[tag]
     try:
         return parse(data)
     except FormatError as error:
-        found = kind(data) or ("no file of ours" if not data.startswith(MAGIC) else wanted)
+        found = kind(data) or ("no Palladion file" if not data.startswith(MAGIC) else wanted)
         if found != wanted:
             raise FormatError(f"{path} is {found}, expected {wanted}: {origin}") from error
         words = f"{path}: {error}"
@@ -87,14 +87,14 @@ def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
 
 
 def write(path: Path, data: bytes, *, secret: bool = False) -> None:
-    """Write ``data`` beside ``path`` and rename it, so that nobody ever sees half a file.
+    """Write ``data`` beside ``path`` and rename it, so that half a file is never visible.
 
-    A secret file can be read by its owner alone.
+    Only the owner can read a secret file.
 
     Raises
     ------
     DataError
-        If the folder cannot be written to, or the disk is full; then ``path`` is as before.
+        If the folder cannot be written to or the disk is full. Then ``path`` is unchanged.
     """
     with replacing(path, secret=secret) as name:
         Path(name).write_bytes(data)
@@ -102,7 +102,7 @@ def write(path: Path, data: bytes, *, secret: bool = False) -> None:
 
 @contextmanager
 def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
-    """Give the name of a new file beside ``path`` to write, which then becomes ``path``.
+    """Yield the name of a new file beside ``path`` to write. Afterwards it becomes ``path``.
 
     Raises as :func:`write`.
     """
@@ -114,7 +114,7 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
         with os.fdopen(handle, "r+b") as file:
             yield name
             os.fsync(file.fileno())
-        if not secret:  # mkstemp made it 0o600
+        if not secret:  # mkstemp creates it with mode 0o600
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(name, 0o666 & ~umask)
@@ -122,13 +122,13 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
     except OSError as error:
         os.unlink(name)
         raise DataError(f"cannot write {path}: {error.strerror}") from error
-    except BaseException:  # Ctrl-C too leaves nothing behind
+    except BaseException:  # after Ctrl-C too, no file is left behind
         os.unlink(name)
         raise
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write arrays as an ``.npz`` file; raises as :func:`write`."""
+    """Write arrays as an ``.npz`` file. Raises as :func:`write`."""
     import numpy as np
 
     data = io.BytesIO()
@@ -137,7 +137,7 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there.
+    """Remove a file if it exists.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def read(path: Path) -> bytes:
     Raises
     ------
     DataError
-        If it cannot be read, is no regular file, or is larger than anything of ours.
+        If it cannot be read, is no regular file, or is larger than any file of Palladion.
     """
     try:
         with path.open("rb") as file:

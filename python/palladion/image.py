@@ -1,8 +1,7 @@
-"""Pictures as networks take them; pictures of digits, made as MNIST's were.
+"""Pictures in the form that networks take, and pictures of digits prepared like MNIST's.
 
-MNIST's digits are white on black, fitted into 20x20 pixels with their proportions kept, and placed
-in 28x28 so that their centre of mass is the centre.
-"""
+MNIST's digits are white on black, scaled to 20x20 pixels with their proportions kept, and placed in
+28x28 pixels so that their centre of mass is the centre. """
 
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ from palladion.errors import ImageError
 
 SIDE = 28
 INK_SIDE = 20
-MIN_CONTRAST = 30  # of 255; a sheet of paper alone varies by less
-INK = 0.25  # of the full contrast; below are shadows and the traces of JPEG
+MIN_CONTRAST = 30  # of 255; an empty sheet of paper varies by less
+INK = 0.25  # of the full contrast; shadows and JPEG artefacts are below
 
-MODES = {1: "L", 3: "RGB"}  # by channels
+MODES = {1: "L", 3: "RGB"}  # by number of channels
 
 Grey = npt.NDArray[np.float64]
 
@@ -28,12 +27,12 @@ Grey = npt.NDArray[np.float64]
 def load_digit(path: Path) -> npt.NDArray[np.uint8]:
     """Read a picture and make it 28x28, white on black.
 
-    A picture of 28x28 on a dark ground is taken to be made as MNIST's already, and left as it is.
+    A picture of 28x28 on a dark ground is assumed to be prepared already, and stays as it is.
 
     Raises
     ------
     ImageError
-        If the file cannot be read, is no image, or shows nothing.
+        If the file cannot be read, is not an image, or shows nothing.
     """
     grey = _read(path, "L").astype(np.float64)
     border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
@@ -56,7 +55,7 @@ def load_picture(path: Path, shape: tuple[int, int, int]) -> npt.NDArray[np.uint
     Raises
     ------
     ImageError
-        If the file cannot be read or is no image, or pictures cannot have this shape.
+        If the file cannot be read or is not an image, or if pictures cannot have this shape.
     """
     channels, height, width = shape
     if channels not in MODES:
@@ -87,7 +86,7 @@ def _read(path: Path, mode: str, size: tuple[int, int] | None = None) -> npt.NDA
         raise ImageError(f"{path} is no image of a known format, such as PNG or JPEG") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ImageError(f"{path} is too large an image: {error}") from error
-    except (OSError, ValueError, SyntaxError, EOFError) as error:  # what damaged files give
+    except (OSError, ValueError, SyntaxError, EOFError) as error:  # raised for damaged files
         raise ImageError(f"cannot read the image {path}: {error}") from error
 
 
@@ -104,7 +103,7 @@ def _fit(ink: Grey) -> Grey:
 
 
 def _centre(ink: Grey) -> npt.NDArray[np.uint8]:
-    """``ink`` on 28x28, its centre of mass at the centre as far as it stays inside."""
+    """Place ``ink`` on 28x28, with its centre of mass at the centre if it stays inside."""
     canvas = np.zeros((SIDE, SIDE))
     height, width = ink.shape
     mass = ink.sum()

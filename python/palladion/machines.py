@@ -1,8 +1,7 @@
-"""Machines as data, and what programs and programmable bootstrapping take on them.
+"""Machines as data, and the cost of programs and programmable bootstrapping on them.
 
-A machine is a TOML file, or the name of one that comes with the package. ``docs/machines.md`` says
-what its keys mean.
-"""
+A machine is a TOML file, or the name of one that comes with the package. ``docs/machines.md``
+explains its keys. """
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from palladion.errors import UsageError
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine's file. It is checked when something is simulated on it."""
+    """A machine's file. It is checked when a simulation uses it."""
 
     text: str
 
@@ -28,18 +27,18 @@ class Machine:
         Raises
         ------
         UsageError
-            If there is none of this name.
+            If there is no machine of this name.
         """
         return cls(_native.machine_file(name))
 
     @classmethod
     def load(cls, path: Path) -> Machine:
-        """A machine of a file of one's own.
+        """A machine from a file.
 
         Raises
         ------
         UsageError
-            If the file is no text.
+            If the file is not text.
         """
         try:
             return cls(files.read(path).decode())
@@ -65,14 +64,14 @@ class Machine:
         """Time, energy and traffic of a trace on a vector machine.
 
         ``trace`` is the text that ``palladion lower`` writes. ``progress`` is called with the name
-        of a pass, how much of it is done, and how much there is.
+        of a pass, the amount done, and the total.
         """
         return _native.simulate_trace(self.text, trace, (order, eviction), progress)
 
 
 @dataclass(frozen=True)
 class BootstrapSet:
-    """Sizes of a programmable bootstrapping as published, and what is said of their security."""
+    """Sizes of a published programmable bootstrapping, and its security."""
 
     name: str
     lwe_dimension: int
@@ -84,12 +83,12 @@ class BootstrapSet:
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
-        """As the core takes them."""
+        """The sizes in the order of the core."""
         return self.lwe_dimension, self.rank, self.n, self.base_log, self.levels
 
     @property
     def products(self) -> int:
-        """Products of polynomials in an iteration."""
+        """Number of products of polynomials in an iteration."""
         return (self.rank + 1) ** 2 * self.levels
 
 
@@ -99,7 +98,7 @@ SETS: Final = {
         "II", 500, 1, 1024, 10, 3, "INSECURE: 115.0 bits (110 by the paper, 80 by its code)"
     ),
 }
-"""Table I of ATHENA; security is that of ``crates/tfhe``. Set II has 3 digits in the paper's code
-and text, and so it has here; the table says 2."""
+"""Table I of ATHENA. The security is that of ``crates/tfhe``. Set II has 3 digits, as in the
+paper's code and text. The table says 2."""
 
 SET_II_AS_PRINTED: Final = BootstrapSet("II, l = 2", 500, 1, 1024, 10, 2, SETS["II"].security)

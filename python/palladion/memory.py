@@ -1,4 +1,4 @@
-"""Memory that is left, asked before it is taken: a process that runs out of it just ends."""
+"""Checks of free memory before it is allocated: a process that runs out of it is just killed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palladion.text import size
 
 GROUPS: Final = Path("/sys/fs/cgroup")
 UNLIMITED: Final = 1 << 60
-"""Limits of a control group beyond this are none."""
+"""Larger limits of a control group count as no limit."""
 
 
 def available(groups: Path = GROUPS) -> int:
-    """Bytes that this process can still take: of the machine, and of its control groups."""
+    """Bytes that this process can still allocate, by the machine and by its control groups."""
     left = [int(psutil.virtual_memory().available)]
     for limit, used, reclaimable in (
         ("memory.max", "memory.current", "inactive_file"),
@@ -31,7 +31,7 @@ def available(groups: Path = GROUPS) -> int:
 
 
 def own_groups(groups: Path, limit: str) -> list[Path]:
-    """Folders of the control groups that this process is in, from its own to the outermost."""
+    """Folders of the control groups of this process, from the innermost to the outermost."""
     base = groups / Path(limit).parent
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
@@ -47,7 +47,7 @@ def own_groups(groups: Path, limit: str) -> list[Path]:
 
 
 def number(path: Path) -> int | None:
-    """A number in a file; nothing if there is none."""
+    """The number in a file, or ``None`` if there is none."""
     try:
         return int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -55,7 +55,7 @@ def number(path: Path) -> int | None:
 
 
 def field(path: Path, name: str) -> int:
-    """A field of ``memory.stat``; 0 if there is none."""
+    """A field of ``memory.stat``, or 0 if it is missing."""
     try:
         rows = (line.split() for line in path.read_text(encoding="ascii").splitlines())
         return next((int(row[1]) for row in rows if row[0] == name), 0)
@@ -64,12 +64,12 @@ def field(path: Path, name: str) -> int:
 
 
 def check(what: str, needed: int, way_out: str, groups: Path = GROUPS) -> None:
-    """Refuse to begin what needs more memory than is left.
+    """Refuse work that needs more memory than is left.
 
     Raises
     ------
     BudgetError
-        With both numbers and the way out.
+        The message has both numbers and the remedy.
     """
     left = available(groups)
     if needed > left:
@@ -78,7 +78,7 @@ def check(what: str, needed: int, way_out: str, groups: Path = GROUPS) -> None:
 
 
 def check_run(report: Mapping[str, Any], *, keys_are_loaded: bool = False) -> None:
-    """Before a run; raises as :func:`check`."""
+    """Check the memory for a run. Raises as :func:`check`."""
     keys = 0 if keys_are_loaded else report["predicted_key_memory_bytes"]
     check(
         f"a run of {report['network']}",
@@ -89,18 +89,18 @@ def check_run(report: Mapping[str, Any], *, keys_are_loaded: bool = False) -> No
 
 
 def check_keys(report: Mapping[str, Any]) -> None:
-    """Before keys are made in memory, with room for their bytes; raises as :func:`check`."""
+    """Check the memory for making keys, with room for their bytes. Raises as :func:`check`."""
     keys = report["predicted_key_memory_bytes"] + 2 * report["predicted_evaluation_key_bytes"]
     check_making(report, keys)
 
 
 def check_writing(report: Mapping[str, Any]) -> None:
-    """Before keys are made and written one at a time; raises as :func:`check`."""
+    """Check the memory for making keys and writing them one at a time. Raises as :func:`check`."""
     check_making(report, report["predicted_writing_memory_bytes"])
 
 
 def check_making(report: Mapping[str, Any], needed: float) -> None:
-    """Keys that need so much memory; raises as :func:`check`."""
+    """Check the memory for making keys, which is ``needed`` bytes. Raises as :func:`check`."""
     check(
         f"making the keys of {report['network']}",
         int(needed),

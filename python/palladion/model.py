@@ -1,7 +1,7 @@
-"""A model of one's own, from a file or a framework to encrypted answers::
+"""A user's model, from a file or a framework to encrypted answers::
 
     model = palladion.Model.from_onnx("model.onnx", calibrate=x_train)
-    print(model.report())                        # what quantisation did to each layer
+    print(model.report())                        # quantisation of each layer
     print(model.evaluate(x_test, y_test))        # float, integer, with simulated noise
     program = model.compile(batch=8)
     print(program.report())                      # seconds, memory, keys, failure
@@ -10,8 +10,8 @@
     y = client.decrypt(program.run(keys, client.encrypt(x_test[:8])))
     y.classes
 
-Names are scikit-learn's and ONNX's where these have one: ``predict``, ``classes``, outputs by their
-names in the model.
+Names are those of scikit-learn and ONNX where they exist: ``predict``, ``classes``, outputs by
+their names in the model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from palladion.nn.scores import Scores, scores
 from palladion.report import LayersReport
 from palladion.text import times
 
-if TYPE_CHECKING:  # imports of a quarter of a second and more, which not every use needs
+if TYPE_CHECKING:  # slow imports, not always needed
     import onnx
 
     from palladion.nn.graph import Graph
@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # imports of a quarter of a second and more, which not every 
 Array = npt.NDArray[Any]
 
 CALIBRATION: Final = 512
-"""Inputs that scales are chosen on; more hardly change them."""
+"""Number of inputs from which scales are chosen. More inputs hardly change them."""
 
 
 class Model:
@@ -76,20 +76,21 @@ class Model:
         Parameters
         ----------
         calibrate
-            Inputs as the model takes them, of shape (N, ...): some hundred real ones, of which 512
-            are used. A model that brings its own quantisation (QONNX, QDQ) needs none.
+            Inputs of the model, of shape (N, ...): some hundred real ones, of which 512 are used. A
+            model with its own quantisation (QONNX, QDQ) needs none.
         outputs
-            Names of the outputs that are wanted, unless it is all.
+            Names of the wanted outputs. Default: all.
         pixels
-            Mean and deviation, one or by channel, if the model takes pictures: a pixel ``p`` of 0
-            to 255 is ``(p / 255 - mean) / std`` to it. Then pictures can be encrypted as they are.
+            Mean and deviation, one for all channels or one for each, if the model takes pictures.
+            The model gets ``(p / 255 - mean) / std`` for a pixel ``p`` of 0 to 255. Then pictures
+            can be encrypted directly.
         settings
             Fields of :class:`palladion.nn.quantisation.Settings`, such as ``weights=6``.
 
         Raises
         ------
         NetworkError
-            If the model has something that is not supported; the message names it.
+            If the model has an unsupported part. The message names it.
         DataError
             If the inputs do not fit the model.
         """
@@ -153,9 +154,9 @@ class Model:
     def from_sklearn(cls, estimator: Any, calibrate: npt.ArrayLike, **options: Any) -> Model:
         """Quantise a fitted estimator or pipeline of scikit-learn (extra ``sklearn``).
 
-        Multilayer perceptrons, logistic and linear models, trees, forests and boosted trees, with
-        scalers before them. Options as :meth:`from_onnx`. Its outputs are scikit-learn's: labels
-        and probabilities.
+        It may be a multilayer perceptron, a logistic or linear model, a tree, a forest or boosted
+        trees, with scalers before it. ``options`` are those of :meth:`from_onnx`. The outputs are
+        those of scikit-learn: labels and probabilities.
         """
         try:
             from skl2onnx import to_onnx
@@ -183,23 +184,23 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Read what :meth:`save` wrote."""
+        """Read a model that :meth:`save` wrote."""
         return cls(IntNetwork.load(Path(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the integer network, as JSON. The model in floats is not in it."""
+        """Write the integer network as JSON. It does not contain the model in floats."""
         files.write(Path(path), self.network.to_json().encode())
 
     def report(self) -> LayersReport:
-        """What quantisation did to each layer, and its warnings; printable."""
+        """The quantisation of each layer, and its warnings. It can be printed."""
         parts = (self._graph, self._quantised)
         notes = tuple(note for part in parts if part is not None for note in part.notes)
         return LayersReport.of(self.network, self._quantised, notes)
 
     def predict(self, x: npt.ArrayLike, *, noise: bool = False, seed: int = 0) -> Prediction:
-        """What an encrypted run gives for inputs as the model takes them, computed in the clear.
+        """The result of an encrypted run for inputs of the model, computed in the clear.
 
-        With ``noise`` the rounding noise of an encrypted run is drawn as well.
+        With ``noise``, the rounding noise of an encrypted run is simulated as well.
         """
         network = self.network
         found = network.evaluate(network.inputs(x), network.sigmas() if noise else None, seed)
@@ -210,8 +211,8 @@ class Model:
     ) -> Scores:
         """Compare the float model, the integers, and the integers with simulated noise.
 
-        ``y`` are classes, as the model gives them, or real numbers. Without it the table says how
-        far the integers are from the float model.
+        ``y`` are classes of the model, or real numbers. Without ``y``, the table shows how far the
+        integers are from the float model.
         """
         floats = None
         if self._graph is not None:
@@ -237,7 +238,7 @@ class Model:
         NetworkError
             If the network cannot be evaluated under encryption, or not with such moduli.
         UsageError
-            If so many inputs do not fit, or ``words`` is neither None nor 32.
+            If so many inputs do not fit, or if ``words`` is neither None nor 32.
         """
         if words not in (None, 32):
             raise UsageError(f"words of {words!r} bits, expected 32, or None for any")
@@ -250,7 +251,7 @@ class Model:
 
 
 def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:
-    """A model from bytes, or as it is."""
+    """A model from its bytes. A ``ModelProto`` is returned unchanged."""
     import onnx
 
     from palladion.nn import onnx_file
@@ -277,7 +278,7 @@ def calibration_of(given: npt.ArrayLike) -> Array:
 
 
 def spread(data: Array, count: int) -> Array:
-    """At most ``count`` inputs, from all over the data: they may be sorted by class."""
+    """At most ``count`` inputs, spread over all the data, which may be sorted by class."""
     if len(data) <= count:
         return data
     chosen: Array = data[np.linspace(0, len(data) - 1, count).astype(int)]

@@ -1,4 +1,4 @@
-"""Files that come with the package: the MNIST network, plain and integer, and sample images."""
+"""Files in the package: the MNIST network, plain and integer, and sample images."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mnist_network() -> IntNetwork:
 
 
 def is_packaged(network: IntNetwork) -> bool:
-    """Whether a network is the packaged one, read from whatever file."""
+    """Whether a network equals the packaged one, whatever file it was read from."""
     packaged = mnist_network()
     if (network.name, network.input) != (packaged.name, packaged.input):
         return False
@@ -38,7 +38,7 @@ def is_packaged(network: IntNetwork) -> bool:
 
 
 def takes_digits(program: Program) -> bool:
-    """Whether a program is of the packaged network, and so takes pictures of digits."""
+    """Whether a program is that of the packaged network, and so takes pictures of digits."""
     packaged = mnist_network()
     if program.report()["network"] != packaged.name:
         return False
@@ -46,11 +46,11 @@ def takes_digits(program: Program) -> bool:
 
 
 def mnist_plain() -> PlainNetwork:
-    """The network in floating point that it was made from."""
+    """The network in floating point from which the integer network was made."""
     return PlainNetwork.load(_DATA / "mnist_float.npz")
 
 
 def mnist_sample() -> Sample:
-    """The first 100 images of the MNIST test set, unchosen."""
+    """The first 100 images of the MNIST test set, without selection."""
     with np.load(_DATA / "mnist_sample.npz", allow_pickle=False) as arrays:
         return Sample(arrays["images"], arrays["labels"])

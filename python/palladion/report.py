@@ -1,4 +1,4 @@
-"""Reports that print as text: of quantised layers, and of a program before it runs."""
+"""Reports that print as text: about quantised layers, and about a program before it runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN: Final = {
     "changed": "noise moves",
     "differing": "differing",
 }
-"""Columns of a layer's report; the rest is in the JSON."""
+"""Columns of a layer's report. The other fields are in the JSON."""
 
 SHARES: Final = {
     "weights_error", "weights_error_free", "error", "beyond", "changed", "differing"
@@ -34,7 +34,7 @@ SHARES: Final = {
 
 
 def cell(name: str, value: Any) -> object:
-    """A field of a layer's report as a table has it."""
+    """A field of a layer's report in the form of a table cell."""
     if value is None:
         return None
     if name == "shape":
@@ -54,7 +54,8 @@ class LayersReport:
     def of(
         cls, network: IntNetwork, quantised: Quantised | None, notes: tuple[str, ...] = ()
     ) -> LayersReport:
-        """From what quantisation found, or from a network alone; ``notes`` are those of import."""
+        """The report of a quantisation, or of a network alone. ``notes`` are those of the
+        import."""
         if quantised is not None:
             rows = tuple(layer.to_dict() for layer in quantised.layers)
             return cls(rows, notes, quantised.warnings)
@@ -65,7 +66,7 @@ class LayersReport:
         ), notes, network.warnings)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, with all that is known of each layer."""
+        """As plain data, with everything known about each layer."""
         return {
             "layers": [dict(row) for row in self.layers],
             "notes": list(self.notes),
@@ -82,7 +83,7 @@ class LayersReport:
 
 
 class ProgramReport(Mapping[str, Any]):
-    """What is predicted of a run, by name; prints as text."""
+    """The predictions for a run, by name. Prints as text."""
 
     def __init__(self, found: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
         self._found = {**found, "warnings": list(warnings)}

@@ -1,7 +1,6 @@
-"""Parameter sets by name: ours, and those that papers have published.
+"""Parameter sets by name: those of Palladion, and those that papers have published.
 
-The data is ``sets.json``; sets of TFHE are the core's.
-"""
+The data are in ``sets.json``. Sets of TFHE come from the core. """
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from palladion.errors import UsageError
 from palladion.security import Security, largest_log_qp
 
 SPARSE_WEIGHT = 32
-"""Nonzero coefficients of the secret that CKKS bootstrapping raises a modulus under."""
+"""Nonzero coefficients of the secret under which CKKS bootstrapping raises a modulus."""
 SEED = 32
-"""Bytes of a seed."""
+"""Number of bytes of a seed."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Moduli of a set of ours, in bits, as ``Params`` takes them."""
+    """Moduli of a set of Palladion, in bits, in the form of ``Params``."""
 
     levels: list[list[int]]
     special: list[int]
@@ -33,9 +32,11 @@ class Sizes:
 
 @dataclass(frozen=True)
 class NamedSet:
-    """A parameter set. What a paper does not say is ``None``, and so is what would follow.
+    """A parameter set. Values that a paper does not give are ``None``, and so are values derived
+    from them.
 
-    Bytes are those in a file, where residues take the bits of their moduli; headers come to it.
+    Bytes are those in a file, where residues take the bits of their moduli. Headers are not
+    included.
     """
 
     name: str
@@ -51,7 +52,7 @@ class NamedSet:
 
     @property
     def slots(self) -> int:
-        """Values of one ciphertext."""
+        """Number of values of one ciphertext."""
         return 1 << (self.log_n - (self.scheme == "ckks"))
 
     @property
@@ -61,23 +62,23 @@ class NamedSet:
 
     @property
     def secure(self) -> bool | None:
-        """Whether it is secure; ``None`` if the moduli that are known do not say."""
+        """Whether it is secure. ``None`` if the known moduli do not determine it."""
         return None if self.security is None else self.security.enough
 
     @property
     def security(self) -> Security | None:
-        """Estimated security; ``None`` if the moduli that are known do not say."""
+        """Estimated security. ``None`` if the known moduli do not determine it."""
         if self.log_qp is not None:
             return Security.uniform(self.log_n, self.log_qp)
         if self.log_q is None:
             return None
-        # Special moduli come to these.
+        # The special moduli are not included.
         at_most = Security.uniform(self.log_n, self.log_q)
         return None if at_most.enough else at_most
 
     @property
     def sparse_security(self) -> Security | None:
-        """That of the sparse secret of bootstrapping, for the sets made for it."""
+        """The security of the sparse secret of bootstrapping, for sets made for bootstrapping."""
         if self.sizes is None or not self.name.startswith("ckks-bootstrap"):
             return None
         bits = sum(self.sizes.levels[0]) + self.sizes.special[0]
@@ -90,19 +91,19 @@ class NamedSet:
 
     @property
     def fresh_bytes(self) -> int | None:
-        """Bytes of a ciphertext as encrypted, half of it a seed."""
+        """Bytes of a fresh ciphertext. Half of it is a seed."""
         whole = self.ciphertext_bytes
         return None if whole is None else whole // 2 + SEED
 
     @property
     def key_bytes(self) -> int | None:
-        """Bytes of the relinearization key or one Galois key, half of it a seed."""
+        """Bytes of the relinearization key or of one Galois key. Half of it is a seed."""
         if self.digits is None or self.log_qp is None:
             return None
         return round(self.digits * self.log_qp * (1 << self.log_n) / 8) + SEED
 
     def describe(self) -> dict[str, Any]:
-        """Everything as JSON has it."""
+        """All properties in JSON form."""
         return {
             "name": self.name,
             "scheme": self.scheme,
@@ -133,12 +134,12 @@ def named_sets() -> dict[str, NamedSet]:
 
 
 def tfhe_sets() -> dict[str, dict[str, Any]]:
-    """All sets of TFHE, those of papers too, as JSON has them."""
+    """All sets of TFHE, including those of papers, in JSON form."""
     return {name: TfheParams.named(name, True).describe() for name in TfheParams.names()}
 
 
 def named(name: str) -> NamedSet:
-    """One set that is not TFHE's; ``UsageError`` if there is none of the name."""
+    """A set of another scheme than TFHE. Raises ``UsageError`` if there is none of the name."""
     sets = named_sets()
     if name not in sets:
         known = ", ".join([*sets, *TfheParams.names()])
@@ -147,10 +148,10 @@ def named(name: str) -> NamedSet:
 
 
 def of_scheme(name: str, scheme: str) -> tuple[NamedSet, Sizes]:
-    """A set of ours for a scheme; ``UsageError`` if there is none."""
+    """A set of Palladion for a scheme. Raises ``UsageError`` if there is none."""
     found = named(name)
     if found.sizes is None:
-        raise UsageError(f"{name} is known by its total sizes alone, expected a set of ours")
+        raise UsageError(f"only total sizes of {name} are known, expected a set of Palladion")
     if scheme not in found.scheme.split(", "):
         raise UsageError(f"{name} is a set of {found.scheme}, expected one of {scheme}")
     return found, found.sizes
@@ -180,7 +181,7 @@ def _published(entry: dict[str, Any]) -> NamedSet:
 
 
 def _digits(moduli: list[int], bound: int | None, longest: int) -> int:
-    """Digits of key switching: of ``longest`` moduli, in CKKS no larger than the special ones."""
+    """Digits of key switching, of ``longest`` moduli. In CKKS no larger than the special moduli."""
     digits: list[list[int]] = []
     for bits in moduli:
         fits = bound is None or (bool(digits) and sum(digits[-1]) + bits <= bound + 1)

@@ -1,4 +1,4 @@
-"""Figures, shapes and tables as people read them in a terminal."""
+"""Figures, shapes and tables as text for a terminal."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from math import ceil
 from typing import Final
 
 NAME: Final = 18
-"""Characters of a name at most: names of ONNX nodes are paths."""
+"""Largest number of characters of a name: names of ONNX nodes are paths."""
 
 NUMBER: Final = re.compile(r"[-+.\de]+%?|nan|inf")
 
 
 def size(count: int) -> str:
-    """Bytes in powers of 1000."""
+    """A number of bytes, in powers of 1000."""
     amount = float(count)
     for unit in ("bytes", "kB", "MB"):
         if amount < 1000:
@@ -24,17 +24,17 @@ def size(count: int) -> str:
 
 
 def times(shape: Iterable[int | str]) -> str:
-    """A shape."""
+    """A shape as text."""
     return "x".join(map(str, shape)) or "()"
 
 
 def at_most(log2: float) -> str:
-    """A bound ``2^log2`` on a probability, never smaller than it is."""
+    """A bound ``2^log2`` on a probability, rounded up."""
     return f"2^{ceil(log2 * 10) / 10:.1f}"
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Objects of the same fields, one per line, in columns: words to the left, numbers right."""
+    """Objects with the same fields, one per line, in columns: words to the left, numbers right."""
     header = list(rows[0])
     columns = []
     for name in header:
@@ -48,7 +48,7 @@ def table(rows: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def cell(value: object) -> str:
-    """A value in a few characters."""
+    """A value as a short text."""
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -57,7 +57,7 @@ def cell(value: object) -> str:
 
 
 def short(name: str, most: int = NAME) -> str:
-    """A name whose middle gives way where it is too long: its end tells nodes apart."""
+    """A name, shortened in the middle if it is too long. Nodes differ at the end of their names."""
     if len(name) <= most:
         return name
     start = most // 3

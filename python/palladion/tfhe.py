@@ -1,6 +1,6 @@
-"""TFHE: bits and small integers, exact, and a table in every bootstrapping.
+"""TFHE: exact arithmetic on bits and small integers, with a table in every bootstrapping.
 
-Bits are for gates, at parameters of :meth:`Params.gates`::
+Bits are for gates, with the parameters of :meth:`Params.gates`::
 
     from palladion import tfhe
 
@@ -9,8 +9,8 @@ Bits are for gates, at parameters of :meth:`Params.gates`::
     x = client.encrypt_bits([True, True, False]).with_keys(server)
     client.decrypt((x & True) ^ ~x)  # all true
 
-Integers of a few bits are for tables, at those of :meth:`Params.integers`; numbers of many digits
-are made of them::
+Integers of a few bits are for tables, with the parameters of :meth:`Params.integers`. Numbers of
+several digits are made of such integers::
 
     client = tfhe.keygen(tfhe.Params.integers(message_bits=2, carry_bits=2))
     server = client.server_key()
@@ -19,9 +19,9 @@ are made of them::
     n = client.encrypt_radix([1000, 2000], bits=16).with_keys(server)
     client.decrypt((n + 1) - 2000)
 
-Nothing has to be planned ahead: noise is fresh after every gate and every table, and what would
-exceed it, or the bits of carry, is an error beforehand. A bootstrapping gives a wrong result with a
-probability of at most 2^:attr:`Params.log2_failure`, as predicted.
+Nothing has to be planned: noise is fresh after every gate and every table, and an operation that
+would exceed the noise or the carry bits raises an error. A bootstrapping gives a wrong result with
+a predicted probability of at most 2^:attr:`Params.log2_failure`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["Bits", "ClientKey", "Integers", "Params", "Radix", "ServerKey", "joi
 
 
 def keygen(params: Params) -> ClientKey:
-    """Make a client's secrets, from the operating system's randomness."""
+    """Generate a client's secrets from the operating system's randomness."""
     return ClientKey(_native.TfheClient.generate(params.native))
 
 
@@ -56,11 +56,11 @@ class ClientKey:
 
     @property
     def params(self) -> Params:
-        """Its parameters."""
+        """The parameters."""
         return Params(self.native.params_of())
 
     def server_key(self) -> ServerKey:
-        """The keys that gates and tables need, for the server."""
+        """The keys for gates and tables, for the server."""
         return ServerKey(self.native.server_key())
 
     def encrypt_bits(self, values: ArrayLike) -> Bits:
@@ -69,31 +69,31 @@ class ClientKey:
         Raises
         ------
         UsageError
-            If a value is no bit, or the parameters are those of integers.
+            If a value is not a bit, or if the parameters are those of integers.
         """
         data, single = bit_bytes(values)
         return Bits(_native.TfheBits.encrypt(self.native, data), single)
 
     def encrypt(self, values: ArrayLike) -> Integers:
-        """Encrypt a message of 0 to 2^``message_bits`` - 1, or an array of them of shape ``(k,)``.
+        """Encrypt a message from 0 to 2^``message_bits`` - 1, or an array of shape ``(k,)``.
 
         Raises
         ------
         UsageError
-            If a value is no such message, or the parameters are those of gates.
+            If a value is not such a message, or if the parameters are those of gates.
         """
         data, single = natural_bytes(values)
         return Integers(_native.TfheIntegers.encrypt(self.native, data), single)
 
     def encrypt_radix(self, values: ArrayLike, bits: int) -> Radix:
-        """Encrypt a number of 0 to 2^``bits`` - 1, or an array of them of shape ``(k,)``.
+        """Encrypt a number from 0 to 2^``bits`` - 1, or an array of shape ``(k,)``.
 
-        ``bits`` is a multiple of the bits of a message, up to 64.
+        ``bits`` is a multiple of the bits of a message, at most 64.
 
         Raises
         ------
         UsageError
-            If a value is no such number, or the parameters are those of gates.
+            If a value is not such a number, or if the parameters are those of gates.
         """
         digits = digits_of(self.params, natural("the number of bits", bits))
         data, single = natural_bytes(values)
@@ -106,13 +106,13 @@ class ClientKey:
     def decrypt(self, x: Bits | Integers | Radix) -> NDArray[np.bool_] | NDArray[np.uint64]:
         """The bits, messages (without their carry) or numbers, as an array of the same shape.
 
-        That of a single value has no dimension: ``bool`` and ``int`` take it.
+        The array of a single value has no dimension: ``bool`` and ``int`` convert it.
 
         Raises
         ------
         UsageError
-            If they are of other parameters. With another key of the same parameters they are
-            random instead.
+            If they have other parameters. With another key of the same parameters, they are random
+            instead.
         """
         if isinstance(x, Bits):
             data = x.native.decrypt(self.native)
@@ -126,10 +126,10 @@ class ClientKey:
         return np.frombuffer(x.native.decrypt(self.native, True), np.uint64).reshape(x.shape)
 
     def to_bytes(self) -> bytes:
-        """The secrets as bytes: for their owner's eyes alone."""
+        """The secrets as bytes. Only their owner may see them."""
         return self.native.to_bytes()
 
     @classmethod
     def from_bytes(cls, params: Params, data: bytes) -> ClientKey:
-        """Read them; ``FormatError`` if they are damaged or were made for other parameters."""
+        """Read secrets. Raises ``FormatError`` if they are damaged or made for other parameters."""
         return cls(_native.TfheClient.from_bytes(params.native, data))

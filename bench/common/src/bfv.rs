@@ -10,14 +10,14 @@ pub trait Bfv {
 
     /// `a` and `b` are slots: two rows of `N/2`.
     fn new(definition: &BfvDefinition, a: &[u64], b: &[u64]) -> Self;
-    /// What was really chosen: `log_q`, `log_p`, `key_switching`.
+    /// The parameters actually used: `log_q`, `log_p`, `key_switching`.
     fn parameters(&self) -> Value;
-    /// The operations that the library has, by the names that `bench/README.md` explains.
+    /// The operations that the library has, with the names that `bench/README.md` explains.
     fn operations(&self) -> Vec<Operation<'_, Self::Ciphertext>>;
     fn decrypt(&self, ciphertext: &Self::Ciphertext) -> Vec<u64>;
 }
 
-/// Name of an operation, and a call of it on the inputs.
+/// The name of an operation, and a call of it on the inputs.
 pub type Operation<'a, C> = (&'static str, Box<dyn Fn() -> C + 'a>);
 
 pub fn time<B: Bfv>(definitions: &Definitions) -> Vec<Row> {

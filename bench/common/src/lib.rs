@@ -1,8 +1,8 @@
-//! What the Rust programs of the benchmark share.
+//! The parts that the Rust programs of the benchmark share.
 //!
-//! A program is called as `PROGRAM time|values GROUP DEFINITIONS`. `time` prints one [`Row`] per line,
-//! `values` one object per line for the judges. The Go and Python programs keep to the same
-//! protocol, the same inputs ([`words`]) and the same way of timing ([`Row::measure`]).
+//! A program is called as `PROGRAM time|values GROUP DEFINITIONS`. `time` prints one [`Row`] per
+//! line, `values` one object per line for the judges. The Go and Python programs use the same
+//! protocol, the same inputs ([`words`]) and the same timing ([`Row::measure`]).
 
 pub mod bfv;
 pub mod ntt;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Instant;
 
-/// What is measured: `bench/definitions.json`.
+/// The measurements to make: `bench/definitions.json`.
 #[derive(Debug, Deserialize)]
 pub struct Definitions {
     pub ntt: NttDefinition,
@@ -24,7 +24,7 @@ pub struct Definitions {
     pub tfhe: TfheDefinition,
 }
 
-/// Every `q` with every `log_n`.
+/// Every `q` is combined with every `log_n`.
 #[derive(Debug, Deserialize)]
 pub struct NttDefinition {
     pub log_n: Vec<u32>,
@@ -36,12 +36,13 @@ pub struct NttDefinition {
 pub struct BfvDefinition {
     pub log_n: u32,
     pub t: u64,
-    /// About: a library that builds its own chain comes near.
+    /// An approximate size: a library that builds its own chain comes close to it.
     pub log_q: u32,
     pub samples: usize,
 }
 
-/// A chain of moduli of one size, key switching by some digits, and rotations that share a decomposition.
+/// A chain of moduli of one size, the digits of key switching, and rotations that share a
+/// decomposition.
 #[derive(Debug, Deserialize)]
 pub struct ChainDefinition {
     pub log_n: u32,
@@ -72,7 +73,7 @@ pub struct LookupDefinition {
     pub samples: usize,
 }
 
-/// Gates and tables of TFHE, at the probabilities of failure that the names of the rows say.
+/// Gates and tables of TFHE, at the failure probabilities in the names of the rows.
 #[derive(Debug, Deserialize)]
 pub struct TfheDefinition {
     pub samples: usize,
@@ -87,7 +88,7 @@ pub struct Row {
     pub seconds: f64,
     pub samples: usize,
     pub min: f64,
-    /// What the operation found out about its own result.
+    /// What the operation reports about its own result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
 }
@@ -120,7 +121,8 @@ impl Row {
     }
 }
 
-/// Times `f` on `0 .. count` side by side, on all threads: seconds are a share of the time of all.
+/// Times `f` on `0 .. count` in parallel, on all threads. `seconds` is the total time divided by
+/// `count`.
 pub fn batch_row(
     name: &'static str,
     parameters: &Value,
@@ -138,7 +140,7 @@ pub fn batch_row(
     row
 }
 
-/// Ends a program whose library computes something wrong.
+/// Ends a program whose library computes a wrong result.
 pub fn check(holds: bool, what: &str) {
     if !holds {
         eprintln!("error: {what} came out wrong");
@@ -159,14 +161,14 @@ pub fn words(seed: u64, len: usize, modulus: u64) -> Vec<u64> {
         .collect()
 }
 
-/// What a program can do for one group of measurements.
+/// The functions of a program for one group of measurements.
 pub struct Group {
     pub name: &'static str,
     pub time: fn(&Definitions) -> Vec<Row>,
     pub values: fn(&Definitions) -> Vec<Value>,
 }
 
-/// The `main` of a program; ends it with a message when it is not called as above.
+/// The `main` of a program. Exits with a message if it is not called as described above.
 pub fn run(groups: &[Group]) {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Err(message) = run_group(groups, &args) {

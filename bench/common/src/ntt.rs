@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 
 /// One limb under a library's transform.
 pub trait Limb {
-    /// The limb with these residues modulo the prime `q`; as many as the ring degree.
+    /// The limb with these residues modulo the prime `q`. There are as many as the ring degree.
     fn new(q: u64, words: &[u64]) -> Self;
     fn words(&self) -> Vec<u64>;
     fn forward(&mut self);
-    /// May leave out the factor `1/N`, where the library does.
+    /// May leave out the factor `1/N`, if the library does.
     fn inverse(&mut self);
-    /// `self * other / c` value by value, both transformed, with `c` what [`Self::inverse`] leaves.
+    /// `self * other / c` value by value. Both are transformed, and `c` is the factor that
+    /// [`Self::inverse`] leaves.
     fn mul_assign(&mut self, other: &Self);
 }
 
@@ -31,8 +32,8 @@ pub fn time<L: Limb>(definitions: &Definitions) -> Vec<Row> {
 
 /// The transform of a polynomial, the points at which it was evaluated, and a negacyclic product.
 ///
-/// The points are the transform of the polynomial `X`, so they tell the root of unity and the
-/// order that the library uses, whatever they are.
+/// The points are the transform of the polynomial `X`. So they show the root of unity and the order
+/// that the library uses.
 pub fn values<L: Limb>(definitions: &Definitions) -> Vec<Value> {
     cases(definitions)
         .map(|(log_n, q)| {

@@ -1,27 +1,28 @@
-//! What the groups of whole schemes share: operations on fresh ciphertexts with all slots in use, by name.
+//! The parts that the groups of whole schemes share: named operations on fresh ciphertexts with all
+//! slots in use.
 
 use crate::Row;
 use serde_json::{Value, json};
 use std::hint::black_box;
 
-/// An operation by the name that `bench/README.md` explains.
+/// An operation with the name that `bench/README.md` explains.
 pub struct Operation<'a> {
     pub name: &'static str,
-    /// Operations that a call makes: its time is divided by this.
+    /// Number of operations in a call. Its time is divided by this.
     pub calls: usize,
-    /// Makes the result.
+    /// Computes the result.
     pub run: Box<dyn Fn() -> Box<dyn Result + 'a> + 'a>,
 }
 
-/// What an operation gives.
+/// The result of an operation.
 pub trait Result {
-    /// Slots, decrypted and decoded, as the judges read them; `None` for keys.
+    /// Slots, decrypted and decoded, for the judges. `None` for keys.
     fn slots(&self) -> Option<Value>;
 }
 
 /// A library with its keys, and its inputs.
 pub trait Scheme {
-    /// What was really chosen: `log_q`, `log_p`, `key_switching`, ...
+    /// The parameters actually used: `log_q`, `log_p`, `key_switching`, ...
     fn parameters(&self) -> Value;
     /// The operations that the library has.
     fn operations(&self) -> Vec<Operation<'_>>;

@@ -1,6 +1,6 @@
 """Concrete ML: TFHE, one programmable bootstrap for each ReLU and maximum; see ../shared.py.
 
-The floating-point network is quantised after training, as Concrete ML does it.
+The floating-point network is quantised after training, with Concrete ML's own method.
 """
 
 import sys
@@ -15,8 +15,8 @@ from shared import CLEAR_IMAGES, REPOSITORY, Run, images, layers, load, own_outp
 
 MODELS = REPOSITORY / "models"
 WEIGHTS = {"mnist": MODELS / "mnist_float.npz", "lenet5": MODELS / "lenet5.onnx"}
-# Of weights and activations, and of sums before a table: the cheapest for which the clear model
-# has at most one point less than the floats, on the first 1000 test images.
+# Bits of weights and activations, and of sums before a table: the cheapest for which the clear
+# model is at most one point worse than the floats on the first 1000 test images.
 BITS = {"mnist": (6, 5), "lenet5": (5, 5), "resnet20": (5, 5)}
 CALIBRATION_IMAGES = 256
 
@@ -36,7 +36,7 @@ class Block(nn.Module):
 
 
 def resnet20():
-    """Untrained: what it takes to compile and to run does not depend on the weights."""
+    """An untrained network: the costs of compiling and running do not depend on the weights."""
     blocks, channels = [], 16
     for width in (16, 32, 64):
         for index in range(3):

@@ -17,12 +17,12 @@ from shared import CLEAR_IMAGES, REPOSITORY, Run, images, layers, load, own_outp
 CALIBRATION_IMAGES = 4096
 DEGREE = 15
 # log2 of the largest QP with 128 bits of security, ternary secret, classical: table 1 of the
-# homomorphic encryption standard (2018); 2^16 by extrapolation, as libraries have it.
+# homomorphic encryption standard (2018). The value for 2^16 is extrapolated, as in libraries.
 LARGEST_LOG_QP = {13: 218, 14: 438, 15: 881, 16: 1772}
 
 
 class Relu(on.Chebyshev):
-    """The polynomial on the range that calibration finds, widened by the margin."""
+    """The polynomial on the calibrated range, widened by the margin."""
 
     def __init__(self):
         super().__init__(DEGREE, torch.relu)
@@ -38,7 +38,7 @@ class Network(on.Module):
 
 
 def small(levels, bits, first, special, margin=1.1):
-    """A chain for 2^14, where packing a layer needs a quarter of the memory that 2^15 takes."""
+    """A chain for 2^14, where packing a layer needs a quarter of the memory of 2^15."""
     return {
         "ckks_params": {
             "LogN": 14, "LogQ": [first] + [bits] * levels, "LogP": special, "LogScale": bits,
@@ -119,7 +119,7 @@ def main():
 
 
 def one_by_one(inputs):
-    """As many as there are for the ranges, in batches of what is then encrypted."""
+    """Inputs for the ranges, in batches of the size that is encrypted later."""
     return DataLoader(TensorDataset(inputs, inputs), batch_size=1)
 
 
@@ -130,9 +130,9 @@ def compiled(net, calibration):
 
 
 def evaluation_keys(scheme):
-    """How many keys there are, and their bytes when written: all are as long as one of them."""
+    """The number of keys and their bytes when written. All have the length of the one measured."""
     transforms = scheme.lt_evaluator.saved_rotation_keys
-    # Beside them, rotations by powers of two and the relinearisation key.
+    # In addition to these: rotations by powers of two, and the relinearisation key.
     count = len(transforms) + int(math.log2(scheme.params.get_slots())) + 1
     serial, pointer = scheme.backend.GenerateAndSerializeRotationKey(next(iter(transforms)))
     length = len(serial)

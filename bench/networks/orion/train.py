@@ -2,7 +2,7 @@
 
     bench/.venv-orion/bin/python bench/networks/orion/train.py MNIST
 
-Batch normalisation, which squares need in training, is folded into the weights that are written.
+Squares need batch normalisation in training. It is folded into the weights that are written.
 """
 
 import sys
@@ -53,7 +53,7 @@ def main():
 
 
 def folded(modules):
-    """Weights and biases in order, each with the normalisation that follows it."""
+    """Weights and biases in order, each combined with the normalisation that follows it."""
     arrays = {}
     for index, module in enumerate(modules):
         if not isinstance(module, (nn.Conv2d, nn.Linear)):

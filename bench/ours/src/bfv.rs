@@ -1,4 +1,4 @@
-//! The BFV of `crates/bfv`, with the chain of the encrypted networks: 48-bit moduli, for which the
+//! The BFV of `crates/bfv`, with the chain of the encrypted networks: 48-bit moduli, on which the
 //! kernels are fastest.
 
 use bfv::{Ciphertext, Evaluator, Params, decrypt, encrypt};
@@ -12,7 +12,8 @@ const MODULUS_BITS: u32 = 48;
 const SPECIAL_BITS: u32 = 49;
 const SPECIAL_MODULI: usize = 3;
 const DIGIT_LIMBS: usize = 3;
-/// Moduli that the residual product divides by: one brings the noise back to a fresh one's.
+/// Number of moduli by which the residual product divides. One brings the noise back to that of a
+/// fresh ciphertext.
 const DROPPED: usize = 1;
 
 pub struct Ours {

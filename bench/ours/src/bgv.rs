@@ -101,7 +101,7 @@ impl Result for Encoded<'_> {
     }
 }
 
-/// A message, and the same over all moduli.
+/// A message, and the same message over all moduli.
 struct Lifted<'a>(
     Encoded<'a>,
     #[expect(dead_code, reason = "made to be timed")] Poly<Eval>,

@@ -8,7 +8,7 @@ use rlwe::SecretKey;
 use serde_json::json;
 use std::time::Instant;
 
-/// The set whose precision is the peers', then the one with as many levels left.
+/// Times the set with the precision of the peers, then the one with as many levels left.
 pub fn time(definitions: &Definitions) -> Vec<Row> {
     let precise = Bootstrapper::params_2_16_precise().expect("128-bit parameters");
     let usual = Bootstrapper::params_2_16().expect("128-bit parameters");

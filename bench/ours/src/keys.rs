@@ -1,4 +1,4 @@
-//! Keys of a scheme, and their making as an operation.
+//! Keys of a scheme, and their generation as an operation.
 
 use common::scheme::Result;
 use rlwe::{GaloisKeys, Params, PublicKey, SecretKey, SwitchKey};
@@ -12,7 +12,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Keys of the highest level, with Galois keys of these elements.
+    /// Keys for the highest level, with Galois keys of these elements.
     pub fn generate(params: &Params, elements: impl IntoIterator<Item = usize>) -> Self {
         let mut rng = rand::rng();
         let level = params.max_level();

@@ -1,4 +1,5 @@
-//! Athena's functional bootstrapping: a table on every coefficient of two ciphertexts, from coefficients to coefficients.
+//! Athena's functional bootstrapping: a table on every coefficient of two ciphertexts, from
+//! coefficients to coefficients.
 
 use bfv::{Params, T_FERMAT, decrypt, encrypt};
 use circuits::lut::{Lut, Shape, interpolate};
@@ -65,8 +66,8 @@ impl Loop {
     }
 }
 
-/// One row: a random table of `bits` bits on `2^log_n` values. A value stands at a multiple of `t / 2^bits`, beyond all
-/// rounding errors, in the input and in the result.
+/// One row: a random table of `bits` bits on `2^log_n` values. Each value is a multiple of
+/// `t / 2^bits`, in the input and in the result, so that rounding errors do not change it.
 pub fn time(definitions: &Definitions) -> Vec<Row> {
     let definition = &definitions.lookup;
     let space = 1u64 << definition.bits;

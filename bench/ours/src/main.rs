@@ -36,19 +36,19 @@ fn main() {
         Group {
             name: "bootstrap",
             time: bootstrap::time,
-            // It checks itself.
+            // It checks its own result.
             values: |_| Vec::new(),
         },
         Group {
             name: "lookup",
             time: lookup::time,
-            // As does this.
+            // It checks its own result.
             values: |_| Vec::new(),
         },
         Group {
             name: "tfhe",
             time: tfhe::time,
-            // And this.
+            // It checks its own result.
             values: |_| Vec::new(),
         },
     ]);

@@ -1,4 +1,4 @@
-//! The transform of `crates/kernels`, by the backend that the product would choose here.
+//! The transform of `crates/kernels`, with the backend that the product chooses on this machine.
 
 use kernels::{Modulus, NttTable, kernels};
 

@@ -1,7 +1,7 @@
-//! Prints how long operations take at N = 2^15, t = 65537, Q of 720 bits, and what the product with
-//! relinearisation spends its time on: `cargo run --release -p palladion-bfv --example
-//! product_timing [threads [name [seconds]]]`. Medians in milliseconds; with a name, of that line
-//! alone.
+//! Prints how long operations take at N = 2^15, t = 65537, Q of 720 bits, and the parts of a
+//! product with relinearisation: `cargo run --release -p palladion-bfv --example product_timing
+//! [threads [name [seconds]]]`. Times are medians in milliseconds. With a name, only that line is
+//! printed.
 
 use bfv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt};
 use rand::{Rng, SeedableRng};
@@ -20,7 +20,7 @@ fn line<I, O>(name: &str, mut input: impl FnMut() -> I, mut work: impl FnMut(I) 
         return;
     }
     for _ in 0..3 {
-        black_box(work(input())); // tables are made, memory is in place
+        black_box(work(input())); // makes tables, allocates memory
     }
     let seconds = std::env::args().nth(3).and_then(|s| s.parse().ok());
     let time = Duration::from_secs_f64(seconds.unwrap_or(0.7));

@@ -29,7 +29,7 @@ impl Evaluator {
     }
 }
 
-/// All that needs the residual alone.
+/// All operations that need only the residual.
 impl Deref for Evaluator {
     type Target = exact::Evaluator;
 

@@ -1,15 +1,18 @@
-//! BFV: exact arithmetic modulo `t` on encrypted coefficients or slots, the message in the high bits.
+//! BFV: exact arithmetic modulo `t` on encrypted coefficients or slots, the message in the high
+//! bits.
 //!
-//! *Concept.* A ciphertext is one of [`exact`], with the phase `(Q K + r) / t`, and BFV reads its
-//! message from `K`, times the [`factor`](Ciphertext::factor) `mu`. Two products follow from the two ends:
-//! - [`Evaluator::mul`] is the scale-invariant product: it works at the whole modulus, whatever
-//!   the noise, and extends the basis to do so. It alone is BFV's own;
+//! *Concept.* A ciphertext is one of [`exact`], with the phase `(Q K + r) / t`. BFV reads the
+//! message from `K`, which is the message times the [`factor`](Ciphertext::factor) `mu`. Each end
+//! has its product:
+//! - [`Evaluator::mul`] is the scale-invariant product. It works at the whole modulus for any
+//!   noise, and extends the basis for that. Only BFV has it.
 //! - [`mul_and_switch`](exact::Evaluator::mul_and_switch) multiplies residuals: `t (c x c') mod Q`
-//!   has residual `r r'`, right as long as `|r r'| < Q / 2`, and needs no second basis. A modulus
-//!   switch after it makes the residual small again. It is BGV's product, in BFV's clothes.
+//!   has the residual `r r'`, which is right if `|r r'| < Q / 2`. It needs no second basis. A
+//!   modulus switch makes the residual small again. It is BGV's product, applied to a BFV
+//!   ciphertext.
 //!
-//! *May use* `exact` and what is beneath. *Invariant*: operands of an operation have the parameters of the
-//! evaluator.
+//! *May use* `exact` and the layers below it. *Invariant*: operands of an operation have the
+//! parameters of the evaluator.
 //!
 //! *Sources.* Fan, Vercauteren, "Somewhat Practical Fully Homomorphic Encryption", 2012; Halevi,
 //! Polyakov, Shoup, CT-RSA 2019.

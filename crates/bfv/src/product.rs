@@ -1,30 +1,31 @@
-//! The scale-invariant product: `round((t/Q) c x c')`, at the whole modulus, whatever the noise.
+//! The scale-invariant product `round((t/Q) c x c')`, at the whole modulus and for any noise.
 //!
-//! The tensor product of two ciphertexts is an integer polynomial of some `2 log Q + log N` bits. Both
-//! factors are raised to an auxiliary basis `R`, multiplied over `Q` and over `R`, and the three
-//! components are divided by `Q/t`, rounded: over `R`, where `Q` is invertible, and from there back to
-//! `Q`. With phases `(Q K + r)/t` as integers, the result has the phase
+//! The tensor product of two ciphertexts is an integer polynomial of about `2 log Q + log N` bits.
+//! Both factors are extended to an auxiliary basis `R` and multiplied over `Q` and over `R`. The
+//! three components are divided by `Q/t` and rounded over `R`, where `Q` is invertible, and
+//! converted back to `Q`. With phases `(Q K + r)/t` as integers, the result has the phase
 //!
 //! `(t/Q) (Q K + r)(Q K' + r')/t^2 = (Q K K' + K r' + K' r + r r'/Q) / t`,
 //!
-//! so its factor is the product of the factors, and its residual is `K r' + K' r`, the size of `K`
-//! being that of the message and of the overflow `t u` of `c_0 + c_1 s = .. + Q u`: about `t |s|/sqrt 12`.
+//! so its factor is the product of the factors, and its residual is `K r' + K' r`. The size of `K`
+//! is that of the message and of the overflow `t u` of `c_0 + c_1 s = .. + Q u`: about
+//! `t |s|/sqrt 12`.
 //!
 //! *Size of `R`.* Centred components are below `Q/2`, those of the tensor product below `N Q^2/2`,
-//! scaled below `t N Q/2`: `R > 2 t N Q` leaves them in `[-R/4, R/4]`, where the conversion back is
-//! exact for every ciphertext, noisy or not.
+//! and scaled ones below `t N Q/2`. `R > 2 t N Q` leaves them in `[-R/4, R/4]`, where the
+//! conversion back is exact for every ciphertext, noisy or not.
 //!
-//! *Cost* for `l` moduli, `r` auxiliary ones and a relinearisation with `d` digits and `k` special
-//! moduli, in transforms of one limb: `4l` (factors to coefficients) `+ 4r` (their extension) `+ 3(l + r)`
-//! (tensor product to coefficients) `+ d (l + k)` (digits) `+ 2k + 2l` (mod down). The components leave the
-//! scaling in the coefficient domain: `d_2` is cut into digits there, `d_0` and `d_1` are added to the
-//! remainder of the mod down before its transform, so none of the three costs transforms of its own.
-//! A square saves `2l + 2r`.
+//! *Cost* in transforms of one limb, for `l` moduli, `r` auxiliary ones, and a relinearisation with
+//! `d` digits and `k` special moduli: `4l` (factors to coefficients) `+ 4r` (their extension)
+//! `+ 3(l + r)` (tensor product to coefficients) `+ d (l + k)` (digits) `+ 2k + 2l` (mod down). The
+//! scaling gives the components in the coefficient domain. There `d_2` is cut into digits, and
+//! `d_0` and `d_1` are added to the remainder of the mod down before its transform. So none of the
+//! three needs transforms of its own. A square saves `2l + 2r`.
 //!
-//! The variant that raises one factor by `R/Q` first and divides by `R/t` (Kim, Polyakov, Zucca,
-//! "Revisiting Homomorphic Encryption Schemes for Finite Fields", Asiacrypt 2021) saves the three
-//! conversions back, but costs two conversions and `2l` transforms for that factor, and has no squares:
-//! with these kernels both come to the same.
+//! A variant extends one factor by `R/Q` first and divides by `R/t` (Kim, Polyakov, Zucca,
+//! "Revisiting Homomorphic Encryption Schemes for Finite Fields", Asiacrypt 2021). It saves the
+//! three conversions back, but costs two conversions and `2l` transforms for that factor, and has
+//! no squares. With these kernels both take the same time.
 //!
 //! Source: Halevi, Polyakov, Shoup, "An Improved RNS Variant of the BFV Homomorphic Encryption
 //! Scheme", CT-RSA 2019, section 4.
@@ -39,9 +40,9 @@ use rlwe::{SwitchKey, switch_coeff};
 /// Tables of the product at one level.
 pub(crate) struct ProductTables {
     scaler: Scaler,
-    /// As the scaling gives it.
+    /// The output of the scaling.
     plain: Output,
-    /// Times `-P`: the addend of the relinearisation's mod down.
+    /// The output times `-P`, as the addend of the relinearisation's mod down.
     minus_p: Output,
 }
 
@@ -63,8 +64,8 @@ impl ProductTables {
     }
 }
 
-/// The fewest primes that the kernels take with a product above `2^bits`, and of these the smallest:
-/// the smaller the prime, the fewer reductions a transform needs.
+/// The fewest primes that the kernels take with a product above `2^bits`, and of these the
+/// smallest. The smaller a prime is, the fewer reductions a transform needs.
 fn auxiliary(n: usize, bits: f64, avoid: &[u64]) -> Basis {
     let fewest = (bits / f64::from(Modulus::FAST_BITS - 1)).ceil() as usize;
     (fewest..)
@@ -81,10 +82,11 @@ fn auxiliary(n: usize, bits: f64, avoid: &[u64]) -> Basis {
 }
 
 impl Evaluator {
-    /// Scale-invariant product, relinearised, at the same level.
+    /// The scale-invariant product, relinearised, at the same level.
     ///
     /// # Errors
-    /// If levels differ, an operand has not two components, or the key was made for lower levels.
+    /// If levels differ, if an operand does not have two components, or if the key was made for
+    /// lower levels.
     pub fn mul(&self, a: &Ciphertext, b: &Ciphertext, key: &SwitchKey) -> Result<Ciphertext> {
         let tables = self.check_operands(a, b)?;
         if key.level() < a.level() {
@@ -100,10 +102,10 @@ impl Evaluator {
         Ok(Ciphertext::new(inner, self.factor_of_product(a, b)))
     }
 
-    /// Scale-invariant product, not relinearised: three components.
+    /// The scale-invariant product, not relinearised: three components.
     ///
     /// # Errors
-    /// If levels differ, or an operand has not two components.
+    /// If levels differ, or if an operand does not have two components.
     pub fn mul_no_relin(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
         let tables = self.check_operands(a, b)?;
         let parts = scaled_tensor(&tables.scaler, a, b, [&tables.plain; 3]);

@@ -1,4 +1,4 @@
-//! Plaintexts against the definition, and operands that do not fit.
+//! Plaintexts compared with the definition, and operands that do not fit.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -82,7 +82,7 @@ fn slots_are_values_at_powers_of_one_root() {
         let terms = plaintext.coefficients().iter().rev();
         terms.fold(0, |sum, c| (sum * point + c) % T_FERMAT)
     };
-    // 3 generates the units modulo 65537; one of the primitive 2N-th roots is the encoder's.
+    // 3 generates the units modulo 65537. One of the primitive 2N-th roots is the encoder's.
     let root = pow(3, (T_FERMAT as usize - 1) / (2 * N));
     let fits = |zeta: u64| {
         let mut exponent = 1;
@@ -174,7 +174,7 @@ fn products_at_one_level_and_squares_of_any_ciphertext() {
             want,
             "level {level}"
         );
-        // A square is recognised by its place in memory; a copy goes the other way.
+        // A square is recognised by its address, so a copy takes the general way.
         let square = s.eval.mul(&x, &x, &key).unwrap();
         assert_eq!(square, s.eval.mul(&x, &x.clone(), &key).unwrap());
         let want: Vec<u64> = a.iter().map(|x| x * x % T_FERMAT).collect();

@@ -1,4 +1,5 @@
-//! Every operation against arithmetic modulo `t`, and its noise against the formula, two-sided.
+//! Every operation compared with arithmetic modulo `t`, and its noise with the formula, from both
+//! sides.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -69,8 +70,8 @@ impl Setup {
         self.params.encoder().slots_of(&message)
     }
 
-    /// A sample of N near-normal values has a relative deviation of 1 / sqrt(2 N) in its root mean
-    /// square, 0.006 bits; the key and the messages are random too, so a tenth of a bit is given.
+    /// The root mean square of N near-normal values has a relative deviation of 1 / sqrt(2 N),
+    /// 0.006 bits. The key and the messages are random too, so a tenth of a bit is allowed.
     fn check_noise(&self, what: &str, ct: &Ciphertext, predicted: Noise) {
         self.check_noise_within(0.1, what, ct, predicted);
     }
@@ -213,10 +214,11 @@ fn scale_invariant_products_are_exact_at_any_noise() {
     assert_eq!(s.decrypt(&x), want);
     s.check_noise("relinearised", &x, noise);
 
-    // Squares until hardly any budget is left: nothing depends on the noise being small. The residual
-    // of the d-th is a product of d independent factors c + c' s with the first residual. At each of
-    // N/2 pairs of roots their squared magnitudes, and that of s, are exponentially distributed, so
-    // the mean square has the relative variance 2^(d+1) (2d)!/d!^2 / (N/2). Three deviations are given.
+    // Squares until hardly any noise budget is left: nothing depends on the noise being small. The
+    // residual of the d-th square is a product of d independent factors c + c' s with the first
+    // residual. At each of N/2 pairs of roots, their squared magnitudes and that of s are
+    // exponentially distributed. So the mean square has the relative variance 2^(d+1) (2d)!/d!^2 /
+    // (N/2). Three deviations are allowed.
     let mut want = want;
     let mut spread = 8.0 / (s.params.n() / 2) as f64;
     let mut degree = 1.0;
@@ -235,7 +237,7 @@ fn scale_invariant_products_are_exact_at_any_noise() {
         s.check_noise_within(bits, "square", &x, noise);
     }
 
-    // A product of residuals carries a factor; the scale-invariant one multiplies factors.
+    // A product of residuals has a factor. The scale-invariant product multiplies factors.
     let (x, y) = (s.encrypt(&a, level), s.encrypt(&b, level));
     let z = s.eval.mul_and_switch(&x, &y, &key, 1).unwrap();
     assert_ne!(z.factor(), 1);

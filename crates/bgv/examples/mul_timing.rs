@@ -1,9 +1,10 @@
-//! Prints how long BGV operations take at N = 2^15, t = 65537, Q of 720 bits, in five digits of three limbs, which the
-//! special moduli cover, and in four of four, which they do not: a key switch then leaves some 70 bits of noise, of which the
-//! switch by one limb that follows a product leaves two bits over a rounding.
+//! Prints how long BGV operations take at N = 2^15, t = 65537, Q of 720 bits, for two choices of
+//! digits. Five digits of three limbs are covered by the special moduli. Four digits of four limbs
+//! are not: a key switch then leaves about 70 bits of noise. After the switch by one limb that
+//! follows a product, that is two bits more than a rounding.
 //!
-//! `cargo run --release -p palladion-bgv --example mul_timing [threads]`. Medians of 31 in milliseconds,
-//! on one thread unless told.
+//! `cargo run --release -p palladion-bgv --example mul_timing [threads]`. Medians of 31 in
+//! milliseconds, on one thread by default.
 
 use bgv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt, measure};
 use rand::{Rng, SeedableRng};
@@ -19,7 +20,7 @@ const SAMPLES: usize = 31;
 
 fn line<O>(name: &str, mut work: impl FnMut() -> O) {
     for _ in 0..3 {
-        black_box(work()); // tables are made, memory is in place
+        black_box(work()); // makes tables, allocates memory
     }
     let mut samples: Vec<f64> = (0..SAMPLES)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! BGV's reading of a ciphertext.
+//! BGV ciphertexts.
 
 use exact::{Error, Params, Result};
 
@@ -10,10 +10,10 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// Reads a ciphertext of exact arithmetic, such as BFV's, as BGV's. Nothing is computed.
+    /// Turns a ciphertext of exact arithmetic, such as BFV's, into one of BGV. Nothing is computed.
     ///
     /// # Errors
-    /// [`Error::OtherParameters`] if it is not over the moduli of `params`.
+    /// [`Error::OtherParameters`] if the ciphertext is not over the moduli of `params`.
     pub fn from_exact(params: &Params, exact: exact::Ciphertext) -> Result<Self> {
         let basis = exact.rlwe().components()[0].basis();
         let rlwe = params.rlwe();
@@ -30,7 +30,7 @@ impl Ciphertext {
         }
     }
 
-    /// The ciphertext as BFV reads it. Nothing is computed.
+    /// Turns the ciphertext into one of exact arithmetic, as BFV reads it. Nothing is computed.
     pub fn into_exact(self) -> exact::Ciphertext {
         self.exact
     }
@@ -44,7 +44,7 @@ impl Ciphertext {
         &mut self.exact
     }
 
-    /// Its parameters.
+    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -55,12 +55,12 @@ impl Ciphertext {
         t.neg(t.mul(self.params.q_mod_t(self.level()), self.exact.factor()))
     }
 
-    /// Limbs minus one.
+    /// The level: the number of limbs minus one.
     pub fn level(&self) -> usize {
         self.exact.level()
     }
 
-    /// Components minus one.
+    /// The degree: the number of components minus one.
     pub fn degree(&self) -> usize {
         self.exact.degree()
     }
@@ -70,7 +70,7 @@ impl Ciphertext {
         self.exact.byte_len()
     }
 
-    /// The components as other libraries have them: `c_0 + c_1 s + .. = f m + t e` modulo `Q`.
+    /// The components in the form of other libraries: `c_0 + c_1 s + .. = f m + t e` modulo `Q`.
     pub fn textbook(&self) -> rlwe::Ciphertext {
         let mut ct = self.exact.rlwe().clone();
         for c in ct.components_mut() {

@@ -11,7 +11,8 @@ use zeroize::Zeroizing;
 /// Encrypts at `level` under a public key.
 ///
 /// # Errors
-/// If there is no such level, the message is no plaintext of `params`, or the key is of others.
+/// If `level` is above the highest level, or if the message or the key was made for other
+/// parameters.
 pub fn encrypt_public(
     params: &Params,
     key: &PublicKey,
@@ -31,7 +32,8 @@ pub fn encrypt_public(
 /// Encrypts at `level` under the secret key, with the next mask.
 ///
 /// # Errors
-/// If there is no such level, the message is no plaintext of `params`, or the key is of others.
+/// If `level` is above the highest level, or if the message or the key was made for other
+/// parameters.
 pub fn encrypt(
     params: &Params,
     secret: &SecretKey,
@@ -45,42 +47,42 @@ pub fn encrypt(
     Ok(low_end(params, ct))
 }
 
-/// The ciphertext `(message, 0)`, which hides nothing: a constant among ciphertexts.
+/// The ciphertext `(message, 0)`, which hides nothing. It serves as a constant among ciphertexts.
 ///
 /// # Errors
-/// If there is no such level, or the message is no plaintext of `params`.
+/// If `level` is above the highest level, or if the message was made for other parameters.
 pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Result<Ciphertext> {
     let scaled = high_end(params, message, level)?;
     Ok(low_end(params, exact::trivial(params, &scaled, level)))
 }
 
-/// Decrypts: `m = r / f mod t`, `r` the centred residual.
+/// Decrypts: `m = r / f mod t`, where `r` is the centred residual.
 ///
-/// The answer is right as long as `|r| < Q / 2`; [`measure`] says by how much it is.
+/// The result is right if `|r| < Q / 2`. [`measure`] computes the distance to this bound.
 ///
 /// # Errors
-/// [`Error::OtherParameters`].
+/// [`Error::OtherParameters`] if the key has other parameters than the ciphertext.
 pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
     exact::decrypt(ct.params(), secret, ct.exact())
 }
 
-/// Measured size of the residual `r`, and the noise budget `log2(Q / (2 max |r|))` in bits:
-/// what is left before decryption fails.
+/// Measured size of the residual `r`, and the noise budget in bits: `log2(Q / (2 max |r|))`.
+/// Decryption fails when the budget is used up.
 ///
 /// # Errors
-/// [`Error::OtherParameters`].
+/// [`Error::OtherParameters`] if the key has other parameters than the ciphertext.
 pub fn measure(secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
     exact::measure(ct.params(), secret, ct.exact())
 }
 
-/// `mu = -1 / Q` of a ciphertext with `f = 1`.
+/// The factor `mu = -1 / Q` of a ciphertext with `f = 1`.
 fn unit(params: &Params, level: usize) -> u64 {
     let t = params.t();
     let inverse = t.inv(params.q_mod_t(level));
     t.neg(inverse.expect("the moduli are units modulo t"))
 }
 
-/// `mu m`, which stands in the high bits where `m` stands in the low ones.
+/// `mu m`: encoded in the high bits, it is the encoding of `m` in the low bits.
 fn high_end(params: &Params, message: &Plaintext, level: usize) -> Result<Zeroizing<Plaintext>> {
     let have = params.rlwe().max_level();
     if level > have {
@@ -92,14 +94,14 @@ fn high_end(params: &Params, message: &Plaintext, level: usize) -> Result<Zeroiz
     Ok(params.encoder().from_residues(scaled.collect()).into())
 }
 
-/// A fresh ciphertext of [`high_end`], said to be one of the message.
+/// A fresh ciphertext of [`high_end`] as a BGV ciphertext of the message itself.
 fn low_end(params: &Params, ct: exact::Ciphertext) -> Ciphertext {
     let unit = unit(params, ct.level());
     let ct = exact::Ciphertext::new(ct.into_rlwe(), unit);
     Ciphertext::wrap(params, ct)
 }
 
-/// Whether `message` is a plaintext of `params`: an encoder of others may have made it.
+/// Checks that `message` is a plaintext of `params`: an encoder of others may have made it.
 pub(crate) fn check_message(params: &Params, message: &Plaintext) -> Result<()> {
     let (found, expected) = (message.coefficients().len(), params.n());
     if found != expected {

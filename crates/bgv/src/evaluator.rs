@@ -1,4 +1,4 @@
-//! Operations on ciphertexts that need no key or only evaluation keys.
+//! Operations on ciphertexts, without keys or with evaluation keys.
 
 use crate::ciphertext::Ciphertext;
 use crate::encrypt::check_message;
@@ -6,7 +6,7 @@ use exact::{Error, Params, Plaintext, Result};
 use ring::{Eval, Poly};
 use rlwe::{GaloisKeys, SwitchKey};
 
-/// BGV operations for one set of parameters. Every one refuses operands and keys of others, with
+/// BGV operations for one set of parameters. Operands and keys of other parameters give
 /// [`Error::OtherParameters`].
 #[derive(Clone, Debug)]
 pub struct Evaluator {
@@ -53,7 +53,8 @@ impl Evaluator {
     /// `a += b`.
     ///
     /// # Errors
-    /// If levels or factors differ: [`Error::FactorMismatch`], which [`Evaluator::match_factors`] mends.
+    /// If levels differ, or [`Error::FactorMismatch`] if factors differ.
+    /// [`Evaluator::match_factors`] makes factors equal.
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
         self.check_sum(a, b)?;
         self.exact.add_assign(a.exact_mut(), b.exact())
@@ -68,8 +69,9 @@ impl Evaluator {
         self.exact.sub_assign(a.exact_mut(), b.exact())
     }
 
-    /// Multiplies two ciphertexts of one level by small integers, the answer `(x, y)`, so that they carry one
-    /// factor; the messages stay. A sum of them has the noise `x^2 v_a + y^2 v_b`, with `x^2 + y^2 <= 2 t`.
+    /// Multiplies two ciphertexts of one level by small integers `x` and `y`, so that they have one
+    /// factor, and returns `[x, y]`. The messages do not change. A sum of the ciphertexts has the
+    /// noise `x^2 v_a + y^2 v_b`, with `x^2 + y^2 <= 2 t`.
     ///
     /// # Errors
     /// If levels differ.
@@ -81,7 +83,7 @@ impl Evaluator {
     /// `a += m`.
     ///
     /// # Errors
-    /// If `m` is no plaintext of the parameters.
+    /// If `m` was encoded for other parameters.
     pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) -> Result<()> {
         self.check(&[a])?;
         check_message(self.params(), m)?;
@@ -89,10 +91,10 @@ impl Evaluator {
         Ok(())
     }
 
-    /// A plaintext as a factor for ciphertexts at `level`.
+    /// A plaintext in the form of a factor for ciphertexts at `level`.
     ///
     /// # Errors
-    /// If there is no such level, or `m` is no plaintext of the parameters.
+    /// If `level` is above the highest level, or if `m` was encoded for other parameters.
     pub fn lift(&self, m: &Plaintext, level: usize) -> Result<Poly<Eval>> {
         let have = self.params().rlwe().max_level();
         if level > have {
@@ -102,10 +104,10 @@ impl Evaluator {
         Ok(self.exact.lift(m, level))
     }
 
-    /// `a *= m`, the plaintext lifted by [`Evaluator::lift`] at the level of `a`.
+    /// `a *= m`, where [`Evaluator::lift`] has lifted the plaintext at the level of `a`.
     ///
     /// # Errors
-    /// If it was lifted at another level.
+    /// If the plaintext was lifted at another level.
     pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly<Eval>) -> Result<()> {
         self.check(&[a])?;
         let (left, right) = (a.level(), m.limbs() - 1);
@@ -120,7 +122,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a *= c` for an integer modulo `t`, taken centred.
+    /// `a *= c` for an integer modulo `t`, which is centred first.
     ///
     /// # Errors
     /// [`Error::OtherParameters`].
@@ -131,11 +133,11 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a b`, relinearised. The noise is that of both multiplied: a [switch](Evaluator::switch_to) is due
-    /// before the next product.
+    /// `a b`, relinearised. The noise is the product of both noises, so a
+    /// [switch](Evaluator::switch_to) is needed before the next product.
     ///
-    /// Operands may be at different levels: each counts as [dropped](Evaluator::drop_to) to the
-    /// lower one, here and in the other products.
+    /// Operands may be at different levels. In this and the other products, each is treated as
+    /// [dropped](Evaluator::drop_to) to the lower level.
     ///
     /// # Errors
     /// If degrees do not fit, or the key was made for lower levels.
@@ -154,7 +156,8 @@ impl Evaluator {
     /// `a b`, relinearised and switched down by `dropped` limbs, in one division.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`], and [`rlwe::Error::LevelTooLow`] if there are not more limbs than `dropped`.
+    /// As [`Evaluator::mul`], and [`rlwe::Error::LevelTooLow`] unless there are more limbs than
+    /// `dropped`.
     pub fn mul_and_switch(
         &self,
         a: &Ciphertext,
@@ -180,10 +183,10 @@ impl Evaluator {
         Ok(self.wrap(product))
     }
 
-    /// Brings a product back to two components.
+    /// Reduces a product to two components.
     ///
     /// # Errors
-    /// If it has not three, or the key was made for lower levels.
+    /// If the product does not have three components, or if the key was made for lower levels.
     pub fn relinearize(&self, product: &Ciphertext, key: &SwitchKey) -> Result<Ciphertext> {
         self.check(&[product])?;
         self.check_key(key)?;
@@ -194,7 +197,7 @@ impl Evaluator {
     /// Modulus switch to `level`: the residual and the factor are divided by the dropped moduli.
     ///
     /// # Errors
-    /// [`rlwe::Error::LevelTooLow`] if the level of `a` is lower.
+    /// [`rlwe::Error::LevelTooLow`] if the level of `a` is lower than `level`.
     pub fn switch_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
         self.check(&[a])?;
         self.exact.switch_to(a.exact_mut(), level)
@@ -203,7 +206,7 @@ impl Evaluator {
     /// Level drop: the same residual and factor modulo fewer moduli.
     ///
     /// # Errors
-    /// [`rlwe::Error::LevelTooLow`] if the level of `a` is lower.
+    /// [`rlwe::Error::LevelTooLow`] if the level of `a` is lower than `level`.
     pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
         self.check(&[a])?;
         let have = a.level();
@@ -213,7 +216,7 @@ impl Evaluator {
         self.exact.drop_to(a.exact_mut(), level)
     }
 
-    /// Both rows of slots rotated left by `k`, right for negative `k`.
+    /// Rotates both rows of slots left by `k`, or right for negative `k`.
     ///
     /// # Errors
     /// [`rlwe::Error::MissingGaloisKey`], and as [`Evaluator::mul`].
@@ -221,7 +224,7 @@ impl Evaluator {
         self.automorphism(a, self.params().encoder().rotation_element(k), keys)
     }
 
-    /// The rows of slots swapped.
+    /// Swaps the rows of slots.
     ///
     /// # Errors
     /// As [`Evaluator::rotate`].
@@ -298,7 +301,8 @@ impl Evaluator {
         Err(Error::other("evaluation key", key.params(), rlwe))
     }
 
-    /// A key that is not there is for the operation to miss: the element 1 needs none.
+    /// Checks the parameters of the key for `element`. Keys may be missing here: the operation that
+    /// needs one reports it, and element 1 needs none.
     fn check_galois(&self, element: usize, keys: &GaloisKeys) -> Result<()> {
         keys.get(element)
             .map_or(Ok(()), |(key, _)| self.check_key(key))

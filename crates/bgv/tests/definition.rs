@@ -1,4 +1,4 @@
-//! Every operation against its definition in big integers, on rings too small to be secure.
+//! Every operation compared with its definition in big integers, on rings too small to be secure.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -12,7 +12,8 @@ use ring::{Basis, Eval, Poly, ntt_primes};
 use rlwe::{ParamsSpec, SwitchKey};
 
 const N: usize = 32;
-/// Plaintext moduli that split the ring: a Fermat prime, the smallest that there is, and one of 20 bits.
+/// Plaintext moduli that split the ring: a Fermat prime, the smallest such prime, and one of 20
+/// bits.
 const MODULI: [u64; 3] = [65_537, 193, 1_032_193];
 
 fn setup_insecure(t: u64, digit_limbs: usize, seed: u64) -> Setup {
@@ -112,7 +113,7 @@ impl Setup {
         encoder.slots_of(&encoder.from_residues(message))
     }
 
-    /// Both ways to decrypt give `want`.
+    /// Checks that both ways to decrypt give `want`.
     fn check(&self, ct: &Ciphertext, want: &[u64], what: &str) {
         assert_eq!(self.definition(ct), want, "{what}");
         assert_eq!(self.decrypt(ct), want, "{what}");
@@ -216,7 +217,8 @@ fn a_modulus_switch_is_gentry_halevi_smart_s() {
             let x = s.encrypt(&a, 3);
             let mut switched = x.clone();
             s.eval.switch_to(&mut switched, to).unwrap();
-            // (C + delta) / D with delta = 0 mod t, delta = -C mod D, smallest.
+            // (C + delta) / D with the smallest delta such that delta = 0 mod t and delta = -C mod
+            // D.
             let (q, low) = (s.q(3), s.q(to));
             let (d, t_big) = (&q / &low, BigInt::from(t));
             let inverse = t_big.modpow(&(totient(&s, to + 1..4) - 1), &d);
@@ -245,7 +247,7 @@ fn a_modulus_switch_is_gentry_halevi_smart_s() {
     }
 }
 
-/// Euler's function of the product of these moduli: `t^(phi - 1)` inverts `t`.
+/// Euler's totient of the product of these moduli: `t^(phi - 1)` is the inverse of `t`.
 fn totient(s: &Setup, limbs: std::ops::Range<usize>) -> BigInt {
     let moduli = s.params.rlwe().basis(3).values();
     limbs.map(|i| BigInt::from(moduli[i] - 1)).product()
@@ -308,7 +310,7 @@ fn factors_follow_products_and_are_matched() {
         assert_eq!(square.factor(), s.params.t().mul(f, f));
         s.check(&square, &s.zip(&a, &a, |x, y| x * y), "square");
 
-        // Once switched and once dropped: matched, they add.
+        // One was switched and one dropped. With equal factors they can be added.
         let before = [&x, &y].map(|ct| s.residual(ct));
         let scalars = s.eval.match_factors(&mut x, &mut y).unwrap();
         assert_eq!(x.factor(), y.factor());
@@ -331,7 +333,7 @@ fn bfv_and_bgv_read_one_ciphertext() {
         let bfv = bfv::Evaluator::new(&s.params);
         let key = s.secret.relinearization_key(3, &mut s.rng);
         let (a, b) = (s.slots(), s.slots());
-        // BFV's fresh ciphertext has the message in its high bits: [t phase / Q] = m.
+        // A fresh BFV ciphertext has the message in its high bits: [t phase / Q] = m.
         let message = s.params.encoder().encode_slots(&a).unwrap();
         let mut masks = ring::sample::Masks::random(&mut s.rng);
         let fresh =
@@ -341,7 +343,7 @@ fn bfv_and_bgv_read_one_ciphertext() {
         s.check(&x, &a, "from BFV");
         let y = s.encrypt(&b, 3);
 
-        // BGV's product of both, then BFV's of that with itself, then back.
+        // BGV's product of both, then BFV's product of the result with itself, then back.
         let want = s.zip(&a, &b, |x, y| x * y);
         let product = s.eval.mul_and_switch(&x, &y, &key, 1).unwrap();
         s.check(&product, &want, "BGV's product");
@@ -355,7 +357,7 @@ fn bfv_and_bgv_read_one_ciphertext() {
     }
 }
 
-/// BFV's definition: `round(t phase / Q) / mu`, the phase that of the components as they are.
+/// BFV's definition: `round(t phase / Q) / mu`, with the phase of the components unchanged.
 fn high_end(s: &Setup, ct: &bfv::Ciphertext) -> Vec<u64> {
     let (t, q) = (s.params.t(), s.q(ct.level()));
     let parts: Vec<Vec<BigInt>> = ct.rlwe().components().iter().map(big).collect();

@@ -1,4 +1,4 @@
-//! What a caller can get wrong, each an error that names found and expected.
+//! Mistakes of a caller: each gives an error that names the value found and the value expected.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

@@ -1,5 +1,5 @@
-//! Every operation at full size, 128-bit secure, against arithmetic in slots; its noise against the formula, from both
-//! sides.
+//! Every operation at full size, 128-bit secure, compared with arithmetic in slots. Its noise is
+//! compared with the formula from both sides.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -27,8 +27,8 @@ fn setup(seed: u64) -> (Setup, Model) {
     (Setup::new(params, seed), model)
 }
 
-/// A sample of N near-normal values has a relative deviation of 1 / sqrt(2 N) in its root mean
-/// square, 0.006 bits; the key and the messages are random too, so a tenth of a bit is given.
+/// The root mean square of N near-normal values has a relative deviation of 1 / sqrt(2 N), 0.006
+/// bits. The key and the messages are random too, so a tenth of a bit is allowed.
 fn check_noise(s: &Setup, what: &str, ct: &Ciphertext, predicted: Noise) {
     let (size, budget) = measure(&s.secret, ct).unwrap();
     let (measured, predicted) = (size.log2_rms, predicted.bits());
@@ -66,7 +66,7 @@ fn sums_and_plaintext_products() {
     let switched = model.switched(product, LIMB_BITS);
     check_noise(&s, "modulus switch", &z, switched);
 
-    // The switched one has another factor: both are multiplied, and add.
+    // The switched one has another factor: both are multiplied, then added.
     s.eval.drop_to(&mut y, level - 1).unwrap();
     let [u, v] = s.eval.match_factors(&mut z, &mut y).unwrap();
     assert_ne!([u, v], [1, 1]);
@@ -112,10 +112,11 @@ fn products_down_the_chain() {
     }
 }
 
-/// The noise of a key switch is mostly one term per key: digits have a mean, which multiplies a signed sum of the
-/// key's errors, `sum_{i <= k} e_i - sum_{i > k} e_i` for coefficient `k`. As a walk on `[0, 1]` this has the
-/// covariance `1 - 2 |u - v|`, so its mean square over a polynomial has a relative variance of
-/// `2 E (1 - 2 |u - v|)^2 = 2/3` from key to key, whatever `N`. Sixteen keys divide it by 16.
+/// The tolerance is wider than centred digits need: it allows for digits with a mean. A mean would
+/// multiply a signed sum of the key's errors, `sum_{i <= k} e_i - sum_{i > k} e_i` for coefficient
+/// `k`. As a walk on `[0, 1]` this sum has the covariance `1 - 2 |u - v|`. So its mean square over
+/// a polynomial has a relative variance of `2 E (1 - 2 |u - v|)^2 = 2/3` from key to key, for every
+/// `N`. Sixteen keys divide it by 16.
 #[test]
 fn rotations_and_swaps() {
     const KEYS: isize = 16;
@@ -144,7 +145,8 @@ fn rotations_and_swaps() {
     let predicted = switch + variance(model.fresh().plus(model.rounding()).bits());
     let sizes = rotated.iter().map(|ct| measure(&s.secret, ct).unwrap().0);
     let measured = sizes.map(|size| variance(size.log2_rms)).sum::<f64>() / KEYS as f64;
-    // Of three limbs the mean is 3/2 of the digit's product, the variance 3/12.
+    // Three uncentred limbs would have a mean of 3/2 of the digit's product, and a variance of
+    // 3/12.
     let mean = switch * 2.25 / (2.25 + 0.25);
     let deviation = mean / predicted * (2.0 / 3.0 / KEYS as f64).sqrt();
     let ratio = measured / predicted;

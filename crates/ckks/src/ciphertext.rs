@@ -9,7 +9,7 @@ use ring::{Basis, Coeff, Eval, Modulus, Poly};
 use rlwe::{PublicKey, SecretKey};
 use zeroize::{Zeroize, Zeroizing};
 
-/// An encoded message: a polynomial over the moduli of a level, and its scale.
+/// An encoded message: a polynomial over the moduli of a level, and a scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plaintext {
     poly: Poly<Eval>,
@@ -22,20 +22,20 @@ impl Plaintext {
         Self { poly, scale }
     }
 
-    /// Encodes complex slots at a level and scale. Fewer values than `N/2` are filled with zeros to a power of two and
-    /// repeat.
+    /// Encodes complex slots at a level and scale. Fewer than `N/2` values are filled up with zeros
+    /// to a power of two, and repeat.
     ///
     /// # Errors
     /// [`Error::TooManyValues`], [`Error::NotFinite`], [`Error::Overflow`] and [`Error::Scale`].
     ///
     /// # Panics
-    /// If there is no such level.
+    /// If `level` is above the highest level.
     pub fn encode(params: &Params, values: &[Complex64], level: usize, scale: f64) -> Result<Self> {
         let coefficients = Zeroizing::new(params.encoder().embed(values)?);
         Self::encode_coefficients(params, &coefficients, level, scale)
     }
 
-    /// As [`Plaintext::encode`], of real slots.
+    /// As [`Plaintext::encode`], for real slots.
     ///
     /// # Errors
     /// As [`Plaintext::encode`].
@@ -44,7 +44,7 @@ impl Plaintext {
         Self::encode(params, &values, level, scale)
     }
 
-    /// Encodes real coefficients, at most `N`; missing ones are zero.
+    /// Encodes at most `N` real coefficients. Missing ones are zero.
     ///
     /// # Errors
     /// As [`Plaintext::encode`].
@@ -110,14 +110,14 @@ impl Plaintext {
         self.scale
     }
 
-    /// The coefficients over the scale.
+    /// The coefficients divided by the scale.
     pub fn coefficients(&self) -> Vec<f64> {
         let mut values = centred(&self.poly, self.scale);
         values.iter_mut().for_each(|v| *v /= self.scale);
         values
     }
 
-    /// The first `slots` slots of a plaintext that repeats after as many.
+    /// The first `slots` slots of a plaintext whose slots repeat with that period.
     ///
     /// # Errors
     /// [`Error::Slots`] for a number that is no power of two up to `N/2`.
@@ -143,7 +143,8 @@ pub(crate) fn residue(q: &Modulus, v: f64) -> u64 {
 
 /// The centred coefficients as doubles, for a message of the given scale.
 ///
-/// As few moduli as hold scales and messages of usual size are looked at first; one more says whether they did.
+/// It first reads only the moduli needed for the scale and messages of usual size. One more modulus
+/// shows whether they were enough.
 fn centred(poly: &Poly<Eval>, scale: f64) -> Vec<f64> {
     const MESSAGE_BITS: f64 = 32.0;
     let basis = poly.basis();
@@ -192,7 +193,7 @@ impl Garner {
         }
     }
 
-    /// Coefficient `k`, or `None` if the limb after those of the product belongs to another integer.
+    /// Coefficient `k`, or `None` if the limb after those of the product does not match it.
     fn centred(&self, poly: &Poly<Coeff>, k: usize) -> Option<f64> {
         let basis = poly.basis();
         let mut value = 0i128;
@@ -229,12 +230,12 @@ impl Ciphertext {
         Self { inner, scale }
     }
 
-    /// Its components.
+    /// The components.
     pub fn rlwe(&self) -> &rlwe::Ciphertext {
         &self.inner
     }
 
-    /// Its components, to be changed in place.
+    /// The components, mutable.
     pub fn rlwe_mut(&mut self) -> &mut rlwe::Ciphertext {
         &mut self.inner
     }
@@ -244,12 +245,13 @@ impl Ciphertext {
         self.scale
     }
 
-    /// Says that the message has another scale: multiplies it by the old scale over the new, at no cost.
+    /// Sets the scale without changing the components. This multiplies the message by the old scale
+    /// divided by the new one, at no cost.
     pub fn set_scale(&mut self, scale: f64) {
         self.scale = scale;
     }
 
-    /// Components minus one.
+    /// The degree: the number of components minus one.
     pub fn degree(&self) -> usize {
         self.inner.degree()
     }
@@ -280,7 +282,7 @@ pub fn encrypt(
 /// Encrypts under a public key.
 ///
 /// # Errors
-/// If the message is not over moduli of the key.
+/// [`Error::OtherKey`] if the message is not over moduli of the key.
 pub fn encrypt_public(
     params: &Params,
     key: &PublicKey,
@@ -293,9 +295,10 @@ pub fn encrypt_public(
     Ok(Ciphertext::new(ct, message.scale))
 }
 
-/// Decrypts to the plaintext with the message and its error.
+/// Decrypts to a plaintext: the message with its error.
 ///
-/// Sharing what CKKS decrypts to can give the secret key away (Li, Micciancio, EUROCRYPT 2021): see SECURITY.md.
+/// Sharing decrypted CKKS values can reveal the secret key (Li, Micciancio, EUROCRYPT 2021): see
+/// SECURITY.md.
 ///
 /// # Errors
 /// [`Error::OtherKey`] if the ciphertext is not over moduli of the key.

@@ -1,9 +1,11 @@
-//! The canonical embedding: complex slots as a polynomial with real coefficients, and back.
+//! The canonical embedding between complex slots and polynomials with real coefficients.
 //!
-//! Slot `j` of a polynomial `m` is `m(zeta^(5^j))`, `zeta = exp(i pi / N)`. With fewer slots than `N/2`, `m` is a
-//! polynomial in `X^gap` and the slots repeat: sparse packing. The transform is the FFT over the powers of five.
+//! Slot `j` of a polynomial `m` is `m(zeta^(5^j))`, with `zeta = exp(i pi / N)`. With fewer slots
+//! than `N/2`, `m` is a polynomial in `X^gap` and the slots repeat: sparse packing. The transform
+//! is the FFT over the powers of five.
 //!
-//! Source: Cheon, Han, Kim, Kim, Song, "Bootstrapping for Approximate Homomorphic Encryption", EUROCRYPT 2018, section 5.
+//! Source: Cheon, Han, Kim, Kim, Song, "Bootstrapping for Approximate Homomorphic Encryption",
+//! EUROCRYPT 2018, section 5.
 
 use crate::error::{Error, Result};
 use num_complex::Complex64;
@@ -30,7 +32,7 @@ impl Encoder {
         }
     }
 
-    /// Slots of a full plaintext, `N/2`.
+    /// Number of slots of a full plaintext, `N/2`.
     pub fn slots(&self) -> usize {
         self.n / 2
     }
@@ -40,7 +42,7 @@ impl Encoder {
         self.roots[k % (2 * self.n)]
     }
 
-    /// Galois element of the rotation of the slots left by `k`; negative `k` rotates right.
+    /// Galois element of the rotation of the slots left by `k`. Negative `k` rotates right.
     pub fn rotation_element(&self, k: isize) -> usize {
         galois::rotation_element(self.n, k)
     }
@@ -50,12 +52,13 @@ impl Encoder {
         galois::conjugation_element(self.n)
     }
 
-    /// The factor of butterfly `j` in the stage of the transform that joins blocks to `len` values.
+    /// The factor of butterfly `j` in the transform stage that joins blocks of `len / 2` values to
+    /// `len`.
     pub fn twiddle(&self, len: usize, j: usize) -> Complex64 {
         self.roots[(self.powers[j] % (4 * len)) * (self.n / (2 * len))]
     }
 
-    /// From the coefficients `a_k + i a_(k + slots)` to slots, in place.
+    /// Transforms the coefficients `a_k + i a_(k + slots)` to slots, in place.
     ///
     /// # Panics
     /// If the length is no power of two up to `N/2`.
@@ -102,7 +105,8 @@ impl Encoder {
         values.iter_mut().for_each(|v| *v *= inverse);
     }
 
-    /// The `N` coefficients of the polynomial with these slots; missing ones, up to the next power of two, are zero.
+    /// The `N` coefficients of the polynomial with these slots. Missing values, up to the next
+    /// power of two, are zero.
     ///
     /// # Errors
     /// [`Error::TooManyValues`], [`Error::NotFinite`].
@@ -129,7 +133,8 @@ impl Encoder {
         Ok(coefficients)
     }
 
-    /// The first `slots` slots of the polynomial in `X^(N / (2 slots))` with these coefficients; others do not count.
+    /// The first `slots` slots of the polynomial in `X^(N / (2 slots))` with these coefficients.
+    /// Other coefficients are ignored.
     ///
     /// # Errors
     /// [`Error::Slots`] for a number that is no power of two up to `N/2`.
@@ -159,7 +164,7 @@ impl Encoder {
     }
 }
 
-/// Swaps entries whose indices are the reverse of each other, bit by bit.
+/// Swaps each entry with the one at the bit-reversed index.
 fn bit_reverse(values: &mut [Complex64]) {
     let bits = values.len().ilog2();
     for i in 0..values.len() {

@@ -5,14 +5,14 @@ use thiserror::Error;
 /// Result of the `ckks` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with CKKS parameters, messages and operands.
+/// Errors in CKKS parameters, messages and operands.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// From the layer below.
+    /// An error of the `rlwe` layer.
     #[error(transparent)]
     Rlwe(#[from] rlwe::Error),
-    /// A level without moduli, or no level at all.
+    /// A level has no moduli, or there is no level.
     #[error("level {level} has no moduli, expected at least one")]
     EmptyLevel {
         /// The level.
@@ -27,7 +27,7 @@ pub enum Error {
     /// A value that is NaN or infinite.
     #[error("value {index} is {found}, expected a finite number")]
     NotFinite {
-        /// Place of the value.
+        /// Index of the value.
         index: usize,
         /// Value found.
         found: String,
@@ -45,7 +45,7 @@ pub enum Error {
     TooManyValues {
         /// Values found.
         found: usize,
-        /// Values that fit.
+        /// Largest number of values.
         limit: usize,
     },
     /// The message times the scale does not fit the modulus.
@@ -58,7 +58,7 @@ pub enum Error {
         /// Level encoded for.
         level: usize,
     },
-    /// Adding needs equal scales.
+    /// Addition needs equal scales.
     #[error("operands have the scales 2^{left:.4} and 2^{right:.4}, expected one scale")]
     ScaleMismatch {
         /// log2 of the scale of the left operand.
@@ -76,7 +76,7 @@ pub enum Error {
         /// Levels left.
         have: usize,
     },
-    /// An operand over other moduli.
+    /// An operand is over other moduli.
     #[error(
         "an operand has {found} limbs of N = {n} and moduli of its own, expected the first moduli of these parameters, {expected}"
     )]
@@ -88,12 +88,12 @@ pub enum Error {
         /// Limbs of the levels, and degree.
         expected: String,
     },
-    /// A key of other parameters.
+    /// A key was made for other parameters.
     #[error("the {what} is of {found}, expected {expected}")]
     OtherKey {
-        /// The key.
+        /// The kind of key.
         what: &'static str,
-        /// Its parameters.
+        /// The key's parameters.
         found: String,
         /// Parameters of the operation.
         expected: String,

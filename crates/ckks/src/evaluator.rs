@@ -1,4 +1,4 @@
-//! Operations on ciphertexts that need no key or only evaluation keys.
+//! Operations on ciphertexts, without keys or with evaluation keys.
 
 use crate::ciphertext::{Ciphertext, Plaintext, residue};
 use crate::error::{Error, Result};
@@ -7,8 +7,8 @@ use num_complex::Complex64;
 use ring::Poly;
 use rlwe::{Decomposed, GaloisKeys, SwitchKey};
 
-/// Scales that differ by less than this part count as one: their messages differ by less than doubles can say after a
-/// transform of all slots.
+/// Scales with a smaller relative difference count as equal. The messages then differ by less than
+/// the precision of doubles after a transform of all slots.
 const SAME_SCALE: f64 = 1e-12;
 
 /// CKKS operations for one set of parameters.
@@ -30,7 +30,7 @@ impl Evaluator {
         &self.params
     }
 
-    /// Level of a ciphertext: the rescales it has left.
+    /// Level of a ciphertext: the number of rescales left.
     ///
     /// # Errors
     /// [`Error::OtherParameters`].
@@ -95,7 +95,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a *= m`; the scales multiply.
+    /// `a *= m`. The scales multiply.
     ///
     /// # Errors
     /// If levels differ.
@@ -106,7 +106,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a += c`, the same number in every slot.
+    /// `a += c`, with the same number in every slot.
     ///
     /// # Errors
     /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
@@ -126,9 +126,10 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a *= c`, the number encoded at `scale`: the scales multiply.
+    /// `a *= c`, with the number encoded at `scale`. The scales multiply.
     ///
-    /// The number takes effect as the integer `c * scale`, rounded: with scale 1, integers are exact and cost no level.
+    /// The ciphertext is multiplied by the integer `c * scale`, rounded. With scale 1, integers are
+    /// exact and cost no level.
     ///
     /// # Errors
     /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
@@ -142,10 +143,12 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a += c b`, for a number that takes effect at the ratio of the two scales: `c * a.scale / b.scale`, rounded.
+    /// `a += c b`. The number is encoded at the ratio of the two scales: the integer added is
+    /// `c * a.scale / b.scale`, rounded.
     ///
     /// # Errors
-    /// If levels differ, [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
+    /// If levels differ, [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the
+    /// modulus.
     pub fn add_scaled_assign(&self, a: &mut Ciphertext, b: &Ciphertext, c: f64) -> Result<()> {
         self.check(&[a, b])?;
         let c = integer(c * a.scale() / b.scale(), a)?;
@@ -170,10 +173,10 @@ impl Evaluator {
         a.rlwe_mut().mul_poly_assign(&imaginary);
     }
 
-    /// `a b`, three components; the scales multiply.
+    /// `a b`, with three components. The scales multiply.
     ///
     /// # Errors
-    /// If levels differ, or an operand has not two components.
+    /// If levels differ, or if an operand does not have two components.
     pub fn mul(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
         self.check(&[a, b])?;
         let (left, right) = (a.rlwe().level(), b.rlwe().level());
@@ -188,7 +191,7 @@ impl Evaluator {
         ))
     }
 
-    /// Brings a product back to two components.
+    /// Reduces a product to two components.
     ///
     /// # Errors
     /// If there are not three components, or the key was made for lower levels.
@@ -215,7 +218,7 @@ impl Evaluator {
         Ok(Ciphertext::new(inner, product.scale() / divisor))
     }
 
-    /// Divides by the moduli of the last level, the scale with them.
+    /// Divides the ciphertext and its scale by the moduli of the last level.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] at level 0.
@@ -230,7 +233,7 @@ impl Evaluator {
     /// Level drop: the same message and scale modulo fewer moduli.
     ///
     /// # Errors
-    /// [`Error::LevelExhausted`] if the level of `a` is lower.
+    /// [`Error::LevelExhausted`] if the level of `a` is lower than `level`.
     pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
         let have = self.level(a)?;
         if level > have {
@@ -239,13 +242,15 @@ impl Evaluator {
         Ok(a.rlwe_mut().drop_to(self.params.ring_level(level))?)
     }
 
-    /// The message of `a` at another level and scale, by a product with 1 and a rescale.
+    /// The message of `a` at another level and scale, computed by a product with 1 and a rescale.
     ///
-    /// Operands of sums that went through other moduli become alike so. The number 1 takes effect as the integer
-    /// `q scale / a.scale`, with `q` the modulus of `level + 1`; it should have some 20 bits or more.
+    /// It gives equal levels and scales to operands of a sum that were rescaled by different
+    /// moduli. The number 1 is encoded as the integer `q scale / a.scale`, with `q` the modulus of
+    /// `level + 1`. This integer should have about 20 bits or more.
     ///
     /// # Errors
-    /// [`Error::LevelExhausted`] unless `level` is below that of `a`, or they and the scales are equal.
+    /// [`Error::LevelExhausted`] unless `level` is below that of `a`, or both levels and both
+    /// scales are equal.
     pub fn adjust(&self, a: &Ciphertext, level: usize, scale: f64) -> Result<Ciphertext> {
         let mut a = a.clone();
         if self.level(&a)? == level && check_scales(a.scale(), scale).is_ok() {
@@ -259,9 +264,10 @@ impl Evaluator {
         Ok(a)
     }
 
-    /// Two ciphertexts of one level and scale, as sums ask for: the higher one [adjusted](Evaluator::adjust) to the lower.
+    /// Two ciphertexts with one level and scale, ready for a sum. The higher one is
+    /// [adjusted](Evaluator::adjust) to the lower.
     ///
-    /// Costs no level unless both are at one level and differ in scale.
+    /// This costs no level unless both are at the same level and differ in scale.
     ///
     /// # Errors
     /// [`Error::ScaleMismatch`] at level 0.
@@ -300,7 +306,7 @@ impl Evaluator {
         self.automorphism(a, self.params.encoder().conjugation_element(), keys)
     }
 
-    /// Rotations left by each of `steps`, from one decomposition.
+    /// Rotations left by each of `steps`, with one shared decomposition.
     ///
     /// # Errors
     /// If a key is missing or was made for lower levels.
@@ -343,7 +349,8 @@ impl Evaluator {
         })
     }
 
-    /// A key that is not there is for the operation to miss: the element 1 needs none.
+    /// Checks the parameters of the key for `element`. Keys may be missing here: the operation that
+    /// needs one reports it, and element 1 needs none.
     fn check_galois(&self, element: usize, keys: &GaloisKeys) -> Result<()> {
         keys.get(element)
             .map_or(Ok(()), |(key, _)| self.check_key("Galois key", key))
@@ -361,7 +368,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Limbs and modulus of the level that a rescale of `a` takes.
+    /// The limbs and the modulus of the level that a rescale of `a` drops.
     fn last_level(&self, a: &Ciphertext) -> Result<(usize, f64)> {
         let level = self.level(a)?;
         if level == 0 {
@@ -372,7 +379,7 @@ impl Evaluator {
     }
 }
 
-/// The nearest integer, if the modulus of `a` is larger.
+/// The integer nearest to `value`, if it is below the modulus of `a`.
 fn integer(value: f64, a: &Ciphertext) -> Result<f64> {
     let limit = a.rlwe().components()[0].basis().log2() - 1.0;
     let value = value.round();
@@ -389,7 +396,7 @@ fn integer(value: f64, a: &Ciphertext) -> Result<f64> {
     }
 }
 
-/// Refuses scales that do not count as one.
+/// Checks that two scales count as equal.
 ///
 /// # Errors
 /// [`Error::ScaleMismatch`].

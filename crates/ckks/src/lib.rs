@@ -1,18 +1,18 @@
 //! CKKS: approximate arithmetic on encrypted complex or real slots.
 //!
-//! *Concept.* The phase of a ciphertext is `Delta m + e`: a message of `N/2` complex slots, or fewer, seen as a real
-//! polynomial and multiplied by the *scale* `Delta`, plus a small error. A product has the product of the
-//! scales; a [rescale](Evaluator::rescale) divides by the moduli of the last *level* and brings the scale back. A level
-//! may be one modulus or several, so that scales beyond the word size of the kernels exist too: 60 bits are
-//! two limbs of 30.
+//! *Concept.* The phase of a ciphertext is `Delta m + e`. The message of `N/2` complex slots, or
+//! fewer, is a real polynomial `m`, multiplied by the *scale* `Delta`, and `e` is a small error. A
+//! product has the product of the scales. A [rescale](Evaluator::rescale) divides by the moduli of
+//! the last *level*, which brings the scale back. A level may have one modulus or several, so
+//! scales beyond the word size of the kernels are possible: 60 bits are two limbs of 30.
 //!
 //! *May use* `rlwe` and `ring`. *Invariant*: a ciphertext has the limbs of one of the levels of its
-//! parameters; sums are of one scale.
+//! parameters. The operands of a sum have one scale.
 //!
-//! *Sources.* Cheon, Kim, Kim, Song, "Homomorphic Encryption for Arithmetic of Approximate Numbers", ASIACRYPT 2017;
-//! Cheon et al., "A Full RNS Variant of Approximate Homomorphic Encryption", SAC 2018; Kim, Papadimitriou,
-//! Polyakov, "Approximate Homomorphic Encryption with Reduced Approximation Error", CT-RSA 2022 (scales that follow
-//! the moduli exactly).
+//! *Sources.* Cheon, Kim, Kim, Song, "Homomorphic Encryption for Arithmetic of Approximate
+//! Numbers", ASIACRYPT 2017; Cheon et al., "A Full RNS Variant of Approximate Homomorphic
+//! Encryption", SAC 2018; Kim, Papadimitriou, Polyakov, "Approximate Homomorphic Encryption with
+//! Reduced Approximation Error", CT-RSA 2022 (scales that follow the moduli exactly).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! CKKS parameters: the ring's, its limbs grouped to levels, and the scale.
+//! CKKS parameters: those of the ring, the grouping of limbs to levels, and the scale.
 
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
@@ -6,30 +6,33 @@ use ring::{Eval, Poly, ntt_primes_of_sizes};
 use rlwe::security::{TARGET_BITS, max_log_qp};
 use std::sync::{Arc, OnceLock};
 
-/// What a caller writes down. Any value may stand here; [`Params::new`] decides.
+/// A parameter set as the caller writes it. Any values may stand here; [`Params::new`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamsSpec {
     /// Ring degree `N`; there are `N/2` slots.
     pub n: usize,
-    /// Moduli of each level: `levels[0]` are those that stay to the end, a rescale from level `l` divides by all
-    /// of `levels[l]`.
+    /// Moduli of each level. Those of `levels[0]` stay to the end. A rescale from level `l` divides
+    /// by all moduli of `levels[l]`.
     pub levels: Vec<Vec<u64>>,
     /// Special moduli of hybrid key switching.
     pub special: Vec<u64>,
-    /// Limbs of a digit of key switching, at most.
+    /// Largest number of limbs of a digit of key switching.
     pub digit_limbs: usize,
-    /// log2 of the scale that messages are encoded at unless another is given.
+    /// log2 of the default scale at which messages are encoded.
     pub log_scale: f64,
 }
 
 impl ParamsSpec {
-    /// A chain for `depth` products in a row at a scale of `scale_bits` bits, at 128-bit security if the degree allows.
+    /// A chain for `depth` products in a row at a scale of `scale_bits` bits, at 128-bit security
+    /// if the degree allows.
     ///
-    /// `q_0` has ten bits more, for messages up to `2^9`, and a scale of up to 50 bits takes one modulus a level. There are as many
-    /// special moduli as fit: the more, the fewer digits of key switching.
+    /// `q_0` has ten bits more, for messages up to `2^9`. A scale of up to 50 bits takes one
+    /// modulus per level. There are as many special moduli as fit: with more of them, key switching
+    /// has fewer digits.
     ///
     /// # Errors
-    /// [`rlwe::Error::Insecure`] if the degree is too small, before any prime is looked for; or if there are too few primes.
+    /// [`rlwe::Error::Insecure`] if the degree is too small, before primes are searched; an error
+    /// if there are too few primes.
     pub fn for_depth(n: usize, depth: usize, scale_bits: u32) -> Result<Self> {
         const MESSAGE_BITS: u32 = 10;
         let first = scale_bits + MESSAGE_BITS;
@@ -84,10 +87,11 @@ impl Params {
         Self::build(spec, rlwe::Params::new)
     }
 
-    /// As [`Params::new`], without the security check. For unit tests, and sets published below 128 bits.
+    /// As [`Params::new`], without the security check. For unit tests, and for published sets below
+    /// 128 bits.
     ///
     /// # Errors
-    /// As [`Params::new`], except for insecure ones.
+    /// As [`Params::new`], except for [`rlwe::Error::Insecure`].
     pub fn new_insecure(spec: &ParamsSpec) -> Result<Self> {
         Self::build(spec, rlwe::Params::new_insecure)
     }
@@ -144,29 +148,32 @@ impl Params {
         self.0.spec.n
     }
 
-    /// Slots of a full ciphertext, `N/2`.
+    /// Number of slots of a full ciphertext, `N/2`.
     pub fn slots(&self) -> usize {
         self.n() / 2
     }
 
-    /// The scale that messages are encoded at unless another is given.
+    /// The default scale at which messages are encoded.
     pub fn scale(&self) -> f64 {
         self.0.spec.log_scale.exp2()
     }
 
-    /// The scale that ciphertexts of a level come to have by products: the square of that of the level above, divided by
-    /// its moduli. It is the [default](Params::scale) at level 0, but for the rounding of doubles, and where all levels have about its size
-    /// it stays near it; ciphertexts encrypted at it add up without a product, whatever products they went through.
+    /// The scale that products give to ciphertexts of a level: the square of the scale of the level
+    /// above, divided by the moduli of that level. At level 0 it is the [default](Params::scale),
+    /// up to the rounding of doubles. If the moduli of all levels have about the size of the
+    /// default, it stays near the default. Ciphertexts encrypted at it can be added without a
+    /// product, whatever products they went through.
     ///
-    /// Source: Kim, Papadimitriou, Polyakov, CT-RSA 2022, section 3; from the bottom up the recursion is stable.
+    /// Source: Kim, Papadimitriou, Polyakov, CT-RSA 2022, section 3. The recursion is stable from
+    /// level 0 upwards.
     ///
     /// # Panics
-    /// If there is no such level.
+    /// If `level` is above the highest level.
     pub fn scale_at(&self, level: usize) -> f64 {
         self.0.scales[level]
     }
 
-    /// The highest level: as many rescales a fresh ciphertext allows.
+    /// The highest level: the number of rescales that a fresh ciphertext allows.
     pub fn max_level(&self) -> usize {
         self.0.limbs.len() - 1
     }
@@ -174,7 +181,7 @@ impl Params {
     /// Level of a ciphertext of `limbs` limbs.
     ///
     /// # Errors
-    /// [`Error::OtherParameters`] if no level has that many.
+    /// [`Error::OtherParameters`] if no level has that many limbs.
     pub fn level_of(&self, ct: &rlwe::Ciphertext) -> Result<usize> {
         let (found, n) = (ct.level() + 1, ct.components()[0].n());
         let other = || self.other(found, n);
@@ -187,24 +194,24 @@ impl Params {
         }
     }
 
-    /// The error for an operand of `found` limbs of degree `n`.
+    /// The error for an operand of `found` limbs and degree `n`.
     pub(crate) fn other(&self, found: usize, n: usize) -> Error {
         let expected = format!("{:?} limbs of N = {}", self.0.limbs, self.n());
         Error::OtherParameters { found, n, expected }
     }
 
-    /// Level of the ring for a level here: limbs minus one.
+    /// The level of the ring for a level of CKKS: the number of limbs minus one.
     ///
     /// # Panics
-    /// If there is no such level.
+    /// If `level` is above the highest level.
     pub fn ring_level(&self, level: usize) -> usize {
         self.0.limbs[level] - 1
     }
 
-    /// Product of the moduli that a rescale from `level` divides by.
+    /// Product of the moduli by which a rescale from `level` divides.
     ///
     /// # Panics
-    /// If there is no such level.
+    /// If `level` is above the highest level.
     pub fn level_modulus(&self, level: usize) -> f64 {
         let moduli = &self.0.spec.levels[level];
         moduli.iter().map(|&q| q as f64).product()
@@ -228,7 +235,7 @@ fn scales(spec: &ParamsSpec) -> Vec<f64> {
         (scale * modulus(l)).sqrt()
     });
     let mut scales = vec![highest; top + 1];
-    // Downwards as products have it, to the last bit.
+    // Downwards, as products compute it, so that scales agree to the last bit.
     for l in (0..top).rev() {
         scales[l] = scales[l + 1] * scales[l + 1] / modulus(l + 1);
     }

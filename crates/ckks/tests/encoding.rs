@@ -1,4 +1,4 @@
-//! The embedding against its definition, and what cannot be encoded.
+//! The embedding compared with its definition, and values that cannot be encoded.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -41,7 +41,7 @@ fn messages_come_back_at_every_level_and_scale() {
     let mut s = Setup::new(params.clone(), 1);
     let values = s.message(512);
     for level in 0..=4 {
-        // Beyond 63 bits coefficients are no words any more.
+        // Beyond 63 bits coefficients do not fit a word.
         for log_scale in [20.0f64, 40.0, 47.0, 70.0, 150.0] {
             let scale = log_scale.exp2();
             let encoded = Plaintext::encode(&params, &values, level, scale);
@@ -54,7 +54,8 @@ fn messages_come_back_at_every_level_and_scale() {
             }
             let found = encoded.unwrap().decode(&params, 512).unwrap();
             let error = mean_square(&found, &values).sqrt();
-            // Rounded coefficients: sqrt(N / 12) over the scale, or what doubles hold.
+            // Error of rounded coefficients, sqrt(N / 12) over the scale, or the precision of
+            // doubles.
             assert!(
                 error < 10.0 / scale + 1e-14,
                 "{error} at 2^{log_scale}, level {level}"

@@ -1,4 +1,4 @@
-//! Scales of levels, and sums of ciphertexts that differ in both.
+//! Scales of levels, and sums of ciphertexts that differ in both level and scale.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -18,7 +18,8 @@ fn products_lead_from_scale_to_scale() {
         for level in (1..=params.max_level()).rev() {
             let square = params.scale_at(level).powi(2) / params.level_modulus(level);
             assert!((square / params.scale_at(level - 1) - 1.0).abs() < 1e-15);
-            // A geometric mean of moduli and the scale strays no further than the furthest of them.
+            // A geometric mean of moduli and the scale deviates no further than the one that
+            // deviates most.
             assert!(stray(params.scale_at(level)) <= furthest);
         }
         assert!((params.scale_at(0) / params.scale() - 1.0).abs() < 1e-9);
@@ -59,7 +60,7 @@ fn sums_of_all_depths_are_aligned() {
         let error = common::mean_square(&s.decrypt(&total, params.slots()), &expected);
         assert!(error.sqrt() < 1e-7, "{error}");
     }
-    // One level, two scales: the price is a level, which must be there.
+    // With one level and two scales, aligning costs a level, which must be left.
     let other = s.encrypt(&a, 4);
     assert_eq!(e.level(&sum(&x, &other)).unwrap(), 3);
     let [mut low, mut other] = [x, other];

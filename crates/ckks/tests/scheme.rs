@@ -1,4 +1,5 @@
-//! Every operation against the same on plain numbers, its error against the prediction from both sides.
+//! Every operation compared with the same on plain numbers, and its error with the prediction from
+//! both sides.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -68,7 +69,7 @@ fn check_operations(params: Params, seed: u64) {
     s.check("fused", &fused, &expected, after);
 
     let square = e.mul_and_rescale(&x, &x, &key).unwrap();
-    // (m + e)^2 - m^2 = 2 m e: the two errors of a product are one.
+    // (m + e)^2 - m^2 = 2 m e: both factors of a product have the same error.
     let errors = plain.plus(Noise(2.0 * SQUARE * fresh.0));
     let after = errors
         .plus(model.key_switch(top, tensor.scale()))
@@ -136,7 +137,7 @@ fn check_operations(params: Params, seed: u64) {
         "{missing}"
     );
 
-    // A sum of what went through different moduli.
+    // A sum of ciphertexts that were rescaled by different moduli.
     let low = e.mul_and_rescale(&fused, &fused, &key).unwrap();
     let adjusted = e.adjust(&x, e.level(&low).unwrap(), low.scale()).unwrap();
     let mut sum = low;
@@ -153,7 +154,7 @@ fn operations_are_right_and_as_precise_as_predicted_insecure() {
 
 #[test]
 fn digits_as_large_as_the_special_moduli_spread_their_error_evenly_insecure() {
-    // Three limbs of 33 bits beside two of 49.
+    // Digits of three limbs of 33 bits, with two special moduli of 49 bits.
     check_operations(insecure_params_by_digits(13, 33, 5, 3), 3);
 }
 

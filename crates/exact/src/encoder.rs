@@ -23,7 +23,7 @@ impl Plaintext {
     }
 }
 
-/// Encoder of coefficients, and of slots where there are any, for one degree and plaintext modulus.
+/// Encoder for one degree and plaintext modulus: of coefficients, and of slots where there are any.
 pub struct Encoder {
     n: usize,
     t: Modulus,
@@ -31,14 +31,14 @@ pub struct Encoder {
 }
 
 struct Slots {
-    /// The one-limb basis `t`: the slot transform is a Fermat NTT.
+    /// The basis of the one modulus `t`. The slot transform is its NTT.
     basis: Basis,
-    /// Place in the bit-reversed transform of each slot.
+    /// For each slot, its place in the bit-reversed transform.
     place: Vec<u32>,
 }
 
 impl Slots {
-    /// `None` unless `t` is a prime with `t = 1 mod 2N`.
+    /// Tables, or `None` unless `t` is a prime with `t = 1 mod 2N`.
     fn new(n: usize, t: u64) -> Option<Self> {
         let basis = Basis::new(n, &[t]).ok()?;
         let bits = n.ilog2();
@@ -51,13 +51,13 @@ impl Slots {
 }
 
 impl Encoder {
-    /// `None` unless `t` is odd and below the kernels' limit.
+    /// An encoder, or `None` unless `t` is odd and below the kernels' limit.
     pub(crate) fn new(n: usize, t: u64) -> Option<Self> {
         let (t, slots) = (Modulus::new(t)?, Slots::new(n, t));
         Some(Self { n, t, slots })
     }
 
-    /// Whether there are slots: `t` is a prime with `t = 1 mod 2N`.
+    /// Whether there are slots, that is whether `t` is a prime with `t = 1 mod 2N`.
     pub fn has_slots(&self) -> bool {
         self.slots.is_some()
     }
@@ -71,15 +71,15 @@ impl Encoder {
         &self.t
     }
 
-    /// Number of slots and of coefficients, the ring degree.
+    /// Number of slots and of coefficients: the ring degree.
     pub fn slots(&self) -> usize {
         self.n
     }
 
-    /// The root `zeta` whose powers the slots are values at.
+    /// The root `zeta`. Slots are values at its powers.
     ///
     /// # Panics
-    /// Without slots.
+    /// If there are no slots.
     pub fn root(&self) -> u64 {
         self.tables().basis.tables()[0].root()
     }
@@ -89,7 +89,7 @@ impl Encoder {
         galois::slot_exponents(self.slots())
     }
 
-    /// Galois element of the rotation of both rows left by `k`; negative `k` rotates right.
+    /// Galois element of the rotation of both rows left by `k`. Negative `k` rotates right.
     pub fn rotation_element(&self, k: isize) -> usize {
         galois::rotation_element(self.slots(), k)
     }
@@ -99,10 +99,10 @@ impl Encoder {
         galois::conjugation_element(self.slots())
     }
 
-    /// The plaintext with these coefficients, taken modulo `t`; missing ones are zero.
+    /// The plaintext with these coefficients, reduced modulo `t`. Missing ones are zero.
     ///
     /// # Panics
-    /// If there are more than `N`.
+    /// If there are more than `N` values.
     pub fn coefficients(&self, values: &[i64]) -> Plaintext {
         assert!(values.len() <= self.slots(), "at most N coefficients");
         let t = self.modulus();
@@ -114,13 +114,13 @@ impl Encoder {
     /// The plaintext with these coefficients, in `[0, t)`.
     ///
     /// # Panics
-    /// If there are not `N`.
+    /// If there are not `N` coefficients.
     pub fn from_residues(&self, coefficients: Vec<u64>) -> Plaintext {
         assert_eq!(coefficients.len(), self.slots(), "N coefficients");
         Plaintext { coefficients }
     }
 
-    /// Whether `values` are at most `N` residues modulo `t`.
+    /// Checks that `values` are at most `N` residues modulo `t`.
     ///
     /// # Errors
     /// [`Error::TooManyValues`] and [`Error::Message`].
@@ -139,7 +139,7 @@ impl Encoder {
         }
     }
 
-    /// As [`Encoder::slots_to_plaintext`], for values that a user gave.
+    /// As [`Encoder::slots_to_plaintext`], for values that a user supplies.
     ///
     /// # Errors
     /// As [`Encoder::check`], and [`Error::PlaintextModulus`] without slots.
@@ -152,10 +152,10 @@ impl Encoder {
         Ok(self.slots_to_plaintext(values))
     }
 
-    /// The plaintext with these slots, in `[0, t)`; missing ones are zero.
+    /// The plaintext with these slots, in `[0, t)`. Missing ones are zero.
     ///
     /// # Panics
-    /// If there are more than `N`, or without slots.
+    /// If there are more than `N` values, or if there are no slots.
     pub fn slots_to_plaintext(&self, values: &[u64]) -> Plaintext {
         assert!(values.len() <= self.slots(), "at most N slots");
         let tables = self.tables();
@@ -172,7 +172,7 @@ impl Encoder {
     /// Slots of a plaintext, in `[0, t)`.
     ///
     /// # Panics
-    /// Without slots.
+    /// If there are no slots.
     pub fn slots_of(&self, plaintext: &Plaintext) -> Vec<u64> {
         let tables = self.tables();
         let coeff: Poly<Coeff> = Poly::from_words(&tables.basis, plaintext.coefficients.clone())
@@ -185,7 +185,8 @@ impl Encoder {
             .collect()
     }
 
-    /// The plaintext with centred coefficients, over the basis of a ciphertext: as a factor.
+    /// The plaintext with centred coefficients, over the basis of a ciphertext, for use as a
+    /// factor.
     pub fn lift(&self, plaintext: &Plaintext, basis: &Basis) -> Poly<Eval> {
         let t = self.modulus();
         let centred: Vec<i64> = plaintext

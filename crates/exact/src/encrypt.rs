@@ -10,7 +10,7 @@ use rlwe::noise::Size;
 use rlwe::{PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
-/// A ciphertext of exact arithmetic: its phase and the factor of its message.
+/// A ciphertext of exact arithmetic: its components and the factor of its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -23,22 +23,22 @@ impl Ciphertext {
         Self { inner, factor }
     }
 
-    /// Its components.
+    /// The components.
     pub fn rlwe(&self) -> &rlwe::Ciphertext {
         &self.inner
     }
 
-    /// The components themselves.
+    /// Returns the components without a copy.
     pub fn into_rlwe(self) -> rlwe::Ciphertext {
         self.inner
     }
 
-    /// Its components, to be changed in place.
+    /// The components, mutable.
     pub fn rlwe_mut(&mut self) -> &mut rlwe::Ciphertext {
         &mut self.inner
     }
 
-    /// Factor `mu` modulo `t` between the message in the high bits and the user's.
+    /// Factor `mu` modulo `t`: the message in the high bits is `mu` times the user's message.
     pub fn factor(&self) -> u64 {
         self.factor
     }
@@ -47,12 +47,12 @@ impl Ciphertext {
         self.factor = factor;
     }
 
-    /// Limbs minus one.
+    /// The level: the number of limbs minus one.
     pub fn level(&self) -> usize {
         self.inner.level()
     }
 
-    /// Components minus one.
+    /// The degree: the number of components minus one.
     pub fn degree(&self) -> usize {
         self.inner.degree()
     }
@@ -66,7 +66,7 @@ impl Ciphertext {
 /// Encrypts at `level` under a public key: an encryption of zero plus the message.
 ///
 /// # Errors
-/// If there is no such level.
+/// [`rlwe::Error::LevelTooLow`] if `level` is above the highest level.
 pub fn encrypt_public(
     params: &Params,
     key: &PublicKey,
@@ -82,7 +82,8 @@ pub fn encrypt_public(
 /// Encrypts at `level` under the secret key, with the next mask.
 ///
 /// # Errors
-/// [`Error::OtherParameters`] if the key is of others, and if there is no such level.
+/// [`Error::OtherParameters`] if the key has other parameters, and an error if `level` is above the
+/// highest level.
 pub fn encrypt(
     params: &Params,
     secret: &SecretKey,
@@ -101,19 +102,19 @@ pub fn encrypt(
     Ok(Ciphertext::new(ct, 1))
 }
 
-/// The ciphertext `(message, 0)`, which hides nothing: a constant among ciphertexts.
+/// The ciphertext `(message, 0)`, which hides nothing. It serves as a constant among ciphertexts.
 pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Ciphertext {
     let body = scaled(params, message, level, 1);
     let mask = Poly::zero(body.basis());
     Ciphertext::new(rlwe::Ciphertext::new(vec![body, mask]), 1)
 }
 
-/// Decrypts: `m = -r / (Q mu) mod t`, `r` the centred residual.
+/// Decrypts: `m = -r / (Q mu) mod t`, where `r` is the centred residual.
 ///
-/// The answer is right as long as `|r| < Q / 2`; [`measure`] says by how much it is.
+/// The result is right if `|r| < Q / 2`. [`measure`] computes the distance to this bound.
 ///
 /// # Errors
-/// [`Error::OtherParameters`] if the key or the ciphertext is of others.
+/// [`Error::OtherParameters`] if the key or the ciphertext has other parameters.
 pub fn decrypt(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
     let t = params.t();
     let residual = residual(params, secret, ct)?;
@@ -131,7 +132,7 @@ fn check_secret(params: &Params, secret: &SecretKey) -> Result<()> {
     Err(Error::other("secret key", secret.params(), params.rlwe()))
 }
 
-/// Residual `t phase mod Q`; as secret as the phase.
+/// Residual `t phase mod Q`. It is as secret as the phase.
 fn residual(
     params: &Params,
     secret: &SecretKey,
@@ -148,8 +149,8 @@ fn residual(
     Ok(phase)
 }
 
-/// Measured size of the residual `r`, and the noise budget `log2(Q / (2 max |r|))` in bits:
-/// what is left before decryption fails.
+/// Measured size of the residual `r`, and the noise budget in bits: `log2(Q / (2 max |r|))`.
+/// Decryption fails when the budget is used up.
 ///
 /// # Errors
 /// As [`decrypt`].

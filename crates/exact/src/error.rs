@@ -1,4 +1,4 @@
-//! Errors of exact arithmetic, BFV's and BGV's.
+//! Errors of exact arithmetic, in BFV and in BGV.
 
 use std::fmt::Debug;
 use thiserror::Error;
@@ -6,14 +6,15 @@ use thiserror::Error;
 /// Result of exact arithmetic.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with parameters, plaintexts and operands.
+/// Errors in parameters, plaintexts and operands.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// From the layer below.
+    /// An error of the `rlwe` layer.
     #[error(transparent)]
     Rlwe(#[from] rlwe::Error),
-    /// The plaintext modulus does not split the ring, or is no residue modulo all of the chain.
+    /// The plaintext modulus is no prime that splits the ring, or not below all moduli of the
+    /// chain.
     #[error("plaintext modulus {t} is no prime with t = 1 mod 2N (N = {n}) below all of the chain")]
     PlaintextModulus {
         /// Modulus found.
@@ -21,12 +22,12 @@ pub enum Error {
         /// Ring degree.
         n: usize,
     },
-    /// A plaintext modulus without slots is even, or no residue modulo all of the chain.
+    /// A plaintext modulus without slots is even, or not below all moduli of the chain.
     #[error("plaintext modulus {t} is not odd, above 2 and below the least of the chain, {limit}")]
     CoefficientModulus {
         /// Modulus found.
         t: u64,
-        /// Least modulus of the chain.
+        /// Smallest modulus of the chain.
         limit: u64,
     },
     /// A plaintext has too many values.
@@ -34,7 +35,7 @@ pub enum Error {
     TooManyValues {
         /// Values found.
         found: usize,
-        /// Values that fit.
+        /// Largest number of values.
         limit: usize,
     },
     /// A value is no residue modulo `t`.
@@ -50,14 +51,14 @@ pub enum Error {
     /// An operand was made for other parameters.
     #[error("the {what} is of {found}, expected {expected}")]
     OtherParameters {
-        /// Operand.
+        /// The operand.
         what: &'static str,
-        /// Its parameters.
+        /// The operand's parameters.
         found: String,
         /// Parameters of the operation.
         expected: String,
     },
-    /// Adding needs equal factors.
+    /// Addition needs equal factors.
     #[error("operands carry the factors {left} and {right}, expected one factor")]
     FactorMismatch {
         /// Factor of the left operand.
@@ -74,7 +75,7 @@ impl From<ring::Error> for Error {
 }
 
 impl Error {
-    /// [`Error::OtherParameters`] in words.
+    /// The error [`Error::OtherParameters`], with both parameters in words.
     pub fn other(what: &'static str, found: impl Debug, expected: impl Debug) -> Self {
         Self::OtherParameters {
             what,

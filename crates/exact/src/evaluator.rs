@@ -1,4 +1,4 @@
-//! Operations on ciphertexts that need no key or only evaluation keys.
+//! Operations on ciphertexts, without keys or with evaluation keys.
 
 use crate::encoder::Plaintext;
 use crate::encrypt::{Ciphertext, scaled};
@@ -29,7 +29,7 @@ impl Evaluator {
     /// `a + b`.
     ///
     /// # Errors
-    /// If levels or factors differ: [`Error::FactorMismatch`].
+    /// If levels differ, or [`Error::FactorMismatch`] if factors differ.
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
         check_factors(a, b)?;
         Ok(Ciphertext::new(a.rlwe().add(b.rlwe())?, a.factor()))
@@ -47,7 +47,7 @@ impl Evaluator {
     /// `a += b`.
     ///
     /// # Errors
-    /// If levels or factors differ: [`Error::FactorMismatch`].
+    /// If levels differ, or [`Error::FactorMismatch`] if factors differ.
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
         check_factors(a, b)?;
         Ok(a.rlwe_mut().add_assign(b.rlwe())?)
@@ -68,7 +68,7 @@ impl Evaluator {
         a.rlwe_mut().components_mut()[0].add_assign(&term);
     }
 
-    /// `a *= m`, the plaintext lifted by [`Evaluator::lift`] at the level of `a`.
+    /// `a *= m`, where [`Evaluator::lift`] has lifted the plaintext at the level of `a`.
     ///
     /// # Panics
     /// If the plaintext is over another basis.
@@ -76,14 +76,14 @@ impl Evaluator {
         a.rlwe_mut().mul_poly_assign(m);
     }
 
-    /// A plaintext as a factor for ciphertexts at `level`.
+    /// A plaintext in the form of a factor for ciphertexts at `level`.
     pub fn lift(&self, m: &Plaintext, level: usize) -> Poly<Eval> {
         self.params
             .encoder()
             .lift(m, self.params.rlwe().basis(level))
     }
 
-    /// `a *= c` for an integer modulo `t`, taken centred.
+    /// `a *= c` for an integer modulo `t`, which is centred first.
     pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) {
         let c = self.params.t().center(c);
         let basis = self.params.rlwe().basis(a.level()).clone();
@@ -95,12 +95,12 @@ impl Evaluator {
     /// Modulus switch to `level`.
     ///
     /// # Errors
-    /// If the level of `a` is lower.
+    /// If the level of `a` is lower than `level`.
     pub fn switch_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
         Ok(a.rlwe_mut().switch_to(self.params.rlwe(), level)?)
     }
 
-    /// Product of residuals `t (a x b)`, relinearised, switched down by `dropped` limbs.
+    /// The product of residuals `t (a x b)`, relinearised, and switched down by `dropped` limbs.
     ///
     /// # Errors
     /// If levels or degrees do not fit, or the key was made for lower levels.
@@ -115,13 +115,14 @@ impl Evaluator {
         self.relinearize_and_switch(&product, key, dropped)
     }
 
-    /// `sum_k t (a_k x b_k)`, not relinearised: three components, residual `sum_k r_k r'_k`.
+    /// `sum_k t (a_k x b_k)`, not relinearised: three components, with the residual
+    /// `sum_k r_k r'_k`.
     ///
-    /// Operands may be at different levels: each counts as [dropped](Evaluator::drop_to) to the
+    /// Operands may be at different levels. Each is treated as [dropped](Evaluator::drop_to) to the
     /// lowest.
     ///
     /// # Errors
-    /// If degrees do not fit, or the products do not carry one factor.
+    /// If degrees do not fit, or if the factors of the products differ.
     ///
     /// # Panics
     /// If there are no products.
@@ -152,7 +153,7 @@ impl Evaluator {
         }
         let t = self.params.t().value();
         let basis = self.params.rlwe().basis(level);
-        // Component `p` of every left factor times component `q` of every right one.
+        // Component `p` of every left factor times component `q` of every right factor.
         let dot = |pairs: &[(usize, usize)]| {
             let mut sum = Poly::dot_limbs(basis, |i| {
                 pairs
@@ -170,12 +171,12 @@ impl Evaluator {
         Ok(Ciphertext::new(rlwe::Ciphertext::new(parts), factor))
     }
 
-    /// `t sum_j (sum_i m[g][j][i] x_i) (x) y_j` for each group `g`, at `level`, not relinearised: the
-    /// fused form of integer combinations followed by [`Evaluator::tensor_sum`]. Factors are the
-    /// caller's business. `matrix` is as in [`ring::tensor_combinations`].
+    /// `t sum_j (sum_i m[g][j][i] x_i) (x) y_j` for each group `g`, at `level`, not relinearised.
+    /// This is the fused form of integer combinations followed by [`Evaluator::tensor_sum`]. The
+    /// caller computes the factors. `matrix` is as in [`ring::tensor_combinations`].
     ///
     /// # Errors
-    /// If an operand has not two components.
+    /// If an operand does not have two components.
     pub fn tensor_combinations(
         &self,
         level: usize,
@@ -197,11 +198,11 @@ impl Evaluator {
             .collect())
     }
 
-    /// Level drop: the same residual modulo fewer moduli. Free, but the factor takes the dropped
-    /// moduli in.
+    /// Level drop: the same residual modulo fewer moduli. It costs nothing, but the dropped moduli
+    /// become part of the factor.
     ///
     /// # Errors
-    /// If the level of `a` is lower.
+    /// If the level of `a` is lower than `level`.
     pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
         let factor = self.factor_at(a, level);
         a.rlwe_mut().drop_to(level)?;
@@ -209,10 +210,10 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The factor of `a` when dropped to `level`: `mu` times the dropped moduli.
+    /// The factor that `a` has after a drop to `level`: `mu` times the dropped moduli.
     ///
     /// # Panics
-    /// If the level of `a` is lower.
+    /// If the level of `a` is lower than `level`.
     pub fn factor_at(&self, a: &Ciphertext, level: usize) -> u64 {
         let (t, basis) = (self.params.t(), self.params.rlwe().basis(a.level()));
         (level + 1..=a.level()).fold(a.factor(), |mu, i| {
@@ -220,10 +221,10 @@ impl Evaluator {
         })
     }
 
-    /// Brings a product back to two components, and divides by the last `dropped` moduli.
+    /// Reduces a product to two components, and divides by the last `dropped` moduli.
     ///
     /// # Errors
-    /// If the ciphertext has not three components, or the key was made for lower levels.
+    /// If the ciphertext does not have three components, or if the key was made for lower levels.
     pub fn relinearize_and_switch(
         &self,
         product: &Ciphertext,
@@ -234,8 +235,8 @@ impl Evaluator {
         Ok(Ciphertext::new(inner, product.factor()))
     }
 
-    /// The automorphism of a Galois element: a rotation or the swap of the rows, as
-    /// [`Encoder::rotation_element`](crate::Encoder::rotation_element) names them.
+    /// The automorphism of a Galois element: a rotation or the swap of the rows.
+    /// [`Encoder::rotation_element`](crate::Encoder::rotation_element) computes such elements.
     ///
     /// # Errors
     /// If the key is missing or was made for lower levels.
@@ -249,7 +250,7 @@ impl Evaluator {
         Ok(Ciphertext::new(inner, a.factor()))
     }
 
-    /// As [`Evaluator::automorphism`], with the decomposition of `a`'s second component shared
+    /// As [`Evaluator::automorphism`]. The decomposition of the second component of `a` is shared
     /// between calls.
     ///
     /// # Errors
@@ -268,7 +269,7 @@ impl Evaluator {
     /// The decomposition that [`Evaluator::automorphism_hoisted`] shares.
     ///
     /// # Errors
-    /// If the ciphertext has not two components.
+    /// If the ciphertext does not have two components.
     pub fn decompose(&self, a: &Ciphertext) -> Result<Decomposed> {
         Ok(Decomposed::new(self.params.rlwe(), a.rlwe().pair()?.1))
     }

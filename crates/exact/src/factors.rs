@@ -1,4 +1,4 @@
-//! One factor for two ciphertexts: what sums ask for after different numbers of products or switches.
+//! Sums need equal factors. This module brings two ciphertexts to one factor.
 
 use crate::encrypt::Ciphertext;
 use crate::error::Result;
@@ -6,12 +6,12 @@ use crate::evaluator::Evaluator;
 use ring::Modulus;
 
 impl Evaluator {
-    /// Brings two ciphertexts to one factor: multiplies `a` by `x` and `b` by `y`, the answer, and their
-    /// factors with them, so that the messages stay.
+    /// Brings two ciphertexts to one factor. Multiplies `a` by `x` and `b` by `y`, and their
+    /// factors too, so the messages do not change. Returns `[x, y]`.
     ///
-    /// `(x, y)` are small, `x^2 + y^2 <= 2 t`, both 1 for equal factors. Residuals grow by them,
-    /// [`Model::mul_scalar`](crate::noise::Model::mul_scalar): a sum then has the noise
-    /// `x^2 v_a + y^2 v_b`.
+    /// `x` and `y` are small: `x^2 + y^2 <= 2 t`. Both are 1 for equal factors. They multiply the
+    /// residuals too ([`Model::mul_scalar`](crate::noise::Model::mul_scalar)), so a sum has the
+    /// noise `x^2 v_a + y^2 v_b`.
     ///
     /// Source: Halevi, Shoup, "Design and implementation of HElib", 2020, on the factors of sums.
     ///
@@ -30,7 +30,8 @@ impl Evaluator {
         Ok([x, y])
     }
 
-    /// Multiplies a ciphertext and its factor by `c`, not 0 modulo `t`: the message stays.
+    /// Multiplies a ciphertext and its factor by `c`, which is not 0 modulo `t`. The message does
+    /// not change.
     pub fn mul_factor_assign(&self, a: &mut Ciphertext, c: i64) {
         if c == 1 {
             return;
@@ -42,8 +43,8 @@ impl Evaluator {
     }
 }
 
-/// Small `(x, y)` with `x = ratio y mod t` and `x^2 + y^2 <= 2 t`: the remainders of Euclid's algorithm are all such pairs, and
-/// the first below `sqrt t` has `|y|` below it too.
+/// Small `(x, y)` with `x = ratio y mod t` and `x^2 + y^2 <= 2 t`. The remainders of Euclid's
+/// algorithm give such pairs, and the first remainder below `sqrt t` has `|y|` below `sqrt t` too.
 pub fn short_ratio(t: &Modulus, ratio: u64) -> [i64; 2] {
     let mut pairs = [[t.value() as i64, 0], [ratio as i64, 1]];
     let norm = |[x, y]: [i64; 2]| i128::from(x).pow(2) + i128::from(y).pow(2);

@@ -1,15 +1,15 @@
-//! Exact arithmetic modulo `t` on encrypted coefficients or slots: what BFV and BGV share.
+//! Exact arithmetic modulo `t` on encrypted coefficients or slots, shared by BFV and BGV.
 //!
-//! *Concept.* The phase of a ciphertext modulo `Q` is `(Q K + r) / t`: the message sits in the high
-//! bits as `K`, and the *residual* `r` is the small integer `t phase mod Q`. The message modulo
-//! `t` can be read from either end, since `r = -Q K mod t`; noise is right as long as
-//! `|r| < Q / 2`. `K = mu m`, where `m` is the user's message and `mu` the ciphertext's
-//! [`factor`](Ciphertext::factor): 1, except after products of residuals and level drops.
+//! *Concept.* The phase of a ciphertext modulo `Q` is `(Q K + r) / t`. The message is in the high
+//! bits, as `K`. The *residual* `r` is the small integer `t phase mod Q`. The message modulo `t`
+//! can be read from either end, since `r = -Q K mod t`, and is right if `|r| < Q / 2`. `K = mu m`,
+//! where `m` is the user's message and `mu` the ciphertext's [`factor`](Ciphertext::factor). The
+//! factor is 1 except after products of residuals and level drops.
 //!
-//! BFV names a ciphertext by its high end, BGV by its low one, where the message has the factor
-//! `-Q mu`. Everything that treats the residual as the integer it is lives here, once:
-//! encoding, encryption, sums, [products of residuals](Evaluator::mul_and_switch), modulus switches,
-//! automorphisms, and the [noise] of all of it.
+//! BFV reads the message from the high end. BGV reads it from the low end, where it has the factor
+//! `-Q mu`. All operations that treat the residual as an integer are here, for both schemes:
+//! encoding, encryption, sums, [products of residuals](Evaluator::mul_and_switch), modulus
+//! switches, automorphisms, and the [noise] of all of these.
 //!
 //! *May use* `rlwe` and `ring`. *Invariant*: operands of an operation have the parameters of the
 //! evaluator.

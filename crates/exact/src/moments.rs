@@ -1,40 +1,43 @@
-//! Powers of a rounding at single points of evaluation: how large they are in a run, and how rarely they
-//! are larger.
+//! Moments of powers of a rounding at single points of evaluation: their typical size in a run, and
+//! the probability of larger ones.
 //!
-//! A modulus switch adds `u = w_0 + w_1 s`. At a point of evaluation `|w_1|^2` and `|s|^2` over their means
-//! are about independent exponential variables `x` and `y`, and the *energy* of the point is `z = x y`.
-//! It is beyond `z` with the probability `a K_1(a)`, `a = 2 sqrt(z)`. Products carry powers `u^d` on, with
-//! the energy `z^d`.
+//! A modulus switch adds `u = w_0 + w_1 s`. At a point of evaluation, `|w_1|^2` and `|s|^2` divided
+//! by their means are nearly independent exponential variables `x` and `y`. The *energy* of the
+//! point is `z = x y`. It exceeds `z` with the probability `a K_1(a)`, `a = 2 sqrt(z)`. Products
+//! carry powers `u^d` on, with the energy `z^d`.
 //!
-//! The mean of `z^d` is `d!^2`, but from about `d = 8` on it is the work of energies that no run has:
-//! a ring of degree `n` has `n / 2` independent points. A run shows the mean over its own points. That is close to the
-//! mean over energies up to a bound, which the largest energy of a run exceeds in one run of
-//! eight. [`Moments::typical`] has these means. What larger energies do is for the bound that noise has at all
-//! points ([`Noise`](crate::noise::Noise), `docs/adr/0020-words-of-32-bits.md`).
+//! The mean of `z^d` is `d!^2`. But from about `d = 8` on, this mean is dominated by energies that
+//! do not occur in a run: a ring of degree `n` has `n / 2` independent points. A run shows the mean
+//! over its own points. That is close to the mean over energies up to a bound, which the largest
+//! energy of a run exceeds in one run of eight. [`Moments::typical`] has these means. The noise
+//! bound at all points covers larger energies ([`Noise`](crate::noise::Noise),
+//! `docs/adr/0020-words-of-32-bits.md`).
 
-/// Powers kept apart, the power 0 included; higher ones count as the highest.
+/// Number of powers that are kept separately, including power 0. Higher powers count as the
+/// highest.
 pub(crate) const DEGREES: usize = 9;
 
-/// Highest power whose mean is needed: of a product of two parts of the highest degree.
+/// Highest power whose mean is needed: a product of two parts of the highest degree has it.
 const LARGEST_DEGREE: usize = 2 * (DEGREES - 1);
 
-/// Samples of `n / 2` points of which one has an energy beyond the bound of the typical moments.
+/// Number of samples of `n / 2` points of which one, on average, has an energy beyond the bound of
+/// the typical moments.
 const SAMPLES: f64 = 8.0;
 
-/// log2 of an energy that is never reached: with 2^-2951.
+/// log2 of an energy that is never reached: its probability is 2^-2951.
 pub(crate) const NEVER: f64 = 20.0;
 
-/// Means of powers of energies, and what follows for products of parts of a residual.
+/// Ratios of means of powers of energies, for products of parts of a residual.
 #[derive(Debug)]
 pub(crate) struct Moments {
-    /// By how much the mean of `y^(i + j)` exceeds the product of those of `y^i` and `y^j`.
+    /// The mean of `y^(i + j)` divided by the product of the means of `y^i` and `y^j`.
     pub(crate) secret: [[f64; DEGREES]; DEGREES],
-    /// The same of `z`, over that of `y`: of `x`, in effect.
+    /// The same ratio for `z`, divided by that for `y`. In effect it is the ratio for `x`.
     pub(crate) rounding: [[f64; DEGREES]; DEGREES],
 }
 
 impl Moments {
-    /// Of means over all energies: `d!` of `x^d` and of `y^d`.
+    /// Moments from means over all energies: the mean of `x^d` and of `y^d` is `d!`.
     pub(crate) fn exact() -> Self {
         Self {
             secret: BINOMIALS,
@@ -42,7 +45,7 @@ impl Moments {
         }
     }
 
-    /// Of means over the energies that a sample of `points` has.
+    /// Moments from means over the energies that a sample of `points` points has.
     pub(crate) fn typical(points: f64) -> Self {
         let rare = -(SAMPLES * points).log2();
         let energies = mean_energies(log2_energy_beyond(rare));
@@ -78,8 +81,8 @@ const BINOMIALS: [[f64; DEGREES]; DEGREES] = {
     table
 };
 
-/// log2 of `P(x y > z)`, from above:
-/// `a K_1(a) < sqrt(pi a / 2) exp(-a) (1 + 3 / (8 a))` for `a = 2 sqrt(z)`.
+/// An upper bound of log2 of `P(x y > z)`: `a K_1(a) < sqrt(pi a / 2) exp(-a) (1 + 3 / (8 a))` for
+/// `a = 2 sqrt(z)`.
 pub(crate) fn log2_tail(z: f64) -> f64 {
     use std::f64::consts::{FRAC_PI_2, LOG2_E};
     let a = 2.0 * z.sqrt();
@@ -102,11 +105,12 @@ pub(crate) fn log2_energy_beyond(log2: f64) -> f64 {
 
 /// log2 of the mean of `z^d` over energies up to `2^log2_bound`, for each `d`.
 ///
-/// The density of `a = 2 sqrt(z)` is `a K_0(a)`, where `K_0(a)` is the integral of `exp(-a cosh(v))` over
-/// positive `v`. Source: NIST Digital Library of Mathematical Functions, 10.32.9.
+/// The density of `a = 2 sqrt(z)` is `a K_0(a)`, where `K_0(a)` is the integral of
+/// `exp(-a cosh(v))` over positive `v`. Source: NIST Digital Library of Mathematical Functions,
+/// 10.32.9.
 fn mean_energies(log2_bound: f64) -> [f64; LARGEST_DEGREE + 1] {
     const STEPS: usize = 256;
-    // Beyond it, exp(-a cosh(v)) is nothing for every a of the sum.
+    // Beyond it, exp(-a cosh(v)) is negligible for every a of the sum.
     const LARGEST_V: f64 = 8.0;
     const STEPS_V: usize = 64;
     let step = 2.0 * (log2_bound / 2.0).exp2() / STEPS as f64;
@@ -129,7 +133,8 @@ fn mean_energies(log2_bound: f64) -> [f64; LARGEST_DEGREE + 1] {
 /// log2 of the mean of `y^d` over exponential `y` up to `bound`, for each `d`:
 /// `d! - exp(-bound) sum_(k <= d) d!/k! bound^k`, by parts.
 fn mean_squares(bound: f64) -> [f64; LARGEST_DEGREE + 1] {
-    // The same as a sum without cancellation: bound^d exp(-bound) sum_(k > 0) bound^k d! / (d + k)!.
+    // The same as a sum without cancellation: bound^d exp(-bound) sum_(k > 0) bound^k d! / (d +
+    // k)!.
     std::array::from_fn(|d| {
         let mut term = 1.0;
         let mut sum = 0.0;
@@ -163,7 +168,7 @@ mod tests {
         degrees.iter().map(|d| mean(d).log2()).collect()
     }
 
-    /// The mean logarithm over samples is near the prediction; the mean over all energies is not.
+    /// The mean logarithm over samples is near the prediction. The mean over all energies is not.
     #[test]
     fn typical_moments_are_those_of_samples() {
         const RUNS: usize = 100;
@@ -182,7 +187,7 @@ mod tests {
             for (&d, &found) in degrees.iter().zip(&means) {
                 let expected = typical[d as usize];
                 println!("2^{log2_points} points, z^{d}: 2^{found:.2}, expected 2^{expected:.2}");
-                // In a root mean square half as much: a tenth of a bit up to degree 4.
+                // A tenth of a bit in the root mean square, up to degree 4.
                 let bound = if d <= 4 { 0.2 } else { 0.2 * f64::from(d) };
                 assert!((found - expected).abs() < bound, "{d}: {found}, {expected}");
             }

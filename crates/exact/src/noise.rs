@@ -1,13 +1,13 @@
 //! Predicted noise: the root mean square of the residual `r`, in bits.
 //!
-//! A residual is a polynomial in the secret: `r = sum_d w_d s^d` with independent `w_d`. The variance
-//! of each part is kept apart, because powers of one secret are not independent: the
-//! coefficients of `s^d` have `d!` times the variance that a product of `d` independent keys would
-//! have, so a product of parts of degrees `i` and `j` has `(i+j)! / (i! j!)` times the plain
-//! `N v_i v_j`. Coefficients of sums add in variance. These are averages over keys and messages; the
-//! tests hold measured values to them from both sides.
+//! A residual is a polynomial in the secret: `r = sum_d w_d s^d` with independent `w_d`. The
+//! variance of each part is kept separately, because powers of one secret are not independent. The
+//! coefficients of `s^d` have `d!` times the variance of a product of `d` independent keys. So a
+//! product of parts of degrees `i` and `j` has `(i+j)! / (i! j!)` times the plain `N v_i v_j`. In
+//! sums, variances add up. These are averages over keys and messages. The tests compare measured
+//! values with them from both sides.
 //!
-//! Source of the key's part: Costache, Nürnberger, Player, "Optimisations and Tradeoffs for
+//! Source for the key's part: Costache, Nürnberger, Player, "Optimisations and Tradeoffs for
 //! HElib", CT-RSA 2023; Biasioli, Marcolla, Calderini, Mono, "Improving and Automating BFV
 //! Parameters Selection: An Average-Case Approach", 2023, section 4.
 
@@ -16,22 +16,23 @@ use crate::params::Params;
 use ring::sample::SIGMA;
 use std::sync::Arc;
 
-/// log2 of a part of a variance that is too small to be carried on.
+/// log2 of the size below which a part of a variance is dropped.
 const NEGLIGIBLE: f64 = -80.0;
 
-/// log2 of the probability, for one point of evaluation, with which a rounding's energy there is beyond
-/// what bounds of noise count with.
+/// log2 of the probability, for one point of evaluation, that a rounding's energy there exceeds the
+/// energy that noise bounds assume.
 const RARE: f64 = -70.0;
 
-/// Bound of an exponential variable of mean 1, but for the probability `2^RARE`.
+/// Bound of an exponential variable of mean 1. It is exceeded with the probability `2^RARE`.
 const SQUARE_BOUND: f64 = -RARE * std::f64::consts::LN_2;
 
 /// Noise of a residual.
 ///
-/// Its variance, by the power of the secret: log2 of each. And a bound of what stands at any point of
-/// evaluation, for what is far from its mean there: log2 of the squared magnitude over `n`, so that the mean over points
-/// is the variance. It holds as long as each rounding has energies of at most
-/// `log2_energy_beyond(RARE)`. Terms of sums are as large as their bounds and in phase.
+/// It has two parts, both as log2. The first is the variance of the residual, by the power of the
+/// secret. The second is a bound of the residual at every point of evaluation, for points far from
+/// the mean. It bounds the squared magnitude over `n`, whose mean over points is the variance. The
+/// bound holds if each rounding has energies of at most `log2_energy_beyond(RARE)`. It assumes that
+/// the terms of sums are as large as their bounds and in phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     parts: [f64; DEGREES],
@@ -45,12 +46,12 @@ impl Noise {
         bound: f64::NEG_INFINITY,
     };
 
-    /// Noise of the given variance, free of the secret.
+    /// Noise of the given variance that does not depend on the secret.
     pub fn free(variance: f64) -> Self {
         Self::part(0, variance.log2(), SQUARE_BOUND.log2())
     }
 
-    /// A part alone, whose bound is `2^excess` times its variance.
+    /// A single part whose bound is `2^excess` times its variance.
     fn part(degree: usize, log2_variance: f64, excess: f64) -> Self {
         let mut noise = Self::ZERO;
         noise.parts[degree] = log2_variance;
@@ -58,7 +59,7 @@ impl Noise {
         noise
     }
 
-    /// Variance and bound multiplied.
+    /// The noise with variance and bound multiplied by `2^log2`.
     fn raised(self, log2: f64) -> Self {
         Self {
             parts: self.parts.map(|v| v + log2),
@@ -71,7 +72,7 @@ impl Noise {
         self.parts.into_iter().fold(f64::NEG_INFINITY, log_sum) / 2.0
     }
 
-    /// log2 of a bound of the magnitude at any point of evaluation, over `sqrt(n)`.
+    /// log2 of a bound of the magnitude at any point of evaluation, divided by `sqrt(n)`.
     pub fn bound_bits(self) -> f64 {
         self.bound / 2.0
     }
@@ -90,8 +91,8 @@ impl Noise {
         }
     }
 
-    /// Noise of a sum of two terms of which each was multiplied by a plaintext of its own: at a point they have phases that
-    /// nothing relates, and the bound counts for the sum.
+    /// Noise of a sum of two terms, each of which was multiplied by a plaintext of its own. Their
+    /// phases at a point are unrelated, so the bound is that of independent terms.
     #[must_use]
     pub fn plus_apart(self, other: Self) -> Self {
         Self {
@@ -100,13 +101,15 @@ impl Noise {
         }
     }
 
-    /// Noise of the sum of `count` independent terms: roundings, whose sum is one of that variance.
+    /// Noise of the sum of `count` independent roundings. The sum is a rounding with the summed
+    /// variance.
     #[must_use]
     pub fn times(self, count: f64) -> Self {
         self.raised(count.log2())
     }
 
-    /// Noise after a product with a number whose square is `square` on average and `largest` at most.
+    /// Noise after a product with a number whose square is `square` on average and at most
+    /// `largest`.
     #[must_use]
     pub fn scaled(self, square: f64, largest: f64) -> Self {
         Self {
@@ -132,25 +135,26 @@ fn log_sum(a: f64, b: f64) -> f64 {
     }
 }
 
-/// How two factors of a product depend on each other.
+/// Dependence of the two factors of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factors {
-    /// Their residuals are independent, but for the secret.
+    /// Their residuals are independent, except that both contain the secret.
     Apart,
-    /// Both were computed from one ciphertext, as powers of it are: parts of degree 2 and more go back
-    /// to the same residuals.
+    /// Both were computed from one ciphertext, like powers of it. Their parts of degree 2 and more
+    /// come from the same residuals.
     Alike,
     /// They are one ciphertext.
     Same,
 }
 
 impl Factors {
-    /// By how much more than the product of the variances the product of parts of degrees `i` and `j`
-    /// has, the powers of the secret apart.
+    /// Ratio of the product of parts of degrees `i` and `j` to the product of their variances,
+    /// without the contribution of powers of the secret.
     ///
-    /// A part of degree `d` is a product of `d` residuals of one size, which are Gaussian at each point of
-    /// evaluation: of the same ones, the mean square of the product has `(i + j)! / (i! j!)` times that of
-    /// independent ones, or what is typical. In a square the two orders of different parts add up in amplitude.
+    /// A part of degree `d` is a product of `d` residuals of one size, which are Gaussian at each
+    /// point of evaluation. If both parts contain the same residuals, the mean square of the
+    /// product is `(i + j)! / (i! j!)` times that for independent ones, or the typical ratio. In a
+    /// square, the two orders of different parts add up in amplitude.
     fn gain(self, moments: &Moments, i: usize, j: usize) -> f64 {
         match self {
             Self::Apart => 1.0,
@@ -162,13 +166,15 @@ impl Factors {
     }
 }
 
-/// Least sum of `|c_i|^2` with which `r -> r^2 + c_i` leads from 0 to 1; one step takes 1.
+/// Least sum of `|c_i|^2` with which `r -> r^2 + c_i` leads from 0 to 1. A single step takes 1.
 const ESCAPE: f64 = 0.636;
 
-/// log2 of the probability, over all points, below which a squared rounding comes down to a rounding's size in any run.
+/// log2 of the probability, over all points, below which a squared rounding is taken to return to
+/// the size of a rounding in every run.
 const SETTLED: f64 = -52.0;
 
-/// Bits by which a bound may exceed a rounding's where nothing of earlier products grows: two such in phase.
+/// Bits by which a bound may exceed that of a rounding if nothing of earlier products grows: two
+/// roundings in phase.
 const COLD_BITS: f64 = 1.5;
 
 /// Noise formulas for one set of parameters.
@@ -177,9 +183,9 @@ pub struct Model {
     n: f64,
     t: f64,
     params: Params,
-    /// Bound of energies, but for the probability `2^RARE`.
+    /// Bound of energies. It is exceeded with the probability `2^RARE`.
     energy: f64,
-    /// Whether products bring their noise down to a rounding's at all points of any run.
+    /// Whether products bring their noise down to the size of a rounding, at all points of any run.
     settles: bool,
     moments: Arc<Moments>,
 }
@@ -187,9 +193,9 @@ pub struct Model {
 impl Model {
     /// Formulas for `params`.
     ///
-    /// Where limbs are so large that products bring all points down in any run, moments are means over all energies.
-    /// Where they are not, such means are the work of points that no run has: typical ones are taken, and
-    /// bounds say what may stand at single points.
+    /// If limbs are so large that products bring all points down in any run, moments are means over
+    /// all energies. Otherwise such means are dominated by points that do not occur in a run. Then
+    /// typical moments are used, and bounds describe single points.
     pub fn new(params: &Params) -> Self {
         let (rlwe, n) = (params.rlwe(), params.n() as f64);
         let exact = Self {
@@ -216,27 +222,29 @@ impl Model {
         }
     }
 
-    /// Returns true if products bring their noise down to a rounding's at all points of any run, as limbs of 34 bits do
-    /// with the degree 2^15 and `t = 65537`.
+    /// Returns true if products bring their noise down to the size of a rounding at all points of
+    /// any run. Limbs of 34 bits do so with the degree 2^15 and `t = 65537`.
     pub fn settles(&self) -> bool {
         self.settles
     }
 
-    /// log2 of the probability, for one point of evaluation, that powers of a value with noise `a` do not
-    /// come down to rounding size any more.
+    /// log2 of the probability, for one point of evaluation, that powers of a value with noise `a`
+    /// do not return to the size of a rounding.
     ///
-    /// A product of two residuals, divided by the moduli `D` that are dropped, is carried on beside a new
-    /// rounding `u`: squared again and again, `r -> r^2 / D + u`. What is small on average need not be so
-    /// everywhere. At a point where `|r|` comes to `D` it grows from product to product, until it
+    /// A product of two residuals is divided by the dropped moduli `D` and gets a new rounding `u`.
+    /// Repeated squaring gives `r -> r^2 / D + u`. Noise that is small on average need not be small
+    /// everywhere. At a point where `|r|` reaches `D` it grows from product to product, until it
     /// exceeds the modulus.
     ///
-    /// A part of degree `d` is a `d`-th power of such roundings, `d!^2` times as large in the mean as the
-    /// power of the mean: it reaches the rounding's own size at points of the energy
-    /// `z = (d!^2 V_1 / V_d)^(1 / (d - 1))`. From the square alone, `D` is also reached step by step, which takes
-    /// `ESCAPE` of the energy that it takes at once; higher degrees have these ways in their variance.
+    /// A part of degree `d` is a `d`-th power of such roundings. Its mean is `d!^2` times the power
+    /// of the mean, so it reaches the size of a rounding at points of the energy
+    /// `z = (d!^2 V_1 / V_d)^(1 / (d - 1))`. From the square alone, `D` is also reached in several
+    /// steps, which take only `ESCAPE` of the energy of a single step. The variances of higher
+    /// degrees already include such steps.
     ///
-    /// Where limbs are so small that this happens, the bound at all points decides: with one near a rounding's, the
-    /// probability is that of a larger energy, and else nothing is known.
+    /// If limbs are so small that [`settles`](Self::settles) is false, the bound at all points
+    /// decides. If the bound is near that of a rounding, the probability is that of a larger
+    /// energy. Otherwise nothing is known, and the result is 0.
     pub fn log2_escape(&self, a: Noise) -> f64 {
         if !self.settles {
             let cold = a.bound_bits() <= self.rounding().bound_bits() + COLD_BITS;
@@ -257,9 +265,9 @@ impl Model {
         total.min(0.0)
     }
 
-    /// log2 of the probability, for one point of evaluation, that a residual is larger there than `2^bits sqrt(n)`: than
-    /// coefficients of the size `2^bits` in phase are. For limbs whose products come down in any run, this is
-    /// [`log2_escape`](Self::log2_escape)'s, and nothing more.
+    /// log2 of the probability, for one point of evaluation, that a residual there exceeds
+    /// `2^bits sqrt(n)`, the size of coefficients `2^bits` that are in phase. If products bring all
+    /// points down in any run, this is [`log2_escape`](Self::log2_escape).
     pub fn log2_beyond(&self, a: Noise, bits: f64) -> f64 {
         match (self.settles, a.bound_bits() <= bits) {
             (true, _) => f64::NEG_INFINITY,
@@ -268,34 +276,34 @@ impl Model {
         }
     }
 
-    /// A message part `[-Q mu m]_t`, uniform.
+    /// Mean square of a message part `[-Q mu m]_t`, which is uniform.
     fn message(&self) -> f64 {
         self.t * self.t / 12.0
     }
 
-    /// A part `w s` with `w` of the given variance and `s` uniform ternary.
+    /// A part `w s` with `w` of the given variance and a uniform ternary `s`.
     fn keyed(&self, variance: f64) -> Noise {
         let log2_variance = (variance * self.n * 2.0 / 3.0).log2();
         Noise::part(1, log2_variance, self.energy.log2())
     }
 
-    /// Fresh, under the secret key: `t e + [-Q m]_t`.
+    /// Noise of a fresh ciphertext under the secret key: `t e + [-Q m]_t`.
     pub fn fresh(&self) -> Noise {
         Noise::free((self.t * SIGMA).powi(2) + self.message())
     }
 
-    /// Fresh, under the public key: `t (u e + e_0 + e_1 s) + [-Q m]_t`.
+    /// Noise of a fresh ciphertext under the public key: `t (u e + e_0 + e_1 s) + [-Q m]_t`.
     pub fn fresh_public(&self) -> Noise {
         let error = (self.t * SIGMA).powi(2);
         Noise::free(error * (1.0 + 2.0 * self.n / 3.0) + self.message()).plus(self.keyed(error))
     }
 
-    /// After a product with an integer.
+    /// Noise after a product with an integer.
     pub fn mul_scalar(&self, a: Noise, c: i64) -> Noise {
         a.times((c as f64).powi(2))
     }
 
-    /// After a product with a plaintext polynomial whose coefficients have the given sum of
+    /// Noise after a product with a plaintext polynomial whose coefficients have the given sum of
     /// squares.
     pub fn mul_plain(&self, a: Noise, sum_of_squares: f64) -> Noise {
         a.scaled(sum_of_squares, sum_of_squares * SQUARE_BOUND)
@@ -306,19 +314,21 @@ impl Model {
         self.message() * nonzero
     }
 
-    /// After a product of residuals, before relinearisation; `same` if both are one ciphertext.
+    /// Noise after a product of residuals, before relinearisation. `same` if both are one
+    /// ciphertext.
     pub fn tensor(&self, a: Noise, b: Noise, same: bool) -> Noise {
         let factors = if same { Factors::Same } else { Factors::Apart };
         self.product(a, b, factors)
     }
 
-    /// As [`tensor`](Self::tensor), of factors that may depend on each other otherwise.
+    /// As [`tensor`](Self::tensor), for factors that depend on each other as `factors` says.
     pub fn product(&self, a: Noise, b: Noise, factors: Factors) -> Noise {
         let scales = [a.largest(), b.largest()];
         if scales.contains(&f64::NEG_INFINITY) {
             return Noise::ZERO;
         }
-        // Parts over the largest one: plans are many thousand products, and logarithms are dear.
+        // Parts are divided by the largest one. Plans have many thousand products, and logarithms
+        // are costly.
         let bound = a.bound + b.bound + self.n.log2();
         let [a, b] = [(a, scales[0]), (b, scales[1])].map(|(noise, largest)| {
             let part = |v: f64| {
@@ -345,11 +355,13 @@ impl Model {
         }
     }
 
-    /// After a scale-invariant product, before relinearisation; `same` if both are one ciphertext.
+    /// Noise after a scale-invariant product, before relinearisation. `same` if both are one
+    /// ciphertext.
     ///
-    /// The residual is `K r' + K' r`, with `K = t (c_0 + c_1 s) / Q` the message with its overflow: its
-    /// components are `t` times uniform values of `[-1/2, 1/2]`, which is what a rounding adds too.
-    /// The rounding of the three components comes to it; `r r'/Q` is nothing beside these.
+    /// The residual is `K r' + K' r`, where `K = t (c_0 + c_1 s) / Q` is the message with its
+    /// overflow. The components of `K` are `t` times uniform values of `[-1/2, 1/2]`, like those of
+    /// a rounding. The rounding of the three components is added. `r r'/Q` is negligible beside
+    /// these.
     pub fn scale_invariant(&self, a: Noise, b: Noise, same: bool) -> Noise {
         let overflow = self.rounding();
         let sum = self
@@ -362,18 +374,19 @@ impl Model {
         sum.plus(overflow).plus(last)
     }
 
-    /// What a division adds: `t` times the rounding of both components.
+    /// Noise that a division adds: `t` times the rounding of both components.
     pub fn rounding(&self) -> Noise {
         let error = self.t * self.t / 12.0;
         Noise::free(error).plus(self.keyed(error))
     }
 
-    /// After dividing by `bits` bits of modulus.
+    /// Noise after dividing by `bits` bits of modulus.
     pub fn switched(&self, a: Noise, bits: f64) -> Noise {
         a.divided(bits).plus(self.rounding())
     }
 
-    /// What key switching at `level` adds, rounding apart: per digit `j`, `t d_j e_j / P`.
+    /// Noise that key switching at `level` adds, without rounding: `t d_j e_j / P` for each digit
+    /// `j`.
     pub fn key_switch(&self, level: usize) -> Noise {
         let rlwe = self.params.rlwe();
         let basis = rlwe.basis(level);
@@ -394,7 +407,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
-    /// Of the degree 2^10, with limbs of so many bits.
+    /// A model of degree 2^10, with limbs of `limb_bits` bits.
     fn model_insecure(limb_bits: u32) -> Model {
         let n = 1 << 10;
         let spec = rlwe::ParamsSpec {
@@ -417,7 +430,8 @@ mod tests {
         [a * c - b * d, a * d + b * c]
     }
 
-    /// `r -> r^2 + u` with `u` of variance `1/z`, as often as a table squares: how many of the points escape.
+    /// Share of points that escape under `r -> r^2 + u`, with `u` of variance `1/z` and as many
+    /// steps as a table squares.
     fn escaped(log2_z: f64, steps: usize, points: usize) -> f64 {
         let mut rng = ChaCha20Rng::seed_from_u64(5);
         let sigma = (-log2_z / 2.0).exp2();
@@ -442,9 +456,11 @@ mod tests {
         let model = model_insecure(40);
         for log2_z in [4.0, 4.5, 5.0] {
             let found = escaped(log2_z, steps, 400_000).log2();
-            // A square's part: 2!^2 times the square of the rounding's variance over D^2, and D^2 = z V_1.
+            // The part of a square: 2!^2 times the square of the rounding's variance over D^2, with
+            // D^2 = z V_1.
             let noise = Noise::free(1.0).plus(Noise::part(2, 2.0 - log2_z, 0.0));
-            // Each of the products may be the one; the last ones have not the time to show it.
+            // Any product may start the growth. The last ones have no time to show it, so half are
+            // counted.
             let expected = model.log2_escape(noise) + (steps as f64 / 2.0).log2();
             println!("z = 2^{log2_z}: 2^{found:.2}, expected 2^{expected:.2}");
             assert!(

@@ -1,4 +1,4 @@
-//! Parameters: the ring's and the plaintext modulus.
+//! Parameters: those of the ring, and the plaintext modulus.
 
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use ring::{Cache, Modulus, ToModulus};
 use rlwe::ParamsSpec;
 use std::sync::Arc;
 
-/// The Fermat prime 2^16 + 1: all slots exist up to `N = 2^15`.
+/// The Fermat prime 2^16 + 1. It gives all slots up to `N = 2^15`.
 pub const T_FERMAT: u64 = 65537;
 
 /// Checked parameters of the ring and the plaintext modulus. Cheap to clone.
@@ -32,7 +32,7 @@ impl Params {
     /// As [`Params::new`], without the security check. For unit tests.
     ///
     /// # Errors
-    /// As [`Params::new`], except for insecure ones.
+    /// As [`Params::new`], except for [`rlwe::Error::Insecure`].
     pub fn new_insecure(spec: &ParamsSpec, t: u64) -> Result<Self> {
         Self::with_slots(&rlwe::Params::new_insecure(spec)?, t)
     }
@@ -48,8 +48,8 @@ impl Params {
         }
     }
 
-    /// Parameters with any odd plaintext modulus, a power of a prime for instance: messages are coefficients,
-    /// and there need be no slots.
+    /// Parameters with any odd plaintext modulus, for instance a power of a prime. Messages are
+    /// coefficients, and there need not be slots.
     ///
     /// # Errors
     /// [`Error::CoefficientModulus`].
@@ -81,7 +81,7 @@ impl Params {
         &self.0.encoder
     }
 
-    /// Ring degree, which is the number of slots.
+    /// Ring degree, which is also the number of slots.
     pub fn n(&self) -> usize {
         self.0.rlwe.n()
     }

@@ -1,4 +1,4 @@
-//! What was computed from a secret is gone from the process' memory when the secret is.
+//! Values computed from a secret are gone from the process's memory when the secret is gone.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -13,14 +13,14 @@ use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 const N: usize = 1 << 12;
-/// Limbs of the chain: integers of as many bits take memory of a size that little else is given.
+/// Limbs of the chain. Integers of so many bits take buffers of a size that little else has.
 const LIMBS: usize = 24;
 const LEN: usize = 8;
 const PAGE: usize = 4096;
-/// What is searched for is kept masked, so that it is not found in the searcher.
+/// Searched values are kept masked, so that the search does not find its own copy.
 const MASK: u64 = 0x5a5a_1234_5a5a_8765;
 
-/// Places in this process' writable memory of a run of words.
+/// Number of places in this process's writable memory where a run of words stands.
 fn places(masked: &[u64]) -> usize {
     let memory = File::open("/proc/self/mem").expect("this process' memory");
     let maps = read_to_string("/proc/self/maps").expect("this process' mappings");
@@ -35,7 +35,7 @@ fn places(masked: &[u64]) -> usize {
             if at + (page.len() as u64) > own.start && at < own.end {
                 continue;
             }
-            // A run may reach into the next page, where it does not begin again.
+            // Also read the beginning of the next page, where a run that begins here may end.
             let read = memory.read_at(&mut page, at).unwrap_or(0);
             let words: Vec<u64> = page[..read - read % 8]
                 .chunks_exact(8)
@@ -53,7 +53,7 @@ fn masked(words: &[u64]) -> Vec<u64> {
     words.iter().map(|w| w ^ MASK).collect()
 }
 
-/// The key of the generator that everything secret is drawn with, masked.
+/// The key of the generator that draws all secrets, masked.
 const KEY: [u64; 4] = [
     0x0123_4567_89ab_cdef,
     0x1133_5577_99bb_ddff,
@@ -61,7 +61,7 @@ const KEY: [u64; 4] = [
     0x0f1e_2d3c_4b5a_6978,
 ];
 
-/// Never inlined, and cleared: what is left of the key is then the generator's.
+/// Never inlined, and cleared, so that only the generator holds the key afterwards.
 #[inline(never)]
 fn generator() -> SecretRng {
     let mut key = Zeroizing::new([0; 32]);
@@ -71,7 +71,8 @@ fn generator() -> SecretRng {
     SecretRng::from_seed(&key)
 }
 
-/// Runs `work` further down the stack than the search will reach: what it leaves there stays to be found.
+/// Runs `work` further down the stack than the search will reach, so that its traces there can be
+/// found.
 #[inline(never)]
 fn deep<T>(work: impl FnOnce() -> T) -> T {
     let mut room = [0u64; 4096];
@@ -104,14 +105,15 @@ fn times(words: &[u64], factor: u64) -> Vec<u64> {
     out
 }
 
-/// The residual, and what decryption and measuring compute from it, masked: scaled limbs, and a multiple of `Q / q_i`.
+/// The residual and two values that decryption and measuring compute from it, masked: scaled limbs,
+/// and a multiple of `Q / q_i`.
 fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 3] {
     let basis = ct.rlwe().components()[0].basis();
     let mut residual = secret.phase(ct.rlwe());
     residual.scalar_mul_assign(|_| T_FERMAT);
     let (inverse, _) = hat(basis, 0);
-    // Of the last columns worked on, whose memory no others use after them; not the first words, as the allocator
-    // writes there when memory is freed.
+    // Values of the last columns worked on, since later ones do not overwrite their memory. Not the
+    // first words, because the allocator writes there when memory is freed.
     let scaled = |k: usize| basis.modulus(0).mul(residual.limb(0)[k], inverse) ^ MASK;
     let last = LIMBS - 1;
     let (inverse, words) = hat(basis, last);
@@ -124,7 +126,7 @@ fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 3] {
     ]
 }
 
-/// One test at a time: each would find what the other holds.
+/// Tests run one at a time. Otherwise each would find the values that another holds.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -144,7 +146,7 @@ fn nothing_of_a_secret_stays() {
     let rng = &mut rng;
     let secret = SecretKey::generate(params.rlwe(), rng);
     let level = LIMBS - 1;
-    // The secret's values modulo q_0, and its values times the public mask of an encryption.
+    // The secret's residues modulo q_0, and their products with the public mask of an encryption.
     let values = masked(&secret.at_level(level).limb(0)[..LEN]);
     let message = params.encoder().coefficients(&[1, 2, 3]);
     let ct = exact::encrypt(
@@ -167,7 +169,8 @@ fn nothing_of_a_secret_stays() {
     );
     drop(copy);
 
-    // At each step only the secret and the generator are there; the pool of buffers would soon hide a copy.
+    // At each step only the secret and the generator may be found. The pool of buffers would soon
+    // hide a copy.
     let [residual, scaled, multiple] = traces(&secret, &ct);
     let alone = |step| {
         let found = [&values, &product, &residual, &scaled, &multiple].map(|v| places(v));
@@ -189,7 +192,8 @@ fn nothing_of_a_secret_stays() {
     assert_eq!(places(&values), 0);
 }
 
-/// A generator that is gone leaves neither its key nor what it has drawn ahead, however it was used.
+/// A dropped generator leaves neither its key nor the words it has drawn ahead, however it was
+/// used.
 #[test]
 fn nothing_of_a_generator_stays() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The integers of a run, against those expected.
+//! Compares the integers of a run with the expected ones.
 
 use crate::error::{Result, misfit};
 use crate::exact::Exact;
@@ -7,7 +7,7 @@ use circuits::steps::layout_of;
 use program::{Op, Packed, ValueId};
 
 impl<E: Exact> Inspector<E> {
-    /// Coefficients of a batch of samples that the program packs.
+    /// The coefficients of a batch of samples that the program packs.
     pub(crate) fn coefficients_taken(&self, samples: ValueId) -> Vec<usize> {
         let steps = self.client.verified().program().steps.iter();
         steps
@@ -26,7 +26,7 @@ impl<E: Exact> Inspector<E> {
             .collect()
     }
 
-    /// The accumulators that a packing takes in, against those expected.
+    /// Compares the accumulators that a packing reads with the expected ones.
     pub(crate) fn accumulators(
         &mut self,
         step: usize,
@@ -41,7 +41,7 @@ impl<E: Exact> Inspector<E> {
         );
         for Packed(_, image, output, samples) in values {
             let Some(image) = self.images.get_mut(*image) else {
-                continue; // a batch that is not full
+                continue; // the batch is not full
             };
             let taken = samples
                 .iter()
@@ -51,7 +51,7 @@ impl<E: Exact> Inspector<E> {
                 .expected
                 .get(*output)
                 .ok_or_else(|| misfit("a layer"))?;
-            // A factor of a product may be packed more than once: it is the same sum.
+            // A factor of a product may be packed more than once. It is the same sum.
             if image.entered[*output].replace(entered).is_none() {
                 self.layers[layer].noise.add(entered - wanted);
                 self.layers[layer].beyond_bound += u64::from(entered.abs() > bound);
@@ -60,7 +60,8 @@ impl<E: Exact> Inspector<E> {
         Ok(())
     }
 
-    /// The slots that a table left, against the table's values for what entered it.
+    /// Compares the slots that a table left with the table's values for the accumulators that
+    /// entered it.
     pub(crate) fn activations(
         &mut self,
         step: usize,

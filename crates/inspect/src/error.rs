@@ -5,14 +5,14 @@ use thiserror::Error;
 /// Result of the `inspect` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong when a run is looked into.
+/// Errors while a run is inspected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The client's part of the run.
+    /// An error in the client's part of the run.
     #[error(transparent)]
     Client(#[from] client::Error),
-    /// The server's part of the run.
+    /// An error in the server's part of the run.
     #[error(transparent)]
     Runtime(#[from] runtime::Error),
     /// A value of the run does not decrypt with this client's secret.
@@ -21,17 +21,17 @@ pub enum Error {
     /// A value of the run has no layout.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),
-    /// The exact network or its images are not those of the program.
+    /// The exact network or its images do not fit the program.
     #[error(
         "{what} is of another shape, expected that of the network the program was compiled from"
     )]
     Misfit {
-        /// What does not fit.
+        /// The part that does not fit.
         what: &'static str,
     },
 }
 
-/// The error for `what`, which is not the program's.
+/// The error for `what`, which does not fit the program.
 pub(crate) fn misfit(what: &'static str) -> Error {
     Error::Misfit { what }
 }

@@ -1,18 +1,19 @@
-//! What a run is compared with.
+//! The exact network with which a run is compared.
 
-/// An exact network, to compare with. What it gives is `None` where a layer does not exist or takes
-/// another number of integers.
+/// An exact network, for comparison. Methods return `None` if there is no such layer, or if it
+/// takes another number of integers.
 pub trait Exact {
     /// Number of layers.
     fn layers(&self) -> usize;
 
-    /// What the linear group of `layer` makes of an image and of the outputs of the layers before
+    /// The output of the linear group of `layer` for an image and the outputs of the layers before
     /// it.
     fn accumulate(&self, layer: usize, image: &[i64], outputs: &[Vec<i64>]) -> Option<Vec<i64>>;
 
-    /// What the table of `layer` makes of an accumulator; the last layer leaves it as it is.
+    /// The value of the table of `layer` at an accumulator. The last layer returns the accumulator
+    /// unchanged.
     fn activate(&self, layer: usize, accumulator: i64) -> Option<i64>;
 
-    /// Largest accumulator that the table of `layer` was made for.
+    /// The largest accumulator for which the table of `layer` was made.
     fn bound(&self, layer: usize) -> i64;
 }

@@ -1,17 +1,17 @@
-//! What was found, by layer.
+//! The findings of an inspection, by layer.
 
 use std::collections::BTreeMap;
 
-/// Sums over integers from which mean and deviation follow.
+/// Sums over integers, for their mean and deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     /// Numbers added.
     pub count: u64,
-    /// Their sum.
+    /// The sum of the numbers.
     pub sum: f64,
-    /// Sum of their squares.
+    /// The sum of their squares.
     pub squares: f64,
-    /// Largest absolute value.
+    /// The largest absolute value.
     pub largest: i64,
 }
 
@@ -23,34 +23,35 @@ impl Moments {
         self.largest = self.largest.max(x.abs());
     }
 
-    /// Mean; 0 of nothing.
+    /// The mean, or 0 without numbers.
     pub fn mean(&self) -> f64 {
         self.sum / (self.count.max(1)) as f64
     }
 
-    /// Root mean square.
+    /// The root mean square.
     pub fn sigma(&self) -> f64 {
         (self.squares / (self.count.max(1)) as f64).sqrt()
     }
 }
 
-/// What was found in one layer, over all images so far.
+/// The findings in one layer, over all images so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerFindings {
     /// Name of the layer.
     pub name: String,
-    /// Noise of the accumulators; the last layer's have none of their own.
+    /// Noise of the accumulators. Those of the last layer have no noise of their own.
     pub noise: Moments,
-    /// Accumulators beyond the bound that the table was made for.
+    /// Number of accumulators beyond the bound for which the table was made.
     pub beyond_bound: u64,
-    /// Slots looked at, copies included; in the last layer, logits.
+    /// Number of slots checked, copies included. In the last layer, the number of logits.
     pub slots: u64,
-    /// Slots that do not hold what the layer makes, exactly, of what entered it.
-    pub wrong: u64,
-    /// Activations compared with the exact network's.
-    pub values: u64,
-    /// How many differ from it by how much (activation minus exact); those that agree are not in
+    /// Number of slots that differ from the layer's exact value for the accumulator that entered
     /// it.
+    pub wrong: u64,
+    /// Number of activations compared with those of the exact network.
+    pub values: u64,
+    /// For each difference (activation minus exact), the number of activations. Equal activations
+    /// are not counted.
     pub changes: BTreeMap<i64, u64>,
 }
 

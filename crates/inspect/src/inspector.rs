@@ -18,26 +18,26 @@ pub struct Inspector<E> {
     pub(crate) layers: Vec<LayerFindings>,
     pub(crate) noise: Vec<StepNoise>,
     pub(crate) images: Vec<Image>,
-    /// Phases of the samples of each step of the run at work.
+    /// Phases of the samples of each step of the current run.
     pub(crate) phases: BTreeMap<ValueId, BTreeMap<usize, i64>>,
 }
 
 /// The integers of one image.
 pub(crate) struct Image {
     pub(crate) pixels: Vec<i64>,
-    /// Outputs of every layer of the exact network.
+    /// The outputs of every layer of the exact network.
     pub(crate) exact: Vec<Vec<i64>>,
-    /// Outputs that the encrypted layers really gave, so far.
+    /// The actual outputs of the encrypted layers so far.
     pub(crate) real: Vec<Vec<i64>>,
-    /// What the layer at work makes, exactly, of those; what entered its table, and what has left
-    /// it.
+    /// The exact accumulators of the current layer for the actual outputs `real`. Then the
+    /// accumulators that entered its table, and whether each output has been compared.
     pub(crate) expected: Vec<i64>,
     pub(crate) entered: Vec<Option<i64>>,
     pub(crate) left: Vec<bool>,
 }
 
 impl<E: Exact> Inspector<E> {
-    /// An inspector of `client`'s runs.
+    /// An inspector of the runs of `client`.
     pub fn new(client: &Client, exact: E) -> Self {
         let mut names: Vec<String> = Vec::new();
         for step in &client.verified().program().steps {
@@ -60,12 +60,12 @@ impl<E: Exact> Inspector<E> {
         }
     }
 
-    /// What was found in each layer.
+    /// The findings in each layer.
     pub fn layers(&self) -> &[LayerFindings] {
         &self.layers
     }
 
-    /// Noise of every ciphertext of the first run.
+    /// The noise of every ciphertext of the first run.
     pub fn noise(&self) -> &[StepNoise] {
         &self.noise
     }
@@ -73,8 +73,8 @@ impl<E: Exact> Inspector<E> {
     /// Begins a run on the given images.
     ///
     /// # Errors
-    /// [`Error::Misfit`](crate::Error::Misfit) if an image does not fit the exact network, or that
-    /// has other layers.
+    /// [`Error::Misfit`](crate::Error::Misfit) if an image does not fit the exact network, or if
+    /// the network has other layers than the program.
     pub fn begin(&mut self, images: &[Vec<i64>]) -> Result<()> {
         if self.names.len() != self.exact.layers() {
             return Err(misfit("the number of layers"));
@@ -96,10 +96,11 @@ impl<E: Exact> Inspector<E> {
         Ok(())
     }
 
-    /// Hears of the run's events.
+    /// Takes an event of the run.
     ///
     /// # Errors
-    /// [`Error::Misfit`](crate::Error::Misfit) if the program's layers are not the exact network's.
+    /// [`Error::Misfit`](crate::Error::Misfit) if the layers of the program and the exact network
+    /// differ.
     pub fn observe(&mut self, event: &Event<'_>) -> Result<()> {
         let &Event::End { step, value } = event else {
             return Ok(());
@@ -129,7 +130,7 @@ impl<E: Exact> Inspector<E> {
         Ok(())
     }
 
-    /// Ends a run with what the client decrypted of its result.
+    /// Ends a run with its decrypted result.
     ///
     /// # Errors
     /// [`Error::Misfit`](crate::Error::Misfit) if the exact network has other layers.
@@ -154,7 +155,7 @@ impl<E: Exact> Inspector<E> {
         found.expect("every step's layer is known")
     }
 
-    /// The layer begins, if it has not yet: all layers before it have given their outputs.
+    /// Begins a layer if it has not begun yet. All layers before it have given their outputs.
     pub(crate) fn enter(&mut self, layer: usize) -> Result<()> {
         for image in &mut self.images {
             if image.real.len() > layer {

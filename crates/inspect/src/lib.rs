@@ -1,19 +1,18 @@
-//! Looks into an encrypted run with the client's secret, and compares it with exact integers.
+//! Inspects an encrypted run with the client's secret, and compares it with exact integers.
 //!
 //! *Concept.* An [`Inspector`] holds a [`Client`](client::Client) and observes a run of the server
-//! step by step. It decrypts the accumulators that enter each table and the slots that leave it,
-//! and keeps, per layer,
+//! step by step. It decrypts the accumulators that enter each table and the slots that leave it.
+//! For each layer it keeps
 //!
-//! - the *noise* of each accumulator: what entered the table minus what the layer makes, exactly,
-//!   of the activations that the layer before really gave;
+//! - the *noise* of each accumulator: the value that entered the table, minus the layer's exact
+//!   value for the actual activations of the layer before;
 //! - *wrong* slots: those that differ from the table's value for the accumulator that entered it;
-//! - *changed* activations: those that differ from the exact network's on the same image, by how
-//!   much.
+//! - *changed* activations: their differences from the exact network on the same image.
 //!
-//! Noise and wrong slots are a layer's own; changes come through all layers before it.
+//! Noise and wrong slots come from the layer itself. Changes come from all layers before it too.
 //!
-//! *May use* both halves, `client` and `runtime`: it is for people who have both, and nothing of it
-//! belongs to a server. *Invariant*: it reads a run and changes nothing of it.
+//! *May use* both halves, `client` and `runtime`. It is for people who have both, and no part of it
+//! belongs on a server. *Invariant*: it reads a run and does not change it.
 
 #![forbid(unsafe_code)]
 

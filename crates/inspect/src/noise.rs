@@ -6,21 +6,21 @@ use exchange::Verified;
 use program::{Op, Type};
 use runtime::StepResult;
 
-/// Noise of one step's ciphertext.
+/// Noise of the ciphertext of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepNoise {
     /// Layer and operation.
     pub name: String,
     /// log2 of the predicted root mean square of the residual.
     pub predicted_bits: f64,
-    /// log2 of the measured one.
+    /// log2 of the measured root mean square of the residual.
     pub measured_bits: f64,
-    /// Bits between the largest measured residual and what decryption bears.
+    /// Bits between the largest measured residual and the largest one that decrypts correctly.
     pub margin_bits: f64,
 }
 
 impl<E> Inspector<E> {
-    /// Measures the noise of a ciphertext, in the first run only: it takes long.
+    /// Measures the noise of a ciphertext. Only in the first run, because it takes long.
     pub(crate) fn measure(&mut self, step: usize, value: &StepResult) -> Result<()> {
         let verified = self.client.verified();
         let StepResult::Ciphertext(value) = value else {
@@ -46,8 +46,8 @@ impl<E> Inspector<E> {
     }
 }
 
-/// Whether a step makes a constant, which has no noise: a product with a kernel of zeros, which
-/// stands for a channel that was pruned, and the bias added to it.
+/// Returns true if the step's result is a constant. A constant has no noise. Examples: a product
+/// with a kernel of zeros, which stands for a pruned channel, and the bias added to it.
 fn is_constant(verified: &Verified, step: usize) -> bool {
     let program = verified.program();
     match &program.steps[step].op {

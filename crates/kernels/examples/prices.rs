@@ -1,7 +1,7 @@
-//! Prints the time of each pass over one limb with operands and results in memory, as circuits have them:
+//! Prints the time of each pass over one limb. Operands and results lie in memory, as in circuits:
 //! `cargo run --release -p palladion-kernels --example prices`. One thread, medians, N = 2^15.
 //!
-//! Costs are predicted from prices of such passes: `crates/circuits/src/counts.rs`.
+//! `crates/circuits/src/counts.rs` predicts costs from the prices of such passes.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use kernels::{Kernels, Modulus, NttTable, is_prime, kernels};
 const N: usize = 1 << 15;
 /// Limbs of one operand: 32 MiB, beyond the caches.
 const LIMBS: usize = 128;
-/// Words of a block of a conversion or combination.
+/// Words of one block of a conversion or combination.
 const BLOCK: usize = 1024;
 const ROUNDS: usize = 15;
 
@@ -24,14 +24,14 @@ fn prime(bits: u32) -> Modulus {
         .expect("primes of this size exist")
 }
 
-/// Limbs of words below `bound`.
+/// `LIMBS` limbs of words below `bound`.
 fn limbs(bound: u64, seed: u64) -> Vec<Vec<u64>> {
     let word = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % bound;
     let limb = |k: u64| (0..N as u64).map(|i| word(i + k + seed)).collect();
     (0..LIMBS as u64).map(limb).collect()
 }
 
-/// Prints the median time of `passes` passes.
+/// Prints the median time of one of `passes` passes.
 fn line(name: &str, passes: usize, mut f: impl FnMut()) {
     f();
     let mut times: Vec<f64> = (0..ROUNDS)
@@ -90,7 +90,8 @@ fn words(k: &dyn Kernels) {
     });
 }
 
-/// `rows` results of `inner` limbs each, matrix entries below `2^entry_bits`.
+/// Times products that give `rows` results from `inner` limbs each, with matrix entries below
+/// `2^entry_bits`.
 fn matrices(k: &dyn Kernels, name: &str, (rows, inner, entry_bits): (usize, usize, u32)) {
     let q = prime(34);
     let b = limbs(q.value(), 2);

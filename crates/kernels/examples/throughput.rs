@@ -24,7 +24,7 @@ fn median_ns(mut f: impl FnMut()) -> f64 {
 }
 
 fn prime(bits: u32) -> Modulus {
-    let step = 4 * N as u64; // for degree 2N too
+    let step = 4 * N as u64; // also NTT-friendly for degree 2N
     let top = ((1u64 << bits) - 2) / step * step + 1;
     (0..)
         .map(|i| top - i * step)
@@ -115,7 +115,8 @@ fn element_wise(k: &dyn Kernels) {
     });
 }
 
-/// Multiply-adds per nanosecond of `rows x inner` times `inner x columns`.
+/// Prints the multiply-adds per nanosecond of a `rows x inner` matrix times an `inner x columns`
+/// one.
 fn matrix(k: &dyn Kernels, name: &str, moduli: &[Modulus], shape: (usize, usize), entries: u64) {
     let (inner, columns) = shape;
     let m = words(moduli.len() * inner, entries);

@@ -1,8 +1,8 @@
 //! Index arithmetic of the automorphisms `X -> X^g` of `Z[X]/(X^N + 1)`.
 
-/// The permutation that `X -> X^g` is on values in evaluation order: `out[i] = a[index[i]]`.
+/// The permutation by which `X -> X^g` acts on values in evaluation order: `out[i] = a[index[i]]`.
 ///
-/// Position `i` holds the value at `psi^(2 bitrev(i) + 1)`. The image of `a` has there the value
+/// Position `i` holds the value at `psi^(2 bitrev(i) + 1)`. The image of `a` holds there the value
 /// of `a` at `psi^(g (2 bitrev(i) + 1))`.
 ///
 /// # Panics
@@ -21,7 +21,8 @@ pub fn eval_automorphism_index(n: usize, g: usize) -> Vec<u32> {
         .collect()
 }
 
-/// Where `X -> X^g` sends coefficient `i`: the position in `[0, N)` and whether the sign changes.
+/// The position in `[0, N)` to which `X -> X^g` sends coefficient `i`, and whether its sign
+/// changes.
 #[inline]
 pub(crate) fn coefficient_target(i: usize, g: usize, n: usize) -> (usize, bool) {
     let exponent = i.wrapping_mul(g) & (2 * n - 1);

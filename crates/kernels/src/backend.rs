@@ -7,10 +7,10 @@ use crate::{Modulus, NttTable, Scalar};
 
 /// Operations on one limb: a slice of residues modulo `q`.
 ///
-/// Unless a method says otherwise, every input word lies in `[0, q)` and so does every output
-/// word; all backends therefore give the same words. Out of range inputs give unspecified words
-/// or, with debug assertions, a panic; never undefined behaviour. Lengths are free (a limb is `N` words, a test any number), except
-/// for the transforms.
+/// Unless a method says otherwise, every input word lies in `[0, q)` and so does every output word.
+/// All backends therefore give the same words. Inputs out of range give unspecified words or, with
+/// debug assertions, a panic, but never undefined behaviour. Slices may have any length (a limb has
+/// `N` words), except for the transforms.
 ///
 /// # Panics
 /// Every method panics if its slices differ in length.
@@ -41,7 +41,7 @@ pub trait Kernels: Send + Sync {
     fn scalar_mul_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[u64], c: u64);
     /// `a = (a - b) * c`: the step of mod down and of rescaling.
     fn sub_scalar_mul_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64], c: u64);
-    /// `out = a mod q`, for any words `a < 2^52`, and for all words if `q` is wide.
+    /// `out = a mod q`, for words `a < 2^52`, or for any words if `q` is wide.
     fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]);
 
     /// `out[i] = sum over k of a[k][i] * b[k][i]`, one reduction per output, up to 256 terms.
@@ -54,11 +54,13 @@ pub trait Kernels: Send + Sync {
 
     /// `out[r][c] = sum over k of m[r * inner + k] * x[k][c] mod moduli[r]`, `inner = x.len()`.
     ///
-    /// Entries of `m` are below `2^50`, or below `2^60` in the rows of wide moduli; those of `x` below `2^x_bits`, at
-    /// most 60, where `(x, x_bits)` is passed as `x`: neither is necessarily below the modulus, and small ones are
-    /// faster, above all `x_bits` up to 50. `inner` is at most 512.
-    /// Serves the inner products of table look-ups (one modulus, small `m`) and RNS basis
-    /// conversion (a modulus per row).
+    /// Entries of `m` are below `2^50`, or below `2^60` in the rows of wide moduli. Entries of `x`
+    /// are below `2^x_bits`, with `x_bits` at most 60; the argument `x` is the pair `(x, x_bits)`.
+    /// Entries need not be below the modulus. Small ones are faster, above all with `x_bits` up to
+    /// 50. `inner` is at most 512.
+    ///
+    /// Table look-ups use this for inner products (one modulus, small `m`), and RNS basis
+    /// conversion with one modulus per row.
     ///
     /// # Panics
     /// Also if `m` has not `moduli.len() * inner` entries, or `inner` exceeds 512.
@@ -96,8 +98,8 @@ pub trait Kernels: Send + Sync {
     }
 }
 
-/// Terms of the longest dot product: with `2^50 * 2^50` each they leave room in every accumulator, and with
-/// `(2^60 - 1)^2` each, and another residue, they stay below 2^128.
+/// Terms of the longest dot product. With terms of `2^50 * 2^50` they leave room in every
+/// accumulator. With terms of `(2^60 - 1)^2`, and one more residue, they stay below 2^128.
 pub(crate) const MAX_DOT: usize = 256;
 /// Longest inner dimension of the matrix product.
 pub(crate) const MAX_INNER: usize = 512;
@@ -139,12 +141,12 @@ pub(crate) fn check_mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &[
     }
 }
 
-/// A part of a matrix product: moduli, their rows of the matrix, their rows of the result.
+/// A part of a matrix product: moduli, the rows of the matrix and the rows of the result.
 #[cfg(target_arch = "x86_64")]
 pub(crate) type Rows<'a, 'b, 'c> = (&'a [Modulus], &'a [u64], &'b mut [&'c mut [u64]]);
 
-/// Cuts a matrix product of `inner` terms with words of `x_bits` bits into runs of rows: `narrow` where moduli and
-/// words have at most 50 bits, else `wide`.
+/// Cuts a matrix product of `inner` terms with words of `x_bits` bits into runs of rows. Calls
+/// `narrow` where moduli and words have at most 50 bits, else `wide`.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn by_width(
     (moduli, mut m, mut out): Rows,
@@ -164,7 +166,7 @@ pub(crate) fn by_width(
     }
 }
 
-/// Every backend this CPU can run, slowest first; the scalar reference is always there.
+/// Every backend that this CPU can run, slowest first. The scalar reference is always there.
 pub fn available() -> Vec<&'static dyn Kernels> {
     #[cfg_attr(
         not(target_arch = "x86_64"),
@@ -182,10 +184,11 @@ pub fn available() -> Vec<&'static dyn Kernels> {
     all
 }
 
-/// The backend of the process, from the first call of [`kernels`] on.
+/// The backend of the process, set by the first call of [`kernels`].
 pub(crate) static CHOSEN: OnceLock<&'static dyn Kernels> = OnceLock::new();
 
-/// The backend in use: `PALLADION_KERNELS=scalar` forces one by name, otherwise the fastest.
+/// The backend in use: the one that `PALLADION_KERNELS` names (as in `PALLADION_KERNELS=scalar`),
+/// otherwise the fastest.
 ///
 /// # Panics
 /// If the forced name is not available, so that a typo cannot pass for a measurement.

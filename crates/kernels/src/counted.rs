@@ -1,10 +1,12 @@
-//! A backend that counts what another one is asked to do: for tests that hold a description of a run to the run.
+//! A backend that counts the calls of another one, for tests that compare a description of a run
+//! with the run.
 
 use crate::backend::{CHOSEN, available};
 use crate::{Kernels, Modulus, NttTable};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The fastest backend, with counters. Only passes over whole limbs are counted, which no caller cuts into parts.
+/// The fastest backend, with counters. It counts only passes over whole limbs, because no caller
+/// cuts those into parts.
 pub struct Counted {
     inner: &'static dyn Kernels,
     ntt: AtomicU64,
@@ -24,7 +26,7 @@ impl Counted {
         Some(counted)
     }
 
-    /// Transforms and inverse transforms of a limb since the last call.
+    /// Returns the numbers of transforms and inverse transforms of a limb since the last call.
     pub fn take(&self) -> [u64; 2] {
         [&self.ntt, &self.intt].map(|count| count.swap(0, Ordering::Relaxed))
     }

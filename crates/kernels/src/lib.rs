@@ -8,12 +8,13 @@
 //! - [`NttTable`]: the roots of the negacyclic number-theoretic transform.
 //! - [`Kernels`]: the operations on limbs. [`Scalar`] is the specification; every other backend
 //!   gives the same words, for inputs in the ranges the trait states.
-//! - [`AlignedWords`]: the memory they like best.
+//! - [`AlignedWords`]: memory aligned to cache lines, on which kernels are fastest.
 //! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
 //!
-//! Narrow moduli stay below 2^50 because the multiplier of AVX-512 IFMA takes 52-bit words: two bits are
-//! left for values that are not fully reduced, and at 48 bits four. Wide ones, of 51 to 60 bits, take
-//! 64-bit arithmetic, by other code: a backend asks once per call.
+//! Narrow moduli stay below 2^50 because the multiplier of AVX-512 IFMA takes 52-bit words. Two
+//! bits are left for values that are not fully reduced, and four with moduli of 48 bits. Wide
+//! moduli, of 51 to 60 bits, take 64-bit arithmetic, which is separate code. A backend chooses once
+//! per call.
 //!
 //! ```
 //! use kernels::{Modulus, NttTable, kernels};

@@ -1,27 +1,31 @@
 //! One modulus: arithmetic of single words, and the constants the kernels need.
 
-/// An odd modulus `2 < q < 2^60`: *narrow* below 2^50, else *wide*. Primality is asked where it matters: [`crate::NttTable::new`].
+/// An odd modulus `2 < q < 2^60`: *narrow* below 2^50, else *wide*. It need not be prime: functions
+/// that need a prime check that, as [`crate::NttTable::new`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modulus {
     q: u64,
     bits: u32,
     /// `floor(2^128 / q)`, for the reduction of any `u128`.
     ratio: u128,
-    /// `floor(2^(2 bits + 3) / q)`, below `2^(bits + 4)`: for products of two residues.
+    /// `floor(2^(2 bits + 3) / q)`, below `2^(bits + 4)`, for the reduction of products of two
+    /// residues.
     mu: u64,
-    /// `q^-1 mod 2^52`: for Montgomery products with the radix of the 52-bit multiplier. Narrow moduli only.
+    /// `q^-1 mod 2^52`, for Montgomery products with the radix of the 52-bit multiplier. Narrow
+    /// moduli only.
     inv52: u64,
 }
 
-/// Low 52 bits: the width of the IFMA multiplier, so of the Montgomery constants.
+/// Mask of the low 52 bits: the width of the IFMA multiplier, and so of the Montgomery constants.
 pub(crate) const MASK52: u64 = (1 << 52) - 1;
 
 impl Modulus {
     /// Moduli below `2^FAST_BITS` are narrow: 52-bit multipliers and doubles hold their residues.
     ///
-    /// Forward and inverse transform at N = 2^16 in microseconds, modulo 49 and modulo 60 bits: AVX-512 IFMA 125 and
-    /// 114, 185 and 175; AVX2 223 and 206, with 60 bits as scalar; scalar 1440 and 1590, 1100 and 900. Best of several
-    /// runs of `examples/throughput`, one thread of a shared AMD EPYC.
+    /// Times of the forward and the inverse transform at N = 2^16, in microseconds, modulo 49 bits
+    /// and modulo 60 bits. AVX-512 IFMA: 125 and 114, 185 and 175. AVX2: 223 and 206, and for 60
+    /// bits the times of scalar. Scalar: 1440 and 1590, 1100 and 900. Best of several runs of
+    /// `examples/throughput`, one thread of a shared AMD EPYC.
     pub const FAST_BITS: u32 = 50;
     /// Every modulus is below `2^MAX_BITS`: 64-bit words hold `16 q`.
     pub const MAX_BITS: u32 = 60;
@@ -68,7 +72,7 @@ impl Modulus {
     pub fn add(&self, a: u64, b: u64) -> u64 {
         debug_assert!(a < self.q && b < self.q);
         let sum = a + b;
-        sum.min(sum.wrapping_sub(self.q)) // the difference is huge when sum < q
+        sum.min(sum.wrapping_sub(self.q)) // the difference wraps to a huge value when sum < q
     }
 
     /// `a - b mod q`, for `a` and `b` in `[0, q)`.
@@ -76,7 +80,7 @@ impl Modulus {
     pub fn sub(&self, a: u64, b: u64) -> u64 {
         debug_assert!(a < self.q && b < self.q);
         let r = a.wrapping_sub(b);
-        r.wrapping_add(self.q & ((r as i64 >> 63) as u64)) // without a branch
+        r.wrapping_add(self.q & ((r as i64 >> 63) as u64)) // adds q if r is negative, no branch
     }
 
     /// `-a mod q`, for `a` in `[0, q)`.
@@ -88,7 +92,7 @@ impl Modulus {
     /// `a * b mod q`, for `a` and `b` in `[0, q)`.
     ///
     /// # Source
-    /// Barrett's reduction with the constants of Dhem (1998): with `mu = floor(2^(2b+3) / q)` the
+    /// Barrett's reduction with the constants of Dhem (1998). With `mu = floor(2^(2b+3) / q)`, the
     /// quotient `((z >> (b-2)) * mu) >> (b+5)` is at most one too small for `z < 2^(2b)`.
     #[inline]
     pub fn mul(&self, a: u64, b: u64) -> u64 {
@@ -137,7 +141,7 @@ impl Modulus {
     /// `a mod q`, for any `a`.
     #[inline]
     pub fn reduce_u128(&self, a: u128) -> u64 {
-        // The quotient is at most one too small; its low word is all that the remainder needs.
+        // The quotient is at most one too small. The remainder needs only its low word.
         let quotient = mul_high(a, self.ratio) as u64;
         let r = (a as u64).wrapping_sub(quotient.wrapping_mul(self.q));
         if r >= self.q { r - self.q } else { r }
@@ -161,7 +165,7 @@ impl Modulus {
         }
     }
 
-    /// Shoup's constant `floor(w * 2^64 / q)` of a fixed factor `w` in `[0, q)`.
+    /// The Shoup constant `floor(w * 2^64 / q)` of a fixed factor `w` in `[0, q)`.
     pub(crate) fn shoup(&self, w: u64) -> u64 {
         debug_assert!(w < self.q);
         ((u128::from(w) << 64) / u128::from(self.q)) as u64
@@ -169,7 +173,8 @@ impl Modulus {
 
     /// `x * w` modulo q in `[0, 2q)`, for any `x` and the [`Modulus::shoup`] constant of `w`.
     ///
-    /// The quotient is `x / 2^64` too small before it is rounded down, so at most one.
+    /// Before it is rounded down the quotient is too small by at most `x / 2^64`, so afterwards by
+    /// at most one.
     #[inline]
     pub(crate) fn mul_shoup_lazy(&self, x: u64, w: u64, shoup: u64) -> u64 {
         let quotient = ((u128::from(x) * u128::from(shoup)) >> 64) as u64;
@@ -177,10 +182,10 @@ impl Modulus {
         r.wrapping_sub(quotient.wrapping_mul(self.q))
     }
 
-    /// From `[0, 2kq)` to `[0, kq)`.
+    /// Reduces `x` from `[0, 2kq)` to `[0, kq)`.
     #[inline]
     pub(crate) fn subtract_once(&self, x: u64, k: u64) -> u64 {
-        x.min(x.wrapping_sub(k * self.q)) // the difference is huge when x < kq
+        x.min(x.wrapping_sub(k * self.q)) // the difference wraps to a huge value when x < kq
     }
 
     /// `q^-1 mod 2^52`.
@@ -189,12 +194,13 @@ impl Modulus {
         self.inv52
     }
 
-    /// `w * 2^52 mod q`, for `w` in `[0, q)`: the Montgomery form of a fixed factor. Narrow moduli only.
+    /// `w * 2^52 mod q`, for `w` in `[0, q)`: the Montgomery form of a fixed factor. Narrow moduli
+    /// only.
     pub(crate) fn montgomery(&self, w: u64) -> u64 {
         self.reduce_u128(u128::from(w) << 52)
     }
 
-    /// `x * w mod q` for `w_mont` the [`Modulus::montgomery`] form of `w`, or that plus `q`.
+    /// `x * w mod q`, where `w_mont` is the [`Modulus::montgomery`] form of `w`, or that plus `q`.
     ///
     /// `x * w_mont` and `m * q` agree modulo 2^52, so the difference of their upper parts is the
     /// exact quotient by 2^52; it lies in `(-q, q)` if `x * w_mont < 2^52 q`.
@@ -205,7 +211,7 @@ impl Modulus {
         let m = (z as u64).wrapping_mul(self.inv52) & MASK52;
         let high = (z >> 52) as u64;
         let low = ((u128::from(m) * u128::from(self.q)) >> 52) as u64;
-        // Without a branch: the sign is a coin toss.
+        // Without a branch, since the sign is as good as random.
         let r = high.wrapping_sub(low);
         r.wrapping_add(self.q & ((r as i64 >> 63) as u64))
     }

@@ -1,8 +1,11 @@
-//! Definitions as code: slow, obvious, and what the tests compare with.
+//! Definitions as code: slow and obvious. The tests compare with them.
 
 use crate::{Modulus, NttTable};
 
 /// `a * b` modulo `X^N + 1` and `q`: the sum over all pairs of coefficients.
+///
+/// # Panics
+/// If `a` and `b` differ in length.
 pub fn negacyclic_mul(q: &Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
     assert_eq!(a.len(), b.len());
     let n = a.len();
@@ -22,6 +25,9 @@ pub fn negacyclic_mul(q: &Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 /// The transform by its definition: `out[i] = a(psi^(2 bitrev(i) + 1))`.
+///
+/// # Panics
+/// If `a` does not have `N` words.
 pub fn ntt(table: &NttTable, a: &[u64]) -> Vec<u64> {
     let (q, n) = (table.modulus(), table.n());
     assert_eq!(a.len(), n);

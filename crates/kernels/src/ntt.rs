@@ -14,11 +14,11 @@ use crate::prime::is_prime;
 /// its children are `2k` and `2k + 1`. Node 1 is the root, with `t = N/2`. A block of the array
 /// under node `k` therefore needs the roots `k`, then `2k` and `2k+1`, then `4k..4k+4`, and so on.
 ///
-/// Roots of narrow moduli are kept in Montgomery form with radix 2^52, one word per root and direction; the second
-/// constant of the product, `root * q^-1 mod 2^52`, costs one multiplication to make. With
-/// `q < 2^48` roots are the odd one of `w` and `w + q`: no product of an odd `w` with a
-/// word in `1..2^52` is 0 modulo 2^52, which saves the AVX-512 butterfly an instruction.
-/// Those of wide moduli are kept as they are, with the constants of Shoup beside them.
+/// Roots of narrow moduli are kept in Montgomery form with radix 2^52, one word per root and
+/// direction. The second constant of the product, `root * q^-1 mod 2^52`, takes one multiplication
+/// to compute. If `q < 2^48`, the form stored is the odd one of `w` and `w + q`. No product of an
+/// odd `w` with a word in `1..2^52` is 0 modulo 2^52, which saves the AVX-512 butterfly an
+/// instruction. Roots of wide moduli are kept unchanged, with their Shoup constants beside them.
 ///
 /// # Source
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014,
@@ -29,20 +29,21 @@ pub struct NttTable {
     q: Modulus,
     n: usize,
     root: u64,
-    /// `psi^bitrev(k)` at `k`, below `q` if the modulus is wide; else its Montgomery form, below `2q` and odd if
-    /// `q < 2^48`, else below `q`.
+    /// `psi^bitrev(k)` at `k`, below `q` if the modulus is wide; else its Montgomery form, below
+    /// `2q` and odd if `q < 2^48`, else below `q`.
     forward: Box<[u64]>,
     /// `psi^-bitrev(k)` at `k`, in the same form.
     inverse: Box<[u64]>,
     /// `1/N` and `psi^-bitrev(1) / N`, factors of the last inverse stage, in the same form.
     last: [u64; 2],
     shoup: Shoup,
-    /// Made on the first use by AVX2, the one backend that wants it.
+    /// Made at the first use by AVX2, the only backend that needs it.
     #[cfg(target_arch = "x86_64")]
     floats: OnceLock<FloatRoots>,
 }
 
-/// The constants `floor(w 2^64 / q)` of all factors `w` of a wide modulus; of a narrow one, none.
+/// The Shoup constants `floor(w 2^64 / q)` of all factors `w` of a wide modulus. Empty for a narrow
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shoup {
     pub(crate) forward: Box<[u64]>,
@@ -50,13 +51,13 @@ pub(crate) struct Shoup {
     pub(crate) last: [u64; 2],
 }
 
-/// The roots as `f64`, nearest to zero: in `(-q/2, q/2]`.
+/// The roots as `f64`, centred: in `(-q/2, q/2]`.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Debug)]
 pub(crate) struct FloatRoots {
     pub(crate) forward: Box<[f64]>,
     pub(crate) inverse: Box<[f64]>,
-    /// `1/N`, and the root of the last stage over `N`.
+    /// `1/N`, and the root of the last stage divided by `N`.
     pub(crate) last: [f64; 2],
 }
 
@@ -77,7 +78,7 @@ impl NttTable {
         let one = if q.is_wide() { 1 } else { q.montgomery(1) };
         let mut forward = powers_in_tree_order(&q, root, one, n);
         let mut inverse = powers_in_tree_order(&q, inverse_root, one, n);
-        // Each product has one factor in the form of the table, so it has that form.
+        // Each product has one factor in the form of the table, so the result has that form too.
         let last = [q.mul(one, n_inverse), q.mul(inverse[1], n_inverse)];
         let shoup = if q.is_wide() {
             let constants = |roots: &[u64]| roots.iter().map(|&w| q.shoup(w)).collect();
@@ -152,12 +153,12 @@ impl NttTable {
 /// The least primitive `2n`-th root of unity modulo the prime `q`, `q = 1 mod 2n`.
 fn least_primitive_root(q: &Modulus, n: usize) -> Option<u64> {
     let cofactor = (q.value() - 1) / (2 * n as u64);
-    // Half of all bases are non-residues, and each of those gives a primitive root.
+    // Half of all bases are non-residues, and each non-residue gives a primitive root.
     let some = (2..q.value())
         .map(|base| q.pow(base, cofactor))
         .find(|&r| q.pow(r, n as u64) == q.value() - 1)?;
     let square = q.mul(some, some);
-    // The odd powers of one primitive root are all of them.
+    // The odd powers of one primitive root are all primitive roots.
     std::iter::successors(Some(some), |&r| Some(q.mul(r, square)))
         .take(n)
         .min()

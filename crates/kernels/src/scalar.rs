@@ -8,7 +8,8 @@ use crate::{Kernels, Modulus, NttTable};
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar;
 
-/// Runs `$work` with `$times` multiplying a residue by `$c`: by Montgomery, or by Shoup where 52 bits do not do.
+/// Runs `$work` with `$times` multiplying a residue by `$c`: by Montgomery, or by Shoup for wide
+/// moduli.
 macro_rules! with_factor {
     ($q:ident, $c:ident, |$times:ident| $work:expr) => {
         if $q.is_wide() {

@@ -1,9 +1,9 @@
-//! Scalar transforms modulo a wide `q`: 64-bit words, products with the constants of Shoup.
+//! Scalar transforms modulo a wide `q`: 64-bit words, products with Shoup constants.
 //!
 //! # Source
 //! Harvey, "Faster arithmetic for number-theoretic transforms", 2014,
-//! <https://arxiv.org/abs/1205.2926>, algorithms 4 and 3: values below `4q < 2^62` going forward,
-//! below `2q` going back.
+//! <https://arxiv.org/abs/1205.2926>, algorithms 4 and 3: values stay below `4q < 2^62` in the
+//! forward transform and below `2q` in the inverse.
 
 use crate::{Modulus, NttTable};
 

@@ -1,4 +1,4 @@
-//! Every operation of every backend against the scalar reference, and that against integers.
+//! Compares every operation of every backend with the scalar reference, and that with integers.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{ntt_prime, words};
 use kernels::{Kernels, Modulus, Scalar, available};
 use proptest::prelude::*;
 
-/// Around the width of a vector, of four vectors, of a panel of the matrix product; one limb.
+/// Lengths around the width of a vector, of four vectors and of a matrix panel; and one limb.
 const LEN: [usize; 16] = [0, 1, 3, 4, 5, 7, 8, 9, 23, 24, 25, 31, 33, 95, 97, 4096];
 
 fn moduli() -> Vec<Modulus> {
@@ -27,7 +27,7 @@ fn operands(q: &Modulus, len: usize, seed: u64) -> (Vec<u64>, Vec<u64>) {
     (a, b)
 }
 
-/// Calls `f` on every backend, modulus and length, with the result of the scalar reference.
+/// Calls `f` on every backend, modulus and length, and compares with the scalar reference.
 fn compare(what: &str, f: impl Fn(&dyn Kernels, &Modulus, &mut Vec<u64>, &[u64], &[u64])) {
     for q in moduli() {
         for len in LEN {
@@ -142,7 +142,8 @@ fn dot_products_up_to_256_terms() {
     }
 }
 
-/// Shape of one matrix product: `entries` bounds the matrix, but for narrow moduli at 2^50, and `bound` bounds `x`.
+/// One matrix product. `entries` bounds the matrix (for narrow moduli 2^50 does too), `bound`
+/// bounds `x`.
 fn mat_mul_case(moduli: &[Modulus], inner: usize, columns: usize, entries: u64, bound: u64) {
     let below = |q: &Modulus| {
         if q.is_wide() {
@@ -205,12 +206,12 @@ fn matrix_products_with_a_modulus_per_row() {
         for (inner, columns) in [(1, 8), (5, 40), (20, 97), (512, 30)] {
             mat_mul_case(&moduli, inner, columns, 1 << 60, 1 << 50);
             mat_mul_case(&moduli, inner, columns, 1 << 60, 1 << 60);
-            mat_mul_case(&moduli, inner, columns, 2, 1 << 50); // no product above 2^52
+            mat_mul_case(&moduli, inner, columns, 2, 1 << 50); // every product below 2^52
         }
     }
 }
 
-/// Words of basis conversion, which a backend may cut into pieces, to moduli of two sizes.
+/// Words of a basis conversion, which a backend may cut into pieces, to moduli of two sizes.
 #[test]
 fn matrix_products_of_wide_words() {
     let mut moduli = vec![ntt_prime(34, 1 << 12); 9];
@@ -231,8 +232,8 @@ fn lengths_that_differ_are_refused() {
 }
 
 proptest! {
-    // Any odd modulus of 2 to 60 bits and any words: the bounds of the quotients must hold for
-    // composite moduli next to powers of two as well.
+    // Any odd modulus of 2 to 60 bits and any words: the bounds of the quotients must also hold for
+    // composite moduli next to powers of two.
     #[test]
     fn backends_agree_with_integers(
         raw in 0u64..1 << 59, shift in 0u32..57, seed: u64, near_power: bool,
@@ -253,7 +254,8 @@ proptest! {
             backend.scalar_mul_assign(&q, &mut scaled, c);
             backend.scalar_mul_add_assign(&q, &mut scaled_sum, &a, c);
             backend.sub_scalar_mul_assign(&q, &mut difference, &b, c);
-            // Rows of this modulus, of the largest narrow one and of a wide one, words and entries of 60 bits.
+            // Rows of this modulus, of the largest narrow one and of a wide one, words and entries
+            // of 60 bits.
             let moduli = [q.value(), (1 << 50) - 1, (1 << 60) - 1].map(|q| Modulus::new(q).unwrap());
             let entry = |q: &Modulus| if q.is_wide() { (1 << 60) - 1 } else { (1 << 50) - 1 };
             let m = moduli.each_ref().map(|q| [entry(q), c.min(entry(q))]).concat();

@@ -1,4 +1,4 @@
-//! Every backend of the torus kernels beside the definition of the product and of digits.
+//! Compares every backend of the torus kernels with the definitions of the product and of digits.
 
 use kernels::{FftTable, Product, TorusKernels, torus_available};
 use rand::{Rng, SeedableRng};
@@ -6,7 +6,8 @@ use rand_chacha::ChaCha8Rng;
 
 const SIZES: [usize; 6] = [512, 1024, 2048, 4096, 8192, 16384];
 
-/// `(X^a * c) mod X^N + 1`, added: enough terms of each product to show every mistake, in `terms * N` steps.
+/// Adds `c X^a words`, modulo `X^N + 1`, to `out`. Sparse factors take `terms * N` steps, and their
+/// terms are enough to show every mistake.
 fn add_product(out: &mut [i128], (a, c): (usize, i64), words: &[i64]) {
     let n = out.len();
     for (i, &word) in words.iter().enumerate() {
@@ -18,7 +19,7 @@ fn add_product(out: &mut [i128], (a, c): (usize, i64), words: &[i64]) {
     }
 }
 
-/// Digits with few terms as sparse polynomials, and the same as dense ones.
+/// Digits with few terms, as a sparse polynomial and as a dense one.
 fn sparse(rng: &mut ChaCha8Rng, n: usize, size: i32) -> (Vec<(usize, i64)>, Vec<i32>) {
     let mut dense = vec![0; n];
     for i in [0, 1, n / 2 - 1, n / 2, n - 1] {
@@ -72,7 +73,7 @@ fn one(kernels: &dyn TorusKernels, table: &FftTable) -> Vec<f64> {
     values
 }
 
-/// The polynomial with the given values, by a product with 1.
+/// A product with 1, which gives back the polynomial of the given values.
 fn by_one<'a>(values: &'a [f64], one: &'a [f64]) -> Product<'a> {
     Product {
         digits: values,
@@ -90,8 +91,9 @@ fn every_backend_multiplies_like_the_definition() {
                 let seed = (n + 10 * rows + columns) as u64;
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 let table = FftTable::new(n).expect("in range");
-                // Words of 40 bits are exact in a double. Sums of up to 48 products with 9 bits are below 2^10 in size
-                // but for luck, and 64 units in the last place of that are 2^27 units of the words.
+                // Words of 40 bits are exact in a double. With high probability, sums of up to 48
+                // products with 9-bit digits are below 2^10 in size. 64 units in the last place of
+                // that are 2^27 units of the words.
                 let words: Vec<i64> = (0..rows * columns * n)
                     .map(|_| rng.random::<i64>() & !0xff_ffff)
                     .collect();
@@ -155,7 +157,7 @@ fn a_half_wraps_around_to_minus_a_half() {
             let (one, mut scratch) = (one(kernels, &table), vec![0.0; n]);
             kernels.products_add_64(&table, &mut wide, by_one(&values, &one), &mut scratch);
             kernels.products_add_32(&table, &mut narrow, by_one(&values, &one), &mut scratch);
-            // The scalar conversion stops one short of 2^63.
+            // The scalar conversion reaches at most one unit below 2^63.
             assert!(
                 wide[0].abs_diff(1 << 63) <= 1,
                 "{}: {:#x}",
@@ -188,7 +190,8 @@ fn every_backend_cuts_the_same_digits() {
             for (base_log, levels) in [(23, 1), (8, 2), (10, 3), (4, 5), (1, 7), (15, 2)] {
                 let mut wanted = vec![0; n * levels as usize];
                 for (i, &word) in turned.iter().enumerate() {
-                    // By division with remainder, from the last digit to the first.
+                    // The expected digits: division with remainder, from the last digit to the
+                    // first.
                     let unit = 1i128 << (64 - base_log * levels);
                     let mut rest = (i128::from(word) + unit / 2).div_euclid(unit);
                     for level in (0..levels as usize).rev() {
@@ -231,7 +234,8 @@ fn other_lengths_have_no_table() {
     }
 }
 
-/// Lengths whose product wraps are refused, in release builds too, by every backend: they would be read out of bounds.
+/// Every backend refuses lengths whose product wraps, in release builds too: they would be read out
+/// of bounds.
 #[test]
 fn row_lengths_that_wrap_are_refused() {
     let table = FftTable::new(512).expect("a degree of the transform");

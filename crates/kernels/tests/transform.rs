@@ -1,4 +1,4 @@
-//! The NTT of every backend: against its definition, against the reference, and known answers.
+//! The NTT of every backend, compared with its definition, the reference, and known answers.
 
 mod common;
 
@@ -46,7 +46,8 @@ fn every_backend_transforms_like_the_scalar_reference_at_every_degree() {
             let q = ntt_prime(bits, n);
             let table = NttTable::new(q, n).unwrap();
             let max = q.value() - 1;
-            // All q - 1 is the largest input; alternating extremes the largest difference.
+            // All words q - 1 are the largest input. Alternating extremes give the largest
+            // differences.
             let inputs = [
                 words(u64::from(bits), n, q.value()),
                 vec![max; n],
@@ -72,8 +73,8 @@ fn every_backend_transforms_like_the_scalar_reference_at_every_degree() {
     }
 }
 
-/// Known answer, made outside this project with Python's `pow`: `r = min(x for x in range(2, 97) if
-/// pow(x, 16, 97) == 96)` and `pow(r, 2 * bitrev(i) + 1, 97)`.
+/// Known answer, made outside this project with Python's `pow`:
+/// `r = min(x for x in range(2, 97) if pow(x, 16, 97) == 96)` and `pow(r, 2 * bitrev(i) + 1, 97)`.
 #[test]
 fn the_monomial_x_transforms_to_the_odd_powers_of_the_root() {
     let q = kernels::Modulus::new(97).unwrap();
@@ -112,7 +113,7 @@ fn both_domains_have_the_same_automorphisms() {
 
 #[test]
 fn any_index_is_followed() {
-    // Identity, reversal, one word for all, a rotation: with and without whole groups of 8.
+    // Identity, reversal, one word everywhere, a rotation: with and without whole groups of 8.
     for len in [1usize, 7, 8, 16, 21, 64] {
         let a = words(5, len, 1 << 50);
         let indices = [0, 1, 2, 3].map(|kind| -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! `palladion bench`: rows as they come.
+//! `palladion bench`: reports rows as soon as they are measured.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -7,7 +7,8 @@ use timing::Row;
 use crate::error::UsageError;
 use crate::guard::guard_with;
 
-/// Measures `ntt`, `bfv`, `bgv`, `ckks`, `bootstrap`, `tfhe` or `lut`; `hear` is called with each row. Whatever `hear` raises stops it.
+/// Measures `ntt`, `bfv`, `bgv`, `ckks`, `bootstrap`, `tfhe` or `lut`. `hear` is called with each
+/// row. An exception of `hear` stops the measurement.
 #[pyfunction]
 pub(crate) fn bench(py: Python<'_>, what: &str, samples: usize, hear: Py<PyAny>) -> PyResult<()> {
     let work = match what {

@@ -1,4 +1,4 @@
-//! What the compiler compared, for Python.
+//! The candidates that the compiler compared, for Python.
 
 use compiler::{Candidate, Choices, Cost, LayerChoices};
 use pyo3::prelude::*;
@@ -42,7 +42,7 @@ fn layer<'py>(py: Python<'py>, found: &LayerChoices) -> PyResult<Bound<'py, PyDi
     Ok(entry)
 }
 
-/// Candidates as dictionaries: what `describe` says of each, and what all have.
+/// Candidates as dictionaries: the entries of `describe`, and those that all candidates have.
 fn list<'py, T, C: Cost>(
     py: Python<'py>,
     candidates: &[Candidate<T, C>],

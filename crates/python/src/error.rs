@@ -1,8 +1,8 @@
-//! Errors as Python's exceptions, whose classes are in `palladion.errors`.
+//! Errors as Python exceptions. Their classes are in `palladion.errors`.
 //!
-//! Every variant of every error beneath stands here by name; `tests/test_native.py` holds the lists
-//! against the crates' sources. One that a newer crate adds becomes an `InternalError` until it is
-//! classed.
+//! Every variant of every error of the other crates is listed here by name. `tests/test_native.py`
+//! compares the lists with the sources of the crates. A variant that is not listed becomes an
+//! `InternalError`.
 
 use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
@@ -17,7 +17,7 @@ pyo3::import_exception!(palladion.errors, SecurityError);
 pyo3::import_exception!(palladion.errors, StoppedError);
 pyo3::import_exception!(palladion.errors, UsageError);
 
-/// An error of a crate beneath, or an exception that a callback raised.
+/// An error of another crate, or an exception that a callback raised.
 pub(crate) trait ToPython {
     fn to_python(self) -> PyErr;
 }
@@ -28,26 +28,26 @@ impl ToPython for PyErr {
     }
 }
 
-/// Whose fault an error is, which decides its class.
+/// The cause of an error, which decides its class.
 #[derive(Clone, Copy)]
 enum Fault {
-    /// A file is damaged, or was made for something else; or the program that a file held cannot run.
+    /// A file is damaged, or was made for something else, or the program in a file cannot run.
     File,
-    /// The evaluation keys lack one.
+    /// An evaluation key is missing.
     Key,
     /// A ciphertext has no level left.
     Level,
-    /// A network that cannot be evaluated under encryption.
+    /// The network cannot be evaluated under encryption.
     Network,
     /// Noise has reached the modulus.
     Noise,
-    /// Parameters below 128-bit security.
+    /// The parameters are below 128-bit security.
     Security,
     /// The callback asked to stop.
     Stop,
-    /// What the caller gave does not fit.
+    /// An argument of the caller does not fit.
     Usage,
-    /// Ours.
+    /// A fault of Palladion.
     Internal,
 }
 
@@ -66,7 +66,7 @@ impl Fault {
         }
     }
 
-    /// In compilation there is no file yet: what does not fit is the network.
+    /// The cause during compilation. There is no file yet, so the network is at fault.
     fn of_compilation(self) -> Self {
         match self {
             Self::File => Self::Network,
@@ -76,7 +76,7 @@ impl Fault {
 }
 
 impl Fault {
-    /// Where a caller chose the operands, they do not fit; there is no file but the bytes that were read.
+    /// The cause for operands that a caller chose. The operands are at fault, not a file.
     fn of_operands(self) -> Self {
         match self {
             Self::File => Self::Usage,
@@ -119,7 +119,8 @@ impl ToPython for circuits::Error {
     }
 }
 
-/// Of a circuit that the caller writes; one that is read from a file is refused by [`runtime::Error`].
+/// For a circuit that the caller builds. One that is read from a file is refused by
+/// [`runtime::Error`].
 impl ToPython for program::Error {
     fn to_python(self) -> PyErr {
         of_program(&self).of_operands().exception(self.to_string())
@@ -171,7 +172,8 @@ impl ToPython for sim::Error {
 impl ToPython for exchange::Error {
     fn to_python(self) -> PyErr {
         match self {
-            // As Python's own: whoever names the file reads `strerror`.
+            // Raised as Python's own exception, so that callers can read `strerror` and name the
+            // file.
             Self::Io(error) => {
                 let words = error.to_string();
                 let words = words
@@ -240,7 +242,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
         Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
         NoParameters { last } => of_compiler(last),
-        // The verifier rejected what the compiler wrote.
+        // The verifier rejected the compiler's output.
         Program(_) => Fault::Internal,
         _ => Fault::Internal,
     }
@@ -256,7 +258,7 @@ fn of_exchange(error: &exchange::Error) -> Fault {
         Bytes(error) => of_bytes(error),
         MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
         OtherQuery { .. } | Shape { .. } => Fault::File,
-        // Python has an exception for it, which is not made of a fault.
+        // `to_python` raises Python's own exception for it, without a fault.
         Io(_) => Fault::Internal,
         _ => Fault::Internal,
     }
@@ -285,7 +287,7 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         Circuit { .. } | Query { .. } => Fault::Usage,
         Replay { .. } => Fault::File,
         Lower(::lower::Error::Differs { .. }) => Fault::File,
-        // Programs are lowered after they were rehearsed.
+        // Programs are rehearsed before they are lowered.
         Lower(_) => Fault::Internal,
         Stopped { .. } => Fault::Stop,
         _ => Fault::Internal,
@@ -342,7 +344,7 @@ fn of_bfv(error: &bfv::Error) -> Fault {
     }
 }
 
-/// As [`of_rlwe`], of operands that the caller chose.
+/// As [`of_rlwe`], for operands that the caller chose.
 fn of_direct(error: &rlwe::Error) -> Fault {
     match error {
         rlwe::Error::Bytes(error) => of_bytes(error),

@@ -1,4 +1,5 @@
-//! The one way from Python into the crates beneath: threads, the interpreter lock, panics, Ctrl-C.
+//! The only way from Python into the other crates. It handles threads, the interpreter lock, panics
+//! and Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,21 +13,21 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{InternalError, ToPython, UsageError};
 
-/// How long a Ctrl-C waits at most before work is asked to stop.
+/// The longest time before work is asked to stop after a Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
-/// Place and words of the last panic.
+/// The location and message of the last panic.
 static FAULT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Keeps panics off standard error: [`guard`] makes exceptions of them, with the same words.
+/// Keeps panics off standard error. [`guard`] turns them into exceptions with the same message.
 pub(crate) fn quieten_panics() {
     std::panic::set_hook(Box::new(|panic| {
         *FAULT.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic.to_string());
     }));
 }
 
-/// Uses `count` threads from now on.
+/// Sets the number of threads to use from now on.
 #[pyfunction]
 pub(crate) fn set_threads(count: usize) -> PyResult<()> {
     if count == 0 {
@@ -37,21 +38,21 @@ pub(crate) fn set_threads(count: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// What work at the other end knows of its caller.
+/// The connection of running work to its caller.
 pub(crate) struct Line<'a, M> {
     stop: &'a AtomicBool,
     sender: Sender<News<M, ()>>,
 }
 
 impl<M> Line<'_, M> {
-    /// Sends news to the caller. `false` if the caller wants the work to stop.
+    /// Sends a message to the caller. Returns `false` if the caller wants the work to stop.
     pub(crate) fn tell(&self, news: M) -> bool {
-        // Nobody listens any more only once the work has ended.
+        // The receiver exists until the work has ended.
         let heard = self.sender.send(News::Word(news)).is_ok();
         heard && self.go_on()
     }
 
-    /// `false` if the caller wants the work to stop.
+    /// Returns `false` if the caller wants the work to stop.
     pub(crate) fn go_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
     }
@@ -64,8 +65,9 @@ enum News<M, R> {
 
 /// Runs `work` without the interpreter lock, on the chosen threads.
 ///
-/// A panic is a fault of ours; it ends in an `InternalError` and not in the interpreter's abort. Ctrl-C
-/// is noticed, but only work that asks its [`Line`] stops early: see [`guard_with`].
+/// A panic is a fault of Palladion. It becomes an `InternalError` and does not abort the
+/// interpreter. Ctrl-C is noticed, but only work that asks its [`Line`] stops early: see
+/// [`guard_with`].
 pub(crate) fn guard<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send) -> PyResult<T>
 where
     T: Send,
@@ -74,7 +76,7 @@ where
     guard_with(py, |_, ()| Ok(()), |_| work())
 }
 
-/// As [`guard`], for work that gives bytes.
+/// As [`guard`], for work that returns bytes.
 pub(crate) fn guard_bytes<'py, B, E>(
     py: Python<'py>,
     work: impl FnOnce() -> Result<B, E> + Send,
@@ -87,9 +89,9 @@ where
     Ok(PyBytes::new(py, bytes.as_ref()))
 }
 
-/// As [`guard`], with news from `work` to `hear`, which runs on the calling thread with the interpreter
-/// lock. An exception that it raises, or that a signal raises meanwhile, asks the work to stop, and
-/// is what comes out in the end.
+/// As [`guard`]. `work` sends messages to `hear`, which runs on the calling thread with the
+/// interpreter lock. If `hear` or a signal raises an exception, the work is asked to stop, and the
+/// exception is returned in the end.
 pub(crate) fn guard_with<T, E, M>(
     py: Python<'_>,
     mut hear: impl FnMut(Python<'_>, M) -> PyResult<()> + Send,
@@ -114,9 +116,10 @@ where
                     stop,
                     sender: sender.clone(),
                 };
-                // What `work` touched is dropped or, if shared, immutable: nothing half-done is seen.
+                // After a panic, the data that `work` has changed is dropped, and shared data is
+                // immutable. So no half-finished state is visible.
                 *result = Some(catch_unwind(AssertUnwindSafe(|| work(&line))));
-                // The caller is waiting for this word.
+                // The caller waits for this message.
                 let _ = sender.send(News::Done(()));
             });
             loop {
@@ -149,7 +152,7 @@ where
     }
 }
 
-/// `PALLADION_KERNELS` names kernels that this machine has, if it names any.
+/// Checks that this machine has the kernels that `PALLADION_KERNELS` names, if it is set.
 fn check_kernels() -> PyResult<()> {
     let Ok(wanted) = std::env::var("PALLADION_KERNELS") else {
         return Ok(());
@@ -164,7 +167,7 @@ fn check_kernels() -> PyResult<()> {
     )))
 }
 
-/// The chosen threads; all cores unless [`set_threads`] was called.
+/// The pool with the chosen threads: all cores unless [`set_threads`] was called.
 fn pool() -> PyResult<Arc<ThreadPool>> {
     let mut chosen = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     match &*chosen {

@@ -1,11 +1,11 @@
-//! What the core was built as and what it runs on.
+//! The build of the core and the machine it runs on.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::guard::guard;
 
-/// Kernels chosen and available, and threads.
+/// The kernels chosen and available, and the number of threads.
 #[pyfunction]
 pub(crate) fn info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let (chosen, available, threads) = guard(py, || -> Result<_, PyErr> {
@@ -20,7 +20,8 @@ pub(crate) fn info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(found)
 }
 
-/// Seconds of this machine for a second of the one that predictions were measured on; the first call takes a tenth of a second.
+/// Seconds that this machine takes for one second of the machine on which predictions were
+/// measured. The first call takes about a twentieth of a second.
 #[pyfunction]
 pub(crate) fn machine_factor(py: Python<'_>) -> PyResult<f64> {
     guard(py, || Ok::<_, PyErr>(timing::machine_factor()))

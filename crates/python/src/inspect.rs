@@ -1,4 +1,4 @@
-//! Encrypted runs compared with the integer network, step by step, with the secret at hand.
+//! Encrypted runs compared with the integer network, step by step, with the secret.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::guard::{guard, guard_with};
 use crate::keys::{EvaluationKeys, SecretKey};
 use crate::program::{Clock, check_program, report_dict, tell};
 
-/// The integer network as what runs are compared with.
+/// The integer network with which runs are compared.
 struct Integers {
     network: IntNetwork,
     evaluator: Evaluator,
@@ -72,7 +72,7 @@ impl Inspector {
         })
     }
 
-    /// Encrypts, runs, decrypts and compares; what is found is added to what was found before.
+    /// Encrypts, runs, decrypts and compares. The findings are added to the earlier ones.
     #[pyo3(signature = (keys, images, progress=None))]
     fn run<'py>(
         &self,
@@ -109,7 +109,7 @@ impl Inspector {
         Ok((decrypted.logits, decrypted.margin_bits, report))
     }
 
-    /// What was found in each layer.
+    /// The findings in each layer.
     fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let found = self.found();
         found.layers().iter().map(|l| layer(py, l)).collect()
@@ -123,7 +123,7 @@ impl Inspector {
 }
 
 impl Inspector {
-    /// After a panic some sums lack a run: they are still sums.
+    /// After a panic, some sums lack a run, but they are still valid.
     fn found(&self) -> MutexGuard<'_, inspect::Inspector<Integers>> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,14 +16,14 @@ use crate::trace::Trace;
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct SecretKey(pub(crate) Client);
 
-/// What the server needs to compute blind. Public.
+/// The keys with which the server computes on ciphertexts. Public.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct EvaluationKeys {
     pub(crate) exchange: Exchange,
     pub(crate) keys: exchange::EvaluationKeys,
 }
 
-/// Makes the keys of a program.
+/// Generates the keys of a program.
 #[pyfunction]
 pub(crate) fn keygen(py: Python<'_>, program: &Program) -> PyResult<(SecretKey, EvaluationKeys)> {
     let (client, keys) = guard(py, || -> client::Result<_> {
@@ -40,7 +40,7 @@ type Logits = Vec<Vec<i64>>;
 
 #[pymethods]
 impl SecretKey {
-    /// A fresh key, from the operating system's randomness.
+    /// Generates a key from the operating system's randomness.
     #[staticmethod]
     fn generate(py: Python<'_>, program: &Program) -> PyResult<Self> {
         guard(py, || {
@@ -48,14 +48,15 @@ impl SecretKey {
         })
     }
 
-    /// The evaluation keys that the program needs.
+    /// Generates the evaluation keys that the program needs.
     fn evaluation_keys(&self, py: Python<'_>) -> PyResult<EvaluationKeys> {
         let keys = guard(py, || self.0.evaluation_keys())?;
         let exchange = self.0.verified().exchange().clone();
         Ok(EvaluationKeys { exchange, keys })
     }
 
-    /// Makes the evaluation keys and writes them to a new file, one at a time: the bytes of the file.
+    /// Generates the evaluation keys one at a time and writes them to a new file. Returns the
+    /// length of the file in bytes.
     fn write_evaluation_keys(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
         guard(py, || -> client::Result<_> {
             let file = File::create(path).map_err(exchange::Error::from)?;
@@ -72,7 +73,7 @@ impl SecretKey {
         })
     }
 
-    /// The logits of each image of the query, and the bits of noise margin that were left.
+    /// The logits of each image of the query, and the noise margin left, in bits.
     fn decrypt(&self, py: Python<'_>, answer: &Answer, query: &Query) -> PyResult<(Logits, f64)> {
         check_program(self.0.verified(), &answer.exchange, "encrypted results")?;
         let found = guard(py, || self.0.decrypt(&answer.answer, &query.query))?;
@@ -108,7 +109,7 @@ impl EvaluationKeys {
         })
     }
 
-    /// The keys of a trace's program.
+    /// Reads the keys of a trace's program.
     #[staticmethod]
     fn for_trace(py: Python<'_>, trace: &Trace, data: &[u8]) -> PyResult<Self> {
         Ok(Self {

@@ -1,4 +1,4 @@
-//! What goes between client and server: encrypted images there, encrypted results back.
+//! Messages between client and server: encrypted images, and encrypted results.
 
 use exchange::{Exchange, files};
 use pyo3::prelude::*;
@@ -24,12 +24,12 @@ pub(crate) struct Answer {
 
 #[pymethods]
 impl Query {
-    /// SHA-256 of the whole query, by which its answer names it.
+    /// SHA-256 of the whole query. The answer names its query by it.
     fn hash<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || Ok::<_, PyErr>(self.query.hash().to_vec()))
     }
 
-    /// Images in it.
+    /// Number of images in the query.
     fn images(&self) -> usize {
         self.query.images
     }
@@ -46,7 +46,7 @@ impl Query {
         })
     }
 
-    /// A query for a trace's program.
+    /// Reads a query for a trace's program.
     #[staticmethod]
     fn for_trace(py: Python<'_>, trace: &Trace, data: &[u8]) -> PyResult<Self> {
         Ok(Self {
@@ -58,7 +58,7 @@ impl Query {
 
 #[pymethods]
 impl Answer {
-    /// [`Query::hash`] of the query that this is the answer to, as it says.
+    /// The [`Query::hash`] of the query that this answer names.
     fn query_hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.answer.query)
     }

@@ -1,4 +1,4 @@
-//! The integer network: exact and noise-simulated evaluation.
+//! The integer network: exact evaluation, and evaluation with simulated noise.
 
 use ::network::{Batch, Evaluator, LayerStatistics, NoiseModel, Simulation};
 use pyo3::prelude::*;
@@ -17,16 +17,16 @@ pub(crate) struct IntNetwork {
 /// Deviation of simulated noise.
 #[derive(FromPyObject)]
 enum Sigma {
-    /// Before every table.
+    /// The same deviation before every table.
     Every(f64),
-    /// Before each of them.
+    /// A deviation for each table.
     Each(Vec<f64>),
 }
 
-/// A trace: each layer's accumulators and outputs, 64 bits each, and the predicted class.
+/// A trace: each layer's accumulators and outputs, as 64-bit integers, and the predicted class.
 type Layers<'py> = Vec<Bound<'py, PyBytes>>;
 
-/// Logits and classes, 64 bits each, and what was found in each layer.
+/// Logits and classes, as 64-bit integers, and the findings in each layer.
 type Outcome<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
@@ -44,23 +44,24 @@ impl IntNetwork {
         })
     }
 
-    /// The network in the format of today, whatever format it was read from.
+    /// The network in the current format, whatever format it was read from.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         guard(py, || Ok::<_, ::network::Error>(self.network.to_json()))
     }
 
-    /// Shape of each layer's output: channels, height, width.
+    /// The shape of each layer's output: channels, height, width.
     fn shapes(&self, py: Python<'_>) -> PyResult<Vec<::network::Shape>> {
         guard(py, || self.network.shapes())
     }
 
-    /// Deviation of the noise before each table, in a run whose samples have the deviation `sample`.
+    /// Deviation of the noise before each table, in a run whose samples have the deviation
+    /// `sample`.
     fn sigmas(&self, py: Python<'_>, sample: f64) -> PyResult<Vec<f64>> {
         let noise = guard(py, || NoiseModel::of_samples(&self.network, sample))?;
         Ok(noise.sigma_per_layer)
     }
 
-    /// Exact evaluation of one image of 16-bit integers, with all integers of every layer.
+    /// Evaluates one image of 16-bit integers exactly. Returns all integers of every layer.
     fn trace<'py>(
         &self,
         py: Python<'py>,
@@ -118,7 +119,7 @@ impl IntNetwork {
     }
 }
 
-/// Calls `progress(done)`; the answer `False` stops the evaluation.
+/// Calls `progress(done)`. The return value `False` stops the evaluation.
 fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, done: usize) -> PyResult<()> {
     let Some(callback) = progress else {
         return Ok(());
@@ -150,13 +151,13 @@ fn statistics<'py>(
     Ok(entry)
 }
 
-/// 16-bit integers in this machine's order; an odd byte at the end is left out.
+/// 16-bit integers in this machine's order. An odd byte at the end is ignored.
 fn integers(bytes: &[u8]) -> Vec<i16> {
     let (pairs, _) = bytes.as_chunks::<2>();
     pairs.iter().map(|&pair| i16::from_ne_bytes(pair)).collect()
 }
 
-/// Integers in this machine's order.
+/// Integers as bytes, in this machine's order.
 fn bytes_of<T, const N: usize>(
     values: impl IntoIterator<Item = T>,
     bytes: impl Fn(T) -> [u8; N],

@@ -1,4 +1,4 @@
-//! The program: compiled, described, run.
+//! The program: compilation, description, runs.
 
 use ::network::IntNetwork;
 use compiler::{Choices, Moduli, Options, Words};
@@ -20,11 +20,11 @@ use crate::trace::counts_dict;
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Program {
     pub(crate) verified: Verified,
-    /// Made when a server or a report asks for it: clients do without.
+    /// Prepared when a server or a report asks for it. Clients do not need it.
     prepared: OnceLock<Prepared>,
 }
 
-/// Images in one run that the program's verifier allows.
+/// The largest number of images in one run that the program's verifier allows.
 const LARGEST_BATCH: usize = 1 << 15;
 
 /// Compiles an integer network for `batch` images per run.
@@ -40,7 +40,7 @@ pub(crate) fn compile(
     compiled(py, network_json, batch, (failure, words)).map(|(program, _)| program)
 }
 
-/// The same, and what was compared on the way.
+/// Compiles an integer network, and also returns the candidates that were compared.
 #[pyfunction]
 #[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE, words=None))]
 pub(crate) fn compile_with_choices<'py>(
@@ -87,7 +87,7 @@ fn compiled(
 
 #[pymethods]
 impl Program {
-    /// Parameters, their security, the steps, and what a run will cost.
+    /// Parameters, their security, the steps, and the predicted cost of a run.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let prepared = self.prepared(py)?;
         let program = prepared.program();
@@ -139,8 +139,8 @@ impl Program {
         Ok(report)
     }
 
-    /// What a client must know of the network's input and output, as JSON; nothing in a program
-    /// that was not compiled from a network.
+    /// The part of the interface that a client must know about the network's input and output, as
+    /// JSON. `None` for a program that was not compiled from a network.
     fn interface(&self) -> Option<String> {
         self.verified
             .program()
@@ -159,7 +159,8 @@ impl Program {
         self.verified.program().to_string()
     }
 
-    /// Computes blind, from the bytes of a checkpoint if there is one; `save` gets those of the next ones.
+    /// Runs the program on ciphertexts, from the bytes of a checkpoint if there is one. `save` gets
+    /// the bytes of new checkpoints.
     #[pyo3(signature = (keys, query, progress=None, checkpoint=None, save=None))]
     fn run<'py>(
         &self,
@@ -209,7 +210,7 @@ impl Program {
         Ok(Self { verified, prepared })
     }
 
-    /// The operations on ciphertexts that a run does, as text.
+    /// The operations on ciphertexts of a run, as text.
     fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let prepared = self.prepared(py)?;
         guard_bytes(py, || {
@@ -217,7 +218,7 @@ impl Program {
         })
     }
 
-    /// The instructions on limbs that a run does, as the text of a trace, and how many of each.
+    /// The instructions on limbs of a run, as the text of a trace, and the number of each.
     fn lower<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
         let prepared = self.prepared(py)?;
         let (text, counts) = guard(py, || -> runtime::Result<_> {
@@ -231,7 +232,7 @@ impl Program {
 }
 
 impl Program {
-    /// The program made ready to run.
+    /// The program prepared for runs.
     pub(crate) fn prepared(&self, py: Python<'_>) -> PyResult<&Prepared> {
         if let Some(made) = self.prepared.get() {
             return Ok(made);
@@ -241,7 +242,7 @@ impl Program {
     }
 }
 
-/// What was made for another program cannot be used with this one.
+/// Raises if `other` was made for another program.
 pub(crate) fn check_program(own: &Exchange, other: &Exchange, what: &str) -> PyResult<()> {
     if own.fingerprint() == other.fingerprint() {
         return Ok(());
@@ -251,15 +252,16 @@ pub(crate) fn check_program(own: &Exchange, other: &Exchange, what: &str) -> PyR
     )))
 }
 
-/// News of a run.
+/// A message of a run.
 pub(crate) enum News {
-    /// Step at work, and seconds predicted for the work done and for all of it, on one thread.
+    /// The current step, and the seconds predicted for the work done and for all work, on one
+    /// thread.
     Progress { step: String, done: f64, total: f64 },
-    /// Bytes of a checkpoint.
+    /// The bytes of a checkpoint.
     Checkpoint(Vec<u8>),
 }
 
-/// Turns a run's events into [`News::Progress`].
+/// Converts a run's events to [`News::Progress`].
 pub(crate) struct Clock<'a> {
     steps: &'a [Step],
     line: &'a Line<'a, News>,
@@ -267,7 +269,7 @@ pub(crate) struct Clock<'a> {
     total: f64,
 }
 
-/// Added to each step's prediction, so that steps too short to be predicted count for something.
+/// Seconds added to each step's prediction, so that steps too short to be predicted count too.
 const LEAST: f64 = 1e-3;
 
 impl<'a> Clock<'a> {
@@ -287,7 +289,7 @@ impl<'a> Clock<'a> {
         self.done += skipped.map(|s| s.seconds + LEAST).sum::<f64>();
     }
 
-    /// `false` if the caller wants the run to stop.
+    /// Takes an event. Returns `false` if the caller wants the run to stop.
     pub(crate) fn observe(&mut self, event: &Event<'_>) -> bool {
         let step = match *event {
             Event::Begin { step } => step,
@@ -304,7 +306,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Calls `progress(step, done, total)`, whose answer `False` stops the run, or `save(bytes)`.
+/// Calls `progress(step, done, total)`, whose return value `False` stops the run, or `save(bytes)`.
 pub(crate) fn tell(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -330,7 +332,8 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// A step before it runs. Only what its operation has is there: products, values packed, table entries.
+/// A step before it runs. It has only the entries of its operation: products, values packed, table
+/// entries.
 fn step_dict<'py>(
     py: Python<'py>,
     program: &program::Program,
@@ -353,7 +356,7 @@ fn step_dict<'py>(
     Ok(entry)
 }
 
-/// The step that is wrong most often, and log2 of how often.
+/// The step with the largest probability of a wrong result, and log2 of that probability.
 fn worst_step<'py>(py: Python<'py>, prepared: &Prepared) -> PyResult<Bound<'py, PyDict>> {
     let steps = prepared.program().steps.iter().zip(prepared.failure());
     let worst = steps.max_by(|(_, a), (_, b)| a.total_cmp(b));

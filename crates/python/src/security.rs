@@ -1,10 +1,10 @@
-//! Estimated security, as reports have it.
+//! Estimated security in the form of reports.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rlwe::security::{Security, TARGET_BITS, max_log_qp, sparse, uniform};
 
-/// The fields of `palladion.schemes.security.Security`.
+/// The fields of `palladion.security.Security`.
 pub(crate) fn to_dict<'py>(py: Python<'py>, security: &Security) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("bits", security.bits())?;
@@ -16,13 +16,14 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, security: &Security) -> PyResult<Bou
     Ok(found)
 }
 
-/// Bits of the security, `None` where it is not enough to count on.
+/// Bits of security, or `None` if they are not enough.
 pub(crate) fn bits(security: &Security) -> Option<f64> {
     security.bits().filter(|_| security.is_enough())
 }
 
-/// Bits that parameters must have, the largest log2(QP) with them for a degree, and the estimate for moduli of
-/// `log_qp` bits: of a uniform secret, or of one with so many nonzero coefficients.
+/// The bits that parameters must have, the largest log2(QP) that has them for a degree, and the
+/// estimate for moduli of `log_qp` bits: for a uniform secret, or for one with `weight` nonzero
+/// coefficients.
 #[pyfunction]
 #[pyo3(signature = (log_n, log_qp=None, weight=None))]
 pub(crate) fn security_of<'py>(

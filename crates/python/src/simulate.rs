@@ -1,4 +1,4 @@
-//! Machines and what they take, for Python.
+//! Simulated machines and their times, for Python.
 
 use program::trace::Trace;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use crate::error::UsageError;
 use crate::guard::{guard, guard_with};
 use crate::program::{News, tell};
 
-/// Names of the machines that come with the package.
+/// The names of the machines that come with the package.
 #[pyfunction]
 pub(crate) fn machine_names() -> Vec<&'static str> {
     Machine::names()
@@ -24,7 +24,7 @@ pub(crate) fn machine_file(py: Python<'_>, name: &str) -> PyResult<&'static str>
     guard(py, || Machine::file(name))
 }
 
-/// Time of products of polynomials of `n` coefficients on a multiplier of `elements`.
+/// Time of products of polynomials of `n` coefficients on a multiplier of `elements` elements.
 #[pyfunction]
 pub(crate) fn simulate_products<'py>(
     py: Python<'py>,
@@ -42,7 +42,8 @@ pub(crate) fn simulate_products<'py>(
     Ok(found)
 }
 
-/// Time and power of a blind rotation: dimension, rank, ring degree, bits of a digit and digits as `sizes`.
+/// Time and power of a blind rotation. `sizes` are dimension, rank, ring degree, bits of a digit,
+/// and number of digits.
 #[pyfunction]
 pub(crate) fn simulate_pbs<'py>(
     py: Python<'py>,
@@ -91,8 +92,8 @@ pub(crate) fn simulate_pbs<'py>(
     Ok(found)
 }
 
-/// A trace on a vector machine: what its checked schedule takes. `passes` are the order of operations and the rule of
-/// eviction.
+/// Schedules a trace on a vector machine, checks the schedule, and returns its cost. `passes` are
+/// the order of operations and the rule of eviction.
 #[pyfunction]
 #[pyo3(signature = (machine, trace, passes, progress=None))]
 pub(crate) fn simulate_trace<'py>(
@@ -186,8 +187,8 @@ fn dict<'py, K: IntoPyObject<'py>, V: IntoPyObject<'py>>(
     Ok(found)
 }
 
-/// A product by the paper's algorithm 2 as it is printed, and the limbs with which it is exact for `rows` and digits
-/// up to `digit`.
+/// A product by the paper's algorithm 2 as printed, and the limbs with which it is exact for `rows`
+/// rows and digits up to `digit`.
 #[pyfunction]
 pub(crate) fn algorithm_2<'py>(
     py: Python<'py>,

@@ -27,18 +27,18 @@ impl Trace {
         Ok(Self { exchange, trace })
     }
 
-    /// Raises if this is not the trace of a program, instruction by instruction.
+    /// Raises if this is not the trace of `program`, instruction by instruction.
     fn check(&self, py: Python<'_>, program: &Program) -> PyResult<()> {
         let prepared = program.prepared(py)?;
         guard(py, || prepared.check_trace(&self.trace))
     }
 
-    /// Instructions and passes over limbs of a replay.
+    /// The numbers of instructions, and of passes over limbs, in a replay.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         counts_dict(py, &self.trace.counts())
     }
 
-    /// Executes the trace on keys and a query: the bytes of the answer.
+    /// Executes the trace on keys and a query. Returns the bytes of the answer.
     #[pyo3(signature = (keys, query, progress=None))]
     fn replay<'py>(
         &self,
@@ -54,7 +54,7 @@ impl Trace {
             |py, news| tell(py, progress.as_ref(), None, news),
             |line| -> runtime::Result<_> {
                 let observe = |at: Progress| {
-                    // News of every instruction would take longer than the instructions.
+                    // Reporting every instruction would take longer than the instructions.
                     !at.done.is_multiple_of(64)
                         || line.tell(News::Progress {
                             step: "replay".into(),
@@ -71,7 +71,7 @@ impl Trace {
     }
 }
 
-/// Instructions by name, and passes over limbs.
+/// The number of each instruction by name, and of passes over limbs.
 pub(crate) fn counts_dict<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     let instructions = PyDict::new(py);

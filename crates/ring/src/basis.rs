@@ -90,7 +90,7 @@ impl Basis {
         self.moduli().map(|q| (q.value() as f64).log2()).sum()
     }
 
-    /// The moduli of `range` as a basis of their own, tables shared.
+    /// A basis of the moduli of `range`. It shares the tables of this one.
     ///
     /// # Panics
     /// If the range is empty or reaches past the end.
@@ -102,12 +102,12 @@ impl Basis {
         }
     }
 
-    /// The first `len` moduli.
+    /// A basis of the first `len` moduli.
     pub fn prefix(&self, len: usize) -> Self {
         self.slice(0..len)
     }
 
-    /// This basis followed by `other`, tables shared.
+    /// This basis followed by `other`. The result shares the tables of both.
     ///
     /// # Panics
     /// If the degrees differ.

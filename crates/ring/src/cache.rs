@@ -1,4 +1,4 @@
-//! Tables that depend on a level are made when first asked for, then shared.
+//! A cache for tables that depend on a level: each is made when first asked for, then shared.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,11 +17,11 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         }
     }
 
-    /// The value of `key`, made by `make` at the first call.
+    /// The value of `key`. The first call makes it with `make`.
     ///
-    /// Two threads that ask for a missing key at once may both make it; one result is kept.
+    /// Two threads that ask for a missing key at once may both make it. One result is kept.
     pub fn get_or(&self, key: &K, make: impl FnOnce() -> V) -> Arc<V> {
-        // A panic in `insert` leaves a usable map, so a poisoned lock is as good as a whole one.
+        // A panic in `insert` leaves a usable map, so a poisoned lock may be used like any other.
         let lock = || self.map.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(key) {
             return found.clone();

@@ -1,24 +1,24 @@
-//! Products of linear combinations, fused: the inner loop of polynomial evaluation.
+//! Products of linear combinations, fused. This is the inner loop of polynomial evaluation.
 
 use crate::basis::Basis;
 use crate::par::for_each_item;
 use crate::poly::{Eval, Poly};
 use kernels::{Modulus, kernels};
 
-/// Columns worked on at a time. At 64 left and 32 right factors a block touches 64 * 2 + 32 * 2 + 32
-/// rows of 4 KB, 900 KB, which stays in the L2 cache.
+/// Columns worked on at a time. With 64 left and 32 right factors, a block touches 64 * 2 + 32 * 2
+/// + 32 rows of 4 KB, that is 900 KB, which stays in the L2 cache.
 const BLOCK: usize = 1 << 9;
 
 /// The two components of a ciphertext.
 pub type Pair<'a> = [&'a Poly<Eval>; 2];
 
-/// For each group `g`, `sum_j (sum_i m[g][j][i] x_i) (x) y_j`: three polynomials `d_0, d_1, d_2`
-/// with `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`.
+/// For each group `g`, the sum over `j` of `(sum_i m[g][j][i] x_i) (x) y_j`: three polynomials
+/// `d_0, d_1, d_2`, with `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`.
 ///
 /// # Shape
 /// `matrix` holds `groups * y.len() * x.len()` words below 2^17, group-major, then by `j`. The
 /// combinations are never stored whole: each block of columns is combined, multiplied and added
-/// while it is in the cache. Limbs beyond `basis` do not count.
+/// while it is in the cache. Limbs beyond those of `basis` are ignored.
 ///
 /// # Panics
 /// If the matrix has another size.
@@ -50,14 +50,16 @@ pub fn tensor_combinations(
     out
 }
 
-/// For each row `r`, `sum_k p_(r,k) x_k`, for polynomials `p` whose words in the evaluation domain stand `gap` times in a row: those
-/// that are polynomials in `X^gap`. With all rows at once, `x` is read from memory once.
+/// For each row `r`, `sum_k p_(r,k) x_k`, for polynomials `p` in `X^gap`: in the evaluation domain
+/// each of their words stands `gap` times in a row. All rows are computed at once, so `x` is read
+/// from memory once.
 ///
 /// # Shape
 /// `matrix` is limb-major, then by block of `gap` columns, then by `r`, then by `k`.
 ///
 /// # Panics
-/// If the matrix has not `rows * x.len()` entries for each block of each limb, or `x` more than 512 pairs.
+/// If the matrix does not have `rows * x.len()` entries for each block of each limb, or if `x` has
+/// more than 512 pairs.
 pub fn block_combinations(
     basis: &Basis,
     matrix: &[u64],
@@ -97,7 +99,7 @@ pub fn block_combinations(
     out
 }
 
-/// Limb `i` of every component: all first components, then all second ones.
+/// Limb `i` of every component: those of all first components, then those of all second components.
 fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> [Vec<&'a [u64]>; 2] {
     [0, 1].map(|part| pairs.iter().map(|p| p[part].limb(i)).collect())
 }

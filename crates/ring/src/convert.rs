@@ -1,8 +1,9 @@
 //! Basis conversion: residues in one basis from residues in another.
 //!
 //! With `y_i = x_i (Q/q_i)^{-1} mod q_i`, the value is `x = sum_i y_i Q/q_i - v Q` for an integer
-//! `0 <= v <= l`, and `v = round(sum_i y_i / q_i)` gives the centred representative (Halevi, Polyakov, Shoup, CT-RSA
-//! 2019, section 2.2: there in floating point, here in integers).
+//! `0 <= v <= l`. With `v = round(sum_i y_i / q_i)` it is the centred representative (Halevi,
+//! Polyakov, Shoup, CT-RSA 2019, section 2.2; they compute `v` in floating point, this module in
+//! integers).
 
 use crate::basis::Basis;
 use crate::par::for_each_item;
@@ -25,7 +26,7 @@ pub struct BasisConverter {
     matrix: Vec<u64>,
     inverse: Vec<Reciprocal>,
     moduli: Vec<Modulus>,
-    /// Bits of the largest modulus converted from.
+    /// Bits of the largest modulus of the basis converted from.
     from_bits: u32,
 }
 
@@ -77,8 +78,9 @@ impl BasisConverter {
 
     /// The centred representative of `x` modulo `Q`, in `[-Q/2, Q/2]`.
     ///
-    /// Exact for one modulus, and for coefficients that lie further from `Q/2` than `l 2^-30 Q`: the quotient is taken in
-    /// words of 32 bits. Nearer than that, the result may be off by `Q`.
+    /// Exact for one modulus, and for coefficients further than `l 2^-30 Q` from `Q/2`: the
+    /// quotient is computed in words of 32 bits. For coefficients nearer to `Q/2` the result may be
+    /// off by `Q`.
     ///
     /// # Panics
     /// If `x` is not over the basis converted from.
@@ -88,7 +90,8 @@ impl BasisConverter {
         self.exact_limbs(&limbs)
     }
 
-    /// The first step of a conversion, on some columns: scales them in place, and writes their quotients.
+    /// The first step of a conversion, on some columns: scales `y` in place and writes the
+    /// quotients to `v`.
     pub(crate) fn scale(&self, y: &mut [&mut [u64]], v: &mut [u64]) {
         for (i, y) in y.iter_mut().enumerate() {
             kernels().scalar_mul_assign(self.from.modulus(i), y, self.hat_inverse[i]);
@@ -96,14 +99,15 @@ impl BasisConverter {
         quotients(y, &self.inverse, v);
     }
 
-    /// The second step, to some of the moduli: `scaled` are the scaled limbs, then the quotients.
+    /// The second step, to the moduli of `rows`. `scaled` holds the scaled limbs, then the
+    /// quotients.
     pub(crate) fn combine(&self, scaled: &[&[u64]], rows: Range<usize>, out: &mut [&mut [u64]]) {
         let width = self.from.len() + 1;
         let matrix = &self.matrix[rows.start * width..rows.end * width];
         kernels().mat_mul_into(&self.moduli[rows], matrix, (scaled, self.from_bits), out);
     }
 
-    /// As [`BasisConverter::exact`], on limbs that lie anywhere.
+    /// As [`BasisConverter::exact`], on limbs at any places.
     pub(crate) fn exact_limbs(&self, limbs: &[&[u64]]) -> Poly<Coeff> {
         assert_eq!(limbs.len(), self.from.len(), "one limb per modulus");
         let mut out = Poly::stale(&self.to);
@@ -122,7 +126,7 @@ impl BasisConverter {
         out
     }
 
-    /// As [`BasisConverter::exact`], on limbs that are not needed afterwards.
+    /// As [`BasisConverter::exact`], on limbs that are not needed afterwards and are overwritten.
     pub(crate) fn exact_consuming<'a>(
         &self,
         limbs: impl ExactSizeIterator<Item = &'a mut [u64]>,
@@ -173,10 +177,10 @@ pub(crate) fn bits(basis: &Basis) -> u32 {
     basis.moduli().map(Modulus::bits).max().unwrap_or(0)
 }
 
-/// `1 / q` in fixed point: a word `y` below `q` becomes the 32 bits `y 2^shift`, and `y / q` is about
-/// `(y 2^shift) factor / 2^63`.
+/// `1 / q` in fixed point. A word `y` below `q` becomes the 32 bits `y 2^shift`, and `y / q` is
+/// about `(y 2^shift) factor / 2^63`.
 pub(crate) struct Reciprocal {
-    /// 32 minus the bits of `q`. A negative one cuts low bits off.
+    /// 32 minus the bits of `q`. A negative shift drops low bits of the word.
     shift: i32,
     /// `2^(63 - shift) / q`, rounded down: in `[2^31, 2^32)`.
     factor: u32,
@@ -197,16 +201,17 @@ pub(crate) fn reciprocals(basis: &Basis) -> Vec<Reciprocal> {
     basis.moduli().map(reciprocal).collect()
 }
 
-/// Bits behind the point of a sum of quotients: so many that 64 of them fit a word.
+/// Bits after the binary point in a sum of quotients. With that many, 64 quotients fit a word.
 const POINT: u32 = 56;
 
-/// `v[k] = round(sum_i y_i[k] / q_i)`, with the reciprocals of the moduli: exact for one modulus. For `l > 1` of them it
-/// may be one too small where the sum exceeds the middle of two integers by less than `l 2^-30`.
+/// `v[k] = round(sum_i y_i[k] / q_i)`, with the reciprocals of the moduli. Exact for one modulus.
+/// For `l > 1` moduli it may be one too small where the sum exceeds the middle of two integers by
+/// less than `l 2^-30`.
 ///
-/// In integers, because all machines give the same ones: see `program::trace::Op::Convert`. Vector units multiply 32 bits
-/// by 32 as fast as doubles.
+/// The computation is in integers, so that all machines give the same result: see
+/// `program::trace::Op::Convert`. Vector units multiply 32 by 32 bits as fast as doubles.
 pub(crate) fn quotients(y: &[&mut [u64]], reciprocals: &[Reciprocal], v: &mut [u64]) {
-    const STEP: usize = 64; // sums stay in the L1 cache, and in registers where there are enough
+    const STEP: usize = 64; // sums stay in the L1 cache, or in registers
     if let ([row], [Reciprocal { half, .. }]) = (y, reciprocals) {
         let words = v.iter_mut().zip(row.iter());
         words.for_each(|(v, y)| *v = u64::from(y > half));
@@ -229,21 +234,22 @@ pub(crate) fn quotients(y: &[&mut [u64]], reciprocals: &[Reciprocal], v: &mut [u
     }
 }
 
-/// Conversion of single coefficients to one small modulus, centred: the last step of decryption.
+/// Centred conversion of the coefficients of a polynomial to one small modulus. This is the last
+/// step of decryption.
 pub struct ToModulus {
     converter: BasisConverter,
 }
 
 impl ToModulus {
-    /// Tables for converting from `from` to the modulus `t`, which need not split the ring.
+    /// Tables for converting from `from` to the modulus `t`. `t` need not split the ring.
     pub fn new(from: &Basis, t: Modulus) -> Self {
-        // The result has one row; its own basis is never asked for.
+        // The result has one row. The basis given here is never used.
         let converter = BasisConverter::to_moduli(from, from.prefix(1), vec![t]);
         Self { converter }
     }
 
-    /// The centred representative of `x` modulo `Q`, reduced modulo `t`: `N` words in `[0, t)`. Nothing computed from `x`
-    /// stays in memory but the result.
+    /// The centred representative of `x` modulo `Q`, reduced modulo `t`: `N` words in `[0, t)`. Of
+    /// all that is computed from `x`, only the result stays in memory.
     ///
     /// # Panics
     /// If `x` is not over the basis converted from.
@@ -256,8 +262,8 @@ impl ToModulus {
         );
         let mut out = vec![0; x.n()];
         let blocks = out.chunks_mut(BLOCK).collect();
-        // Scaled limbs are as secret as a phase: they stay in memory that is overwritten, and meet the one backend whose
-        // products copy nothing to buffers of its own.
+        // Scaled limbs are as secret as a phase. They stay in memory that is overwritten, and only
+        // the backend whose products copy nothing to buffers of its own works on them.
         for_each_item(blocks, |index, out: &mut [u64]| {
             let (start, width, limbs) = (index * BLOCK, out.len(), x.limbs());
             let mut scratch = Zeroizing::new(vec![0u64; (limbs + 1) * width]);

@@ -1,5 +1,5 @@
-//! Division by the last moduli of a basis, rounded: mod down, modulus switch and rescale are
-//! all this one step.
+//! Division by the last moduli of a basis, rounded. Mod down, modulus switch and rescale are all
+//! this one step.
 
 use crate::basis::Basis;
 use crate::convert::BasisConverter;
@@ -7,7 +7,8 @@ use crate::par::for_each_item;
 use crate::poly::{Coeff, Eval, Poly};
 use kernels::kernels;
 
-/// `c -> round(c / D)`, from modulo `Q D` to modulo `Q`, `D` the product of the last moduli.
+/// `c -> round(c / D)`, from modulo `Q D` to modulo `Q`, where `D` is the product of the last
+/// moduli.
 pub struct Divider {
     whole: Basis,
     keep: Basis,
@@ -50,8 +51,8 @@ impl Divider {
         &self.keep
     }
 
-    /// `round(c / D)`: the error is at most 1/2 per coefficient for one dropped modulus, and else `1/2 + l 2^-30` for `l`
-    /// dropped moduli.
+    /// `round(c / D)`. The error is at most 1/2 per coefficient for one dropped modulus, and at
+    /// most `1/2 + l 2^-30` for `l > 1` dropped moduli.
     ///
     /// # Panics
     /// If `c` is not over the whole basis.
@@ -61,16 +62,18 @@ impl Divider {
 
     /// `round(c / D) + x`, where `minus_dx` is `-D x`.
     ///
-    /// Costs no more transforms than [`Divider::divide`], though `x` comes in the other domain.
+    /// Takes no more transforms than [`Divider::divide`], although `x` is in the coefficient
+    /// domain.
     ///
     /// # Panics
-    /// If `c` is not over the whole basis, or `minus_dx` not over what is kept.
+    /// If `c` is not over the whole basis, or `minus_dx` is not over the moduli kept.
     pub fn divide_plus(&self, c: Poly<Eval>, minus_dx: &Poly<Coeff>) -> Poly<Eval> {
         assert_eq!(minus_dx.basis(), &self.keep, "addend over the kept moduli");
         self.divide_eval(c, Some(minus_dx))
     }
 
-    /// Transforms the remainder, not the quotient: only dropped limbs leave the evaluation domain.
+    /// Transforms the remainder, not the quotient, so that only dropped limbs leave the evaluation
+    /// domain.
     fn divide_eval(&self, mut c: Poly<Eval>, addend: Option<&Poly<Coeff>>) -> Poly<Eval> {
         assert_eq!(c.basis(), &self.whole, "input over the whole basis");
         let kept = self.keep.len();
@@ -99,7 +102,7 @@ impl Divider {
         remainder
     }
 
-    /// From the remainder to the quotient: `a = (c - a) / D = (a - c) (-1 / D)`.
+    /// Computes the quotient from the remainder `a`: `(c - a) / D = (a - c) (-1 / D)`.
     fn finish_limb(&self, i: usize, a: &mut [u64], c: &[u64]) {
         kernels().sub_scalar_mul_assign(self.keep.modulus(i), a, c, self.minus_inverse[i]);
     }

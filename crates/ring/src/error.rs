@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of the `ring` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with a ring or with the data of a polynomial.
+/// Errors in a ring or in the data of a polynomial.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,7 +22,7 @@ pub enum Error {
     /// A basis needs at least one modulus.
     #[error("the basis is empty")]
     EmptyBasis,
-    /// A modulus does not split `X^N + 1`, or is too large for the kernels.
+    /// A modulus is no prime that splits `X^N + 1`, or is too large for the kernels.
     #[error(
         "modulus {index} of the basis, {q}, is no prime below 2^60 with q = 1 mod 2N (N = {n})"
     )]
@@ -74,7 +74,7 @@ pub enum Error {
         /// Words expected.
         expected: usize,
     },
-    /// Digits that no word of the torus can be cut into.
+    /// A word of the torus cannot be cut into such digits.
     #[error(
         "{levels} digits of {base_log} bits, expected 1 to 30 bits, at least 1 digit and at most 63 bits in all"
     )]
@@ -84,7 +84,7 @@ pub enum Error {
         /// Number of digits.
         levels: u32,
     },
-    /// A length that no complex transform is made for.
+    /// No complex transform has this length.
     #[error("polynomials of {n} coefficients, expected a power of two from {min} to {max}")]
     TransformLength {
         /// Coefficients found.
@@ -94,7 +94,7 @@ pub enum Error {
         /// Largest number.
         max: usize,
     },
-    /// Blocks of the elements of an array would not be whole vectors.
+    /// The blocks of an array's elements would not be whole vectors.
     #[error(
         "{elements} elements for {n} coefficients, expected blocks of a multiple of {lanes} for each"
     )]

@@ -1,12 +1,13 @@
-//! The RNS gadget of hybrid key switching: a polynomial over `Q` cut into digits of some limbs each,
-//! every digit raised to `Q P`, and its inner product with a key.
+//! The RNS gadget of hybrid key switching. A polynomial over `Q` is cut into digits of some limbs
+//! each, every digit is raised to `Q P`, and the inner product with a key is computed.
 //!
-//! A digit modulo `D` is raised to its centred representative, in `[-D/2, D/2]`. A conversion that leaves multiples of
-//! `D` in would save a column of its matrix, but gives digits a mean of half their size for each limb: by the formulas of
-//! noise the error is larger by 3.4 bits for digits of six limbs, and it gathers in the slots whose root is near 1.
+//! A digit modulo `D` is raised to its centred representative, in `[-D/2, D/2]`. A conversion that
+//! adds unknown multiples of `D` would save a column of its matrix. But it gives digits a mean of
+//! half their size for each limb: by the noise formulas the noise is larger by 3.4 bits for digits
+//! of six limbs, and it gathers in the slots whose root is near 1.
 //!
-//! The product goes through the moduli of `Q P` by groups, the limbs of one digit at a time: the raised limbs
-//! of a group are written, transformed, multiplied and forgotten while they are in the cache.
+//! The product takes the moduli of `Q P` in groups: the limbs of one digit at a time. The raised
+//! limbs of a group are written, transformed, multiplied and dropped while they are in the cache.
 
 use crate::basis::Basis;
 use crate::convert::{BasisConverter, blocks};
@@ -15,7 +16,7 @@ use crate::poly::{Coeff, Eval, Poly};
 use kernels::{Modulus, kernels};
 use std::ops::Range;
 
-/// Columns of an inner product worked on at a time: five digits of a block, 160 KB, stay in the L2
+/// Columns of an inner product worked on at a time. Five digits of a block, 160 KB, stay in the L2
 /// cache between the two components of the key.
 const BLOCK: usize = 1 << 12;
 
@@ -30,15 +31,15 @@ pub struct Gadget {
 
 struct Digit {
     limbs: Range<usize>,
-    /// From the digit's limbs to all others of `Q P`, in their order.
+    /// Conversion from the digit's limbs to all other limbs of `Q P`, in their order.
     mod_up: BasisConverter,
 }
 
 impl Gadget {
-    /// The given digits of `q`, raised to `q` and `special`.
+    /// Tables for the given digits of `q`, raised to `q` and `special`.
     ///
     /// # Panics
-    /// If the digits do not follow each other over all limbs of `q`, or the bases have a modulus in common.
+    /// If the digits do not cover all limbs of `q` in order, or the bases share a modulus.
     pub fn new(q: &Basis, special: &Basis, digits: impl Iterator<Item = Range<usize>>) -> Self {
         let mut groups: Vec<Range<usize>> = digits.collect();
         let end = groups.iter().fold(0, |end, digit| {
@@ -70,7 +71,7 @@ impl Gadget {
         }
     }
 
-    /// The digits of `d`, each raised to the limbs of `Q P` that are not its own.
+    /// Cuts `d` into digits and raises each to the limbs of `Q P` that are not its own.
     pub fn raise(&self, d: &Poly<Coeff>) -> Vec<Poly<Coeff>> {
         self.digits
             .iter()
@@ -81,10 +82,10 @@ impl Gadget {
             .collect()
     }
 
-    /// `sum_j d_j k_j` over `Q P` for both components of a key; `key(j, part, i)` is limb `i` of
+    /// `sum_j d_j k_j` over `Q P` for both components of a key. `key(j, part, i)` is limb `i` of
     /// component `part` for digit `j`.
     ///
-    /// `own` is `d` in the evaluation domain, if it is at hand: else it is computed.
+    /// `own` is `d` in the evaluation domain if the caller has it. Otherwise it is computed.
     ///
     /// # Panics
     /// If `d` is not over `Q`.
@@ -126,7 +127,8 @@ impl Gadget {
         self.digits.partition_point(|digit| digit.limbs.end <= limb)
     }
 
-    /// The first step of raising all digits: scales `d` in place, and returns the quotients of each digit.
+    /// The first step of raising all digits: scales `d` in place and returns the quotients of each
+    /// digit.
     fn scale(&self, d: &mut Poly<Coeff>) -> Vec<Vec<u64>> {
         let mut quotients = vec![vec![0; d.n()]; self.digits.len()];
         let mut limbs = d.limbs_mut();
@@ -141,7 +143,7 @@ impl Gadget {
         quotients
     }
 
-    /// The limbs `group` of the product, from the digits scaled for the conversion and their quotients.
+    /// The limbs `group` of the product, from the scaled digits and their quotients.
     fn group_product<'a>(
         &self,
         group: &Range<usize>,
@@ -156,7 +158,7 @@ impl Gadget {
             if digit.limbs == *group {
                 continue;
             }
-            // Places of the group among the limbs that are not the digit's own.
+            // Positions of the group among the limbs that are not the digit's own.
             let before = if digit.limbs.end <= group.start {
                 digit.limbs.len()
             } else {
@@ -194,8 +196,8 @@ impl Gadget {
     }
 }
 
-/// Two inner products with the same left factors, limb by limb: limb `i` of result `p` is
-/// `sum_k left_k * right_k[p]` of the slices that `factors(i)` names.
+/// Two inner products with the same left factors, limb by limb. Limb `i` of result `p` is
+/// `sum_k left_k * right_k[p]`, where `factors(i)` gives the slices.
 ///
 /// # Panics
 /// If there are not as many left factors as right ones.
@@ -213,17 +215,19 @@ pub fn dot_pairs<'a>(
     out
 }
 
-/// Plaintexts transformed before they are multiplied: 512 KB of a limb stay in the L2 cache.
+/// Plaintexts that are transformed before they are multiplied: 512 KB of a limb stay in the L2
+/// cache.
 const TRANSFORMED: usize = 2;
 
-/// As [`dot_pairs`], with left factors given by small signed coefficients, the same for all limbs: each is transformed
-/// limb by limb, multiplied and forgotten, so that memory is read for the right factors alone. The packings of
-/// ResNet-20 on 8 images take 95 s so, and 140 s if plaintexts are transformed as a whole before.
+/// As [`dot_pairs`], with left factors given by small signed coefficients, the same for all limbs.
+/// Each factor is transformed limb by limb, multiplied and dropped, so that only the right factors
+/// are read from memory. The packings of ResNet-20 on 8 images take 95 s this way, and 140 s if
+/// whole plaintexts are transformed first.
 ///
-/// `right(i)` names limb `i` of both right factors.
+/// `right(i)` gives limb `i` of both right factors.
 ///
 /// # Panics
-/// If there are not as many left factors as right ones, or one has not `N` coefficients.
+/// If there are not as many left factors as right ones, or if one does not have `N` coefficients.
 pub fn dot_pairs_signed<'a>(
     basis: &Basis,
     left: &[Vec<i32>],
@@ -250,10 +254,11 @@ pub fn dot_pairs_signed<'a>(
     dot_pairs_filled(basis, left.len(), fill, right)
 }
 
-/// As [`dot_pairs`], with `count` left factors written when they are needed: `fill(k, i, words)` writes limb `i` of
-/// factor `k`. They stay in the cache between the two products.
+/// As [`dot_pairs`], with `count` left factors that are written when they are needed:
+/// `fill(k, i, words)` writes limb `i` of factor `k`. It stays in the cache between the two
+/// products.
 ///
-/// `right(i)` names limb `i` of both right factors.
+/// `right(i)` gives limb `i` of both right factors.
 ///
 /// # Panics
 /// If there are not as many left factors as right ones.
@@ -298,7 +303,7 @@ pub fn dot_pairs_filled<'a>(
     out
 }
 
-/// Both inner products of one limb: each block of the left factors is read from memory once.
+/// Both inner products of one limb. Each block of the left factors is read from memory once.
 fn dot_pair(q: &Modulus, out: [&mut [u64]; 2], left: &[&[u64]], right: &[Vec<&[u64]>; 2]) {
     let [out0, out1] = out;
     let blocks = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));

@@ -1,13 +1,14 @@
 //! The ring `Z_Q[X]/(X^N + 1)` in residue number system (RNS) form.
 //!
-//! *Concept.* A [`Basis`] is an ordered list of word-sized NTT-friendly primes; a [`Poly`] holds one
-//! limb of `N` residues per prime, and its type says in which [domain](Domain) they are.
+//! *Concept.* A [`Basis`] is an ordered list of word-sized NTT-friendly primes. A [`Poly`] holds
+//! one limb of `N` residues per prime, and its type says which [domain](Domain) they are in.
 //!
 //! *May use* the kernels alone. *Invariant*: every residue of limb `i` lies in `[0, q_i)`.
 //!
 //! *Sources.* Bajard et al., "A Full RNS Variant of FV like Somewhat Homomorphic Encryption
 //! Schemes", SAC 2016; Halevi, Polyakov, Shoup, "An Improved RNS Variant of the BFV Homomorphic
-//! Encryption Scheme", CT-RSA 2019 (the floating-point quotient of the exact conversion).
+//! Encryption Scheme", CT-RSA 2019 (the quotient of the exact conversion, here in integers instead
+//! of floating point).
 
 #![forbid(unsafe_code)]
 

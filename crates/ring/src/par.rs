@@ -1,11 +1,11 @@
-//! The only place of the arithmetic crates that names threads.
+//! Parallel loops: the only place of the arithmetic crates that uses threads.
 
 use rayon::prelude::*;
 
 /// Runs `work(i, limb)` for every limb of `n` words, on the threads of the current pool.
 ///
 /// # Panics
-/// If `data` is no whole number of limbs.
+/// If the length of `data` is no multiple of `n`.
 pub fn for_each_limb(n: usize, data: &mut [u64], work: impl Fn(usize, &mut [u64]) + Sync) {
     assert_eq!(data.len() % n, 0, "whole limbs");
     if rayon::current_num_threads() == 1 {
@@ -34,7 +34,7 @@ pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sy
     }
 }
 
-/// `work(0), .., work(count - 1)`, on the threads of the current pool.
+/// Returns `work(0), .., work(count - 1)`, computed on the threads of the current pool.
 pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     if rayon::current_num_threads() == 1 {
         (0..count).map(&work).collect()
@@ -43,7 +43,7 @@ pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     }
 }
 
-/// Number of threads that work started here would use.
+/// Number of threads that the functions of this module use when called here.
 pub fn threads() -> usize {
     rayon::current_num_threads()
 }

@@ -47,7 +47,7 @@ impl<D> Clone for Poly<D> {
     }
 }
 
-/// The words go to the next polynomial of this size: it overwrites them.
+/// Gives the words to the pool, for a next polynomial of this size to overwrite.
 impl<D> Drop for Poly<D> {
     fn drop(&mut self) {
         pool::give(std::mem::take(&mut self.data));
@@ -62,12 +62,12 @@ impl<D: Domain> Poly<D> {
         out
     }
 
-    /// A polynomial of unspecified words: the caller overwrites all of them.
+    /// A polynomial of unspecified words, all of which the caller overwrites.
     pub(crate) fn stale(basis: &Basis) -> Self {
         Self::wrap(basis, pool::take(basis.len() * basis.n()))
     }
 
-    /// The same words, said to be in another domain.
+    /// The same words, labelled as another domain.
     pub(crate) fn relabel<E: Domain>(mut self) -> Poly<E> {
         Poly::wrap(&self.basis, std::mem::take(&mut self.data))
     }
@@ -103,7 +103,7 @@ impl<D: Domain> Poly<D> {
         Ok(Self::wrap(basis, data))
     }
 
-    /// Its basis.
+    /// The basis.
     pub fn basis(&self) -> &Basis {
         &self.basis
     }
@@ -127,12 +127,12 @@ impl<D: Domain> Poly<D> {
         &mut self.data
     }
 
-    /// The residues themselves, limb after limb.
+    /// The residues, limb after limb, without a copy.
     pub fn into_words(mut self) -> Vec<u64> {
         std::mem::take(&mut self.data)
     }
 
-    /// The limbs in order, to be changed apart from each other; the caller keeps residues in range.
+    /// The limbs in order, mutable each on its own. The caller keeps residues in range.
     pub fn limbs_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [u64]> {
         self.data.chunks_exact_mut(self.basis.n())
     }
@@ -142,13 +142,13 @@ impl<D: Domain> Poly<D> {
         &self.data[i * self.n()..][..self.basis.n()]
     }
 
-    /// Residues modulo `q_i`; the caller keeps them in `[0, q_i)`.
+    /// Residues modulo `q_i`. The caller keeps them in `[0, q_i)`.
     pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
         let n = self.n();
         &mut self.data[i * n..][..n]
     }
 
-    /// Runs `work(i, limb i)` for every limb, in parallel; the caller keeps residues in range.
+    /// Runs `work(i, limb i)` for every limb, in parallel. The caller keeps residues in range.
     pub fn for_each_limb(&mut self, work: impl Fn(usize, &mut [u64]) + Sync) {
         for_each_limb(self.basis.n(), &mut self.data, work);
     }
@@ -166,7 +166,7 @@ impl<D: Domain> Poly<D> {
         self.zip_limbs(other, |k, q, a, b| k.sub_assign(q, a, b));
     }
 
-    /// `self + other`, in one pass over memory where a copy and a sum are two.
+    /// `self + other`, in one pass over memory. A copy and an addition would be two.
     pub fn add(&self, other: &Self) -> Self {
         self.zipped(other, |k, q, a, b| k.add_assign(q, a, b))
     }
@@ -188,8 +188,8 @@ impl<D: Domain> Poly<D> {
         self.for_each_limb(|i, a| kernels().scalar_mul_assign(basis.modulus(i), a, scalar(i)));
     }
 
-    /// `self_i += scalar(i) * other_i` on the limbs of `other`, whose basis is a prefix of this
-    /// one, or longer: then its further limbs do not count.
+    /// `self_i += scalar(i) * other_i` on the limbs of `other`. The basis of `other` is a prefix of
+    /// this one, or longer. In the second case its further limbs are ignored.
     ///
     /// # Panics
     /// If the moduli differ.
@@ -210,10 +210,10 @@ impl<D: Domain> Poly<D> {
         });
     }
 
-    /// The limbs `limb_of(0), limb_of(1), ..` as a polynomial over `basis`.
+    /// A polynomial over `basis` made of the limbs `limb_of(0), limb_of(1), ..`.
     ///
     /// # Panics
-    /// If a limb has another modulus than its place in `basis`.
+    /// If a limb belongs to another modulus than the one at its place in `basis`.
     pub fn select(&self, basis: &Basis, limb_of: impl Fn(usize) -> usize) -> Self {
         let mut out = Self::stale(basis);
         for (i, q) in basis.moduli().enumerate() {
@@ -227,14 +227,14 @@ impl<D: Domain> Poly<D> {
         out
     }
 
-    /// `self += scalar * other`, the scalar given as a signed integer.
+    /// `self += scalar * other`, for a signed integer `scalar`.
     pub fn add_scaled(&mut self, other: &Self, scalar: i64) {
         self.zip_limbs(other, |k, q, a, b| {
             k.scalar_mul_add_assign(q, a, b, q.from_i64(scalar))
         });
     }
 
-    /// Drops all limbs but the first `limbs`: the same residues in a smaller basis.
+    /// Drops all limbs after the first `limbs`. The residues that stay are unchanged.
     pub fn truncate(&mut self, limbs: usize) {
         self.basis = self.basis.prefix(limbs);
         self.data.truncate(limbs * self.basis.n());
@@ -285,7 +285,7 @@ impl Poly<Coeff> {
     /// The polynomial with the given signed coefficients, the same in every limb.
     ///
     /// # Panics
-    /// If there are not `N` of them.
+    /// If there are not `N` coefficients.
     pub fn from_signed(basis: &Basis, coefficients: &[i64]) -> Self {
         assert_eq!(
             coefficients.len(),
@@ -315,7 +315,7 @@ impl Poly<Coeff> {
         self.relabel()
     }
 
-    /// `X -> X^g`, `g` odd.
+    /// `X -> X^g`, for odd `g`.
     pub fn automorphism(&self, g: usize) -> Self {
         let mut out = Self::stale(&self.basis);
         out.for_each_limb(|i, o| {
@@ -333,7 +333,7 @@ impl Poly<Eval> {
         self.relabel()
     }
 
-    /// As [`Poly::into_coeff`], the polynomial itself kept.
+    /// As [`Poly::into_coeff`], without consuming the polynomial.
     pub fn to_coeff(&self) -> Poly<Coeff> {
         let mut out = Poly::stale(&self.basis);
         out.for_each_limb(|i, a| {
@@ -349,6 +349,9 @@ impl Poly<Eval> {
     }
 
     /// `self * other`.
+    ///
+    /// # Panics
+    /// If the bases differ.
     pub fn mul(&self, other: &Self) -> Self {
         assert_eq!(self.basis, other.basis, "operands over one basis");
         let mut out = Self::stale(&self.basis);
@@ -361,8 +364,8 @@ impl Poly<Eval> {
     /// `sum_k a[k] * b[k]`, with one reduction per residue.
     ///
     /// # Panics
-    /// If there are no factors, or not as many of `a` as of `b`; bases may only be longer than
-    /// that of `a[0]`, whose limbs count.
+    /// If there are no factors, or not as many of `a` as of `b`. All bases must begin with that of
+    /// `a[0]`; further limbs are ignored.
     pub fn dot(a: &[&Self], b: &[&Self]) -> Self {
         assert!(
             !a.is_empty() && a.len() == b.len(),
@@ -375,8 +378,8 @@ impl Poly<Eval> {
         })
     }
 
-    /// Inner products limb by limb: limb `i` is `sum_k left_k * right_k` of the slices that
-    /// `factors(i)` names.
+    /// Inner products limb by limb. Limb `i` is `sum_k left_k * right_k`, where `factors(i)` gives
+    /// the slices.
     pub fn dot_limbs<'a>(
         basis: &Basis,
         factors: impl Fn(usize) -> (Vec<&'a [u64]>, Vec<&'a [u64]>) + Sync,
@@ -389,7 +392,7 @@ impl Poly<Eval> {
         out
     }
 
-    /// `X -> X^g` by the permutation [`kernels::eval_automorphism_index`] gives for `g`.
+    /// `X -> X^g`, by the permutation that [`kernels::eval_automorphism_index`] gives for `g`.
     pub fn permuted(&self, index: &[u32]) -> Self {
         let mut out = Self::stale(&self.basis);
         out.for_each_limb(|i, o| kernels().permute_into(o, self.limb(i), index));

@@ -1,19 +1,20 @@
-//! Memory of polynomials, used again instead of given back.
+//! A pool that keeps the memory of dropped polynomials for later ones.
 //!
-//! A product at N = 2^15 works on some 300 limbs of 256 KB. Fresh pages for them cost more than the
-//! arithmetic on them, so a dropped polynomial leaves its words here for the next one.
+//! A product at N = 2^15 works on about 300 limbs of 256 KB. Fresh pages for them cost more than
+//! the arithmetic on them, so a dropped polynomial leaves its words here for the next one.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Words kept at most: 256 MiB, about three products at once at the largest parameters in use.
+/// Largest number of words kept: 256 MiB, about three products at once at the largest parameters in
+/// use.
 const MAX_WORDS: usize = 1 << 25;
-/// Bytes that dropped polynomials leave here at most.
+/// Largest number of bytes that dropped polynomials leave here.
 pub const POOL_BYTES: usize = 8 * MAX_WORDS;
 /// Smaller buffers are left to the allocator, which keeps them by itself.
 const MIN_WORDS: usize = 1 << 13;
 
-/// Buffers waiting for use, the longest unused first.
+/// Free buffers, with the one that is longest unused first.
 struct Pool {
     free: VecDeque<Vec<u64>>,
     words: usize,
@@ -22,7 +23,7 @@ struct Pool {
 static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
 fn pool() -> MutexGuard<'static, Pool> {
-    // Nothing in here panics between two changes that belong together.
+    // No code that holds the lock panics between two changes that belong together.
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -50,7 +51,8 @@ pub(crate) fn give(words: Vec<u64>) {
     }
 }
 
-/// Gives all memory that dropped polynomials have left back to the system: for work whose pieces differ in size.
+/// Gives all memory of dropped polynomials back to the system. For work whose buffers differ in
+/// size.
 pub fn release_pool() {
     let freed = {
         let mut pool = pool();
@@ -68,8 +70,8 @@ impl Pool {
         }
     }
 
-    /// The latest buffer of this capacity, or up to an eighth more: limbs of different bases share
-    /// their memory then, and the caches.
+    /// The latest buffer of this capacity, or of up to an eighth more. So limbs of different bases
+    /// share their memory, and the caches.
     fn take(&mut self, capacity: usize) -> Option<Vec<u64>> {
         let fits = capacity..=capacity + capacity / 8;
         let place = self
@@ -81,7 +83,7 @@ impl Pool {
         Some(found)
     }
 
-    /// Adds a buffer, and hands out those that are too many now.
+    /// Adds a buffer, and returns the buffers that exceed the limit now.
     fn give(&mut self, words: Vec<u64>) -> Vec<Vec<u64>> {
         self.words += words.capacity();
         self.free.push_back(words);

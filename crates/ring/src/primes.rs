@@ -1,4 +1,5 @@
-//! NTT-friendly primes of a size that is never exceeded: 50 bits asked for stay on the fast side of the kernels.
+//! NTT-friendly primes below a bound on their size: primes of 50 bits are fast ones for the
+//! kernels.
 
 use crate::error::{Error, Result};
 use kernels::{Modulus, is_prime};
@@ -8,8 +9,8 @@ use std::collections::btree_map::Entry;
 /// The `count` largest primes of exactly `bits` bits with `q = 1 mod 2N`, in falling order.
 ///
 /// # Errors
-/// [`Error::TooFewPrimes`] if there are not that many, or if `bits` exceeds [`Modulus::MAX_BITS`]. Primes of up to
-/// [`Modulus::FAST_BITS`] bits are those that the kernels are fast with.
+/// [`Error::TooFewPrimes`] if there are not that many, or if `bits` exceeds [`Modulus::MAX_BITS`].
+/// The kernels are fast with primes of up to [`Modulus::FAST_BITS`] bits.
 pub fn ntt_primes(bits: u32, n: usize, count: usize) -> Result<Vec<u64>> {
     ntt_primes_avoiding(bits, n, count, &[])
 }
@@ -22,7 +23,7 @@ pub fn ntt_primes_avoiding(bits: u32, n: usize, count: usize, avoid: &[u64]) -> 
     ntt_primes_up_to(u64::MAX, bits, n, count, avoid)
 }
 
-/// As [`ntt_primes_avoiding`], none of them above `largest`.
+/// As [`ntt_primes_avoiding`], with no prime above `largest`.
 ///
 /// # Errors
 /// As [`ntt_primes`].
@@ -61,7 +62,8 @@ pub fn ntt_primes_up_to(
     Ok(found)
 }
 
-/// Distinct primes of the given sizes, in their order: the largest of each size, as [`ntt_primes`] has them.
+/// Distinct primes of the given sizes, in that order: the largest of each size, as [`ntt_primes`]
+/// gives them.
 ///
 /// # Errors
 /// As [`ntt_primes`].
@@ -114,7 +116,8 @@ mod tests {
 
     #[test]
     fn a_size_is_never_exceeded() {
-        // Generators elsewhere answer "50 bits" with a prime just above 2^50, which would leave the fast path.
+        // Other generators return a prime just above 2^50 for "50 bits", which would leave the fast
+        // path.
         for bits in [Modulus::FAST_BITS, Modulus::MAX_BITS] {
             assert!(ntt_primes(bits, 1 << 15, 4).unwrap()[0] < 1 << bits);
         }

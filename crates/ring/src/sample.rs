@@ -1,8 +1,8 @@
 //! Sampling from a CSPRNG: uniform polynomials, ternary secrets, Gaussian errors.
 //!
-//! Everything is drawn from ChaCha20. A [`Seed`] expands to the same polynomial on every machine,
-//! so the uniform half of a key or ciphertext travels as 32 bytes. What must stay secret comes in
-//! memory that is overwritten when dropped.
+//! All randomness comes from ChaCha20. A [`Seed`] expands to the same polynomial on every machine,
+//! so the uniform half of a key or ciphertext is transmitted as 32 bytes. Secret samples are
+//! returned in memory that is overwritten when dropped.
 
 use crate::basis::Basis;
 use crate::par::for_each_limb;
@@ -37,7 +37,8 @@ impl Seed {
 
 /// Masks of fresh ciphertexts: the uniform polynomials of a new seed, each handed out once.
 ///
-/// Two encryptions under one mask give away the difference of their messages. There is no way to draw a mask again:
+/// Two encryptions under one mask reveal the difference of their messages. A mask cannot be drawn
+/// again:
 ///
 /// ```compile_fail
 /// # let mut rng = ring::sample::SecretRng::from_os();
@@ -51,7 +52,7 @@ pub struct Masks {
 }
 
 impl Masks {
-    /// Those of a fresh seed.
+    /// The masks of a fresh seed.
     pub fn random(rng: &mut impl CryptoRng) -> Self {
         Self {
             seed: Seed::random(rng),
@@ -59,7 +60,8 @@ impl Masks {
         }
     }
 
-    /// The seed, which masks are expanded from again where ciphertexts are read: mask `i` is that of index `i`.
+    /// The seed. A reader of ciphertexts expands the masks from it again: mask `i` is that of index
+    /// `i`.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
@@ -67,7 +69,7 @@ impl Masks {
     /// The next mask.
     ///
     /// # Panics
-    /// After 2^32 of them.
+    /// After 2^32 masks.
     pub fn draw<D: Domain>(&mut self, basis: &Basis) -> Poly<D> {
         let index = self.next;
         self.next = index.checked_add(1).expect("a seed names 2^32 masks");
@@ -75,15 +77,15 @@ impl Masks {
     }
 }
 
-/// A ChaCha20 generator for what must stay secret: its key and what it has drawn ahead are overwritten when it is
-/// dropped, what it has handed out at once, and the stack after each block that was computed.
+/// A ChaCha20 generator for secrets. Its key and the words drawn ahead are overwritten when it is
+/// dropped. Words are overwritten as soon as they are returned, and the stack after each block.
 ///
-/// The state lies in one place of the heap, so that moving the generator copies nothing.
+/// The state lies in one place on the heap, so that moving the generator copies nothing.
 pub struct SecretRng(Box<State>);
 
 struct State {
     rng: ChaCha20Rng,
-    /// Words drawn ahead; those before `next` are 0.
+    /// Words drawn ahead. Those before `next` are 0.
     block: [u32; BLOCK],
     next: usize,
 }
@@ -104,7 +106,7 @@ impl SecretRng {
         Self::from_seed(&seed)
     }
 
-    /// The generator with this seed, whose owner keeps it secret and overwrites it.
+    /// The generator with this seed. The caller keeps the seed secret and overwrites it.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         let rng = Self::made(seed);
         clear_stack();
@@ -120,7 +122,7 @@ impl SecretRng {
         }))
     }
 
-    /// Goes on with the beginning of stream `stream` of the seed.
+    /// Continues with the beginning of stream `stream` of the seed.
     pub fn set_stream(&mut self, stream: u64) {
         self.0.rng.set_stream(stream);
         self.0.rng.set_word_pos(0);
@@ -182,15 +184,15 @@ impl std::fmt::Debug for SecretRng {
     }
 }
 
-/// Overwrites the stack below the caller: what functions that have returned left of a generator's key. A block of
-/// ChaCha20 takes less than 2 KiB.
+/// Overwrites the stack below the caller, where functions that have returned may have left parts of
+/// a generator's key. A block of ChaCha20 takes less than 2 KiB of stack.
 #[inline(never)]
 fn clear_stack() {
     let mut below = [0u64; 512];
     black_box(&mut below);
 }
 
-/// The uniform polynomial that `seed` and `index` name; residues are uniform in either domain.
+/// The uniform polynomial given by `seed` and `index`. Its residues are uniform in either domain.
 ///
 /// Limb `i` reads the ChaCha20 stream `index * 2^32 + i`, so that limbs expand in parallel and a
 /// prefix of the basis gives a prefix of the limbs.
@@ -231,7 +233,7 @@ pub fn ternary(n: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {
         .into()
 }
 
-/// `n` coefficients of which exactly `weight` are -1 or 1, at uniform places.
+/// `n` coefficients. Exactly `weight` of them, at uniform places, are -1 or 1, the others 0.
 ///
 /// # Panics
 /// If `weight` exceeds `n`.
@@ -249,10 +251,10 @@ pub fn sparse_ternary(n: usize, weight: usize, rng: &mut impl CryptoRng) -> Zero
     out
 }
 
-/// `n` errors from the rounded Gaussian of standard deviation [`SIGMA`].
+/// `n` errors from the discrete Gaussian of standard deviation [`SIGMA`].
 ///
-/// Inversion of the cumulative table with 63 bits; every draw scans the whole table, so the time
-/// does not depend on the value.
+/// A cumulative table with 63 bits is inverted. Every draw scans the whole table, so the time does
+/// not depend on the value.
 pub fn gaussian(n: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {
     let table = cumulative();
     (0..n)
@@ -268,7 +270,7 @@ pub fn gaussian(n: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {
 
 /// `table[k] = 2^63 P(|e| <= k)` for the discrete Gaussian, up to 10 standard deviations.
 ///
-/// The sign is drawn apart, so the weight of 0 is halved: both signs lead to it.
+/// The sign is drawn separately. The weight of 0 is halved, because both signs lead to it.
 fn cumulative() -> Vec<u64> {
     let tail = (10.0 * SIGMA).ceil() as usize;
     let density = |k: usize| (-((k * k) as f64) / (2.0 * SIGMA * SIGMA)).exp();
@@ -296,7 +298,8 @@ mod tests {
         ChaCha20Rng::seed_from_u64(seed)
     }
 
-    /// Against the literal of Bossuat et al. 2024, <https://ia.cr/2024/463>, which the limits of moduli are for.
+    /// Compares with the literal of Bossuat et al. 2024, <https://ia.cr/2024/463>, on which the
+    /// limits of moduli are based.
     #[test]
     fn errors_have_the_deviation_of_the_security_tables() {
         assert_eq!(SIGMA, 3.19);
@@ -308,19 +311,19 @@ mod tests {
             (variance / (3.19 * 3.19) - 1.0).abs() < tolerance,
             "variance {variance}"
         );
-        // A Gaussian on the integers: the share of 0 is 1 / (3.19 sqrt(2 pi)), to 2^-80.
+        // A discrete Gaussian: the share of 0 is 1 / (3.19 sqrt(2 pi)), to 2^-80.
         let zeros = errors.iter().filter(|&&e| e == 0).count() as f64 / COUNT as f64;
         let expected = 1.0 / (3.19 * (2.0 * std::f64::consts::PI).sqrt());
         let deviation = (expected / COUNT as f64).sqrt();
         assert!((zeros - expected).abs() < 6.0 * deviation, "{zeros}");
-        // Cut off where the probability is below 2^-63, beyond ten deviations.
+        // The table ends where the probability is below 2^-63, beyond ten deviations.
         assert_eq!(cumulative().len(), 32);
         assert!(cumulative().is_sorted());
         assert!(cumulative().iter().all(|&c| c <= 1 << 63));
     }
 
-    /// Rejection leaves every residue as likely; the remainder of a word of 31 bits would give the lowest of 3 * 2^29
-    /// residues twice as often.
+    /// Rejection makes every residue equally likely. The remainder of a word of 31 bits would give
+    /// the lowest of 3 * 2^29 residues twice as often.
     #[test]
     fn residues_are_uniform_and_limbs_independent() {
         let n = 1 << 12;
@@ -368,7 +371,8 @@ mod tests {
         }
     }
 
-    /// Word for word what the plain generator gives; streams begin at their beginning.
+    /// The generator gives the words of plain ChaCha20, and `set_stream` starts a stream at its
+    /// beginning.
     #[test]
     fn a_secret_generator_draws_chacha20() {
         let (mut secret, mut plain) = (

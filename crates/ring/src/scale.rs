@@ -1,19 +1,19 @@
 //! The scaling of the scale-invariant product: `round(t d / Q)` modulo `Q`, with `d` known modulo
 //! `Q R` for an auxiliary basis `R`.
 //!
-//! With `y_i = t d_i (Q/q_i)^{-1} mod q_i` and `v = round(sum_i y_i / q_i)`, the centred remainder of
-//! `t d` modulo `Q` is `sum_i y_i Q/q_i - v Q`. Subtracting it and dividing by `Q` is exact, and
+//! With `y_i = t d_i (Q/q_i)^{-1} mod q_i` and `v = round(sum_i y_i / q_i)`, the centred remainder
+//! of `t d` modulo `Q` is `sum_i y_i Q/q_i - v Q`. Subtracting it and dividing by `Q` is exact, and
 //! possible modulo `r_j`:
 //!
 //! `res_j = (t / Q) d_j - sum_i y_i / q_i + v (mod r_j)`.
 //!
-//! `res` is an integer modulo `R`; as long as it is smaller than `R / 2` it is the wanted one, and an exact
-//! conversion brings it to `Q`. Both steps are one matrix product each; the factor
+//! `res` is an integer modulo `R`. If it is smaller than `R / 2` in size, it is the result, and an
+//! exact conversion brings it to `Q`. Both steps are one matrix product each. The factor
 //! `(R/r_j)^{-1} mod r_j` of the second conversion is part of the first matrix.
 //!
-//! Source: Halevi, Polyakov, Shoup, CT-RSA 2019, sections 2.3 and 4 (there the parts `t/q_i` that
-//! do not divide are rounded in floating point; here the remainder is subtracted first, so only the small integers `v`
-//! are rounded, and the result is exact).
+//! Source: Halevi, Polyakov, Shoup, CT-RSA 2019, sections 2.3 and 4. They round the parts of
+//! `t/q_i` that do not divide in floating point. Here the remainder is subtracted first, so only
+//! the small integers `v` are rounded, and the result is exact.
 
 use crate::basis::Basis;
 use crate::convert::{
@@ -40,7 +40,8 @@ pub struct Scaler {
     r_moduli: Vec<Modulus>,
 }
 
-/// The second matrix of a [`Scaler`]: row `i` is `f_i R/r_j` for all `j`, then `-f_i R`, modulo `q_i`.
+/// The second matrix of a [`Scaler`]: row `i` is `f_i R/r_j` for all `j`, then `-f_i R`, modulo
+/// `q_i`.
 pub struct Output {
     matrix: Vec<u64>,
 }
@@ -93,13 +94,14 @@ impl Scaler {
     /// The centred representative of `x` over the auxiliary basis.
     ///
     /// # Panics
-    /// If `x` is over another basis than `Q`.
+    /// If `x` is not over `Q`.
     pub fn extend(&self, mut x: Poly<Coeff>) -> Poly<Coeff> {
         assert_eq!(x.basis(), &self.q, "input over the basis converted from");
         self.extend.exact_consuming(x.limbs_mut())
     }
 
-    /// Makes [`Scaler::scale`] multiply by `factor(i)`, a residue modulo `q_i`.
+    /// The second matrix for [`Scaler::scale`], which multiplies by `factor(i)`, a residue modulo
+    /// `q_i`.
     pub fn output(&self, factor: impl Fn(usize) -> u64) -> Output {
         let mut matrix = Vec::with_capacity(self.q.len() * (self.r.len() + 1));
         for (i, m) in self.q.moduli().enumerate() {
@@ -110,14 +112,14 @@ impl Scaler {
         Output { matrix }
     }
 
-    /// `round(t d / Q)` modulo `Q`, times the factor of `output`; `d` is given by its residues modulo
-    /// `Q` and modulo `R`.
+    /// `round(t d / Q)` modulo `Q`, times the factor of `output`. `d` is given by its residues
+    /// modulo `Q` and modulo `R`.
     ///
-    /// Exact if `|t d / Q| < R / 2 - l 2^-30 R`, except that the rounding may go the other way where
-    /// `t d / Q` is nearer than `l 2^-30` to the middle of two integers.
+    /// Exact if `|t d / Q| < R / 2 - l 2^-30 R`, with one exception: where `t d / Q` is nearer than
+    /// `l 2^-30` to the middle of two integers, it may be rounded the other way.
     ///
     /// # Panics
-    /// If the bases are others.
+    /// If the bases differ from those of the tables.
     pub fn scale(&self, mut d_q: Poly<Coeff>, d_r: &Poly<Coeff>, output: &Output) -> Poly<Coeff> {
         assert!(
             d_q.basis() == &self.q && d_r.basis() == &self.r,

@@ -1,5 +1,5 @@
-//! Tensor products of two pairs, the result in the coefficient domain: limb after limb, so that all
-//! that is done modulo one prime happens while its limbs and roots are in the cache.
+//! Tensor products of two pairs, with the result in the coefficient domain. The work goes limb by
+//! limb: all steps modulo one prime run while its limbs and roots are in the cache.
 
 use crate::convert::with_scratch;
 use crate::par::for_each_item;
@@ -32,7 +32,7 @@ pub fn tensor(a: [&Poly<Eval>; 2], b: [&Poly<Eval>; 2]) -> [Poly<Coeff>; 3] {
     out
 }
 
-/// As [`tensor`], from the coefficient domain; without `b`, the square of `a`.
+/// As [`tensor`], from the coefficient domain. Without `b`, the square of `a`.
 ///
 /// # Panics
 /// If the bases differ.
@@ -52,8 +52,8 @@ pub fn tensor_coeff(mut a: [Poly<Coeff>; 2], b: Option<[Poly<Coeff>; 2]>) -> [Po
     [d0, middle, d2]
 }
 
-/// `limbs` are `a_0`, `a_1`, room for the middle component and, unless a square is wanted, `b_0`, `b_1`.
-/// The first two become the outer components.
+/// `limbs` holds `a_0`, `a_1`, room for the middle component and, unless a square is wanted, `b_0`
+/// and `b_1`. The first two become the outer components.
 fn tensor_limb(table: &NttTable, limbs: &mut [&mut [u64]]) {
     let (k, q) = (kernels(), table.modulus());
     match limbs {

@@ -1,4 +1,4 @@
-//! Products of matrices with polynomials whose words repeat, beside the products one by one.
+//! Products of matrices with polynomials whose words repeat, compared with single products.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

@@ -1,4 +1,4 @@
-//! Operations on residues against the integers they stand for.
+//! Operations on residues, compared with the integers that the residues stand for.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -62,8 +62,8 @@ fn word(x: &BigInt, q: u64) -> u64 {
     u64::try_from(reduce(x, &BigInt::from(q))).unwrap()
 }
 
-/// The integers in `[0, Q)`, by Garner's formula written as a search would do it: one modulus at a
-/// time, so that nothing is shared with the conversion under test.
+/// The integers in `[0, Q)`, by Garner's formula, one modulus at a time, so that no code is shared
+/// with the conversion under test.
 fn integers(poly: &Poly<Coeff>) -> Vec<BigInt> {
     (0..poly.n())
         .map(|k| {
@@ -89,8 +89,8 @@ fn random(count: usize, bound: &BigInt, rng: &mut ChaCha20Rng) -> Vec<BigInt> {
         .collect()
 }
 
-/// Random integers of `[0, m)`, the first of them replaced by the edges of the interval, of its halves
-/// and of the range where the quotient of a conversion is certain.
+/// Random integers of `[0, m)`. The first of them are replaced by the edges of the interval, of its
+/// halves, and of the range where the quotient of a conversion is certain.
 fn with_edges(basis: &Basis, rng: &mut ChaCha20Rng) -> Vec<BigInt> {
     let m = &product(basis);
     let certain = 30;
@@ -176,7 +176,7 @@ fn division_rounds_to_the_nearest_in_both_domains() {
         let d = product(&whole.slice(limbs - dropped..limbs));
         let mut values = with_edges(&whole, &mut rng);
         if dropped == 1 {
-            // A quotient by one modulus is certain also for the remainders next to its half.
+            // A quotient by one modulus is certain for remainders next to its half too.
             values[8] = &d * 5 + &d / 2;
             values[9] = &d * 5 + &d / 2 + 1;
         }
@@ -222,7 +222,7 @@ fn scaling_is_t_over_q_of_the_integer_rounded() {
     ] {
         let q = mixed(N, sizes, &[]);
         let limbs = q.len();
-        // t N bits more than Q, as the product needs, and one to spare.
+        // The product needs t N bits more than Q. One bit is to spare.
         let count = (q.log2() + 16.1 + 4.0 + 1.0) / (f64::from(auxiliary_bits) - 0.01);
         let r = basis(N, auxiliary_bits, count.ceil() as usize, &q.values());
         let scaler = Scaler::new(&q, &r, T);
@@ -372,7 +372,8 @@ fn automorphisms_agree_in_both_domains_and_with_the_definition() {
 #[test]
 fn a_gadget_product_is_the_inner_product_of_its_digits() {
     let mut rng = ChaCha20Rng::seed_from_u64(8);
-    // Whole digits, a shorter last digit, one digit for all; several blocks of columns.
+    // Whole digits, a shorter last digit, one digit for all limbs; several blocks of
+    // columns.
     for (sizes, special, width) in [
         (&[48; 6][..], &[49; 2][..], 3),
         (&[48; 5], &[49; 2], 2),
@@ -421,7 +422,8 @@ fn a_gadget_product_is_the_inner_product_of_its_digits() {
                 "digit {j}, centred"
             );
         }
-        // By the definition: a digit is the polynomial on its own limbs and its raise elsewhere.
+        // By the definition, a digit is the polynomial on its own limbs and its raised form on all
+        // others.
         let wholes: Vec<Poly<Eval>> = raised
             .into_iter()
             .enumerate()
@@ -510,8 +512,8 @@ fn bases_of_other_shapes_are_refused() {
 }
 
 proptest! {
-    // Sizes from the smallest prime that splits the ring to the largest the kernels take, and few to
-    // many limbs: the error of the double quotient grows with both.
+    // Sizes from the smallest prime that splits the ring to the largest that the kernels take, and
+    // few to many limbs: the error of the quotient grows with both.
     #[test]
     fn conversions_and_divisions_hold_for_any_sizes(
         from_bits in 8u32..=60, to_bits in 8u32..=60, from in 1usize..=2, more in 0usize..=8,
@@ -535,7 +537,7 @@ proptest! {
         }
     }
 
-    // Any signed word: residues of a polynomial are those of its coefficients, in every limb.
+    // Any signed word. Each limb of a polynomial holds the residues of its coefficients.
     #[test]
     fn signed_coefficients_reduce_as_integers(values in prop::collection::vec(any::<i64>(), N)) {
         let basis = basis(N, 33, 3, &[]);

@@ -1,4 +1,5 @@
-//! Products with small signed polynomials, beside the transforms and products of whole polynomials.
+//! Products with small signed polynomials, compared with transforms and products of whole
+//! polynomials.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -9,7 +10,7 @@ use ring::{Basis, Coeff, Eval, Poly, dot_pairs_signed, ntt_primes};
 
 #[test]
 fn they_are_the_products_of_transformed_polynomials() {
-    // The last prime is smaller than coefficients are: they are reduced.
+    // The last prime is smaller than the coefficients, so they are reduced.
     for (n, bits) in [(64, 30), (1 << 13, 33), (64, 15), (64, 60)] {
         let basis = Basis::new(n, &ntt_primes(bits, n, 1).unwrap()).unwrap();
         let basis = basis.concat(&Basis::new(n, &ntt_primes(40, n, 2).unwrap()).unwrap());

@@ -1,4 +1,4 @@
-//! The byte form: one sealed container for everything that leaves a process.
+//! The byte form: one sealed container for all objects that leave a process.
 //!
 //! | bytes | content |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | 32 | fingerprint of the parameters |
 //! | 8 | length of the payload, little endian |
 //! | .. | payload |
-//! | 32 | SHA-256 of all before |
+//! | 32 | SHA-256 of all bytes before |
 //!
 //! Residues are packed to the bits of their modulus. The uniform half of keys and fresh ciphertexts
 //! is a seed of 32 bytes. Reading checks every count before it allocates.
@@ -29,17 +29,18 @@ const MAGIC: &[u8; 8] = b"PALLADIO";
 const HEADER: usize = 8 + 4 + 4 + 32 + 8;
 const CHECKSUM: usize = 32;
 
-/// Fingerprint of what a file was made for: SHA-256 of its description.
+/// Fingerprint of the parameters or the program that a file was made for: SHA-256 of its
+/// description.
 pub type Fingerprint = [u8; 32];
 
-/// What can be wrong with bytes from outside.
+/// Errors in bytes from outside.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BytesError {
-    /// Not one of our files.
+    /// The bytes are not a Palladion file.
     #[error("this is no Palladion file: it does not begin with PALLADIO")]
     Magic,
-    /// One of our files, of another kind.
+    /// A Palladion file of another kind.
     #[error("this file holds {found}, expected {expected}")]
     Kind {
         /// Kind found.
@@ -69,7 +70,7 @@ pub enum BytesError {
         /// First bytes of the fingerprint expected.
         expected: String,
     },
-    /// The file ends early, or goes on after its end.
+    /// The file ends early, or has bytes after its end.
     #[error("{found} bytes, expected {expected}: the file is truncated or has bytes appended")]
     Length {
         /// Bytes found.
@@ -77,13 +78,13 @@ pub enum BytesError {
         /// Bytes expected.
         expected: u64,
     },
-    /// Some byte was changed.
+    /// At least one byte was changed.
     #[error("the checksum does not fit the content: the file is damaged")]
     Checksum,
     /// The payload ends inside an object.
     #[error("the payload ends inside {what}: {need} bytes needed, {have} left")]
     Truncated {
-        /// What was read.
+        /// The object that was read.
         what: &'static str,
         /// Bytes needed.
         need: u64,
@@ -96,14 +97,14 @@ pub enum BytesError {
         /// Bytes left.
         left: u64,
     },
-    /// A value that cannot stand where it stands.
+    /// A value that is not allowed at its place.
     #[error("{what} is {found}, expected {expected}")]
     Value {
-        /// What was read.
+        /// The value that was read, in words.
         what: &'static str,
         /// Value found.
         found: u64,
-        /// What was expected.
+        /// The values allowed, in words.
         expected: String,
     },
 }
@@ -121,14 +122,14 @@ impl BytesError {
 
 type Result<T> = std::result::Result<T, BytesError>;
 
-/// Kind of a sealed object: its four letters, its words in errors, its version.
+/// Kind of a sealed object: the four letters, the words in errors and the version.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Four letters in the header.
     pub tag: [u8; 4],
-    /// Words for errors.
+    /// The words for this kind in errors.
     pub words: &'static str,
-    /// Version written, and the only one read.
+    /// The version that is written, and the only one that is read.
     pub version: u32,
 }
 
@@ -145,7 +146,7 @@ fn short(fingerprint: &[u8]) -> String {
         .collect()
 }
 
-/// Payload under construction.
+/// A payload while it is written.
 #[derive(Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -157,7 +158,8 @@ impl Writer {
         Self::with_room(0)
     }
 
-    /// As [`new`](Self::new); a payload of up to `len` bytes is never moved, which would leave a copy.
+    /// As [`new`](Self::new). A payload of up to `len` bytes is never moved, since that would leave
+    /// a copy.
     pub fn with_room(len: usize) -> Self {
         let mut bytes = Vec::with_capacity(HEADER + len + CHECKSUM);
         bytes.resize(HEADER, 0);
@@ -180,19 +182,19 @@ impl Writer {
         self.bytes.extend_from_slice(&seed.0);
     }
 
-    /// Appends signed numbers of magnitude below 2^7, a byte each.
+    /// Appends signed numbers of magnitude below 2^7, one byte each.
     pub fn small(&mut self, values: &[i64]) {
         self.bytes.extend(values.iter().map(|&v| v as i8 as u8));
     }
 
-    /// Appends the residues, packed to the bits of their moduli.
+    /// Appends the residues of a polynomial, packed to the bits of their moduli.
     pub fn poly<D: Domain>(&mut self, poly: &Poly<D>) {
         for (i, q) in poly.basis().moduli().enumerate() {
             self.packed(poly.limb(i), q.bits());
         }
     }
 
-    /// Appends words of at most `bits` bits, with no room between them, to the end of a byte.
+    /// Appends words of at most `bits` bits without gaps between them, filled up to a whole byte.
     fn packed(&mut self, words: &[u64], bits: u32) {
         self.bytes.reserve(packed_len(words.len(), bits));
         let (mut held, mut count) = (0u128, 0u32);
@@ -210,7 +212,8 @@ impl Writer {
             .extend_from_slice(&rest[..count.div_ceil(8) as usize]);
     }
 
-    /// Appends LWE samples, packed to the bits of their modulus; the reader knows their number and kind.
+    /// Appends LWE samples, packed to the bits of their modulus. The reader must know their number
+    /// and kind.
     pub fn lwe_batch(&mut self, batch: &LweBatch) {
         let bits = bits_of_residues(batch.modulus());
         batch
@@ -219,7 +222,7 @@ impl Writer {
             .for_each(|part| self.packed(part, bits));
     }
 
-    /// Appends the components of a ciphertext; the reader knows their number and level.
+    /// Appends the components of a ciphertext. The reader must know their number and the level.
     pub fn ciphertext(&mut self, ct: &Ciphertext) {
         ct.components().iter().for_each(|c| self.poly(c));
     }
@@ -262,11 +265,11 @@ fn header(kind: &Kind, fingerprint: &Fingerprint, length: u64) -> Vec<u8> {
     header
 }
 
-/// A sealed object that is written in parts, so that it is never whole in memory.
+/// Writes a sealed object in parts, so that it is never whole in memory.
 pub struct Sealer<W> {
     out: W,
     hash: Sha256,
-    /// Bytes of the payload that are still to come.
+    /// Bytes of the payload that are not yet written.
     left: u64,
 }
 
@@ -274,7 +277,7 @@ impl<W: Write> Sealer<W> {
     /// Writes the header of an object whose payload will have `length` bytes.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn new(
         mut out: W,
         kind: &Kind,
@@ -293,10 +296,10 @@ impl<W: Write> Sealer<W> {
     /// Writes a part of the payload.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     ///
     /// # Panics
-    /// If the payload is longer than was said.
+    /// If the payload is longer than announced.
     pub fn part(&mut self, part: Writer) -> io::Result<()> {
         let bytes = &part.bytes[HEADER..];
         let left = self.left.checked_sub(bytes.len() as u64);
@@ -308,10 +311,10 @@ impl<W: Write> Sealer<W> {
     /// Writes the checksum.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     ///
     /// # Panics
-    /// If the payload is shorter than was said.
+    /// If the payload is shorter than announced.
     pub fn end(mut self) -> io::Result<()> {
         assert_eq!(self.left, 0, "a payload of the length that was said");
         self.out.write_all(&self.hash.finalize())?;
@@ -330,7 +333,7 @@ pub fn poly_len(basis: &Basis) -> usize {
     limbs.sum()
 }
 
-/// Bytes of [`Writer::switch_key`], for a key made for a level.
+/// Bytes of [`Writer::switch_key`] for a key made for `level`.
 pub fn switch_key_len(params: &Params, level: usize) -> usize {
     let digits = SwitchKey::digit_count(params, level);
     8 + size_of::<Seed>() + digits * poly_len(&params.extended(level))
@@ -341,7 +344,7 @@ pub fn dimension_key_len(params: &DimensionParams) -> usize {
     size_of::<Seed>() + params.digits() * poly_len(params.basis())
 }
 
-/// What a checksum is of, and the one that was found.
+/// The bytes that a checksum covers, and the checksum found.
 struct Sum<'a> {
     content: &'a [u8],
     checksum: &'a [u8],
@@ -356,14 +359,14 @@ impl Sum<'_> {
     }
 }
 
-/// Payload being read.
+/// A payload while it is read.
 #[derive(Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Checks header, length and checksum, and gives the payload.
+    /// Checks header, length and checksum, and returns the payload.
     ///
     /// # Errors
     /// Every variant of [`BytesError`] but those of the payload.
@@ -375,7 +378,7 @@ impl<'a> Reader<'a> {
         Ok(reader)
     }
 
-    /// As [`Reader::open`], for an object that says itself what it was made for.
+    /// As [`Reader::open`], without an expected fingerprint. Also returns the fingerprint found.
     ///
     /// # Errors
     /// As [`Reader::open`], except [`BytesError::Fingerprint`].
@@ -385,11 +388,11 @@ impl<'a> Reader<'a> {
         Ok((reader, found))
     }
 
-    /// Gives the payload to `read`, while another thread computes the checksum: for large objects. The payload is to be
-    /// read to its end.
+    /// Passes the payload to `read` while another thread computes the checksum. For large objects.
+    /// `read` must read the payload to its end.
     ///
-    /// # Errors
-    /// As [`Reader::open`], and those of `read`. A wrong checksum comes before an error of `read`, which may follow from it.
+    /// # Errors As [`Reader::open`], and those of `read`. A wrong checksum is reported first,
+    /// because an error of `read` may follow from it.
     pub fn open_with<T: Send, E: From<BytesError> + Send>(
         bytes: &'a [u8],
         kind: &Kind,
@@ -412,7 +415,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Checks header and length. The checksum is left to the caller.
+    /// Checks header and length. The caller checks the checksum.
     fn unchecked(bytes: &'a [u8], kind: &Kind) -> Result<(Self, Fingerprint, Sum<'a>)> {
         if !bytes.starts_with(MAGIC) {
             return Err(BytesError::Magic);
@@ -474,7 +477,7 @@ impl<'a> Reader<'a> {
     /// Reads a number.
     ///
     /// # Errors
-    /// [`BytesError::Truncated`], as for every reading.
+    /// [`BytesError::Truncated`], as for every method that reads.
     pub fn u64(&mut self, what: &'static str) -> Result<u64> {
         let bytes = self.take(what, 8)?;
         Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
@@ -483,7 +486,7 @@ impl<'a> Reader<'a> {
     /// Reads a number that must lie in `range`.
     ///
     /// # Errors
-    /// [`BytesError::Value`] if it does not.
+    /// [`BytesError::Value`] if the number does not lie in it.
     pub fn bounded(
         &mut self,
         what: &'static str,
@@ -505,7 +508,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// As [`Reader::u64`].
     pub fn block(&mut self, what: &'static str) -> Result<&'a [u8]> {
-        let left = self.bytes.len().saturating_sub(8); // after the length itself
+        let left = self.bytes.len().saturating_sub(8); // bytes after the length
         let length = self.bounded(what, 0..=left)?;
         self.take(what, length)
     }
@@ -522,7 +525,7 @@ impl<'a> Reader<'a> {
     /// Reads `count` signed bytes of magnitude at most `bound`.
     ///
     /// # Errors
-    /// [`BytesError::Value`] for one that is larger.
+    /// [`BytesError::Value`] for a larger magnitude.
     pub fn small(
         &mut self,
         what: &'static str,
@@ -641,7 +644,7 @@ impl<'a> Reader<'a> {
         Ok(DimensionKey::from_parts(params, seed, bodies?))
     }
 
-    /// Ends the reading.
+    /// Checks that the payload was read to its end.
     ///
     /// # Errors
     /// [`BytesError::Trailing`] if bytes are left.
@@ -663,7 +666,7 @@ fn packed_len(count: usize, bits: u32) -> usize {
     (count * bits as usize).div_ceil(8)
 }
 
-/// Reads `out.len()` words of fewer than 64 bits, packed without room between them.
+/// Reads `out.len()` words of fewer than 64 bits, packed without gaps between them.
 fn unpack(packed: &[u8], bits: u32, out: &mut [u64]) {
     let mask = (1u64 << bits) - 1;
     for (index, word) in out.iter_mut().enumerate() {
@@ -671,7 +674,7 @@ fn unpack(packed: &[u8], bits: u32, out: &mut [u64]) {
         let (byte, shift) = (first / 8, first % 8);
         let around = match packed.get(byte..byte + 16) {
             Some(around) => around.try_into().expect("sixteen bytes"),
-            // The last words end before sixteen bytes do.
+            // The last words may lie less than sixteen bytes before the end.
             None => std::array::from_fn(|k| packed.get(byte + k).copied().unwrap_or(0)),
         };
         *word = (u128::from_le_bytes(around) >> shift) as u64 & mask;

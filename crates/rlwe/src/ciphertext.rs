@@ -1,21 +1,22 @@
-//! RLWE ciphertexts and what needs no key.
+//! RLWE ciphertexts, and operations on them that need no key.
 
 use crate::error::{Error, Result};
 use crate::params::Params;
 use ring::sample::{self, Seed};
 use ring::{Eval, Poly};
 
-/// Components `c_0, c_1, ..` in the evaluation domain; the phase is `c_0 + c_1 s + ..`.
+/// A ciphertext. Its components `c_0, c_1, ..` are in the evaluation domain, and its phase is
+/// `c_0 + c_1 s + ..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext {
     components: Vec<Poly<Eval>>,
 }
 
 impl Ciphertext {
-    /// A ciphertext of these components.
+    /// A ciphertext with the given components.
     ///
     /// # Panics
-    /// If there are none, or their bases differ.
+    /// If there are no components, or if their bases differ.
     pub fn new(components: Vec<Poly<Eval>>) -> Self {
         let basis = components
             .first()
@@ -28,18 +29,18 @@ impl Ciphertext {
         Self { components }
     }
 
-    /// The fresh ciphertext of a body whose mask expands from `seed` at `index`.
+    /// The fresh ciphertext with the given body. Its mask expands from `seed` at `index`.
     pub fn from_seed(body: Poly<Eval>, seed: &Seed, index: u32) -> Self {
         let mask = sample::uniform_from_seed(body.basis(), seed, index);
         Self::new(vec![body, mask])
     }
 
-    /// Limbs minus one.
+    /// The level: the number of limbs minus one.
     pub fn level(&self) -> usize {
         self.components[0].limbs() - 1
     }
 
-    /// Components minus one: 1 when fresh, 2 after a product.
+    /// The degree: the number of components minus one. It is 1 when fresh, 2 after a product.
     pub fn degree(&self) -> usize {
         self.components.len() - 1
     }
@@ -49,12 +50,12 @@ impl Ciphertext {
         &self.components
     }
 
-    /// The components, to be changed in place; the caller keeps their bases equal.
+    /// The components, mutable. The caller keeps their bases equal.
     pub fn components_mut(&mut self) -> &mut [Poly<Eval>] {
         &mut self.components
     }
 
-    /// The components themselves.
+    /// Returns the components without a copy.
     pub fn into_components(self) -> Vec<Poly<Eval>> {
         self.components
     }
@@ -87,7 +88,7 @@ impl Ciphertext {
         }
     }
 
-    /// `self += other`; the degree becomes the larger of the two.
+    /// `self += other`. The degree becomes the larger of the two.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`].
@@ -102,7 +103,7 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// `self -= other`; the degree becomes the larger of the two.
+    /// `self -= other`. The degree becomes the larger of the two.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`].
@@ -119,7 +120,7 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// `self + other`; the degree is the larger of the two.
+    /// `self + other`. The degree is the larger of the two.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`].
@@ -176,8 +177,8 @@ impl Ciphertext {
 
     /// Modulus switch: divides by the moduli above `level`, rounded, and drops them.
     ///
-    /// The phase is divided with them, up to a rounding error of variance
-    /// `(1 + |s|^2) / 12`, `|s|^2` the squared norm of the secret.
+    /// The phase is divided too, up to a rounding error of variance `(1 + |s|^2) / 12`, where
+    /// `|s|^2` is the squared norm of the secret.
     ///
     /// # Errors
     /// [`Error::LevelTooLow`] if the level is below `level`.

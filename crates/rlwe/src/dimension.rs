@@ -1,17 +1,19 @@
 //! The dimension switch: from the ring's secret to an LWE secret of smaller dimension.
 //!
-//! A secret `z` of dimension `n` is laid into the ring as `z(X^(N/n))`. A key switch to it makes every
-//! coefficient of the phase depend on `n` mask coefficients only. A ring sample under `z(X^(N/n))` is
-//! `N/n` samples of the ring of degree `n`, so security is that of dimension `n`: there
-//! [`DimensionParams::new`] checks it.
+//! A secret `z` of dimension `n` is embedded into the ring as `z(X^(N/n))`. After a key switch to
+//! it, every coefficient of the phase depends on only `n` mask coefficients. A ring sample under
+//! `z(X^(N/n))` is `N/n` samples of the ring of degree `n`, so the security is that of dimension
+//! `n`, and [`DimensionParams::new`] checks it there.
 //!
-//! Small dimensions allow small moduli only: 26 bits at `n = 1024`. They leave no room for special moduli, so the
-//! gadget is that of powers: a residue modulo `q` is cut into digits of a few bits, `|c| = sum_j d_j B^j` with
-//! `-B/2 <= d_j < B/2`, times the sign of `c`, and key `j` encrypts `B^j s`. Noise of the digits stands in the result, as a part of the
-//! rounding noise that follows.
+//! Small dimensions allow only small moduli: 26 bits at `n = 1024`. These leave no room for special
+//! moduli, so the gadget consists of powers of `B`. A residue `c` modulo `q` is cut into digits of
+//! a few bits, `|c| = sum_j d_j B^j` with `-B/2 <= d_j < B/2`, times the sign of `c`, and key `j`
+//! encrypts `B^j s`. The result contains the noise of the digits, which counts with the rounding
+//! noise that follows.
 //!
-//! Source: Gentry, Halevi, Peikert, Smart, "Field Switching in BGV-Style Homomorphic Encryption", 2013
-//! (secrets of a subring); Brakerski, Vaikuntanathan, FOCS 2011, section 3.2 (digits of powers).
+//! Source: Gentry, Halevi, Peikert, Smart, "Field Switching in BGV-Style Homomorphic Encryption",
+//! 2013 (secrets of a subring); Brakerski, Vaikuntanathan, FOCS 2011, section 3.2 (digits of
+//! powers).
 
 use crate::error::{Error, Result};
 use crate::keys::SecretKey;
@@ -22,7 +24,7 @@ use ring::sample::{self, SIGMA, Seed};
 use ring::{Basis, Coeff, Eval, Poly, dot_pairs, par_map};
 use zeroize::Zeroizing;
 
-/// Bits of digits that parameters may have.
+/// Digit sizes, in bits, that parameters may have.
 const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
 
 /// Parameters of the dimension switch.
@@ -34,13 +36,13 @@ pub struct DimensionParams {
 }
 
 impl DimensionParams {
-    /// A switch from the ring of degree `n` modulo `q` to a secret of dimension `dimension`, by digits of
-    /// `digit_bits` bits.
+    /// A switch from the ring of degree `n` modulo `q` to a secret of dimension `dimension`, with
+    /// digits of `digit_bits` bits.
     ///
     /// # Errors
-    /// [`Error::LweDimension`] if the dimension does not divide the degree, [`Error::DigitBits`] for digits of
-    /// none or more than 30 bits, [`Error::Insecure`] if log2(q) exceeds what `dimension` allows at
-    /// 128 bits, and those of the modulus.
+    /// [`Error::LweDimension`] if the dimension does not divide the degree. [`Error::DigitBits`] if
+    /// digits have no bits or more than 30. [`Error::Insecure`] if log2(q) exceeds what `dimension`
+    /// allows at 128 bits. Also the errors of the modulus.
     pub fn new(n: usize, q: u64, dimension: usize, digit_bits: u32) -> Result<Self> {
         let params = Self::new_insecure(n, q, dimension, digit_bits)?;
         if !params.security().is_enough() {
@@ -75,7 +77,7 @@ impl DimensionParams {
         })
     }
 
-    /// The one modulus, as a basis of the ring.
+    /// The only modulus, as a basis of the ring.
     pub fn basis(&self) -> &Basis {
         &self.basis
     }
@@ -104,7 +106,7 @@ impl DimensionParams {
         self.basis.modulus(0).value()
     }
 
-    /// Digits of a residue: the fewest that hold all centred ones.
+    /// Number of digits of a residue: the fewest that hold all centred residues.
     pub fn digits(&self) -> usize {
         let holds = |digits: u32| {
             let (half, all) = (u128::from(self.q() / 2), 1 << (self.digit_bits * digits));
@@ -117,8 +119,9 @@ impl DimensionParams {
         digits.unwrap_or(first + 1) as usize
     }
 
-    /// Variance of the noise that a switch adds, modulo `q`: `N sigma^2 sum_j E d_j^2`, where all digits but the last
-    /// are uniform in `[-B/2, B/2)`, and the last rounds a centred residue divided by its weight.
+    /// Variance of the noise that a switch adds, modulo `q`: `N sigma^2 sum_j E d_j^2`. All digits
+    /// but the last are uniform in `[-B/2, B/2)`. The last is a centred residue divided by the
+    /// digit's weight and rounded.
     pub fn noise_variance(&self) -> f64 {
         let (n, base) = (self.basis.n() as f64, (1u64 << self.digit_bits) as f64);
         let lower = self.digits() - 1;
@@ -127,10 +130,11 @@ impl DimensionParams {
         n * SIGMA * SIGMA * squares
     }
 
-    /// The digits of residues, least significant first: each as residues again.
+    /// The digits of residues, least significant first. Each digit is given as residues modulo `q`.
     fn decompose(&self, residues: &Poly<Coeff>) -> Vec<Poly<Eval>> {
         let (q, bits, count) = (self.q(), self.digit_bits, self.digits());
-        // The last digit is what is left above the others: its own part of the offset could exceed a word.
+        // The last digit is the rest above the others: its own part of the offset could exceed a
+        // word.
         let last = count - 1;
         let offset = offset(bits, last as u32) as i64;
         let half = 1i64 << (bits - 1);
@@ -142,8 +146,9 @@ impl DimensionParams {
                 } else {
                     c as i64
                 };
-                // Digits of the magnitude, with the residue's sign: those of the residue itself would have the mean
-                // -1/2, which would shift all samples of a ciphertext alike.
+                // Cut the magnitude into digits and multiply them by the residue's sign. Digits of
+                // the residue itself would have the mean -1/2, which would shift all samples of a
+                // ciphertext alike.
                 let upper = (centred.abs() + offset) >> shift;
                 let digit = if j == last {
                     upper
@@ -165,22 +170,22 @@ impl DimensionParams {
     }
 }
 
-/// `sum_j B/2 B^j` over the lowest digits: added, it makes them positive.
+/// `sum_j B/2 B^j` over the lowest digits. Adding it makes these digits positive.
 fn offset(bits: u32, digits: u32) -> u128 {
     (0..digits).map(|j| 1 << (bits * j + bits - 1)).sum()
 }
 
-/// Evaluation key of the dimension switch.
+/// Evaluation key for the dimension switch.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DimensionKey {
     params: DimensionParams,
     seed: Seed,
-    /// Pair `(b_j, a_j)` of each digit; `a_j` expands from the seed.
+    /// The pair `(b_j, a_j)` of each digit. `a_j` expands from the seed.
     digits: Vec<[Poly<Eval>; 2]>,
 }
 
 impl DimensionKey {
-    /// Key from `secret` to `target`.
+    /// The key from `secret` to `target`.
     ///
     /// # Panics
     /// If the secrets do not have the dimensions of `params`.
@@ -234,17 +239,17 @@ impl DimensionKey {
         }
     }
 
-    /// Parameters.
+    /// The parameters.
     pub fn params(&self) -> &DimensionParams {
         &self.params
     }
 
-    /// Seed of the masks.
+    /// The seed of the masks.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// Bodies of the digits.
+    /// The body of each digit.
     pub fn bodies(&self) -> impl ExactSizeIterator<Item = &Poly<Eval>> {
         self.digits.iter().map(|[body, _]| body)
     }
@@ -254,7 +259,7 @@ impl DimensionKey {
         2 * self.digits.len() * self.params.basis.n() * size_of::<u64>()
     }
 
-    /// The pair that has under the target the phase of `(c0, c1)` under the secret.
+    /// A pair whose phase under the target is that of `(c0, c1)` under the secret.
     pub(crate) fn switch(&self, c0: &Poly<Eval>, c1: &Poly<Eval>) -> [Poly<Coeff>; 2] {
         let digits = self.params.decompose(&c1.to_coeff());
         let [mut body, mask] = dot_pairs(&self.params.basis, |i| {

@@ -5,26 +5,26 @@ use thiserror::Error;
 /// Result of the `rlwe` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with parameters, keys, ciphertexts or their bytes.
+/// Errors in parameters, keys, ciphertexts or their bytes.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The moduli name no ring.
+    /// The moduli do not define a ring.
     #[error(transparent)]
     Ring(#[from] ring::Error),
-    /// Below the security level that every checked set has.
+    /// The parameters are below the security level that every checked set has.
     #[error("log2(QP) is {log_qp}, at most {limit} gives {lambda}-bit security at N = {n}")]
     Insecure {
         /// log2(QP), rounded up.
         log_qp: u32,
-        /// Largest log2(QP); 0 where the table has no entry for N.
+        /// Largest log2(QP). 0 if the table has no entry for N.
         limit: u32,
         /// Security level asked for.
         lambda: u32,
         /// Ring degree.
         n: usize,
     },
-    /// A sparse secret that is not known to be as hard to find as every checked set's.
+    /// A sparse secret that is not known to have the security of every checked set.
     #[error(
         "a secret of weight {weight} over {log_q} bits of moduli at N = {n}, \
          expected a weight of {least} or more over at most {limit} bits"
@@ -34,9 +34,9 @@ pub enum Error {
         weight: usize,
         /// Least number of nonzero coefficients.
         least: usize,
-        /// log2 of all moduli over it, rounded up.
+        /// log2 of the product of all moduli used with it, rounded up.
         log_q: u32,
-        /// Largest log2 of the moduli; 0 where nothing is known for N.
+        /// Largest log2 of the moduli. 0 if nothing is known for N.
         limit: u32,
         /// Ring degree.
         n: usize,
@@ -49,7 +49,7 @@ pub enum Error {
         /// Limbs of the whole chain.
         limbs: usize,
     },
-    /// Digits of powers have few bits.
+    /// Digits of the dimension switch have 1 to 30 bits.
     #[error("a digit of the dimension switch has {found} bits, expected 1 to 30")]
     DigitBits {
         /// Bits per digit found.
@@ -93,7 +93,7 @@ pub enum Error {
         /// Largest level of the key.
         have: usize,
     },
-    /// The moduli of an LWE conversion do not fit.
+    /// The LWE dimension does not divide the ring degree.
     #[error("LWE dimension {found} does not divide the ring degree {n}")]
     LweDimension {
         /// Dimension found.
@@ -104,14 +104,14 @@ pub enum Error {
     /// An index of a coefficient or slot is out of range.
     #[error("index {found} of a {what}, expected less than {limit}")]
     Index {
-        /// What is indexed.
+        /// The indexed object.
         what: &'static str,
         /// Index found.
         found: usize,
         /// First index out of range.
         limit: usize,
     },
-    /// Bytes that are no valid object.
+    /// The bytes are not a valid object.
     #[error(transparent)]
     Bytes(#[from] crate::bytes::BytesError),
 }

@@ -1,10 +1,10 @@
 //! Ciphertexts over `Q_l P`, before the division by `P` that ends a key switch.
 //!
-//! Sums of rotated ciphertexts times plaintexts divide once instead of once per rotation, and a rotation of such a sum
-//! divides one component only.
+//! A sum of rotated ciphertexts times plaintexts divides once, instead of once per rotation. A
+//! rotation of such a sum divides only one component.
 //!
-//! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, "Efficient Bootstrapping for Approximate Homomorphic Encryption
-//! with Non-sparse Keys", EUROCRYPT 2021, section 4 (double hoisting).
+//! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, "Efficient Bootstrapping for Approximate
+//! Homomorphic Encryption with Non-sparse Keys", EUROCRYPT 2021, section 4 (double hoisting).
 
 use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ impl Extended {
         })
     }
 
-    /// `X -> X^element` of a ciphertext whose second component is `decomposed`, times `P`.
+    /// `P` times `X -> X^element` of a ciphertext whose second component is `decomposed`.
     ///
     /// # Errors
     /// As [`Ciphertext::automorphism_hoisted`].
@@ -68,13 +68,14 @@ impl Extended {
         })
     }
 
-    /// Limbs of the ciphertext minus one; the special ones come on top.
+    /// The level of the ciphertext: its limbs minus one, not counting the special ones.
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// `sum_k p_k terms[k]`, with plaintexts `p_k` over `Q_l P` in the evaluation domain: `fill(k, i, words)` writes
-    /// limb `i` of plaintext `k`, the special limbs after those of `Q_l`.
+    /// `sum_k p_k terms[k]`, with plaintexts `p_k` over `Q_l P` in the evaluation domain.
+    /// `fill(k, i, words)` writes limb `i` of plaintext `k`. The special limbs come after those of
+    /// `Q_l`.
     ///
     /// # Panics
     /// If there are no terms, or their levels differ.
@@ -95,8 +96,8 @@ impl Extended {
         }
     }
 
-    /// For each row `r`, `sum_k p_(r,k) terms[k]`, with plaintexts `p` over `Q_l P` whose words stand `gap` times in a row:
-    /// [`ring::block_combinations`], which says how `matrix` is laid out.
+    /// For each row `r`, `sum_k p_(r,k) terms[k]`, with plaintexts `p` over `Q_l P` whose words
+    /// stand `gap` times in a row. [`ring::block_combinations`] describes the layout of `matrix`.
     ///
     /// # Panics
     /// If there are no terms, their levels differ, or the matrix has another size.
@@ -131,7 +132,7 @@ impl Extended {
         Ok(())
     }
 
-    /// `self *= c`, the number by its residue modulo each modulus.
+    /// `self *= c`, where `residue` gives the number `c` modulo each modulus.
     pub fn scale_assign(&mut self, residue: impl Fn(&Modulus) -> u64 + Sync) {
         for part in &mut self.parts {
             let basis = part.basis().clone();
@@ -139,7 +140,8 @@ impl Extended {
         }
     }
 
-    /// The automorphism `X -> X^element`: one component is divided by `P`, switched, and stays over `Q_l P`.
+    /// The automorphism `X -> X^element`. One component is divided by `P` and switched. The result
+    /// stays over `Q_l P`.
     ///
     /// # Errors
     /// [`Error::MissingGaloisKey`] and [`Error::KeyLevel`].

@@ -1,16 +1,16 @@
-//! The automorphisms `X -> X^g` of the slots: which element moves them how.
+//! The automorphisms `X -> X^g`: which Galois element moves the slots in which way.
 //!
-//! The slots of a polynomial are its values at the odd powers of a `2N`-th root: those at `5^i` are the first
-//! row of `N/2`, those at `-5^i` the second. `X -> X^(5^k)` rotates both rows left by `k`, `X -> X^(2N-1)`
-//! swaps them: over the complex numbers it conjugates.
+//! The slots of a polynomial are its values at the odd powers of a `2N`-th root. The values at
+//! `5^i` are the first row of `N/2` slots, those at `-5^i` the second. `X -> X^(5^k)` rotates both
+//! rows left by `k`. `X -> X^(2N-1)` swaps the rows; over the complex numbers it conjugates.
 
 /// Generator of the rotations: the odd residues modulo `2N` are `±5^i`.
 const GENERATOR: usize = 5;
 
-/// Galois element of the rotation of both rows left by `k`; negative `k` rotates right.
+/// Galois element of the rotation of both rows left by `k`. Negative `k` rotates right.
 pub fn rotation_element(n: usize, k: isize) -> usize {
     let mut steps = k.rem_euclid((n / 2) as isize) as usize;
-    // Squares: plans ask for millions of elements.
+    // Repeated squaring, since plans ask for millions of elements.
     let (mut element, mut power) = (1, GENERATOR % (2 * n));
     while steps > 0 {
         if steps % 2 == 1 {

@@ -9,17 +9,18 @@ use ring::{Basis, Coeff, Eval, Poly};
 use std::collections::BTreeMap;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-/// Secret polynomial with small coefficients. Zeroised when dropped.
+/// Secret polynomial with small coefficients. Overwritten when dropped.
 #[derive(Clone)]
 pub struct SecretKey {
     params: Params,
     coefficients: Zeroizing<Vec<i64>>,
-    /// Over all moduli and the special ones.
+    /// The secret over all moduli and the special ones.
     eval: Zeroizing<Poly<Eval>>,
 }
 
 impl SecretKey {
-    /// A ternary secret, uniform or of the parameters' weight: what their security is an estimate of.
+    /// A ternary secret, uniform or of the parameters' weight. The security estimate is for such
+    /// secrets.
     ///
     /// # Panics
     /// If the weight exceeds the degree.
@@ -34,7 +35,7 @@ impl SecretKey {
     /// The secret with the given coefficients.
     ///
     /// # Panics
-    /// If there are not `N` of them.
+    /// If there are not `N` coefficients.
     pub fn from_coefficients(
         params: &Params,
         coefficients: impl Into<Zeroizing<Vec<i64>>>,
@@ -49,22 +50,22 @@ impl SecretKey {
         }
     }
 
-    /// Its parameters.
+    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Its coefficients.
+    /// The coefficients.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
     }
 
-    /// Its values over the basis of a level.
+    /// The secret in the evaluation domain, over the basis of a level.
     pub fn at_level(&self, level: usize) -> Zeroizing<Poly<Eval>> {
         self.eval.prefix(level + 1).into()
     }
 
-    /// Encrypts zero at `level`: `(-a s + e, a)` with `a` the next mask.
+    /// Encrypts zero at `level`: `(-a s + e, a)`, where `a` is the next mask.
     pub fn encrypt_zero(
         &self,
         level: usize,
@@ -79,13 +80,14 @@ impl SecretKey {
         Ciphertext::new(vec![b, a])
     }
 
-    /// Whether a basis is that of one of its levels: what it can encrypt over, and decrypt.
+    /// Whether `basis` is that of one of the key's levels, at which it can encrypt and decrypt.
     pub fn is_over(&self, basis: &Basis) -> bool {
         let level = basis.len().wrapping_sub(1);
         level <= self.params.max_level() && self.params.basis(level) == basis
     }
 
-    /// Phase `c_0 + c_1 s + ..` of a ciphertext. With the ciphertext it gives the secret away.
+    /// Phase `c_0 + c_1 s + ..` of a ciphertext. Whoever has it and the ciphertext can compute the
+    /// secret.
     pub fn phase(&self, ct: &Ciphertext) -> Zeroizing<Poly<Coeff>> {
         self.phase_eval(ct).to_coeff().into()
     }
@@ -108,15 +110,16 @@ impl SecretKey {
     /// Key from the secret `from` to this one, for levels up to `level`.
     ///
     /// # Panics
-    /// If the secrets have not one degree.
+    /// If the secrets have different degrees.
     pub fn switch_key(&self, from: &Self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
         let basis = self.params.extended(self.params.max_level());
         let from = Zeroizing::new(Poly::from_signed(&basis, &from.coefficients).into_eval());
         SwitchKey::generate(&self.params, level, &from, &self.eval, rng)
     }
 
-    /// Keys to a fresh secret of the given parameters, which is not kept, and back to this one: from the highest level there,
-    /// and to the highest level here.
+    /// Two keys: one to a fresh secret of the given parameters, which is not kept, and one back.
+    /// The first is for the highest level of `sparse`, the second for the highest level of this
+    /// key's parameters.
     ///
     /// # Panics
     /// If the parameters have another degree.
@@ -149,10 +152,10 @@ impl SecretKey {
         [m, product].map(|from| SwitchKey::generate(&self.params, level, &from, &self.eval, rng))
     }
 
-    /// Galois key of the element `g`, for levels up to `level`.
+    /// Galois key of `element`, for levels up to `level`.
     pub fn galois_key(&self, element: usize, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
-        // Switching to s(X^(1/g)) and then mapping X -> X^g gives s again, and lets the
-        // decomposition stay unpermuted, so that many rotations share it.
+        // Switching to s(X^(1/g)) and then mapping X -> X^g gives s again. The decomposition need
+        // not be permuted, so many rotations can share it.
         let inverse = inverse_mod_power_of_two(element, 2 * self.params.n());
         let index = ring::eval_automorphism_index(self.params.n(), inverse);
         let target = Zeroizing::new(self.eval.permuted(&index));
@@ -171,7 +174,7 @@ impl std::fmt::Debug for SecretKey {
 /// `g^{-1}` modulo a power of two.
 fn inverse_mod_power_of_two(g: usize, modulus: usize) -> usize {
     debug_assert!(g % 2 == 1 && modulus.is_power_of_two());
-    // Newton: each step doubles the number of right bits, starting from three.
+    // Newton's method: each step doubles the number of correct bits, starting from three.
     let mut x = g;
     for _ in 0..6 {
         x = x.wrapping_mul(2usize.wrapping_sub(g.wrapping_mul(x)));
@@ -185,7 +188,7 @@ pub struct SwitchKey {
     params: Params,
     level: usize,
     seed: Seed,
-    /// Pair `(b_j, a_j)` of each digit over `Q_level P`; `a_j` expands from the seed.
+    /// The pair `(b_j, a_j)` of each digit, over `Q_level P`. `a_j` expands from the seed.
     digits: Vec<[Poly<Eval>; 2]>,
 }
 
@@ -199,7 +202,7 @@ impl SwitchKey {
     ) -> Self {
         let basis = params.extended(level);
         let whole = from.limbs() - params.special().len();
-        // Limbs q_0 .. q_level and the special ones, out of those of the whole chain.
+        // The limbs of q_0 .. q_level and of the special moduli, among those of the whole chain.
         let limb_of = |i: usize| {
             if i <= level {
                 i
@@ -262,7 +265,7 @@ impl SwitchKey {
         }
     }
 
-    /// Digits of a key for levels up to `level`.
+    /// Number of digits of a key for levels up to `level`.
     pub fn digit_count(params: &Params, level: usize) -> usize {
         params.digits(level).count()
     }
@@ -272,7 +275,7 @@ impl SwitchKey {
         &self.params
     }
 
-    /// The highest level the key switches at.
+    /// The highest level at which the key switches.
     pub fn level(&self) -> usize {
         self.level
     }
@@ -282,7 +285,7 @@ impl SwitchKey {
         &self.seed
     }
 
-    /// Component `part` (0: body, 1: mask) of digit `j`.
+    /// Component `part` of digit `j`. Part 0 is the body, part 1 the mask.
     pub fn digit(&self, j: usize, part: usize) -> &Poly<Eval> {
         &self.digits[j][part]
     }
@@ -316,7 +319,7 @@ pub struct GaloisKeys {
 }
 
 impl GaloisKeys {
-    /// No keys.
+    /// An empty collection.
     pub fn new() -> Self {
         Self::default()
     }
@@ -338,7 +341,7 @@ impl GaloisKeys {
             .ok_or(Error::MissingGaloisKey { element })
     }
 
-    /// The keys in order of their elements.
+    /// The keys, ordered by element.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, &SwitchKey)> {
         self.keys.iter().map(|(&element, (key, _))| (element, key))
     }

@@ -1,13 +1,14 @@
 //! RLWE: what every scheme over the ring shares.
 //!
-//! *Concept.* A [`Ciphertext`] is a list of components `c_0, c_1, ..`; its phase is
-//! `c_0 + c_1 s + ..`. What the phase means is a scheme's business. Here are the parameters and
-//! their [security check](security), secret and evaluation keys, hybrid [key switching](Decomposed)
-//! with special moduli and digits, the [external product](Rgsw) by the same gadget, the [dimension switch](DimensionKey) to a smaller secret and the extraction of
-//! [LWE samples](lwe), the measuring of noise, and the [byte form](bytes) of all of it.
+//! *Concept.* A [`Ciphertext`] is a list of components `c_0, c_1, ..` with the phase
+//! `c_0 + c_1 s + ..`. The meaning of the phase depends on the scheme. This crate has the
+//! parameters and their [security check](security), secret and evaluation keys, hybrid
+//! [key switching](Decomposed) with special moduli and digits, the [external product](Rgsw) by the
+//! same gadget, the [dimension switch](DimensionKey) to a smaller secret, the extraction of
+//! [LWE samples](lwe), noise measurement, and the [byte form](bytes) of all objects.
 //!
-//! *May use* the ring alone. *Invariant*: a ciphertext at level `l` is over the first `l + 1`
-//! moduli of its parameters' chain.
+//! *May use* only the ring. *Invariant*: a ciphertext at level `l` is over the first `l + 1` moduli
+//! of its parameters' chain.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! From RLWE to LWE: a smaller secret, a smaller modulus, and single coefficients.
 //!
-//! The [dimension switch](crate::DimensionKey) comes first. *Rounding* to `t` then adds noise of variance
-//! `(1 + |z|^2)/12`: 7.5 as a standard deviation for a ternary secret of dimension 1024, where before the dimension
-//! switch it would be 42.7.
+//! The [dimension switch](crate::DimensionKey) comes first. *Rounding* to `t` then adds noise of
+//! variance `(1 + |z|^2)/12`. For a ternary secret of dimension 1024 that is a standard deviation
+//! of 7.5. Without the dimension switch it would be 42.7.
 //!
 //! *Extraction.* Coefficient `k` of the phase is an LWE sample with mask
 //! `a_j = c_1[k - j N/n]`, negated where the index wraps.
@@ -16,7 +16,7 @@ use rand::CryptoRng;
 use ring::sample;
 use zeroize::Zeroizing;
 
-/// LWE secret: ternary, `n` coefficients. Zeroised when dropped.
+/// LWE secret: ternary, with `n` coefficients. Overwritten when dropped.
 #[derive(Clone)]
 pub struct LweSecret {
     coefficients: Zeroizing<Vec<i64>>,
@@ -37,12 +37,12 @@ impl LweSecret {
         }
     }
 
-    /// Its coefficients.
+    /// The coefficients.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
     }
 
-    /// The coefficients of `z(X^(N/n))` in the ring of degree `n`, which the dimension divides.
+    /// The coefficients of `z(X^(N/n))` in the ring of degree `n`. The dimension must divide `n`.
     pub fn in_ring(&self, n: usize) -> Zeroizing<Vec<i64>> {
         let gap = n / self.coefficients.len();
         let mut spread = Zeroizing::new(vec![0; n]);
@@ -59,7 +59,7 @@ impl LweSecret {
 pub struct LweBatch {
     t: u64,
     dimension: usize,
-    /// Coefficients from one entry of a mask to the next.
+    /// Distance in coefficients from one entry of a mask to the next.
     gap: usize,
     body: Vec<u64>,
     mask: Vec<u64>,
@@ -68,8 +68,8 @@ pub struct LweBatch {
 impl LweBatch {
     /// Switches `ct`, at level 0, to the LWE secret and rounds to the modulus `t`.
     ///
-    /// Keeps the phase in its high bits: a phase `q/t m + e` becomes `m + e t/q + e_ms`, with
-    /// `e_ms` of variance `(1 + |z|^2) / 12`; what the switch adds is a part of `e`.
+    /// The phase keeps its high bits: a phase `q/t m + e` becomes `m + e t/q + e_ms`, with `e_ms`
+    /// of variance `(1 + |z|^2) / 12`. The noise of the switch is part of `e`.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`] if `ct` is not at level 0, [`Error::Components`] for a degree
@@ -96,7 +96,8 @@ impl LweBatch {
         })
     }
 
-    /// The samples with the given bodies and masks, one of each per coefficient, in `[0, t)`.
+    /// The samples with the given bodies and masks, in `[0, t)`, one body and one mask word per
+    /// coefficient.
     ///
     /// # Panics
     /// If bodies and masks differ in number, or `dimension` does not divide it.
@@ -153,7 +154,7 @@ impl LweBatch {
         }
     }
 
-    /// Phase of coefficient `k`, in `[0, t)`: for tests and for measuring noise.
+    /// Phase of coefficient `k`, in `[0, t)`. For tests and for measuring noise.
     pub fn phase(&self, k: usize, secret: &LweSecret) -> u64 {
         let sum: i64 = (0..self.dimension)
             .map(|j| self.mask(k, j) as i64 * secret.coefficients[j])
@@ -162,7 +163,7 @@ impl LweBatch {
     }
 }
 
-/// `round(c t / q) mod t` of each residue.
+/// `round(c t / q) mod t` for each residue `c`.
 fn round_to(residues: &[u64], q: u64, t: u64) -> Vec<u64> {
     if u128::from(q) * u128::from(t) + u128::from(q) >= 1 << 53 {
         let wide = |&c: &u64| {
@@ -171,7 +172,7 @@ fn round_to(residues: &[u64], q: u64, t: u64) -> Vec<u64> {
         };
         return residues.iter().map(wide).collect();
     }
-    // Below 2^53 the quotient in floating point is right or one off, which the remainder shows.
+    // Below 2^53 the floating-point quotient is right or off by one, which the remainder shows.
     let inverse = 1.0 / q as f64;
     let narrow = |&c: &u64| {
         let scaled = (c * t + q / 2) as i64;

@@ -1,13 +1,13 @@
-//! Measuring noise: the exact size of the coefficients of a polynomial, as a secret's owner sees it; what key switching adds; and how
-//! probable it is that noise exceeds a bound.
+//! Noise measurement: the exact size of a polynomial's coefficients, for the owner of the secret;
+//! the noise that key switching adds; and the probability that noise exceeds a bound.
 
 use crate::params::Params;
 use ring::sample::SIGMA;
 use ring::{Coeff, Poly};
 use zeroize::Zeroizing;
 
-/// The centred coefficients, as doubles: exact up to 53 bits, and never overflowing for moduli
-/// below 2^1023. As secret as the polynomial; nothing else computed from it stays in memory.
+/// The centred coefficients as doubles: exact up to 53 bits, and without overflow for moduli below
+/// 2^1023. They are as secret as the polynomial. Nothing else computed from it stays in memory.
 pub fn centred(poly: &Poly<Coeff>) -> Zeroizing<Vec<f64>> {
     let basis = poly.basis();
     let mut product = vec![1];
@@ -32,7 +32,8 @@ pub fn centred(poly: &Poly<Coeff>) -> Zeroizing<Vec<f64>> {
     let coefficient = |k: usize| {
         sum.fill(0);
         for (i, q) in basis.moduli().enumerate() {
-            // Below the product each, so that the sum stays below twice of it.
+            // Each term is below the product of the moduli, so the sum stays below twice the
+            // product.
             add_multiple(&mut sum, &hats[i], q.mul(poly.limb(i)[k], inverses[i]));
             if !is_less(&sum, &product) {
                 subtract(&mut sum, &product);
@@ -82,7 +83,7 @@ fn add_multiple(sum: &mut [u64], words: &[u64], factor: u64) {
     }
 }
 
-/// `a - b`, modulo the words there are.
+/// `a - b`, modulo 2 to the number of bits of `a`.
 fn subtract(a: &mut [u64], b: &[u64]) {
     let mut borrow = false;
     for (a, &b) in a.iter_mut().zip(b) {
@@ -92,7 +93,7 @@ fn subtract(a: &mut [u64], b: &[u64]) {
     }
 }
 
-/// `-a`, modulo the words there are.
+/// `-a`, modulo 2 to the number of bits of `a`.
 fn negate(a: &mut [u64]) {
     let mut carry = true;
     for a in a {
@@ -100,7 +101,7 @@ fn negate(a: &mut [u64]) {
     }
 }
 
-/// Whether `a < b`; the shorter one goes on with zeros.
+/// Whether `a < b`. The shorter number is extended with zeros.
 fn is_less(a: &[u64], b: &[u64]) -> bool {
     let word = |x: &[u64], i: usize| x.get(i).copied().unwrap_or(0);
     let mut places = (0..a.len().max(b.len())).rev();
@@ -127,7 +128,7 @@ impl Size {
     /// Size of the given errors.
     pub fn of(errors: &[f64]) -> Self {
         let max = errors.iter().fold(0.0f64, |m, e| m.max(e.abs()));
-        // Scaled by the largest, so that squares of huge errors do not overflow.
+        // Scaled by the largest error, so that squares of huge errors do not overflow.
         let scale = if max > 0.0 { max } else { 1.0 };
         let mean = errors.iter().map(|e| (e / scale).powi(2)).sum::<f64>() / errors.len() as f64;
         Self {
@@ -137,12 +138,12 @@ impl Size {
     }
 }
 
-/// log2 of `P(|x| >= t)` for a normal `x` of deviation 1, `t >= 0`.
+/// log2 of `P(|x| >= t)` for a normal `x` of deviation 1, with `t >= 0`.
 pub fn log2_two_sided_tail(t: f64) -> f64 {
     use std::f64::consts::{LN_2, PI, SQRT_2};
     let x = t / SQRT_2;
     if x < 2.0 {
-        // 1 - erf by its series, whose terms alternate and stay below 10.
+        // 1 - erf by its series. The terms alternate and stay below 10.
         let (mut term, mut sum) = (x, x);
         for i in 1..60 {
             term *= -x * x / f64::from(i);
@@ -150,17 +151,19 @@ pub fn log2_two_sided_tail(t: f64) -> f64 {
         }
         return (1.0 - 2.0 / PI.sqrt() * sum).max(f64::MIN_POSITIVE).log2();
     }
-    // erfc(x) = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))), from the inside.
+    // erfc(x) = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))), evaluated
+    // from the innermost term.
     let fraction = (1..=80)
         .rev()
         .fold(x, |inner, i| x + f64::from(i) / 2.0 / inner);
     -x * x / LN_2 - (PI.sqrt() * fraction).log2()
 }
 
-/// Variance of the coefficients that key switching at a level adds, the final rounding apart: `sum_j d_j e_j / P`.
+/// Variance of the coefficients of `sum_j d_j e_j / P`, the noise that key switching at a level
+/// adds before the final rounding.
 ///
 /// # Panics
-/// If there is no such level.
+/// If `level` is above the highest level.
 pub fn switch_variance(params: &Params, level: usize) -> f64 {
     let basis = params.basis(level);
     let special = params.special().log2();
@@ -173,7 +176,7 @@ pub fn switch_variance(params: &Params, level: usize) -> f64 {
     variance.sum()
 }
 
-/// log2(2^a + 2^b), for probabilities too small for their own size to be a number.
+/// log2(2^a + 2^b), for probabilities too small for a double.
 pub fn log2_sum(a: f64, b: f64) -> f64 {
     let (high, low) = (a.max(b), a.min(b));
     if low == f64::NEG_INFINITY {
@@ -182,7 +185,8 @@ pub fn log2_sum(a: f64, b: f64) -> f64 {
     high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
 }
 
-/// The deviations that a normal value exceeds, on either side, with the probability `2^log2` or less: at most 64.
+/// The number of deviations, at most 64, that a normal value exceeds on either side with the
+/// probability `2^log2` or less.
 pub fn deviations(log2: f64) -> f64 {
     let (mut low, mut high) = (0.0, 64.0);
     for _ in 0..40 {
@@ -205,7 +209,7 @@ mod tests {
         assert_eq!(log2_sum(-3.0, -3.0), -2.0);
         assert_eq!(log2_sum(f64::NEG_INFINITY, -9.0), -9.0);
         assert_eq!(log2_sum(-2000.0, -3000.0), -2000.0);
-        // From tables of the normal distribution: 5 % beyond 1.95996, 2.0e-9 beyond 6 deviations,
+        // From tables of the normal distribution: 5 % beyond 1.95996 deviations, 2.0e-9 beyond 6,
         // 1.24e-15 beyond 8.
         for (probability, wanted) in [(0.05, 1.959_964), (1.973_175e-9, 6.0), (1.244_192e-15, 8.0)]
         {

@@ -7,22 +7,22 @@ use ring::{Basis, Cache, Divider};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a caller writes down. Any value may stand here; [`Params::new`] decides.
+/// A parameter set as the caller writes it. Any values may stand here; [`Params::new`] checks them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamsSpec {
     /// Ring degree `N`.
     pub n: usize,
     /// Modulus chain `q_0, .., q_L`. Level `l` works modulo `q_0 .. q_l`.
     pub q: Vec<u64>,
-    /// Special moduli of hybrid key switching; counted in the security check.
+    /// Special moduli of hybrid key switching. They count in the security check.
     pub p: Vec<u64>,
-    /// Limbs of a digit of key switching. A digit may have more bits than the special moduli, at the price of noise;
-    /// [`Params::with_bounded_digits`] cuts those that would.
+    /// Limbs of a digit of key switching. A digit may have more bits than the special moduli, which
+    /// costs noise. [`Params::with_bounded_digits`] cuts such digits.
     pub digit_limbs: usize,
 }
 
 impl ParamsSpec {
-    /// log2(QP), special moduli counted.
+    /// log2(QP), including the special moduli.
     fn log_qp(&self) -> f64 {
         self.q
             .iter()
@@ -52,8 +52,9 @@ impl Params {
     /// Checks `spec` and builds the parameters, for uniform ternary secrets.
     ///
     /// # Errors
-    /// [`Error::Ring`] for a spec that names no RNS ring, [`Error::DigitLimbs`], and
-    /// [`Error::Insecure`] for one below [`TARGET_BITS`]; the last before memory is taken for tables.
+    /// [`Error::Ring`] if the spec does not define an RNS ring, [`Error::DigitLimbs`], and
+    /// [`Error::Insecure`] if it is below [`TARGET_BITS`]. The last is found before memory is
+    /// allocated for tables.
     pub fn new(spec: &ParamsSpec) -> Result<Self> {
         let log_qp = spec.log_qp();
         let security = security::uniform(spec.n, log_qp);
@@ -76,10 +77,10 @@ impl Params {
         Self::build(spec, None, security::uniform(spec.n, spec.log_qp()))
     }
 
-    /// As [`Params::new`], for ternary secrets of which only `weight` coefficients are not 0.
+    /// As [`Params::new`], for ternary secrets with only `weight` nonzero coefficients.
     ///
     /// # Errors
-    /// As [`Params::new`], with [`Error::InsecureSparse`] for [`Error::Insecure`].
+    /// As [`Params::new`], with [`Error::InsecureSparse`] instead of [`Error::Insecure`].
     pub fn sparse(spec: &ParamsSpec, weight: usize) -> Result<Self> {
         let log_q = spec.log_qp();
         let security = security::sparse(spec.n, weight, log_q);
@@ -104,8 +105,9 @@ impl Params {
         Self::build(spec, Some(weight), security)
     }
 
-    /// The same parameters with digits that end before they have more bits than the special moduli: `digit_limbs` is
-    /// then the most that a digit has. For chains of limbs of different sizes.
+    /// The same parameters, with digits that have no more bits than the special moduli.
+    /// `digit_limbs` is then the most limbs that a digit has. For chains of limbs of different
+    /// sizes.
     #[must_use]
     pub fn with_bounded_digits(&self) -> Self {
         let inner = &self.0;
@@ -158,12 +160,12 @@ impl Params {
         self.0.weight
     }
 
-    /// Estimated security of the secrets these parameters are for.
+    /// Estimated security of secrets with these parameters.
     pub fn security(&self) -> Security {
         self.0.security
     }
 
-    /// Whether the [security](Self::security) is enough.
+    /// Whether the [security](Self::security) is sufficient.
     pub fn is_secure(&self) -> bool {
         self.0.security.is_enough()
     }
@@ -186,7 +188,7 @@ impl Params {
     /// Basis `q_0, .., q_level`.
     ///
     /// # Panics
-    /// If there is no such level.
+    /// If `level` is above the highest level.
     pub fn basis(&self, level: usize) -> &Basis {
         &self.0.levels[level]
     }
@@ -213,12 +215,12 @@ impl Params {
         self.basis(level).log2()
     }
 
-    /// log2(QP), special moduli counted.
+    /// log2(QP), including the special moduli.
     pub fn log_qp(&self) -> f64 {
         self.log_q(self.max_level()) + self.special().log2()
     }
 
-    /// Division by the last `dropped` moduli of level `level`, special moduli not included.
+    /// Division by the last `dropped` moduli of level `level`. Special moduli are not included.
     pub fn divider(&self, level: usize, dropped: usize) -> Arc<Divider> {
         self.0.dividers.get_or(&(level, dropped), || {
             Divider::new(self.basis(level), dropped)
@@ -235,7 +237,7 @@ impl Params {
     /// Division of a value over `q_0, .., q_level` and the special moduli by `P` and by the last
     /// `dropped` moduli of the level.
     pub(crate) fn special_divider(&self, level: usize, dropped: usize) -> Arc<Divider> {
-        // Levels from the chain's length on stand for "extended" in the key.
+        // The key numbers extended bases from the chain's length on.
         let key = (level + self.0.levels.len(), dropped);
         self.0.dividers.get_or(&key, || {
             Divider::new(&self.extended(level), self.special().len() + dropped)
@@ -243,9 +245,9 @@ impl Params {
     }
 }
 
-/// Digits of at most `longest` limbs and about `bits` bits, but for single limbs.
+/// Digits of at most `longest` limbs and about `bits` bits. A digit of one limb may have more bits.
 fn digits(q: &Basis, bits: f64, longest: usize) -> Vec<Range<usize>> {
-    // Moduli of one size differ by far less than a bit, digits of one limb more by far more.
+    // Moduli of one size differ by far less than a bit. One limb more adds far more than a bit.
     let limit = bits + 1.0;
     let mut digits: Vec<Range<usize>> = Vec::new();
     for i in 0..q.len() {

@@ -13,12 +13,12 @@ use zeroize::Zeroizing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
     zero: Ciphertext,
-    /// Seed of its mask.
+    /// Seed of the mask.
     seed: Seed,
 }
 
 impl PublicKey {
-    /// A public key of `secret`.
+    /// A public key for `secret`.
     pub fn generate(secret: &SecretKey, rng: &mut impl CryptoRng) -> Self {
         let mut masks = Masks::random(rng);
         let level = secret.params().max_level();
@@ -46,10 +46,10 @@ impl PublicKey {
         self.zero.components()[0].basis()
     }
 
-    /// Encrypts zero at `level`: `u pk + (e_0, e_1)`, `u` ternary.
+    /// Encrypts zero at `level`: `u pk + (e_0, e_1)`, with a ternary `u`.
     ///
     /// # Errors
-    /// If there is no such level.
+    /// [`Error::LevelTooLow`](crate::Error::LevelTooLow) if `level` is above the highest level.
     pub fn encrypt_zero(
         &self,
         params: &Params,

@@ -1,16 +1,19 @@
-//! RGSW: encrypted polynomials that ciphertexts are multiplied by.
+//! RGSW: encrypted polynomials by which ciphertexts are multiplied.
 //!
-//! An RGSW ciphertext of `m` is a pair of [switch keys](SwitchKey), from `m` and from `m s`. Their gadget is that of key switching:
-//! the digits of both components of a ciphertext, times the rows of their key, summed, and divided by the special moduli.
-//! So its phase is `c_0 m + c_1 m s`, that of the ciphertext times `m`, and there is no decomposition error.
+//! An RGSW ciphertext of `m` is a pair of [switch keys](SwitchKey), from `m` and from `m s`. Their
+//! gadget is that of key switching. The digits of both components of a ciphertext are multiplied by
+//! the rows of their key, summed, and divided by the special moduli. So the phase of the result is
+//! `c_0 m + c_1 m s`, that of the ciphertext times `m`, and there is no decomposition error.
 //!
-//! Noise, per coefficient: that of the ciphertext times `m`, and of its own `2 sum_j N sigma^2 (D_j / P)^2 / 12` for digits of product
-//! `D_j`, and `(1 + |s|^2) / 12` of the division. It does not depend on what the ciphertext holds. With `m` a bit,
+//! The noise per coefficient is that of the ciphertext times `m`, plus the product's own:
+//! `2 sum_j N sigma^2 (D_j / P)^2 / 12` for digits of product `D_j`, and `(1 + |s|^2) / 12` from
+//! the division. The product's own noise does not depend on the ciphertext. If `m` is a bit, the
 //! noise of a chain of products adds up.
 //!
-//! Source: Gentry, Sahai, Waters, "Homomorphic Encryption from Learning with Errors: Conceptually-Simpler, Asymptotically-Faster,
-//! Attribute-Based", CRYPTO 2013; Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus",
-//! Journal of Cryptology 33, 2020, section 3.3, for the external product.
+//! Source: Gentry, Sahai, Waters, "Homomorphic Encryption from Learning with Errors:
+//! Conceptually-Simpler, Asymptotically-Faster, Attribute-Based", CRYPTO 2013; Chillotti, Gama,
+//! Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of
+//! Cryptology 33, 2020, section 3.3, for the external product.
 
 use crate::ciphertext::Ciphertext;
 use crate::error::Result;
@@ -22,15 +25,15 @@ use crate::switch::check;
 /// An encrypted polynomial that multiplies ciphertexts of degree 1, up to a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rgsw {
-    /// From `m`, and from `m s`.
+    /// The keys from `m` and from `m s`.
     keys: [SwitchKey; 2],
 }
 
 impl Rgsw {
-    /// An RGSW ciphertext of its keys, which multiply the first and the second component.
+    /// An RGSW ciphertext made of its keys, which multiply the first and the second component.
     ///
     /// # Panics
-    /// If they are of different parameters or levels.
+    /// If the keys have different parameters or levels.
     pub fn from_keys(keys: [SwitchKey; 2]) -> Self {
         assert!(
             keys[0].level() == keys[1].level() && keys[0].params() == keys[1].params(),
@@ -44,16 +47,18 @@ impl Rgsw {
         &self.keys
     }
 
-    /// The highest level that it multiplies at.
+    /// The highest level at which it multiplies.
     pub fn level(&self) -> usize {
         self.keys[0].level()
     }
 
-    /// The external product: a ciphertext of degree 1 times the encrypted polynomial, divided by the last `dropped` moduli.
+    /// The external product: a ciphertext of degree 1 times the encrypted polynomial, divided by
+    /// the last `dropped` moduli.
     ///
     /// # Errors
-    /// [`Error::Components`](crate::Error::Components) for another degree, [`Error::KeyLevel`](crate::Error::KeyLevel) for a ciphertext at a
-    /// higher level, [`Error::LevelTooLow`](crate::Error::LevelTooLow) if no limb would be left.
+    /// [`Error::Components`](crate::Error::Components) for another degree,
+    /// [`Error::KeyLevel`](crate::Error::KeyLevel) for a ciphertext at a higher level,
+    /// [`Error::LevelTooLow`](crate::Error::LevelTooLow) if no limb would be left.
     ///
     /// # Panics
     /// If the ciphertext is over other moduli than those of the parameters.
@@ -77,18 +82,20 @@ impl Rgsw {
         Ok(Ciphertext::new(parts.collect()))
     }
 
-    /// `yes` where the encrypted polynomial is 1, `no` where it is 0: `no` plus the external product with `yes - no`.
+    /// Returns `yes` where the encrypted polynomial is 1 and `no` where it is 0, computed as `no`
+    /// plus the external product with `yes - no`.
     ///
     /// # Errors
-    /// As [`external_product`](Self::external_product); [`Error::LevelMismatch`](crate::Error::LevelMismatch).
+    /// As [`external_product`](Self::external_product), and
+    /// [`Error::LevelMismatch`](crate::Error::LevelMismatch).
     pub fn choose(&self, yes: &Ciphertext, no: &Ciphertext) -> Result<Ciphertext> {
         let mut chosen = self.external_product(&yes.sub(no)?, 0)?;
         chosen.add_assign(no)?;
         Ok(chosen)
     }
 
-    /// Variance of each coefficient that an external product at a level adds to the noise of its operand, under a uniform ternary secret,
-    /// before the last moduli are dropped.
+    /// Variance per coefficient that an external product at a level adds to the noise of its
+    /// operand, for a uniform ternary secret, before the last moduli are dropped.
     pub fn variance(params: &Params, level: usize) -> f64 {
         let uniform = 2.0 / 3.0 * params.n() as f64;
         let norm = params.weight().map_or(uniform, |weight| weight as f64);

@@ -1,32 +1,34 @@
-//! Estimated security: a value that parameters carry and reports print, and the limits that follow.
+//! Estimated security, which parameters carry and reports print, and the limits that follow from
+//! it.
 //!
 //! *Model.* Bits are log2 of the classical cost of the cheapest attack by the cost model of MATZOV
-//! (the estimator's default `RC.MATZOV`). The core-SVP model ADPS16 leaves out polynomial factors and
-//! gives less for the same set; it stands beside where it is known.
+//! (the estimator's default `RC.MATZOV`). The core-SVP model ADPS16 leaves out polynomial factors
+//! and gives fewer bits for the same set. Where it is known, it is given too.
 //!
 //! *Sources.* The largest moduli for uniform ternary secrets are those of Bossuat et al., "Security
-//! Guidelines for Implementing Homomorphic Encryption", IACR Communications in Cryptology 1(4), 2024,
-//! <https://ia.cr/2024/463>, at error deviation 3.19. Bits are from runs of malb/lattice-estimator,
-//! commit 27a581b, with unlimited samples: the least of uSVP, BDD and dual hybrid (uSVP alone from
-//! `N = 2^16` on). For sparse secrets a dual meet-in-the-middle was run as well where
-//! [`Basis::Estimator`] says so, and everywhere a primal attack that drops columns and meets in the middle.
+//! Guidelines for Implementing Homomorphic Encryption", IACR Communications in Cryptology 1(4),
+//! 2024, <https://ia.cr/2024/463>, at error deviation 3.19. Bits are from runs of
+//! malb/lattice-estimator, commit 27a581b, with unlimited samples. They are the least of uSVP, BDD
+//! and dual hybrid (only uSVP from `N = 2^16` on). For sparse secrets, a primal attack that drops
+//! columns and meets in the middle was run everywhere, and a dual meet-in-the-middle where
+//! [`Basis::Estimator`] says so.
 //!
-//! *Between the sizes that were run* security is that of the next larger modulus, of the next smaller
-//! degree, of the next smaller weight: none of them makes an attack harder.
+//! *Between the sizes that were run*, the security given is that of the next larger modulus, the
+//! next smaller degree and the next smaller weight. Each of these makes an attack no harder.
 
 use std::fmt;
 
-/// Bits that parameters must have unless they are called insecure.
+/// Least security of parameters that are not called insecure, in bits.
 pub const TARGET_BITS: u32 = 128;
 
-/// Weight of the sparse ternary secrets that a modulus is raised under.
+/// Weight of the sparse ternary secrets under which a modulus is raised.
 pub const SPARSE_WEIGHT: usize = 32;
 
-/// Bits more than [`TARGET_BITS`] where only primal attacks were estimated: where both were, the dual attack was
-/// up to 5 bits cheaper.
+/// Bits required beyond [`TARGET_BITS`] where only primal attacks were estimated. Where both were,
+/// the dual attack was up to 5 bits cheaper.
 const PRIMAL_MARGIN: f64 = 10.0;
 
-/// How the cost of a lattice attack is counted.
+/// The cost model of a lattice attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CostModel {
@@ -42,7 +44,7 @@ impl fmt::Display for CostModel {
     }
 }
 
-/// What a number of bits rests on.
+/// The source of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Basis {
@@ -53,7 +55,7 @@ pub enum Basis {
         /// log2 of the modulus.
         log_q: u32,
     },
-    /// A primal hybrid attack at this size alone: dual attacks may be cheaper.
+    /// Only a primal hybrid attack at this size. Dual attacks may be cheaper.
     PrimalHybrid {
         /// Dimension of the secret.
         dimension: usize,
@@ -62,7 +64,7 @@ pub enum Basis {
     },
     /// Linear fits to published runs of the estimator.
     LinearFit,
-    /// Nothing: no estimate covers the set.
+    /// No estimate covers the set.
     Nothing,
 }
 
@@ -107,7 +109,7 @@ impl Security {
         analogy: None,
     };
 
-    /// So many bits by MATZOV.
+    /// `bits` bits by MATZOV.
     pub const fn matzov(bits: f64, adps16: Option<f64>, basis: Basis) -> Self {
         Self {
             bits: Some(bits),
@@ -118,7 +120,8 @@ impl Security {
         }
     }
 
-    /// The same number, of something that is taken to be as hard: `taken_as` says what for what.
+    /// The same estimate, for an object assumed to be as hard to attack. `taken_as` says which
+    /// stands for which.
     #[must_use]
     pub const fn by_analogy(self, taken_as: &'static str) -> Self {
         Self {
@@ -127,7 +130,7 @@ impl Security {
         }
     }
 
-    /// Bits at least, by the [model](Self::model); `None` where no estimate covers the set.
+    /// Least number of bits by the [model](Self::model). `None` if no estimate covers the set.
     pub fn bits(&self) -> Option<f64> {
         self.bits
     }
@@ -137,17 +140,17 @@ impl Security {
         self.model
     }
 
-    /// Bits by core-SVP, where they are known.
+    /// Bits by core-SVP, if known.
     pub fn adps16(&self) -> Option<f64> {
         self.adps16
     }
 
-    /// What was estimated, and how.
+    /// The source of the estimate.
     pub fn basis(&self) -> Basis {
         self.basis
     }
 
-    /// Basis and analogy, in words.
+    /// The source and the analogy, in words.
     pub fn rests_on(&self) -> String {
         match self.analogy {
             Some(analogy) => format!("{}; {analogy}", self.basis),
@@ -155,7 +158,7 @@ impl Security {
         }
     }
 
-    /// Whether it reaches [`TARGET_BITS`], with a margin where only primal attacks were estimated.
+    /// Whether it reaches [`TARGET_BITS`], with a margin if only primal attacks were estimated.
     pub fn is_enough(&self) -> bool {
         let margin = match self.basis {
             Basis::PrimalHybrid { .. } => PRIMAL_MARGIN,
@@ -165,7 +168,7 @@ impl Security {
             .is_some_and(|bits| bits >= f64::from(TARGET_BITS) + margin)
     }
 
-    /// That of two objects of which an attacker needs one.
+    /// The weaker of two securities, for two objects of which an attacker needs only one.
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
         let key = |security: &Self| (security.is_enough(), security.bits.unwrap_or(0.0));
@@ -193,7 +196,8 @@ impl fmt::Display for Security {
     }
 }
 
-/// Degree, log2 of the modulus, bits by MATZOV and by ADPS16: uniform ternary secrets, error deviation 3.19.
+/// Degree, log2 of the modulus, bits by MATZOV and by ADPS16: uniform ternary secrets, error
+/// deviation 3.19.
 const UNIFORM: [(usize, u32, f64, Option<f64>); 9] = [
     (1024, 26, 131.3, Some(104.8)),
     (2048, 53, 128.8, None),
@@ -206,7 +210,8 @@ const UNIFORM: [(usize, u32, f64, Option<f64>); 9] = [
     (131_072, 3523, 128.1, None),
 ];
 
-/// Degree, log2 of the modulus, bits, and whether dual attacks were estimated too: ternary secrets of weight 32.
+/// Degree, log2 of the modulus, bits, and whether dual attacks were estimated too, for ternary
+/// secrets of weight 32.
 const SPARSE: [(usize, u32, f64, bool); 9] = [
     (1 << 14, 109, 123.0, false),
     (1 << 15, 109, 148.0, false),
@@ -219,8 +224,8 @@ const SPARSE: [(usize, u32, f64, bool); 9] = [
     (1 << 16, 420, 131.0, false),
 ];
 
-/// Largest log2(QP) for a uniform ternary secret; `None` for a degree the table does not hold, which counts as
-/// insecure.
+/// Largest log2(QP) for a uniform ternary secret. `None` for a degree that is not in the table,
+/// which counts as insecure.
 pub fn max_log_qp(n: usize) -> Option<u32> {
     UNIFORM
         .iter()
@@ -228,8 +233,8 @@ pub fn max_log_qp(n: usize) -> Option<u32> {
         .map(|&(_, log_q, ..)| log_q)
 }
 
-/// Largest log2 of the moduli that a ternary secret of weight [`SPARSE_WEIGHT`] or more may ever protect, special ones
-/// counted; `None` for degrees where no modulus was estimated to be secure.
+/// Largest log2 of all moduli, including special ones, under a ternary secret of weight
+/// [`SPARSE_WEIGHT`] or more. `None` for degrees where no modulus was estimated to be secure.
 pub fn max_log_q_sparse(n: usize) -> Option<u32> {
     let of = |&(_, log_q, ..): &(usize, u32, f64, bool)| {
         sparse(n, SPARSE_WEIGHT, f64::from(log_q))
@@ -239,7 +244,7 @@ pub fn max_log_q_sparse(n: usize) -> Option<u32> {
     SPARSE.iter().filter_map(of).max()
 }
 
-/// Security of a uniform ternary secret of degree `n`, where moduli of `log_qp` bits in all stand over it.
+/// Security of a uniform ternary secret of degree `n` with moduli of `log_qp` bits in total.
 pub fn uniform(n: usize, log_qp: f64) -> Security {
     let fits = |row: &&(usize, u32, f64, Option<f64>)| row.0 == n && log_qp <= f64::from(row.1);
     match UNIFORM.iter().find(fits) {
@@ -250,8 +255,8 @@ pub fn uniform(n: usize, log_qp: f64) -> Security {
     }
 }
 
-/// Security of a ternary secret of degree `n` with so many nonzero coefficients, where moduli of `log_q` bits in all
-/// stand over it.
+/// Security of a ternary secret of degree `n` with `weight` nonzero coefficients and moduli of
+/// `log_q` bits in total.
 pub fn sparse(n: usize, weight: usize, log_q: f64) -> Security {
     if weight < SPARSE_WEIGHT {
         return Security::UNKNOWN;

@@ -1,7 +1,8 @@
-//! Keys and ciphertexts of every scheme in the [byte form](crate::bytes), sealed for a fingerprint of its parameters.
+//! Keys and ciphertexts of every scheme in the [byte form](crate::bytes), sealed with the
+//! fingerprint of their parameters.
 //!
-//! Masks that expand from a seed are stored as the seed: of a public key, of each digit of an evaluation key and of a
-//! ciphertext that no operation has changed.
+//! Masks that expand from a seed are stored as the seed: those of a public key, of each digit of an
+//! evaluation key, and of a ciphertext that no operation has changed.
 
 use crate::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
 use crate::ciphertext::Ciphertext;
@@ -28,7 +29,7 @@ const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme", 1);
 const RGSW: Kind = kind(b"RGSW", "an RGSW ciphertext of a scheme", 1);
 const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme", 1);
 
-/// Bytes of a secret key, overwritten when dropped.
+/// Bytes of a secret key. They are overwritten when dropped.
 pub fn secret_to_bytes(secret: &SecretKey, made_for: &Fingerprint) -> Zeroizing<Vec<u8>> {
     let mut w = Writer::with_room(secret.coefficients().len());
     w.small(secret.coefficients());
@@ -38,7 +39,7 @@ pub fn secret_to_bytes(secret: &SecretKey, made_for: &Fingerprint) -> Zeroizing<
 /// Reads a secret key.
 ///
 /// # Errors
-/// [`BytesError`] if the bytes are no secret key made for these parameters.
+/// [`BytesError`] if the bytes are not a secret key made for these parameters.
 pub fn secret_from_bytes(
     params: &Params,
     made_for: &Fingerprint,
@@ -75,7 +76,7 @@ pub fn public_from_bytes(
     Ok(PublicKey::from_parts(body, seed))
 }
 
-/// Bytes of a relinearization key, if there is one, and Galois keys.
+/// Bytes of a relinearization key, if there is one, and of Galois keys.
 pub fn evaluation_to_bytes(
     relinearization: Option<&SwitchKey>,
     galois: &GaloisKeys,
@@ -116,7 +117,7 @@ pub fn evaluation_from_bytes(
     })
 }
 
-/// Bytes of evaluation keys and of the keys to a sparse secret and back.
+/// Bytes of evaluation keys, of the key to a sparse secret and of the key back.
 pub fn bootstrap_to_bytes(
     relinearization: &SwitchKey,
     galois: &GaloisKeys,
@@ -130,7 +131,8 @@ pub fn bootstrap_to_bytes(
     w.seal(&BOOTSTRAP, made_for)
 }
 
-/// Reads what [`bootstrap_to_bytes`] wrote; `sparse` are the parameters of the key to the sparse secret.
+/// Reads the bytes of [`bootstrap_to_bytes`]. `sparse` are the parameters of the key to the sparse
+/// secret.
 ///
 /// # Errors
 /// As [`secret_from_bytes`].
@@ -163,7 +165,7 @@ fn read_galois(r: &mut Reader<'_>, params: &Params) -> Result<GaloisKeys> {
     Ok(galois)
 }
 
-/// Bytes of an RGSW ciphertext: its masks are seeds.
+/// Bytes of an RGSW ciphertext. Its masks are stored as seeds.
 pub fn rgsw_to_bytes(rgsw: &Rgsw, made_for: &Fingerprint) -> Vec<u8> {
     let mut w = Writer::new();
     rgsw.keys().iter().for_each(|key| w.switch_key(key));
@@ -187,7 +189,7 @@ pub fn rgsw_from_bytes(params: &Params, made_for: &Fingerprint, bytes: &[u8]) ->
     Ok(Rgsw::from_keys(keys))
 }
 
-/// Bytes of a ciphertext of two components and the number that its scheme keeps with it.
+/// Bytes of a ciphertext of two components, and of a number that its scheme keeps with it.
 ///
 /// # Errors
 /// [`Error::Components`](crate::Error::Components) for a product that was not relinearised.
@@ -213,11 +215,11 @@ pub fn ciphertext_to_bytes(
 /// A ciphertext as it is stored.
 #[derive(Debug)]
 pub struct Stored {
-    /// Its components.
+    /// The ciphertext.
     pub ct: Ciphertext,
-    /// Seed of the mask, at index 0, if it is fresh.
+    /// Seed of the mask, at index 0, if the ciphertext is fresh.
     pub seed: Option<Seed>,
-    /// The number that its scheme keeps with it; for the scheme to check.
+    /// The number that the scheme keeps with the ciphertext. The scheme checks it.
     pub number: u64,
 }
 

@@ -1,9 +1,9 @@
 //! Hybrid key switching: digits of several limbs, special moduli, one division at the end.
 //!
-//! A polynomial `d` over `q_0 .. q_l` is cut into [digits](Params::digits) of some limbs each. Digit `j`
-//! is raised to the basis `Q_l P` (mod up), multiplied by key `j`, which encrypts `P s'` on the
-//! limbs of the digit and 0 elsewhere, and the sum is divided by `P` (mod down). The gadget is
-//! the indicator of the digit's limbs, so one key serves every level.
+//! A polynomial `d` over `q_0 .. q_l` is cut into [digits](Params::digits) of some limbs each.
+//! Digit `j` is raised to the basis `Q_l P` (mod up) and multiplied by key `j`, which encrypts
+//! `P s'` on the limbs of the digit and 0 elsewhere. The sum is divided by `P` (mod down). The
+//! gadget is the indicator of the digit's limbs, so one key serves every level.
 //!
 //! Source: Han, Ki, "Better Bootstrapping for Approximate Homomorphic Encryption", CT-RSA 2020,
 //! section 3 (hybrid key switching); Halevi, Shoup, "Faster Homomorphic Linear Transformations in
@@ -32,7 +32,8 @@ impl SwitchTables {
         }
     }
 
-    /// `sum_j d_j key_j` over `Q_l P`, both components; `own` is `d` transformed, if it is at hand.
+    /// `sum_j d_j key_j` over `Q_l P`, both components. `own` is `d` transformed, if the caller has
+    /// it.
     pub(crate) fn product(
         &self,
         d: Poly<Coeff>,
@@ -48,7 +49,8 @@ impl SwitchTables {
     }
 }
 
-/// Checks that `key` serves a polynomial at `level` of which `dropped` limbs are to go.
+/// Checks that `key` serves a polynomial at `level`, and that a limb is left after dropping
+/// `dropped`.
 pub(crate) fn check(key: &SwitchKey, level: usize, dropped: usize) -> Result<()> {
     if key.level() < level {
         return Err(Error::KeyLevel {
@@ -65,8 +67,8 @@ pub(crate) fn check(key: &SwitchKey, level: usize, dropped: usize) -> Result<()>
     Ok(())
 }
 
-/// Switches `d` to the key's target, as [`Decomposed::switch`] does, but for one key only: no digit
-/// is kept.
+/// Switches `d` to the key's target, as [`Decomposed::switch`] does, but for a single key: the
+/// digits are not kept.
 ///
 /// # Errors
 /// As [`Decomposed::switch`].
@@ -100,8 +102,8 @@ pub fn switch_poly(
     Ok(Ciphertext::new(parts))
 }
 
-/// Switches `d` to the key's target at the same level and adds `x`, given as `minus_px`: its two
-/// components times `-P`.
+/// Switches `d` to the key's target at the same level and adds `x`. `minus_px` gives the two
+/// components of `x`, times `-P`.
 ///
 /// # Errors
 /// [`Error::KeyLevel`] if the key was made for lower levels.
@@ -133,10 +135,11 @@ pub fn switch_coeff(
 }
 
 impl Ciphertext {
-    /// Brings a product back to two components, and divides by the last `dropped` moduli.
+    /// Reduces a product to two components, and divides by the last `dropped` moduli.
     ///
     /// # Errors
-    /// [`Error::Components`] if there are not three components, and those of [`Decomposed::switch`].
+    /// [`Error::Components`] if there are not three components, and those of
+    /// [`Decomposed::switch`].
     pub fn relinearize(&self, key: &SwitchKey, dropped: usize) -> Result<Self> {
         let [d0, d1, d2] = self.components() else {
             return Err(Error::Components {
@@ -147,10 +150,12 @@ impl Ciphertext {
         switch_poly(d2, key, Some([d0, d1]), dropped)
     }
 
-    /// The automorphism `X -> X^element`, under the same secret; [`galois`](crate::galois) names the elements.
+    /// The automorphism `X -> X^element`, under the same secret. [`galois`](crate::galois) computes
+    /// the elements.
     ///
     /// # Errors
-    /// [`Error::MissingGaloisKey`], [`Error::KeyLevel`], and [`Error::Components`] for a degree other than 1.
+    /// [`Error::MissingGaloisKey`], [`Error::KeyLevel`], and [`Error::Components`] for a degree
+    /// other than 1.
     pub fn automorphism(&self, element: usize, keys: &GaloisKeys) -> Result<Self> {
         if element == 1 {
             return Ok(self.clone());
@@ -160,7 +165,8 @@ impl Ciphertext {
         self.permute_switched(switched, index)
     }
 
-    /// As [`Ciphertext::automorphism`], with the decomposition of the second component shared between calls.
+    /// As [`Ciphertext::automorphism`]. The decomposition of the second component is shared between
+    /// calls.
     ///
     /// # Errors
     /// As [`Ciphertext::automorphism`].
@@ -177,7 +183,8 @@ impl Ciphertext {
         self.permute_switched(decomposed.switch(key, None, 0)?, index)
     }
 
-    /// The last step of an automorphism: `switched` holds the second component, switched.
+    /// The last step of an automorphism. `switched` holds the second component after its key
+    /// switch.
     fn permute_switched(&self, mut switched: Self, index: &[u32]) -> Result<Self> {
         switched.components_mut()[0].add_assign(self.pair()?.0);
         let parts = switched.components().iter();
@@ -185,11 +192,11 @@ impl Ciphertext {
     }
 }
 
-/// The digits of one polynomial, raised to `Q_l P`: shared by every key switch that starts from it.
+/// The digits of one polynomial, raised to `Q_l P`. Every key switch of the polynomial shares them.
 pub struct Decomposed {
     params: Params,
     level: usize,
-    /// The polynomial itself: on its own limbs a digit equals it.
+    /// The polynomial itself. On its own limbs, a digit equals it.
     own: Poly<Eval>,
     digits: Vec<Range<usize>>,
     /// The other limbs of each digit.
@@ -206,7 +213,8 @@ impl Decomposed {
         Self::build(params, &d.to_coeff(), d.clone())
     }
 
-    /// As [`Decomposed::new`], from the coefficient domain: an NTT per limb instead of an inverse one.
+    /// As [`Decomposed::new`], from the coefficient domain: one NTT per limb instead of one inverse
+    /// NTT.
     pub fn from_coeff(params: &Params, d: Poly<Coeff>) -> Self {
         Self::build(params, &d.clone(), d.into_eval())
     }
@@ -223,7 +231,7 @@ impl Decomposed {
         }
     }
 
-    /// Its parameters.
+    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -245,11 +253,11 @@ impl Decomposed {
         }
     }
 
-    /// Switches to the key's target: a pair with phase `d s'`, modulo `Q_l` without its last
-    /// `dropped` moduli, divided by those.
+    /// Switches to the key's target: a pair with the phase `d s'`, divided by the last `dropped`
+    /// moduli of `Q_l` and given modulo the others.
     ///
-    /// `carry` is added to the pair before the division, so that a product is relinearised and
-    /// switched down by one division.
+    /// `carry` is added to the pair before the division, so that one division both relinearises a
+    /// product and switches it down.
     ///
     /// # Errors
     /// [`Error::KeyLevel`] if the key was made for lower levels, [`Error::LevelTooLow`] if no limb

@@ -1,4 +1,5 @@
-//! The byte form: what is written is read again, and whatever else is read is an error, never a panic.
+//! The byte form: written objects are read again, and reading anything else is an error, never a
+//! panic.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -18,7 +19,7 @@ const HEADER: usize = 56;
 const CHECKSUM: usize = 32;
 
 fn params_insecure() -> Params {
-    // Moduli of different sizes, none of whole bytes.
+    // Moduli of different sizes, none a whole number of bytes.
     let spec = ParamsSpec {
         n: 16,
         q: vec![
@@ -31,7 +32,7 @@ fn params_insecure() -> Params {
     Params::new_insecure(&spec).unwrap()
 }
 
-/// One of everything that can be written.
+/// One of each object that can be written.
 #[derive(Clone, Debug, PartialEq)]
 struct Sample {
     number: u64,
@@ -109,7 +110,7 @@ impl Setup {
         Ok((sample, key))
     }
 
-    /// `payload` with a header and a checksum that are right.
+    /// `payload` with a correct header and checksum.
     fn reseal(&self, payload: &[u8]) -> Vec<u8> {
         let mut writer = Writer::new();
         let (words, rest) = payload.as_chunks::<32>();
@@ -274,7 +275,7 @@ fn files_of_another_kind_version_or_parameters_are_named_so() {
     };
     assert_eq!(found, "abababababab");
     assert_ne!(found, expected);
-    // A length that would wrap, or make a reader allocate.
+    // Lengths that would wrap, or make a reader allocate memory.
     for length in [0, 1, u64::MAX, u64::MAX - 88, 1 << 40] {
         let mut bytes = s.sealed();
         bytes[48..56].copy_from_slice(&length.to_le_bytes());
@@ -295,7 +296,7 @@ fn payloads_cut_at_any_byte_end_inside_a_named_object() {
         let error = s.read(&s.reseal(&payload[..cut])).unwrap_err();
         match error {
             BytesError::Truncated { need, have, .. } => assert!(have < need, "cut at {cut}"),
-            // The length of a block is compared with what is left.
+            // The length of a block is compared with the bytes left.
             BytesError::Value {
                 what: "a block", ..
             } => assert!((24..34).contains(&cut)),
@@ -337,7 +338,8 @@ fn values_out_of_range_are_refused_where_they_stand() {
         small,
         value("small numbers", 0x80, "a magnitude of at most 1")
     );
-    // The first residue of the polynomial, of 50 bits, and of both components of the ciphertext.
+    // The first residue of the polynomial, which has 50 bits, and of both components of the
+    // ciphertext.
     let q = s.params.basis(0).modulus(0).value();
     let poly_bytes = 2 * (50 + 37);
     for place in 0..3 {
@@ -355,7 +357,7 @@ fn values_out_of_range_are_refused_where_they_stand() {
     }
     let key = with(71 + 3 * poly_bytes, &2u64.to_le_bytes());
     assert_eq!(key, value("the level of a key", 2, "0 to 1"));
-    // A smaller level is a smaller key: bytes are left.
+    // A key of a smaller level is smaller, so bytes are left.
     let key = with(71 + 3 * poly_bytes, &0u64.to_le_bytes());
     assert!(matches!(
         key,
@@ -383,7 +385,7 @@ fn mutated_payloads_with_a_right_checksum_never_panic() {
             }
         }
         match s.read(&s.reseal(&payload)) {
-            Ok(_) => read += 1, // other residues are residues too
+            Ok(_) => read += 1, // changed residues are valid too
             Err(
                 BytesError::Truncated { .. }
                 | BytesError::Trailing { .. }

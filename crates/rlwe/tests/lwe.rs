@@ -1,4 +1,4 @@
-//! The way from ring ciphertexts to LWE samples, at full size.
+//! From ring ciphertexts to LWE samples, at full size.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -94,7 +94,7 @@ fn samples_survive_their_bytes() {
     assert_eq!(r.lwe_batch(n, dimension, T).unwrap(), batch);
     r.end().unwrap();
 
-    // Bytes that end early, and a residue that is no residue.
+    // Bytes that end early, and a residue that is too large.
     let mut w = Writer::new();
     w.u64(u64::MAX);
     let sealed = w.seal(&KIND, &[0; 32]);
@@ -125,7 +125,7 @@ fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
     let n = 1 << 15;
     type New = fn(usize, u64, usize, u32) -> Result<DimensionParams, Error>;
     let (secure, insecure): (New, New) = (DimensionParams::new, DimensionParams::new_insecure);
-    // The last three are insecure: they show digits that sum to more than a word.
+    // The last three are insecure. They test digits whose sum exceeds a word.
     for (dimension, q_bits, digit_bits, new) in [
         (1024, 25, 2, secure),
         (1024, 26, 3, secure),
@@ -152,7 +152,7 @@ fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
 
         let norm: i64 = s.small.coefficients().iter().map(|z| z * z).sum();
         let rounding = (1.0 + norm as f64) / 12.0;
-        // The message's own rounding and error add at most 1/12 + sigma^2.
+        // The rounding of the message and its fresh noise add at most 1/12 + sigma^2.
         let switching = params.noise_variance() + ring::sample::SIGMA.powi(2) + 1.0 / 12.0;
         let expected = rounding + switching * (T as f64 / q as f64).powi(2);
         let ratio = variance / expected;
@@ -162,8 +162,9 @@ fn samples_hold_the_messages_with_the_rounding_noise_of_the_small_secret() {
             variance.sqrt(),
             expected.sqrt()
         );
-        // Rounding errors times a fixed secret: per pair of frequencies the squared magnitudes of both
-        // are exponential, which makes the relative deviation of the mean square sqrt(4 / N).
+        // Rounding errors are multiplied by a fixed secret. For each pair of frequencies the
+        // squared magnitudes of both are exponentially distributed, so the relative deviation of
+        // the mean square is sqrt(4 / N).
         let tolerance = 6.0 * (4.0 / n as f64).sqrt();
         assert!((ratio - 1.0).abs() < tolerance, "ratio {ratio}");
         let uniform = (1.0 + 2.0 * f64::from(dimension as u32) / 3.0) / 12.0;
@@ -183,7 +184,7 @@ fn a_mask_is_the_ring_s_mask_shifted_by_multiples_of_the_gap() {
     let batch = LweBatch::switch(&s.encrypt(&messages), &s.key, T).unwrap();
     let gap = n / dimension;
     for (k, &message) in messages.iter().enumerate() {
-        // Coefficient k of c_1 X^(j gap), for every j: by the definition of the ring's product.
+        // Coefficient k of c_1 X^(j gap), for every j, by the definition of the ring's product.
         for j in 0..dimension {
             let source = (0..n).find(|i| (i + j * gap) % n == k).unwrap();
             let a = batch.mask(source, 0);
@@ -245,7 +246,8 @@ fn dimensions_and_ciphertexts_that_do_not_fit_are_refused() {
 
 #[test]
 fn digits_hold_every_residue() {
-    // 27 bits in nine digits of 3 would be one too few: half the modulus is above what eight sevenths of 4 sum to.
+    // Nine digits of 3 bits are one too few for 27 bits: half the modulus, about 2^26, exceeds their
+    // largest sum, 3/7 2^27.
     for (bits, digit_bits, digits) in [
         (26, 3, 9),
         (27, 3, 10),
@@ -262,7 +264,8 @@ fn digits_hold_every_residue() {
     }
 }
 
-/// Digit `j` encrypts `B^j s` under mask `j` of the seed: with one mask for all, differences would give the secret away.
+/// Digit `j` encrypts `B^j s` under mask `j` of the seed. If they shared one mask, differences
+/// would reveal the secret.
 #[test]
 fn no_two_digits_of_the_dimension_key_share_a_mask() {
     let s = setup(&small_insecure(1 << 10, 256), 8);
@@ -281,7 +284,7 @@ fn no_two_digits_of_the_dimension_key_share_a_mask() {
         let scaled: Vec<i64> = s.secret.coefficients().iter().map(|x| x * power).collect();
         phase.sub_assign(&Poly::from_signed(basis, &scaled).into_eval());
         let size = Size::of(&centred(&phase.to_coeff()));
-        // The deviation of errors, to six of 1024 samples.
+        // The deviation of errors, within six deviations for 1024 samples.
         assert!((size.log2_rms - 3.19f64.log2()).abs() < 0.25, "digit {j}");
     }
 }

@@ -1,4 +1,4 @@
-//! The checks that parameters pass.
+//! The checks of parameters.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -43,7 +43,7 @@ fn the_table_is_a_limit_that_is_reached_and_not_passed() {
         assert_eq!(Params::new(&over).unwrap_err(), expected);
         assert!(!Params::new_insecure(&over).unwrap().is_secure());
     }
-    // Twice the degree bears a little more than twice the modulus.
+    // Twice the degree allows a little more than twice the bits of the modulus.
     for log_n in 10..17 {
         let (small, large) = (max_log_qp(1 << log_n), max_log_qp(2 << log_n));
         let (small, large) = (small.unwrap(), large.unwrap());
@@ -128,8 +128,9 @@ fn specs_that_name_no_parameters_are_refused() {
     assert_ne!(params, Params::new(&spec(1 << 12, 99)).unwrap());
 }
 
-/// The table of Bossuat et al. 2024, <https://ia.cr/2024/463>, ternary secrets, classical, 128 bits; and the estimates
-/// that an independent run of malb/lattice-estimator 27a581b gave for its entries, by MATZOV.
+/// The table of Bossuat et al. 2024, <https://ia.cr/2024/463> (ternary secrets, classical, 128
+/// bits), and the estimates of an independent run of malb/lattice-estimator 27a581b for its
+/// entries, by MATZOV.
 #[test]
 fn the_table_and_the_estimates_are_those_of_their_sources() {
     let limits = [26, 53, 106, 214, 430, 868, 1747, 3523];
@@ -140,7 +141,7 @@ fn the_table_and_the_estimates_are_those_of_their_sources() {
         let found = security::uniform(n, f64::from(limit));
         assert_eq!(found.bits(), Some(bits), "N = {n}");
         assert!(found.is_enough());
-        // No size below it has fewer bits, and none above it is known to have any.
+        // No smaller modulus has fewer bits, and no estimate covers a larger one.
         assert!(security::uniform(n, 20.0).bits() >= Some(bits));
         assert_eq!(security::uniform(n, f64::from(limit) + 0.001).bits(), None);
     }
@@ -161,14 +162,14 @@ fn sparse_secrets_have_limits_of_their_own() {
     // Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022, and Lattigo's default: weight 32 at N = 2^16.
     assert_eq!(SPARSE_WEIGHT, 32);
     let bits = |n: usize, log_q: f64| security::sparse(n, 32, log_q).bits();
-    // The runs: dual meet-in-the-middle and primal hybrid, the less of them.
+    // The runs: the lesser of dual meet-in-the-middle and primal hybrid.
     assert_eq!(bits(1 << 16, 109.0), Some(172.0));
     assert_eq!(bits(1 << 16, 115.0), Some(165.0));
     assert_eq!(bits(1 << 15, 220.0), Some(125.0));
     assert_eq!(bits(1 << 14, 109.0), Some(123.0));
     let limits = [13, 14, 15, 16, 17].map(|log_n| max_log_q_sparse(1 << log_n));
     assert_eq!(limits, [None, None, Some(150), Some(300), Some(300)]);
-    // 131 bits against primal attacks alone are not enough, as dual attacks may be cheaper.
+    // 131 bits against primal attacks alone are not enough, since dual attacks may be cheaper.
     assert_eq!(bits(1 << 16, 420.0), Some(131.0));
     assert!(!security::sparse(1 << 16, 32, 420.0).is_enough());
 

@@ -1,4 +1,4 @@
-//! External products: the right phase, the noise of the formula, trees of multiplexers, and refusals.
+//! External products: the right phase, the noise of the formula, trees of multiplexers, and errors.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -33,7 +33,7 @@ fn bit(params: &Params, bit: bool) -> Vec<i64> {
     message
 }
 
-/// The phase of a product less that of the operand times the message.
+/// The difference between the phase of a product and the operand's phase times the message.
 fn errors(secret: &SecretKey, product: &Ciphertext, of: &Ciphertext, message: &[i64]) -> Vec<f64> {
     let basis = of.components()[0].basis();
     let message: Poly<Eval> = Poly::from_signed(basis, message).into_eval();
@@ -46,7 +46,7 @@ fn errors(secret: &SecretKey, product: &Ciphertext, of: &Ciphertext, message: &[
 fn noise_of_an_external_product_follows_the_formula_from_both_sides() {
     const KEYS: usize = 400;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    // Digits larger than P, where the keys' part rules, and smaller ones, where rounding does.
+    // Digits larger than P, where the keys' part dominates, and smaller ones, where rounding does.
     for params in [
         params_insecure(256, (34, 4), (35, 1), 2),
         params_insecure(256, (34, 4), (48, 2), 2),
@@ -56,7 +56,8 @@ fn noise_of_an_external_product_follows_the_formula_from_both_sides() {
         let (mut sum, mut expected) = (0.0, 0.0);
         for key in 0..KEYS {
             let secret = SecretKey::generate(&params, &mut rng);
-            // The noise does not depend on the message: 0, 1, and a polynomial of small coefficients.
+            // The noise does not depend on the message: 0, 1, and a polynomial of small
+            // coefficients.
             let message = match key % 3 {
                 0 => bit(&params, false),
                 1 => bit(&params, true),
@@ -70,7 +71,7 @@ fn noise_of_an_external_product_follows_the_formula_from_both_sides() {
             expected += Rgsw::variance(&params, level);
         }
         let ratio = sum / expected;
-        // As of a key switch (`switch.rs`): six relative deviations of the mean over all keys.
+        // As for a key switch (`switch.rs`): six relative deviations of the mean over all keys.
         let tolerance = 6.0 * (2.0 / 3.0 / KEYS as f64).sqrt();
         println!("{params:?}: ratio {ratio:.3}");
         assert!((ratio - 1.0).abs() < tolerance, "{params:?}: {ratio}");
@@ -93,7 +94,7 @@ fn one_ciphertext_serves_its_level_and_all_below() {
         let bound = 8.0 * Rgsw::variance(&params, level).sqrt();
         assert!(found.iter().all(|e| e.abs() < bound), "level {level}");
     }
-    // Dividing with the special moduli is dividing after, up to the rounding.
+    // Dividing together with the special moduli equals dividing afterwards, up to rounding.
     let ct = uniform(&params, 4, &mut rng);
     let mut divided = rgsw.external_product(&ct, 0).unwrap();
     divided.switch_to(&params, 2).unwrap();
@@ -121,7 +122,7 @@ fn one_ciphertext_serves_its_level_and_all_below() {
     assert_eq!(rgsw.choose(&ct, &lower).unwrap_err(), expected);
 }
 
-/// All indices of four bits: the noise is that of four products, whatever is chosen.
+/// All indices of four bits. The noise is that of four products for every choice.
 #[test]
 fn a_tree_of_choices_finds_its_leaf() {
     let mut rng = ChaCha20Rng::seed_from_u64(3);

@@ -1,4 +1,5 @@
-//! Keys and ciphertexts that are stored: what is read is what was written, works as it did, and nothing else is read.
+//! Stored keys and ciphertexts: reading returns what was written, it works as before, and other
+//! bytes are refused.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 

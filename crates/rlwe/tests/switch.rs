@@ -1,4 +1,4 @@
-//! Key switching: the right phase, the noise of the formula, and one result whatever the way to it.
+//! Key switching: the right phase, the noise of the formula, and equal results of all functions.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -22,7 +22,7 @@ fn params_insecure(n: usize, (bits, limbs): (u32, usize), p: (u32, usize), width
     Params::new_insecure(&spec).unwrap()
 }
 
-/// Moduli of the given sizes, of which those of more than 50 bits are wide.
+/// Moduli of the given sizes. Those of more than 50 bits are wide.
 fn mixed_insecure(n: usize, q: &[u32], p: &[u32], width: usize) -> Params {
     let mut all = Vec::new();
     for &bits in q.iter().chain(p) {
@@ -44,14 +44,15 @@ fn uniform(params: &Params, level: usize, rng: &mut ChaCha20Rng) -> Poly<Eval> {
     ring::sample::uniform_from_seed(params.basis(level), &Seed::random(rng), 0)
 }
 
-/// `phase - d s'`: what a switch of `d` adds.
+/// `phase - d s'`: the noise that a switch of `d` adds.
 fn error(secret: &SecretKey, switched: &Ciphertext, d: &Poly<Eval>, from: &Poly<Eval>) -> Vec<f64> {
     let mut difference = secret.phase(switched);
     difference.sub_assign(&d.mul(&from.prefix(d.limbs())).into_coeff());
     centred(&difference).to_vec()
 }
 
-/// Variance of the key's part: per digit, `N sigma^2 (D/P)^2 / 12`, as a digit is uniform in `[-D/2, D/2]`.
+/// Variance of the key's part: `N sigma^2 (D/P)^2 / 12` per digit, as digits are uniform in
+/// `[-D/2, D/2]`.
 fn key_variance(params: &Params, level: usize) -> f64 {
     params
         .digits(level)
@@ -66,8 +67,8 @@ fn key_variance(params: &Params, level: usize) -> f64 {
 fn noise_of_a_switch_follows_the_formula_from_both_sides() {
     const KEYS: usize = 400;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    // Digits larger than P, where the key's part rules, and smaller ones, where rounding does; a wide first modulus and a
-    // wide special one among narrow ones, and wide ones alone.
+    // Digits larger than P, where the key's part dominates, and smaller ones, where rounding does.
+    // A wide first modulus and a wide special one among narrow ones, and only wide ones.
     for params in [
         params_insecure(256, (34, 4), (35, 1), 2),
         params_insecure(256, (34, 4), (48, 2), 2),
@@ -91,9 +92,10 @@ fn noise_of_a_switch_follows_the_formula_from_both_sides() {
             key_part += key_variance(&params, level);
         }
         let ratio = sum / (rounding + key_part);
-        // The mean of a digit multiplies signed partial sums of the errors: over one key their mean
-        // square has a relative deviation of sqrt(2/3), so of sqrt(2/3 / KEYS) over all; rounding
-        // has sqrt(4 / N) per key. Six of the larger one are given.
+        // The tolerance is wider than centred digits need: it allows for digits with a mean. A mean
+        // multiplies signed partial sums of the errors. Their mean square over one key has a
+        // relative deviation of sqrt(2/3), so of sqrt(2/3 / KEYS) over all keys. Rounding has
+        // sqrt(4 / N) per key. The tolerance is six of the larger deviation.
         let tolerance = 6.0 * (2.0 / 3.0 / KEYS as f64).sqrt();
         let case = format!("{params:?}");
         println!(
@@ -104,7 +106,7 @@ fn noise_of_a_switch_follows_the_formula_from_both_sides() {
     }
 }
 
-/// Eight deviations of the formula: no error may be larger.
+/// Eight deviations of the formula: a bound on every error.
 fn bound(params: &Params, level: usize) -> f64 {
     let rounding = (1.0 + 2.0 / 3.0 * params.n() as f64) / 12.0;
     8.0 * (key_variance(params, level) + rounding).sqrt()
@@ -214,7 +216,7 @@ fn galois_keys_map_phases_at_every_level_up_to_theirs() {
     );
     let missing = keys.get(7).map(|_| ()).unwrap_err();
     assert_eq!(missing, Error::MissingGaloisKey { element: 7 });
-    // Per digit two polynomials over the level and the special moduli.
+    // Two polynomials per digit, over the level and the special moduli.
     let words = [(2, 9), (1, 4), (2, 7)].map(|(digits, limbs)| 2 * digits * limbs * n);
     assert_eq!(keys.byte_len(), 8 * words.iter().sum::<usize>());
 }
@@ -280,7 +282,7 @@ fn a_modulus_switch_divides_the_phase_up_to_its_rounding() {
         let secret = SecretKey::generate(&params, &mut rng);
         let norm: i64 = secret.coefficients().iter().map(|s| s * s).sum();
         let mut ct = secret.encrypt_zero(2, &mut Masks::random(&mut rng), &mut rng);
-        // A phase of the size of the modulus below, so that the quotient has something to keep.
+        // A phase of the size of the modulus below, so that a quotient remains.
         let message: Vec<i64> = (0..n)
             .map(|_| rng.random_range(-(1 << message_bits)..1 << message_bits))
             .collect();
@@ -297,7 +299,8 @@ fn a_modulus_switch_divides_the_phase_up_to_its_rounding() {
             .collect();
         let variance = errors.iter().map(|e| e * e).sum::<f64>() / n as f64;
         let expected = (1.0 + norm as f64) / 12.0;
-        // The rounding errors times a fixed secret: a relative deviation of sqrt(4 / N). Six of them.
+        // Rounding errors times a fixed secret have a relative deviation of sqrt(4 / N). Six are
+        // allowed.
         assert!((variance / expected - 1.0).abs() < 6.0 * (4.0 / n as f64).sqrt());
     }
 }
@@ -315,14 +318,16 @@ fn digits_end_before_they_exceed_the_special_moduli() {
     assert_eq!(digits(&params, 6), [0..2, 2..4, 4..7]);
     assert_eq!(digits(&params, 5), [0..2, 2..4, 4..6]);
     assert_eq!(digits(&params, 2), [0..2, 2..3]);
-    // A limb is a digit, however large; the number of limbs bounds what the bits would allow.
+    // A digit may be a single limb of any size. The number of limbs bounds digits as well as the
+    // bits.
     let params = mixed_insecure(256, &[60, 60], &[40], 2);
     assert_eq!(digits(&params, 1), [0..1, 1..2]);
     let params = mixed_insecure(256, &[30, 30, 30], &[50, 51], 2);
     assert_eq!(digits(&params, 2), [0..2, 2..3]);
 }
 
-/// Digits under one mask would give away the difference of what they encrypt, which is a multiple of the secret.
+/// If digits shared a mask, the difference of what they encrypt, a multiple of the secret, would
+/// leak.
 #[test]
 fn no_two_digits_of_a_key_share_a_mask() {
     let mut rng = ChaCha20Rng::seed_from_u64(12);
@@ -345,7 +350,8 @@ fn no_two_digits_of_a_key_share_a_mask() {
     assert_ne!(galois.seed(), key.seed());
 }
 
-/// Both components are masked by a fresh `u`: a ciphertext of errors alone would decrypt to the same.
+/// A fresh `u` masks both components. A ciphertext of errors alone would decrypt to the same
+/// message.
 #[test]
 fn a_public_encryption_is_as_large_as_its_modulus() {
     let mut rng = ChaCha20Rng::seed_from_u64(13);
@@ -354,7 +360,7 @@ fn a_public_encryption_is_as_large_as_its_modulus() {
     let key = PublicKey::generate(&secret, &mut rng);
     let encrypt = |rng: &mut ChaCha20Rng| key.encrypt_zero(&params, 1, rng).unwrap();
     let ct = encrypt(&mut rng);
-    // Uniform in [-Q/2, Q/2): a variance of Q^2 / 12, to six deviations of 1024 samples.
+    // Uniform in [-Q/2, Q/2): a variance of Q^2 / 12, within six deviations for 1024 samples.
     let uniform = params.log_q(1) - 12f64.log2() / 2.0;
     for component in ct.components() {
         let size = Size::of(&centred(&component.to_coeff()));
@@ -362,7 +368,8 @@ fn a_public_encryption_is_as_large_as_its_modulus() {
     }
     let other = encrypt(&mut rng);
     assert_ne!(ct.components()[1], other.components()[1]);
-    // Two errors and the key's, times ternary polynomials: sigma^2 (1 + 2 N 2/3), to six deviations.
+    // Two errors and the key's, times ternary polynomials: sigma^2 (1 + 2 N 2/3), within six
+    // deviations.
     let noise = Size::of(&centred(&secret.phase(&ct)));
     let expected = (3.19f64.powi(2) * (1.0 + 4.0 * 1024.0 / 3.0)).log2() / 2.0;
     assert!(

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of the simulator.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with a machine, or with what it is to run.
+/// Errors in a machine, or in the design or trace that it runs.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,33 +14,33 @@ pub enum Error {
     UnknownMachine {
         /// Name found.
         found: String,
-        /// Names that there are.
+        /// Names of the machines that exist.
         expected: Vec<&'static str>,
     },
-    /// A file that is no TOML, lacks a key, or has one too many.
+    /// The file is not TOML, lacks a key, or has an unknown one.
     #[error("the machine's file: {0}")]
     Toml(String),
-    /// A value out of its range.
+    /// A value is out of range.
     #[error("the machine's {key} is {found}, expected {expected}")]
     Value {
         /// Key of the value.
         key: &'static str,
         /// Value found.
         found: String,
-        /// What it may be.
+        /// The values allowed, in words.
         expected: String,
     },
-    /// As [`Error::Value`], for keys whose names stand in the file.
+    /// As [`Error::Value`], for keys whose names are chosen in the file.
     #[error("the machine's {key} is {found}, expected {expected}")]
     Key {
         /// Key of the value.
         key: String,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What it may be.
+        /// The values allowed, in words.
         expected: String,
     },
-    /// A machine of the other family.
+    /// The machine is of the other family.
     #[error(
         "the machine is of the family {found:?}, expected {expected:?}: spatial machines run `simulate pbs`, vector machines \
          run `simulate run`"
@@ -48,75 +48,75 @@ pub enum Error {
     Family {
         /// Family found.
         found: String,
-        /// Family that is asked for.
+        /// The family expected.
         expected: &'static str,
     },
-    /// A trace that a machine cannot run.
+    /// The machine cannot run the trace.
     #[error("{machine} cannot run this trace: {what} is {found}, expected {expected}")]
     Unfit {
         /// Name of the machine.
         machine: String,
-        /// What does not fit.
+        /// The part that does not fit.
         what: String,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What the machine can, and the way out.
+        /// The values that the machine supports, and the remedy.
         expected: String,
     },
-    /// A trace with more instructions than can be numbered.
+    /// The trace has more instructions than can be numbered.
     #[error(
         "the trace has {found} {what} when its calls are written out, expected at most {limit}"
     )]
     TooLong {
-        /// What is counted.
+        /// The items that are counted.
         what: &'static str,
         /// Number found.
         found: u64,
         /// Largest number.
         limit: u64,
     },
-    /// A schedule of ours that the checker refuses: a mistake of the passes.
+    /// The checker refuses a schedule of this crate. A pass has a fault.
     #[error(transparent)]
     Violation(#[from] crate::vector::Violation),
-    /// The caller asked for an end.
+    /// The caller asked to stop.
     #[error("the simulation was stopped")]
     Stopped,
-    /// No mapping for a ring degree.
+    /// The machine has no mapping for a ring degree.
     #[error("{machine} has no mapping for N = {n}, only for {known:?}")]
     NoMapping {
         /// Name of the machine.
         machine: String,
         /// Ring degree.
         n: usize,
-        /// Ring degrees that it has mappings for.
+        /// Ring degrees for which it has mappings.
         known: Vec<usize>,
     },
-    /// A design that does not fit the machine.
+    /// The design does not fit the machine.
     #[error("the design needs {needed} {what}, {machine} has {available}")]
     TooSmall {
         /// Name of the machine.
         machine: String,
-        /// What is short.
+        /// The resource that is short.
         what: &'static str,
-        /// What the design needs.
+        /// The amount that the design needs.
         needed: usize,
-        /// What there is.
+        /// The amount that the machine has.
         available: usize,
     },
-    /// Parameters that no graph can be made for.
+    /// No graph can be made for these parameters.
     #[error("{what} is {found}, expected {expected}")]
     Parameters {
         /// Name of the parameter.
         what: &'static str,
         /// Value found.
         found: usize,
-        /// What it may be.
+        /// The values allowed, in words.
         expected: String,
     },
-    /// Data of the wrong length.
+    /// Data has the wrong length.
     #[error("{found} words of {what}, expected {expected}")]
     Words {
-        /// What the words are.
+        /// The kind of words.
         what: &'static str,
         /// Number found.
         found: usize,
@@ -124,14 +124,14 @@ pub enum Error {
         expected: usize,
     },
     /// Tiles wait for each other: streams are too short for the design.
-    #[error("{tile} waits for ever at its turn {turn}: streams are too short for this design")]
+    #[error("{tile} waits forever at its turn {turn}: streams are too short for this design")]
     Deadlock {
         /// Name of the tile.
         tile: String,
-        /// Turn that it cannot end.
+        /// The turn that it cannot finish.
         turn: usize,
     },
-    /// Elements or digits that do not exist.
+    /// The elements or digits do not exist.
     #[error(transparent)]
     Ring(#[from] ring::Error),
 }

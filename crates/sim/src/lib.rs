@@ -1,13 +1,13 @@
-//! Machines as data: what they compute, in how many cycles, with how much energy.
+//! Machines as data: the words they compute, and the cycles and energy they take.
 //!
-//! *Concept.* A [`Machine`] is a file. A design on it is a network of tiles that read and write streams of words: one
-//! description, which gives every word that the array would compute and the cycle in which it is written.
-//! [`Products`] and [`BlindRotation`] are the designs of ATHENA. The other [family](Family) are [vector machines](vector),
-//! which run traces.
+//! *Concept.* A [`Machine`] is a file. A design on it is a network of tiles that read and write
+//! streams of words. One description gives both every word that the array would compute and the
+//! cycle in which it is written. [`Products`] and [`BlindRotation`] are the designs of ATHENA. The
+//! other [family](Family) are [vector machines](vector), which run traces.
 //!
-//! *May use* the program and the ring: an emulated array and a multiplier share their elements (docs/adr/0013). No
-//! scheme and no key is known here; what is emulated is driven from plain words. *Invariant*: time follows from the
-//! description of tiles and streams, never from data.
+//! *May use* the program and the ring: an emulated array and a multiplier share their elements
+//! (docs/adr/0013). This crate knows no scheme and no key: emulations take plain words.
+//! *Invariant*: time follows from the description of tiles and streams, never from data.
 
 #![forbid(unsafe_code)]
 

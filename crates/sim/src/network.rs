@@ -1,10 +1,11 @@
-//! Tiles and streams: what every word is, and when it is written.
+//! Tiles and streams: the value of every word, and the tick in which it is written.
 //!
-//! *Concept.* Each tile is a sequential process that repeats a [turn](Kernel::turn): phases that compute, and phases
-//! that move words, one of each port in each step. A step begins when the tile is free, its inputs have arrived and
-//! its outputs have room. A stream holds so many words, and delivers them some ticks after they were written. Nothing
-//! else decides on time, so the order in which tiles are worked off does not matter (a Kahn network): every word
-//! carries its time, and a tile goes on until it lacks a word or room.
+//! *Concept.* Each tile is a sequential process that repeats a [turn](Kernel::turn). A turn has
+//! phases that compute, and phases that move words, one word of each port in each step. A step
+//! begins when the tile is free, its inputs have arrived and its outputs have room. A stream has
+//! room for a number of words, and delivers each some ticks after it was written. Nothing else
+//! affects time. So the order in which tiles are processed does not matter (a Kahn network): every
+//! word carries its time, and a tile continues until it lacks a word or room.
 //!
 //! *Source.* Kahn, "The semantics of a simple language for parallel programming", IFIP 1974.
 
@@ -16,7 +17,7 @@ use std::collections::VecDeque;
 use stream::Stream;
 use tile::Running;
 
-/// Two ports each way, as a tile has: which of them a phase uses.
+/// Two ports in each direction, as a tile has. The entries say which of them a phase uses.
 pub(crate) type Ports = [bool; 2];
 /// No port.
 pub(crate) const NONE: Ports = [false, false];
@@ -30,32 +31,34 @@ pub(crate) const BOTH: Ports = [true, true];
 /// A part of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// `words` steps of so many ticks: one word from each port of `from`, one word to each of `to`.
+    /// `words` steps of `ticks` ticks each: one word from each port of `from`, one word to each
+    /// port of `to`.
     Move {
         words: usize,
         from: Ports,
         to: Ports,
         ticks: u64,
     },
-    /// So many ticks without any stream.
+    /// `ticks` ticks without any stream.
     Compute { ticks: u64 },
 }
 
-/// What a tile does.
+/// The work of a tile.
 pub(crate) trait Kernel: Send {
     /// Number of turns.
     fn turns(&self) -> usize;
     /// Phases of a turn.
     fn turn(&self, turn: usize) -> Vec<Phase>;
-    /// Step `i` of a phase that moves words: words to the ports, from those of the ports.
+    /// Step `i` of a phase that moves words. Takes the words read from the ports, returns the words
+    /// for the ports.
     fn step(&mut self, phase: usize, i: usize, words: [u32; 2]) -> [u32; 2];
-    /// A phase that computes.
+    /// Runs a phase that computes.
     fn compute(&mut self, _phase: usize) {}
     /// Bytes of local memory.
     fn memory(&self) -> usize {
         0
     }
-    /// Words that are left when all is done: those of a sink.
+    /// The words left at the end: those of a sink.
     fn take(&mut self) -> Vec<u32> {
         Vec::new()
     }
@@ -73,16 +76,16 @@ pub(crate) fn port(tile: usize, port: usize) -> Port {
     Port { tile, port }
 }
 
-/// A tile's part in the time of a run.
+/// The times of a tile in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Name of the tile.
     pub(crate) name: String,
-    /// What kind of tile it is.
+    /// The kind of tile.
     pub(crate) kind: &'static str,
-    /// Ticks of steps and computation; the rest it waited.
+    /// Ticks of steps and computation. The rest is waiting.
     pub(crate) busy: u64,
-    /// Tick in which each turn ended.
+    /// The tick in which each turn ended.
     pub(crate) ends: Vec<u64>,
 }
 
@@ -96,7 +99,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Without tiles. Kernels compute words if `words`.
+    /// A network without tiles. Kernels compute words only if `words`.
     pub(crate) fn new(words: bool) -> Self {
         Self {
             words,
@@ -104,7 +107,7 @@ impl Network {
         }
     }
 
-    /// Adds a tile of a `kind`.
+    /// Adds a tile of the kind `kind`.
     pub(crate) fn add(
         &mut self,
         kind: &'static str,
@@ -115,7 +118,8 @@ impl Network {
         self.tiles.len() - 1
     }
 
-    /// Connects an output with inputs, each of which gets every word, by a stream of `room` words and `latency` ticks.
+    /// Connects an output with inputs by a stream of `room` words and `latency` ticks. Each input
+    /// gets every word.
     pub(crate) fn connect(&mut self, from: Port, to: &[Port], (room, latency): (usize, u64)) {
         let id = self.streams.len();
         self.streams.push(Stream::new(
@@ -151,20 +155,20 @@ impl Network {
             .unwrap_or(0)
     }
 
-    /// Words that all streams carried between the tiles.
+    /// Number of words that all streams carried between the tiles.
     pub(crate) fn moved(&self) -> u64 {
         self.streams.iter().map(Stream::written).sum()
     }
 
-    /// What a sink received.
+    /// The words that a sink received.
     pub(crate) fn take(&mut self, tile: usize) -> Vec<u32> {
         self.tiles[tile].kernel.take()
     }
 
-    /// Runs until every tile has ended its last turn.
+    /// Runs until every tile has finished its last turn.
     ///
     /// # Errors
-    /// [`Error::Deadlock`] if some never do.
+    /// [`Error::Deadlock`] if some tile never finishes.
     pub(crate) fn run(&mut self) -> Result<Vec<Usage>> {
         let mut waiting: VecDeque<usize> = (0..self.tiles.len()).collect();
         let mut queued = vec![true; self.tiles.len()];

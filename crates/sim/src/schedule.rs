@@ -1,20 +1,20 @@
-//! Cycles of straight code on a tile that issues several instructions at once.
+//! Cycles of straight-line code on a tile that issues several instructions at once.
 
 use crate::machine::Machine;
 use ring::torus::wavefront::{Element, Instruction, Issue, Section};
 
-/// When the issues of a section are issued.
+/// The cycles in which the instructions of a section are issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
-    /// Cycle of each step.
+    /// The cycle of each instruction.
     pub(crate) issued: Vec<u64>,
-    /// Cycle after the last issue.
+    /// The cycle after the last issue.
     pub(crate) length: u64,
-    /// Cycle in which the last result can be read.
+    /// The cycle in which the last result can be read.
     pub(crate) drained: u64,
 }
 
-/// Parts of a tile that take an instruction each cycle.
+/// Parts of a tile that each take a number of instructions per cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Unit {
     Load,
@@ -57,7 +57,8 @@ fn latency(machine: &Machine, instruction: Instruction) -> u64 {
     }
 }
 
-/// Issues each step in the first cycle in which its operands are there and its unit is free, earlier issues first.
+/// Issues each instruction in the first cycle in which its operands are ready and its unit is free.
+/// Earlier instructions go first.
 pub(crate) fn schedule(machine: &Machine, issues: &[Issue]) -> Schedule {
     let mut issued: Vec<u64> = Vec::with_capacity(issues.len());
     for step in issues {
@@ -90,7 +91,8 @@ pub(crate) fn schedule(machine: &Machine, issues: &[Issue]) -> Schedule {
     }
 }
 
-/// Fewest cycles between two iterations of a software-pipelined loop: those of the fullest unit.
+/// The fewest cycles between two iterations of a software-pipelined loop: the cycles of the busiest
+/// unit.
 pub(crate) fn interval(machine: &Machine, issues: &[Issue]) -> u64 {
     let fullest = UNITS.iter().map(|&one| {
         let uses = issues
@@ -102,7 +104,8 @@ pub(crate) fn interval(machine: &Machine, issues: &[Issue]) -> u64 {
     fullest.max().unwrap_or(0)
 }
 
-/// Cycles of all runs of a section. Loops have no overhead of their own: the tile counts for them (UG1079, "Loops").
+/// Cycles of all runs of a section. Loops have no overhead, because the tile counts iterations in
+/// hardware (UG1079, "Loops").
 pub(crate) fn section_cycles(machine: &Machine, section: &Section) -> u64 {
     let found = schedule(machine, &section.issues);
     match section.times as u64 {
@@ -115,7 +118,7 @@ pub(crate) fn section_cycles(machine: &Machine, section: &Section) -> u64 {
     }
 }
 
-/// Cycles that an element computes for one product.
+/// Cycles in which an element computes, for one product.
 pub(crate) fn compute_cycles(machine: &Machine, element: &Element) -> u64 {
     let sections = element.sections();
     sections
@@ -152,12 +155,13 @@ mod tests {
             .iter()
             .filter(|s| s.instruction == Instruction::MultiplyAccumulate);
         assert_eq!(macs.count(), 4);
-        // 7 cycles for the load of the digit, one for its broadcast, one for each of four multiply-accumulates.
+        // 7 cycles for loading the digit, one for its broadcast, one for each of four
+        // multiply-accumulates.
         assert_eq!(schedule(&machine(), &section.issues).length, 7 + 1 + 4);
         for (from, to, length) in [
             ("load = 7", "load = 6", 11),
             ("vectors = 1", "vectors = 2", 10),
-            ("loads = 2", "loads = 1", 12), // the loads of the last vector are early enough for its shift
+            ("loads = 2", "loads = 1", 12), // the last vector's loads end before its shift
             ("load = 7", "load = 0", 5),
         ] {
             assert_eq!(
@@ -215,7 +219,8 @@ mod tests {
     #[test]
     fn an_element_takes_its_loops_and_what_starts_and_ends_them() {
         let chain = Wavefront::new(1024, 16).expect("whole vectors").chain();
-        // Two loops. Four loads on two units, then 7 cycles; four narrowed on two units, 4 cycles, stored one by one.
+        // Two loops. At the start four loads on two units, then 7 cycles. At the end four
+        // accumulators narrowed on two units, 4 cycles, and stored one by one.
         let (start, end) = (1 + 7, 4 + 4);
         let cycles = compute_cycles(&machine(), &chain[0]);
         assert_eq!(cycles, 2 * (start + 1024 * 12 + end));

@@ -1,4 +1,5 @@
-//! The emulated array beside the bootstrapping of TFHE with an exact multiplier, bit for bit.
+//! The emulated array compared with the bootstrapping of TFHE with an exact multiplier, bit for
+//! bit.
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -15,7 +16,7 @@ const CONSTANT: u32 = 0x1234_5678;
 #[test]
 fn the_array_bootstraps_as_tfhe_does_insecure() {
     for set in [sets::paper_1_insecure(), sets::paper_2_insecure()] {
-        // A small secret of 6 bits: all of the set's ring, none of its security.
+        // A small secret of 6 bits: the ring is that of the set, the security is not.
         let spec = ParamsSpec {
             lwe_dimension: 6,
             ..set.spec().clone()
@@ -42,7 +43,7 @@ fn compare(params: &Params) {
     let bootstrapper = Bootstrapper::new(params, keys.bootstrap(), keys.switch(), multiplier());
     let mut scratch = Scratch::new(params, bootstrapper.multiplier());
 
-    // Any words: what is compared does not depend on their phase.
+    // Arbitrary words: the comparison does not depend on their phase.
     let words = (0..=params.big_dimension() as u32).map(|i| (i + 1).wrapping_mul(0x9e37_79b9));
     let input = Lwe::from_words(words.collect());
     let test = TestPolynomial::constant(n, CONSTANT);

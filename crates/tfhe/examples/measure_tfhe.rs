@@ -1,4 +1,5 @@
-//! Times of key generation, gates and tables, sizes of keys, and measured against predicted noise of outputs.
+//! Prints times of key generation, gates and tables, sizes of keys, and measured beside predicted
+//! noise of outputs.
 //!
 //! `cargo run --release -p palladion-tfhe --example measure_tfhe [SET] [COUNT]`, on one thread.
 

@@ -1,4 +1,5 @@
-//! Many random gates or tables, each checked: how many are wrong, and how noisy they are.
+//! Runs and checks many random gates or tables: prints how many are wrong, and the noise of
+//! outputs.
 //!
 //! ```sh
 //! cargo run --release -p palladion-tfhe --example trial -- gates 100000
@@ -6,15 +7,16 @@
 //! cargo run --release -p palladion-tfhe --example trial -- tables 3_3 10000 --set tfhe-3-3
 //! ```
 //!
-//! Gates are random ones of the ten, and one in eleven a mux, on random values of a pool whose places outputs take, so
-//! that outputs are inputs of others. Tables are random, a new one for each value; so are values, of all carry bits, and
-//! they are sums of outputs with as much noise as parameters allow.
+//! The gates are random: each of the ten, and with the same probability a mux. They take values
+//! from a pool and put their outputs back, so outputs become inputs of other gates. For tables,
+//! each trial has a new random table and a random value of all carry bits. The value is a sum of
+//! outputs with as much noise as the parameters allow.
 //!
-//! The noise of outputs is that of one key: its bits alone move the variance by some percent around the formula, which is
-//! a mean over keys.
+//! The noise of outputs is that of one key. Its bits alone change the variance by a few percent
+//! from the formula, which is a mean over keys.
 //!
-//! Without `--set` it is the fastest named set of 128 bits that fails in less than one of 2^64 bootstrappings. On all
-//! threads, or as many as `--threads` says.
+//! Without `--set`, the fastest named set of 128 bits is used that fails in less than one of 2^64
+//! bootstrappings. `--threads` sets the number of threads; by default all are used.
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -28,19 +30,20 @@ use tfhe::{Bit, ClientKey, Gate, Integer, Layout, Params, ServerKey, Table, fast
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// What was asked for.
+/// The options of a run.
 struct Trial {
     count: usize,
     params: Params,
     name: String,
 }
 
-/// What was found.
+/// The results of a run.
 #[derive(Default)]
 struct Findings {
     done: usize,
     wrong: usize,
-    /// Sum of squares of the noise of outputs of one bootstrapping, in squares of the torus, and their number.
+    /// Sum of squares of the noise of outputs of one bootstrapping, in squares of the torus, and
+    /// the number of outputs.
     squares: f64,
     outputs: usize,
 }
@@ -129,7 +132,7 @@ fn keys<T: Torus>(trial: &Trial, rng: &mut ChaCha20Rng) -> Outcome<Keys<T>> {
     Ok((client, server))
 }
 
-/// Bits with what they should be.
+/// A bit and its expected value.
 type Known<T> = (Bit<T>, bool);
 
 fn gates<T: Torus>(trial: &Trial) -> Outcome<()> {
@@ -148,7 +151,7 @@ fn gates<T: Torus>(trial: &Trial) -> Outcome<()> {
         let chosen: Vec<_> = (0..batch)
             .map(|_| {
                 let bits = [(); 3].map(|()| rng.random_range(0..POOL));
-                // A gate, or a mux where there is none.
+                // A gate, or a mux if it is `None`.
                 (Gate::ALL.get(rng.random_range(0..=10)).copied(), bits)
             })
             .collect();
@@ -169,13 +172,14 @@ fn gates<T: Torus>(trial: &Trial) -> Outcome<()> {
         {
             let found = client.decrypt_bit(&bit)?;
             findings.wrong += usize::from(found != expected);
-            // A mux is a sum of two outputs.
+            // The output of a mux is the sum of two outputs, so its noise is not counted.
             if gate.is_some() {
                 let ideal = if found { 0.125 } else { -0.125 };
                 findings.output(client.phase(bit.lwe()).to_torus() - ideal);
             }
             findings.done += 1;
-            // What is wrong is wrong once: its gates are judged by what they were given.
+            // A wrong output counts once: later gates are checked against the value that they were
+            // given.
             let place = rng.random_range(0..POOL);
             pool[place] = (bit, found);
         }
@@ -194,7 +198,7 @@ fn tables<T: Torus>(trial: &Trial) -> Outcome<()> {
     let rng = &mut ChaCha20Rng::from_os_rng();
     let (client, server) = keys::<T>(trial, rng)?;
     let (messages, values) = (params.messages(), params.values());
-    // Outputs that make up the values: a pair of a carry's worth and a message is as noisy as is allowed.
+    // Outputs that make up the values. A pair of a carry and a message has the most noise allowed.
     let mut carries = Vec::new();
     let mut units = Vec::new();
     for _ in 0..64 {
@@ -233,7 +237,7 @@ fn tables<T: Torus>(trial: &Trial) -> Outcome<()> {
     report(trial, &findings, "tables", progress.start.elapsed())
 }
 
-/// A message with the noise of a bootstrapping's output.
+/// An encrypted message with the noise of a bootstrapping's output.
 fn refreshed<T: Torus>(
     client: &ClientKey<T>,
     server: &ServerKey<T, Fft>,
@@ -254,7 +258,7 @@ fn report(trial: &Trial, findings: &Findings, what: &str, taken: Duration) -> Ou
     }
     .output();
     let fft = formula.output();
-    // Relative deviation of a sample variance of as many normal values.
+    // Relative deviation of the sample variance of as many normal values.
     let spread = (2.0 / findings.outputs.max(1) as f64).sqrt();
     println!(
         "{done} {what} in {taken:.1?}, {:.2} ms each",
@@ -279,7 +283,8 @@ fn report(trial: &Trial, findings: &Findings, what: &str, taken: Duration) -> Ou
     Ok(())
 }
 
-/// What is done and the time left, on standard error: every two seconds on a terminal, else every thirty.
+/// The progress and the time left, on standard error: every two seconds on a terminal, else every
+/// thirty.
 struct Progress {
     start: Instant,
     told: Instant,

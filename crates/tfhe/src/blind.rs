@@ -1,4 +1,4 @@
-//! Blind rotation and what a bootstrapping is made of.
+//! Blind rotation, and bootstrapping.
 
 use crate::glwe::{Glwe, GlweList};
 use crate::lwe::Lwe;
@@ -9,14 +9,14 @@ use crate::switch::{Switch, SwitchKey, SwitchScratch};
 use crate::table::TestPolynomial;
 use ring::torus::{Decomposition, Multiplier, Torus};
 
-/// Keys of bootstrapping, ready for use.
+/// The keys of bootstrapping, ready for use.
 pub struct Bootstrapper<T: Torus, M: Multiplier<T>> {
     multiplier: M,
     digits: Decomposition,
     n: usize,
     rank: usize,
     log_2n: u32,
-    /// GGSW ciphertexts of the bits of the small secret, prepared, one after another.
+    /// Prepared GGSW ciphertexts of the bits of the small secret, one after another.
     key: Vec<M::Word>,
     switch: Switch<T, M>,
 }
@@ -48,10 +48,11 @@ impl<T: Torus, M: Multiplier<T>> Scratch<T, M> {
 }
 
 impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
-    /// Prepares keys of these parameters: the GGSW ciphertexts of the small secret's bits, and the key switch to it.
+    /// Prepares the keys of these parameters: the GGSW ciphertexts of the small secret's bits, and
+    /// the key for the switch to the small secret.
     ///
     /// # Panics
-    /// If the multiplier is for another ring degree.
+    /// If the multiplier is made for another ring degree.
     pub fn new(
         params: &Params,
         bootstrap: &GlweList<T>,
@@ -74,17 +75,18 @@ impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
         }
     }
 
-    /// What multiplies.
+    /// The multiplier.
     pub fn multiplier(&self) -> &M {
         &self.multiplier
     }
 
-    /// Words of the keys as they lie in memory, in bytes.
+    /// Size of the prepared keys in memory, in bytes.
     pub fn key_bytes(&self) -> usize {
         std::mem::size_of_val(&self.key[..])
     }
 
-    /// A sample under the small secret with the phase of `input`, which is under the big one.
+    /// Switches `input`, a sample under the big secret, to the small secret. The phase stays the
+    /// same.
     pub fn key_switch(&self, input: &Lwe<T>, scratch: &mut Scratch<T, M>) -> Lwe<T> {
         self.switch.switch_into(
             &self.multiplier,
@@ -95,11 +97,13 @@ impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
         Lwe::from_words(scratch.small.clone())
     }
 
-    /// Looks the phase of `input` up in every table: a sample under the big secret for each.
+    /// Looks up the phase of `input` in every table. Returns a sample under the big secret for each
+    /// table.
     ///
-    /// Source: Chillotti, Joye, Paillier 2021, with the key switch first; Carpov, Izabachène, Mollimard, "New
-    /// Techniques for Multi-value Input Homomorphic Evaluation and Applications", CT-RSA 2019, and Chillotti, Ligier,
-    /// Orfila, Tap, ASIACRYPT 2021, <https://ia.cr/2021/729>, for several tables.
+    /// Source: Chillotti, Joye, Paillier 2021, with the key switch first. For several tables:
+    /// Carpov, Izabachène, Mollimard, "New Techniques for Multi-value Input Homomorphic Evaluation
+    /// and Applications", CT-RSA 2019, and Chillotti, Ligier, Orfila, Tap, ASIACRYPT 2021,
+    /// <https://ia.cr/2021/729>.
     pub fn bootstrap(
         &self,
         input: &Lwe<T>,
@@ -127,11 +131,12 @@ impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
         (0..test.tables()).map(extract).collect()
     }
 
-    /// The ciphertext of a test polynomial turned by `X^(-b + sum a_i s_i)`, for the exponents `a_0, a_1, .., b`.
+    /// A ciphertext of the test polynomial times `X^(-b + sum a_i s_i)`, for the exponents
+    /// `a_0, a_1, .., b`.
     ///
     /// # Panics
-    /// Unless there is an exponent below `2N` for each bit of the small secret and one more, and the polynomial has `N`
-    /// words.
+    /// If there is not one exponent below `2N` for each bit of the small secret and one more, or if
+    /// the polynomial does not have `N` words.
     pub fn blind_rotation(
         &self,
         exponents: &[usize],
@@ -143,7 +148,7 @@ impl<T: Torus, M: Multiplier<T>> Bootstrapper<T, M> {
         Glwe::from_words(self.n, scratch.accumulator.clone())
     }
 
-    /// Turns the test polynomial by `X^(-b + sum a_i s_i)`, into the accumulator.
+    /// Multiplies the test polynomial by `X^(-b + sum a_i s_i)`, into the accumulator.
     fn blind_rotate(&self, test: &[T], s: &mut Scratch<T, M>) {
         let n = self.n;
         let masks = self.rank * n;

@@ -1,11 +1,12 @@
-//! The set for a layout and a failure probability.
+//! The choice of a named set for a layout and a failure probability.
 
 use crate::error::{Error, Result};
 use crate::params::{KeySwitch, Layout, Params};
 use crate::sets;
 
 impl Params {
-    /// Operations of one bootstrapping with products by transforms, by count: for comparing sets. Not a time.
+    /// Number of operations of one bootstrapping with products by transforms, for comparing sets.
+    /// It is not a time.
     fn work(&self) -> f64 {
         let (n, components) = (self.n() as f64, self.rank() as f64 + 1.0);
         let product = |rows: f64, columns: f64| n * ((rows + columns) * n.log2() + rows * columns);
@@ -25,11 +26,12 @@ impl Params {
     }
 }
 
-/// The named set of 128 bits with the least work among those of a layout whose bootstrappings fail with a probability
-/// of at most `2^log2_failure`, as [predicted](Params::log2_failure).
+/// The named set with the least work for a layout and a failure probability. It has 128 bits of
+/// security, and its bootstrappings fail with a probability of at most `2^log2_failure`, as
+/// [predicted](Params::log2_failure).
 ///
 /// # Errors
-/// [`Error::Parameter`] if there is none.
+/// [`Error::Parameter`] if there is no such set.
 pub fn fastest(layout: Layout, log2_failure: f64) -> Result<(&'static str, Params)> {
     let of_layout = sets::all()
         .into_iter()

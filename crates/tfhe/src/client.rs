@@ -1,4 +1,4 @@
-//! The side that has the secrets.
+//! The client, which has the secrets.
 
 use crate::error::{Error, Result, same};
 use crate::evaluation::EvaluationKeys;
@@ -13,22 +13,22 @@ use ring::torus::{Multiplier, Torus};
 use rlwe::bytes::Fingerprint;
 use std::marker::PhantomData;
 
-/// The secrets: encrypts, decrypts, makes a server's keys. Overwritten when dropped.
+/// The secrets. They encrypt, decrypt and generate a server's keys. Overwritten when dropped.
 #[derive(Clone)]
 pub struct ClientKey<T> {
     params: Params,
     big: GlweSecret,
     small: LweSecret,
-    /// `big`, as the secret of samples.
+    /// The bits of `big`, as the secret of samples.
     samples: LweSecret,
     word: PhantomData<T>,
 }
 
 impl<T: Torus> ClientKey<T> {
-    /// Fresh secrets.
+    /// Generates fresh secrets.
     ///
     /// # Errors
-    /// [`Error::Word`].
+    /// [`Error::Word`] if `T` is not the word of the parameters.
     pub fn generate(params: &Params, rng: &mut impl CryptoRng) -> Result<Self> {
         params.check_word::<T>()?;
         let big = GlweSecret::generate(params.rank(), params.n(), rng);
@@ -46,12 +46,12 @@ impl<T: Torus> ClientKey<T> {
         }
     }
 
-    /// Parameters.
+    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// The ring secret, under whose bits ciphertexts are.
+    /// The ring secret. Ciphertexts are encrypted under its bits.
     pub fn big_secret(&self) -> &GlweSecret {
         &self.big
     }
@@ -61,10 +61,10 @@ impl<T: Torus> ClientKey<T> {
         &self.small
     }
 
-    /// The keys that a server needs.
+    /// Generates the keys that a server needs.
     ///
     /// # Errors
-    /// [`Error::Multiplier`].
+    /// [`Error::Multiplier`] if the multiplier is made for another ring degree.
     pub fn evaluation_keys<M: Multiplier<T>>(
         &self,
         multiplier: &M,
@@ -77,10 +77,10 @@ impl<T: Torus> ClientKey<T> {
         LweList::encrypt(&self.samples, self.params.spec().ring_sigma, words, rng)
     }
 
-    /// Encrypts bits, with a seed for all masks.
+    /// Encrypts bits. All masks expand from one seed.
     ///
     /// # Errors
-    /// [`Error::Layout`].
+    /// [`Error::Layout`] if the parameters are not for gates.
     pub fn compress_bits(&self, bits: &[bool], rng: &mut impl CryptoRng) -> Result<Compressed<T>> {
         self.params.check_gates()?;
         let eighth = T::from_torus(0.125);
@@ -97,10 +97,10 @@ impl<T: Torus> ClientKey<T> {
         Ok(self.compressed(&words, rng))
     }
 
-    /// Encrypts messages, with a seed for all masks.
+    /// Encrypts messages. All masks expand from one seed.
     ///
     /// # Errors
-    /// [`Error::Layout`], [`Error::Message`].
+    /// [`Error::Layout`] if the parameters are not for integers, [`Error::Message`].
     pub fn compress(&self, messages: &[u64], rng: &mut impl CryptoRng) -> Result<Compressed<T>> {
         self.params.check_integers()?;
         let limit = self.params.messages() - 1;
@@ -121,7 +121,7 @@ impl<T: Torus> ClientKey<T> {
     /// Encrypts a bit.
     ///
     /// # Errors
-    /// [`Error::Layout`].
+    /// [`Error::Layout`] if the parameters are not for gates.
     pub fn encrypt_bit(&self, bit: bool, rng: &mut impl CryptoRng) -> Result<Bit<T>> {
         Ok(self.compress_bits(&[bit], rng)?.bits()?.remove(0))
     }
@@ -129,15 +129,16 @@ impl<T: Torus> ClientKey<T> {
     /// Encrypts a message, below `2^message_bits`.
     ///
     /// # Errors
-    /// [`Error::Layout`], [`Error::Message`].
+    /// [`Error::Layout`] if the parameters are not for integers, [`Error::Message`].
     pub fn encrypt(&self, message: u64, rng: &mut impl CryptoRng) -> Result<Integer<T>> {
         Ok(self.compress(&[message], rng)?.integers()?.remove(0))
     }
 
-    /// Encrypts a number in `blocks` digits of a message each.
+    /// Encrypts a number in `blocks` digits. Each digit is a message.
     ///
     /// # Errors
-    /// [`Error::Layout`]; [`Error::Message`] for a number that does not fit.
+    /// [`Error::Layout`] if the parameters are not for integers; [`Error::Message`] for a number
+    /// that does not fit.
     pub fn encrypt_radix(
         &self,
         number: u64,
@@ -151,7 +152,7 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a bit.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`].
+    /// [`Error::Fingerprint`] if the bit was made for other parameters.
     pub fn decrypt_bit(&self, bit: &Bit<T>) -> Result<bool> {
         same("a bit", bit.made_for(), self.params.fingerprint())?;
         Ok(self.phase(bit.lwe()).to_centred() >= 0)
@@ -160,7 +161,7 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a value with its carry bits.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`].
+    /// [`Error::Fingerprint`] if the value was made for other parameters.
     pub fn decrypt_with_carry(&self, x: &Integer<T>) -> Result<u64> {
         same("an integer", x.made_for(), self.params.fingerprint())?;
         let half = T::from_low_bits(self.params.encode::<T>(1).to_u64() / 2);
@@ -171,15 +172,15 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a value modulo `2^message_bits`.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`].
+    /// [`Error::Fingerprint`] if the value was made for other parameters.
     pub fn decrypt(&self, x: &Integer<T>) -> Result<u64> {
         Ok(self.decrypt_with_carry(x)? % self.params.messages())
     }
 
-    /// Decrypts a number, modulo 2^64 where it has more bits.
+    /// Decrypts a number, modulo 2^64 if it has more bits.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`].
+    /// [`Error::Fingerprint`] if the number was made for other parameters.
     pub fn decrypt_radix(&self, number: &Radix<T>) -> Result<u64> {
         let bits = self.params.messages().ilog2();
         let mut sum = 0;
@@ -192,7 +193,7 @@ impl<T: Torus> ClientKey<T> {
         Ok(sum)
     }
 
-    /// Phase of a sample under the big secret: for measuring noise. It gives the secret away.
+    /// Phase of a sample under the big secret, for measuring noise. It reveals the secret.
     ///
     /// # Panics
     /// If the sample has another dimension.
@@ -201,7 +202,7 @@ impl<T: Torus> ClientKey<T> {
     }
 }
 
-/// Fresh ciphertexts whose masks are one seed: a word for each and 32 bytes.
+/// Fresh ciphertexts whose masks expand from one seed: a word for each, and 32 bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compressed<T> {
     params: Params,
@@ -228,10 +229,10 @@ impl<T: Torus> Compressed<T> {
         (0..self.list.len()).map(|i| Lwe::from_words(self.list.expand(i..i + 1)))
     }
 
-    /// The bits.
+    /// Expands the ciphertexts to bits.
     ///
     /// # Errors
-    /// [`Error::Layout`].
+    /// [`Error::Layout`] if the parameters are not for gates.
     pub fn bits(&self) -> Result<Vec<Bit<T>>> {
         self.params.check_gates()?;
         Ok(self
@@ -240,10 +241,10 @@ impl<T: Torus> Compressed<T> {
             .collect())
     }
 
-    /// The integers.
+    /// Expands the ciphertexts to integers.
     ///
     /// # Errors
-    /// [`Error::Layout`].
+    /// [`Error::Layout`] if the parameters are not for integers.
     pub fn integers(&self) -> Result<Vec<Integer<T>>> {
         match self.params.layout() {
             Layout::Integers { .. } => {}

@@ -1,44 +1,44 @@
-//! Errors of the scheme.
+//! Errors of TFHE.
 
 use crate::params::Layout;
 use rlwe::bytes::{BytesError, Fingerprint};
 use rlwe::security::{Security, TARGET_BITS};
 use thiserror::Error;
 
-/// Result of the scheme.
+/// Result of TFHE.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with parameters, keys, ciphertexts, messages or bytes.
+/// Errors in parameters, keys, ciphertexts, messages or bytes.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Digits that no word can be cut into.
+    /// A word cannot be cut into such digits.
     #[error(transparent)]
     Ring(#[from] ring::Error),
-    /// Bytes that are no valid object.
+    /// The bytes are not a valid object.
     #[error(transparent)]
     Bytes(#[from] BytesError),
-    /// A parameter that cannot stand where it stands, or contradicts another.
+    /// A parameter is out of range, or contradicts another.
     #[error("{what} is {found}, expected {expected}")]
     Parameter {
         /// Name of the parameter.
         what: &'static str,
         /// Value found.
         found: String,
-        /// What was expected.
+        /// The values allowed, in words.
         expected: String,
     },
-    /// Below the security level that every checked set has.
+    /// The parameters are below the security level that every checked set has.
     #[error("{secret} has {security}, expected {TARGET_BITS} bits: sigma at least {sigma:.3e}")]
     Insecure {
-        /// Which secret.
+        /// The secret that is too weak.
         secret: &'static str,
-        /// Estimated security.
+        /// Its estimated security.
         security: Security,
-        /// Smallest noise that is enough.
+        /// The smallest sufficient noise.
         sigma: f64,
     },
-    /// Words of another size than the parameters'.
+    /// The words have another size than those of the parameters.
     #[error("words of {found} bits, the parameters have {expected}")]
     Word {
         /// Bits of the words used.
@@ -46,7 +46,7 @@ pub enum Error {
         /// Bits of the parameters' words.
         expected: u32,
     },
-    /// A multiplier of another ring.
+    /// The multiplier is made for another ring degree.
     #[error("a multiplier for ring degree {found}, the parameters have {expected}")]
     Multiplier {
         /// Degree found.
@@ -54,7 +54,7 @@ pub enum Error {
         /// Degree expected.
         expected: usize,
     },
-    /// A message outside of its space.
+    /// A message is outside its space.
     #[error("message {found}, expected at most {limit}")]
     Message {
         /// Message found.
@@ -62,7 +62,7 @@ pub enum Error {
         /// Largest message.
         limit: u64,
     },
-    /// A sum that could run over its carry bits.
+    /// A sum could overflow its carry bits.
     #[error("a value of up to {found}, at most {limit} fits below the padding bit")]
     Carry {
         /// Largest value of the result.
@@ -70,7 +70,7 @@ pub enum Error {
         /// Largest value that fits.
         limit: u64,
     },
-    /// A linear combination with more noise than parameters were chosen for.
+    /// A linear combination has more noise than the parameters were chosen for.
     #[error("noise of {found} bootstrappings added up, the parameters allow {limit}")]
     Noise {
         /// Noise of the result.
@@ -78,7 +78,7 @@ pub enum Error {
         /// Largest noise.
         limit: u64,
     },
-    /// A table with too few or too many entries.
+    /// A table has too few or too many entries.
     #[error("a table of {found} entries, expected {expected}")]
     TableLength {
         /// Entries found.
@@ -86,7 +86,7 @@ pub enum Error {
         /// Entries expected.
         expected: usize,
     },
-    /// More tables than one bootstrapping has room for.
+    /// There are more tables than fit into one bootstrapping.
     #[error("{found} tables in one bootstrapping, expected 1 to {limit}")]
     Tables {
         /// Tables found.
@@ -94,17 +94,17 @@ pub enum Error {
         /// Largest number.
         limit: usize,
     },
-    /// A key or ciphertext of other parameters.
+    /// A key or ciphertext was made for other parameters.
     #[error("{what} made for other parameters: fingerprint {found}, expected {expected}")]
     Fingerprint {
-        /// What it is.
+        /// The kind of object.
         what: &'static str,
         /// First bytes of the fingerprint found.
         found: String,
         /// First bytes of the fingerprint expected.
         expected: String,
     },
-    /// Parameters of another message layout than the operation's.
+    /// The parameters have another message layout than the operation needs.
     #[error("parameters for {found:?}, expected ones for {expected}")]
     Layout {
         /// Layout found.
@@ -112,7 +112,7 @@ pub enum Error {
         /// Layout expected.
         expected: &'static str,
     },
-    /// Numbers of different lengths.
+    /// The numbers have different lengths.
     #[error("numbers of {left} and {right} blocks, expected one length of at least 1")]
     Blocks {
         /// Blocks of the left operand.

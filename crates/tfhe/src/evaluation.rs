@@ -1,4 +1,4 @@
-//! The keys of a server, with their masks as seeds.
+//! The keys of a server, whose masks are stored as seeds.
 
 use crate::error::Result;
 use crate::ggsw;
@@ -9,7 +9,8 @@ use crate::switch::SwitchKey;
 use rand::CryptoRng;
 use ring::torus::{Multiplier, Torus};
 
-/// Bootstrapping key and key switching key: public, and what a [`ServerKey`](crate::ServerKey) is made of.
+/// Bootstrapping key and key switching key. They are public. A [`ServerKey`](crate::ServerKey) is
+/// made from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluationKeys<T> {
     params: Params,
@@ -18,7 +19,8 @@ pub struct EvaluationKeys<T> {
 }
 
 impl<T: Torus> EvaluationKeys<T> {
-    /// Keys for the bits of `small` under `big`, and from `big` to `small`. Works on all threads of the pool.
+    /// Generates keys for the bits of `small` under `big`, and from `big` to `small`, on all
+    /// threads of the pool.
     ///
     /// # Errors
     /// [`Error::Word`](crate::Error::Word), [`Error::Multiplier`](crate::Error::Multiplier).
@@ -49,7 +51,7 @@ impl<T: Torus> EvaluationKeys<T> {
         }
     }
 
-    /// Parameters.
+    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -59,13 +61,13 @@ impl<T: Torus> EvaluationKeys<T> {
         &self.bootstrap
     }
 
-    /// Key switching key.
+    /// The key switching key.
     pub fn switch(&self) -> &SwitchKey<T> {
         &self.switch
     }
 }
 
-/// Rows of the bootstrapping key at these parameters.
+/// Number of rows of the bootstrapping key at these parameters.
 pub(crate) fn bootstrap_rows(params: &Params) -> usize {
     params.lwe_dimension() * (params.rank() + 1) * params.spec().bootstrap.levels() as usize
 }

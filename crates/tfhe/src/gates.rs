@@ -1,4 +1,4 @@
-//! Gates on bits, at 1/8 and -1/8 of the torus.
+//! Gates on bits. A bit is 1/8 or -1/8 of the torus.
 //!
 //! Source: Chillotti et al. 2020, section 6.
 
@@ -25,8 +25,8 @@ impl<T: Torus> Bit<T> {
         }
     }
 
-    /// The bit of a sample that was computed elsewhere: 1/8 of the torus for true, -1/8 for false, with the noise of two outputs of
-    /// bootstrappings at most.
+    /// The bit of a sample that was computed elsewhere: 1/8 of the torus for true, -1/8 for false.
+    /// Its noise must be at most that of two outputs of bootstrappings.
     ///
     /// # Errors
     /// [`Error::Layout`](crate::Error::Layout), [`Error::Word`](crate::Error::Word), and
@@ -47,7 +47,7 @@ impl<T: Torus> Bit<T> {
     }
 }
 
-/// A gate of two bits that costs one bootstrapping.
+/// A gate on two bits. It costs one bootstrapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gate {
     /// `x and y`.
@@ -73,7 +73,7 @@ pub enum Gate {
 }
 
 impl Gate {
-    /// Every gate.
+    /// All gates.
     pub const ALL: [Self; 10] = [
         Self::And,
         Self::Or,
@@ -103,7 +103,8 @@ impl Gate {
         }
     }
 
-    /// Factors of the operands and eighths to add, so that the sign of the sum is the gate's.
+    /// The factors of both operands, and the eighths to add, with which the sign of the sum is the
+    /// gate's result.
     pub fn combination(self) -> (i64, i64, i64) {
         match self {
             Self::And => (1, 1, -1),
@@ -121,7 +122,7 @@ impl Gate {
 }
 
 impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
-    /// A bit that everyone can read.
+    /// A constant bit, not encrypted: everyone can read it.
     ///
     /// # Errors
     /// [`Error::Layout`](crate::Error::Layout).
@@ -134,7 +135,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(Bit::new(lwe, self.params().fingerprint()))
     }
 
-    /// `not x`: no bootstrapping, no noise.
+    /// `not x`. It needs no bootstrapping and adds no noise.
     ///
     /// # Errors
     /// [`Error::Fingerprint`](crate::Error::Fingerprint), [`Error::Layout`](crate::Error::Layout).
@@ -144,7 +145,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(Bit::new(lwe, &x.made_for))
     }
 
-    /// A gate: one bootstrapping.
+    /// Evaluates a gate, with one bootstrapping.
     ///
     /// # Errors
     /// As [`not`](Self::not).
@@ -152,7 +153,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(self.gates(&[(gate, x, y)])?.remove(0))
     }
 
-    /// Gates that do not depend on each other, on the threads of the pool.
+    /// Evaluates gates that do not depend on each other, on the threads of the pool.
     ///
     /// # Errors
     /// As [`not`](Self::not).
@@ -169,8 +170,9 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
             .collect())
     }
 
-    /// `if c then x else y`: two bootstrappings, `c and x` and `(not c) and y`, which are never both true, so that their
-    /// sum needs no third. It has the noise of two outputs; parameters count on that.
+    /// `if c then x else y`, with two bootstrappings: `c and x` and `(not c) and y`. They are never
+    /// both true, so their sum needs no third one. The result has the noise of two outputs, which
+    /// the parameters allow for.
     ///
     /// # Errors
     /// As [`not`](Self::not).
@@ -200,7 +202,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(sum)
     }
 
-    /// 1/8 where the phase is in [0, 1/2), -1/8 elsewhere.
+    /// 1/8 if the phase is in [0, 1/2), otherwise -1/8.
     fn signs(&self, sums: Vec<Lwe<T>>) -> Vec<Lwe<T>> {
         let test = TestPolynomial::constant(self.params().n(), eighths(1));
         let jobs: Vec<_> = sums.into_iter().map(|lwe| (lwe, &test)).collect();

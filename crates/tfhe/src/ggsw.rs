@@ -1,16 +1,18 @@
-//! GGSW ciphertexts of bits and small integers, the external product, CMux.
+//! GGSW ciphertexts of bits and small integers, the external product, and CMux.
 //!
-//! Rows: component `0..=k` outer, level `1..=l` inner. The row of component `c` and level `j` encrypts
-//! `-m S_c q / B^j` for the mask components and `m q / B^j` for the body, so that digits of a ciphertext times rows sum
-//! up to `m` times the ciphertext. A run of `l` rows is a GLev ciphertext.
+//! Rows: component `0..=k` outer, level `1..=l` inner. The row of component `c` and level `j`
+//! encrypts `-m S_c q / B^j` for a mask component and `m q / B^j` for the body. So the sum of the
+//! digits of a ciphertext times the rows is `m` times the ciphertext. A run of `l` rows is a GLev
+//! ciphertext.
 //!
-//! Source: Chillotti et al. 2020, section 3.3; Athena on Versal, eq. (3) (the sign there is of `q / B^j`).
+//! Source: Chillotti et al. 2020, section 3.3; Athena on Versal, eq. (3), where the sign is that of
+//! `q / B^j`.
 
 use crate::glwe::{Glwe, GlweCipher, GlweList};
 use rand::CryptoRng;
 use ring::torus::{Decomposition, Multiplier, Torus};
 
-/// Encrypts `values`, one GGSW ciphertext after another.
+/// Encrypts `values` as GGSW ciphertexts, one after another.
 pub(crate) fn encrypt<T: Torus, M: Multiplier<T>>(
     cipher: &GlweCipher<'_, T, M>,
     digits: Decomposition,
@@ -51,7 +53,7 @@ pub struct Ggsw<T: Torus, M: Multiplier<T>> {
 }
 
 impl<T: Torus, M: Multiplier<T>> Ggsw<T, M> {
-    /// Encrypts a small integer, for CMux a bit.
+    /// Encrypts a small integer. For CMux it is a bit.
     pub fn encrypt(
         cipher: &GlweCipher<'_, T, M>,
         multiplier: &M,
@@ -63,7 +65,8 @@ impl<T: Torus, M: Multiplier<T>> Ggsw<T, M> {
         Self { digits, words }
     }
 
-    /// `out += self * input`, the external product: its phase grows by the value times the phase of `input`.
+    /// `out += self * input`, the external product. The phase of `out` grows by the encrypted value
+    /// times the phase of `input`.
     ///
     /// # Panics
     /// If ring degrees or ranks differ.
@@ -76,7 +79,7 @@ impl<T: Torus, M: Multiplier<T>> Ggsw<T, M> {
         multiplier.dot_add(out.words_mut(), &digits, &self.words, &mut scratch);
     }
 
-    /// `zero` where the value is 0, `one` where it is 1.
+    /// Returns `zero` if the encrypted value is 0, and `one` if it is 1.
     ///
     /// # Panics
     /// As [`external_product_add`](Self::external_product_add).
@@ -105,7 +108,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
-        /// Small digits and noise: the product is right to far less than the distance of messages.
+        /// Digits and noise are small, so the product's error is far below the distance of
+        /// messages.
         #[test]
         fn cmux_chooses_a_ciphertext(bit in 0i32..2, rank in 1usize..3, seed in any::<u64>()) {
             const N: usize = 16;

@@ -1,4 +1,5 @@
-//! GLWE ciphertexts, and lists of them whose masks are a seed: GLev and GGSW ciphertexts and keys are such lists.
+//! GLWE ciphertexts, and lists of them whose masks expand from a seed. GLev ciphertexts, GGSW
+//! ciphertexts and keys are such lists.
 
 use crate::lwe::Lwe;
 use crate::poly::extract_into;
@@ -9,7 +10,7 @@ use ring::sample::Seed;
 use ring::torus::{Multiplier, Torus};
 use std::ops::Range;
 
-/// A GLWE ciphertext: `k` polynomials of mask, then the body.
+/// A GLWE ciphertext: `k` mask polynomials, then the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glwe<T> {
     n: usize,
@@ -20,7 +21,7 @@ impl<T: Torus> Glwe<T> {
     /// The ciphertext with the given polynomials of degree below `n`.
     ///
     /// # Panics
-    /// If these are not whole polynomials, two at least.
+    /// If `words` are not whole polynomials, or fewer than two.
     pub fn from_words(n: usize, words: Vec<T>) -> Self {
         assert!(
             words.len() >= 2 * n && words.len().is_multiple_of(n),
@@ -29,7 +30,7 @@ impl<T: Torus> Glwe<T> {
         Self { n, words }
     }
 
-    /// Encrypts nothing: mask 0, body `body`.
+    /// A ciphertext with mask 0 and the given body. It hides nothing.
     pub fn trivial(rank: usize, body: &[T]) -> Self {
         let mut words = vec![T::default(); rank * body.len()];
         words.extend_from_slice(body);
@@ -39,7 +40,7 @@ impl<T: Torus> Glwe<T> {
         }
     }
 
-    /// The mask, then the body.
+    /// The words of the mask, then those of the body.
     pub fn words(&self) -> &[T] {
         &self.words
     }
@@ -58,7 +59,7 @@ impl<T: Torus> Glwe<T> {
         self.words.len() / self.n - 1
     }
 
-    /// The sample of one coefficient of the phase.
+    /// The sample of coefficient `place` of the phase.
     ///
     /// # Panics
     /// If there is no such coefficient.
@@ -70,7 +71,7 @@ impl<T: Torus> Glwe<T> {
     }
 }
 
-/// GLWE ciphertexts under one secret: the masks of row `r` are stream `r` of a seed.
+/// GLWE ciphertexts under one secret. The mask of row `r` is stream `r` of a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlweList<T> {
     n: usize,
@@ -80,7 +81,7 @@ pub struct GlweList<T> {
 }
 
 impl<T: Torus> GlweList<T> {
-    /// Encrypts `rows` polynomials of words; `message(r, body)` adds that of row `r` to `body`.
+    /// Encrypts `rows` polynomials. `message(r, body)` adds the message of row `r` to `body`.
     pub fn encrypt<M: Multiplier<T>>(
         cipher: &GlweCipher<'_, T, M>,
         rows: usize,
@@ -135,7 +136,7 @@ impl<T: Torus> GlweList<T> {
         self.bodies.len() / self.n
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()
     }
@@ -153,7 +154,7 @@ impl<T: Torus> GlweList<T> {
     /// The words of some ciphertexts, one after another.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there are not so many ciphertexts.
     pub fn expand(&self, range: Range<usize>) -> Vec<T> {
         let masks = self.rank * self.n;
         let mut out = vec![T::default(); range.len() * (masks + self.n)];
@@ -164,11 +165,11 @@ impl<T: Torus> GlweList<T> {
         out
     }
 
-    /// All of them, prepared for products: row by row, one buffer.
+    /// All ciphertexts, prepared for products, row by row in one buffer.
     pub fn prepare<M: Multiplier<T>>(&self, multiplier: &M) -> Vec<M::Word> {
         let rows = self.len();
         let mut out = Vec::with_capacity(rows * (self.rank + 1) * multiplier.prepared_len());
-        // By blocks: the threads' results are joined without a second buffer of that size.
+        // In blocks, so that the results of threads need no second buffer of the whole size.
         for start in (0..rows).step_by(BLOCK) {
             let count = BLOCK.min(rows - start);
             let block = ring::par_map(count, |i| {
@@ -182,26 +183,28 @@ impl<T: Torus> GlweList<T> {
 
 /// Rows worked on at a time.
 const BLOCK: usize = 512;
-/// Rows encrypted with one scratch.
+/// Rows encrypted with one scratch memory.
 const RUN: usize = 16;
 
-/// What encrypts under a ring secret.
+/// Encrypts under a ring secret.
 pub struct GlweCipher<'a, T, M> {
     pub(crate) secret: &'a GlweSecret,
     multiplier: &'a M,
     sigma: f64,
-    /// Words are multiplied in so many pieces that a multiplier which rounds gives exact products.
+    /// Number of pieces into which words are cut, so that a multiplier that rounds gives exact
+    /// products.
     pieces: u32,
     word: std::marker::PhantomData<T>,
 }
 
 impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
-    /// Encrypts with noise of standard deviation `sigma`.
+    /// A cipher with noise of standard deviation `sigma`.
     ///
-    /// The product of mask and secret must be exact: an error of its rounding would be noise that depends on both.
+    /// The product of mask and secret must be exact. A rounding error would be noise that depends
+    /// on both.
     ///
     /// # Panics
-    /// If the multiplier is for another ring degree.
+    /// If the multiplier is made for another ring degree.
     pub fn new(secret: &'a GlweSecret, multiplier: &'a M, sigma: f64) -> Self {
         assert_eq!(secret.n(), multiplier.n(), "the ring degree of the secret");
         let bound = multiplier.error_bound(secret.rank(), 1.0);
@@ -216,10 +219,10 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
         }
     }
 
-    /// `body = sum A_i S_i + noise`, where `body` is 0 before. Uses `mask` up.
+    /// Computes `body = sum A_i S_i + noise`. `body` must be 0 before. Overwrites `mask`.
     ///
-    /// Everything computed from the secret stays in `body`, but for what the multiplier leaves in its scratch until
-    /// [`forget`](Self::forget).
+    /// Everything computed from the secret stays in `body`, except what the multiplier leaves in
+    /// its scratch memory until [`forget`](Self::forget).
     fn zero_into(
         &self,
         body: &mut [T],
@@ -229,7 +232,8 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
     ) {
         let width = T::BITS / self.pieces;
         let whole = mask.to_vec();
-        // a = sum of 2^(i width) times piece i, signed; the last piece is also the first in the product's Horner scheme.
+        // a = sum of 2^(i width) times piece i, signed. The last piece comes first in the product's
+        // Horner scheme.
         for i in (0..self.pieces).rev() {
             let halves = (0..i).fold(0u64, |sum, j| sum | 1 << (j * width + width - 1));
             for (piece, word) in mask.iter_mut().zip(&whole) {
@@ -245,7 +249,8 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
         add_noise(body, self.sigma, rng);
     }
 
-    /// Overwrites what a product with the secret left in the scratch, by one with digits that are 0.
+    /// Overwrites what a product with the secret left in the scratch memory, by a product with
+    /// digits 0.
     fn forget(&self, mask: &mut [T], scratch: &mut M::Scratch) {
         let zeros = vec![0; mask.len()];
         let mut out = vec![T::default(); self.multiplier.n()];

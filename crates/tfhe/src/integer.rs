@@ -8,7 +8,7 @@ use crate::table::TestPolynomial;
 use ring::torus::{Multiplier, Torus};
 use rlwe::bytes::Fingerprint;
 
-/// An encrypted integer, with what is known of it: its largest value and its largest noise.
+/// An encrypted integer, with bounds on its value and its noise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integer<T> {
     lwe: Lwe<T>,
@@ -27,12 +27,12 @@ impl<T: Torus> Integer<T> {
         }
     }
 
-    /// The integer of a sample that was computed elsewhere: `x / 2p` of the torus for a value `x` of `p`, at most `max`. Its noise
-    /// is `noise` deviations of an output of a bootstrapping.
+    /// The integer of a sample that was computed elsewhere. A value `x` of `p`, at most `max`, is
+    /// `x / 2p` of the torus. The noise is `noise` deviations of an output of a bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Layout`], [`Error::Word`], [`Error::Carry`], [`Error::Noise`], [`Error::Parameter`] for a sample of another
-    /// dimension.
+    /// [`Error::Layout`], [`Error::Word`], [`Error::Carry`], [`Error::Noise`], [`Error::Parameter`]
+    /// for a sample of another dimension.
     pub fn of_sample(params: &Params, lwe: Lwe<T>, max: u64, noise: u64) -> Result<Self> {
         params.check_integers()?;
         params.check_sample(&lwe)?;
@@ -55,12 +55,12 @@ impl<T: Torus> Integer<T> {
         &self.lwe
     }
 
-    /// Largest value it can have.
+    /// The largest value that it can have.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// Largest deviation of its noise, in those of an output of a bootstrapping.
+    /// The largest deviation of its noise, in deviations of an output of a bootstrapping.
     pub fn noise(&self) -> u64 {
         self.noise
     }
@@ -79,12 +79,13 @@ pub struct Table<T> {
 }
 
 impl<T: Torus> Table<T> {
-    /// One or several tables of `2^(message_bits + carry_bits)` entries; several share one bootstrapping, and the noise
-    /// of its modulus switch grows with their number.
+    /// One or several tables of `2^(message_bits + carry_bits)` entries. Several tables share one
+    /// bootstrapping, and the noise of its modulus switch grows with their number.
     ///
     /// # Errors
-    /// [`Error::TableLength`], [`Error::Tables`] for more than boxes of two coefficients leave room for,
-    /// [`Error::Message`] for an entry that is no value, [`Error::Layout`], [`Error::Word`].
+    /// [`Error::TableLength`]. [`Error::Tables`] if the boxes of so many tables have fewer than two
+    /// coefficients. [`Error::Message`] for an entry that is out of range. [`Error::Layout`],
+    /// [`Error::Word`].
     pub fn new(params: &Params, tables: &[Vec<u64>]) -> Result<Self> {
         let limit = params.values() - 1;
         let entries = || tables.iter().flatten();
@@ -102,7 +103,7 @@ impl<T: Torus> Table<T> {
         Self::signed(params, &signed, max)
     }
 
-    /// As [`new`](Self::new), from a function of values.
+    /// As [`new`](Self::new), from a function on values.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -110,12 +111,12 @@ impl<T: Torus> Table<T> {
         Self::new(params, &[(0..params.values()).map(f).collect()])
     }
 
-    /// The polynomial that a bootstrapping turns.
+    /// The test polynomial of the blind rotation.
     pub fn test(&self) -> &TestPolynomial<T> {
         &self.test
     }
 
-    /// Tables whose entries may be negative, and the largest value of what is made of each.
+    /// Tables whose entries may be negative, and for each table the largest value of its results.
     pub(crate) fn signed(params: &Params, tables: &[Vec<i64>], max: Vec<u64>) -> Result<Self> {
         params.check_integers()?;
         params.check_word::<T>()?;
@@ -139,7 +140,7 @@ impl<T: Torus> Table<T> {
     }
 }
 
-/// What a comparison asks.
+/// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// `x < y`.
@@ -171,10 +172,10 @@ impl Comparison {
 }
 
 impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
-    /// A value that everyone can read, without noise.
+    /// A constant value without noise, not encrypted: everyone can read it.
     ///
     /// # Errors
-    /// [`Error::Layout`], [`Error::Message`] for one that does not fit below the padding bit.
+    /// [`Error::Layout`], [`Error::Message`] for a value that does not fit below the padding bit.
     pub fn constant(&self, x: u64) -> Result<Integer<T>> {
         let params = self.params();
         params.check_integers()?;
@@ -186,7 +187,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(Integer::new(lwe, x, 0, params.fingerprint()))
     }
 
-    /// `sum factor x + constant`, where the caller vouches for the range of its values.
+    /// `sum factor x + constant`. The caller guarantees the range of its values.
     pub(crate) fn combination(
         &self,
         terms: &[(i64, &Integer<T>)],
@@ -208,8 +209,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// `x + y`.
     ///
     /// # Errors
-    /// [`Error::Carry`] if the sum may not fit below the padding bit, [`Error::Noise`], [`Error::Fingerprint`],
-    /// [`Error::Layout`].
+    /// [`Error::Carry`] if the sum may not fit below the padding bit, [`Error::Noise`],
+    /// [`Error::Fingerprint`], [`Error::Layout`].
     pub fn add(&self, x: &Integer<T>, y: &Integer<T>) -> Result<Integer<T>> {
         self.combination(&[(1, x), (1, y)], 0, x.max.saturating_add(y.max))
     }
@@ -228,11 +229,13 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// As [`add`](Self::add).
     pub fn scale(&self, x: &Integer<T>, factor: u64) -> Result<Integer<T>> {
         let max = x.max.saturating_mul(factor);
-        // A factor too large for its noise is too large for the other bounds, or x is constant 0.
+        // A factor too large for its noise is too large for the other bounds too, or x is the
+        // constant 0.
         self.combination(&[(factor.min(1 << 32) as i64, x)], 0, max)
     }
 
-    /// `-x` modulo `2^message_bits`: the smallest multiple of it that is not below `x`, less `x`.
+    /// `-x` modulo `2^message_bits`: the smallest multiple of `2^message_bits` that is not below
+    /// the largest value of `x`, minus `x`.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -254,7 +257,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         )
     }
 
-    /// The entry of the first table at `x`: one bootstrapping.
+    /// The entry of the first table at `x`, by one bootstrapping.
     ///
     /// # Errors
     /// [`Error::Fingerprint`].
@@ -262,7 +265,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(self.apply_tables(x, table)?.remove(0))
     }
 
-    /// The entries of all tables at `x`: one bootstrapping.
+    /// The entries of all tables at `x`, by one bootstrapping.
     ///
     /// # Errors
     /// [`Error::Fingerprint`].
@@ -270,7 +273,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(self.apply_all(&[(x, table)])?.remove(0))
     }
 
-    /// Values looked up in tables, each in its own, on the threads of the pool.
+    /// Looks up values in tables, each in its own, on the threads of the pool.
     ///
     /// # Errors
     /// [`Error::Fingerprint`].
@@ -292,10 +295,11 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(out.into_iter().zip(jobs).map(named).collect())
     }
 
-    /// `x 2^message_bits + y`, the index of a table of two values: `y` a message, `x` no larger than carries.
+    /// `x 2^message_bits + y`, the index of a table of two values. `y` must be a message, and `x`
+    /// at most the largest carry.
     ///
     /// # Errors
-    /// As [`add`](Self::add); [`Error::Carry`] also for a `y` that may be no message.
+    /// As [`add`](Self::add). [`Error::Carry`] also if `y` may exceed a message.
     pub fn pair(&self, x: &Integer<T>, y: &Integer<T>) -> Result<Integer<T>> {
         let messages = self.params().messages();
         if y.max >= messages {
@@ -308,7 +312,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         self.combination(&[(messages as i64, x), (1, y)], 0, max)
     }
 
-    /// `f(x, y)` of two messages: one bootstrapping.
+    /// `f(x, y)` of two messages, by one bootstrapping.
     ///
     /// # Errors
     /// As [`pair`](Self::pair) and [`Table::of`].
@@ -323,7 +327,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         self.apply(&self.pair(x, y)?, &table)
     }
 
-    /// Whether two messages compare so, 0 or 1: one bootstrapping.
+    /// The result of a comparison of two messages, 0 or 1, by one bootstrapping.
     ///
     /// # Errors
     /// As [`pair`](Self::pair).
@@ -336,7 +340,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         self.apply_pair(x, y, |x, y| comparison.of(x, y).into())
     }
 
-    /// The low bits of a value: `x` modulo `2^message_bits`.
+    /// The low bits of a value, `x` modulo `2^message_bits`.
     ///
     /// # Errors
     /// [`Error::Fingerprint`], [`Error::Layout`].
@@ -345,7 +349,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         self.apply(x, &Table::of(self.params(), |v| v % messages)?)
     }
 
-    /// The bits above: `x` divided by `2^message_bits`.
+    /// The high bits of a value, `x` divided by `2^message_bits`.
     ///
     /// # Errors
     /// [`Error::Fingerprint`], [`Error::Layout`].

@@ -1,19 +1,20 @@
-//! TFHE: bits and small integers, and a table in every bootstrapping.
+//! TFHE: bits and small integers, with a table in every bootstrapping.
 //!
-//! *Concept.* A [`ClientKey`] encrypts; a [`ServerKey`], which holds no secret, evaluates [gates](Gate) on [`Bit`]s,
-//! tables and sums on [`Integer`]s, and numbers of many digits, [`Radix`]. Everything is generic over the word of the
-//! torus ([`Torus`](ring::torus::Torus): `u32`, `u64`) and over what multiplies polynomials
-//! ([`Multiplier`](ring::torus::Multiplier)).
+//! *Concept.* A [`ClientKey`] encrypts. A [`ServerKey`], which holds no secret, evaluates
+//! [gates](Gate) on [`Bit`]s, tables and sums on [`Integer`]s, and numbers of several digits,
+//! [`Radix`]. All types are generic over the word of the torus ([`Torus`](ring::torus::Torus):
+//! `u32`, `u64`) and over the multiplier of polynomials ([`Multiplier`](ring::torus::Multiplier)).
 //!
-//! *Order.* A sample lives under the big secret, of dimension `k N`. Bootstrapping is a key switch to the small secret
-//! of dimension `n`, a modulus switch to `2N`, a blind rotation of the table and the extraction of a coefficient, which
-//! is under the big secret again.
+//! *Order.* A sample is encrypted under the big secret, of dimension `k N`. Bootstrapping is a key
+//! switch to the small secret of dimension `n`, a modulus switch to `2N`, a blind rotation of the
+//! table, and the extraction of a coefficient, which is under the big secret again.
 //!
-//! *Phase.* `b - <a, s>`, with `b` the last word of a sample; `B - sum A_i S_i`, with `B` the last polynomial.
+//! *Phase.* `b - <a, s>`, where `b` is the last word of a sample. For ciphertexts,
+//! `B - sum A_i S_i`, where `B` is the last polynomial.
 //!
-//! *May use* `rlwe` (for the byte form) and `ring`. *Invariant*: an [`Integer`] knows the largest value and the largest
-//! noise it can have, and no operation exceeds what the next bootstrapping can tell apart; it is an
-//! [error](Error::Noise) instead.
+//! *May use* `rlwe` (for the byte form) and `ring`. *Invariant*: an [`Integer`] knows the largest
+//! value and the largest noise it can have. An operation that exceeds what the next bootstrapping
+//! can distinguish is an [error](Error::Noise).
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -33,9 +34,10 @@
 //! # Ok::<(), tfhe::Error>(())
 //! ```
 //!
-//! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal
-//! of Cryptology 33, 2020, <https://ia.cr/2018/421>; Chillotti, Joye, Paillier, "Programmable Bootstrapping Enables
-//! Efficient Homomorphic Inference of Deep Neural Networks", CSCML 2021, <https://ia.cr/2021/091>.
+//! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, <https://ia.cr/2018/421>; Chillotti, Joye, Paillier,
+//! "Programmable Bootstrapping Enables Efficient Homomorphic Inference of Deep Neural Networks",
+//! CSCML 2021, <https://ia.cr/2021/091>.
 
 #![forbid(unsafe_code)]
 

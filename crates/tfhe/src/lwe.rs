@@ -1,4 +1,4 @@
-//! LWE samples, and lists of them whose masks are a seed.
+//! LWE samples, and lists of them whose masks expand from a seed.
 
 use crate::sample::{NoiseSource, add_noise, mask_into};
 use crate::secret::LweSecret;
@@ -14,7 +14,7 @@ pub struct Lwe<T> {
 }
 
 impl<T: Torus> Lwe<T> {
-    /// Encrypts nothing: mask 0, body `body`.
+    /// A sample with mask 0 and the given body. It hides nothing.
     pub fn trivial(dimension: usize, body: T) -> Self {
         let mut words = vec![T::default(); dimension + 1];
         words[dimension] = body;
@@ -24,7 +24,7 @@ impl<T: Torus> Lwe<T> {
     /// The sample with the words `a, b`.
     ///
     /// # Panics
-    /// If there are none.
+    /// If there are no words.
     pub fn from_words(words: Vec<T>) -> Self {
         assert!(!words.is_empty(), "a sample has a body");
         Self { words }
@@ -62,14 +62,14 @@ impl<T: Torus> Lwe<T> {
         }
     }
 
-    /// Adds to the body.
+    /// Adds `word` to the body.
     pub fn add_body(&mut self, word: T) {
         let last = self.dimension();
         self.words[last] = self.words[last].plus(word);
     }
 }
 
-/// LWE samples under one secret: the mask of sample `r` is stream `r` of a seed.
+/// LWE samples under one secret. The mask of sample `r` is stream `r` of a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LweList<T> {
     dimension: usize,
@@ -78,7 +78,7 @@ pub struct LweList<T> {
 }
 
 impl<T: Torus> LweList<T> {
-    /// Encrypts `messages`, words, with noise of standard deviation `sigma`.
+    /// Encrypts `messages`, given as words, with noise of standard deviation `sigma`.
     pub fn encrypt(
         secret: &LweSecret,
         sigma: f64,
@@ -120,7 +120,7 @@ impl<T: Torus> LweList<T> {
         self.bodies.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()
     }
@@ -128,7 +128,7 @@ impl<T: Torus> LweList<T> {
     /// The words of some samples, one after another.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there are not so many samples.
     pub fn expand(&self, range: Range<usize>) -> Vec<T> {
         let size = self.dimension + 1;
         let mut out = vec![T::default(); range.len() * size];

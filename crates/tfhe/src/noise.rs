@@ -1,12 +1,15 @@
 //! Predicted noise: variances, in squares of the torus, and the probability of a wrong table entry.
 //!
-//! All secrets are binary and uniform. Digits are uniform in `[-B/2, B/2)`, mean square `(B^2 + 2) / 12`; what they
-//! leave of a word is uniform, variance `(B^-2l - q^-2) / 12`. Variances are over keys and inputs: digits have mean -1/2, so that for a
-//! given key some of the noise is always the same, half of it for digits of one bit, next to nothing for many.
+//! All secrets are binary and uniform. Digits are uniform in `[-B/2, B/2)`, with mean square
+//! `(B^2 + 2) / 12`. The *rest* that the digits leave of a word is uniform, with variance
+//! `(B^-2l - q^-2) / 12`. Variances are over keys and inputs. Digits have mean -1/2, so for a given
+//! key part of the noise is the same in every operation: half of it for digits of one bit, next to
+//! nothing for digits of many bits.
 //!
-//! Source: Chillotti, Ligier, Orfila, Tap, "Improved Programmable Bootstrapping with Larger Precision and Efficient
-//! Arithmetic Circuits for TFHE", ASIACRYPT 2021, <https://ia.cr/2021/729>, appendix; the terms of means of rests are
-//! taken away here (key switch, modulus switch) or are below a unit of `q` (external product).
+//! Source: Chillotti, Ligier, Orfila, Tap, "Improved Programmable Bootstrapping with Larger
+//! Precision and Efficient Arithmetic Circuits for TFHE", ASIACRYPT 2021, <https://ia.cr/2021/729>,
+//! appendix. The terms of means of rests are subtracted here (key switch, modulus switch) or below
+//! a unit of `q` (external product).
 
 use crate::params::KeySwitch;
 use rand::{Rng, RngCore};
@@ -14,24 +17,24 @@ use ring::torus::{Decomposition, Multiplier, Naive, Torus};
 
 pub use rlwe::noise::log2_two_sided_tail;
 
-/// Variance of the rounding of one product of digits and rows, for each coefficient.
+/// Variance of each coefficient from rounding in one product of digits and rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounding {
-    /// Of an external product.
+    /// Variance in an external product.
     pub bootstrap: f64,
-    /// Of a key switch in the ring.
+    /// Variance in a key switch in the ring.
     pub key_switch: f64,
 }
 
 impl Rounding {
-    /// None.
+    /// No rounding.
     pub const EXACT: Self = Self {
         bootstrap: 0.0,
         key_switch: 0.0,
     };
 }
 
-/// The raw numbers that noise depends on. [`Params::noise`](crate::Params::noise) fills it in.
+/// The numbers on which noise depends. [`Params::noise`](crate::Params::noise) computes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     /// log2 of `q`.
@@ -50,16 +53,17 @@ pub struct Model {
     pub bootstrap: Decomposition,
     /// Kind and digits of the key switch.
     pub key_switch: KeySwitch,
-    /// What the multiplier rounds.
+    /// The rounding of the multiplier.
     pub rounding: Rounding,
 }
 
-/// Variance of the phase that a modulus switch adds, in squares of the torus.
+/// Variance that a modulus switch adds to the phase, in squares of the torus.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Switched {
-    /// Of rounding the mask.
+    /// Variance from rounding the mask.
     pub mask: f64,
-    /// Of rounding the body. It moves no index over the border of a box, and is not counted in failures.
+    /// Variance from rounding the body. It moves no index across the border of a box, so failures
+    /// do not count it.
     pub body: f64,
 }
 
@@ -68,20 +72,21 @@ impl Model {
         (self.rank * self.n) as f64
     }
 
-    /// Variance of what digits leave of a word.
+    /// Variance of the rest that digits leave of a word.
     fn rest(&self, digits: Decomposition) -> f64 {
         let square = |bits: u32| (-2.0 * f64::from(bits)).exp2();
         (square(digits.bits()) - square(self.word_bits)) / 12.0
     }
 
-    /// Of a fresh sample under the big secret.
+    /// Variance of a fresh sample under the big secret.
     pub fn fresh(&self) -> f64 {
         self.ring_sigma * self.ring_sigma
     }
 
-    /// Added by a key switch of either kind.
+    /// Variance that a key switch of either kind adds.
     ///
-    /// `k N l` products of a digit with noise under the small secret; rests of `k N` words with bits less 1/2.
+    /// It comes from `k N l` products of a digit with noise under the small secret, and from the
+    /// rests of `k N` words times bits minus 1/2.
     pub fn key_switch(&self) -> f64 {
         let (digits, rounding) = match self.key_switch {
             KeySwitch::Lwe(digits) => (digits, 0.0),
@@ -95,7 +100,7 @@ impl Model {
         noise + self.big_dimension() * self.rest(digits) / 4.0 + rounding
     }
 
-    /// Added by a modulus switch to `2N / 2^drop`.
+    /// Variance that a modulus switch to `2N / 2^drop` adds.
     pub fn modulus_switch(&self, drop: u32) -> Switched {
         let step = f64::from(1u32 << drop) / (2 * self.n) as f64;
         let unit = step * step / 12.0;
@@ -105,46 +110,50 @@ impl Model {
         }
     }
 
-    /// Added by an external product with a GGSW ciphertext of `bit`.
+    /// Variance that an external product with a GGSW ciphertext of `bit` adds.
     pub fn external_product(&self, bit: bool) -> f64 {
         let digits = self.bootstrap;
         let rows = ((self.rank + 1) * self.n) as f64 * f64::from(digits.levels());
         let noise = rows * digits.mean_square() * self.ring_sigma * self.ring_sigma;
         let rest = (1.0 + self.big_dimension() / 2.0) * self.rest(digits);
-        // What is rounded in a mask meets a secret, as rests do.
+        // Rounding errors of a mask are multiplied by a secret, as rests are.
         let rounding = (1.0 + self.big_dimension() / 2.0) * self.rounding.bootstrap;
         noise + f64::from(u8::from(bit)) * rest + rounding
     }
 
-    /// Of a blind rotation: `n` external products, half of them with 1. It does not depend on the input's noise.
+    /// Variance of a blind rotation: `n` external products, half of them with 1. It does not depend
+    /// on the input's noise.
     pub fn blind_rotation(&self) -> f64 {
         self.lwe_dimension as f64 * (self.external_product(false) + self.external_product(true))
             / 2.0
     }
 
-    /// Of the output of a bootstrapping; extraction adds nothing.
+    /// Variance of the output of a bootstrapping. Extraction adds nothing.
     pub fn output(&self) -> f64 {
         self.blind_rotation()
     }
 
-    /// Of the index into a table, before rounding its body, for an input whose variance is `squared_norm` outputs'.
+    /// Variance of the index into a table, before its body is rounded, for an input with
+    /// `squared_norm` times the variance of an output.
     ///
-    /// `squared_norm` of a sum `sum c_i x_i` of independent outputs is `sum c_i^2`; where outputs may be the same, it
-    /// is `(sum |c_i|)^2`. With `2^v` tables, `drop` is `v`.
+    /// For a sum `sum c_i x_i` of independent outputs, `squared_norm` is `sum c_i^2`. If outputs
+    /// may be the same, it is `(sum |c_i|)^2`. With `2^v` tables, `drop` is `v`.
     pub fn index(&self, squared_norm: f64, drop: u32) -> f64 {
         let input = squared_norm * self.output().max(self.fresh());
         input + self.key_switch() + self.modulus_switch(drop).mask
     }
 
-    /// log2 of the probability that the index is off by `margin` (of the torus) or more: half the distance of two
-    /// values, `1/4p` for `p` values below a padding bit, 1/8 for gates.
+    /// log2 of the probability that the index is off by at least `margin` of the torus. The margin
+    /// is half the distance of two values: `1/4p` for `p` values below a padding bit, 1/8 for
+    /// gates.
     pub fn log2_failure(&self, squared_norm: f64, margin: f64, drop: u32) -> f64 {
         log2_two_sided_tail(margin / self.index(squared_norm, drop).sqrt())
     }
 }
 
-/// Measured variance of the rounding of a multiplier, for one product of `rows` uniform digits of `base_log` bits with
-/// uniform words: its results against the exact ones. A property of the multiplier alone.
+/// Measured variance of a multiplier's rounding, for one product of `rows` uniform digits of
+/// `base_log` bits with uniform words, compared with the exact product. It depends only on the
+/// multiplier.
 ///
 /// Takes `rows N^2` steps.
 pub fn measure_rounding<T: Torus>(
@@ -181,8 +190,8 @@ mod tests {
 
     #[test]
     fn tails_are_those_of_tables() {
-        // P(|x| >= t): 1, 0.3173105, 0.0455003, 0.00269980, 5.733031e-7, 1.973175e-9, 1.523971e-23 (Abramowitz, Stegun,
-        // table 26.1, and for t = 10).
+        // P(|x| >= t): 1, 0.3173105, 0.0455003, 0.00269980, 5.733031e-7, 1.973175e-9, 1.523971e-23
+        // (Abramowitz, Stegun, table 26.1, and for t = 10).
         let known = [
             (0.0, 1.0),
             (1.0, 0.317_310_5),
@@ -202,13 +211,14 @@ mod tests {
         }
     }
 
-    /// Sets that Zama published with their failure probability, for the same order of steps (tfhe-rs 1.x). Theirs keeps
-    /// the mean of rests in the key switch, and for gates also in the modulus switch and half of our margin: 1/16 at a
-    /// squared norm of 8.
+    /// Sets that Zama published with their failure probability, for the same order of steps
+    /// (tfhe-rs 1.x). Their sets keep the mean of rests in the key switch. For gates they also keep
+    /// it in the modulus switch, and have half of our margin: 1/16 at a squared norm of 8.
     #[test]
     fn published_failure_probabilities_are_met() {
         let digits = |b, l| Decomposition::new(b, l).expect("in range");
-        // `DEFAULT_PARAMETERS_KS_PBS` and `PARAMETERS_ERROR_PROB_2_POW_MINUS_165_KS_PBS` of its boolean parameters.
+        // `DEFAULT_PARAMETERS_KS_PBS` and `PARAMETERS_ERROR_PROB_2_POW_MINUS_165_KS_PBS` of its
+        // boolean parameters.
         let gates = |lwe_dimension, lwe_sigma, rank, n, ring_sigma, levels| Model {
             word_bits: 32,
             lwe_dimension,
@@ -240,8 +250,9 @@ mod tests {
             );
             assert!(model.log2_failure(8.0, 0.125, 0) < found);
         }
-        // `V1_5_PARAM_MESSAGE_2_CARRY_2_KS32_PBS_TUNIFORM_2M128`, its noise uniform with variance (2^(2b + 1) + 1) / 6
-        // units of q, b = 45 and 17; the mean of the modulus switch is taken away there as well.
+        // `V1_5_PARAM_MESSAGE_2_CARRY_2_KS32_PBS_TUNIFORM_2M128`. Its noise is uniform with
+        // variance (2^(2b + 1) + 1) / 6 units of q, for b = 45 and 17. It too subtracts the mean in
+        // the modulus switch.
         let tuniform = |b: i32| ((2.0 * f64::from(b) + 1.0).exp2() / 6.0).sqrt() * 2f64.powi(-64);
         let model = Model {
             word_bits: 64,

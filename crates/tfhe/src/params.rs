@@ -1,4 +1,4 @@
-//! Parameters: what a caller writes down, and what has been checked.
+//! Parameters: an unchecked spec, and the checked value.
 
 use crate::error::{Error, Result};
 use crate::lwe::Lwe;
@@ -8,15 +8,18 @@ use ring::torus::{Decomposition, Fft, Multiplier, Torus};
 use rlwe::bytes::{Fingerprint, fingerprint};
 use rlwe::security::Security;
 
-/// What an estimate of a partial secret assumes: Bergerat et al., <https://ia.cr/2023/979>.
-const PARTIAL: &str = "a partial secret taken as one of its own dimension";
+/// The assumption of an estimate for a partial secret: Bergerat et al., <https://ia.cr/2023/979>.
+const PARTIAL: &str = "a partial secret, assumed as hard as one of its own dimension";
 
-/// How a sample gets from the big secret, of dimension `k N`, to the small one, of dimension `n`.
+/// The switch of a sample from the big secret, of dimension `k N`, to the small one, of dimension
+/// `n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeySwitch {
-    /// Digits times samples: `k N l` products of a digit with `n + 1` words, and as many words of key.
+    /// Digits times samples: `k N l` products of a digit with `n + 1` words, and as many words of
+    /// key.
     Lwe(Decomposition),
-    /// In the ring, to a partial secret: `k l ceil(n/N)` products of polynomials ([`SwitchKey`](crate::SwitchKey)).
+    /// In the ring, to a partial secret: `k l ceil(n/N)` products of polynomials
+    /// ([`SwitchKey`](crate::SwitchKey)).
     Ring(Decomposition),
 }
 
@@ -29,21 +32,22 @@ impl KeySwitch {
     }
 }
 
-/// Where messages stand in a word.
+/// The position of messages in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Bits, at 1/8 and -1/8 of the torus.
     Gates,
-    /// Integers below a padding bit, which tables need: value `x` stands at `x / 2^(1 + carry + message)`.
+    /// Integers below a padding bit, which tables need. Value `x` is encoded as
+    /// `x / 2^(1 + carry + message)`.
     Integers {
         /// Bits of a message.
         message_bits: u32,
-        /// Bits above them, for sums and for pairs.
+        /// Bits above the message, for sums and for pairs.
         carry_bits: u32,
     },
 }
 
-/// What a caller writes down. Any value may stand here; [`Params::new`] decides.
+/// A parameter set as the caller writes it. Any values may stand here; [`Params::new`] checks them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamsSpec {
     /// Bits of a word of the torus, 32 or 64: `q = 2^word_bits`.
@@ -62,7 +66,7 @@ pub struct ParamsSpec {
     pub bootstrap: Decomposition,
     /// Digits of the key switch, and its kind.
     pub key_switch: KeySwitch,
-    /// Where messages stand.
+    /// The position of messages in a word.
     pub layout: Layout,
 }
 
@@ -77,7 +81,7 @@ impl Params {
     /// Checks `spec`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a spec that names no scheme, [`Error::Insecure`] for one whose
+    /// [`Error::Parameter`] if the spec does not define a scheme. [`Error::Insecure`] if its
     /// [estimate](security::estimate) is below 128 bits.
     pub fn new(spec: &ParamsSpec) -> Result<Self> {
         let params = Self::new_insecure(spec)?;
@@ -94,7 +98,7 @@ impl Params {
         Ok(params)
     }
 
-    /// As [`Params::new`], without the security check: for tests, and for the sets of papers.
+    /// As [`Params::new`], without the security check. For tests, and for the sets of papers.
     ///
     /// # Errors
     /// [`Error::Parameter`].
@@ -163,7 +167,7 @@ impl Params {
                 carry_bits <= 8,
                 "at most 8",
             )?;
-            // A box of the table has two coefficients at least, since half of one lies on each side of its value.
+            // Half of a box lies on each side of its value, so a box has at least two coefficients.
             let most = spec.log_n - 1;
             check(
                 "the number of bits of a value",
@@ -179,12 +183,12 @@ impl Params {
         })
     }
 
-    /// What was written down.
+    /// The spec these parameters were built from.
     pub fn spec(&self) -> &ParamsSpec {
         &self.spec
     }
 
-    /// SHA-256 of all of it: what keys and ciphertexts are marked with.
+    /// SHA-256 of the spec. Keys and ciphertexts are marked with it.
     pub fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }
@@ -214,12 +218,12 @@ impl Params {
         self.lwe_dimension().div_ceil(self.n())
     }
 
-    /// Where messages stand.
+    /// The position of messages in a word.
     pub fn layout(&self) -> Layout {
         self.spec.layout
     }
 
-    /// Number of values below the padding bit: messages times carries, or 4 for gates.
+    /// Number of values below the padding bit: messages times carries. It is 4 for gates.
     pub fn values(&self) -> u64 {
         match self.spec.layout {
             Layout::Gates => 4,
@@ -238,8 +242,9 @@ impl Params {
         }
     }
 
-    /// Largest noise before a bootstrapping, in standard deviations of an output of one; deviations add up, whether
-    /// noises are independent or the same. `2^message_bits + 1`, for a pair of fresh operands in one value.
+    /// Largest noise before a bootstrapping, in standard deviations of an output of one. Deviations
+    /// add up, whether the noises are independent or the same. It is `2^message_bits + 1`: that of
+    /// a pair of fresh operands in one value.
     pub fn max_noise(&self) -> u64 {
         self.messages() + 1
     }
@@ -252,7 +257,7 @@ impl Params {
         ]
     }
 
-    /// Estimated security: the weaker of the two secrets'.
+    /// Estimated security: that of the weaker secret.
     pub fn security(&self) -> Security {
         let of = |(_, dimension, sigma)| security::estimate(dimension, sigma, self.spec.word_bits);
         let [small, ring] = self.secrets().map(of);
@@ -262,8 +267,8 @@ impl Params {
         }
     }
 
-    /// The noise formulas at these parameters, with the rounding of [`Fft`] where it can multiply; other multipliers add
-    /// less.
+    /// The noise formulas at these parameters. They include the rounding of [`Fft`] where it can
+    /// multiply. Other multipliers add less.
     pub fn noise(&self) -> Model {
         let unit = (-2.0 * f64::from(self.spec.word_bits)).exp2() / 12.0;
         let rounding = |components: usize, digits: Decomposition| {
@@ -290,16 +295,18 @@ impl Params {
         }
     }
 
-    /// log2 of the probability that one bootstrapping of the noisiest admitted operand reads a wrong entry, with the
-    /// rounding that [`noise`](Self::noise) counts: an average over keys. With digits of one bit about two fifths of the
-    /// index's variance are the same for all that one key computes.
+    /// log2 of the probability that one bootstrapping of the noisiest allowed operand reads a wrong
+    /// entry, with the rounding of [`noise`](Self::noise). It is an average over keys. With digits
+    /// of one bit, about two fifths of the index's variance are the same in all computations with
+    /// one key.
     ///
-    /// For gates the operands are four outputs: two [multiplexed](crate::ServerKey::mux) bits, or one of them twice.
+    /// For gates, the operands are four outputs: two [multiplexed](crate::ServerKey::mux) bits, or
+    /// one of them twice.
     pub fn log2_failure(&self) -> f64 {
         self.log2_failure_of(1)
     }
 
-    /// As [`log2_failure`](Self::log2_failure), where so many tables share the bootstrapping.
+    /// As [`log2_failure`](Self::log2_failure), if `tables` tables share the bootstrapping.
     pub fn log2_failure_of(&self, tables: usize) -> f64 {
         let drop = tables.next_power_of_two().ilog2();
         let (squared_norm, margin) = match self.spec.layout {
@@ -317,7 +324,7 @@ impl Params {
         T::from_low_bits(x << (T::BITS - 1 - self.values().ilog2()))
     }
 
-    /// Checks that words of `T` are these parameters' words.
+    /// Checks that `T` is the word of these parameters.
     pub(crate) fn check_word<T: Torus>(&self) -> Result<()> {
         let expected = self.spec.word_bits;
         if T::BITS == expected {
@@ -330,7 +337,7 @@ impl Params {
         }
     }
 
-    /// Checks that a sample is one under the big secret.
+    /// Checks that a sample has the dimension of the big secret.
     pub(crate) fn check_sample<T: Torus>(&self, sample: &Lwe<T>) -> Result<()> {
         self.check_word::<T>()?;
         let (found, expected) = (sample.dimension(), self.big_dimension());
@@ -386,7 +393,7 @@ fn check(
     }
 }
 
-/// Every field, in bytes: what the fingerprint is of.
+/// Every field in bytes: the input of the fingerprint.
 fn describe(spec: &ParamsSpec) -> Vec<u8> {
     let mut out = b"TFHE 1".to_vec();
     for number in numbers(spec) {

@@ -2,7 +2,8 @@
 
 use ring::torus::Torus;
 
-/// `out = X^power poly` in `Z_q[X]/(X^N + 1)`, `power < 2N`: two runs of coefficients, one of them negated.
+/// `out = X^power poly` in `Z_q[X]/(X^N + 1)`, with `power < 2N`: two runs of coefficients, one of
+/// them negated.
 pub(crate) fn rotate_into<T: Torus>(out: &mut [T], poly: &[T], power: usize) {
     let n = poly.len();
     debug_assert!(power < 2 * n && out.len() == n);
@@ -11,21 +12,23 @@ pub(crate) fn rotate_into<T: Torus>(out: &mut [T], poly: &[T], power: usize) {
     let (low, high) = out.split_at_mut(shift);
     low.copy_from_slice(wrap);
     high.copy_from_slice(stay);
-    // X^N = -1: what leaves at the top comes back negated.
+    // X^N = -1, so coefficients that pass the top come back negated.
     let negated = if power < n { low } else { high };
     negated
         .iter_mut()
         .for_each(|word| *word = T::default().minus(*word));
 }
 
-/// The sample of coefficient `place` of the phase, from `k + 1` polynomials: `k N` words of mask and the body.
+/// The sample of coefficient `place` of the phase, from `k + 1` polynomials: `k N` words of mask,
+/// then the body.
 ///
 /// Source: Chillotti et al. 2020, section 4.2.
 pub(crate) fn extract_into<T: Torus>(out: &mut [T], glwe: &[T], n: usize, place: usize) {
     let masks = glwe.len() - n;
     debug_assert_eq!(out.len(), masks + 1);
     for (out, poly) in out[..masks].chunks_exact_mut(n).zip(glwe.chunks_exact(n)) {
-        // Coefficient `place` of A S is the sum of A[place - j] S[j], and -A[N + place - j] S[j] beyond.
+        // Coefficient `place` of A S is the sum of A[place - j] S[j], and of -A[N + place - j] S[j]
+        // for larger j.
         for (o, &a) in out[..=place].iter_mut().zip(poly[..=place].iter().rev()) {
             *o = a;
         }
@@ -39,7 +42,8 @@ pub(crate) fn extract_into<T: Torus>(out: &mut [T], glwe: &[T], n: usize, place:
     out[masks] = glwe[masks + place];
 }
 
-/// The inverse of the extraction of coefficient 0, without its body: a mask of `k N` words becomes `k` polynomials.
+/// The inverse of extracting coefficient 0, without its body: a mask of `k N` words becomes `k`
+/// polynomials.
 pub(crate) fn insert_into<T: Torus>(out: &mut [T], mask: &[T], n: usize) {
     debug_assert_eq!(out.len(), mask.len());
     for (out, mask) in out.chunks_exact_mut(n).zip(mask.chunks_exact(n)) {

@@ -1,11 +1,11 @@
-//! Numbers of many digits: blocks of a message each, the lowest first.
+//! Numbers of several digits. Each block is a message, the lowest first.
 
 use crate::error::{Error, Result};
 use crate::integer::{Comparison, Integer, Table};
 use crate::server::ServerKey;
 use ring::torus::{Multiplier, Torus};
 
-/// An encrypted number `sum x_i 2^(i message_bits)`; every block is a message, without carry.
+/// An encrypted number `sum x_i 2^(i message_bits)`. Every block is a message, without carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Radix<T> {
     blocks: Vec<Integer<T>>,
@@ -23,7 +23,7 @@ impl<T: Torus> Radix<T> {
         Ok(Self { blocks })
     }
 
-    /// Its blocks.
+    /// The blocks.
     pub fn blocks(&self) -> &[Integer<T>] {
         &self.blocks
     }
@@ -54,10 +54,10 @@ pub(crate) fn digits(number: u64, blocks: usize, messages: u64) -> Result<Vec<u6
 type Pair<'a, T> = (&'a Radix<T>, &'a Radix<T>);
 
 impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
-    /// A number that everyone can read.
+    /// A constant number, not encrypted: everyone can read it.
     ///
     /// # Errors
-    /// [`Error::Layout`]; [`Error::Message`] for one that does not fit.
+    /// [`Error::Layout`]; [`Error::Message`] for a number that does not fit.
     pub fn constant_radix(&self, number: u64, blocks: usize) -> Result<Radix<T>> {
         self.params().check_integers()?;
         let digits = digits(number, blocks, self.params().messages())?;
@@ -69,10 +69,12 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         )
     }
 
-    /// `x + y` modulo `2^bits`: two bootstrappings a block, one of them after the other's of the block before.
+    /// `x + y` modulo `2^bits`, with two bootstrappings per block. One of them waits for the same
+    /// one of the block before.
     ///
     /// # Errors
-    /// [`Error::Blocks`], [`Error::Carry`] for parameters without carry bits, [`Error::Fingerprint`], [`Error::Layout`].
+    /// [`Error::Blocks`], [`Error::Carry`] for parameters without carry bits,
+    /// [`Error::Fingerprint`], [`Error::Layout`].
     pub fn add_radix(&self, x: &Radix<T>, y: &Radix<T>) -> Result<Radix<T>> {
         let (x, y) = self.operands((x, y))?;
         let messages = self.params().messages();
@@ -82,7 +84,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         })
     }
 
-    /// `x - y` modulo `2^bits`, at the price of [`add_radix`](Self::add_radix).
+    /// `x - y` modulo `2^bits`, at the cost of [`add_radix`](Self::add_radix).
     ///
     /// # Errors
     /// As [`add_radix`](Self::add_radix).
@@ -94,7 +96,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         })
     }
 
-    /// `x < y`, 0 or 1: one bootstrapping a block, one after the other.
+    /// `x < y`, 0 or 1, with one bootstrapping per block, in sequence.
     ///
     /// # Errors
     /// As [`add_radix`](Self::add_radix).
@@ -103,7 +105,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         self.last_borrow(&x, &y, 1)
     }
 
-    /// Whether two numbers compare so, 0 or 1.
+    /// The result of a comparison of two numbers, 0 or 1.
     ///
     /// # Errors
     /// As [`add_radix`](Self::add_radix).
@@ -124,7 +126,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         }
     }
 
-    /// `x == y`: a bootstrapping a block, and some for the conjunction.
+    /// `x == y`, with one bootstrapping per block and some for the conjunction.
     fn equal_radix(&self, x: &Radix<T>, y: &Radix<T>) -> Result<Integer<T>> {
         let (x, y) = self.operands((x, y))?;
         let messages = self.params().messages();
@@ -155,8 +157,9 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(equal.remove(0))
     }
 
-    /// The smaller and the larger of two numbers: a comparison, and one bootstrapping a block with two carry bits or
-    /// more (`x - y` or 0, which leads from `y` to the smaller and from `x` to the larger), four with one.
+    /// The smaller and the larger of two numbers: a comparison, and some bootstrappings per block.
+    /// With two carry bits or more it is one per block: it gives `x - y` or 0, which leads from `y`
+    /// to the smaller and from `x` to the larger number. With one carry bit it is four.
     ///
     /// # Errors
     /// As [`add_radix`](Self::add_radix).
@@ -167,7 +170,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         if params.values() < 4 * messages {
             return self.min_max_by_halves(&x, &y);
         }
-        // The last borrow stands above the differences, whose own range is 1 to 2 messages - 1.
+        // The last borrow is encoded above the differences, whose own range is 1 to 2 messages - 1.
         let less = self.last_borrow(&x, &y, 2 * messages)?;
         let index = |(x, y)| {
             self.block(
@@ -195,7 +198,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok((Radix::new(smaller)?, Radix::new(larger)?))
     }
 
-    /// Each result as a sum of two halves of which one is 0.
+    /// Each result as a sum of two halves, one of which is 0.
     fn min_max_by_halves(&self, x: &Radix<T>, y: &Radix<T>) -> Result<(Radix<T>, Radix<T>)> {
         let messages = self.params().messages();
         let less = self.last_borrow(x, y, messages)?;
@@ -232,7 +235,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok((chosen(x, y)?, chosen(y, x)?))
     }
 
-    /// Numbers of one length whose blocks have so little noise that both and a carry fit before a bootstrapping.
+    /// The operands with one length, and with so little noise that both and a carry fit before a
+    /// bootstrapping.
     fn operands(&self, (x, y): Pair<'_, T>) -> Result<(Radix<T>, Radix<T>)> {
         let (left, right) = (x.blocks.len(), y.blocks.len());
         if left != right {
@@ -266,7 +270,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
             .collect())
     }
 
-    /// A linear combination of blocks, at most `max`, with the carry of the block before if there is one.
+    /// A linear combination of blocks, at most `max`, with the carry of the block before if there
+    /// is one.
     fn block(
         &self,
         terms: &[(i64, &Integer<T>)],
@@ -279,7 +284,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         self.combination(&terms, constant as i64, max)
     }
 
-    /// `x + messages - y - borrow`, from 0 to `2 messages - 1`; below `messages` where the next block must lend.
+    /// `x + messages - y - borrow`, from 0 to `2 messages - 1`. It is below `messages` if the next
+    /// block must lend.
     fn difference(
         &self,
         (x, y): (&Integer<T>, &Integer<T>),
@@ -289,13 +295,13 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         self.block(&[(1, x), (-1, y)], (-1, borrow), messages, 2 * messages - 1)
     }
 
-    /// The table from a difference to `value` where it borrows, 0 elsewhere.
+    /// The table that maps a difference to `value` if it borrows, and to 0 otherwise.
     fn borrow(&self, value: u64) -> Result<Table<T>> {
         let messages = self.params().messages();
         Table::of(self.params(), |v| if v < messages { value } else { 0 })
     }
 
-    /// `value` if `x < y`, else 0.
+    /// `value` if `x < y`, otherwise 0.
     fn last_borrow(&self, x: &Radix<T>, y: &Radix<T>, value: u64) -> Result<Integer<T>> {
         let (one, last) = (self.borrow(1)?, self.borrow(value)?);
         let mut borrow = None;
@@ -306,7 +312,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         Ok(borrow.expect("a number has a block"))
     }
 
-    /// Blocks combined with the carry of the block before; then the messages of all, at once.
+    /// Combines blocks with the carry of the block before, in sequence; then takes the messages of
+    /// all at once.
     fn chain(
         &self,
         x: &Radix<T>,

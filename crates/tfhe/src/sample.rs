@@ -1,4 +1,4 @@
-//! Masks from seeds, noise on the torus, binary secrets. All from ChaCha20.
+//! Masks from seeds, noise on the torus, and binary secrets. All randomness comes from ChaCha20.
 
 use rand::{CryptoRng, Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -7,7 +7,7 @@ use ring::sample::{SecretRng, Seed};
 use ring::torus::Torus;
 use zeroize::Zeroizing;
 
-/// The uniform words that `seed` and `stream` name.
+/// The uniform words given by `seed` and `stream`.
 pub(crate) fn mask_into<T: Torus>(out: &mut [T], seed: &Seed, stream: u64) {
     let mut rng = ChaCha20Rng::from_seed(seed.0);
     rng.set_stream(stream);
@@ -20,7 +20,8 @@ pub(crate) fn mask_into<T: Torus>(out: &mut [T], seed: &Seed, stream: u64) {
     }
 }
 
-/// Generators of secret noise, one for each row of a key, from one seed that is overwritten when dropped.
+/// Generators of secret noise, one for each row of a key. They share one seed, which is overwritten
+/// when dropped.
 pub(crate) struct NoiseSource {
     /// On the heap, so that moving it copies nothing.
     seed: Zeroizing<Vec<u8>>,
@@ -41,9 +42,9 @@ impl NoiseSource {
     }
 }
 
-/// Adds a Gaussian of standard deviation `sigma`, a fraction of the torus, to every word.
+/// Adds a Gaussian of standard deviation `sigma`, a fraction of the torus, rounded, to every word.
 ///
-/// The time depends on the values: the sampler rejects.
+/// The time depends on the values, because the sampler rejects.
 pub(crate) fn add_noise<T: Torus>(words: &mut [T], sigma: f64, rng: &mut impl Rng) {
     for word in words {
         let normal: f64 = rng.sample(StandardNormal);

@@ -32,7 +32,7 @@ impl LweSecret {
         Self { bits }
     }
 
-    /// `b - <a, s>` of the words `a, b`.
+    /// `b - <a, s>` for the words `a, b`.
     ///
     /// # Panics
     /// If there are not `dimension + 1` words.
@@ -46,12 +46,13 @@ impl LweSecret {
         phase_of(mask, body[0], &self.bits)
     }
 
-    /// The ring secret whose first coefficients are these bits and whose rest is 0: a *partial* secret.
+    /// The ring secret whose first coefficients are these bits and whose other coefficients are 0:
+    /// a *partial* secret.
     ///
-    /// Noise under it must be that of dimension `n`, not of `k N`: known zeros do not help. That LWE with a partial
-    /// secret over a ring is as hard as LWE of the dimension of its unknown part is the assumption of Bergerat,
-    /// Chillotti, Ligier, Orfila, Roux-Langlois, Tap, "New Secret Keys for Enhanced Performance in (T)FHE", CCS 2024,
-    /// <https://ia.cr/2023/979>.
+    /// Noise under it must be that of dimension `n`, not of `k N`: known zeros do not help.
+    /// Bergerat, Chillotti, Ligier, Orfila, Roux-Langlois, Tap, "New Secret Keys for Enhanced
+    /// Performance in (T)FHE", CCS 2024, <https://ia.cr/2023/979>, assume that LWE with a partial
+    /// secret over a ring is as hard as LWE of the dimension of the unknown part.
     pub fn partial(&self, n: usize) -> GlweSecret {
         let mut coefficients = Zeroizing::new(vec![0; self.dimension().next_multiple_of(n)]);
         coefficients[..self.dimension()].copy_from_slice(&self.bits);
@@ -96,14 +97,14 @@ impl GlweSecret {
         Self { n, bits }
     }
 
-    /// The secret of samples extracted from its ciphertexts.
+    /// The secret of samples that are extracted from its ciphertexts.
     pub fn to_lwe(&self) -> LweSecret {
         LweSecret {
             bits: self.bits.clone(),
         }
     }
 
-    /// `B - sum A_i S_i` of the polynomials `A_1 .. A_k, B`: by its definition, in `k N^2` steps.
+    /// `B - sum A_i S_i` for the polynomials `A_1 .. A_k, B`, by the definition, in `k N^2` steps.
     ///
     /// # Panics
     /// If there are not `k + 1` polynomials.

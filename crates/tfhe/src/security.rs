@@ -1,28 +1,33 @@
 //! Estimated security of binary secrets.
 //!
-//! For a level and a dimension, log2 of the smallest standard deviation of the noise (as a fraction of the torus) is
-//! close to linear in the dimension. The fits are those that Zama publishes of runs of the lattice estimator (Albrecht,
-//! Player, Scott, "On the Concrete Hardness of Learning with Errors", 2015, <https://ia.cr/2015/046>; all attacks of its
-//! default, BKZ cost by sieving, binary secrets, `q = 2^64`):
+//! For a security level and a dimension, log2 of the smallest standard deviation of the noise (as a
+//! fraction of the torus) is close to linear in the dimension. The fits are those that Zama
+//! publishes of runs of the lattice estimator (Albrecht, Player, Scott, "On the Concrete Hardness
+//! of Learning with Errors", 2015, <https://ia.cr/2015/046>; all attacks of its default, BKZ cost
+//! by sieving, binary secrets, `q = 2^64`):
 //!
-//! - 128 bits: Concrete, `tools/parameter-curves/concrete-security-curves-rust/src/gaussian/curves_gen.rs`, the same as
+//! - 128 bits: Concrete,
+//!   `tools/parameter-curves/concrete-security-curves-rust/src/gaussian/curves_gen.rs`, the same as
 //!   the comment "128b curve" in tfhe-rs, `noise_formulas/secure_noise.rs`;
-//! - 132 bits: tfhe-rs, the function `minimal_variance_for_132_bits_security_gaussian_impl` there;
-//! - 80 to 112 and 144 to 256 bits: Concrete, `tools/parameter-curves/verified_curves.txt`, made with an earlier state of
-//!   the estimator, which was more generous (at 128 bits by 0.6 to 0.9 bits of sigma). A level read between them may be
-//!   some bits too high above 132, and is a rough number below 128.
+//! - 132 bits: tfhe-rs, the function `minimal_variance_for_132_bits_security_gaussian_impl` in the
+//!   same file;
+//! - 80 to 112 and 144 to 256 bits: Concrete, `tools/parameter-curves/verified_curves.txt`, made
+//!   with an earlier state of the estimator, which gave higher levels (at 128 bits by 0.6 to 0.9
+//!   bits of sigma). A level interpolated between them may be some bits too high above 132, and is
+//!   a rough number below 128.
 //!
-//! They hold from dimension 450 on (higher levels from more), and whatever the dimension `sigma` is at least 4 units of
-//! `q`.
+//! The fits hold from dimension 450 on (higher levels from larger dimensions). At every dimension
+//! `sigma` is at least 4 units of `q`.
 //!
-//! *Runs of the estimator.* malb/lattice-estimator, commit 27a581b, by the cost model MATZOV, unlimited samples: the
-//! least of uSVP and dual hybrid. At ten dimensions of the named sets it finds 132.0 to 132.6 where the fit says 132,
-//! which confirms the fits of 128 and 132 bits; at the published sets 110.1 and 115.0 where the fits say 113 and 117, so
-//! that those below 128 are [corrected](level).
+//! *Runs of the estimator.* malb/lattice-estimator, commit 27a581b, by the cost model MATZOV,
+//! unlimited samples: the least of uSVP and dual hybrid. At ten dimensions of the named sets it
+//! finds 132.0 to 132.6 where the fit says 132, which confirms the fits of 128 and 132 bits. At the
+//! published sets it finds 110.1 and 115.0 where the fits say 113 and 117, so fits below 128 are
+//! [corrected](level).
 
 use rlwe::security::{Basis, Security, TARGET_BITS};
 
-/// Smallest dimension that the fits are made for.
+/// The smallest dimension that the fits cover.
 pub const MIN_DIMENSION: usize = 450;
 
 /// Level, slope, intercept of log2 of sigma.
@@ -43,13 +48,14 @@ const FITS: [(f64, f64, f64); 10] = [
     (256.0, -0.014_606_812_351_714_953, 3.849_362_923_469_300_3),
 ];
 
-/// Smallest standard deviation, as a fraction of the torus, at 128 bits of security for a binary secret of a dimension
-/// and `q = 2^word_bits`. Below [`MIN_DIMENSION`] there is none: 1/4, more than any parameters have.
+/// Smallest standard deviation, as a fraction of the torus, at 128 bits of security, for a binary
+/// secret of a dimension and `q = 2^word_bits`. Below [`MIN_DIMENSION`] it returns 1/4, more than
+/// any parameters have.
 pub fn min_sigma(dimension: usize, word_bits: u32) -> f64 {
     sigma_of(FITS[3], dimension, word_bits)
 }
 
-/// As [`min_sigma`], at 132 bits: what the named sets have, and those of tfhe-rs.
+/// As [`min_sigma`], at 132 bits, the security of the named sets and of those of tfhe-rs.
 pub fn sigma_132(dimension: usize, word_bits: u32) -> f64 {
     sigma_of(FITS[4], dimension, word_bits)
 }
@@ -62,10 +68,10 @@ fn sigma_of((_, slope, intercept): (f64, f64, f64), dimension: usize, word_bits:
     curve.max((2.0 - f64::from(word_bits)).exp2())
 }
 
-/// Bits of a word, dimension, sigma (none: that of [`sigma_132`]), bits by MATZOV and by ADPS16.
+/// Bits of a word, dimension, sigma (if none, that of [`sigma_132`]), bits by MATZOV and by ADPS16.
 type Estimate = (u32, usize, Option<f64>, f64, Option<f64>);
 
-/// The least attack that the estimator found.
+/// The cheapest attack that the estimator found for each size.
 const ESTIMATES: [Estimate; 16] = [
     (64, 608, None, 132.0, Some(107.0)),
     (64, 624, None, 132.5, Some(107.0)),
@@ -79,15 +85,16 @@ const ESTIMATES: [Estimate; 16] = [
     (64, 1536, None, 132.8, None),
     (64, 2048, None, 133.1, None),
     (64, 8192, None, 479.0, None),
-    // Wu, Arafin, sets I and II: the small secret and the ring's.
+    // Wu, Arafin, sets I and II: the small secret and the ring secret.
     (32, 586, Some(1.0 / 32768.0), 110.1, None),
     (32, 1024, Some(1.0 / 33_554_432.0), 122.2, None),
     (32, 500, Some(5e-4), 121.7, None),
     (32, 1024, Some(9e-9), 115.0, None),
 ];
 
-/// Estimated security of a binary secret of a dimension with noise of standard deviation `sigma`, a fraction of the
-/// torus, in words of `word_bits`: a run of the estimator where there is one, else the [fits](level).
+/// Estimated security of a binary secret of a dimension, in words of `word_bits`, with noise of
+/// standard deviation `sigma`, a fraction of the torus. It is a run of the estimator if there is
+/// one, else from the [fits](level).
 pub fn estimate(dimension: usize, sigma: f64, word_bits: u32) -> Security {
     // Sigmas are written with few digits.
     let least = (2.0 - f64::from(word_bits)).exp2() * (1.0 - 1e-6);
@@ -103,19 +110,20 @@ pub fn estimate(dimension: usize, sigma: f64, word_bits: u32) -> Security {
             Security::matzov(bits, adps16, Basis::Estimator { dimension, log_q })
         }
         None => {
-            // As exact as the fits are, and as sigmas that are written down at their least.
+            // Rounded to the accuracy of the fits, and of sigmas that are written as the least
+            // ones.
             let bits = (level(dimension, sigma) * 10.0).round() / 10.0;
             Security::matzov(bits, None, Basis::LinearFit)
         }
     }
 }
 
-/// Level in bits of a binary secret of a dimension with noise of standard deviation `sigma`, a fraction of
-/// the torus, by the fits: between them linearly in log2 of sigma, 256 above the last. Below 80 it goes on along the last
-/// difference, down to 0.
+/// Security level in bits of a binary secret of a dimension with noise of standard deviation
+/// `sigma`, a fraction of the torus, by the fits. Between two fits it is linear in log2 of sigma.
+/// Above the last fit it is 256. Below 80 bits the first difference is continued, down to 0.
 ///
-/// Below 128 bits the fits are of an older estimator and too high, by 3 bits at 113 and 2 at 117: three bits of sixteen
-/// are taken away from what is missing to 128, at most three.
+/// Below 128 bits the fits come from an older estimator and are too high, by 3 bits at 113 and 2 at
+/// 117. So 3/16 of the bits missing to 128 are subtracted, at most three bits.
 pub fn level(dimension: usize, sigma: f64) -> f64 {
     let needed = |i: usize| FITS[i].1 * dimension as f64 + FITS[i].2;
     let have = sigma.log2();
@@ -155,8 +163,8 @@ mod tests {
 
     #[test]
     fn levels_of_published_sets_are_near_what_their_authors_say() {
-        // tfhe-rs says 132 of its sigma at n = 805, and about 120 of the sets of the TFHE library (n = 630, 2^-15), by
-        // the older estimator: less by a bit or two here.
+        // tfhe-rs states 132 bits for its sigma at n = 805. For the sets of the TFHE library (n =
+        // 630, 2^-15) it states about 120 by the older estimator. Here they have a bit or two less.
         assert!((level(805, 5.861_589_664_267_133_6e-6) - 132.0).abs() < 0.1);
         assert!((level(630, 2f64.powi(-15)) - 120.0).abs() < 2.0);
         assert!((level(2048, min_sigma(2048, 64)) - 128.0).abs() < 1e-6);
@@ -167,10 +175,11 @@ mod tests {
         for (word_bits, n, sigma, bits, _) in ESTIMATES {
             let noise = sigma.unwrap_or_else(|| sigma_132(n, word_bits));
             let found = level(n, noise);
-            // The largest is bounded by 4 units of q, and levels end at 256.
+            // The largest is limited by 4 units of q, and levels end at 256.
             let tolerance = match (n, sigma) {
                 (8192, _) => continue,
-                // Rings of the papers' sets, whose estimates do not lie on one line with the small secrets'.
+                // Rings of the papers' sets. Their estimates are not on one line with those of the
+                // small secrets.
                 (1024, Some(_)) => 1.5,
                 (1536.., None) => 1.2,
                 _ => 0.7,

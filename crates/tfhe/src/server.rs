@@ -1,4 +1,4 @@
-//! The side that computes, without secrets.
+//! The server, which computes without secrets.
 
 use crate::blind::{Bootstrapper, Scratch};
 use crate::error::Result;
@@ -9,11 +9,11 @@ use crate::table::TestPolynomial;
 use ring::torus::{Multiplier, Torus};
 use std::sync::{Mutex, PoisonError};
 
-/// Keys ready for use: gates, tables, sums. Shared by threads.
+/// Keys ready for use: gates, tables, sums. Threads may share them.
 pub struct ServerKey<T: Torus, M: Multiplier<T>> {
     params: Params,
     bootstrapper: Bootstrapper<T, M>,
-    /// Memory that no thread uses at the moment.
+    /// Scratch memory that no thread uses at the moment.
     free: Mutex<Vec<Scratch<T, M>>>,
 }
 
@@ -21,7 +21,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// Prepares keys for a multiplier, on all threads of the pool.
     ///
     /// # Errors
-    /// [`Error::Multiplier`](crate::Error::Multiplier) for one of another ring degree.
+    /// [`Error::Multiplier`](crate::Error::Multiplier) if it is made for another ring degree.
     pub fn new(keys: &EvaluationKeys<T>, multiplier: M) -> Result<Self> {
         let params = keys.params().clone();
         params.check_multiplier(&multiplier)?;
@@ -33,27 +33,27 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         })
     }
 
-    /// Parameters.
+    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// The steps of a bootstrapping, one by one.
+    /// The bootstrapper, whose methods are the steps of a bootstrapping.
     pub fn bootstrapper(&self) -> &Bootstrapper<T, M> {
         &self.bootstrapper
     }
 
-    /// Looks samples up in tables, each in its own, on the threads of the pool.
+    /// Looks up samples in tables, each in its own, on the threads of the pool.
     pub fn bootstrap_all(&self, jobs: &[(Lwe<T>, &TestPolynomial<T>)]) -> Vec<Vec<Lwe<T>>> {
         ring::par_map(jobs.len(), |i| self.bootstrap(&jobs[i].0, jobs[i].1))
     }
 
-    /// Looks a sample up in tables.
+    /// Looks up a sample in tables.
     pub fn bootstrap(&self, input: &Lwe<T>, test: &TestPolynomial<T>) -> Vec<Lwe<T>> {
         self.with_scratch(|scratch| self.bootstrapper.bootstrap(input, test, scratch))
     }
 
-    /// Works with memory that is free at the moment.
+    /// Calls `work` with scratch memory that is free at the moment.
     pub fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch<T, M>) -> R) -> R {
         let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let found = free().pop();

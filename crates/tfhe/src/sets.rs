@@ -1,15 +1,16 @@
 //! Named parameter sets.
 //!
-//! The sets of use have 132 bits of security, as tfhe-rs's have, a key switch in the ring, and a failure probability of
-//! 2^-40, 2^-64 or 2^-128 for a bootstrapping of the noisiest admitted operand ([`Params::log2_failure`], an average over
-//! keys). Of all ranks, degrees and
-//! digits, those are the fastest by a count of transforms (a forward and an inverse one for each polynomial, products and
-//! bytes of key read); the small dimension is the least that leaves room for the key switch's noise. A key switch in the ring costs
-//! some transforms whatever its digits, so they are of one or two bits, which is where the dimension comes from: 831 where
-//! digits of four bits need 918.
+//! The secure sets have 132 bits of security, like those of tfhe-rs, and a key switch in the ring.
+//! A bootstrapping of the noisiest allowed operand fails with a probability of 2^-40, 2^-64 or
+//! 2^-128 ([`Params::log2_failure`], an average over keys). Of all ranks, degrees and digits, these
+//! sets are the fastest by a count of transforms (a forward and an inverse one for each
+//! polynomial), products and bytes of key read. The small dimension is the least that leaves room
+//! for the key switch's noise. A key switch in the ring takes a few transforms for any digits, so
+//! its digits have one or two bits. This allows a smaller dimension: 831, where digits of four bits
+//! need 918.
 //!
-//! The `lwe` sets have the sizes of tfhe-rs 1.x (`PARAM_MESSAGE_*_CARRY_*_KS_PBS_*_2M128` and, for gates,
-//! `DEFAULT_PARAMETERS_KS_PBS`) and its key switch, for those who do not want to rest on partial secrets.
+//! The `lwe` sets have the sizes of tfhe-rs 1.x (`PARAM_MESSAGE_*_CARRY_*_KS_PBS_*_2M128` and, for
+//! gates, `DEFAULT_PARAMETERS_KS_PBS`) and its key switch. They do not rely on partial secrets.
 
 use crate::params::{KeySwitch, Layout, Params, ParamsSpec};
 use crate::security::sigma_132;
@@ -43,7 +44,7 @@ fn digits(base_log: u32, levels: u32) -> Decomposition {
     Decomposition::new(base_log, levels).expect("sets are in range")
 }
 
-/// A spec at the least noise that has 132 bits.
+/// A spec with the least noise that has 132 bits of security.
 fn secure(
     word_bits: u32,
     lwe_dimension: usize,
@@ -83,12 +84,12 @@ pub fn gates_2m40() -> Params {
     fast(608, (3, 9), 17, (1, 10), Layout::Gates)
 }
 
-/// Gates, 2^-64.
+/// Gates that fail with a probability of 2^-64.
 pub fn gates_2m64() -> Params {
     fast(624, (3, 9), 17, (1, 11), Layout::Gates)
 }
 
-/// Gates, 2^-128.
+/// Gates that fail with a probability of 2^-128.
 pub fn gates_2m128() -> Params {
     fast(654, (3, 9), 17, (1, 11), Layout::Gates)
 }
@@ -125,7 +126,7 @@ pub fn integers_2_2_2m128() -> Params {
 
 /// Integers of 3 message bits and 3 carry bits, 2^-40.
 ///
-/// Two digits: doubles of one digit of 26 bits would be too coarse at this degree.
+/// Two digits: with one digit of 26 bits, doubles would be too inaccurate at this degree.
 pub fn integers_3_3_2m40() -> Params {
     two_digits(888, 13, (2, 9))
 }
@@ -159,7 +160,7 @@ const fn integers(message_bits: u32, carry_bits: u32) -> Layout {
     }
 }
 
-/// Gates with 32-bit words and a key switch of samples.
+/// Gates with 32-bit words and a key switch by samples.
 pub fn gates_lwe() -> Params {
     secure(
         32,
@@ -171,7 +172,7 @@ pub fn gates_lwe() -> Params {
     )
 }
 
-/// Integers of 1 message bit and 1 carry bit, with a key switch of samples.
+/// Integers of 1 message bit and 1 carry bit, with a key switch by samples.
 pub fn integers_1_1_lwe() -> Params {
     secure(
         64,
@@ -183,7 +184,7 @@ pub fn integers_1_1_lwe() -> Params {
     )
 }
 
-/// Integers of 2 message bits and 2 carry bits, with a key switch of samples.
+/// Integers of 2 message bits and 2 carry bits, with a key switch by samples.
 pub fn integers_2_2_lwe() -> Params {
     secure(
         64,
@@ -195,7 +196,7 @@ pub fn integers_2_2_lwe() -> Params {
     )
 }
 
-/// Integers of 3 message bits and 3 carry bits, with a key switch of samples.
+/// Integers of 3 message bits and 3 carry bits, with a key switch by samples.
 pub fn integers_3_3_lwe() -> Params {
     secure(
         64,
@@ -207,8 +208,8 @@ pub fn integers_3_3_lwe() -> Params {
     )
 }
 
-/// Set I of Wu, Arafin, "ATHENA: Accelerating TFHE on Energy-Efficient Heterogeneous Architecture": called 128-bit
-/// there; the lattice estimator says 110.1.
+/// Set I of Wu, Arafin, "ATHENA: Accelerating TFHE on Energy-Efficient Heterogeneous Architecture".
+/// The paper calls it 128-bit; the lattice estimator gives 110.1.
 pub fn paper_1_insecure() -> Params {
     paper(ParamsSpec {
         word_bits: 32,
@@ -223,9 +224,9 @@ pub fn paper_1_insecure() -> Params {
     })
 }
 
-/// Set II of the same paper, with the 3 digits of its code (its table has 2): called 110-bit there and 80-bit in its
-/// code; the lattice estimator says 115.0. The noise of its key switch makes about one gate in 160 of the
-/// noisiest admitted operands wrong, by the formulas.
+/// Set II of the same paper, with the 3 digits of its code (its table has 2). The paper calls it
+/// 110-bit and its code 80-bit; the lattice estimator gives 115.0. By the formulas, the noise of
+/// its key switch makes about one in 160 gates with the noisiest allowed operands wrong.
 pub fn paper_2_insecure() -> Params {
     paper(ParamsSpec {
         word_bits: 32,
@@ -275,7 +276,8 @@ mod tests {
             if let Some((_, exponent)) = name.split_once("-2m") {
                 let wanted = -exponent.parse::<f64>().expect("a number");
                 let found = params.log2_failure();
-                // Not above, and not far below: the dimension would be larger than need be.
+                // Not above the named probability, and not far below: that would need too large a
+                // dimension.
                 assert!(
                     (wanted - 3.0..wanted).contains(&found),
                     "{name} fails with 2^{found:.1}"
@@ -284,7 +286,7 @@ mod tests {
         }
     }
 
-    /// The estimator's figures, and 132 bits of all sets of use to within what it found.
+    /// The estimator's figures, and the 132 bits of all secure sets to the accuracy of its runs.
     #[test]
     fn levels_are_those_of_the_estimator() {
         for (name, params) in all() {

@@ -1,8 +1,9 @@
-//! The byte form of parameters, keys and ciphertexts: the container of [`rlwe::bytes`], words in little endian.
+//! The byte form of parameters, keys and ciphertexts: the container of [`rlwe::bytes`], with words
+//! in little endian.
 //!
-//! Masks of keys and of fresh ciphertexts are their seeds. All but parameters is sealed for a fingerprint of them, and
-//! is read with the parameters it is expected to be of; every count follows from them and is checked before anything is
-//! allocated.
+//! Masks of keys and of fresh ciphertexts are stored as their seeds. All objects except parameters
+//! are sealed with the fingerprint of their parameters, and the reader passes the parameters it
+//! expects. Every count follows from these and is checked before memory is allocated.
 
 use crate::client::{ClientKey, Compressed};
 use crate::error::Result;
@@ -43,7 +44,7 @@ fn write_words<T: Torus>(w: &mut Writer, words: &[T]) {
     w.block(&bytes);
 }
 
-/// Reads `count` words, or any number of them.
+/// Reads `count` words, or any number of words if it is `None`.
 fn read_words<T: Torus>(
     r: &mut Reader<'_>,
     what: &'static str,
@@ -84,7 +85,7 @@ fn read_list<T: Torus>(
     Ok((r.seed()?, read_words(r, what, count)?))
 }
 
-/// Reads `count` bits of a secret, packed in bytes by [`write_bits`].
+/// Reads `count` bits of a secret, packed into bytes by [`write_bits`].
 fn read_bits(r: &mut Reader<'_>, count: usize) -> Result<Zeroizing<Vec<i32>>> {
     let bits = r.small("a bit of a secret", count, 1)?;
     if bits.iter().any(|&b| b < 0) {
@@ -105,7 +106,7 @@ fn write_bits(w: &mut Writer, bits: &[i32]) {
 }
 
 impl Params {
-    /// Bytes of every field.
+    /// Every field in bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut w = Writer::new();
         numbers(self.spec())
@@ -122,7 +123,7 @@ impl Params {
         Self::read(bytes, Self::new)
     }
 
-    /// As [`Params::from_bytes`], without the security check: for the sets of papers.
+    /// As [`Params::from_bytes`], without the security check. For the sets of papers.
     ///
     /// # Errors
     /// [`Error::Bytes`](crate::Error::Bytes), and those of [`Params::new_insecure`].
@@ -144,7 +145,7 @@ impl Params {
 }
 
 impl<T: Torus> ClientKey<T> {
-    /// Bytes of the secrets, overwritten when dropped.
+    /// The secrets in bytes, which are overwritten when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let (big, small) = (self.big_secret().bits(), self.small_secret().bits());
         let mut w = Writer::with_room(big.len() + small.len());
@@ -153,7 +154,7 @@ impl<T: Torus> ClientKey<T> {
         w.seal(&SECRET, self.params().fingerprint()).into()
     }
 
-    /// Reads secrets of these parameters.
+    /// Reads secrets made for these parameters.
     ///
     /// # Errors
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word).
@@ -168,7 +169,7 @@ impl<T: Torus> ClientKey<T> {
 }
 
 impl<T: Torus> EvaluationKeys<T> {
-    /// Bytes of the seeds and bodies.
+    /// The seeds and bodies in bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut w = Writer::new();
         write_list(&mut w, self.bootstrap().parts());
@@ -179,7 +180,7 @@ impl<T: Torus> EvaluationKeys<T> {
         w.seal(&EVALUATION, self.params().fingerprint())
     }
 
-    /// Reads keys of these parameters.
+    /// Reads keys made for these parameters.
     ///
     /// # Errors
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word).
@@ -195,7 +196,7 @@ impl<T: Torus> EvaluationKeys<T> {
         let bootstrap = GlweList::from_parts(n, rank, seed, bodies);
         let what = "a key switching key";
         let levels = params.spec().key_switch.decomposition().levels() as usize;
-        // A word for each bit of the big secret and level, of either kind.
+        // For either kind of key, one word for each bit of the big secret and each level.
         let (seed, bodies) = read_list(&mut r, what, Some(rank * n * levels))?;
         let switch = match params.spec().key_switch {
             KeySwitch::Lwe(_) => {
@@ -211,14 +212,14 @@ impl<T: Torus> EvaluationKeys<T> {
 }
 
 impl<T: Torus> Compressed<T> {
-    /// Bytes of the seed and bodies.
+    /// The seed and bodies in bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut w = Writer::new();
         write_list(&mut w, self.list().parts());
         w.seal(&COMPRESSED, self.made_for())
     }
 
-    /// Reads ciphertexts of these parameters.
+    /// Reads ciphertexts made for these parameters.
     ///
     /// # Errors
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word).
@@ -234,17 +235,17 @@ impl<T: Torus> Compressed<T> {
     }
 }
 
-/// The number of objects of `size` bytes at least that are left.
+/// The number of objects of at least `size` bytes that are left.
 fn read_count(r: &mut Reader<'_>, size: usize) -> Result<usize> {
     let most = r.left() / size;
     Ok(r.bounded("a number of ciphertexts", 0..=most)?)
 }
 
 impl<T: Torus> Integer<T> {
-    /// Bytes of integers of one set of parameters.
+    /// Integers of one set of parameters, in bytes.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`](crate::Error::Fingerprint) for one of others.
+    /// [`Error::Fingerprint`](crate::Error::Fingerprint) for an integer of other parameters.
     pub fn to_bytes(params: &Params, integers: &[Self]) -> Result<Vec<u8>> {
         let mut w = Writer::new();
         w.u64(integers.len() as u64);
@@ -257,10 +258,11 @@ impl<T: Torus> Integer<T> {
         Ok(w.seal(&INTEGERS, params.fingerprint()))
     }
 
-    /// Reads integers of these parameters.
+    /// Reads integers made for these parameters.
     ///
     /// # Errors
-    /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word), [`Error::Layout`](crate::Error::Layout).
+    /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word),
+    /// [`Error::Layout`](crate::Error::Layout).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Vec<Self>> {
         params.check_word::<T>()?;
         params.check_integers()?;
@@ -289,10 +291,10 @@ impl<T: Torus> Integer<T> {
 }
 
 impl<T: Torus> Bit<T> {
-    /// Bytes of bits of one set of parameters.
+    /// Bits of one set of parameters, in bytes.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`](crate::Error::Fingerprint) for one of others.
+    /// [`Error::Fingerprint`](crate::Error::Fingerprint) for a bit of other parameters.
     pub fn to_bytes(params: &Params, bits: &[Self]) -> Result<Vec<u8>> {
         let mut w = Writer::new();
         w.u64(bits.len() as u64);
@@ -303,10 +305,11 @@ impl<T: Torus> Bit<T> {
         Ok(w.seal(&BITS, params.fingerprint()))
     }
 
-    /// Reads bits of these parameters.
+    /// Reads bits made for these parameters.
     ///
     /// # Errors
-    /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word), [`Error::Layout`](crate::Error::Layout).
+    /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word),
+    /// [`Error::Layout`](crate::Error::Layout).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Vec<Self>> {
         params.check_word::<T>()?;
         params.check_gates()?;

@@ -1,14 +1,17 @@
-//! From the big secret to the small one.
+//! The key switch from the big secret to the small one.
 //!
-//! *Two kinds.* By samples: every word of the mask in digits, times a sample of `n + 1` words. Or in the ring: a sample
-//! is the constant coefficient of a ring element (`A_i[0] = a_0`, `A_i[N - j] = -a_j`), which a GLWE key switch leads
-//! to a [partial secret](crate::LweSecret::partial), whose first `n` coefficients are the small secret; the constant
-//! coefficient of that is a sample of dimension `n`. Its key is shorter by about `N`, and it is a few products of
-//! polynomials. Source: Bergerat et al., "New Secret Keys for Enhanced Performance in (T)FHE", CCS 2024,
+//! *Two kinds.* By samples: the digits of every word of the mask, times a sample of `n + 1` words.
+//! In the ring: a sample is the constant coefficient of a ring element (`A_i[0] = a_0`,
+//! `A_i[N - j] = -a_j`). A GLWE key switch takes the element to a
+//! [partial secret](crate::LweSecret::partial), whose first `n` coefficients are the small secret.
+//! The constant coefficient of the result is a sample of dimension `n`. For `n <= N` the expanded
+//! key is shorter by a factor of about `n / 2`, and the switch takes a few products of polynomials.
+//! Source: Bergerat et al., "New Secret Keys for Enhanced Performance in (T)FHE", CCS 2024,
 //! <https://ia.cr/2023/979>.
 //!
-//! *Rounding.* Digits leave a rest `e_i` of every word, uniform in `q / 2B^l` to both sides. Rests are known and meet
-//! bits of mean 1/2, so half of their sum is taken from the body: variance `k N / 48B^2l` instead of `k N / 24B^2l`.
+//! *Rounding.* Digits leave a rest `e_i` of every word, uniform in `q / 2B^l` to both sides. Rests
+//! are known and are multiplied by bits of mean 1/2, so half of their sum is subtracted from the
+//! body: the variance is `k N / 48B^2l` instead of `k N / 24B^2l`.
 
 use crate::glwe::{GlweCipher, GlweList};
 use crate::lwe::LweList;
@@ -18,7 +21,7 @@ use crate::secret::{GlweSecret, LweSecret};
 use rand::CryptoRng;
 use ring::torus::{Decomposition, Multiplier, Torus};
 
-/// A key switching key whose masks are seeds.
+/// A key switching key. Its masks are stored as seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SwitchKey<T> {
     /// Sample `i l + j` encrypts bit `i` of the big secret times `q / B^(j + 1)`.
@@ -28,7 +31,7 @@ pub enum SwitchKey<T> {
 }
 
 impl<T: Torus> SwitchKey<T> {
-    /// A key from `big` to `small`.
+    /// Generates a key from `big` to `small`.
     pub fn generate<M: Multiplier<T>>(
         params: &Params,
         secrets: (&GlweSecret, &LweSecret),
@@ -46,7 +49,7 @@ impl<T: Torus> SwitchKey<T> {
                         .clone()
                         .map(move |j| digits.weight::<T>(j).times(s.into()))
                 });
-                // Products with the secret; overwritten below.
+                // Products with the secret. They are overwritten below.
                 let mut messages: Vec<T> = messages.collect();
                 let list = LweList::encrypt(small, sigma, &messages, rng);
                 messages.fill(T::default());
@@ -87,7 +90,7 @@ enum Key<T: Torus, M: Multiplier<T>> {
     Ring(Vec<M::Word>),
 }
 
-/// Memory of key switches.
+/// Memory that key switches reuse.
 pub(crate) struct SwitchScratch<T: Torus, M: Multiplier<T>> {
     digits: Vec<i32>,
     mask: Vec<T>,
@@ -96,7 +99,7 @@ pub(crate) struct SwitchScratch<T: Torus, M: Multiplier<T>> {
 }
 
 impl<T: Torus, M: Multiplier<T>> Switch<T, M> {
-    /// Expands a key of these parameters.
+    /// Expands a key made for these parameters.
     pub fn new(params: &Params, key: &SwitchKey<T>, multiplier: &M) -> Self {
         let key = match key {
             SwitchKey::Lwe(list) => Key::Lwe(expand(list)),
@@ -122,7 +125,7 @@ impl<T: Torus, M: Multiplier<T>> Switch<T, M> {
         }
     }
 
-    /// Switches the words `a, b` to the small secret, into `n + 1` words of `out`.
+    /// Switches the words `a, b` to the small secret. Writes `n + 1` words to `out`.
     pub(crate) fn switch_into(
         &self,
         multiplier: &M,
@@ -137,7 +140,7 @@ impl<T: Torus, M: Multiplier<T>> Switch<T, M> {
                 debug_assert_eq!(out.len(), size);
                 out.fill(T::default());
                 out[self.dimension] = body[0].minus(self.half_of_rests(mask));
-                // Level by level: digits of level j of all words, then those of the next.
+                // Level by level: the digits of level j of all words, then those of the next level.
                 self.digits.digits_into(&mut s.digits, mask);
                 let levels = self.digits.levels() as usize;
                 for (i, rows) in key.chunks_exact(levels * size).enumerate() {
@@ -151,7 +154,8 @@ impl<T: Torus, M: Multiplier<T>> Switch<T, M> {
             }
             Key::Ring(key) => {
                 insert_into(&mut s.mask, mask, self.n);
-                // The constant coefficient of sum A_i S_i has A_i[0] with a plus and the others with a minus.
+                // In the constant coefficient of sum A_i S_i, A_i[0] is positive and the other
+                // coefficients negative.
                 let mut sum = T::default().minus(self.half_of_rests(&s.mask));
                 for poly in s.mask.chunks_exact(self.n) {
                     let constant = self.half_of_rests(&poly[..1]);
@@ -167,7 +171,7 @@ impl<T: Torus, M: Multiplier<T>> Switch<T, M> {
         }
     }
 
-    /// Half of the sum of what the digits leave of `words`.
+    /// Half of the sum of the rests that the digits leave of `words`.
     fn half_of_rests(&self, words: &[T]) -> T {
         let dropped = T::BITS - self.digits.bits();
         let half = 1u64 << (dropped - 1);

@@ -1,12 +1,13 @@
-//! The polynomial that a blind rotation turns.
+//! The test polynomial of a blind rotation.
 
 use ring::torus::Torus;
 
 /// A polynomial of words whose coefficients are the entries of tables.
 ///
-/// A table of `p` entries has a box of `N / p` coefficients for each, with its value in the middle; half of the first
-/// box is at the top, negated. Several tables interleave: coefficient `j 2^v + t` is of table `t`, and the exponents of
-/// the rotation are multiples of `2^v`.
+/// A table of `p` entries has a box of `N / p` coefficients for each entry, with the entry's value
+/// in the middle. Half of the first box is at the top, negated. Several tables interleave:
+/// coefficient `j 2^v + t` belongs to table `t`, and the exponents of the rotation are multiples of
+/// `2^v`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestPolynomial<T> {
     words: Vec<T>,
@@ -14,7 +15,8 @@ pub struct TestPolynomial<T> {
 }
 
 impl<T: Torus> TestPolynomial<T> {
-    /// All coefficients `word`: the sign of the phase times `word`, as gates need it.
+    /// The polynomial with all coefficients `word`. Gates use it: the result is the sign of the
+    /// phase times `word`.
     pub fn constant(n: usize, word: T) -> Self {
         Self {
             words: vec![word; n],
@@ -22,10 +24,11 @@ impl<T: Torus> TestPolynomial<T> {
         }
     }
 
-    /// The polynomial of tables of one length `p`, whose entries are words.
+    /// The polynomial of tables of one length `p`. Their entries are words.
     ///
     /// # Panics
-    /// Unless there are tables, of one length, a power of two that leaves boxes of two coefficients.
+    /// If there are no tables, if their lengths differ or are not a power of two, or if boxes have
+    /// fewer than two coefficients.
     pub fn of_tables(n: usize, tables: &[Vec<T>]) -> Self {
         let p = tables[0].len();
         let step = tables.len().next_power_of_two();
@@ -39,7 +42,7 @@ impl<T: Torus> TestPolynomial<T> {
         for (j, coefficients) in words.chunks_exact_mut(step).enumerate() {
             let entry = (j + width / 2) / width;
             for (word, table) in coefficients.iter_mut().zip(tables) {
-                // Past the last box the phase wraps to the first, and X^N = -1.
+                // After the last box the phase wraps to the first, and X^N = -1.
                 *word = if entry == p {
                     T::default().minus(table[0])
                 } else {
@@ -63,7 +66,7 @@ impl<T: Torus> TestPolynomial<T> {
         self.tables
     }
 
-    /// `v`: low bits of the exponents that are 0.
+    /// `v`: the number of low bits that are 0 in all exponents.
     pub fn drop(&self) -> u32 {
         self.tables.next_power_of_two().ilog2()
     }

@@ -1,4 +1,5 @@
-//! Keys and ciphertexts survive the disk; what is damaged or of other parameters does not.
+//! Keys and ciphertexts are written and read. Damaged ones and those of other parameters are
+//! refused.
 
 mod common;
 
@@ -13,7 +14,7 @@ fn round_trips<T: Torus>(params: &Params) {
     let multiplier = Naive::new(params.n());
     let client = ClientKey::<T>::generate(params, &mut rng(1)).expect("words fit");
     let again = ClientKey::<T>::from_bytes(params, &client.to_bytes()).expect("a key");
-    // Secrets are the same if the same randomness gives the same keys.
+    // Secrets are the same if they give the same keys from the same randomness.
     let keys = client
         .evaluation_keys(&multiplier, &mut rng(2))
         .expect("fits");
@@ -24,7 +25,7 @@ fn round_trips<T: Torus>(params: &Params) {
     );
     let bytes = keys.to_bytes();
     assert!(EvaluationKeys::from_bytes(params, &bytes).expect("keys") == keys);
-    // One body for each row; masks are seeds.
+    // One body for each row. Masks are stored as seeds.
     let spec = params.spec();
     let rows = params.lwe_dimension() * (params.rank() + 1) * spec.bootstrap.levels() as usize;
     let words = rows * params.n()
@@ -126,7 +127,8 @@ fn damage_is_found_insecure() {
     );
 }
 
-/// Counts that lie are found before anything is allocated for them: such a file, sealed as ours, is refused at once.
+/// Wrong counts are found before memory is allocated for them. A file with such a count and a valid
+/// seal is refused at once.
 #[test]
 fn counts_that_lie_are_found_insecure() {
     let params = gates_insecure(false);
@@ -172,7 +174,7 @@ fn a_server_made_of_stored_keys_computes_insecure() {
     assert!(client.decrypt_bit(&out).expect("of this key"));
 }
 
-/// Bytes cannot ask for an insecure set: the caller does, by the function.
+/// Bytes alone never give an insecure set. The caller must choose the function for it.
 #[test]
 fn insecure_parameters_are_read_only_where_the_caller_says_so() {
     for params in [sets::paper_1_insecure(), sets::paper_2_insecure()] {

@@ -1,4 +1,4 @@
-//! Secure parameters, by the fast multiplier.
+//! Secure parameters with the fast multiplier.
 
 mod common;
 
@@ -11,7 +11,8 @@ fn fft(params: &Params) -> Fft {
     Fft::new(params.n()).expect("a degree of the transform")
 }
 
-/// Noise of outputs against its prediction, from several coefficients of each of `count` bootstrappings.
+/// Compares the noise of outputs with its prediction, from several coefficients of each of `count`
+/// bootstrappings.
 fn check_noise<T: Torus, M: Multiplier<T>>(
     client: &ClientKey<T>,
     server: &ServerKey<T, M>,
@@ -27,8 +28,9 @@ fn check_noise<T: Torus, M: Multiplier<T>>(
     let errors: Vec<f64> = outputs.iter().flatten().map(error).collect();
     let found = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
     let predicted = params.noise().output();
-    // Rests meet bits of mean 1/2, so that neighbouring coefficients have a correlation of up to 1/2; and sums over some
-    // thousand coefficients and bits of a single key differ from their mean by a few percent.
+    // Rests are multiplied by bits of mean 1/2, so neighbouring coefficients have a correlation of
+    // up to 1/2. Sums over some thousand coefficients and bits of a single key differ from their
+    // mean by a few percent.
     let dependent = 1.0 + (TABLES - 1) as f64 / 4.0;
     let tolerance = 6.0 * (2.0 * dependent / errors.len() as f64).sqrt() + 0.1;
     assert!(tolerance < 0.95, "{tolerance} proves little");
@@ -39,7 +41,7 @@ fn check_noise<T: Torus, M: Multiplier<T>>(
     );
 }
 
-/// The error of one product, against its formula.
+/// The error of one product, compared with its formula.
 #[test]
 fn the_multiplier_rounds_as_predicted() {
     for (n, rows, base_log) in [(512, 4, 17), (1024, 3, 20), (2048, 2, 23), (4096, 2, 14)] {
@@ -47,7 +49,8 @@ fn the_multiplier_rounds_as_predicted() {
         let fft = Fft::new(n).expect("a power of two");
         let found = measure_rounding::<u64>(&fft, rows, base_log, &mut rng(6));
         let predicted = Fft::error_variance(n, rows, digits.mean_square());
-        // 512 samples or more are within 38 % by 6 deviations; the formula's constant is good to a tenth.
+        // 512 samples or more are within 38 % by 6 deviations. The formula's constant is accurate
+        // to a tenth.
         let ratio = found / predicted;
         println!("N = {n}: {ratio:.2} of 2^{:.1}", predicted.log2());
         assert!(

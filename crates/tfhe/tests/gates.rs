@@ -1,4 +1,4 @@
-//! Every gate on all inputs, in both kinds of key switch.
+//! Every gate on all inputs, with both kinds of key switch.
 
 mod common;
 
@@ -70,7 +70,7 @@ fn gates_are_right_in_words_of_64_bits_insecure() {
     }
 }
 
-/// A carry chain: outputs of gates are inputs of gates.
+/// A carry chain, where outputs of gates are inputs of gates.
 #[test]
 fn an_adder_of_gates_adds_insecure() {
     let (client, server) = keys::<u32>(&gates_insecure(true), 5);

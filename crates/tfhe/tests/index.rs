@@ -1,8 +1,10 @@
-//! Noise of the index into a table, which decides failures, at secure sizes and with the digits of the sets: after key
-//! switch and modulus switch, against the prediction from both sides.
+//! Noise of the index into a table, which decides failures, after key switch and modulus switch. It
+//! is compared with the prediction from both sides, at secure sizes and with the digits of the
+//! sets.
 //!
-//! Only the key of the key switch is made, so that there can be many: predictions are averages over keys, and half of
-//! the noise of digits of one bit is the same for all that one key switches.
+//! Only the key for the key switch is generated, so that there can be many keys. Predictions are
+//! averages over keys, and with digits of one bit half of the noise is the same for all key
+//! switches with one key.
 
 mod common;
 
@@ -15,7 +17,8 @@ use tfhe::{
     Scratch, SwitchKey, modulus_switch, sets,
 };
 
-/// Distance of a phase from that of its index, of uniform samples with the noise of the noisiest operand.
+/// Distances between the phase and that of its index, for uniform samples with the noise of the
+/// noisiest operand.
 fn index_errors<T: Torus>(params: &Params, input: f64, (key, samples): (u64, usize)) -> Vec<f64> {
     let rng = &mut rng(key);
     let fft = || Fft::new(params.n()).expect("a degree of the transform");
@@ -37,13 +40,13 @@ fn index_errors<T: Torus>(params: &Params, input: f64, (key, samples): (u64, usi
         let small_lwe = bootstrapper.key_switch(&lwe, &mut scratch);
         modulus_switch(&mut exponents, small_lwe.words(), steps.ilog2(), 0);
         let (mask, body) = exponents.split_at(params.lwe_dimension());
-        // Bit i of the small secret is what a word 1 at place i takes from the phase.
+        // Bit i of the small secret: the amount by which a word 1 at place i lowers the phase.
         let index = mask
             .iter()
             .zip(&bits)
             .fold(body[0], |index, (&a, &s)| (index + (steps - a) * s) % steps);
         let normal: f64 = StandardNormal.sample(rng);
-        // The body is rounded down: half a step less in the mean.
+        // The body is rounded down, so the mean is half a step lower.
         let found = T::from_torus((index as f64 + 0.5) / steps as f64);
         found.minus(phase).to_torus() + normal * input.sqrt()
     };
@@ -59,7 +62,7 @@ fn bits(secret: &LweSecret) -> Vec<usize> {
     (0..secret.dimension()).map(place).collect()
 }
 
-/// Of so many keys, each with so many samples.
+/// Checks the noise of `keys` keys, with `samples` samples each.
 fn check<T: Torus>(params: &Params, keys: usize, samples: usize) {
     let model = params.noise();
     let squared_norm = match params.layout() {
@@ -79,7 +82,8 @@ fn check<T: Torus>(params: &Params, keys: usize, samples: usize) {
         })
         .unzip();
     let found = mean_square.iter().sum::<f64>() / keys as f64;
-    // What is the same for all samples of a key: digits have the mean -1/2 of the mean square (B^2 + 2) / 12.
+    // The part that is the same for all samples of a key: digits have mean -1/2 and mean square
+    // (B^2 + 2) / 12.
     let digits = params.spec().key_switch.decomposition();
     let fixed_share = 0.25 / digits.mean_square();
     let fixed = fixed_share * model.key_switch() / predicted;

@@ -1,4 +1,4 @@
-//! Small integers: random tables, sums, comparisons, and what is refused.
+//! Small integers: random tables, sums, comparisons, and refused operations.
 
 mod common;
 
@@ -49,7 +49,7 @@ proptest! {
         prop_assert_eq!(out, vec![first[at], second[at]]);
     }
 
-    /// Sums of messages: all that a message modulo 4 and its carry can show.
+    /// Sums of messages, compared in the message modulo 4 and its carry.
     #[test]
     fn sums_and_differences_are_exact_insecure(x in 0u64..4, y in 0u64..4, seed in any::<u64>()) {
         let (client, server) = two_two();
@@ -217,7 +217,7 @@ fn wrong_entries_are_as_many_as_predicted_insecure() {
     let secret: Vec<u64> = (0..96).map(|_| rng.random_range(0..2)).collect();
     let mut exponents = vec![0; 97];
     for _ in 0..count {
-        // What a key switch leads to, without its noise, which is small here.
+        // The result of a key switch without its noise, which is small here.
         let mut words: Vec<u64> = (0..96).map(|_| rng.random()).collect();
         let x = rng.random_range(0..32u64);
         words.push(
@@ -237,7 +237,8 @@ fn wrong_entries_are_as_many_as_predicted_insecure() {
     let expected = predicted * f64::from(count);
     println!("{wrong} of {count} wrong, predicted {expected:.0}");
     assert!(expected > 100.0, "{expected} is too few to count");
-    // The sum of 96 bounded roundings has thinner tails than the normal distribution, by some percent here.
+    // The sum of 96 bounded roundings has thinner tails than the normal distribution, by some
+    // percent here.
     assert!(
         (f64::from(wrong) - expected).abs() < 6.0 * expected.sqrt() + 0.1 * expected,
         "{wrong}, predicted {expected}"

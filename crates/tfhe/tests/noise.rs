@@ -1,7 +1,8 @@
-//! Measured noise against its prediction, from both sides.
+//! Measured noise compared with its prediction, from both sides.
 //!
-//! Tolerances: six deviations of a sample variance, `sqrt(2 / count)`, and six of what a key makes of it: variances
-//! given a key are sums over its noise and its bits, so that they differ from the mean over keys; keys are drawn anew.
+//! Tolerances are six deviations of a sample variance, `sqrt(2 / count)`, and six for the variation
+//! between keys. Variances for a given key are sums over its noise and its bits, so they differ
+//! from the mean over keys. Each run draws new keys.
 
 mod common;
 
@@ -30,7 +31,8 @@ fn params_insecure(bootstrap: Decomposition, key_switch: KeySwitch) -> Params {
     .expect("in range")
 }
 
-/// Mean square of samples from `keys` keys, whose own variances have the relative deviation `spread`.
+/// Checks the mean square of samples from `keys` keys, whose own variances have the relative
+/// deviation `spread`.
 fn check(what: &str, samples: &[f64], predicted: f64, (keys, spread): (usize, f64)) {
     let found = samples.iter().map(|e| e * e).sum::<f64>() / samples.len() as f64;
     let tolerance = 6.0 * ((2.0 / samples.len() as f64).sqrt() + spread / (keys as f64).sqrt());
@@ -66,7 +68,8 @@ fn fresh_samples_insecure() {
     check("fresh", &errors, params.noise().fresh(), (1, 0.0));
 }
 
-/// Digits that cut much off, so that rests dominate, and digits that cut little off, so that noise does.
+/// Digits that leave large rests, so that rests dominate, and digits that leave small ones, so that
+/// noise does.
 #[test]
 fn key_switches_of_both_kinds_insecure() {
     const KEYS: usize = 40;
@@ -81,14 +84,14 @@ fn key_switches_of_both_kinds_insecure() {
                 let (client, server) = keys::<u32>(&params, key as u64);
                 let mut scratch = Scratch::new(&params, server.bootstrapper().multiplier());
                 for _ in 0..50 {
-                    // A uniform sample is one of its own phase.
+                    // A uniform sample is an encryption of its own phase.
                     let lwe = uniform(params.big_dimension(), &mut rng(errors.len() as u64));
                     let switched = server.bootstrapper().key_switch(&lwe, &mut scratch);
                     let phase: u32 = client.small_secret().phase(switched.words());
                     errors.push(phase.wrapping_sub(client.phase(&lwe)).to_torus());
                 }
             }
-            // 128 l squares of noise a key; rests have the same variance for every secret.
+            // 128 l squares of noise per key. Rests have the same variance for every secret.
             let spread = (2.0 / (128.0 * f64::from(digits.levels()))).sqrt();
             check(
                 &format!("key switch, {kind}, {digits:?}"),
@@ -124,7 +127,7 @@ fn modulus_switch_has_half_the_variance_of_one_that_keeps_the_mean() {
             };
             let before = phase(&|i| sample.words()[i]);
             let after = phase(&|i| (exponents[i] as u32) << (31 - n.ilog2()));
-            // The body is rounded down: half a step less in the mean.
+            // The body is rounded down, so the mean is half a step lower.
             let mean = -0.5 * f64::from(1u32 << drop) / (2 * n) as f64;
             errors.push(after.wrapping_sub(before).to_torus() - mean);
         }
@@ -174,7 +177,7 @@ fn external_products_insecure() {
                     errors.extend(found.iter().zip(&expected).map(error));
                 }
             }
-            // 3 l N squares of noise a key; 128 bits of the ring secret.
+            // 3 l N squares of noise per key, and 128 bits of the ring secret.
             let spread = (2.0 / (192.0 * f64::from(digits.levels()))).sqrt() + 1.0 / 128f64.sqrt();
             let predicted = params.noise().external_product(bit == 1);
             check(
@@ -190,8 +193,9 @@ fn external_products_insecure() {
 #[test]
 fn outputs_of_bootstrappings_insecure() {
     const KEYS: usize = 150;
-    // The first step meets an accumulator whose masks are 0 and adds less: a few percent of 16 steps.
-    // The first is mostly noise of the key, the second mostly rests, of the half of the steps whose bit is 1.
+    // The accumulator of the first step has mask 0 and adds less noise: a few percent of 16 steps.
+    // In the first case most noise is the key's. In the second most comes from rests, in the half
+    // of the steps whose bit is 1.
     for (digits, spread) in [(digits(8, 3), 0.1), (digits(6, 2), 0.35)] {
         let params = params_insecure(digits, KeySwitch::Ring(common::digits(5, 3)));
         let test = TestPolynomial::of_tables(params.n(), &[vec![1 << 29; 4], vec![1 << 28; 4]]);
@@ -219,7 +223,7 @@ fn outputs_of_bootstrappings_insecure() {
     }
 }
 
-/// A multiplier that is exact rounds nothing, and one that rounds is found out.
+/// An exact multiplier rounds nothing, and the rounding of others is measured.
 #[test]
 fn rounding_is_measured() {
     struct Rounds(Naive);
@@ -260,7 +264,8 @@ fn rounding_is_measured() {
     );
 }
 
-/// The fast multiplier rounds, so words are multiplied in pieces: the lists are those of exact products, word for word.
+/// The fast multiplier rounds, so words are multiplied in pieces. The lists equal those of exact
+/// products, word for word.
 #[test]
 fn lists_are_exact_whatever_the_multiplier() {
     fn lists<T: Torus>(n: usize, rank: usize) {
@@ -306,7 +311,7 @@ fn lists_encrypt_what_they_are_given() {
     check("rows", &errors, 2f64.powi(-80), (1, 0.0));
 }
 
-/// Rows with one noise would give away differences of what they encrypt.
+/// Rows with the same noise would reveal differences of the values they encrypt.
 #[test]
 fn no_two_rows_share_noise_or_masks() {
     let rng = &mut rng(9);

@@ -1,4 +1,4 @@
-//! Numbers of many digits.
+//! Numbers of several digits.
 
 mod common;
 
@@ -53,7 +53,7 @@ fn adds_subtracts_and_compares_insecure() {
     });
 }
 
-/// Batcher's network for 8 numbers: what comes out of six layers of comparators is sorted.
+/// Batcher's network for 8 numbers: the output of six layers of comparators is sorted.
 #[test]
 fn sorts_eight_numbers_insecure() {
     const LAYERS: [&[(usize, usize)]; 6] = [
@@ -117,7 +117,7 @@ fn numbers_that_do_not_fit_are_refused_insecure() {
             .expect("of this key"),
         5
     );
-    // Without carry bits no sum of two digits fits.
+    // Without carry bits, no sum of two digits fits.
     let (client, server) = keys::<u64>(&integers_insecure(2, 0, true), 6);
     let x = client.encrypt_radix(1, 2, rng).expect("fits");
     assert!(matches!(

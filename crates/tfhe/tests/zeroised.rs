@@ -1,4 +1,4 @@
-//! Nothing of a secret stays in the process' memory when the secret is gone.
+//! No part of a secret stays in the process's memory when the secret is gone.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -14,10 +14,10 @@ use tfhe::{ClientKey, ServerKey};
 
 const LEN: usize = 32;
 const PAGE: usize = 4096;
-/// What is searched for is kept masked, so that it is not found in the searcher.
+/// Searched values are kept masked, so that the search does not find its own copy.
 const MASK: u64 = 0x5a5a_1234_5a5a_8765;
 
-/// Places in this process' writable memory of a run of words.
+/// Number of places in this process's writable memory where a run of words stands.
 fn places(masked: &[u64]) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let maps = read_to_string("/proc/self/maps").unwrap();
@@ -32,9 +32,10 @@ fn places(masked: &[u64]) -> usize {
             if at + (page.len() as u64) > own.start && at < own.end {
                 continue;
             }
-            // A run may reach into the next page, where it does not begin again.
+            // Also read the beginning of the next page, where a run that begins here may end.
             let read = memory.read_at(&mut page, at).unwrap_or(0);
-            // Compared in place: a buffer of unmasked words would be found itself, where what is masked was read.
+            // Words are compared in place. A buffer of unmasked words would itself be found when
+            // its memory is searched.
             let word = |i: usize| u64::from_le_bytes(page[8 * i..][..8].try_into().unwrap());
             let len = masked.len();
             let starts = 0..(read / 8 + 1).saturating_sub(len).min(PAGE / 8);
@@ -47,7 +48,8 @@ fn places(masked: &[u64]) -> usize {
     found
 }
 
-/// A generator that notes the seeds drawn from it, masked: for masks and for secret noise in turn.
+/// A generator that records the seeds drawn from it, masked. Seeds are for masks and for secret
+/// noise in turn.
 struct Notes {
     rng: ChaCha20Rng,
     seeds: Vec<[u64; 4]>,
@@ -65,7 +67,7 @@ impl RngCore for Notes {
         if bytes.len() == 32 {
             let word = |i: usize| u64::from_le_bytes(bytes[8 * i..][..8].try_into().unwrap());
             self.seeds.push(std::array::from_fn(|i| word(i) ^ MASK));
-            // It keeps what it has drawn until it has drawn a block more.
+            // The generator keeps what it has drawn until it has drawn another block.
             for _ in 0..64 {
                 self.rng.next_u32();
             }
@@ -75,7 +77,8 @@ impl RngCore for Notes {
 
 impl CryptoRng for Notes {}
 
-/// A multiplier whose scratch keeps the digits of the last product, as a fast one keeps their transform.
+/// A multiplier whose scratch memory keeps the digits of the last product, as a fast one keeps
+/// their transform.
 struct Keeps(Naive);
 
 impl Multiplier<u64> for Keeps {
@@ -109,7 +112,7 @@ impl Multiplier<u64> for Keeps {
 fn nothing_of_a_secret_stays_insecure() {
     for ring in [false, true] {
         let mut spec = integers_insecure(1, 1, ring).spec().clone();
-        spec.lwe_dimension = 96; // long enough to be told from what else is there
+        spec.lwe_dimension = 96; // long enough to be distinct from other data
         let params = tfhe::Params::new_insecure(&spec).unwrap();
         let rng = &mut Notes {
             rng: rng(1),
@@ -117,8 +120,9 @@ fn nothing_of_a_secret_stays_insecure() {
         };
         let client = ClientKey::<u64>::generate(&params, rng).unwrap();
         let stored = client.to_bytes();
-        // Bits are a byte each after 56 of header; the big secret's, then the small one's. Not the first of either: the
-        // allocator writes there when memory is freed.
+        // Bits take a byte each, after a header of 56 bytes: first those of the big secret, then
+        // those of the small one. The first bytes of each are left out, because the allocator
+        // writes there when memory is freed.
         let masked = |from: usize| -> [u64; LEN] {
             let bits = &stored[56 + 32 + from..][..2 * LEN];
             std::array::from_fn(|i| {
@@ -134,7 +138,8 @@ fn nothing_of_a_secret_stays_insecure() {
             .evaluation_keys(&Keeps(Naive::new(params.n())), rng)
             .unwrap();
         alone("evaluation keys");
-        // The bootstrapping key and that of the key switch: a seed of masks, which stays, and one of noise each.
+        // The bootstrapping key and the key for the key switch. Each has a seed of masks, which
+        // stays, and one of noise.
         let [masks, noise, more_masks, more_noise] = rng.seeds[..] else {
             panic!("{} seeds, expected 4", rng.seeds.len());
         };

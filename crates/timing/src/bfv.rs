@@ -9,7 +9,7 @@ use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
 
-/// Operations on ciphertexts: 15 moduli of 48 bits, 3 special ones of 49, digits of 3.
+/// Measures operations on ciphertexts: 15 moduli of 48 bits, 3 special ones of 49, digits of 3.
 ///
 /// # Errors
 /// [`Error::Stopped`].

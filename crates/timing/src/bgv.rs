@@ -12,7 +12,8 @@ use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
 /// Rotations of one ciphertext that share a decomposition.
 const HOISTED: isize = 8;
 
-/// Operations at `N = 2^15`: 15 moduli of 48 bits, 3 special ones, 5 digits, 128-bit security.
+/// Measures operations at `N = 2^15`: 15 moduli of 48 bits, 3 special ones, 5 digits, 128-bit
+/// security.
 ///
 /// # Errors
 /// [`Error::Stopped`](crate::Error::Stopped).

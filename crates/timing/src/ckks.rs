@@ -13,7 +13,7 @@ use rlwe::{GaloisKeys, SecretKey};
 const N: usize = 1 << 16;
 const LIMBS: usize = 30;
 const DIGITS: usize = 5;
-/// Rotations of one ciphertext that share a decomposition; a row is the time of one.
+/// Rotations of one ciphertext that share a decomposition. A row gives the time of one rotation.
 const HOISTED: isize = 8;
 
 fn sizes(params: &Params) -> [(&'static str, u64); 4] {
@@ -33,8 +33,8 @@ fn message(params: &Params, rng: &mut ChaCha20Rng) -> Vec<Complex64> {
     slots.map(|_| Complex64::new(part(), part())).collect()
 }
 
-/// Operations at `N = 2^16`: 30 moduli of 48 bits, 6 special ones, 5 digits, 128-bit security. Then
-/// three of them with CROSS's set 6 as published, which is not secure.
+/// Measures operations at `N = 2^16`: 30 moduli of 48 bits, 6 special ones, 5 digits, 128-bit
+/// security. Then three of them with CROSS's set 6 as published, which is not secure.
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -54,8 +54,8 @@ pub fn ckks(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     cross(&mut meter)
 }
 
-/// CROSS's set 6: 51 moduli of 28 bits and 17 special ones in 3 digits, log2(QP) = 1904 where 1747
-/// are 128-bit secure. Levels of two moduli rescale by both.
+/// CROSS's set 6: 51 moduli of 28 bits and 17 special ones in 3 digits. log2(QP) is 1904, where up
+/// to 1747 is 128-bit secure. Levels have two moduli, and a rescale divides by both.
 fn cross(meter: &mut Meter<'_>) -> Result<()> {
     let primes = ntt_primes(28, N, 51 + 17).map_err(rlwe::Error::from)?;
     let (moduli, special) = primes.split_at(51);
@@ -157,8 +157,8 @@ fn operations(meter: &mut Meter<'_>, params: &Params) -> Result<()> {
     meter.row("conjugate", &sizes, none, |()| eval.conjugate(&a, &galois))
 }
 
-/// Bootstrapping at `N = 2^16` and 128-bit security, of all `2^15` slots with either set, and of
-/// one slot; needs 7 GB of memory.
+/// Measures bootstrapping at `N = 2^16` and 128-bit security: of all `2^15` slots with either set,
+/// and of one slot. Needs 7 GB of memory.
 ///
 /// # Errors
 /// [`Error::Stopped`].

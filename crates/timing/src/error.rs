@@ -5,25 +5,25 @@ use thiserror::Error;
 /// Result of the `timing` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why there is no measurement.
+/// Reasons for a missing measurement.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What is measured did not work out.
+    /// The measured operation failed.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),
-    /// The keys could not be made.
+    /// The keys could not be generated.
     #[error(transparent)]
     Client(#[from] client::Error),
-    /// TFHE did not work out.
+    /// An operation of TFHE failed.
     #[error(transparent)]
     Tfhe(#[from] tfhe::Error),
     /// The caller asked to stop.
     #[error("stopped after {done} of {total} measurements")]
     Stopped {
-        /// Measurements done.
+        /// Number of measurements done.
         done: usize,
-        /// Measurements that were begun.
+        /// Number of measurements begun.
         total: usize,
     },
 }

@@ -1,9 +1,10 @@
-//! Times of what the product does, on the machine and the threads it runs on.
+//! Times of the product's operations, on the machine and the threads in use.
 //!
-//! *Concept.* Each function measures one part, from [transforms](ntt) to [functional
-//! bootstrapping](lut), and gives each [`Row`] as it comes. The figures are ours alone, for users
-//! and for records; `bench/` holds them against other libraries'. [`machine_factor`] says how fast
-//! this machine is beside the one that predictions were measured on.
+//! *Concept.* Each function measures one part, from [transforms](ntt) to
+//! [functional bootstrapping](lut), and reports each [`Row`] as soon as it is measured. The figures
+//! are only those of this project, for users and for records. `bench/` compares them with other
+//! libraries. [`machine_factor`] compares this machine's speed with that of the machine on which
+//! predictions were measured.
 //!
 //! *May use* the schemes, the circuits and, for their keys, `client`. *Invariant*: a wrong result
 //! gives no figure.

@@ -14,7 +14,7 @@ use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::ParamsSpec;
 
-/// A table and parameters that hold it.
+/// A table, and parameters that hold it.
 struct Table {
     name: &'static str,
     entries: u64,
@@ -25,8 +25,8 @@ struct Table {
     special: (u32, usize),
 }
 
-/// Random tables on all slots: every residue, 8,192 entries, and 256 entries on 256 values, where
-/// the copies of each value share the work.
+/// Random tables on all slots: a table of every residue, one of 8,192 entries, and one of 8,192
+/// entries on 256 values, where the copies of each value share the work.
 const TABLES: [Table; 3] = [
     Table {
         name: "table of all residues",
@@ -66,7 +66,7 @@ const TABLES: [Table; 3] = [
     },
 ];
 
-/// Functional bootstrapping of random tables.
+/// Measures functional bootstrapping of random tables.
 ///
 /// # Errors
 /// [`Error::Stopped`](crate::Error::Stopped).

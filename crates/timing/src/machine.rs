@@ -1,4 +1,4 @@
-//! How fast this machine is, beside the one that predictions were measured on.
+//! The speed of this machine, compared with the one on which predictions were measured.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -7,26 +7,26 @@ use ring::{Basis, Coeff, Eval, Poly, ntt_primes};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Degree of the polynomials that are timed: one limb of it stays in the caches, where times hardly
-/// depend on what else the machine does.
+/// Degree of the polynomials that are timed. One limb of it stays in the caches, where times hardly
+/// depend on other work of the machine.
 const N: usize = 1 << 15;
-/// Seconds that the work takes on an AMD EPYC (Milan) with AVX2, on which predictions were measured;
-/// idle, one thread.
+/// Seconds that the work takes on an AMD EPYC (Milan) with AVX2, idle, with one thread. Predictions
+/// were measured on this machine.
 const REFERENCE: f64 = 107e-6;
-/// How often the work is done; the median counts.
+/// Number of repetitions. The median counts.
 const REPETITIONS: usize = 501;
 
-/// Seconds of this machine for a second of the one that predictions were measured on: 2 on one half
-/// as fast.
+/// Seconds that this machine takes for one second of the machine on which predictions were
+/// measured. It is 2 on a machine of half the speed.
 ///
-/// Measured once a process, on one thread and in a twentieth of a second: a transform and a product
+/// Measured once per process, on one thread, in a twentieth of a second: a transform and a product
 /// of one limb.
 pub fn machine_factor() -> f64 {
     static FACTOR: OnceLock<f64> = OnceLock::new();
     *FACTOR.get_or_init(|| ring::in_pool(1, measure) / REFERENCE)
 }
 
-/// The median of the work's times.
+/// The median time of the work.
 fn measure() -> f64 {
     let primes = ntt_primes(33, N, 1).expect("there is a prime of 33 bits");
     let basis = Basis::new(N, &primes).expect("the prime suits the degree");

@@ -1,10 +1,10 @@
-//! Repeats work and takes the median of its times.
+//! Repeats operations and takes the median of their times.
 
 use crate::error::{Error, Result};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Ring degree of what is measured, unless it says another.
+/// Ring degree of the measurements, unless stated otherwise.
 pub(crate) const N: usize = 1 << 15;
 /// Short operations are repeated for at least this long.
 const LEAST: Duration = Duration::from_millis(100);
@@ -12,11 +12,11 @@ const LEAST: Duration = Duration::from_millis(100);
 /// One measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What was measured.
+    /// The measured operation.
     pub name: String,
-    /// Sizes that the time depends on.
+    /// The sizes on which the time depends.
     pub parameters: Vec<(&'static str, u64)>,
-    /// Threads it could use.
+    /// Number of threads available to it.
     pub threads: usize,
     /// Median of the samples.
     pub seconds: f64,
@@ -24,9 +24,9 @@ pub struct Row {
     pub samples: usize,
 }
 
-/// Takes each row; `false` stops the measurement.
+/// Called with each row. Returning `false` stops the measurement.
 pub type Hear<'a> = &'a (dyn Fn(Row) -> bool + Sync);
-/// Asked between samples; `false` stops the measurement.
+/// Called between samples. Returning `false` stops the measurement.
 pub type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
 pub(crate) struct Meter<'a> {
@@ -47,7 +47,7 @@ impl Meter<'_> {
     /// Times `work` on fresh inputs, after one call that fills caches and tables.
     ///
     /// # Errors
-    /// [`Error::Stopped`], and what `work` fails with: a failure is no figure.
+    /// [`Error::Stopped`], and any error of `work`: a failure gives no figure.
     pub(crate) fn row<I, O, E>(
         &mut self,
         name: &str,
@@ -61,7 +61,8 @@ impl Meter<'_> {
         self.row_each(name, parameters, 1, input, work)
     }
 
-    /// As [`row`](Self::row), of the time of one of the `count` things that `work` does at once.
+    /// As [`row`](Self::row). `work` does `count` operations at once, and the row gives the time of
+    /// one.
     ///
     /// # Errors
     /// As [`row`](Self::row).

@@ -7,7 +7,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::{Modulus, ntt_primes};
 
-/// Forward and inverse transforms of one limb, in place, by the kernels in use. One thread.
+/// Measures forward and inverse transforms of one limb, in place, by the kernels in use, on one
+/// thread.
 ///
 /// # Errors
 /// [`Error::Stopped`].

@@ -7,15 +7,15 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Multiplier, Torus};
 
-/// log2 of the failure probability that the measured sets have at most.
+/// log2 of the largest failure probability of the measured sets.
 const LOG2_FAILURE: f64 = -64.0;
-/// Gates or values of a batch; a row is the time of one of them.
+/// Gates or values of a batch. A row gives the time of one of them.
 const BATCH: usize = 64;
 
 type Keys<T> = (ClientKey<T>, ServerKey<T, Fft>);
 
-/// What the time depends on, and what it buys: estimated bits of security, and `-log2` of the
-/// failure probability.
+/// The sizes on which the time depends, the estimated bits of security, and `-log2` of the failure
+/// probability.
 fn sizes(params: &Params) -> Result<Vec<(&'static str, u64)>> {
     let spec = params.spec();
     let mut sizes = vec![
@@ -54,8 +54,8 @@ fn fft(params: &Params) -> Result<Fft> {
     Ok(Fft::new(params.n()).map_err(::tfhe::Error::from)?)
 }
 
-/// Gates, a table of each number of bits, and the steps of the table of 2 message and 2 carry bits;
-/// at the fastest named sets of 128 bits whose failures are below 2^-64.
+/// Measures gates, a table for each number of bits, and the steps of the table of 2 message and 2
+/// carry bits, at the fastest named sets of 128 bits whose failures are below 2^-64.
 ///
 /// # Errors
 /// [`Error::Stopped`](crate::Error::Stopped).
@@ -129,7 +129,7 @@ fn tables<T: Torus>(meter: &mut Meter<'_>, params: &Params) -> Result<()> {
         || (),
         |()| Ok::<_, ::tfhe::Error>(server.bootstrapper().key_switch(x.lwe(), &mut scratch)),
     )?;
-    // The secrets, the keys that are sent, and their form in memory.
+    // The secrets, the keys as sent, and the keys as used in memory.
     meter.row(
         "keygen",
         &sizes,
@@ -152,7 +152,7 @@ fn tables<T: Torus>(meter: &mut Meter<'_>, params: &Params) -> Result<()> {
     )
 }
 
-/// One step of a blind rotation: digits of the rotated difference, and their product with a
+/// One step of a blind rotation: the digits of the rotated difference, and their product with a
 /// prepared matrix.
 fn external_product<T: Torus>(
     meter: &mut Meter<'_>,

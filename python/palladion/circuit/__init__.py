@@ -1,7 +1,7 @@
-"""Circuits: a computation on encrypted numbers, written once.
+"""Circuits: computations on encrypted numbers, described once.
 
-A circuit of CKKS, BGV or BFV runs in the clear and encrypted. Before a key exists it says which
-keys it needs, which levels its results have, and which noise or precision::
+A circuit of CKKS, BGV or BFV runs in the clear and encrypted. Before any key exists, it tells which
+keys it needs, which levels its results have, and their noise or precision::
 
     from palladion import bgv, circuit
 
@@ -15,10 +15,10 @@ keys it needs, which levels its results have, and which noise or precision::
     results = c.run({"x": secret.encrypt([1, 2, 3])}, c.keys(secret))
     secret.decrypt(results["y"])[:2]  # 2, 1, as c.run_clear({"x": [1, 2, 3]}) says
 
-Levels, scales, rescales and relinearisations are chosen by the circuit.
+The circuit chooses levels, scales, rescales and relinearisations.
 
-A circuit of TFHE is one of bits or small integers (:class:`TfheCircuit`). It says how many
-bootstrappings it takes, and how often it is wrong::
+A circuit of TFHE works on bits or small integers (:class:`TfheCircuit`). It tells how many
+bootstrappings it takes, and how probable a wrong run is::
 
     from palladion import tfhe
 

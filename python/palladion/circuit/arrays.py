@@ -17,7 +17,7 @@ COMPLEX = ("biufc", "numbers")
 
 
 def filled(values: ArrayLike, slots: int, kinds: tuple[str, str]) -> NDArray[Any]:
-    """All slots: a number in each, or an array of shape ``(k,)`` and zeros behind it."""
+    """All slots: a number in each slot, or an array of shape ``(k,)`` followed by zeros."""
     if isinstance(values, numbers.Number) or np.ndim(values) == 0:
         return np.full(slots, one_dimension(np.ravel(values), 1, *kinds)[0])
     found = one_dimension(values, slots, *kinds)
@@ -27,7 +27,8 @@ def filled(values: ArrayLike, slots: int, kinds: tuple[str, str]) -> NDArray[Any
 
 
 def shortest(values: NDArray[Any]) -> NDArray[Any]:
-    """The first values, a power of two of them, whose repetition all ``values`` are."""
+    """The shortest prefix of ``values`` that gives ``values`` by repetition: a power of two of
+    them."""
     while values.size > 1:
         first, second = np.split(values, 2)
         if not np.array_equal(first, second):
@@ -37,7 +38,7 @@ def shortest(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def centred(number: Any, t: int) -> float:
-    """An integer modulo ``t``, as the double nearest to 0 that stands for it."""
+    """An integer modulo ``t`` as the equal double nearest to 0."""
     if not isinstance(number, numbers.Integral):
         raise UsageError(f"the number {number!r}, expected an integer")
     value = int(number) % t
@@ -45,7 +46,7 @@ def centred(number: Any, t: int) -> float:
 
 
 def real(number: Any) -> float:
-    """A real number as a double; whether it is finite, the core finds."""
+    """A real number as a double. The core checks that it is finite."""
     if not isinstance(number, numbers.Real):
         raise UsageError(f"the number {number!r}, expected a real one")
     try:

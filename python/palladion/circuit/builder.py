@@ -1,4 +1,4 @@
-"""A circuit that grows."""
+"""The builder of circuits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from palladion.schemes.arrays import natural
 
 
 class Circuit(Written):
-    """A circuit, to which inputs, operations and outputs are added.
+    """A circuit to which inputs, operations and outputs are added.
 
     Parameters
     ----------
     params
         Parameters of CKKS, BGV or BFV.
     slots
-        Slots of every value, a power of two; all of a ciphertext unless given. A circuit of fewer
+        Slots of every value, a power of two. Default: all slots of a ciphertext. A circuit of fewer
         slots repeats them in its ciphertexts, and its constants are smaller.
     name
         Name in its text.
@@ -32,8 +32,8 @@ class Circuit(Written):
     Raises
     ------
     UsageError
-        If the slots are no power of two, or more than those of the parameters; for parameters of
-        TFHE, whose circuits are :class:`TfheCircuit`.
+        If the slots are no power of two, or more than those of the parameters. Also for parameters
+        of TFHE: their circuits are :class:`TfheCircuit`.
     """
 
     def __init__(self, params: Params, slots: int | None = None, name: str = "circuit") -> None:
@@ -54,16 +54,16 @@ class Circuit(Written):
 
     @property
     def native(self) -> _native.Circuit:
-        """The circuit as far as its outputs need it."""
+        """The circuit with all steps that its outputs need."""
         if self._finished is None:
             self._finished = self.builder.finish()
         return self._finished
 
     def input(self, name: str, *, encrypted: bool = True, level: int | None = None) -> Value:
-        """Add an input, by a name of its own.
+        """Add an input with a name of its own.
 
-        One that is ``encrypted`` is at the highest level unless ``level`` says another. One that is
-        not has no level: it is encoded wherever it is used.
+        An ``encrypted`` input is at the highest level, or at ``level`` if given. A plaintext has no
+        level: it is encoded where it is used.
         """
         self._finished = None
         if encrypted:
@@ -76,8 +76,8 @@ class Circuit(Written):
     def constant(self, values: ArrayLike, name: str | None = None) -> Value:
         """Add numbers that the circuit holds: a number, or an array of shape ``(k,)``.
 
-        They are real in CKKS and integers between ``-t`` and ``t`` in BGV and BFV. Behind an array
-        come zeros. An array that repeats takes the room of its first period.
+        They are real in CKKS, and integers between ``-t`` and ``t`` in BGV and BFV. Zeros follow an
+        array. An array that repeats takes only the space of its first period.
         """
         self._constants += 1
         name = f"constant {self._constants}" if name is None else name
@@ -86,7 +86,7 @@ class Circuit(Written):
         return Value(self, self.builder.constant(name, found.astype(np.float64).tobytes()))
 
     def output(self, name: str, value: Value | ArrayLike) -> None:
-        """Make an encrypted value a result, by a name of its own."""
+        """Make an encrypted value a result, with a name of its own."""
         self.builder.output(name, self.operand(value))
         self._finished = None
 
@@ -96,7 +96,7 @@ class Circuit(Written):
         carried: Sequence[Value],
         each: Sequence[Sequence[Value | ArrayLike]],
     ) -> list[Value]:
-        """Repeat a circuit, each time from what it ended with before.
+        """Repeat a circuit, each time with the results of the time before.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Circuit(Written):
         carried
             The values before the first iteration.
         each
-            For each iteration what the body's other inputs are given, in the order of their names
+            For each iteration, the values of the body's other inputs, in the order of their names
             in ``body.inputs``.
 
         Returns
@@ -123,7 +123,7 @@ class Circuit(Written):
         return [Value(self, index) for index in made]
 
     def operand(self, x: Value | ArrayLike) -> int:
-        """What an operator is given, as the core numbers it."""
+        """An operand as the core numbers it."""
         if isinstance(x, Value):
             if x.circuit is not self:
                 raise UsageError(f"a value of another {x.circuit!r}, expected one of this {self!r}")

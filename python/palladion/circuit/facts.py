@@ -1,4 +1,4 @@
-"""What is known of a circuit before it runs, and the floors below it."""
+"""Facts about a circuit before it runs, and the floors below it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palladion import _native
 from palladion.schemes.arrays import Complex
 
 MAX_FAILURE = -40.0
-"""log2 of the probability of a wrong run above which circuits are refused."""
+"""log2 of the largest probability of a wrong run with which circuits are accepted."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class KeysNeeded:
     relinearization: int | None
     """Level of the key for products, if there is one."""
     rotations: dict[int, int]
-    """Level by number of slots to the left."""
+    """For each number of slots to the left, the level of the key."""
     conjugation: int | None
     """Level of the key for conjugation (CKKS) or the swap of rows (BGV, BFV), if there is one."""
     bootstrapping: bool = False
-    """Whether keys of bootstrapping are among them: to a sparse secret and back, or of TFHE."""
+    """Whether keys of bootstrapping are needed: to a sparse secret and back, or those of TFHE."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Noise:
     bits: float
     """log2 of the root mean square of a coefficient."""
     margin_bits: float
-    """Bits by which six root mean squares stay below what decryption bears."""
+    """Bits between six root mean squares of the noise and the largest noise that decrypts
+    correctly."""
     log2_failure: float
     """log2 of a bound on the probability that a run gives a wrong result."""
 
@@ -54,7 +55,7 @@ class Precision:
 
     @property
     def bits(self) -> float:
-        """Bits that are right after the binary point: -log2 of the root mean square over slots.
+        """Correct bits after the binary point: -log2 of the root mean square over the slots.
 
         Infinity for a result without error, such as ``x - x``.
         """
@@ -67,14 +68,15 @@ class Lowered:
 
     def __init__(self, recording: str, native: _native.CircuitTrace) -> None:
         self.recording = recording
-        """Operations on ciphertexts, a line each; of TFHE on samples."""
+        """Operations on ciphertexts, one per line. For TFHE, operations on samples."""
         self.native = native
 
     @property
     def trace(self) -> str:
-        """Instructions on limbs, a line each."""
+        """Instructions on limbs, one per line."""
         return self.native.text()
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Executed ``instructions`` by name, and their ``passes`` over one limb by kind."""
+        """The numbers of executed ``instructions`` by name, and of ``passes`` over a limb by
+        kind."""
         return self.native.counts()

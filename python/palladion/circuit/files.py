@@ -22,9 +22,9 @@ def load(path: str | Path, params: Params | tfhe.Params) -> Written | TfheWritte
     Raises
     ------
     DataError
-        If the file cannot be read; ``FormatError`` if it holds no circuit, or one that is damaged.
+        If the file cannot be read; ``FormatError`` if it holds no circuit or a damaged one.
     UsageError
-        If the circuit was written for other parameters; one of TFHE, if it was for another layout.
+        If the circuit was made for other parameters, or for TFHE, for another layout.
     """
     try:
         text = read(Path(path)).decode()

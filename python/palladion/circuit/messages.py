@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from palladion.circuit.tfhe_builder import TfheCircuit
 
 Table: TypeAlias = Callable[[int], int] | Sequence[int] | NDArray[Any]
-"""Entries of values from 0 on, or a function of values."""
+"""Entries for the values from 0 on, or a function of values."""
 PairTable: TypeAlias = Callable[[int, int], int] | Sequence[Sequence[int]] | NDArray[Any]
-"""Rows of entries, one for each value of the left operand from 0 on, or a function of both."""
+"""Rows of entries, one row per value of the left operand from 0 on, or a function of both."""
 
 V = TypeVar("V", bound="Message")
 
 
 class Message:
-    """What a :class:`Bit` and an :class:`Integer` of a circuit have in common."""
+    """The common part of a :class:`Bit` and an :class:`Integer` of a circuit."""
 
-    __array_ufunc__ = None  # an array on the left is refused, and not taken apart
+    __array_ufunc__ = None  # refuses an array on the left
 
     def __init__(self, circuit: TfheCircuit, index: int) -> None:
         self.circuit = circuit
         self.index = index
 
     def _operand(self, other: object) -> int:
-        """What an operator is given, as the core numbers it."""
+        """An operand as the core numbers it."""
         return operand(self.circuit, type(self), other)
 
 
@@ -40,13 +40,13 @@ class Bit(Message):
     """A bit of a circuit.
 
     ``&``, ``|``, ``^`` and the gates by name take bits of the same circuit, ``True``, ``False``, 0
-    and 1. They cost a bootstrapping, and nothing where the result is known or is one of the
-    operands; ``~`` costs nothing, :meth:`mux` costs two.
+    and 1. They cost one bootstrapping, or nothing if the result is constant or equals an operand.
+    ``~`` costs nothing, and :meth:`mux` costs two bootstrappings.
 
     Every operation raises
 
     UsageError
-        if an operand is no bit, or is of another circuit.
+        if an operand is not a bit, or belongs to another circuit.
     """
 
     def __invert__(self) -> Bit:
@@ -88,7 +88,7 @@ class Bit(Message):
         return ~self._gate("not_and", other)
 
     def mux(self, x: Bit | bool, y: Bit | bool) -> Bit:
-        """``x`` where this is true, ``y`` elsewhere: two bootstrappings, one where it is a gate."""
+        """``x`` where this is true, otherwise ``y``: two bootstrappings, or one if it is a gate."""
         choices = self._operand(x), self._operand(y)
         return self._of(self.circuit.builder.choose(self.index, *choices))
 
@@ -103,28 +103,28 @@ class Integer(Message):
     """An integer of a circuit, from :attr:`least` to :attr:`largest`.
 
     ``+``, ``-`` and ``*`` by plain integers are exact, cost no bootstrapping, and may give negative
-    integers. A table costs a bootstrapping and leaves fresh noise. ``<``, ``<=``, ``>``, ``>=``,
-    :meth:`eq` and :meth:`ne` are tables of the difference that give 0 or 1; ``==`` is Python's own,
-    of the objects.
+    integers. A table costs one bootstrapping, and its result has fresh noise. ``<``, ``<=``, ``>``,
+    ``>=``, :meth:`eq` and :meth:`ne` are tables of the difference that give 0 or 1. ``==`` is
+    Python's comparison of objects.
 
-    A value that a table reads, or that is a result, has no more than 2^(``message_bits`` +
-    ``carry_bits``) different ones. Sums in between may have more.
+    A value that a table reads, and a result, must have at most 2^(``message_bits`` +
+    ``carry_bits``) different values. Sums in between may have more.
 
     Every operation raises
 
     UsageError
-        if an operand is no integer, or is of another circuit; if a table reads too many values, or
-        has another number of entries.
+        if an operand is not an integer, or belongs to another circuit; if a table reads too many
+        values, or has a wrong number of entries.
     """
 
     @property
     def least(self) -> int:
-        """Least value that it can have."""
+        """The smallest value that it can have."""
         return self.circuit.builder.range(self.index)[0]
 
     @property
     def largest(self) -> int:
-        """Largest value that it can have."""
+        """The largest value that it can have."""
         return self.circuit.builder.range(self.index)[1]
 
     def __add__(self, other: Integer | int) -> Integer:
@@ -149,26 +149,28 @@ class Integer(Message):
     __rmul__ = __mul__
 
     def apply(self, table: Table) -> Integer:
-        """The table's entry at the value: one bootstrapping.
+        """The table's entry at the value, by one bootstrapping.
 
-        ``table`` is a function of the value, or has an entry for each from 0 to :attr:`largest` at
-        least. Entries are integers, and may be negative.
+        ``table`` is a function of the value, or has at least one entry for each value from 0 to
+        :attr:`largest`. Entries are integers and may be negative.
         """
         return self.apply_many([table])[0]
 
     def apply_many(self, tables: Sequence[Table]) -> list[Integer]:
         """The entries of several tables, by one bootstrapping for all of them.
 
-        The more share one, the more often it fails: :meth:`TfheCircuit.predict_failure` counts it.
+        The more tables share it, the more often it fails: :meth:`TfheCircuit.predict_failure`
+        counts it.
         """
         least, largest = self.circuit.builder.range(self.index)
         found = [entries(table, least, largest, self.circuit.params.values) for table in tables]
         return [self._of(x) for x in self.circuit.builder.lookup(self.index, found)]
 
     def apply_pair(self, other: Integer, table: PairTable) -> Integer:
-        """``table[x][y]``, or ``table(x, y)``: one bootstrapping.
+        """``table[x][y]``, or ``table(x, y)``, by one bootstrapping.
 
-        The different values of both, multiplied, are no more than those that a table reads.
+        The numbers of different values of both operands, multiplied, must not exceed the number
+        that a table reads.
         """
         right = Integer(self.circuit, self._operand(other))
         low, width = right.least, right.largest - right.least + 1
@@ -208,7 +210,7 @@ class Integer(Message):
 
 
 def operand(circuit: TfheCircuit, kind: type[Message], x: object) -> int:
-    """A value of the circuit or a plain one, as the core numbers it."""
+    """A value of the circuit, or a plain one, as the core numbers it."""
     expected = "a bit" if kind is Bit else "an integer"
     if isinstance(x, Message):
         if not isinstance(x, kind):
@@ -223,7 +225,7 @@ def operand(circuit: TfheCircuit, kind: type[Message], x: object) -> int:
 
 
 def plain(what: str, x: object) -> int:
-    """A plain integer, which the core's machine words hold."""
+    """A plain integer that fits the core's machine words."""
     try:
         found = index(x)  # type: ignore[arg-type]
     except TypeError:

@@ -1,4 +1,4 @@
-"""A circuit of TFHE that grows."""
+"""The builder of circuits of TFHE."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from palladion.schemes.arrays import between
 
 
 class TfheCircuit(TfheWritten):
-    """A circuit on bits or on small integers, to which inputs, operations and outputs are added.
+    """A circuit on bits or small integers to which inputs, operations and outputs are added.
 
-    Constants are folded, equal operations are computed once, and what no output needs is left out.
+    Constants are folded, equal operations are computed once, and unused operations are left out.
 
     Parameters
     ----------
     params
-        Parameters of TFHE: of gates for bits, of integers for integers.
+        Parameters of TFHE: those of gates for bits, those of integers for integers.
     name
         Name in its text.
     """
@@ -34,13 +34,13 @@ class TfheCircuit(TfheWritten):
 
     @property
     def native(self) -> _native.MessageCircuit:
-        """The circuit as far as its outputs need it."""
+        """The circuit with all steps that its outputs need."""
         if self._finished is None:
             self._finished = self.builder.finish()
         return self._finished
 
     def bit(self, name: str) -> Bit:
-        """Add an input of one bit, by a name of its own."""
+        """Add an input of one bit, with a name of its own."""
         return Bit(self, self._input("gates", name, None, 1)[0])
 
     def bits(self, name: str, count: int) -> list[Bit]:
@@ -49,10 +49,10 @@ class TfheCircuit(TfheWritten):
         return [Bit(self, made) for made in self._input("gates", name, count, 1)]
 
     def integer(self, name: str, bits: int | None = None) -> Integer:
-        """Add an input of one integer from 0 to 2^``bits`` - 1, by a name of its own.
+        """Add an input of one integer from 0 to 2^``bits`` - 1, with a name of its own.
 
-        ``bits`` are those of a message unless given, and no more. Fewer are the word of whoever
-        encrypts: ciphertexts do not say so.
+        ``bits`` is at most the number of message bits, which is the default. Ciphertexts do not
+        show whether fewer bits are used: the encrypting side must keep to them.
         """
         return Integer(self, self._input("integers", name, None, self._width(bits))[0])
 
@@ -63,12 +63,12 @@ class TfheCircuit(TfheWritten):
         return [Integer(self, x) for x in made]
 
     def output(self, name: str, value: Message | int | Sequence[Message | int]) -> None:
-        """Make a value a result, or a sequence of them an array, by a name of its own.
+        """Make a value a result, or a sequence of values an array, with a name of its own.
 
         Raises
         ------
         UsageError
-            If the name is taken, or an integer has more values than a ciphertext holds.
+            If the name is taken, or if an integer has more values than a ciphertext holds.
         """
         kind = Bit if self.params.layout == "gates" else Integer
         single = not isinstance(value, Sequence)

@@ -1,4 +1,4 @@
-"""A circuit of TFHE that is written: what is known of it, and its runs."""
+"""A finished circuit of TFHE: its properties and its runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from palladion.files import write
 from palladion.schemes.tfhe.values import array
 
 Messages: TypeAlias = NDArray[Any]
-"""``bool`` for bits, 64-bit integers for integers; without a dimension for a single one."""
+"""``bool`` for bits, 64-bit integers for integers. A single value has no dimension."""
 
 
 class TfheWritten:
-    """A circuit on bits or integers as :func:`load` reads it, which does not grow."""
+    """A circuit on bits or integers as :func:`load` reads it. It does not grow."""
 
     params: tfhe.Params
 
@@ -35,7 +35,7 @@ class TfheWritten:
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
-        """Shape of each input: ``(k,)``, or ``()`` of a single value."""
+        """Shape of each input: ``(k,)``, or ``()`` for a single value."""
         found = self.native.inputs()
         return {name: () if count is None else (count,) for name, count, _ in found}
 
@@ -47,37 +47,37 @@ class TfheWritten:
 
     @property
     def bootstrappings(self) -> int:
-        """Bootstrappings of a run, which are nearly all of its time."""
+        """Number of bootstrappings of a run. They take nearly all of its time."""
         return self.native.bootstrappings()[0]
 
     @property
     def depth(self) -> int:
-        """Bootstrappings that wait for each other; the others share the threads."""
+        """Number of bootstrappings that run in sequence. The others share the threads."""
         return self.native.bootstrappings()[1]
 
     def counts(self) -> dict[str, int]:
-        """Operations by kind."""
+        """Number of operations by kind."""
         return self.native.counts()
 
     def keys_needed(self) -> KeysNeeded:
-        """The keys that the circuit needs: those of bootstrapping, if it has one."""
+        """The keys that the circuit needs: those of bootstrapping, if it has any."""
         return KeysNeeded(None, {}, None, self.bootstrappings > 0)
 
     def text(self) -> str:
-        """The circuit, one line for each step."""
+        """The circuit, one line per step."""
         return self.native.text()
 
     def save(self, path: str | Path) -> None:
-        """Write the circuit as JSON; ``DataError`` if that cannot be."""
+        """Write the circuit as JSON. Raises ``DataError`` if the file cannot be written."""
         write(Path(path), self.native.to_json().encode())
 
     def run_clear(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Messages]:
-        """The results of plain bits or integers, by the names of the outputs.
+        """The results for plain bits or integers, by the names of the outputs.
 
         Raises
         ------
         UsageError
-            If an input is missing or unknown, has another shape, or has values out of its range.
+            If an input is missing or unknown, has a wrong shape, or has values out of its range.
         """
         given = {name: self._checked(name, values) for name, values in inputs.items()}
         found = self.native.run_clear({name: x.ravel().tolist() for name, x in given.items()})
@@ -88,23 +88,23 @@ class TfheWritten:
     def predict_failure(self, *, failure: float = MAX_FAILURE) -> float:
         """log2 of a bound on the probability that a run is wrong, over all bootstrappings.
 
-        It depends on no message, and is an average over keys. Inputs may have the noise of a
-        bootstrapping. ``failure`` is log2 of the probability that is borne: -40 or less.
+        It does not depend on messages, and is an average over keys. Inputs may have the noise of a
+        bootstrapping. ``failure`` is log2 of the largest probability accepted: -40 or less.
 
         Raises
         ------
         UsageError
-            If a run may be wrong more often, or a result has more noise than ciphertexts may have.
+            If the probability is larger, or if a result has more noise than ciphertexts may have.
         """
         return self.native.log2_failure(self.params.native, float(failure))
 
     def keys(self, secret: tfhe.ClientKey, *, failure: float = MAX_FAILURE) -> tfhe.ServerKey:
-        """The keys of bootstrapping, which serve every circuit of the same parameters.
+        """The keys of bootstrapping. They serve every circuit of the same parameters.
 
         Raises
         ------
         UsageError
-            As :meth:`predict_failure`; if the secret is of other parameters.
+            As :meth:`predict_failure`, and if the secret has other parameters.
         """
         self.predict_failure(failure=failure)
         self._check_secret(secret)
@@ -113,7 +113,7 @@ class TfheWritten:
     def encrypt(
         self, secret: tfhe.ClientKey, inputs: Mapping[str, ArrayLike]
     ) -> dict[str, tfhe.Bits | tfhe.Integers]:
-        """Encrypt bits or integers for inputs; errors are those of :meth:`run_clear`."""
+        """Encrypt bits or integers for inputs. Raises as :meth:`run_clear`."""
         self._check_secret(secret)
         most = {name: 2**bits - 1 for name, _, bits in self.native.inputs()}
         found: dict[str, tfhe.Bits | tfhe.Integers] = {}
@@ -132,8 +132,8 @@ class TfheWritten:
     ) -> dict[str, Messages]:
         """Decrypt results: bits, or integers as in the clear.
 
-        What a ciphertext of an integer that may be negative holds is larger by a multiple of
-        2^``message_bits``, which is taken away here.
+        The ciphertext of an integer that may be negative holds a value that is larger by a multiple
+        of 2^``message_bits``. The multiple is subtracted here.
         """
         known = {name: of for name, _, of in self.native.outputs()}
         found: dict[str, Messages] = {}
@@ -151,17 +151,17 @@ class TfheWritten:
     def run(
         self, inputs: Mapping[str, tfhe.Bits | tfhe.Integers], keys: tfhe.ServerKey
     ) -> dict[str, Any]:
-        """Run the circuit: ``tfhe.Bits`` or ``tfhe.Integers`` by the names of its outputs.
+        """Run the circuit. Returns ``tfhe.Bits`` or ``tfhe.Integers`` by the names of its outputs.
 
-        Inputs are as :meth:`encrypt` makes them, or results of other operations whose noise is that
-        of one bootstrapping. Results have the ``keys``, for operators. Bootstrappings that do not
-        wait for each other run on all threads.
+        Inputs are those of :meth:`encrypt`, or results of other operations with the noise of one
+        bootstrapping. Results have the ``keys``, for operators. Bootstrappings that do not depend
+        on each other run on all threads.
 
         Raises
         ------
         UsageError
             As :meth:`run_clear` and :meth:`predict_failure`; for ciphertexts or keys of other
-            parameters; for an input of more noise, or with carry.
+            parameters; for an input with more noise, or with carry.
         """
         self.predict_failure()
         found = self.native.run(self.params.native, self._given(inputs), keys.native)
@@ -177,10 +177,10 @@ class TfheWritten:
         inputs: Mapping[str, tfhe.Bits | tfhe.Integers],
         keys: tfhe.ServerKey,
     ) -> dict[str, Any]:
-        """As :meth:`run`, by executing every instruction of what :meth:`lower` gave, one by one.
+        """As :meth:`run`, by executing every instruction of :meth:`lower`, one by one.
 
-        A trace multiplies exactly, and a run here by transforms of doubles, whose rounding is part
-        of the noise: messages are those of :meth:`run`, words are not.
+        A trace multiplies exactly. A run multiplies by transforms of doubles, whose rounding is
+        part of the noise. So messages are those of :meth:`run`, but words are not.
         """
         given = self._given(inputs)
         found = self.native.replay(self.params.native, lowered.native, given, keys.native)
@@ -197,7 +197,7 @@ class TfheWritten:
             )
 
     def _checked(self, name: str, values: ArrayLike) -> NDArray[Any]:
-        """Integers of the shape of an input; whether they are in its range, the core finds."""
+        """Integers of the shape of an input. The core checks that they are in its range."""
         shapes = self.inputs
         if name not in shapes:
             raise UsageError(f"input {name!r}, expected one of {list(shapes)}")

@@ -20,22 +20,22 @@ class Value:
 
     ``+``, ``-`` and ``*`` work slot by slot. They take values of the same circuit, numbers, which
     stand in every slot, and arrays of shape ``(k,)``, padded with zeros. One operand must be
-    encrypted. Operands of different levels meet at the lower one.
+    encrypted. The result of operands of different levels is at the lower one.
 
-    A product takes a level, but not that with an integer in CKKS or with a number in BGV and BFV.
-    Sums of products are rescaled together, so ``a * b + c * d`` takes one level, one rescale and
-    one relinearisation.
+    A product takes a level, except a product with an integer in CKKS or with a number in BGV and
+    BFV. Sums of products are rescaled together, so ``a * b + c * d`` takes one level, one rescale
+    and one relinearisation.
 
     Every operation raises
 
     LevelError
         if it needs a level and none is left;
     UsageError
-        if an operand is of another circuit, of a wrong type or shape, too long, not finite, or if
+        if an operand is of another circuit, of a wrong type or shape, too long, or not finite; if
         no operand is encrypted.
     """
 
-    __array_ufunc__ = None  # an array on the left leaves the operator to us
+    __array_ufunc__ = None  # an array on the left leaves the operator to this class
 
     def __init__(self, circuit: Circuit, index: int) -> None:
         self.circuit = circuit
@@ -43,12 +43,12 @@ class Value:
 
     @property
     def level(self) -> int | None:
-        """Levels left; ``None`` for a plaintext."""
+        """Number of levels left; ``None`` for a plaintext."""
         return self.circuit.builder.level(self.index)
 
     def __add__(self, other: Value | ArrayLike) -> Value:
         if isinstance(other, numbers.Number) and other == 0:
-            return self  # where Python's sum() begins
+            return self  # Python's sum() begins with 0
         return self._of(self.circuit.builder.add(self.index, self.circuit.operand(other)))
 
     __radd__ = __add__
@@ -68,12 +68,12 @@ class Value:
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Value:
-        """``x * x * .. * x``, in as few levels as there are: ``ceil(log2(exponent))``."""
+        """``x * x * .. * x``, in the fewest levels: ``ceil(log2(exponent))``."""
         exponent = between("the exponent", exponent, 1)
         return self._of(self.circuit.builder.pow(self.index, exponent))
 
     def rotate(self, k: int) -> Value:
-        """Slot ``i`` becomes slot ``i + k``, around the end; in BGV and BFV in each row."""
+        """Slot ``i`` of the result is slot ``i + k``, cyclically; in BGV and BFV in each row."""
         return self._of(self.circuit.builder.rotate(self.index, rotation(k)))
 
     def conjugate(self) -> Value:
@@ -81,14 +81,15 @@ class Value:
         return self._of(self.circuit.builder.conjugate(self.index))
 
     def swap_rows(self) -> Value:
-        """The two rows of slots swapped, in BGV and BFV."""
+        """Swap the two rows of slots, in BGV and BFV."""
         return self._of(self.circuit.builder.swap_rows(self.index))
 
     def sum(self, stride: int = 1, count: int | None = None) -> Value:
-        """Slot ``i`` becomes the sum of the ``count`` slots ``i``, ``i + stride``, and so on.
+        """Slot ``i`` of the result is the sum of the ``count`` slots ``i``, ``i + stride``, and so
+        on.
 
-        ``count`` is a power of two. Unless given, all slots are summed, in BGV and BFV those of
-        each row. This takes ``log2(count)`` rotations and no level.
+        ``count`` is a power of two. By default all slots are summed, in BGV and BFV those of each
+        row. This takes ``log2(count)`` rotations and no level.
         """
         if count is None:
             if stride != 1:
@@ -98,23 +99,24 @@ class Value:
         return self._of(self.circuit.builder.sum(self.index, at))
 
     def bootstrap(self) -> Value:
-        """The same at a high level, in CKKS; see :meth:`palladion.ckks.Params.for_bootstrapping`.
+        """The same message at a high level, in CKKS. See
+        :meth:`palladion.ckks.Params.for_bootstrapping`.
 
         Slots must be below 1: multiply larger ones by a small number before, and by its inverse
-        after. What it adds to the error, :meth:`Circuit.predict` says.
+        after. :meth:`Circuit.predict` computes the error that it adds.
         """
         self.circuit.builder.state_bootstrapping()
         return self._of(self.circuit.builder.bootstrap(self.index))
 
     def rescale(self) -> Value:
-        """Rescales a product now, where it would be rescaled by the operation that reads it.
+        """Rescale a product now, instead of in the operation that reads it.
 
         In BGV and BFV any value may be rescaled: its modulus and its noise are divided.
         """
         return self._of(self.circuit.builder.rescale(self.index))
 
     def drop(self, level: int) -> Value:
-        """The same at a lower level: smaller, and faster to compute with."""
+        """The same message at a lower level: smaller, and faster to compute with."""
         return self._of(self.circuit.builder.drop_to(self.index, natural("the level", level)))
 
     def __repr__(self) -> str:
@@ -128,13 +130,13 @@ class Value:
 def dot(left: Sequence[Value | ArrayLike], right: Sequence[Value | ArrayLike]) -> Value:
     """``left[0] * right[0] + left[1] * right[1] + ..``, one value in each product encrypted.
 
-    It takes one level, one rescale and one relinearisation, as the sum of products does. Numbers
-    are encoded as arrays are.
+    The whole sum takes one level, one rescale and one relinearisation. Numbers are encoded as
+    arrays.
 
     Raises
     ------
     LevelError, UsageError
-        As operators of :class:`Value`; and if the sequences are empty or differ in length.
+        As the operators of :class:`Value`, and if the sequences are empty or differ in length.
     """
     if len(left) != len(right) or len(left) == 0:
         raise UsageError(f"{len(left)} and {len(right)} factors, expected equal numbers from 1 on")

@@ -1,4 +1,4 @@
-"""A circuit that is written: what is known of it, and its runs."""
+"""A finished circuit: its properties and its runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 class Written:
-    """A circuit as :func:`load` reads it, which does not grow."""
+    """A circuit as :func:`load` reads it. It does not grow."""
 
     params: Params
 
@@ -51,7 +51,7 @@ class Written:
 
     @property
     def row(self) -> int:
-        """Slots in which rotations are cyclic: all, or in BGV and BFV half of them."""
+        """Number of slots in which rotations are cyclic: all, or in BGV and BFV half of them."""
         return self.slots if self.t is None else self.slots // 2
 
     @property
@@ -66,7 +66,8 @@ class Written:
         return {name: level for name, _, level, _ in self.native.outputs()}
 
     def counts(self) -> dict[int, dict[str, int]]:
-        """Operations by level and kind; a ``relinearize`` or ``rotate`` is most of the work."""
+        """Number of operations by level and kind. Most of the work is ``relinearize`` and
+        ``rotate``."""
         return self.native.counts()
 
     def keys_needed(self) -> KeysNeeded:
@@ -74,22 +75,24 @@ class Written:
         return KeysNeeded(*self.native.keys_needed())
 
     def text(self) -> str:
-        """The circuit, one line for each step."""
+        """The circuit, one line per step."""
         return self.native.text()
 
     def save(self, path: str | Path) -> None:
-        """Write the circuit, constants included, as JSON; ``DataError`` if that cannot be."""
+        """Write the circuit with its constants as JSON. Raises ``DataError`` if that is not
+        possible."""
         write(Path(path), self.native.to_json().encode())
 
     def run_clear(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        """The results in plain numbers: all slots, of every output.
+        """The results in plain numbers: all slots of every output.
 
-        Every input takes an array of shape ``(k,)``, with zeros behind, or a number for all slots.
+        Every input takes an array of shape ``(k,)``, followed by zeros, or one number for all
+        slots.
 
         Raises
         ------
         UsageError
-            If an input is missing or unknown, or has values that it cannot take.
+            If an input is missing or unknown, or has values that are not allowed.
         """
         found = self.native.run_clear(self._bytes(inputs))
         return {name: np.frombuffer(data, self._dtype) for name, data in found.items()}
@@ -97,16 +100,16 @@ class Written:
     def predict(
         self, inputs: Mapping[str, ArrayLike], *, failure: float = MAX_FAILURE
     ) -> dict[str, Precision]:
-        """The precision of the results of CKKS for inputs, as :meth:`run_clear` takes them.
+        """The precision of the results of CKKS for inputs, given as in :meth:`run_clear`.
 
-        ``failure`` is log2 of the probability of a wrong run that is borne: -40 or less. What may
-        be wrong is that a message and its noise pass half of their modulus, for values as large as
-        these inputs lead to, and that a bootstrapping meets more than its reduction is made for.
-
+        ``failure`` is log2 of the largest probability of a wrong run that is accepted: -40 or less.
+        There are two ways to be wrong: a message and its noise exceed half of their modulus, for
+        values as large as these inputs lead to, or a value exceeds the range of a bootstrapping's
+        modular reduction.
         Raises
         ------
         UsageError
-            As :meth:`run_clear`; if a run may be wrong more often; and in BGV and BFV.
+            As :meth:`run_clear`; if the probability is larger; and in BGV and BFV.
         """
         found = self.native.predict(self.params.native, self._bytes(inputs), float(failure))
         return {
@@ -117,27 +120,27 @@ class Written:
         }
 
     def predict_noise(self, *, failure: float = MAX_FAILURE) -> dict[str, Noise]:
-        """The noise of the results of BGV and BFV, which depends on no message.
+        """The noise of the results of BGV and BFV. It does not depend on messages.
 
-        ``failure`` is log2 of the probability of a wrong run that is borne: -40 or less.
+        ``failure`` is log2 of the largest probability of a wrong run that is accepted: -40 or less.
 
         Raises
         ------
         UsageError
-            If a run may be wrong more often, as noise reaches the modulus; and in CKKS.
+            If the probability is larger, because noise reaches the modulus; and in CKKS.
         """
         found = self.native.predict_noise(self.params.native, float(failure))
         return {name: Noise(*facts) for name, facts in found.items()}
 
     def keys(self, secret: SecretKey, *, failure: float = MAX_FAILURE) -> EvaluationKeys:
-        """The keys that the circuit needs and no other, each for the highest level of its use.
+        """The keys that the circuit needs and no others, each for the highest level of its use.
 
         ``failure`` is as in :meth:`predict_noise`.
 
         Raises
         ------
         UsageError
-            If a run may be wrong more often, whatever the messages are.
+            If the probability of a wrong run is larger for some messages.
         """
         found = self.native.keys(self.params.native, secret.native, float(failure))
         return EvaluationKeys(found)
@@ -145,7 +148,7 @@ class Written:
     def encrypt(
         self, key: SecretKey | PublicKey, inputs: Mapping[str, ArrayLike]
     ) -> dict[str, Ciphertext]:
-        """Encrypt values for inputs, each at its level; fewer slots than a ciphertext's repeat."""
+        """Encrypt values for inputs, each at its level. Fewer slots than a ciphertext's repeat."""
         levels = self.inputs
         found: dict[str, Ciphertext] = {}
         for name, values in inputs.items():
@@ -168,19 +171,19 @@ class Written:
     def run(
         self, inputs: Mapping[str, Ciphertext | ArrayLike], keys: EvaluationKeys
     ) -> dict[str, Any]:
-        """Run the circuit: ciphertexts by the names of its outputs.
+        """Run the circuit. Returns ciphertexts by the names of its outputs.
 
-        Inputs are ciphertexts, and arrays for plaintexts. A ciphertext is fresh, at the level of
-        its input, and of a circuit of fewer slots its values repeat: :meth:`encrypt` makes such
-        ones. Results have the ``keys``, for operators.
+        Inputs are ciphertexts, and arrays for plaintexts. A ciphertext must be fresh and at the
+        level of its input. In a circuit of fewer slots its values must repeat. :meth:`encrypt`
+        makes such ciphertexts. Results have the ``keys``, for operators.
 
         Raises
         ------
         MissingKeyError
-            If there is no key for a product or a rotation.
+            If the key for a product or a rotation is missing.
         UsageError
             As :meth:`run_clear`; for ciphertexts or keys of other parameters; for a ciphertext at
-            another level or scale, with a factor, or of coefficients; in BGV and BFV as
+            another level or scale, with a factor, or of coefficients; in BGV and BFV also as
             :meth:`predict_noise`.
         """
         given = {name: self._given(name, value) for name, value in inputs.items()}
@@ -190,7 +193,7 @@ class Written:
     def lower(self, plain: Mapping[str, ArrayLike] | None = None) -> Lowered:
         """The circuit on the floors below: operations on ciphertexts, and instructions on limbs.
 
-        ``plain`` has the plaintexts among the inputs, which are constants there.
+        ``plain`` holds the plaintexts among the inputs, which become constants.
 
         Raises
         ------
@@ -203,9 +206,9 @@ class Written:
     def replay(
         self, lowered: Lowered, inputs: Mapping[str, Ciphertext | ArrayLike], keys: EvaluationKeys
     ) -> dict[str, Any]:
-        """As :meth:`run`, by executing every instruction of what :meth:`lower` gave, one by one.
+        """As :meth:`run`, by executing every instruction of :meth:`lower`, one by one.
 
-        The ciphertexts are those of :meth:`run`, to the last bit. It takes several times as long.
+        The ciphertexts equal those of :meth:`run` to the last bit. It takes several times as long.
         """
         given = {name: self._given(name, value) for name, value in inputs.items()}
         native = self.native

@@ -12,7 +12,7 @@ import click
 from palladion import __version__
 from palladion.errors import PalladionError
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
 
 COMMANDS: Final = {
@@ -37,7 +37,7 @@ COMMANDS: Final = {
     "info": ("info", "Show version, kernels, threads and security."),
     "params": ("params", "Show parameter sets and their security."),
 }
-"""Each command's module here, its name there where that is another one, and what it does."""
+"""For each command: its module here, its name there if it differs, and its description."""
 
 
 class Commands(click.Group):
@@ -66,7 +66,7 @@ def commands() -> None:
 
 
 def main() -> None:
-    """Run a command. A user's mistake ends in one line and a non-zero exit status."""
+    """Run a command. A user's mistake gives one line and a non-zero exit status."""
     try:
         result = commands.main(prog_name="palladion", standalone_mode=False)
         sys.stdout.flush()
@@ -83,7 +83,7 @@ def main() -> None:
     except MemoryError:
         click.echo("error: not enough memory", err=True)
         status = 1
-    except BrokenPipeError:  # whoever read our output has gone, as `head` does
+    except BrokenPipeError:  # the reader of the output has ended, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How many images one run takes: ``--batch`` and ``--mode``."""
+"""Options for the number of images in one run: ``--batch`` and ``--mode``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Candidate = dict[str, Any]
 
 LARGEST: Final = 64
-"""Largest batch that is tried."""
+"""The largest batch that is tried."""
 NO_BETTER: Final = 2
-"""Batches in a row that are no better than the best, before the search ends."""
+"""The number of batches in a row without improvement after which the search ends."""
 
 
 def images(_context: click.Context, option: click.Parameter, text: str | None) -> int | None:
-    """A number of images, or 0 for ``auto``."""
+    """The number of images, or 0 for ``auto``."""
     if text is None or text == "auto":
         return None if text is None else 0
     if not text.isdecimal() or int(text) < 1:
@@ -33,7 +33,7 @@ def images(_context: click.Context, option: click.Parameter, text: str | None) -
 
 
 def batch_options(command: Command) -> Command:
-    """``--batch`` and ``--mode``; the command gets the batches to try as ``batches``."""
+    """``--batch`` and ``--mode``. The command gets the batches to try as ``batches``."""
 
     @functools.wraps(command)
     def with_batches(*args: Any, batch: int | None, mode: str | None, **options: Any) -> Any:
@@ -56,7 +56,7 @@ def batches(batch: int | None, mode: str | None) -> list[int]:
     Raises
     ------
     UsageError
-        If a mode is given beside a number of images.
+        If a mode is given together with a number of images.
     """
     if batch and mode is not None:
         raise UsageError(f"--mode {mode} chooses the batch: give no --batch {batch} with it")
@@ -77,17 +77,17 @@ def choose(
     """The program with the least predicted seconds per image within the budget, and all candidates.
 
     A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits,
-    32 or, with None, any.
+    which is 32, or None for any.
 
     The search ends at the first batch that cannot be compiled. It also ends after :data:`NO_BETTER`
-    batches in a row that are no better than the best or beyond the budget.
+    batches in a row that are no better than the best, or beyond the budget.
 
     Raises
     ------
     BudgetError
-        If none is within the budget.
+        If no batch is within the budget.
     NetworkError
-        If the smallest cannot be compiled.
+        If the smallest batch cannot be compiled.
     """
     best: palladion.Program | None = None
     least, worse, first_problem = float("inf"), 0, None
@@ -117,7 +117,7 @@ def choose(
 
 
 def candidate(report: Mapping[str, Any], *, within: bool) -> Candidate:
-    """Figures of one batch."""
+    """The figures of one batch."""
     seconds = wall_seconds(report, threads())
     return {
         "batch": report["batch"],
@@ -129,7 +129,7 @@ def candidate(report: Mapping[str, Any], *, within: bool) -> Candidate:
 
 
 def show_candidates(candidates: list[Candidate], chosen: int) -> None:
-    """The batches that were compared, if there was a choice."""
+    """Print the batches that were compared, if there was a choice."""
     if len(candidates) == 1:
         return
     rows = [
@@ -147,5 +147,5 @@ def show_candidates(candidates: list[Candidate], chosen: int) -> None:
 
 
 def reason(found: Candidate) -> str:
-    """Why a batch was not chosen."""
+    """The reason why a batch was not chosen."""
     return "more s an image" if found["within_budget"] else "beyond the budget"

@@ -50,7 +50,7 @@ def bench(what: str, samples: int, bootstrap: bool, as_json: bool) -> None:
 
 
 def loop(samples: int, hear: Callable[[Row], None]) -> None:
-    """Measure the steps of the demo's program, with the client's work."""
+    """Measure the steps of the demo's program, including the client's work."""
     network = palladion.mnist_network()
     program = palladion.compile_network(network.to_json(), batch=1)
     report = program.report()

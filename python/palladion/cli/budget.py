@@ -1,4 +1,4 @@
-"""Budgets of time and memory for a run, checked before keys are made."""
+"""Budgets of time and memory for a run, which are checked before keys are generated."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from palladion.text import size
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 EFFICIENCY: Final = 0.9
-"""Predicted seconds on one thread, over threads times seconds measured.
+"""Predicted seconds on one thread, divided by the number of threads times the measured seconds.
 
-On 2 idle cores of an EPYC with AVX2, one image: MNIST: 4.5 / (2 x 2.56); ResNet-20, with start and
-reading of keys: 184 / (2 x 103).
+Measured on 2 idle cores of an EPYC with AVX2 for one image. MNIST: 4.5 / (2 x 2.56). ResNet-20,
+with start and reading of keys: 184 / (2 x 103).
 """
 
 READING: Final = 3.4e-9
-"""Seconds for a byte of evaluation keys on two threads: 1.17 s for LeNet-5's 348 MB, with AVX2."""
+"""Seconds per byte of evaluation keys on two threads: 1.17 s for LeNet-5's 348 MB, with AVX2."""
 
 UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def threads() -> int:
-    """Threads that a run would use."""
+    """Number of threads that a run would use."""
     found: int = palladion.info()["threads"]
     return found
 
@@ -42,19 +42,20 @@ def wall_seconds(report: Mapping[str, Any], count: int) -> float:
 
 
 def reading_seconds(report: Mapping[str, Any]) -> float:
-    """Predicted seconds of reading the evaluation keys, which moves memory on any processor."""
+    """Predicted seconds of reading the evaluation keys, which takes similar time on any
+    processor."""
     return READING * float(report["predicted_evaluation_key_bytes"])
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds and bytes of memory that a run may take; ``None`` is no limit."""
+    """Seconds and bytes of memory that a run may take. ``None`` means no limit."""
 
     seconds: float | None = None
     memory: int | None = None
 
     def problem(self, report: Mapping[str, Any]) -> str | None:
-        """The limit that a program with this report exceeds, and what to change; or ``None``."""
+        """The limit that a program with this report exceeds, and the remedy; or ``None``."""
         count = threads()
         seconds, memory = wall_seconds(report, count), report["predicted_peak_memory_bytes"]
         batch = " or a smaller --batch" if report["batch"] > 1 else ""
@@ -77,7 +78,7 @@ class Budget:
         Raises
         ------
         BudgetError
-            With what is predicted, what is allowed and what to change.
+            The message has the predicted value, the allowed value and the remedy.
         """
         found = self.problem(report)
         if found is not None:

@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def numbers(
     _context: click.Context, option: click.Parameter, text: str | None
 ) -> tuple[float, ...] | None:
-    """Numbers with commas between them."""
+    """Numbers separated by commas."""
     if text is None:
         return None
     try:
@@ -70,7 +70,7 @@ OPTIONS = [
 
 
 def calibration_options(command: Command) -> Command:
-    """``--data`` and the other options; the command gets them as keywords of :func:`calibrate`."""
+    """``--data`` and the other options. The command gets them as keywords of :func:`calibrate`."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command

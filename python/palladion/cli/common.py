@@ -1,4 +1,4 @@
-"""Parts that several commands share: options, files, figures as text."""
+"""Parts that several commands share: options, files, and figures as text."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def program_option(command: Command) -> Command:
 
 @contextmanager
 def warned() -> Iterator[list[str]]:
-    """Collect the body's warnings about inputs, and print them to standard error."""
+    """Collect warnings about inputs that the body issues, and print them to standard error."""
     found: list[str] = []
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", InputWarning)
@@ -105,7 +105,7 @@ def warned() -> Iterator[list[str]]:
 
 
 def given(option: str) -> bool:
-    """Whether a user has given an option of the command at work."""
+    """Whether the user has given an option of the current command."""
     return click.get_current_context().get_parameter_source(option) == ParameterSource.COMMANDLINE
 
 
@@ -117,25 +117,25 @@ def batch_option(command: Command) -> Command:
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """One object on one line."""
+    """Print one object on one line."""
     click.echo(json.dumps(data))
 
 
 def print_rows(rows: Mapping[str, object]) -> None:
-    """Names and values in two columns."""
+    """Print names and values in two columns."""
     width = max(len(name) for name in rows) + 2
     for name, value in rows.items():
         click.echo(f"  {name:{width}}{value}")
 
 
 def print_warnings(warnings: Iterable[str]) -> None:
-    """What quantisation said of a network."""
+    """Print the warnings of the quantisation of a network."""
     for warning in warnings:
         click.echo(f"warning: {warning}")
 
 
 def security_rows(security: Mapping[str, Any]) -> dict[str, object]:
-    """Estimated security, of a report, as rows: bits and cost model, and what they rest on."""
+    """The estimated security of a report as rows: bits and cost model, and their source."""
     return {"security": security["text"], "estimated by": security["basis"]}
 
 
@@ -151,13 +151,13 @@ PHASES = {
 
 
 def phase(step: str) -> str:
-    """The phase of the loop that a step of a program belongs to: ``LAYER: PHASE``."""
+    """The phase of the loop to which a step of a program belongs: ``LAYER: PHASE``."""
     layer, _, operation = step.rpartition(": ")
     return f"{layer}: {PHASES.get(operation, operation)}"
 
 
 def phases(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Seconds of each phase of the loop, from a run's report."""
+    """Seconds of each phase of the loop, from the report of a run."""
     seconds: dict[str, float] = {}
     for step in steps:
         name = phase(step["name"])
@@ -166,8 +166,8 @@ def phases(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def peak_memory() -> int:
-    """Largest resident memory of this process so far, in bytes."""
-    if sys.platform == "win32":  # which has no module `resource`
+    """The largest resident memory of this process so far, in bytes."""
+    if sys.platform == "win32":  # Windows has no module `resource`
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)

@@ -110,7 +110,7 @@ def compile_(
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:
-    """Refuse options that are for models only, where a network is quantised already."""
+    """Refuse options that are only for models, if the network is quantised already."""
     for parameter in click.get_current_context().command.params:
         if parameter.name in for_models and given(parameter.name):
             raise UsageError(f"{parameter.opts[0]} is for ONNX models, and {network} is an integer "

@@ -15,7 +15,7 @@ from palladion import files
 from palladion.cli.common import FILE, json_option, print_json, program_option, threads_option
 from palladion.nn.boundary import Boundary
 
-SHOWN = 16  # numbers of an output in a line
+SHOWN = 16  # numbers of an output in one line
 
 
 @click.command()
@@ -66,7 +66,7 @@ def decrypt(
 def show_outputs(
     outputs: Mapping[str, Any], predicted: Sequence[object] | None, logits: Any | None = None
 ) -> None:
-    """The class of each input, its outputs, and the network's integers if they are wanted."""
+    """Print the class of each input, its outputs, and the network's integers if asked for."""
     for index in range(len(next(iter(outputs.values())))):
         of_class = "" if predicted is None else f" {predicted[index]}"
         click.echo(f"input {index}:{of_class}")

@@ -91,5 +91,5 @@ def of_cifar10(folder: Path, get: Fetch) -> list[str]:
 
 
 def same(path: Path, algorithm: str, expected: str) -> bool:
-    """Returns true if the file exists and has the expected sum."""
+    """Return true if the file exists and has the expected checksum."""
     return path.is_file() and hashlib.new(algorithm, files.read(path)).hexdigest() == expected

@@ -1,4 +1,4 @@
-"""Client and server in one process, and what such a run is said to have taken."""
+"""Client and server in one process, and the figures of such a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palladion.text import size
 
 @dataclass
 class Outcome:
-    """What the encrypted runs gave, added up over all of them."""
+    """The results of the encrypted runs, summed over all runs."""
 
     logits: list[list[int]]
     seconds: float
@@ -29,9 +29,9 @@ class Outcome:
 
 
 def both_halves(program: palladion.Program, inputs: list[list[int]], steps: Steps) -> Outcome:
-    """Client and server in one process; the server's part is given no secret.
+    """Run client and server in one process. The server's part gets no secret.
 
-    ``inputs`` are rows of the network's integers, which are run a batch at a time.
+    ``inputs`` are rows of the network's integers. They are run one batch at a time.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def both_halves(program: palladion.Program, inputs: list[list[int]], steps: Step
 
 
 def figures(program: palladion.Program, outcome: Outcome) -> dict[str, Any]:
-    """Fields of ``--json``; they are documented in docs/cli.md and stay."""
+    """The fields of ``--json``. They are documented in docs/cli.md and do not change."""
     report = program.report()
     return {
         "seconds": outcome.seconds,
@@ -85,7 +85,7 @@ def figures(program: palladion.Program, outcome: Outcome) -> dict[str, Any]:
 
 
 def show_figures(result: dict[str, Any]) -> None:
-    """The same as text."""
+    """Print the same fields as text."""
     print_rows({step["name"]: f"{step['seconds']:.2f} s" for step in result["steps"]})
     click.echo()
     degree, modulus = 1 << result["log_n"], result["plaintext_modulus"]

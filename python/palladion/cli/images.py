@@ -1,4 +1,4 @@
-"""Reads the inputs of a network from the user's files."""
+"""Reading the inputs of a network from the user's files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def load_inputs(boundary: Boundary, paths: tuple[Path, ...], *, digits: bool) ->
 
 
 def of_array(boundary: Boundary, path: Path) -> Ints:
-    """Integers for one array, or N arrays, as the model takes them."""
+    """Integers for one array or N arrays of the model's inputs."""
     found = read_array(path)
     single = found.shape == boundary.interface.takes.shape
     try:

@@ -1,4 +1,4 @@
-"""``palladion inspect``: the cost of a run, predicted."""
+"""``palladion inspect``: the predicted cost of a run."""
 
 from __future__ import annotations
 
@@ -201,7 +201,8 @@ def show(report: Report) -> None:
 
 
 def worst_step(worst: Mapping[str, Any]) -> str:
-    """The step that is wrong most often; for a table, how far beyond its bound it is right."""
+    """The step that is most often wrong. For a table, how far beyond its bound it is still
+    right."""
     words = f"{worst['name']}, 2^{worst['log2_failure']:.1f}"
     if "bound" not in worst:
         return words
@@ -212,7 +213,7 @@ SUMMED = ("packings", "products", "predicted_seconds")
 
 
 def row_of(layer: Mapping[str, Any]) -> dict[str, Any]:
-    """A layer as a line of the table."""
+    """A layer as a row of the table."""
     shape = layer["shape"]
     return {
         "layer": layer["name"],

@@ -83,7 +83,7 @@ def keygen(
         return
     print_rows(
         {
-            f"{output / SECRET}": "keep it: it alone decrypts",
+            f"{output / SECRET}": "keep it: only this file decrypts",
             f"{output / EVALUATION}": f"{size(written)}, for the server",
             f"{output / PROGRAM}": f"{size(len(data))}, for both",
             **security_rows(report["security"]),

@@ -116,7 +116,8 @@ def load(path: Path) -> palladion.Trace:
     Raises
     ------
     FormatError
-        If the file is no trace: the message names the file, its line, what was found and expected.
+        If the file is no trace. The message names the file, the line, and what was found and
+        expected.
     """
     data = files.read(path)
     try:
@@ -131,12 +132,12 @@ def load(path: Path) -> palladion.Trace:
 
 
 def check(trace: palladion.Trace, path: Path, program: Path) -> None:
-    """Hold a trace to a program.
+    """Check that a trace is that of a program.
 
     Raises
     ------
     FormatError
-        With the first instruction that differs.
+        The message names the first instruction that differs.
     """
     own = files.parsed(program, palladion.Program.from_bytes, b"PROG")
     try:

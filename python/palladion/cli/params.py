@@ -45,7 +45,7 @@ def params(name: str | None, as_json: bool) -> None:
 
 
 def row(found: NamedSet) -> dict[str, object]:
-    """A line of the table."""
+    """A row of the table."""
     return {
         "name": found.name,
         "scheme": found.scheme,
@@ -61,7 +61,7 @@ def row(found: NamedSet) -> dict[str, object]:
 
 
 def print_one(found: NamedSet) -> None:
-    """Everything of one set."""
+    """Print everything about one set."""
     rows = {key: value for key, value in row(found).items() if key not in ("ciphertext", "key")}
     rows["largest log2(QP)"] = found.limit
     if found.security is not None:
@@ -83,7 +83,7 @@ def print_one(found: NamedSet) -> None:
 
 
 def security(found: NamedSet) -> str:
-    """The estimate in short."""
+    """The estimate in a few words."""
     if found.security is None:
         return "unknown"
     if not found.security.enough:
@@ -92,12 +92,12 @@ def security(found: NamedSet) -> str:
 
 
 def octets(count: int | None) -> str:
-    """A size, or that it is not known."""
+    """A size, or a word for an unknown size."""
     return "-" if count is None else size(count)
 
 
 def tfhe_row(found: dict[str, Any]) -> dict[str, object]:
-    """A line of the table of TFHE."""
+    """A row of the table of TFHE sets."""
     return {
         "set": found["name"],
         "bits": "gates" if found["layout"] == "gates" else tfhe_bits(found),
@@ -114,7 +114,7 @@ def tfhe_row(found: dict[str, Any]) -> dict[str, object]:
 
 
 def tfhe_rows(found: dict[str, Any]) -> dict[str, object]:
-    """Everything of one set of TFHE."""
+    """Everything about one TFHE set."""
     digits = {key: "{1} of {0} bits".format(*found[f"{key}_digits"]) for key in DIGITS}
     return {
         "name": found["name"],
@@ -137,7 +137,7 @@ DIGITS = ("bootstrap", "key_switch")
 
 
 def tfhe_bits(found: dict[str, Any]) -> str:
-    """Bits of message and carry."""
+    """The bits of message and carry."""
     return f"{found['message_bits']} + {found['carry_bits']} carry"
 
 
@@ -148,5 +148,5 @@ def tfhe_security(found: dict[str, Any]) -> str:
 
 
 def tfhe_failure(found: dict[str, Any]) -> str:
-    """The probability that a bootstrapping fails, at most: an average over keys."""
+    """The largest probability that a bootstrapping fails, an average over keys."""
     return f"2^{found['log2_failure']:.1f}"

@@ -1,4 +1,4 @@
-"""Progress on standard error: a line per step, with the time left."""
+"""Progress on standard error: one line per step, with the time left."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from palladion.cli.common import phase
 
 
 class Steps:
-    """Prints the steps of a command, one line each; in a terminal the current line moves.
+    """Prints the steps of a command, one line each. In a terminal the current line is updated.
 
-    Used as a context. :meth:`step` times work done in Python, :meth:`update` is the callback for
-    a run of the core, which counts work of the whole run.
+    It is used as a context. :meth:`step` times work done in Python. :meth:`update` is the callback
+    for a run of the core, and counts the work of the whole run.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -65,7 +65,7 @@ class Steps:
         self._resumed = None
 
     def update(self, name: str, done: float, total: float) -> None:
-        """``done`` of ``total`` units of the run are finished; ``name`` is the step at work.
+        """Report that ``done`` of ``total`` units of the run are finished, in the step ``name``.
 
         Units that are finished at the first call were done by another process.
         """
@@ -85,7 +85,7 @@ class Steps:
             self._bar.update(self._task, completed=done, time=words)
 
     def finish(self) -> None:
-        """End the step at work."""
+        """End the current step."""
         if self._name is None:
             return
         seconds = time.perf_counter() - self._started

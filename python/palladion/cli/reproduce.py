@@ -1,4 +1,4 @@
-"""``palladion reproduce``: commands made of the registry of papers."""
+"""``palladion reproduce``: commands generated from the registry of papers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from palladion.reproduce.plot import draw, require
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 THERE = click.Path(path_type=Path, file_okay=False, exists=True)
 WIDTH: Final = 98
-"""Characters of a line of notes."""
+"""Characters per line of notes."""
 
 DATA_HELP = "Folder with MNIST's files in mnist/ and CIFAR-10's in cifar10/."
 OPTIONS: Final[dict[str, Decorator]] = {
@@ -55,7 +55,7 @@ OPTIONS: Final[dict[str, Decorator]] = {
         "--encrypted", type=click.IntRange(min=0), default=0, help="Images to run encrypted."
     ),
 }
-"""Options that items may name."""
+"""The options that items may name."""
 
 
 @click.group()
@@ -97,7 +97,7 @@ def command_of(paper: str, name: str, item: Item) -> click.Command:
 
 
 def prepare(output: Path, *, plots: bool) -> None:
-    """Make the folder, and check for matplotlib, before the computation starts."""
+    """Make the folder and check for matplotlib before the computation starts."""
     if plots:
         require()
     try:
@@ -117,7 +117,7 @@ def write(output: Path, stem: str, found: Reproduction) -> list[Path]:
 
 
 def show(found: Reproduction, written: list[Path]) -> None:
-    """A table for a terminal, notes beneath."""
+    """Print a table for a terminal, followed by its notes."""
     click.echo(f"{found.title}\n")
     print_table(found.shown())
     click.echo()

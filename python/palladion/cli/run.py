@@ -91,7 +91,7 @@ def run_query(
     checkpoint: Path | None,
     as_json: bool,
 ) -> None:
-    """The server's half."""
+    """Run the server's half."""
     if checkpoint is not None and checkpoint.resolve() in {
         path.resolve() for path in (keys, query, output)
     }:
@@ -126,7 +126,7 @@ def run_query(
 def run_inputs(
     program: palladion.Program, path: Path, output: Path | None, count: int | None, as_json: bool
 ) -> None:
-    """Both halves, on inputs of the user's, beside their labels."""
+    """Run both halves on the user's inputs, and compare with their labels if there are any."""
     refuse_ciphertexts(path)
     boundary = Boundary.of_program(program)
     with warned() as warnings:
@@ -171,7 +171,7 @@ def run_inputs(
 
 
 def score(boundary: Boundary, logits: Ints, labels: Array | None) -> tuple[Prediction, Score]:
-    """Answers, and how good they are; with any integers, whether labels fit the model at all.
+    """Answers and their score. Called with any integers, it checks that the labels fit the model.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def refuse_ciphertexts(path: Path) -> None:
 
 
 def by_layer(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Seconds of each phase of the loop, one line per layer and one for all."""
+    """Seconds of each phase of the loop, one line per layer and one in total."""
     taken = phases(steps)
     names = list(dict.fromkeys(name.rpartition(": ")[2] for name in taken))
     layers = list(dict.fromkeys(name.rpartition(": ")[0] for name in taken))

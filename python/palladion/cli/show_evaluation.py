@@ -13,7 +13,7 @@ Found = dict[str, Any]
 
 
 def show(result: Found) -> None:
-    """What was counted in the clear, then what was under encryption."""
+    """Print the counts in the clear, then those under encryption."""
     total = result["images"]
     click.echo(f"{result['network']} in the clear, {total} test images of {result['dataset']}")
     if result["note"] is not None:
@@ -75,7 +75,7 @@ def show_encrypted(found: Found) -> None:
 
 
 def of_layer(layer: Found) -> Found:
-    """Noise and changes of one layer."""
+    """Noise and changed activations of one layer."""
     noisy = layer["accumulators"]
     any_, one, two = (portion(layer, sizes) for sizes in (None, (1,), (2,)))
     return {
@@ -93,14 +93,14 @@ def of_layer(layer: Found) -> Found:
 
 
 def portion(layer: Found, sizes: tuple[int, ...] | None) -> float:
-    """Of a layer's activations, those that changed by one of ``sizes``, or at all."""
+    """The share of a layer's activations that changed by one of ``sizes``, or at all if None."""
     counts = layer["changes"].items()
     chosen = sum(count for change, count in counts if sizes is None or abs(change) in sizes)
     return float(chosen / layer["values"])
 
 
 def tightest(noise: list[Found]) -> dict[str, Found]:
-    """The step with the least margin of each operation."""
+    """For each operation, the step with the least margin."""
     found: dict[str, Found] = {}
     for step in sorted(noise, key=lambda step: float(step["margin_bits"])):
         found.setdefault(step["name"].rpartition(": ")[2], step)
@@ -108,7 +108,7 @@ def tightest(noise: list[Found]) -> dict[str, Found]:
 
 
 def of_step(operation: str, step: Found) -> Found:
-    """A step's noise, predicted and measured."""
+    """The predicted and the measured noise of a step."""
     return {
         "operation": operation,
         "layer": step["name"].split(" ", 1)[1].rpartition(": ")[0],

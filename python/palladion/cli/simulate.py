@@ -34,7 +34,7 @@ def machine_of(name: str) -> Machine:
     path = Path(name)
     if not path.is_file():
         known = ", ".join(_native.machine_names())
-        raise UsageError(f"{name} is no file, and no machine of ours: {known}")
+        raise UsageError(f"{name} is no file and no packaged machine, expected one of {known}")
     return Machine.load(path)
 
 

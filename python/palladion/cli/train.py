@@ -20,7 +20,7 @@ from palladion.nn.graph import Graph
 from palladion.nn.network import ROUNDING_SIGMA, Ints
 
 HELD_OUT = 1_000
-"""Images that are not trained on, only counted; a tenth if there are fewer than 10,000."""
+"""Images that are counted but not trained on; a tenth of all if there are fewer than 10,000."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Examples:
     blank: Ints
 
     def split(self) -> tuple[Examples, Examples]:
-        """The examples to train on, and those that are held out: the last ones."""
+        """The examples to train on, and the last ones, which are held out."""
         first = len(self.labels) - min(HELD_OUT, len(self.labels) // 10)
         parts = slice(first), slice(first, None)
         kept, out = (Examples(self.inputs[p], self.labels[p], self.blank) for p in parts)
@@ -111,7 +111,7 @@ def train(
 
 
 def library() -> Any:
-    """The training package, which has dependencies of its own."""
+    """The training package, which has its own dependencies."""
     try:
         from palladion.nn import training
     except ModuleNotFoundError as error:
@@ -120,7 +120,7 @@ def library() -> Any:
 
 
 def examples(data: Path, count: int | None, graph: Graph, network: IntNetwork) -> Examples:
-    """Inputs in the network's integers, with classes."""
+    """Inputs as the network's integers, with classes."""
     given = dataset.read(data, "train", count)
     if given.pictures:
         parts = [network.inputs_of_pixels(given.images[i : i + 1000]).astype(np.int16)
@@ -145,7 +145,8 @@ def per_channel(network: IntNetwork, row: Ints) -> Ints:
 def right(
     network: IntNetwork, given: Examples, noise: tuple[float, int], steps: Steps
 ) -> dict[str, int]:
-    """Right answers, exact and with simulated noise of a sample's deviation and a seed."""
+    """Count right answers, exact and with simulated noise, given a sample's deviation and a
+    seed."""
     sigma, seed = noise
     inputs = given.inputs.astype(np.int64)
     found = in_the_clear(network, inputs, given.labels, (network.sigmas(sigma), seed), steps)

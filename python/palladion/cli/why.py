@@ -15,14 +15,14 @@ from palladion.text import times
 Candidate = dict[str, Any]
 
 SHOWN = 3
-"""Candidates of a decision that are printed, in addition to those with marks."""
+"""Number of candidates of a decision that are printed, in addition to those with marks."""
 
 WIDTH = 100
-"""Columns of a line at most."""
+"""Largest number of columns of a line."""
 
 
 def mark(why: dict[str, Any]) -> None:
-    """Mark the forms with the fewest ciphertexts and products; of several, the cheapest."""
+    """Mark the forms with the fewest ciphertexts and products. Of several, mark the cheapest."""
     for layer in why["layers"]:
         forms = ranked(layer["forms"])
         for form in layer["forms"]:

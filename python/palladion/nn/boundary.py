@@ -1,4 +1,5 @@
-"""Between a model's arrays and a network's integers: a client's work before and after a run."""
+"""Conversion between a model's arrays and a network's integers, by a client before and after a
+run."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """Shape and range of the input, and what its integers mean.
+    """Shape and range of the input, and the meaning of its integers.
 
-    A number ``x`` of channel ``c``, in the model's own unit, stands for
-    ``(x - mean[c]) / std[c]``; that is the integer ``round(that / scale)``, halves to even, clamped
-    to ``min..max``. Without ``mean`` and ``std`` these are 0 and 1.
+    A number ``x`` of channel ``c``, in the model's unit, is normalised to ``(x - mean[c]) /
+    std[c]``. The integer is the normalised number divided by ``scale``, rounded (halves to even)
+    and clamped to ``min..max``. Without ``mean`` and ``std``, these are 0 and 1.
     """
 
     shape: tuple[int, int, int]
@@ -38,15 +39,15 @@ class Input:
 
     @property
     def values(self) -> int:
-        """Numbers in one input."""
+        """Number of values in one input."""
         channels, height, width = self.shape
         return channels * height * width
 
     def integers(self, numbers: npt.NDArray[Any], *, single: bool = False) -> tuple[Ints, Clipped]:
         """Finite numbers of shape (N, values), in order channel, row, column, as integers.
 
-        ``single`` rounds quotients of single precision, as a model does that rounds its own input.
-        With them what was clipped on the way.
+        ``single`` rounds quotients of single precision, like a model that rounds its own input.
+        Also returns what was clipped.
         """
         plane = self.values // self.shape[0]
         mean, std = (np.repeat(np.array(part), plane) for part in self.normalisation())
@@ -67,7 +68,7 @@ class Input:
         return self.mean or (0.0,) * channels, self.std or (1.0,) * channels
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The data in JSON form."""
         return {
             "shape": list(self.shape),
             "min": self.min,
@@ -79,7 +80,7 @@ class Input:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Input:
-        """Read :meth:`to_data`, which the core has checked."""
+        """Read the result of :meth:`to_data`. The core has checked it."""
         channels, rows, columns = data["shape"]
         mean, std = tuple(data.get("mean", ())), tuple(data.get("std", ()))
         shape = (channels, rows, columns)
@@ -88,19 +89,19 @@ class Input:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Turns arrays as the model takes them into integers, and integers into what it gives."""
+    """Converts the model's arrays to integers, and integers to the model's outputs."""
 
     input: Input
     interface: Interface
 
     @classmethod
     def of_program(cls, program: Program) -> Boundary:
-        """That of the network a program was compiled from.
+        """The boundary of the network from which a program was compiled.
 
         Raises
         ------
         NetworkError
-            If the program does not say it, or not in a way that can be read.
+            If the program does not describe it, or not in a readable way.
         """
         report, text = program.report(), program.interface()
         if text is None:
@@ -114,16 +115,17 @@ class Boundary:
         return cls(found, Interface.from_data(interface, found.values, report["classes"]))
 
     def inputs(self, x: npt.ArrayLike) -> Ints:
-        """Arrays as the model takes them, of shape (N, ...), as rows of the input's integers.
+        """Arrays of the model, of shape (N, ...), as rows of the input's integers.
 
-        Warns with :class:`~palladion.errors.InputWarning` of numbers beyond the calibrated range,
+        Issues an :class:`~palladion.errors.InputWarning` for numbers beyond the calibrated range,
+        which are clipped.
         which are clipped.
 
         Raises
         ------
         NetworkError
-            If they have another shape or type, or are not finite; or if they are bytes, and so
-            perhaps pixels, and the model takes pictures in another unit.
+            If they have another shape or type, or are not finite. Also if they are bytes, and so
+            perhaps pixels, but the model takes pictures in another unit.
         """
         given, takes = array_of(x), self.interface.takes
         if given.dtype == np.uint8 and takes.pixels is not None and not takes.pixels.plain:
@@ -136,12 +138,12 @@ class Boundary:
     def inputs_of_pixels(self, pixels: npt.NDArray[np.uint8]) -> Ints:
         """Pictures with pixels of 0 to 255 as rows of the input's integers.
 
-        They have shape (N, channels, rows, columns), or any other with the values in that order.
+        Their shape is (N, channels, rows, columns), or any other with the values in that order.
 
         Raises
         ------
         NetworkError
-            If they have another size, or it is not known what pixels are to the model.
+            If they have another size, or if the meaning of pixels for the model is not known.
         """
         takes, shape = self.interface.takes, self.input.shape
         if takes.pixels is None:

@@ -50,9 +50,9 @@ def calibrated(
     """Quantise a model, calibrated on ``count`` real inputs.
 
     ``data`` is a folder of MNIST's or CIFAR-10's files, whose training images are used, or an
-    ``.npy`` or ``.npz`` file of inputs. A model with grids of its own needs none. The normalisation
-    says what pixels are to the model. It is not applied to arrays. Without one, the pixels of a
-    folder are divided by 255.
+    ``.npy`` or ``.npz`` file of inputs. A model with its own grids needs no data. The normalisation
+    describes what the model gets for a pixel. It is not applied to arrays. Without one, the pixels
+    of a folder are divided by 255.
 
     Raises
     ------
@@ -72,27 +72,27 @@ def calibrated(
 
 
 def pixels_of(shape: tuple[int, ...], normalisation: Normalisation) -> Pixels:
-    """What pixels are to a model of inputs of shape (channels, rows, columns).
+    """The meaning of pixels for a model with inputs of shape (channels, rows, columns).
 
     Raises
     ------
     UsageError
-        If there is neither one number for all channels nor one for each.
+        If the number of values is neither one nor that of the channels.
     """
     channels, *place = shape
     if place == [1, 1] and channels % 3 == 0 and len(normalisation.mean) == 3:
-        channels = 3  # a picture in colours, flattened
+        channels = 3  # a colour picture, flattened
     mean, std = normalisation.over(channels)
     return Pixels(tuple(mean), tuple(std))
 
 
 def check_pictures(takes: Takes) -> None:
-    """Refuse pictures where the network's input is the truth of tests.
+    """Refuse pictures if the network's inputs are truth values of tests.
 
     Raises
     ------
     UsageError
-        If it is.
+        If they are.
     """
     if takes.head.model:
         raise UsageError("the model is one of decision trees, which take arrays, not pictures: "
@@ -101,7 +101,7 @@ def check_pictures(takes: Takes) -> None:
 
 
 def of_pictures(network: IntNetwork, normalisation: Normalisation) -> IntNetwork:
-    """The network, told what pictures are to its model; raises as :func:`pixels_of`."""
+    """The network with the meaning of pictures for its model. Raises as :func:`pixels_of`."""
     ends = network.boundary.interface
     check_pictures(ends.takes)
     pixels = pixels_of(network.input.shape, normalisation)
@@ -110,7 +110,7 @@ def of_pictures(network: IntNetwork, normalisation: Normalisation) -> IntNetwork
 
 
 def inputs(data: Path, count: int, graph: Graph, pixels: Pixels | None) -> Array:
-    """Calibration inputs as the model takes them; those of a folder need ``pixels``."""
+    """Calibration inputs of the model. Those of a folder need ``pixels``."""
     if pixels is None or not data.is_dir():
         found = dataset.read_array(data)[:count]
         try:

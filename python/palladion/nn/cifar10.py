@@ -23,7 +23,7 @@ ARCHIVE: Final = (
     170_052_171,
     "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
 )
-"""Name, bytes and SHA-256 of the official archive, as several public loaders list them; its files
+"""Name, size and SHA-256 of the official archive, as several public loaders list them. Its files
 are in ``FOLDER``. The authors' page gives its MD5, c32a1d4ab5d03f1284b67883e8d87530."""
 
 MIRRORS: Final = (
@@ -40,22 +40,22 @@ SHA1: Final = {
     "data_batch_5.bin": "26e2849e66a845b7f1e4614ae70f4889ae604628",
     "test_batch.bin": "67eb016db431130d61cd03c7ad570b013799c88c",
 }
-"""Of the official files, as MXNet Gluon's loader lists them."""
+"""The MD5 sums of the official files, as MXNet Gluon's loader lists them."""
 
 FIRST_TEST_SHA256: Final = "c1e4c448acaf4a59981340c789f98d365e7030540d16597de1668f8c0bcc9e9b"
-"""Of ``test_batch_first1000.bin.xz``, compressed: the first 1,000 records of the test set."""
+"""SHA-256 of the compressed ``test_batch_first1000.bin.xz``: the first 1,000 test records."""
 
 
 def load(folder: Path, part: Literal["train", "test"], batches: int = 5) -> tuple[Bytes, Bytes]:
     """Images of shape (images, 3, 32, 32), red, green, blue, and their labels.
 
-    ``batches`` limits how many of the five training files are read. Where the whole test set is
-    not there, its first 1,000 images are taken from ``test_batch_first1000.bin.xz``.
+    ``batches`` limits how many of the five training files are read. If the whole test set is
+    missing, its first 1,000 images are taken from ``test_batch_first1000.bin.xz``.
 
     Raises
     ------
     DataError
-        If a file is missing or is not what its name says.
+        If a file is missing or its content does not match its name.
     """
     if part == "train":
         records = [_read(folder, f"data_batch_{i}.bin") for i in range(1, batches + 1)]
@@ -68,7 +68,7 @@ def load(folder: Path, part: Literal["train", "test"], batches: int = 5) -> tupl
 
 
 def normalise(images: Bytes, mean: list[float], std: list[float]) -> npt.NDArray[np.float32]:
-    """``(pixel / 255 - mean) / std`` per channel, as networks take their inputs."""
+    """``(pixel / 255 - mean) / std`` per channel: the inputs of networks."""
     shape = (1, len(mean), 1, 1)
     scaled = images.astype(np.float32) / 255
     less = scaled - np.array(mean).reshape(shape)
@@ -85,7 +85,8 @@ def _read(folder: Path, name: str) -> Bytes:
 
 
 def _unpack(path: Path, algorithm: str, expected: str) -> Bytes:
-    """Records of one file; the sum is of the compressed file for sha256, else of its content."""
+    """Records of one file. The sum for sha256 is of the compressed file, otherwise of its
+    content."""
     try:
         given = path.read_bytes()
         data = lzma.decompress(given) if path.suffix == ".xz" else given

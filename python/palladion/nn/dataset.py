@@ -1,4 +1,4 @@
-"""Inputs and labels: a folder of MNIST's or CIFAR-10's files, or arrays of the user's own."""
+"""Inputs and labels: a folder of MNIST's or CIFAR-10's files, or the user's arrays."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ TRAIN_IMAGES = 50_000  # of CIFAR-10
 class Dataset:
     """Inputs and labels.
 
-    ``pictures`` are of shape (images, channels, rows, columns) with pixels of 0 to 255. Otherwise
-    ``images`` are arrays as a model takes them.
+    ``pictures`` have shape (images, channels, rows, columns), with pixels of 0 to 255. Otherwise
+    ``images`` are arrays of a model.
     """
 
     name: str
     images: Array
     labels: Array
     note: str | None = None
-    """What is missing or other than the official set, if anything."""
+    """The parts of the official set that are missing or different, if any."""
     pictures: bool = True
 
 
 def read(path: Path, part: Literal["train", "test"], count: int | None = None) -> Dataset:
     """The first ``count`` inputs of a folder, as :func:`load`, or of an ``.npz`` file.
 
-    Such a file holds inputs ``x`` and labels ``y``.
+    The file holds inputs ``x`` and labels ``y``.
 
     Raises
     ------
     DataError
-        If something is missing, or is not what it should be.
+        If something is missing or has wrong content.
     """
     if path.is_dir():
         return load(path, part, count)
@@ -67,13 +67,13 @@ def read(path: Path, part: Literal["train", "test"], count: int | None = None) -
 
 
 def read_array(path: Path, name: str = "x") -> Array:
-    """Numbers, or words, in an ``.npy`` file, which holds inputs, or under ``name`` in an ``.npz``
-    file: inputs are ``x`` and labels ``y``.
+    """An array of numbers or words from an ``.npy`` file, which holds inputs, or the array ``name``
+    of an ``.npz`` file, where inputs are ``x`` and labels ``y``.
 
     Raises
     ------
     DataError
-        If there is no such array; the message says what there is.
+        If there is no such array. The message lists the arrays that exist.
     """
     found, held = held_in(path, name)
     if found is not None:
@@ -86,12 +86,12 @@ def read_array(path: Path, name: str = "x") -> Array:
 
 
 def labels_beside(path: Path) -> Array | None:
-    """Labels ``y`` in an ``.npz`` file, if it has some; raises as :func:`read_array`."""
+    """The labels ``y`` of an ``.npz`` file, if it has any. Raises as :func:`read_array`."""
     return held_in(path, "y")[0]
 
 
 def held_in(path: Path, name: str) -> tuple[Array | None, list[str] | None]:
-    """The array of a name, if the file has it, and the names in an ``.npz`` file."""
+    """The array called ``name``, if the file has it, and the names in an ``.npz`` file."""
     names = None
     try:
         with path.open("rb") as file:
@@ -118,7 +118,7 @@ EXPECTED: Final = "an .npy file of inputs, or an .npz file of inputs x and label
 
 
 def unreadable(path: Path, error: Exception) -> str:
-    """Why a file is none of arrays."""
+    """The reason why a file holds no arrays."""
     if "Object arrays" in str(error):
         return (f"{path} holds Python objects, expected real numbers: save x.astype('float32') of "
                 "its columns of numbers")  # fmt: skip
@@ -136,12 +136,12 @@ def unreadable(path: Path, error: Exception) -> str:
 
 
 def load(folder: Path, part: Literal["train", "test"], count: int | None = None) -> Dataset:
-    """The first ``count`` images of one part of whichever set the folder has.
+    """The first ``count`` images of one part of the set that the folder has.
 
     Raises
     ------
     DataError
-        If a file is missing or is not what its name says.
+        If a file is missing or its content does not match its name.
     """
     if not any(folder.glob("*-ubyte*")) and not any(folder.glob("*_batch*.bin*")):
         raise DataError(f"{folder} holds neither MNIST's files nor CIFAR-10's, which `palladion "

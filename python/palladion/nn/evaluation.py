@@ -1,4 +1,4 @@
-"""What the evaluation of an integer network gives."""
+"""The results of evaluating an integer network."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from palladion.nn.linear import Ints
 
 Progress = Callable[[int], bool | None]
-"""Hears how many images are done; ``False`` stops the evaluation."""
+"""Called with the number of images done. Returning ``False`` stops the evaluation."""
 
 
 @dataclass(frozen=True)
 class LayerStatistics:
-    """What a layer did over all images.
+    """What happened in a layer over all images.
 
-    ``smallest`` and ``largest`` accumulator, noise included; ``beyond_bound`` of all ``values``,
-    where an encrypted table gives garbage; and ``changes``, which counts by how much the layer's
-    own noise changed its outputs, unchanged ones left out.
+    ``smallest`` and ``largest`` are accumulators, noise included. ``beyond_bound`` counts those of
+    all ``values`` for which an encrypted table gives garbage. ``changes`` counts by how much the
+    layer's own noise changed its outputs. Unchanged outputs are left out.
     """
 
     name: str
@@ -29,17 +29,17 @@ class LayerStatistics:
 
     @property
     def largest_accumulator(self) -> int:
-        """By absolute value."""
+        """The largest accumulator by absolute value."""
         return max(self.largest, -self.smallest)
 
     @property
     def changed(self) -> int:
-        """Outputs that noise changed."""
+        """Number of outputs that noise changed."""
         return sum(self.changes.values())
 
     @property
     def largest_change(self) -> int:
-        """By absolute value; 0 where nothing changed."""
+        """The largest change by absolute value, or 0 if nothing changed."""
         return max(map(abs, self.changes), default=0)
 
 

@@ -1,10 +1,9 @@
-"""Integer networks as ONNX models, for other tools to run; and back.
+"""Integer networks as ONNX models that other tools can run, and back.
 
 Weights, biases and tables are integer initialisers. A linear map is ``Conv`` or ``MatMul`` on
-floats that hold integers, since no runtime has these operators for all integers: every sum of a
-layer fits the mantissa, float32's up to 2^24, else float64's, so none is ever rounded. Between
-maps everything is an integer. The network's own JSON travels in ``metadata_props``.
-"""
+floats that hold integers, since no runtime has these operators for all integers. Every sum of a
+layer fits the mantissa of its type: float32 up to 2^24, else float64. So no sum is ever rounded.
+Between maps everything is an integer. The network's own JSON is in ``metadata_props``. """
 
 from __future__ import annotations
 
@@ -33,8 +32,8 @@ Shape = tuple[int, int, int]
 def to_onnx(network: IntNetwork) -> onnx.ModelProto:
     """The network as a model: int32 of shape (batch, C, H, W) to int64 logits (batch, classes).
 
-    It gives the integers of ``IntNetwork.evaluate``, beyond the bound of a table too. It does not
-    check that inputs are within the network's range.
+    It computes the integers of ``IntNetwork.evaluate``, also beyond the bound of a table. It does
+    not check that inputs are within the network's range.
 
     Raises
     ------
@@ -61,7 +60,7 @@ def network_json(path: Path) -> str:
     Raises
     ------
     NetworkError
-        If the file is no such model, or its graph has been changed since.
+        If the file is not such a model, or if its graph was changed later.
     """
     model = onnx_file.read(path)
     known = _properties(model)
@@ -83,7 +82,7 @@ def _properties(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def _digest(graph: onnx.GraphProto) -> str:
-    """Of nodes and initialisers: what a model computes."""
+    """Digest of nodes and initialisers, which determine the computation of a model."""
     digest = hashlib.sha256()
     for part in (*graph.node, *graph.initializer):
         digest.update(part.SerializeToString(deterministic=True))
@@ -97,7 +96,7 @@ class _Graph:
         self.network = network
         self.nodes: list[onnx.NodeProto] = []
         self.tensors: list[onnx.TensorProto] = []
-        self.floats: dict[tuple[str, int], str] = {}  # sources cast already, by type
+        self.floats: dict[tuple[str, int], str] = {}  # sources that are cast already, by type
 
     def build(self) -> onnx.GraphProto:
         network = self.network
@@ -121,7 +120,7 @@ class _Graph:
     def layer(
         self, layer: Layer, outputs: list[str], shapes: list[Shape], largest: list[int]
     ) -> str:
-        """Sums in int64, then the table."""
+        """Add the sums in int64, then the table."""
         sums = []
         for index, term in enumerate(layer.terms):
             name = f"{layer.name}/term{index}" if len(layer.terms) > 1 else f"{layer.name}/map"
@@ -141,7 +140,7 @@ class _Graph:
         return total if layer.lut is None else self.table(layer.name, layer.lut, layer.bound, total)
 
     def table(self, name: str, lut: Lut, bound: int, sums: str) -> str:
-        """The table written out, at the sum plus the bound, clipped to it."""
+        """Add the table as a list of values. Its index is the sum plus the bound, clipped."""
         lengths = np.diff(np.append(lut.starts, bound + 1))
         values = self.tensor(f"{name}/table", np.repeat(lut.values, lengths))
         ends = [self.int64(f"{name}/least", -bound), self.int64(f"{name}/most", bound)]
@@ -150,7 +149,7 @@ class _Graph:
         return self.add("Gather", [values, index], name, axis=0)
 
     def linear(self, linear: Linear, source: tuple[str, Shape], name: str, kind: int) -> str:
-        """One map of a source, which is a name and a shape."""
+        """Add one linear map of a source, given by name and shape."""
         given, (channels, _, _) = source
         if isinstance(linear, Dense):
             weights = self.weights(name, linear.weights.T, kind)
@@ -171,7 +170,7 @@ class _Graph:
     def convolution(
         self, map_: Conv | Window, given: str, kernels: tuple[Ints, int], name: str, kind: int
     ) -> str:
-        """``Conv``, which takes no negative pads: these are cut off before."""
+        """Add ``Conv``. It takes no negative pads, so these are cut off before."""
         (weights, groups), pads = kernels, map_.pads
         if min(pads) < 0:
             given, pads = self.fit(given, pads, name), (0, 0, 0, 0)
@@ -187,7 +186,7 @@ class _Graph:
         )
 
     def fit(self, given: str, pads: Pads, name: str) -> str:
-        """A source with zeros added first, and rows and columns cut off then."""
+        """Add zeros to a source, then cut off rows and columns."""
         if max(pads) > 0:
             top, left, bottom, right = (max(pad, 0) for pad in pads)
             zeros = self.int64(f"{name}/pads", [0, 0, top, left, 0, 0, bottom, right])
@@ -204,14 +203,14 @@ class _Graph:
         return self.add("Cast", [held], f"{name}/weights_float", to=kind)
 
     def cast(self, source: str, kind: int) -> str:
-        """A source as floats, once for all maps that read it."""
+        """Cast a source to floats, once for all maps that read it."""
         if (source, kind) not in self.floats:
             name = f"{source}/float{32 if kind == TensorProto.FLOAT else 64}"
             self.floats[source, kind] = self.add("Cast", [source], name, to=kind)
         return self.floats[source, kind]
 
     def wide(self, source: str) -> str:
-        """A table's output in int64, once for all products that take it."""
+        """Cast a table's output to int64, once for all products that take it."""
         if (source, TensorProto.INT64) not in self.floats:
             made = self.add("Cast", [source], f"{source}/int64", to=TensorProto.INT64)
             self.floats[source, TensorProto.INT64] = made
@@ -219,14 +218,14 @@ class _Graph:
 
     @staticmethod
     def exact_type(layer: Layer, reach: int) -> int:
-        """The float type that holds every partial sum."""
+        """The float type that holds every partial sum exactly."""
         for kind, limit in EXACT:
             if reach <= limit:
                 return kind
         raise NetworkError(f"layer {layer.name}: sums of up to {reach}, expected at most 2^53")
 
     def tensor(self, name: str, values: Ints) -> str:
-        """An initialiser of the narrowest of int8, int16 and int32."""
+        """Add an initialiser of the narrowest type of int8, int16 and int32."""
         least, most = int(values.min()), int(values.max())
         for kind in (np.int8, np.int16, np.int32):
             if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
@@ -245,13 +244,13 @@ class _Graph:
         output: str,
         **attributes: Any,
     ) -> str:
-        """A node with one output, named after it."""
+        """Add a node with one output that has the node's name."""
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
         return output
 
 
 def _reach(linear: Linear) -> int:
-    """Largest sum of absolute weights that one output adds up."""
+    """The largest sum of absolute weights of one output."""
     weights = np.abs(linear.weights)
     per_output = weights.reshape(1 if isinstance(linear, Window) else len(weights), -1)
     return int(per_output.sum(axis=1).max())

@@ -1,4 +1,4 @@
-"""Functions of one real variable, as the tables of a network apply them, element by element.
+"""Functions of one real variable, which the tables of a network apply element by element.
 
 An :class:`Expression` is a small tree: the variable, constants, and named operations on them. A
 composition such as ``x * sigmoid(x)`` is therefore one function and costs one table.
@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 def quant_range(bits: float, signed: bool, narrow: bool) -> tuple[int, int]:
-    """Smallest and largest integer of QONNX's Quant."""
+    """The smallest and the largest integer of QONNX's Quant."""
     span = 2 ** int(bits)
     return (-span // 2 + narrow, span // 2 - 1) if signed else (0, span - 1 - narrow)
 
@@ -35,7 +35,7 @@ class Grid:
     hi: int
 
     def moved(self, by: float) -> Grid | None:
-        """The values with a number added, if that is a whole number of steps."""
+        """The values with a number added, or ``None`` if that is not a whole number of steps."""
         steps = round(by / self.scale)
         if not isclose(by, steps * self.scale, rel_tol=1e-9):
             return None
@@ -69,7 +69,7 @@ class Expression:
         return f"{self.operation}({', '.join(inner)})"
 
     def affine(self) -> tuple[float, float] | None:
-        """``(a, b)`` where this is ``a x + b``, otherwise nothing."""
+        """``(a, b)`` if this is ``a x + b``, otherwise ``None``."""
         if self.operation == "x":
             return 1.0, 0.0
         if self.operation == "constant":
@@ -94,14 +94,14 @@ class Expression:
         return None
 
     def substitute(self, inner: Expression) -> Expression:
-        """This function of ``inner``."""
+        """The composition: this function of ``inner``."""
         if self.operation == "x":
             return inner
         parts = tuple(argument.substitute(inner) for argument in self.arguments)
         return Expression(self.operation, parts, self.parameters)
 
     def grid(self) -> Grid | None:
-        """The grid that the values lie on, if the function ends in one."""
+        """The grid of the values, if the function ends in one."""
         if self.operation.startswith("quantise_"):
             scale, zero, lo, hi = self.parameters
             return Grid(scale, int(lo - zero), int(hi - zero))
@@ -116,7 +116,7 @@ class Expression:
         return None
 
     def rounds_only(self) -> bool:
-        """Whether this is the variable put on a grid and nothing else."""
+        """Whether this only rounds the variable to a grid."""
         return self.operation.startswith("quantise_") and self.arguments[0] == X
 
 
@@ -128,5 +128,5 @@ def constant(value: float) -> Expression:
 
 
 def apply(operation: str, *arguments: Expression, parameters: tuple[float, ...] = ()) -> Expression:
-    """One more operation on top of others."""
+    """An operation applied to other expressions."""
     return Expression(operation, arguments, parameters)

@@ -1,8 +1,8 @@
 """Operations of expressions: functions of real numbers, element by element.
 
-A table of a network holds a value for every accumulator, so that each function here has a value
-for every finite ``x``. Where the definition has none, as the logarithm below 0, the value is that
-of the nearest place where it has one.
+A table of a network holds a value for every accumulator, so each function here has a value for
+every finite ``x``. If the definition has none, as for the logarithm below 0, the value is that of
+the nearest place where it has one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 LEAST: Final = float(np.finfo(np.float32).tiny)
-"""The smallest number that a logarithm, a division or a negative power is taken of."""
+"""The smallest argument of a logarithm, a division or a negative power."""
 MOST: Final = float(np.finfo(np.float32).max)
-"""The largest value of a function that grows without end."""
+"""The largest value of a function that grows without bound."""
 EXPONENT: Final = 88.0
-"""``exp`` of more is beyond float32."""
+"""``exp`` of a larger number is beyond float32."""
 
 _erf = np.frompyfunc(math.erf, 1, 1)
 
@@ -71,7 +71,7 @@ def shrink(x: Array, bias: float, lambd: float) -> Array:
 
 
 def divide(a: Array, b: Array) -> Array:
-    """``a / b``, with the smallest number of its sign in place of a divisor nearer to 0."""
+    """``a / b``. A divisor too close to 0 is replaced by the smallest number of its sign."""
     nearest = np.where(np.signbit(b), -LEAST, LEAST)
     with np.errstate(over="ignore"):
         found = np.divide(a, np.where(np.abs(b) < LEAST, nearest, b))
@@ -79,7 +79,7 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def power(x: Array, exponent: float) -> Array:
-    """``x`` to a constant; of numbers below 0 only whole powers are taken."""
+    """``x`` to a constant power. Numbers below 0 have only integer powers."""
     base = x if float(exponent).is_integer() else np.maximum(x, 0)
     if exponent < 0:
         return divide(np.ones(()), power(x, -exponent))
@@ -97,19 +97,19 @@ def logarithm(x: Array) -> Array:
 
 
 def within(function: Callable[[Array], Array], low: float, high: float) -> Callable[[Array], Array]:
-    """A function that is defined from ``low`` to ``high``."""
+    """A function with its argument clipped to the range from ``low`` to ``high``."""
     return lambda x: function(np.clip(x, low, high))
 
 
 def choose(test: Array, x: Array, y: Array) -> Array:
-    """``x`` where the test holds, ``y`` elsewhere."""
+    """``x`` where the test holds, otherwise ``y``."""
     return np.where(np.asarray(test, dtype=bool), x, y)
 
 
 def on_grid(rounding: Callable[[Array], Array]) -> Callable[..., Array]:
-    """Quantise and dequantise: ``lo..hi`` are the integers, ``zero`` the one that means 0.
+    """Quantise and dequantise: ``lo..hi`` are the integers, ``zero`` is the one that means 0.
 
-    As QONNX has it: zero is added before rounding, so that an odd one turns where halves go.
+    As in QONNX, zero is added before rounding, so an odd zero changes the rounding of halves.
     """
 
     def quantise(x: Array, scale: float, zero: float, lo: float, hi: float) -> Array:
@@ -140,7 +140,7 @@ ROUNDINGS: Final[dict[str, Callable[[Array], Array]]] = {
 """Rounding modes of QONNX's Quant."""
 
 SAME: Final = {"HALF_EVEN": "ROUND", "DOWN": "ROUND_TO_ZERO"}
-"""Other names of theirs."""
+"""Other names in QONNX."""
 
 BELOW_ONE: Final = 1 - 2.0**-24
 """The largest number of float32 below 1."""
@@ -209,9 +209,9 @@ OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "bipolar": lambda x, scale: np.where(x >= 0, scale, -scale),
     **{f"quantise_{name.lower()}": on_grid(rounding) for name, rounding in ROUNDINGS.items()},
 }
-"""By name; comparisons give 1 where they hold and 0 elsewhere."""
+"""The operations by name. Comparisons give 1 if they hold and 0 otherwise."""
 
 TESTS: Final = frozenset(
     {"greater", "less", "greaterorequal", "lessorequal", "equal", "and", "or", "xor", "not"}
 )
-"""Operations that give truth values."""
+"""Operations whose results are truth values."""

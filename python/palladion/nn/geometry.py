@@ -1,4 +1,4 @@
-"""How a kernel slides over the rows and columns of an image."""
+"""The movement of a kernel over the rows and columns of an image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pads = tuple[int, int, int, int]
 class Geometry:
     """Kernel, stride and dilation as (rows, columns); pads as (top, left, bottom, right).
 
-    Padding adds zeros, negative padding cuts off.
+    Padding adds zeros. Negative padding cuts off.
     """
 
     kernel: Pair = (1, 1)
@@ -28,7 +28,7 @@ class Geometry:
 
     @property
     def span(self) -> Pair:
-        """Rows and columns from the kernel's first tap to its last, both counted."""
+        """Number of rows and columns from the kernel's first tap to its last."""
         rows, columns = ((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
         return rows, columns
 
@@ -38,11 +38,12 @@ class Geometry:
 
     @property
     def pointwise(self) -> bool:
-        """Kernel 1x1 at every position: output and input have the same rows and columns."""
+        """Whether the kernel is 1x1 at every position: output and input have the same size."""
         return self.kernel == (1, 1) == self.stride and not any(self.pads)
 
     def output(self, size: Pair) -> Pair:
-        """Rows and columns of the output for an input of ``size``; below 1 if it does not fit."""
+        """Rows and columns of the output for an input of ``size``. Below 1 if the kernel does not
+        fit."""
         top, left, bottom, right = self.pads
         rows = (size[0] + top + bottom - self.span[0]) // self.stride[0] + 1
         columns = (size[1] + left + right - self.span[1]) // self.stride[1] + 1
@@ -74,9 +75,9 @@ def add_pads(a: Pads, b: Pads) -> Pads:
 
 
 TILE: Final = 1 << 18
-"""Multiplications in one product of matrices. OpenBLAS takes up to so many on the calling thread;
-beyond, its threads wait for each other in loops, and ResNet-32 takes 156 CPU seconds instead of 24
-to quantise on two busy cores."""
+"""Largest number of multiplications in one product of matrices. OpenBLAS does up to this many on
+the calling thread. With more, its threads wait for each other in loops: to quantise ResNet-32 on
+two busy cores then takes 156 CPU seconds instead of 24."""
 
 
 def convolve(x: Array, weights: Array, geometry: Geometry, groups: int = 1) -> Array:
@@ -104,11 +105,11 @@ def convolve(x: Array, weights: Array, geometry: Geometry, groups: int = 1) -> A
 
 
 def gathered(x: Array, geometry: Geometry, multiple: int) -> Iterator[Array]:
-    """What each tap of a kernel sees of each padded image: (channels, taps, positions).
+    """The input of each tap of a kernel for each padded image: (channels, taps, positions).
 
-    With stride 1 positions are those of whole rows of the image, so that a tap sees one piece of
-    memory, else those of the output. They are filled up to a multiple of ``multiple``. The array
-    is used again.
+    With stride 1, positions are those of whole rows of the image, so that a tap reads one piece of
+    memory. Otherwise they are those of the output. They are filled up to a multiple of
+    ``multiple``. The array is reused.
     """
     _, channels, height, width = x.shape
     rows, columns = geometry.with_pads((0, 0, 0, 0)).output((height, width))
@@ -131,7 +132,7 @@ def gathered(x: Array, geometry: Geometry, multiple: int) -> Iterator[Array]:
 
 
 def slide(x: Array, taps: Array, geometry: Geometry) -> Array:
-    """The same kernel ``taps`` over every channel by itself: (N, C, H, W) to (N, C, H', W')."""
+    """Apply the kernel ``taps`` to every channel alone: (N, C, H, W) to (N, C, H', W')."""
     views = geometry.windows(x)
     total = np.zeros(views.shape[:4], dtype=np.result_type(x, taps))
     for row, column in np.argwhere(taps):

@@ -1,7 +1,7 @@
-"""The float graph: what a model computes, before quantisation.
+"""The float graph: the computation of a model before quantisation.
 
-Values have shape (channels, rows, columns); a vector of F features is (F, 1, 1). Nodes stand in
-topological order and name their sources by index; node 0 is the input, the last one the output.
+Values have shape (channels, rows, columns). A vector of F features is (F, 1, 1). Nodes are in
+topological order and name their sources by index. Node 0 is the input, the last node the output.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One value, and how it comes from the values of ``sources``."""
+    """One value, and its computation from the values of ``sources``."""
 
     name: str
     sources: tuple[int, ...]
@@ -40,7 +40,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Input(Node):
-    """The network's input. A value ``x`` that is given stands for ``(x - mean) / std``."""
+    """The network's input. A given value ``x`` stands for ``(x - mean) / std``."""
 
     mean: Array
     std: Array
@@ -56,7 +56,7 @@ class Input(Node):
 
 @dataclass(frozen=True, eq=False)
 class Conv(Node):
-    """Convolution. ``steps`` is the grid of each kernel's weights, where the model gives one."""
+    """Convolution. ``steps`` is the grid of each kernel's weights, if the model has one."""
 
     weights: Array  # (K, C / groups, *kernel)
     bias: Array  # (K,)
@@ -79,7 +79,7 @@ class Conv(Node):
 
 @dataclass(frozen=True, eq=False)
 class Dense(Node):
-    """Matrix times all values of the source, in order channel, row, column."""
+    """Matrix product with all values of the source, in order channel, row, column."""
 
     weights: Array  # (K, C * H * W)
     bias: Array  # (K,)
@@ -97,7 +97,8 @@ class Dense(Node):
 
 @dataclass(frozen=True, eq=False)
 class Window(Node):
-    """One kernel over each channel by itself; channel ``c`` gives ``first + c``, others are 0."""
+    """One kernel over each channel alone. Channel ``c`` gives ``first + c``; other channels are
+    0."""
 
     taps: Array  # (rows, columns)
     geometry: Geometry
@@ -145,7 +146,7 @@ class Add(Node):
 
 @dataclass(frozen=True, eq=False)
 class Activation(Node):
-    """One function on every value."""
+    """One function applied to every value."""
 
     function: Expression
 
@@ -158,7 +159,7 @@ class Activation(Node):
 
 @dataclass(frozen=True, eq=False)
 class MaxPool(Node):
-    """Largest value in each window; padding never wins."""
+    """Largest value in each window. Padding is never the largest."""
 
     geometry: Geometry
 
@@ -173,7 +174,7 @@ class MaxPool(Node):
 
 @dataclass(frozen=True, eq=False)
 class Mul(Node):
-    """Product of two sources; where a side of the second one is 1, its values stand for all."""
+    """Product of two sources. If a side of the second is 1, its values are repeated along it."""
 
     def evaluate(self, *inputs: Array) -> Array:
         found: Array = inputs[0] * inputs[1]
@@ -197,9 +198,9 @@ class Softmax(Node):
 
 @dataclass(frozen=True)
 class Graph:
-    """A float network; ``notes`` say what its import left out or changed.
+    """A float network. ``notes`` say what its import left out or changed.
 
-    ``largest`` is the largest absolute value that its output has on any input, where that is known.
+    ``largest`` is the largest absolute value of its output over all inputs, if known.
     """
 
     name: str
@@ -216,7 +217,7 @@ class Graph:
 
     @property
     def ends(self) -> Interface:
-        """What the model takes and gives; the graph's own values where nothing else is known."""
+        """The model's inputs and outputs. If nothing else is known, the graph's own values."""
         if self.interface is not None:
             return self.interface
         last = self.nodes[-1]
@@ -225,17 +226,17 @@ class Graph:
         )
 
     def arranged(self, x: Array) -> Array:
-        """Arrays as the model takes them, as (N, C, H, W).
+        """The model's arrays as (N, C, H, W).
 
         Raises
         ------
         NetworkError
-            If they have another shape, or are no finite numbers.
+            If they have another shape, or are not finite numbers.
         """
         return self.ends.takes.arranged(x).reshape(-1, *self.input.shape)
 
     def outputs(self, x: Array) -> dict[str, Array]:
-        """The model's outputs by name, for arrays as the model takes them; raises as above."""
+        """The model's outputs by name, for arrays of the model. Raises as :meth:`arranged`."""
         values = self.evaluate(self.arranged(x))
         gives = self.ends.gives
         return gives.outputs(gives.ordered(values.reshape(len(values), -1)))
@@ -273,7 +274,7 @@ class Graph:
 
 
 def check_inputs(x: Array, shape: Shape) -> None:
-    """Refuse arrays that are not finite numbers of shape (N, *shape), N at least 1."""
+    """Refuse arrays that are not finite numbers of shape (N, *shape), with N at least 1."""
     if x.ndim != 4 or x.shape[1:] != shape or not len(x):
         expected = "x".join(["N", *map(str, shape)])
         raise NetworkError(f"inputs of shape {'x'.join(map(str, x.shape))}, expected {expected}")

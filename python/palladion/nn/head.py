@@ -1,9 +1,8 @@
-"""The head of a model: what stands before its network, which the client computes on its own input.
+"""The head of a model: the part before its network, which the client computes on its own input.
 
-The tests of decision trees are such: a comparison of a feature with a number that the model gives
-is free before encryption, and exact. The head is a small ONNX model, as the tail is
-(:mod:`palladion.nn.tail`), from the model's input to truth values.
-"""
+Tests of decision trees are an example. A comparison of a feature with a constant of the model is
+free before encryption, and exact. The head is a small ONNX model, like the tail
+(:mod:`palladion.nn.tail`), from the model's input to truth values. """
 
 from __future__ import annotations
 
@@ -19,12 +18,12 @@ from palladion.nn.tail import ALLOWED, Tail
 Array = npt.NDArray[Any]
 
 TOGETHER: Final = 1 << 24
-"""Truth values that are computed at once."""
+"""Number of truth values that are computed at once."""
 
 
 @dataclass(frozen=True)
 class Head(Tail):
-    """The functions of a model's input; without a model, the input itself."""
+    """The functions of a model's input. Without a model, the input itself."""
 
     WHAT: ClassVar[str] = "the beginning of the model"
     WHERE: ClassVar[str] = "up to the tests of its trees"
@@ -34,7 +33,7 @@ class Head(Tail):
     )
 
     def tests(self, x: Array) -> Array:
-        """The truth values of shape (N, tests), for inputs of shape (N, ...) as the model's.
+        """The truth values of shape (N, tests), for inputs of the model of shape (N, ...).
 
         Raises
         ------

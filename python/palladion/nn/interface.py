@@ -1,8 +1,8 @@
-"""What a model takes and gives, in its own shapes and units: the two ends of an integer network.
+"""A model's inputs and outputs in its own shapes and units: both ends of an integer network.
 
-A network computes on integers of shape (channels, rows, columns). Its interface says how arrays as
-the *model* takes them become those integers, and what the integers that it gives are in the model's
-own outputs. It travels in the network's file and in programs, so that a client needs nothing else.
+A network computes on integers of shape (channels, rows, columns). Its interface describes how
+arrays of the *model* become those integers, and how the resulting integers become the model's
+outputs. It is stored in the network's file and in programs, so that a client needs nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def array_of(given: npt.ArrayLike, what: str = "inputs") -> Array:
-    """What a user gives, as an array.
+    """A user's argument as an array.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def array_of(given: npt.ArrayLike, what: str = "inputs") -> Array:
 
 @dataclass(frozen=True)
 class Clipped:
-    """Numbers beyond the range that integers have: so many of all, and the farthest, whose channel
-    has the range ``span``."""
+    """Numbers beyond the range of the integers: their count, the total count, and the farthest
+    number, whose channel has the range ``span``."""
 
     count: int
     total: int
@@ -60,7 +60,7 @@ class Clipped:
 
 @dataclass(frozen=True)
 class Pixels:
-    """How the model takes pictures: a pixel ``p`` of 0 to 255 is ``(p / 255 - mean) / std``.
+    """The meaning of pixels: a pixel ``p`` of 0 to 255 is ``(p / 255 - mean) / std`` for the model.
 
     One number per channel, or one for all.
     """
@@ -70,11 +70,11 @@ class Pixels:
 
     @property
     def plain(self) -> bool:
-        """Whether the model takes pixels as they are, 0 to 255."""
+        """Whether the model takes unchanged pixels, 0 to 255."""
         return set(self.mean) == {0.0} and all(abs(255 * std - 1) < 1e-9 for std in self.std)
 
     def values(self, pixels: Array) -> Floats:
-        """Pixels of shape (images, channels, rows, columns) as the model takes them."""
+        """Pixels of shape (images, channels, rows, columns) as the model's numbers."""
         mean, std = (np.array(part)[:, None, None] for part in (self.mean, self.std))
         found: Floats = (pixels / 255 - mean) / std
         return found
@@ -82,12 +82,12 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Takes:
-    """What the model takes: arrays of shape (N, *shape).
+    """The model's input: arrays of shape (N, *shape).
 
-    ``order`` lists the axes of ``shape`` in the order in which the network has them: (2, 0, 1) for
-    a model that takes (rows, columns, channels). ``pixels`` says what pictures are to the model,
-    where that is known. ``own_grid`` is set where the model itself rounds and clips its input.
-    ``head`` is what the client computes of the input: then that is the network's.
+    ``order`` lists the axes of ``shape`` in the network's order: (2, 0, 1) for a model that takes
+    (rows, columns, channels). ``pixels`` describes pictures for the model, if known. ``own_grid``
+    is set if the model itself rounds and clips its input. ``head`` is the part that the client
+    computes on the input. Its result is then the input of the network.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Takes:
         Raises
         ------
         NetworkError
-            If they have another shape, are no numbers, or one is NaN or infinite.
+            If they have another shape, are not numbers, or contain NaN or infinite numbers.
         """
         if x.ndim == len(self.shape) and x.shape == self.shape:
             raise NetworkError(f"one input of shape {times(x.shape)}, expected an array of "
@@ -127,7 +127,7 @@ class Takes:
         return x.reshape(len(x), -1)
 
     def _way_out(self, found: tuple[int, ...]) -> str:
-        """What makes of arrays of another shape those that the model takes, if a move does."""
+        """The remedy for arrays of another shape, if a move of axes gives the right one."""
         if found[:1] == (0,):
             return ": there is none"
         rank = len(found)
@@ -155,12 +155,12 @@ class Takes:
 
 @dataclass(frozen=True)
 class Gives:
-    """What the model gives: real numbers of ``shape`` for each input, and functions of them.
+    """The model's output: real numbers of ``shape`` for each input, and functions of them.
 
-    Output channel ``c`` of the network is the real number ``integer * scale[c] + shift[c]``; one
-    number stands for all channels. Element ``i`` of the model's tensor is the network's value
-    ``labels[i]``, in order where there are none. ``tail`` are the functions. Without a tail there
-    is one output, called ``name``.
+    Output channel ``c`` of the network stands for the real number ``integer * scale[c] +
+    shift[c]``. A single scale or shift holds for all channels. Element ``i`` of the model's tensor
+    is the network's value ``labels[i]``, or value ``i`` without labels. ``tail`` are the functions.
+    Without a tail there is one output, called ``name``.
     """
 
     shape: tuple[int, ...]
@@ -188,20 +188,20 @@ class Gives:
 
 
 MOST_WARNINGS: Final = 200
-"""That travel with a network: an interface is small."""
+"""Largest size of a model that is stored with a network: an interface is small."""
 
 
 @dataclass(frozen=True)
 class Interface:
-    """Both ends of a network, and ``warnings``: what quantisation says that a user should know
-    before trusting what it gives."""
+    """Both ends of a network. ``warnings`` are those of the quantisation, which a user should read
+    before trusting the outputs."""
 
     takes: Takes
     gives: Gives
     warnings: tuple[str, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON holds it; ``docs/int-network.md`` defines it."""
+        """The interface in JSON form, which ``docs/int-network.md`` defines."""
         takes, gives = self.takes, self.gives
         given: dict[str, Any] = {"name": takes.name, "shape": list(takes.shape)}
         if takes.order:
@@ -227,12 +227,13 @@ class Interface:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], values: int, outputs: int) -> Interface:
-        """Read :meth:`to_data`, for a network with so many values in its input and output.
+        """Read the result of :meth:`to_data`, for a network with these numbers of inputs and
+        outputs.
 
         Raises
         ------
         NetworkError
-            If it is something else.
+            If it is not an interface of such a network.
         """
         try:
             given, found = data["takes"], data["gives"]
@@ -260,11 +261,12 @@ class Interface:
         return cls(takes, gives, warned)
 
     def classes(self, outputs: Mapping[str, Array]) -> Array | None:
-        """The class of each input, where the model is a classifier; else nothing.
+        """The class of each input if the model is a classifier, otherwise ``None``.
 
-        That is the model's own label where it gives one: integers or words, one per input. Else it
-        is the first of the largest numbers of its first output of shape (N, classes). One number
-        alone is a class of 0 or 1: above 1/2 if the model ends in a Sigmoid, else above 0.
+        It is the model's own label if there is one: integers or words, one per input. Otherwise it
+        is the first of the largest numbers of the model's first output of shape (N, classes). If
+        that is a single number, the class is 0 or 1: it is 1 above 1/2 if the model ends in a
+        Sigmoid, and above 0 otherwise.
         """
         own, flat = self._deciding(outputs)
         if own or flat is None:
@@ -274,12 +276,12 @@ class Interface:
         return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.probability else 0)).astype(int)
 
     def known(self, outputs: Mapping[str, Array]) -> int | None:
-        """How many classes there are, where :meth:`classes` counts them from 0."""
+        """The number of classes, if :meth:`classes` counts them from 0."""
         own, flat = self._deciding(outputs)
         return None if own or flat is None else max(flat.shape[1], 2)
 
     def _deciding(self, outputs: Mapping[str, Array]) -> tuple[bool, Array | None]:
-        """The model's own labels; else the numbers of the output that says the class."""
+        """The model's own labels, or the numbers of the output that determines the class."""
         rows = [(found, found.reshape(len(found), -1)) for found in outputs.values()]
         for found, flat in rows:
             if found.dtype.kind not in "f" and flat.shape[1] == 1:
@@ -313,7 +315,7 @@ def check(takes: Takes, gives: Gives, values: int, outputs: int) -> None:
 
 
 def model_in(found: Mapping[str, Any], name: str) -> bytes:
-    """A model in base64, empty where there is none."""
+    """A model in base64, or empty bytes if there is none."""
     return base64.b64decode(found.get(name, ""), validate=True)
 
 

@@ -1,4 +1,4 @@
-"""Labels: one for each input, of the kind that the model's classes are."""
+"""Labels: one for each input, of the same kind as the model's classes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def per_input(given: npt.ArrayLike, inputs: int) -> Array:
     Raises
     ------
     DataError
-        If there is not one for each, they are one-hot rows, or no numbers or words.
+        If there is not one for each input, if they are one-hot rows, or neither numbers nor words.
     """
     y = array_of(given, "labels")
-    if y.dtype.kind == "O":  # as columns of a table are
+    if y.dtype.kind == "O":  # as in columns of a table
         y = np.array(y.tolist())
     if y.dtype.kind not in "fiubSU":
         raise DataError(f"labels of type {y.dtype}, expected numbers or words")
@@ -39,19 +39,19 @@ def per_input(given: npt.ArrayLike, inputs: int) -> Array:
 
 
 def one_hot(y: Array) -> bool:
-    """Whether each row has one 1 and else 0."""
+    """Whether each row has a single 1 and otherwise 0."""
     if y.ndim != 2 or y.dtype.kind not in "fiub":
         return False
     return bool(((y == 0) | (y == 1)).all() and (y.sum(axis=1) == 1).all())
 
 
 def check_alike(classes: Array, truth: Array, known: int | None = None) -> None:
-    """Refuse labels that no class can be equal to; ``known`` classes are 0, 1, .. where given.
+    """Refuse labels that no class can equal. If ``known`` is given, classes are 0 to ``known`` - 1.
 
     Raises
     ------
     DataError
-        If one are words and the others numbers, their shapes differ, or a label is no class.
+        If one are words and the others numbers, if shapes differ, or if a label is not a class.
     """
     words = [array.dtype.kind in "OSU" for array in (classes, truth)]
     if words[0] != words[1]:

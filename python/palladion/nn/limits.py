@@ -1,9 +1,9 @@
-"""What one ciphertext holds: the largest images that an encrypted run takes.
+"""The capacity of one ciphertext: the largest images that an encrypted run takes.
 
-A channel of a value lies in one ciphertext, row after row. Around the input lie, besides, the zeros
-that windows read beyond its border. The compiler keeps the same rule
-(``crates/compiler/src/forms.rs``); here it is told at import, with the size that would fit.
-"""
+A channel of a value lies in one ciphertext, row after row. Around the input there are also the
+zeros that windows read beyond its border. The compiler has the same rule
+(``crates/compiler/src/forms.rs``). Here it is checked at import, and the message has a size that
+fits. """
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def zeros_around(geometry: Geometry, size: Pair) -> Pair:
 
 
 def positions(size: Pair, zeros: Pair) -> int:
-    """Positions that a channel takes with zeros after each row and after all rows, and before."""
+    """Positions of a channel with zeros after each row, after all rows, and before."""
     rows, row = size[0] + zeros[0], size[1] + zeros[1]
     return rows * row + zeros[0] * row + zeros[1]
 
@@ -43,7 +43,7 @@ def check_sizes(graph: Graph) -> None:
     Raises
     ------
     NetworkError
-        Naming the node, the size and one that would fit.
+        The message names the node, its size, and a size that would fit.
     """
     for index, node in enumerate(graph.nodes):
         if isinstance(node, Input):
@@ -57,7 +57,7 @@ def check_sizes(graph: Graph) -> None:
 
 
 def check(word: str, node: Node, zeros: Pair) -> None:
-    """Refuse one value."""
+    """Refuse one value if it is too large."""
     _, rows, columns = node.shape
     taken = positions((rows, columns), zeros)
     if taken <= POSITIONS:

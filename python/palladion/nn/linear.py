@@ -15,7 +15,7 @@ Pads = tuple[int, int, int, int]
 
 
 class Compared:
-    """Equality of data classes some of whose fields are arrays."""
+    """Equality of data classes with arrays among their fields."""
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -30,7 +30,7 @@ class Compared:
 class Conv(Compared):
     """Two-dimensional convolution: weights of shape (kernels, channels of a group, rows, columns).
 
-    ``pads`` are zeros at top, left, bottom, right; negative ones cut off.
+    ``pads`` are zeros at top, left, bottom, right. Negative pads cut off.
     """
 
     weights: Ints
@@ -49,9 +49,10 @@ class Dense(Compared):
 
 @dataclass(frozen=True, eq=False)
 class Window(Compared):
-    """One kernel over every channel by itself: weights of shape (rows, columns).
+    """One kernel over every channel alone: weights of shape (rows, columns).
 
-    The source's channel ``c`` gives channel ``first + c`` of ``channels``; the others are 0.
+    The source's channel ``c`` gives channel ``first + c`` of ``channels``. The other channels are
+    0.
     """
 
     weights: Ints
@@ -66,7 +67,7 @@ Linear = Conv | Dense | Window
 
 
 def linear_to(linear: Linear) -> dict[str, Any]:
-    """A map as it stands in a file."""
+    """A map in the form of a network's file."""
     weights = linear.weights.ravel().tolist()
     if isinstance(linear, Dense):
         outputs, inputs = linear.weights.shape

@@ -40,7 +40,7 @@ ARCHIVES: Final = {
         "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
     ),
 }
-"""Bytes and SHA-256 of the official files, as several public loaders list them."""
+"""Sizes and SHA-256 of the official files, as several public loaders list them."""
 
 SHA256: Final = {
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -48,7 +48,7 @@ SHA256: Final = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
-"""Of their content, unpacked: other compressions of the same are as good."""
+"""SHA-256 of their unpacked content, so that other compressions of it are accepted."""
 
 _PREFIX = {"train": "train", "test": "t10k"}
 
@@ -59,7 +59,7 @@ def load(folder: Path, part: Literal["train", "test"]) -> tuple[Bytes, Bytes]:
     Raises
     ------
     DataError
-        If a file is missing or is not what its name says.
+        If a file is missing or its content does not match its name.
     """
     images = _read(folder, f"{_PREFIX[part]}-images-idx3-ubyte", magic=0x803)
     labels = _read(folder, f"{_PREFIX[part]}-labels-idx1-ubyte", magic=0x801)
@@ -70,7 +70,7 @@ def load(folder: Path, part: Literal["train", "test"]) -> tuple[Bytes, Bytes]:
 
 
 def official(part: Literal["train", "test"], images: Bytes, labels: Bytes) -> bool:
-    """Whether these are MNIST's own: other sets come in files of the same names."""
+    """Whether these are MNIST's own data: other sets have files of the same names."""
     given = {f"{_PREFIX[part]}-images-idx3-ubyte": images,
              f"{_PREFIX[part]}-labels-idx1-ubyte": labels}  # fmt: skip
     for name, values in given.items():

@@ -1,9 +1,8 @@
-"""Integer networks: what ``docs/int-network.md`` defines, as data. The Rust core evaluates them.
+"""Integer networks as data, as ``docs/int-network.md`` defines them. The Rust core evaluates them.
 
-A network is a graph of layers. Each adds up linear maps of earlier layers, and perhaps a product
-of two, exactly, and puts the sums through a table, which is activation and requantisation in one.
-The last layer has no table: its accumulators are the logits.
-"""
+A network is a graph of layers. Each layer adds up linear maps of earlier layers, and optionally a
+product of two layers, exactly. Its table maps the sums to the outputs: activation and
+requantisation in one. The last layer has no table: its accumulators are the logits. """
 
 from __future__ import annotations
 
@@ -41,15 +40,14 @@ __all__ = [
 FORMAT: Final = "palladion-int-network/3"
 
 ROUNDING_SIGMA: Final = 8.45
-"""Deviation of the noise of one sample of an encrypted run, by prediction.
+"""Predicted deviation of the noise of one sample of an encrypted run.
 
-Before a table there are sums of samples, whose noise adds up: :meth:`IntNetwork.sigmas`.
-"""
+A table's input is a sum of samples, whose noise adds up: see :meth:`IntNetwork.sigmas`. """
 
 
 @dataclass(frozen=True, eq=False)
 class Lut(Compared):
-    """A table by runs: ``values[i]`` from ``starts[i]`` up to before ``starts[i + 1]``."""
+    """A table by runs: ``values[i]`` holds from ``starts[i]`` up to before ``starts[i + 1]``."""
 
     starts: Ints
     values: Ints
@@ -63,7 +61,7 @@ class Lut(Compared):
 
 @dataclass(frozen=True)
 class Term:
-    """A linear map of source 0, the input, or ``k``, the output of layer ``k`` counted from 1."""
+    """A linear map of source 0, the input, or of source ``k``, the output of layer ``k`` from 1."""
 
     source: int
     linear: Linear
@@ -73,8 +71,8 @@ class Term:
 class Layer(Compared):
     """A linear group and its table, for accumulators in ``-bound..bound``.
 
-    ``product`` names two layers, counted from 1, whose outputs' product is added to the terms.
-    ``scale`` is the real value of the integer 1 in the output.
+    ``product`` names two layers, counted from 1. The product of their outputs is added to the
+    terms. ``scale`` is the real value of the integer 1 in the output.
     """
 
     name: str
@@ -97,7 +95,7 @@ class IntNetwork:
 
     @property
     def boundary(self) -> Boundary:
-        """What the model takes and gives; the network's own values where nothing else is known."""
+        """The model's inputs and outputs. If nothing else is known, the network's own values."""
         if self.interface is not None:
             return Boundary(self.input, self.interface)
         last = self.layers[-1]
@@ -106,7 +104,7 @@ class IntNetwork:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What quantisation said that a user should know; it travels in the network's file."""
+        """Warnings of the quantisation for the user. They are stored in the network's file."""
         return self.boundary.interface.warnings
 
     def inputs(self, x: npt.ArrayLike) -> Ints:
@@ -128,9 +126,10 @@ class IntNetwork:
     def sigmas(self, sample: float = ROUNDING_SIGMA) -> tuple[float, ...]:
         """Deviation of the noise that an encrypted run adds before each table, first to last.
 
-        ``sample`` is that of one sample. The deviation grows with the square root of the number of
-        samples that an accumulator is a sum of. That number is by rule: terms whose windows move
-        alike share a sample. ``Program.sigmas`` has what a compiled program really does.
+        ``sample`` is the deviation of one sample. The noise of an accumulator grows with the square
+        root of the number of its samples. This method counts samples by a rule: terms whose windows
+        move alike share a sample. ``Program.sigmas`` has the actual deviations of a compiled
+        program.
         """
         return tuple(self._core.sigmas(sample))
 
@@ -143,17 +142,17 @@ class IntNetwork:
     ) -> Evaluation:
         """Evaluate images of shape (images, inputs).
 
-        With ``sigma``, a rounded Gaussian is added to every accumulator that enters a table, as
-        the rounding of an encrypted run does: of that deviation, or of each table's own. Those of
-        a run are :meth:`sigmas`, or ``Program.sigmas`` of the compiled program. The same seed gives
-        the same noise, on any number of threads.
+        With ``sigma``, a rounded Gaussian is added to every accumulator that enters a table, like
+        the rounding of an encrypted run. ``sigma`` is one deviation, or one for each table. Those
+        of a run are :meth:`sigmas`, or ``Program.sigmas`` of the compiled program. The same seed
+        gives the same noise on any number of threads.
 
         Raises
         ------
         NetworkError
             If the images have another size or range, or there is not one deviation for each table.
         StoppedError
-            If ``progress``, which hears how many images are done, answered ``False``.
+            If ``progress``, which is called with the number of images done, returned ``False``.
         """
         data = self._bytes(images)
         found, largest, layers = self._core.evaluate(data, sigma, seed, progress)
@@ -181,7 +180,7 @@ class IntNetwork:
         )
 
     def _bytes(self, images: Ints) -> bytes:
-        """Rows of integers as the core takes them."""
+        """Rows of integers in the form of the core."""
         if images.ndim != 2 or images.shape[1] != self.input.values:
             found = "x".join(map(str, images.shape))
             expected = f"{self.input.values} numbers per image"
@@ -193,12 +192,12 @@ class IntNetwork:
         return images.astype(np.int16).tobytes()
 
     def check(self) -> None:
-        """Check that every part fits the others.
+        """Check that all parts fit together.
 
         Raises
         ------
         NetworkError
-            If one does not; it is named.
+            If a part does not fit. The message names it.
         """
         _ = self._core
 
@@ -224,12 +223,12 @@ class IntNetwork:
 
     @classmethod
     def from_json(cls, text: str) -> IntNetwork:
-        """Read a network, as :meth:`to_json` writes it.
+        """Read a network that :meth:`to_json` wrote.
 
         Raises
         ------
         NetworkError
-            If the text is no integer network, or one that contradicts itself.
+            If the text is not an integer network, or contradicts itself.
         """
         core = _native.IntNetwork.from_json(text)  # checks everything
         data = json.loads(text)
@@ -254,11 +253,11 @@ class IntNetwork:
         Raises
         ------
         NetworkError
-            If it is neither, or cannot be read.
+            If the file is neither, or cannot be read.
         """
         path = Path(path)
         if path.suffix.lower() == ".onnx":
-            from palladion.nn.export import network_json  # reads this module
+            from palladion.nn.export import network_json  # imports this module
 
             return cls.from_json(network_json(path))
         try:

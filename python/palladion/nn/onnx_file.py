@@ -1,4 +1,4 @@
-"""Files of ONNX models: what cannot be read is said, and what the file is instead."""
+"""Reading files of ONNX models, with messages about other kinds of files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palladion.errors import NetworkError
 
 FAULTS: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
                  RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
-"""What libraries raise of a damaged model."""
+"""Exceptions that libraries raise for a damaged model."""
 
 WAYS_OUT: Final = {
     files.STARTS[b"{"]: "an integer network is quantised already, give it to `palladion compile`",
@@ -25,16 +25,16 @@ WAYS_OUT: Final = {
     files.STARTS[b"version https://git-lfs"]: "`git lfs pull` fetches the file itself",
     files.OURS[b"PROG"][0]: "a program is compiled already, give it to `palladion keygen`",
 }
-"""Where files of other kinds come from, and what to do with them."""
+"""For files of other kinds: where they come from, and what to do with them."""
 
 
 def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
-    """The model in a file, with weights that lie in files beside it.
+    """The model in a file, including weights in files beside it.
 
     Raises
     ------
     NetworkError
-        If the file is no ONNX model; the message says what it is, and what to do.
+        If the file is not an ONNX model. The message has its kind and the remedy.
     """
     path = Path(path)
     try:
@@ -63,7 +63,7 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
 
 
 def parse(data: bytes, name: str) -> onnx.ModelProto:
-    """The model in the bytes of a file called ``name``; raises as :func:`read`."""
+    """The model in the bytes of a file called ``name``. Raises as :func:`read`."""
     try:
         model = onnx.load_model_from_string(data)
     except (DecodeError, *FAULTS) as error:
@@ -81,6 +81,6 @@ def parse(data: bytes, name: str) -> onnx.ModelProto:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, in one line."""
+    """The message of another library's error, in one line."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0] if text else ''}"

@@ -1,4 +1,4 @@
-"""The plain network: the same layers in floating point, as they were trained."""
+"""The plain network: the same layers in floating point, as trained."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PlainNetwork:
     STRIDE = 3
 
     def preactivations(self, images: npt.NDArray[Any]) -> list[Floats]:
-        """What each layer accumulates, before its ReLU, for pixels of 0 to 255."""
+        """The accumulators of each layer before its ReLU, for pixels of 0 to 255."""
         x = images.reshape(-1, 28, 28).astype(np.float32) / 255
         windows = np.lib.stride_tricks.sliding_window_view(x, self.conv.shape[1:], axis=(1, 2))
         windows = windows[:, :: self.STRIDE, :: self.STRIDE]
@@ -61,5 +61,5 @@ class PlainNetwork:
             raise NetworkError(f"cannot read the plain network {path}: {error}") from error
 
     def save(self, path: Path) -> None:
-        """Write what :meth:`load` reads."""
+        """Write a file for :meth:`load`."""
         np.savez_compressed(path, allow_pickle=False, **vars(self))

@@ -1,4 +1,4 @@
-"""What a model answers: its outputs in its own units, the class of each input, the integers."""
+"""The answers of a model: outputs in its units, the class of each input, and the integers."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Array = npt.NDArray[Any]
 class Prediction:
     """The answers to N inputs. As an array it is the first output.
 
-    ``outputs`` are the model's, by name. ``classes`` are the class of each input, where the model
-    is a classifier. ``integers`` are what the network itself gives, of shape (N, values).
+    ``outputs`` are the model's outputs by name. ``classes`` is the class of each input, if the
+    model is a classifier. ``integers`` are the network's outputs, of shape (N, values).
     """
 
     outputs: Mapping[str, Array]
     classes: Array | None
     known: int | None = None
-    """How many classes there are, where they are counted from 0 and are not the model's labels."""
+    """The number of classes, if they are counted from 0 and are not the model's labels."""
     integers: Ints | None = None
     margin_bits: float | None = None
-    """Noise margin that was left, in bits, if the answers were encrypted."""
+    """The noise margin left, in bits, if the answers were encrypted."""
 
     @classmethod
     def of(cls, boundary: Boundary, integers: Ints, margin: float | None = None) -> Prediction:
-        """From what the network gives."""
+        """The prediction from the network's integers."""
         outputs = boundary.outputs(integers)
         ends = boundary.interface
         return cls(outputs, ends.classes(outputs), ends.known(outputs), integers, margin)
 
     @classmethod
     def of_outputs(cls, ends: Interface, outputs: Mapping[str, Array]) -> Prediction:
-        """From what the model itself gives, in floating point."""
+        """The prediction from the model's own outputs in floating point."""
         return cls(outputs, ends.classes(outputs), ends.known(outputs))
 
     @property
@@ -55,7 +55,7 @@ class Prediction:
                            "numbers")  # fmt: skip
 
     def __getitem__(self, name: str) -> Array:
-        """One output, by its name."""
+        """An output by its name."""
         if name not in self.outputs:
             raise KeyError(f"no output {name!r}, there are {', '.join(self.outputs)}")
         return self.outputs[name]

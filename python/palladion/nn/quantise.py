@@ -1,8 +1,8 @@
 """Quantisation: from real weights to integers whose accumulators fit a table.
 
-The integer network computes ``acc = W x + b`` exactly and then ``table[acc]``, so that the only
-freedom is the unit in which each layer's weights are counted. A smaller bound ``B`` on the
-accumulators makes the table, and with it the encrypted evaluation, cheaper, and the unit coarser.
+The integer network computes ``acc = W x + b`` exactly and then ``table[acc]``. The only freedom is
+the unit of each layer's weights. A smaller bound ``B`` on the accumulators makes the table, and so
+the encrypted evaluation, cheaper, but the unit coarser.
 """
 
 from __future__ import annotations

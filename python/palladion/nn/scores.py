@@ -1,4 +1,4 @@
-"""How good answers are: beside labels, and beside the float model."""
+"""The quality of answers, compared with labels and with the float model."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Score:
-    """One kind of evaluation. ``None`` stands where there is nothing to compare."""
+    """The score of one kind of evaluation. ``None`` means that there is nothing to compare."""
 
     name: str
     accuracy: float | None = None
-    """Share of inputs whose class is the label."""
+    """Share of inputs whose class equals the label."""
     agreement: float | None = None
     """Share of inputs with the float model's class."""
     r2: float | None = None
     """Coefficient of determination against real labels: 1 is perfect, 0 is their mean."""
     error: float | None = None
-    """Largest difference to the float model's numbers, as a share of their range."""
+    """Largest difference from the float model's numbers, as a share of their range."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ def cell(kind: str, value: float | None) -> str:
 
 
 def scores(found: Mapping[str, Prediction], y: npt.ArrayLike | None) -> Scores:
-    """Compare predictions with labels, and with those named ``float``, where there are any.
+    """Compare predictions with labels, and with the prediction ``float``, if there are any.
 
     Raises
     ------
     DataError
-        If there is not one label for each input, or labels are classes and the model has none.
+        If there is not one label for each input, or if labels are classes and the model has none.
     """
     inputs = len(next(iter(found.values())))
     truth = None if y is None else per_input(y, inputs)
@@ -98,7 +98,7 @@ def score(name: str, found: Prediction, truth: Array | None, floats: Prediction 
 
 
 def whole(truth: Array, found: Prediction) -> bool:
-    """Whether labels of floating point are classes all the same: whole, of a classifier."""
+    """Whether labels of floating point are classes: whole numbers, for a classifier."""
     classes = found.classes
     return (
         classes is not None and classes.dtype.kind in "iu" and truth.ndim == 1

@@ -1,8 +1,8 @@
-"""The tail of a model: what stands behind its last linear map, which the client computes.
+"""The tail of a model: the part after its last linear map, which the client computes.
 
-A softmax, the name of a class, an output's other shape: none of it needs a server. The tail is a
-small ONNX model of one input, the real numbers that the network gives, and of the model's outputs.
-ONNX's reference implementation evaluates it, after decryption.
+Examples are a softmax, the name of a class, and another shape of an output. None of these needs a
+server. The tail is a small ONNX model. Its input is the real numbers that the network gives, and
+its outputs are those of the model. ONNX's reference implementation evaluates it after decryption.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from palladion.errors import NetworkError
 
-if TYPE_CHECKING:  # a tail is rare in a client's life, and these take a quarter of a second
+if TYPE_CHECKING:  # slow imports, and few models have a tail
     import onnx
     from onnx.reference import ReferenceEvaluator
 
@@ -35,13 +35,13 @@ FUNCTIONS: Final = {
     "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt",
     "Swish", "Tan", "Tanh", "ThresholdedRelu",
 }  # fmt: skip
-"""Functions of each number, or of those along an axis."""
+"""Functions of each number, or of the numbers along an axis."""
 
 ARITHMETIC: Final = {
     "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
     "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
 }  # fmt: skip
-"""Functions of several numbers, at the same place of each."""
+"""Functions of several numbers at the same place."""
 
 MOVES: Final = {
     "Concat", "Dropout", "Flatten", "Gather", "GatherElements", "Identity", "Reshape", "Shape",
@@ -55,19 +55,19 @@ REDUCTIONS: Final = {
 }  # fmt: skip
 
 LEARNING: Final = {"ArrayFeatureExtractor", "Binarizer", "LabelEncoder", "Normalizer"}
-"""Of the domain ai.onnx.ml."""
+"""Operators of the domain ai.onnx.ml."""
 
 ALLOWED: Final = {
     *FUNCTIONS, *ARITHMETIC, *MOVES, *REDUCTIONS, *LEARNING, "Constant", "ConstantOfShape",
 }  # fmt: skip
-"""What a tail may contain: nothing that loops, or that makes much of little."""
+"""The operators that a tail may contain: no loops, and none with huge outputs for small inputs."""
 
 
 @dataclass(frozen=True)
 class Tail:
-    """The functions of a model's last real numbers; without a model, those numbers themselves.
+    """The functions of a model's last real numbers. Without a model, those numbers themselves.
 
-    ``batched`` says that several inputs may go through at once; else they do one by one.
+    ``batched`` says that several inputs may be evaluated at once. Otherwise they go one by one.
     """
 
     model: bytes = b""
@@ -97,7 +97,7 @@ class Tail:
                         self.names, self._evaluator.run(None, given), strict=True
                     ):
                         found.setdefault(name, []).append(np.asarray(value))
-        except Exception as error:  # whatever ONNX's reference makes of a model
+        except Exception as error:  # any error of ONNX's reference implementation
             raise NetworkError(f"{self.WHAT}, {self.WHERE}, cannot be computed: "
                                f"{type(error).__name__}: {error}") from error  # fmt: skip
         return {name: np.concatenate(values) for name, values in found.items()}
@@ -109,7 +109,7 @@ class Tail:
         Raises
         ------
         NetworkError
-            If it is no model, or does what no tail may.
+            If it is not a model, or contains an operator that no tail may have.
         """
         import onnx
 
@@ -134,7 +134,7 @@ class Tail:
 
     @property
     def input_type(self) -> np.dtype[Any]:
-        """The type that the model has its real numbers in."""
+        """The model's type for its real numbers."""
         import onnx
 
         found = self.proto.graph.input[0].type.tensor_type.elem_type
@@ -142,7 +142,7 @@ class Tail:
 
     @cached_property
     def probability(self) -> bool:
-        """Whether the first output is what a Sigmoid gives, perhaps in another shape."""
+        """Whether the first output is that of a Sigmoid, possibly in another shape."""
         if not self.model:
             return False
         makers = {name: node for node in self.proto.graph.node for name in node.output}

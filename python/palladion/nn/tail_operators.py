@@ -1,4 +1,4 @@
-"""Operators for ONNX's reference implementation, which lacks them."""
+"""Operators that ONNX's reference implementation lacks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BipolarQuant(OpRun):
 
 
 class DequantizeLinear(OpRun):
-    """``(q - zero) * scale``, one of each or one per entry of an axis."""
+    """``(q - zero) * scale``, with one scale and zero for all or one per entry of an axis."""
 
     op_domain = ""
 
@@ -54,4 +54,4 @@ class DequantizeLinear(OpRun):
 
 OPERATORS = (Quant, BipolarQuant)
 FORMER = (DequantizeLinear,)
-"""ONNX's own before opset 19, of which the reference has the later ones."""
+"""ONNX's own operators before opset 19. The reference implementation has the later ones."""

@@ -1,7 +1,7 @@
-"""Tables and figures of papers, computed again beside what the papers print.
+"""Tables and figures of papers, computed again and shown beside the printed values.
 
-A paper is a :class:`Paper` of items; an item is a function that gives a :class:`Reproduction`,
-which the command prints and writes. ``docs/reproduction.md`` says what came out.
+A paper is a :class:`Paper` of items. An item is a function that returns a :class:`Reproduction`,
+which the command prints and writes. ``docs/reproduction.md`` has the results.
 """
 
 from palladion.reproduce.athena import ATHENA

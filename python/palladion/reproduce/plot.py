@@ -1,4 +1,4 @@
-"""Plots of reproductions, by matplotlib, which only this module needs."""
+"""Plots of reproductions by matplotlib, which only this module needs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from palladion.errors import UsageError
 from palladion.reproduce.reproduction import Panel, Series
 
 WIDTH, HEIGHT = 8.0, 3.6
-"""Inches of one panel."""
+"""Size of one panel in inches."""
 
 
 def require() -> Any:
-    """The part of matplotlib that draws figures, its module ``figure``.
+    """The part of matplotlib that draws figures: its module ``figure``.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def require() -> Any:
 
 
 def draw(title: str, panels: Sequence[Panel]) -> dict[str, bytes]:
-    """One picture of all panels, one above another: its bytes as ``svg`` and as ``png``.
+    """One picture of all panels, one above another, as ``svg`` and ``png`` bytes.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def draw(title: str, panels: Sequence[Panel]) -> dict[str, bytes]:
 
 
 def draw_panel(panel: Panel, axes: Any) -> None:
-    """Lines of numbers, or bars beside each other where x is words."""
+    """Draw lines of numbers, or bars side by side if x has words."""
     for index, series in enumerate(panel.series):
         if any(isinstance(x, str) for x in series.x):
             draw_bars(series, axes, index, len(panel.series))
@@ -75,7 +75,7 @@ def draw_panel(panel: Panel, axes: Any) -> None:
 
 
 def draw_bars(series: Series, axes: Any, index: int, count: int) -> None:
-    """Bar ``index`` of ``count`` of every word."""
+    """Draw bar ``index`` of ``count`` for every word."""
     width = 0.8 / count
     middle = (count - 1) / 2
     places = [k + (index - middle) * width for k in range(len(series.x))]
@@ -84,5 +84,5 @@ def draw_bars(series: Series, axes: Any, index: int, count: int) -> None:
 
 
 def numbers(series: Series) -> list[float]:
-    """NaN, which is not drawn, where there is no value."""
+    """The numbers of a series. Missing values are NaN, which is not drawn."""
     return [float("nan") if y is None else y for y in series.y]

@@ -1,4 +1,4 @@
-"""What every reproduced table or figure is: rows of the paper's figures beside ours."""
+"""The form of a reproduced table or figure: rows with the paper's figures and ours."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Cell = str | int | float | None
-"""``None`` where the paper says nothing, or nothing was measured."""
+"""``None`` if the paper gives no value, or if nothing was measured."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: ``name`` in CSV and JSON, ``title`` in a terminal, and how numbers are shown."""
+    """A column: ``name`` in CSV and JSON, ``title`` in a terminal, and the format of numbers."""
 
     name: str
     title: str
     format: str = ""
 
     def show(self, value: Cell) -> str:
-        """A cell for a reader."""
+        """A cell as text."""
         if value is None:
             return "-"
         return value if isinstance(value, str) else f"{value:{self.format}}"
@@ -29,7 +29,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Series:
-    """Points of a plot. ``labels`` stand at the points; ``x`` of words makes bars."""
+    """Points of a plot. ``labels`` are written at the points. If ``x`` has words, bars are
+    drawn."""
 
     name: str
     x: Sequence[float] | Sequence[str]
@@ -39,9 +40,9 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes with what they show. ``limit`` is drawn across, as a value of the y axis.
+    """Axes with their series. ``limit`` is a value of the y axis, drawn as a line.
 
-    ``logarithmic`` is said of the y axis.
+    ``logarithmic`` refers to the y axis.
     """
 
     x_label: str
@@ -53,7 +54,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A table or figure of a paper, and what we get in its place.
+    """A table or figure of a paper, with our results.
 
     Rows have one cell for each column.
     """
@@ -65,7 +66,7 @@ class Reproduction:
     panels: Sequence[Panel] = ()
 
     def shown(self) -> list[dict[str, str]]:
-        """Rows by the columns' titles, for a terminal."""
+        """Rows by the titles of the columns, for a terminal."""
         return [
             {
                 column.title: column.show(cell)
@@ -75,13 +76,13 @@ class Reproduction:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Title, rows by the columns' names, and notes."""
+        """Title, rows by the names of the columns, and notes."""
         names = [column.name for column in self.columns]
         rows = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
     def to_csv(self) -> str:
-        """The names of the columns, then the rows; an empty cell is no value."""
+        """The names of the columns, then the rows. An empty cell means no value."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(column.name for column in self.columns)
@@ -91,9 +92,9 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Item:
-    """One table or figure: ``run`` takes the named options, and ``steps`` to tell of progress.
+    """One table or figure. ``run`` takes the named options, and ``steps`` to report progress.
 
-    ``plots`` says that its reproduction has panels.
+    ``plots`` says whether its reproduction has panels.
     """
 
     summary: str
@@ -104,7 +105,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, and what of it can be reproduced."""
+    """A paper, and its items that can be reproduced."""
 
     summary: str
     items: Mapping[str, Item] = field(default_factory=dict)

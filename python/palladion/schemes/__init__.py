@@ -1,1 +1,1 @@
-"""What the modules of the schemes share."""
+"""The code that the modules of the schemes share."""

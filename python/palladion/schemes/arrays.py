@@ -1,4 +1,4 @@
-"""What a caller may give as a message: checked before it is encrypted."""
+"""Checks of messages before they are encrypted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST = 2**31 - 1
 
 
 def complex_bytes(values: ArrayLike, slots: int) -> bytes:
-    """Complex doubles padded with zeros to all ``slots``; the core finds NaN and infinity."""
+    """Complex doubles padded with zeros to ``slots`` values. The core refuses NaN and infinity."""
     found = one_dimension(values, slots, "biufc", "numbers")
     padded = np.zeros(slots, np.complex128)
     padded[: found.size] = found
@@ -25,7 +25,7 @@ def complex_bytes(values: ArrayLike, slots: int) -> bytes:
 
 
 def integer_bytes(values: ArrayLike, slots: int) -> bytes:
-    """64-bit integers, at most ``slots``; the core checks that they are in the plaintext space."""
+    """At most ``slots`` 64-bit integers. The core checks that they are in the plaintext space."""
     found = one_dimension(values, slots, "biu", "integers")
     if found.dtype.kind == "u" and found.size > 0 and int(found.max()) > np.iinfo(np.int64).max:
         raise UsageError(f"value {found.max()}, expected less than the plaintext modulus")
@@ -33,17 +33,17 @@ def integer_bytes(values: ArrayLike, slots: int) -> bytes:
 
 
 def natural(what: str, value: int) -> int:
-    """An integer from 0 on, which the core's machine words hold."""
+    """An integer from 0 on that fits the core's machine words."""
     return between(what, value, 0)
 
 
 def rotation(k: int) -> int:
-    """A number of slots to rotate by, to the right if it is negative."""
+    """A number of slots by which to rotate. It is negative for a rotation to the right."""
     return between("a rotation", k, -LARGEST)
 
 
 def between(what: str, value: int, least: int) -> int:
-    """An integer from ``least`` on, which the core's machine words hold."""
+    """An integer from ``least`` on that fits the core's machine words."""
     try:
         found = index(value)
     except TypeError:
@@ -54,7 +54,7 @@ def between(what: str, value: int, least: int) -> int:
 
 
 def one_dimension(values: ArrayLike, slots: int, kinds: str, expected: str) -> NDArray[Any]:
-    """An array of one dimension and at most ``slots`` values, of NumPy's ``kinds`` of numbers."""
+    """An array of one dimension with at most ``slots`` values, of NumPy's ``kinds`` of numbers."""
     try:
         found = np.asarray(values)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Exact arithmetic modulo a prime, as BFV and BGV share it."""
+"""Exact arithmetic modulo a prime, shared by BFV and BGV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from palladion.schemes.keys import (
 from palladion.sets import of_scheme
 
 T_FERMAT = 65537
-"""The Fermat prime 2^16 + 1: all slots exist up to ``log_n`` 15."""
+"""The Fermat prime 2^16 + 1. It gives all slots up to ``log_n`` 15."""
 
 P = TypeVar("P", bound="ExactParams")
 
@@ -33,24 +33,25 @@ class ExactParams(SchemeParams):
     Parameters
     ----------
     log_n
-        log2 of the ring degree, 4 to 17; there are as many slots.
+        log2 of the ring degree, 4 to 17. There are as many slots.
     levels
-        Bits of the modulus of each level, level 0 first. Up to 50 bits are fast, 60 are the limit.
+        Bits of the modulus of each level, level 0 first. Up to 50 bits are fast, 60 bits are the
+        limit.
     special
-        Bits of the special moduli of key switching: the more, the fewer its digits.
+        Bits of the special moduli of key switching. With more of them, it has fewer digits.
     t
         Plaintext modulus: a prime with ``t = 1 mod 2N``, below all moduli.
     digit_limbs
-        Moduli of a digit of key switching at most; as many as special ones unless given.
+        Largest number of moduli in a digit of key switching. Default: that of special moduli.
     insecure
         Allow parameters below 128-bit security, for tests.
 
     Raises
     ------
     SecurityError
-        If the parameters are below 128-bit security, and not said to be.
+        If the parameters are below 128-bit security and ``insecure`` is not set.
     UsageError
-        If there are no such parameters.
+        If no such parameters exist.
     """
 
     scheme: ClassVar[str]
@@ -81,7 +82,8 @@ class ExactParams(SchemeParams):
 
     @classmethod
     def named(cls: type[P], name: str) -> P:
-        """A set that ``palladion params`` lists as one of ours; ``UsageError`` if there is none."""
+        """A set that ``palladion params`` lists. Raises ``UsageError`` if there is none of the
+        name."""
         found, sizes = of_scheme(name, cls.scheme)
         levels = [bits for level in sizes.levels for bits in level]
         return cls(found.log_n, levels, sizes.special, sizes.t or 0, digit_limbs=sizes.digit_limbs)
@@ -93,7 +95,7 @@ class ExactParams(SchemeParams):
 
 
 def keygen(params: ExactParams) -> SecretKey:
-    """Make a secret key, from the operating system's randomness."""
+    """Generate a secret key from the operating system's randomness."""
     return SecretKey(_native.SchemeSecret.generate(params.native))
 
 
@@ -104,7 +106,7 @@ class SecretKey(Stored):
     native: _native.SchemeSecret
 
     def public_key(self) -> PublicKey:
-        """A key that encrypts only."""
+        """A key that only encrypts."""
         return PublicKey(self.native.public_key())
 
     def evaluation_keys(
@@ -116,16 +118,16 @@ class SecretKey(Stored):
     def encrypt(
         self, values: ArrayLike, *, coefficients: bool = False, level: int | None = None
     ) -> Ciphertext:
-        """Encrypt an array of integers of ``-(t // 2)`` to ``t - 1``.
+        """Encrypt an array of integers from ``-(t // 2)`` to ``t - 1``.
 
-        Its shape is ``(k,)``, ``k`` up to N; the rest is zeros. They stand in slots, of which the
-        first half is the first row, or in the ``coefficients`` of a polynomial. ``level`` is the
-        highest unless given.
+        Its shape is ``(k,)``, with ``k`` up to N, padded with zeros. The integers are in slots, the
+        first half of which is the first row, or in the ``coefficients`` of a polynomial. ``level``
+        is the highest by default.
 
         Raises
         ------
         UsageError
-            If a value is no integer or outside the plaintext space, or there are too many.
+            If a value is not an integer or outside the plaintext space, or if there are too many.
         """
         data = integer_bytes(values, self.native.params_of().slots())
         level = None if level is None else natural("the level", level)
@@ -133,26 +135,26 @@ class SecretKey(Stored):
         return Ciphertext(native, coefficients=coefficients)
 
     def decrypt(self, x: Ciphertext, *, signed: bool = False) -> Integers:
-        """All slots, or coefficients where ``x`` holds these.
+        """All slots, or the coefficients if ``x`` holds coefficients.
 
-        They are of 0 to ``t - 1``, or of ``-(t // 2)`` to ``t // 2`` if ``signed``.
+        They are from 0 to ``t - 1``, or from ``-(t // 2)`` to ``t // 2`` if ``signed``.
 
         Raises
         ------
         NoiseError
-            If noise has used up the budget, so that they may be wrong.
+            If noise has used up the budget, so that the result may be wrong.
         """
         found = np.frombuffer(x.native.decrypt(self.native, x.coefficients), np.int64)
         t = self.native.params_of().describe()["t"]
         return np.where(found > t // 2, found - t, found) if signed else found
 
     def budget(self, x: Ciphertext) -> float:
-        """Bits that the noise may still grow by."""
+        """The noise budget left: the bits by which the noise may still grow."""
         return x.native.budget(self.native)
 
 
 class PublicKey(Stored):
-    """Encrypts."""
+    """Encrypts, but cannot decrypt."""
 
     core = _native.SchemePublic
     native: _native.SchemePublic
@@ -160,7 +162,7 @@ class PublicKey(Stored):
     def encrypt(
         self, values: ArrayLike, *, coefficients: bool = False, level: int | None = None
     ) -> Ciphertext:
-        """Encrypt, as :meth:`SecretKey.encrypt`."""
+        """Encrypt as :meth:`SecretKey.encrypt`."""
         data = integer_bytes(values, self.native.params_of().slots())
         level = None if level is None else natural("the level", level)
         native = _native.ExactCiphertext.encrypt_public(self.native, data, coefficients, level)
@@ -171,22 +173,22 @@ class Ciphertext:
     """Encrypted integers modulo ``t``, in slots or as coefficients of a polynomial.
 
     ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, integers, and arrays of shape
-    ``(k,)``, padded with zeros; these are of the plaintext space, but a number as a factor may be
-    any of 64 bits. Products of coefficients are those of polynomials modulo X^N + 1. Ciphertexts do
-    not change: an operation gives a new one. Products with ciphertexts and rotations need
-    :meth:`with_keys` once; what is computed from ``x`` has the keys of ``x``.
+    ``(k,)``, padded with zeros. Operands are in the plaintext space, but a single factor may be any
+    64-bit integer. Products of coefficients are those of polynomials modulo X^N + 1. Ciphertexts do
+    not change: an operation returns a new one. Products with ciphertexts and rotations need
+    :meth:`with_keys` once. Results computed from ``x`` have the keys of ``x``.
 
     Every operation raises
 
     LevelError
         if no level is left;
     MissingKeyError
-        if there are no keys, or none for the rotation;
+        if there are no keys, or no key for the rotation;
     UsageError
         if an operand is outside the plaintext space, too long, or of other parameters.
     """
 
-    __array_ufunc__ = None  # an array on the left leaves the operator to us
+    __array_ufunc__ = None  # an array on the left leaves the operator to this class
 
     def __init__(
         self,
@@ -201,11 +203,11 @@ class Ciphertext:
 
     @property
     def level(self) -> int:
-        """Levels left."""
+        """Number of levels left."""
         return self.native.level()
 
     def with_keys(self, keys: EvaluationKeys) -> Ciphertext:
-        """The same ciphertext, with keys for what is computed from it."""
+        """The same ciphertext, with keys for computing on it."""
         return Ciphertext(self.native, keys, coefficients=self.coefficients)
 
     def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
@@ -237,26 +239,29 @@ class Ciphertext:
     __rmul__ = __mul__
 
     def rotate(self, k: int) -> Ciphertext:
-        """Slot ``i`` of each row of the result is its slot ``i + k``, around the end of the row."""
+        """Slot ``i`` of each row of the result is slot ``i + k`` of that row, cyclically."""
         return self._with(self.native.rotate(rotation(k), self._needed().native))
 
     def swap_rows(self) -> Ciphertext:
-        """The two rows of slots swapped."""
+        """Swap the two rows of slots."""
         return self._with(self.native.swap_rows(self._needed().native))
 
     def switch_down(self, levels: int = 1) -> Ciphertext:
-        """The same at a lower level: modulus and noise are divided, the noise down to a floor."""
+        """The same message at a lower level. Modulus and noise are divided, noise down to a
+        minimum."""
         return self._with(self.native.switch_down(natural("the number of levels", levels)))
 
     def to_bytes(self) -> bytes:
-        """The ciphertext as bytes, without keys; fresh from a secret key half of it is a seed."""
+        """The ciphertext as bytes, without keys. Half of a fresh one from a secret key is a
+        seed."""
         return self.native.to_bytes()
 
     @classmethod
     def from_bytes(
         cls, params: ExactParams, data: bytes, *, coefficients: bool = False
     ) -> Ciphertext:
-        """Read a ciphertext; ``FormatError`` if it is damaged or was made for other parameters."""
+        """Read a ciphertext. Raises ``FormatError`` if it is damaged or made for other
+        parameters."""
         native = _native.ExactCiphertext.from_bytes(params.native, data)
         return cls(native, coefficients=coefficients)
 
@@ -271,14 +276,15 @@ class Ciphertext:
         return keys_of(self.keys, other.keys if other is not None else None)
 
     def _like(self, other: Ciphertext) -> _native.ExactCiphertext:
-        """The other operand, which holds messages in the same place."""
+        """The other operand, which must hold its message in the same form, slots or
+        coefficients."""
         if other.coefficients != self.coefficients:
             found, expected = ("coefficients" if x.coefficients else "slots" for x in (other, self))
             raise UsageError(f"the ciphertext holds {found}, expected {expected} as on the left")
         return other.native
 
     def _values(self, other: ArrayLike) -> tuple[bytes, bool]:
-        """A message; a number is in every slot, or the constant coefficient."""
+        """A message. A single number is put into every slot, or into the constant coefficient."""
         slots = self.native.params_of().slots()
         if isinstance(other, numbers.Integral):
             other = np.full(1 if self.coefficients else slots, word(other), np.int64)

@@ -1,4 +1,4 @@
-"""Parameters and keys, as every scheme has them."""
+"""Parameters and keys in the form that all schemes share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ S = TypeVar("S", bound="Stored")
 
 
 class SchemeParams(Estimated):
-    """Checked parameters of a scheme: see :attr:`security`.
+    """Checked parameters of a scheme. See :attr:`security`.
 
     They are secure unless made with ``insecure``.
     """
@@ -33,7 +33,7 @@ class SchemeParams(Estimated):
 
     @property
     def slots(self) -> int:
-        """Values of one ciphertext."""
+        """Number of values of one ciphertext."""
         return int(self._found["slots"])
 
     @property
@@ -60,12 +60,12 @@ class SchemeParams(Estimated):
 
     @property
     def log_qp(self) -> float:
-        """log2 of Q times the special moduli, which security depends on."""
+        """log2 of Q times the special moduli, on which security depends."""
         return float(self._found["log_qp"])
 
     @property
     def fingerprint(self) -> str:
-        """What messages about other parameters name them by."""
+        """The name of the parameters in messages about other parameters."""
         return self.native.fingerprint()
 
     def to_bytes(self) -> bytes:
@@ -74,18 +74,18 @@ class SchemeParams(Estimated):
 
     @classmethod
     def from_bytes(cls: type[P], data: bytes, *, insecure: bool = False) -> P:
-        """Read what :meth:`to_bytes` wrote.
+        """Read parameters from the bytes of :meth:`to_bytes`.
 
-        ``insecure`` lets parameters pass that are not secure, as it does where they are made.
+        ``insecure`` accepts parameters that are not secure, as in the constructor.
 
         Raises
         ------
         FormatError
-            If it is damaged, or something else.
+            If the bytes are damaged, or something else.
         UsageError
-            If it holds parameters of another scheme.
+            If they hold parameters of another scheme.
         SecurityError
-            If the parameters are not secure, whatever the bytes say, and ``insecure`` is not given.
+            If the parameters are not secure and ``insecure`` is not set, whatever the bytes say.
         """
         found = cls.__new__(cls)
         SchemeParams.__init__(found, _native.SchemeParams.from_bytes(data, insecure))
@@ -107,7 +107,7 @@ class SchemeParams(Estimated):
 
 
 class Stored:
-    """What the core holds, and its bytes, which name the parameters they were made for."""
+    """An object of the core. Its bytes name the parameters for which it was made."""
 
     core: ClassVar[Any]
     native: Any
@@ -116,25 +116,25 @@ class Stored:
         self.native = native
 
     def to_bytes(self) -> bytes:
-        """The object as bytes; uniform halves are seeds."""
+        """The object as bytes. Uniform halves are stored as seeds."""
         data: bytes = self.native.to_bytes()
         return data
 
     @classmethod
     def from_bytes(cls: type[S], params: SchemeParams, data: bytes) -> S:
-        """Read one; ``FormatError`` if it is damaged or was made for other parameters."""
+        """Read an object. Raises ``FormatError`` if it is damaged or made for other parameters."""
         return cls(cls.core.from_bytes(params.native, data))
 
 
 class EvaluationKeys(Stored):
-    """What products and rotations need. Public: they go to whoever computes."""
+    """The keys for products and rotations. They are public, for whoever computes."""
 
     core = _native.SchemeKeys
     native: _native.SchemeKeys
 
     @property
     def rotations(self) -> list[int]:
-        """The rotations that there are keys for; negative ones are to the right."""
+        """The rotations for which there are keys. Negative ones are to the right."""
         return self.native.rotations()
 
     @property
@@ -144,7 +144,7 @@ class EvaluationKeys(Stored):
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory; as :meth:`to_bytes` writes them, about half."""
+        """Bytes in memory. The bytes of :meth:`to_bytes` are about half as many."""
         return self.native.nbytes()
 
 
@@ -156,7 +156,7 @@ def evaluation_keys(
 
 
 def keys_of(*found: EvaluationKeys | None) -> EvaluationKeys:
-    """The keys of the first operand that has some."""
+    """The keys of the first operand that has keys."""
     for keys in found:
         if keys is not None:
             return keys

@@ -121,7 +121,7 @@ fn main() {
     common::run(&[Group {
         name: "tfhe",
         time,
-        // It checks itself.
+        // It checks its own result.
         values: |_| Vec::new(),
     }]);
 }

@@ -65,12 +65,12 @@ impl Setup {
         keys
     }
 
-    /// Slot by slot, modulo `t`.
+    /// Applies `f` slot by slot, modulo `t`.
     pub fn zip(&self, a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) -> Vec<u64> {
         a.iter().zip(b).map(|(&x, &y)| f(x, y) % self.t()).collect()
     }
 
-    /// The slots of both rows rotated left by `k`.
+    /// Rotates the slots of both rows left by `k`.
     pub fn rotated(&self, a: &[u64], k: isize) -> Vec<u64> {
         let columns = a.len() / 2;
         let steps = k.rem_euclid(columns as isize) as usize;

@@ -1,4 +1,4 @@
-//! Parameters, keys and messages of the tests.
+//! Parameters, keys and messages for the tests.
 
 #![allow(
     unreachable_pub,
@@ -54,18 +54,21 @@ impl Setup {
             .unwrap()
     }
 
-    /// Measured against predicted precision, in bits, from both sides; and no slot far worse than the others.
+    /// Compares measured with predicted precision, in bits, from both sides, and checks that no
+    /// slot is far worse than the others.
     pub fn check(&self, what: &str, ct: &Ciphertext, expected: &[Complex64], predicted: Noise) {
         let found = self.decrypt(ct, expected.len());
         let measured = Noise(mean_square(&found, expected));
         let (measured, predicted) = (measured.precision(), predicted.precision());
-        // Mean squares of 2^12 and more independent errors stray by 2 %, 0.03 bits of precision at two deviations.
+        // Mean squares of 2^12 or more independent errors vary by 2 %: 0.03 bits of precision at
+        // two deviations.
         assert!(
             (measured - predicted).abs() < 0.12,
             "{what}: {measured:.2} bits, predicted {predicted:.2}"
         );
-        // An error is at worst a product of two independent complex normal values, rounding times secret: its square is
-        // above x times its mean with a probability below exp(-2 sqrt(x)) x, which is 1e-5 over all slots.
+        // In the worst case an error is a product of two independent complex normal values,
+        // rounding and secret. Its square is above x times its mean with a probability below exp(-2
+        // sqrt(x)) x: 1e-5 over all slots.
         let largest = found.iter().zip(expected).map(|(a, b)| (a - b).norm_sqr());
         let ratio = largest.fold(0.0, f64::max) / 2f64.powf(-2.0 * predicted);
         let bound = ((found.len() as f64).ln() + 16.0).powi(2) / 4.0;
@@ -81,12 +84,12 @@ pub fn mean_square(a: &[Complex64], b: &[Complex64]) -> f64 {
     sum / a.len() as f64
 }
 
-/// `count` levels of one limb of `bits` bits above a first modulus of 49.
+/// Parameters of `count` levels of one limb of `bits` bits, above a first modulus of 49 bits.
 pub fn insecure_params(log_n: u32, bits: u32, count: usize) -> Params {
     insecure_params_by_digits(log_n, bits, count, 2)
 }
 
-/// As [`insecure_params`], with digits of so many limbs.
+/// As [`insecure_params`], with digits of `digit_limbs` limbs.
 pub fn insecure_params_by_digits(
     log_n: u32,
     bits: u32,
@@ -112,7 +115,8 @@ pub fn insecure_params_by_digits(
     .unwrap()
 }
 
-/// `count` levels of two limbs of 26 bits, a scale of 52 bits, above a first level of four.
+/// Parameters of `count` levels of two limbs of 26 bits, with a scale of 52 bits, above a first
+/// level of four limbs.
 pub fn insecure_params_of_pairs(log_n: u32, count: usize) -> Params {
     let n = 1 << log_n;
     let primes = ntt_primes(26, n, 2 * count + 4).unwrap();

@@ -1,4 +1,4 @@
-//! Dot products: two limbs a term, each read once.
+//! Dot products. Each term reads two limbs, each once.
 
 use std::arch::x86_64::*;
 
@@ -6,12 +6,12 @@ use super::float::*;
 use super::sums::{Sums, limits};
 use crate::Modulus;
 
-/// `out = sum of a[k] * b[k]`, added to what is there if `ADD`. Lengths were checked.
+/// `out = sum of a[k] * b[k]`, added to the old `out` if `ADD`. The caller has checked the lengths.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     let limits = limits(a.len(), 2 * q.bits());
     let (terms, sums) = (limits.0, Sums::new(q, limits));
-    // Two vectors at a time, so that one sum need not wait for itself.
+    // Two vectors at a time, so that additions to one sum need not wait for each other.
     let (vectors, tail) = out.as_chunks_mut::<8>();
     let done = 8 * vectors.len();
     for (i, out) in vectors.iter_mut().enumerate() {

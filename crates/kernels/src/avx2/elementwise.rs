@@ -1,11 +1,12 @@
-//! Word by word operations. The callers in `mod.rs` have checked that all slices have one length.
+//! Operations word by word. The callers in `mod.rs` have checked that all slices have one length.
 
 use std::arch::x86_64::*;
 
 use super::float::*;
 use crate::Modulus;
 
-/// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`; the last, partial vector goes over the stack.
+/// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`. The last, partial vector is copied to the
+/// stack.
 ///
 /// # Safety
 /// Every pointer reaches `len` words, `out` writable; `out` may equal one of `ins`.

@@ -1,10 +1,10 @@
-//! Four residues as `f64`: exact integers, products modulo `q` with fused multiply-add.
+//! Four residues as `f64`: exact integers, multiplied modulo `q` with fused multiply-add.
 //!
-//! `a b` is the sum of its rounding `h` and the exact error `l = fma(a, b, -h)`. With `t` the
-//! integer next to `a b / q`, both `h - t q` (one fused operation) and its sum with `l` are
-//! integers below 2^53, so nothing is rounded. `t` is off by at most `3 |a b / q| / 2^53` beyond the
-//! rounding, which for `|a b| <= 2^50 q` and `q < 2^50` is at most 3/8: the result is below `7/8 q` in
-//! size.
+//! The product `a b` is the sum of its rounding `h` and the exact error `l = fma(a, b, -h)`. Let
+//! `t` be the integer next to `a b / q`. Then `h - t q` (one fused operation) and its sum with `l`
+//! are both integers below 2^53, so nothing is rounded. Beyond the rounding, `t` is off by at most
+//! `3 |a b / q| / 2^53`. For `|a b| <= 2^50 q` and `q < 2^50` that is at most 3/8, so the result is
+//! below `7/8 q` in size.
 //!
 //! # Source
 //! Van der Hoeven, Lecerf, Quintin, "Modular SIMD arithmetic in Mathemagix",
@@ -23,7 +23,7 @@ pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
 /// `2^52`, whose lowest mantissa bits count units.
 const BASE: f64 = 4_503_599_627_370_496.0;
 
-/// Words below 2^52 to floats.
+/// Converts words below 2^52 to floats.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn float_of_word(x: I) -> F {
@@ -43,7 +43,7 @@ pub(super) struct Consts {
     pub(super) round: F,
     /// [`BASE`].
     base: F,
-    /// `1/(2q) - 1/2`, which makes the nearest integer the next lower one.
+    /// `1/(2q) - 1/2`: added before rounding, it turns rounding to nearest into rounding down.
     lower: F,
 }
 
@@ -62,21 +62,21 @@ impl Consts {
         }
     }
 
-    /// Words below 2^52 to floats.
+    /// Converts words below 2^52 to floats.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn float(&self, x: I) -> F {
         float_of_word(x)
     }
 
-    /// Words below q to floats below q/2 in size, or a little more.
+    /// Centres words below q: gives floats of size at most q/2, or a little more.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn centre(&self, x: I) -> F {
         self.reduce(self.float(x))
     }
 
-    /// Integers in `[0, 2^52)` to words.
+    /// Converts integers in `[0, 2^52)` to words.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn word(&self, x: F) -> I {
@@ -91,8 +91,8 @@ impl Consts {
         _mm256_sub_pd(_mm256_fmadd_pd(x, y, self.round), self.round)
     }
 
-    /// `a * b` modulo q, in size below 7/8 q, for `|a b| <= 2^50 q`: `|a| <= 2q` and `|b| <= q/2`, or
-    /// `|a| <= 2^51` and `|b| <= q/2`.
+    /// `a * b` modulo q, in size below 7/8 q, for `|a b| <= 2^50 q`. This holds for `|a| <= 2q` and
+    /// `|b| <= q/2`, and for `|a| <= 2^51` and `|b| <= q/2`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn mul(&self, a: F, b: F) -> F {
@@ -118,8 +118,8 @@ impl Consts {
 
     /// `x` modulo q in `[0, q)`, as words, for `|x| <= 16 q` and `q < 2^47`.
     ///
-    /// `(x + 1/2) / q - 1/2` is `1/(2q)` or more away from a half, and computed with an error of
-    /// `2^-48` at most: so the integer next to it is the quotient rounded down.
+    /// `(x + 1/2) / q - 1/2` is at least `1/(2q)` away from a half, and is computed with an error
+    /// of at most `2^-48`. So the integer next to it is the quotient rounded down.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn floor(&self, x: F) -> I {
@@ -131,16 +131,16 @@ impl Consts {
         _mm256_xor_si256(bits, _mm256_castpd_si256(self.base))
     }
 
-    /// From `(-q, q)` to `[0, q)`, as words.
+    /// Moves values from `(-q, q)` to `[0, q)`, as words.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn finish(&self, x: F) -> I {
-        // blendv selects by the sign bit. Zero is +0: a sum of floats is -0 only if both terms are,
-        // and the two terms of a product never are.
+        // blendv selects by the sign bit. Zero is +0 here: a sum of floats is -0 only if both terms
+        // are, and the two terms of a product are never both -0.
         self.word(_mm256_blendv_pd(x, _mm256_add_pd(x, self.q), x))
     }
 
-    /// Words in `[0, 2q)` to `[0, q)`.
+    /// Reduces words from `[0, 2q)` to `[0, q)`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn subtract_once(&self, x: I) -> I {
@@ -149,7 +149,7 @@ impl Consts {
     }
 }
 
-/// `negative` where `x` is negative, else `other`.
+/// Selects `negative` where `x` is negative, else `other`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn select_negative(x: I, negative: I, other: I) -> I {

@@ -1,9 +1,9 @@
-//! Matrix products: panels of eight columns, as floats, times some rows at a time.
+//! Matrix products: panels of eight columns, as floats, times a few rows at a time.
 //!
-//! *Short* products, of at most `2^51`, are summed in one `f64` and reduced after some terms: one
-//! operation a term. Larger ones become short if words are cut into [pieces](Plan), each with a
-//! factor of its own. *Long* products, of moduli too large for that, take the
-//! [two sums](super::sums) and four operations.
+//! *Short* products, of at most `2^51`, are summed in one `f64` that is reduced after some terms.
+//! They take one operation per term. Larger products become short if words are cut into
+//! [pieces](Plan), each with its own factor. *Long* products, of moduli too large for pieces, take
+//! [two sums](super::sums) and four operations per term.
 
 use std::arch::x86_64::*;
 
@@ -17,30 +17,32 @@ const COLUMNS: usize = 8;
 /// A row of a panel.
 type Line = [f64; COLUMNS];
 
-/// Lines of the panels that are multiplied with all rows before the next ones: 128 KiB.
+/// Panel lines that are multiplied with all rows before the next lines are read: 128 KiB.
 const CACHED_LINES: usize = 2048;
 
-/// Rows whose sums are kept in registers together, for short and for long products.
+/// Rows whose sums are in registers at the same time, for short and for long products.
 const SHORT_ROWS: usize = 4;
 const LONG_ROWS: usize = 2;
 
-/// Operations on a vector of sums, counted in the code below: to reduce a short one between terms, and to end a short or
-/// a long one. By `prices`, 5 words of 34 bits to moduli of 34 take 8.4 us a term in pieces and 11.7 as long products.
+/// Operations per vector of sums, counted in the code below: to reduce a short sum between terms,
+/// to end a short sum, and to end a long one. By `prices`, a conversion of 5 words of 34 bits to
+/// moduli of 34 bits takes 8.4 us a term in pieces and 11.7 us as long products.
 const LOWER: usize = 3;
 const SHORT_END: usize = 6;
 const LONG_END: usize = 16;
 /// Operations of a term of a long product.
 const LONG_TERM: usize = 4;
-/// Most pieces of a word.
+/// Largest number of pieces of a word.
 const MAX_PIECES: u32 = 4;
 
-/// `2^53`: integers up to it are doubles.
+/// `2^53`: doubles hold all integers up to it.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// How the rows of one modulus size are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
-    /// Words are cut into `pieces` of `bits` bits; sums are reduced after so many `terms`, pieces counted each.
+    /// Words are cut into `pieces` pieces of `bits` bits. Sums are reduced after `terms` terms,
+    /// where each piece counts as a term.
     Short {
         pieces: u32,
         bits: u32,
@@ -50,14 +52,14 @@ enum Plan {
 }
 
 impl Plan {
-    /// The plan of fewest operations for `inner` words of `x_bits` bits and factors up to `largest`. Where a word has
-    /// several pieces, their factors are residues modulo `modulus`.
+    /// The plan with the fewest operations for `inner` words of `x_bits` bits and factors up to
+    /// `largest`. If a word has several pieces, their factors are residues modulo `modulus`.
     fn new(modulus: u64, largest: u64, (inner, x_bits): (usize, u32)) -> Self {
         let mut best = (LONG_TERM * inner + LONG_END, Self::Long);
         for pieces in 1..=MAX_PIECES {
             let bits = x_bits.div_ceil(pieces);
             let factor = if pieces == 1 { largest } else { modulus };
-            // Sums go from -2^53 to 2^53, but for what reductions leave at either end.
+            // Sums go from -2^53 to 2^53, less what a reduction leaves at either end.
             let room = 2.0 * (EXACT - 2.0 * modulus as f64);
             let terms = (room / (factor.max(1) as f64 * (1u64 << bits) as f64)) as usize;
             if terms == 0 {
@@ -78,7 +80,8 @@ impl Plan {
     }
 }
 
-/// `out = m * x`, row `r` modulo `moduli[r]`, words of `x` below `2^x_bits`. Lengths were checked.
+/// `out = m * x`, row `r` modulo `moduli[r]`, words of `x` below `2^x_bits`. The caller has checked
+/// the lengths.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn mat_mul(
     moduli: &[Modulus],
@@ -89,7 +92,7 @@ pub(super) fn mat_mul(
     let (Some(_), false) = (out.first(), x.is_empty()) else {
         return out.iter_mut().for_each(|row| row.fill(0));
     };
-    // Rows of moduli of one size have one plan: that of the largest.
+    // All rows with moduli of one size follow one plan: that of the largest modulus.
     for moduli in moduli.chunk_by(|p, q| p.bits() == q.bits()) {
         let (factors, rows);
         (factors, m) = m.split_at(moduli.len() * x.len());
@@ -123,17 +126,17 @@ pub(super) fn mat_mul(
     }
 }
 
-/// A value for each row: one alone where all moduli are the same.
+/// One value per row, or a single value if all moduli are equal.
 fn per_modulus<T>(moduli: &[Modulus], value: impl Fn(&Modulus) -> T) -> Vec<T> {
     let same = moduli.iter().all(|q| *q == moduli[0]);
     let moduli = if same { &moduli[..1] } else { moduli };
     moduli.iter().map(value).collect()
 }
 
-/// How `R` rows are multiplied with a panel.
+/// A way to multiply `R` rows with a panel.
 trait Rows<const R: usize>: Copy {
-    /// Words of `R` rows. `m` has the `R` factors of each line of the panel, one after the other;
-    /// `constants` are those of each row's modulus.
+    /// The words of `R` result rows. `m` holds the `R` factors of each panel line, one line after
+    /// the other. `constants` belong to the moduli of the rows.
     ///
     /// # Safety
     /// The CPU has AVX2 and FMA.
@@ -145,7 +148,8 @@ trait Rows<const R: usize>: Copy {
     ) -> [[u64; COLUMNS]; R];
 }
 
-/// `factors` has a block for each `R` rows: for each line of a panel the factors of those rows.
+/// Multiplies all blocks of `R` rows. `factors` has one part per block: for each panel line the
+/// factors of its rows.
 #[target_feature(enable = "avx2,fma")]
 fn multiply<const R: usize, C: Rows<R>>(
     constants: &[C],
@@ -156,12 +160,12 @@ fn multiply<const R: usize, C: Rows<R>>(
 ) {
     let (columns, lines) = (out[0].len(), x.len() * pieces as usize);
     let last = constants.len() - 1;
-    // Panels that stay in the cache while all rows are multiplied with them.
+    // The panels that stay in the cache while all rows are multiplied with them.
     let width = COLUMNS * (CACHED_LINES / lines).clamp(1, columns.div_ceil(COLUMNS));
     let mut panels = vec![[0.0; COLUMNS]; width / COLUMNS * lines];
     for start in (0..columns).step_by(width) {
         let columns = start..(start + width).min(columns);
-        // Row by row: each is read in one piece.
+        // Row by row, so that each row of `x` is read in one run.
         for (k, row) in x.iter().enumerate() {
             let panels = panels.chunks_exact_mut(lines);
             for (panel, words) in panels.zip(row[columns.clone()].chunks(COLUMNS)) {
@@ -184,7 +188,7 @@ fn multiply<const R: usize, C: Rows<R>>(
     }
 }
 
-/// Writes the first of `words` that `out` takes.
+/// Writes as many of `words` as fit into `out`.
 #[inline]
 fn put(out: &mut [u64], words: &[u64; COLUMNS]) {
     match out.first_chunk_mut::<COLUMNS>() {
@@ -193,8 +197,9 @@ fn put(out: &mut [u64], words: &[u64; COLUMNS]) {
     }
 }
 
-/// The factors as floats: for each block of `R` rows, those of one line together. The factor of the next piece of a word
-/// is `2^bits` times that of the piece before. Rows that are missing from the last block have zeros.
+/// The factors as floats. For each block of `R` rows, the factors of one panel line stand together.
+/// The factor of each further piece of a word is `2^bits` times that of the piece before. Rows
+/// missing from the last block get zeros.
 fn packed<const R: usize>(
     moduli: &[Modulus],
     m: &[u64],
@@ -222,8 +227,8 @@ fn packed<const R: usize>(
     factors
 }
 
-/// Words below `2^52` as floats, cut into as many pieces of `bits` bits as there are lines, the lowest first; those that
-/// are missing as zeros.
+/// Converts words below `2^52` to floats, cut into one piece of `bits` bits per line, the lowest
+/// first. Missing words become zeros.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn fill(lines: &mut [Line], words: &[u64], bits: u32) {
@@ -273,9 +278,10 @@ fn array(words: [I; 2]) -> [u64; COLUMNS] {
 #[derive(Clone, Copy)]
 struct Short {
     c: Consts,
-    /// Minus the largest multiple of q but one up to `2^53`: half of q may be added or subtracted.
+    /// The negative of the largest multiple of q up to `2^53`, less one multiple, so that half of q
+    /// may be added or subtracted.
     lowest: F,
-    /// What rounds to an integer, less that multiple's quotient.
+    /// The rounding constant, less the quotient of that multiple.
     down: F,
 }
 
@@ -291,7 +297,7 @@ impl Short {
         }
     }
 
-    /// `x` modulo q, just above `-2^53`: room for sums of positive terms.
+    /// Reduces `x` modulo q to a value just above `-2^53`, which leaves room for positive terms.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn lower(&self, x: F) -> F {

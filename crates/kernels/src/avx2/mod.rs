@@ -1,5 +1,6 @@
-//! AVX2 with FMA: four residues per vector. Products modulo `q` and sums of products are made in `f64`,
-//! exactly. Wide moduli go to the scalar reference, but for sums and differences.
+//! AVX2 with FMA: four residues per vector. Products modulo `q` and sums of products are computed
+//! exactly, in `f64`. For wide moduli, everything but sums and differences goes to the scalar
+//! reference.
 
 mod dot;
 mod elementwise;
@@ -24,7 +25,8 @@ impl Avx2 {
     }
 }
 
-/// Runs the kernel on a narrow modulus, else the method of the scalar reference, of the same name if none is given.
+/// Runs the kernel on a narrow modulus. Otherwise runs the scalar reference: the method named, or
+/// the one of the same name.
 macro_rules! dispatch {
     ($q:expr, $module:ident :: $name:ident ( $($arg:expr),* )) => {
         dispatch!($q, $name($($arg),*), $module::$name($($arg),*))
@@ -33,13 +35,14 @@ macro_rules! dispatch {
         if $q.is_wide() {
             Scalar.$scalar($($arg),*)
         } else {
-            // SAFETY: `self` proves that the CPU has the features the kernel is compiled for; lengths were checked.
+            // SAFETY: `self` proves that the CPU has the features the kernel is compiled for;
+            // lengths were checked.
             unsafe { $fast }
         }
     };
 }
 
-/// Whether sums of products modulo `q` are made here: others are the scalar reference's.
+/// Whether this backend computes sums of products modulo `q`. Otherwise the scalar reference does.
 fn has_sums(q: &Modulus) -> bool {
     !q.is_wide() && q.bits() >= MIN_BITS
 }

@@ -1,8 +1,9 @@
-//! Sums of products beyond 53 bits, exactly, in two `f64`.
+//! Exact sums of products beyond 53 bits, in two `f64`.
 //!
-//! The *high* sum begins at `1.5 * 2^(52 + s)`, where doubles are the multiples of `2^s`. So `high +
-//! x y` is rounded to such a multiple; what it grew by is known exactly, and so is the rest of `x y`,
-//! which goes to the *low* sum. A term costs four operations, whatever its size:
+//! The *high* sum begins at `1.5 * 2^(52 + s)`, where doubles are the multiples of `2^s`. So
+//! `high + x y` is rounded to such a multiple. Both the growth of the high sum and the rest of
+//! `x y` are known exactly, and the rest goes to the *low* sum. A term of any size costs four
+//! operations:
 //!
 //! ```text
 //! next = fma(x, y, high)      rounded to a multiple of 2^s
@@ -10,22 +11,22 @@
 //! low += fma(x, y, -part)     exact: an integer of at most 2^(s - 1)
 //! ```
 //!
-//! With `2^e` terms of at most `2^bits`, high sums stay in their binade if `bits + e <= 51 + s`, and
-//! low sums are exact if `e + s - 1 <= 53`.
+//! With `2^e` terms of at most `2^bits`, high sums stay in their binade if `bits + e <= 51 + s`,
+//! and low sums are exact if `e + s - 1 <= 53`.
 
 use std::arch::x86_64::*;
 
 use super::float::*;
 use crate::Modulus;
 
-/// Bits of the smallest modulus of these sums: of smaller ones, quotients would not fit a double.
+/// Bits of the smallest modulus of these sums. Quotients by smaller moduli would not fit a double.
 pub(super) const MIN_BITS: u32 = 12;
 
-/// A sum of products: high and low.
+/// A sum of products: the high sum and the low sum.
 pub(super) type Sum = [F; 2];
 
-/// Terms that one sum takes, and the exponent `s`, for at most so many terms of at most `2^bits`,
-/// `bits <= 100`.
+/// The number of terms that one sum takes, and the exponent `s`. `terms` terms are wanted, each at
+/// most `2^bits`, with `bits <= 100`.
 pub(super) fn limits(terms: usize, bits: u32) -> (usize, u32) {
     let wanted = terms.next_power_of_two().ilog2();
     let log_terms = ((105 - bits) / 2).min(wanted);
@@ -38,15 +39,15 @@ pub(super) struct Sums {
     pub(super) c: Consts,
     /// `1.5 * 2^(52 + s)`.
     start: F,
-    /// `2^s` modulo q, nearest to zero, over `2^s`; and that over q.
+    /// Let `r` be `2^s` modulo q, nearest to zero: `r / 2^s`, and that divided by q.
     shift: F,
     shift_over_q: F,
-    /// Whether low sums are so large that they are reduced before anything is added.
+    /// Whether low sums are so large that they are reduced before anything is added to them.
     large: bool,
 }
 
 impl Sums {
-    /// For sums of so many terms and of high exponent `s`, as [`limits`] gives them.
+    /// Constants for sums of `terms` terms with the exponent `s`, both as [`limits`] gives them.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn new(q: &Modulus, (terms, s): (usize, u32)) -> Self {

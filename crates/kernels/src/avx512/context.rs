@@ -1,20 +1,21 @@
-//! What both directions of the transform share: the classes of moduli, and products by roots.
+//! What both directions of the transform share: the classes of moduli, and products with roots.
 
 use super::vector::*;
 use crate::NttTable;
 use crate::modulus::MASK52;
 
-/// Classes of moduli: what range is left below 2^52 decides where `x` is reduced.
+/// Classes of moduli. The range left below 2^52 decides where `x` is reduced.
 ///
 /// Wide moduli: 64-bit words, `16q <= 2^64`. Every `x` is reduced below `4q` in every stage.
 pub(super) const WIDE: u8 = 0;
 /// 50 bits: `4q <= 2^52`. Every `x` is reduced below `2q` in every stage.
 pub(super) const TIGHT: u8 = 1;
-/// 49 bits: `8q <= 2^52`. Reduced once per three stages; `2x + 2q` no longer fits in the third.
+/// 49 bits: `8q <= 2^52`. `x` is reduced once per three stages; `2x + 2q` does not fit in the
+/// third.
 pub(super) const MIDDLE: u8 = 2;
 /// Up to 48 bits: `8q < 2^51`. Roots are odd, `x` is reduced once per three stages.
 pub(super) const ODD: u8 = 3;
-/// Up to 45 bits: `64q < 2^51`, and 17 stages grow to `36q`. Reduced at the end only.
+/// Up to 45 bits: `64q < 2^51`, and 17 stages grow to `36q`. `x` is reduced only at the end.
 pub(super) const FREE: u8 = 4;
 
 /// Words of a block that stays in the L1 cache (32 KiB of 48).
@@ -50,8 +51,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The factor with Montgomery form `w`, in a class of narrow moduli. From [`ODD`] on `w` is odd and the second constant is
-    /// `-w / q`, so that the halves of the product are added, not subtracted.
+    /// The factor with Montgomery form `w`, for narrow moduli. From [`ODD`] on, `w` is odd and the
+    /// second constant is `-w / q`, so that the halves of the product are added, not subtracted.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn factor<const CLASS: u8>(&self, w: V) -> Factor {
@@ -62,7 +63,7 @@ impl<'a> Context<'a> {
         Factor { w, w_inv }
     }
 
-    /// The factor of node `k`.
+    /// The factor of node `k` of the transform.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn root<const CLASS: u8>(&self, k: usize) -> Factor {
@@ -72,10 +73,10 @@ impl<'a> Context<'a> {
         self.factor::<CLASS>(splat(self.roots[k]))
     }
 
-    /// The factors of eight nodes from `k` on, arranged in lanes.
+    /// The factors of the eight nodes `k` to `k + 7`, with the lanes permuted by `arrange`.
     ///
     /// # Safety
-    /// There are nodes up to `k + 7`.
+    /// The nodes up to `k + 7` exist.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) unsafe fn lanes<const CLASS: u8>(
@@ -83,7 +84,8 @@ impl<'a> Context<'a> {
         k: usize,
         arrange: impl Fn(V) -> V,
     ) -> Factor {
-        // SAFETY: by the promise of the caller; there is a constant of Shoup per root of a wide modulus.
+        // SAFETY: by the promise of the caller; there is a constant of Shoup per root of a wide
+        // modulus.
         unsafe {
             let w = arrange(load(self.roots.as_ptr().add(k)));
             if CLASS == WIDE {
@@ -94,7 +96,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// `x * f` in `(0, 2q)`, for `x` below 2^52, and in `1..=2^51` from [`ODD`] on; in [`WIDE`] below 4q, for any `x`.
+    /// `x * f` modulo q. Narrow moduli: the result is in `(0, 2q)`, for `x` below 2^52, and from
+    /// [`ODD`] on for `x` in `1..=2^51`. In [`WIDE`]: the result is below 4q, for any `x`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn mul<const CLASS: u8>(&self, x: V, f: Factor) -> V {

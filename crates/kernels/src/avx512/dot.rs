@@ -10,7 +10,7 @@ use crate::modulus::MASK52;
 #[derive(Clone, Copy)]
 pub(super) struct Reduction {
     pub(super) c: Consts,
-    /// `2^104 mod q` as a factor's Montgomery form, that is a product with `2^52`.
+    /// The factor whose Montgomery form is `2^104 mod q`: a product with it multiplies by `2^52`.
     shift: Factor,
     /// `floor(2^58 / q)`.
     ratio58: V,
@@ -36,13 +36,14 @@ impl Reduction {
 
     /// The sum mod q, for `upper < 2^58` and `lower < 2^62`.
     ///
-    /// One Montgomery step divides by 2^52, the product with `2^104` multiplies it back.
+    /// A Montgomery step divides by 2^52. The product with `shift` undoes that.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn run(&self, lower: V, upper: V) -> V {
         let c = &self.c;
         let upper = if self.fold {
-            // Quotient at most two too small; the remainder is below 2^52, so its low bits do.
+            // The quotient is at most two too small. The remainder is below 2^52, so its low bits
+            // are all of it.
             let quotient = high(zero(), _mm512_srli_epi64::<6>(upper), self.ratio58);
             _mm512_and_si512(sub(upper, low(zero(), quotient, c.q)), self.mask)
         } else {
@@ -55,14 +56,14 @@ impl Reduction {
     }
 }
 
-/// `out = sum of a[k] * b[k]`, added to what is there if `ADD`. Lengths were checked.
+/// `out = sum of a[k] * b[k]`, added to the old `out` if `ADD`. The caller has checked the lengths.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     let bound = (a.len() as u128 + 1) << (2 * q.bits());
     let reduction = Reduction::new(q, bound);
     let len = out.len();
     let mut i = 0;
-    // Four columns of accumulators hide the latency of the multiply-add.
+    // Accumulators of four columns hide the latency of the multiply-add.
     while i + 32 <= len {
         // SAFETY: i + 32 <= len, the length of every slice.
         unsafe { columns::<4, ADD>(&reduction, out, a, b, i, 0xff) };
@@ -80,7 +81,7 @@ pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b
     }
 }
 
-/// `K` vectors of the sum from word `i` on; `mask` selects the lanes of all of them.
+/// Computes `K` vectors of the sum, from word `i` on. `mask` selects the same lanes in all of them.
 ///
 /// # Safety
 /// The selected lanes lie within every slice.

@@ -1,4 +1,4 @@
-//! Word by word operations. The callers in `mod.rs` have checked that all slices have one length.
+//! Operations word by word. The callers in `mod.rs` have checked that all slices have one length.
 
 use std::arch::x86_64::*;
 
@@ -6,7 +6,7 @@ use super::vector::*;
 use crate::Modulus;
 use crate::modulus::MASK52;
 
-/// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`; the last, partial vector is masked.
+/// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`. The last, partial vector is masked.
 ///
 /// # Safety
 /// Every pointer reaches `len` words, `out` writable; `out` may equal one of `ins`.
@@ -35,10 +35,10 @@ pub(super) unsafe fn map<const K: usize>(
 
 /// Constants of [`Product::lazy`].
 ///
-/// With `a` moved up to 52 bits and `b` by `s` bits, `h = floor(a b / 2^(bits - s))`, and
-/// `floor(h * floor(2^(52 + bits - s) / q) / 2^52)` is the quotient of `a b` by `q` but for an
-/// error below `1 + 2^(1 - s) + 2^(bits + s - 52)`: with `s = 2` the remainder is below `2q` up
-/// to 49 bits; at 50 bits `s = 1` makes it `2.5q`.
+/// `a` is shifted left to 52 bits and `b` by `s` bits, so `h = floor(a b / 2^(bits - s))`. Then
+/// `floor(h * floor(2^(52 + bits - s) / q) / 2^52)` is the quotient of `a b` by `q`, with an error
+/// below `1 + 2^(1 - s) + 2^(bits + s - 52)`. With `s = 2` the remainder is below `2q` up to 49
+/// bits. At 50 bits `s = 1` makes it below `2.5q`.
 #[derive(Clone, Copy)]
 struct Product {
     shift_a: __m128i,

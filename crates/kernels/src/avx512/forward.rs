@@ -1,18 +1,18 @@
 //! Forward negacyclic NTT.
 //!
-//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. The Montgomery product is split up, so that
-//! its halves are added to `x` by the multiplier. Up to 48 bits five instructions do it all:
+//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. The Montgomery product is split, so that the
+//! multiplier itself adds its halves to `x`. Up to 48 bits this takes five instructions:
 //!
 //! ```text
 //! m  = low(-y w / q),  x' = (x + 1) + high(y w) + high(m q) = x + t,    t in [1, 2q)
 //!                      y' = (2x + 2q) - x' = x + 2q - t
 //! ```
 //!
-//! The low halves of `y w` and `m q` sum to 2^52 exactly, hence the 1, unless both are zero. They
-//! are not: `w` is odd, and `y` stays in `1..=2^51`. (Inputs that may be zero are moved up by
-//! `q`.) The 1 costs nothing either: a vector that is `x` in the next `k` stages is given a
-//! surplus of 1 for each, most often where it is reduced, and `y'` leaves a stage with the
-//! surplus that is left to `x'`.
+//! The low halves of `y w` and `m q` sum to 2^52 exactly unless both are zero: hence the 1. They
+//! are never zero, because `w` is odd and `y` stays in `1..=2^51`. (Inputs that may be zero are
+//! moved up by `q`.) The 1 costs nothing either. A vector that is `x` in the next `k` stages gets a
+//! surplus of 1 for each of them, most often where it is reduced. `y'` leaves a stage with the same
+//! surplus as `x'`.
 //!
 //! Above 48 bits the root is below `q` and the halves are subtracted, in six instructions:
 //!
@@ -21,11 +21,11 @@
 //!                     s = 2x + 2q,        y' = s - x'                in (x, x + 2q)
 //! ```
 //!
-//! Wide moduli take 64-bit words and the product of [`Consts::mul_wide`]: `t` is below `4q`, and so is `x` once it is
-//! reduced, `x + t` and `x + 4q - t` are below `8q`.
+//! Wide moduli take 64-bit words and the product of [`Consts::mul_wide`]. There `t` is below `4q`,
+//! and so is `x` once it is reduced. `x + t` and `x + 4q - t` are below `8q`.
 //!
-//! In all narrow classes only the bound of `x` grows, by `2q` per stage. How often it must be reduced depends on the
-//! bits of `q`, see [`TIGHT`] and the others.
+//! In all narrow classes only the bound of `x` grows, by `2q` per stage. How often `x` must be
+//! reduced depends on the bits of `q`: see [`TIGHT`] and the other classes.
 //!
 //! Passes of radix 8 keep eight vectors in registers for three stages. Blocks of the transform are
 //! finished one after the other once they fit the L1 cache. The last three stages exchange lanes.
@@ -71,7 +71,7 @@ fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-/// All remaining stages of the block under `node`; its length is 8 times a power of 8.
+/// All remaining stages of the block under `node`. The block's length is 8 times a power of 8.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     if block.len() > L1_WORDS {
@@ -92,13 +92,14 @@ fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
 }
 
 impl Context<'_> {
-    /// `x` at the start of a pass: reduced if the class asks for it, with its surplus.
+    /// Prepares `x` at the start of a pass: reduces it if the class asks for that, and adds its
+    /// surplus.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn enter<const CLASS: u8>(&self, x: V, surplus: V) -> V {
         let c = &self.c;
         match CLASS {
-            WIDE | TIGHT => x, // in every butterfly
+            WIDE | TIGHT => x, // reduced in every butterfly
             MIDDLE => c.barrett(x),
             ODD => {
                 let quotient = high(zero(), x, c.ratio);
@@ -141,8 +142,8 @@ impl Context<'_> {
     }
 }
 
-/// First stage of the transform, when their number asks for one alone. Input below q.
-/// Gives the number of blocks it leaves, as the other passes do.
+/// First stage of the transform, when the number of stages leaves one alone. Input below q. Returns
+/// the number of blocks that it leaves, as the other passes do.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
     let f = t.root::<CLASS>(1);
@@ -192,8 +193,9 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
     4
 }
 
-/// Three stages of the block under `node`. Input below q if `FIRST`; else input, and always
-/// output, in the range of the class (8q, 4q, 8q, 8q, 36q; from 1 on in the last two).
+/// Three stages of the block under `node`. The input is below q if `FIRST`. Otherwise the input,
+/// and always the output, is in the range of the class (8q, 4q, 8q, 8q, 36q; at least 1 in the last
+/// two).
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix8<const CLASS: u8, const FIRST: bool>(
     t: &Context,
@@ -245,9 +247,9 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
 
 /// The last three stages and the reduction below q. `node` belongs to the first 8 words.
 ///
-/// Two groups `p`, `q` of 8 words at a time. Words that meet are brought to equal lanes of two
-/// vectors: `p0..p3 q0..q3 | p4..p7 q4..q7`, then `p0 p1 p4 p5 .. | p2 p3 p6 p7 ..`, then even and
-/// odd words.
+/// Two groups `p`, `q` of 8 words at a time. Words that meet in a butterfly are brought to equal
+/// lanes of two vectors: `p0..p3 q0..q3 | p4..p7 q4..q7`, then `p0 p1 p4 p5 .. | p2 p3 p6 p7 ..`,
+/// then even and odd words.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let (pairs, rest) = block.as_chunks_mut::<16>();
@@ -258,7 +260,7 @@ fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let high_lanes = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
     let first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     let second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
-    let surplus = _mm512_setr_epi64(3, 2, 1, 1, 3, 2, 1, 1); // stages as `x`, as in radix8
+    let surplus = _mm512_setr_epi64(3, 2, 1, 1, 3, 2, 1, 1); // stages as `x` of each, as in radix8
     for (i, pair) in pairs.iter_mut().enumerate() {
         let k = node + 2 * i;
         let p = pair.as_mut_ptr();
@@ -288,7 +290,7 @@ fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     }
 }
 
-/// From the range of the class to below q.
+/// Reduces from the range of the class to below q.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn finish<const CLASS: u8>(c: &Consts, x: V) -> V {

@@ -1,12 +1,12 @@
 //! Inverse negacyclic NTT: the stages of [`super::forward`] undone in the opposite order.
 //!
-//! A butterfly takes `(x, y)` to `(x + y, (x - y) w)`. The product is below `2q` whatever it came
-//! from, but sums double: after a pass of three stages the eight vectors are below
-//! 16q, 8q, 4q, 4q, 2q, 2q, 2q, 2q, and the first four are reduced below `2q` again. All classes but
-//! [`FREE`] reduce sums on the way: differences must stay below 2^52, and from [`ODD`] on below
-//! 2^51 for the shorter product, see [`super::forward`].
+//! A butterfly takes `(x, y)` to `(x + y, (x - y) w)`. The product is below `2q` for any input, but
+//! sums double. After a pass of three stages the eight vectors are below 16q, 8q, 4q, 4q, 2q, 2q,
+//! 2q, 2q, and the first four are reduced below `2q` again. All classes but [`FREE`] also reduce
+//! sums within a pass: differences must stay below 2^52, and from [`ODD`] on below 2^51 for the
+//! shorter product, see [`super::forward`].
 //!
-//! Wide moduli: sums are reduced below `4q` in every stage, and products are below `4q`.
+//! For wide moduli, sums are reduced below `4q` in every stage, and products are below `4q`.
 //!
 //! # Source
 //! As for the forward transform.
@@ -55,7 +55,7 @@ fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-/// All stages up to and including `node`, 1 being the root of the transform.
+/// All stages up to and including `node`. Node 1 is the root of the transform.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn ascend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize, last: &[Factor; 2]) {
     if block.len() > L1_WORDS {
@@ -79,8 +79,8 @@ fn ascend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize, last: &[
     }
 }
 
-/// One butterfly on `x` and `y` below `bound`, a multiple of q; `2 * bound` is at most 2^52, or
-/// 2^51 from [`ODD`] on. In [`WIDE`] it is 4q, whatever is given.
+/// One butterfly on `x` and `y` below `bound`, a multiple of q. `2 * bound` is at most 2^52, or
+/// 2^51 from [`ODD`] on. In [`WIDE`] the bound is 4q and the argument is not used.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn butterfly<const CLASS: u8>(t: &Context, x: &mut V, y: &mut V, f: Factor, bound: V) {
@@ -227,7 +227,7 @@ fn radix8<const CLASS: u8, const LAST: bool>(
 
 /// The first three stages. `node` belongs to the first 8 words. Input below q, output below 2q.
 ///
-/// Lanes as in the forward transform, backwards.
+/// The lanes are exchanged as in the forward transform, in the opposite order.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let c = &t.c;

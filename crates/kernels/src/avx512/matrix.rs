@@ -1,7 +1,7 @@
 //! Modular matrix product: blocks of accumulators in registers, one reduction per output.
 //!
-//! Lower and upper halves of the products are summed in two 64-bit accumulators: 512 products of
-//! 50-bit words stay below 2^61 and 2^57. When no product reaches 2^52 the upper half is zero and
+//! Lower and upper halves of the products are summed in two 64-bit accumulators. 512 products of
+//! 50-bit words stay below 2^61 and 2^57. If no product reaches 2^52, the upper half is zero and
 //! its multiply-add is left out, which doubles the speed.
 //!
 //! Columns are copied to panels first: rows of `x` lie a multiple of 4 KiB apart, and more than
@@ -26,7 +26,7 @@ const GROUP_LINES: usize = 1 << 13;
 const ROWS_FULL: usize = 6;
 const ROWS_LOW: usize = 12;
 
-/// `out = m * x`, row `r` modulo `moduli[r]`. Lengths were checked.
+/// `out = m * x`, row `r` modulo `moduli[r]`. The caller has checked the lengths.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn mat_mul(
     moduli: &[Modulus],
@@ -41,7 +41,8 @@ pub(super) fn mat_mul(
     let largest = m.iter().copied().max().unwrap_or(0);
     let product = u128::from(largest) << x_bits;
     let only_low = product <= 1 << 52;
-    // One for all rows if it can be: constants of 256 rows would push the panel out of the cache.
+    // One reduction for all rows if possible: constants of 256 rows would push the panel out of the
+    // cache.
     let reductions: Vec<Reduction> = moduli[..if same { 1 } else { moduli.len() }]
         .iter()
         .map(|q| Reduction::new(q, product * inner as u128))
@@ -66,8 +67,7 @@ pub(super) fn mat_mul(
     });
 }
 
-/// Buffers that are kept from call to call: fresh pages for them would cost as much as a small
-/// product.
+/// Buffers that are kept between calls. Fresh pages for them would cost as much as a small product.
 struct Scratch {
     factors: Vec<u64>,
     panels: Vec<Line>,
@@ -79,8 +79,8 @@ thread_local! {
     };
 }
 
-/// Heights of the blocks for `rows` rows: the largest that fit, of few sizes, so that few copies
-/// of the inner loop are compiled.
+/// Heights of the blocks for `rows` rows: as large as fit, and of few sizes, so that few copies of
+/// the inner loop are compiled.
 fn blocks(rows: usize, most: usize) -> Vec<usize> {
     let mut left = rows;
     let next = || {
@@ -92,7 +92,7 @@ fn blocks(rows: usize, most: usize) -> Vec<usize> {
     std::iter::from_fn(next).collect()
 }
 
-/// The matrix in the order in which the blocks read it: column by column of each block.
+/// Copies the matrix in the order in which the blocks read it: each block column by column.
 fn pack_factors(blocks: &[usize], m: &[u64], inner: usize, packed: &mut Vec<u64>) {
     packed.clear();
     let mut first = 0;
@@ -107,13 +107,14 @@ fn pack_factors(blocks: &[usize], m: &[u64], inner: usize, packed: &mut Vec<u64>
 /// What all columns of one product share.
 struct Product<'a> {
     blocks: &'a [usize],
-    /// One per row of the result, or a single one for all.
+    /// One reduction per row of the result, or a single one for all.
     reductions: &'a [Reduction],
     factors: &'a [u64],
 }
 
 impl Product<'_> {
-    /// All columns, a group of panels at a time: each row is read and written in long runs.
+    /// Computes all columns, one group of panels at a time. Each row is read and written in long
+    /// runs.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn run<const LOW: bool>(&self, x: &[&[u64]], panels: &mut [Line], out: &mut [&mut [u64]]) {
         let columns = out[0].len();
@@ -152,16 +153,16 @@ impl Product<'_> {
     }
 }
 
-/// Asks for the line of `word`.
+/// Prefetches the cache line of `word`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 #[allow(unused_unsafe, reason = "unsafe in Rust 1.89, safe in later ones")]
 fn prefetch<const HINT: i32>(word: *const u64) {
-    // SAFETY: a hint; it reads nothing.
+    // SAFETY: a prefetch is a hint and reads nothing.
     unsafe { _mm_prefetch::<HINT>(word.cast()) };
 }
 
-/// Row `k` of `inner` into the panels.
+/// Copies row `k` of `inner` into the panels.
 fn copy_row(row: &[u64], k: usize, inner: usize, panels: &mut [Line]) {
     let line = |j: usize| (j / WIDTH * inner + k) * WIDTH + j % WIDTH;
     let (full, rest) = row.as_chunks::<8>();
@@ -180,12 +181,12 @@ struct Block<'a> {
     panels: &'a [Line],
     start: usize,
     width: usize,
-    /// Rows of `x` whose next columns this block asks for from memory.
+    /// Rows of `x` whose next columns this block prefetches from memory.
     next: &'a [&'a [u64]],
 }
 
 impl Block<'_> {
-    /// All panels of the group, `R` rows.
+    /// Computes all panels of the group, for `R` rows.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn run<const R: usize, const LOW: bool>(&self, out: &mut [&mut [u64]]) {
         let (factors, _) = self.factors.as_chunks::<R>();
@@ -206,7 +207,7 @@ impl Block<'_> {
         }
     }
 
-    /// One panel; two lines per row hold `x[k][start..][columns]`.
+    /// Computes one panel. Two lines per row hold `x[k][start..][columns]`.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn panel<const R: usize, const LOW: bool>(
         &self,
@@ -248,8 +249,8 @@ impl Block<'_> {
         }
     }
 
-    /// As [`Block::panel`], all columns there: every loop over rows is unrolled, so that the sums stay
-    /// in registers to the end.
+    /// As [`Block::panel`], for a panel with all its columns. Every loop over rows is unrolled, so
+    /// that the sums stay in registers to the end.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn full_panel<const R: usize, const LOW: bool>(
         &self,
@@ -261,7 +262,7 @@ impl Block<'_> {
         let reductions = self.reductions;
         let targets: [*mut u64; R] =
             std::array::from_fn(|r| out[r][self.start + start..][..PANEL].as_mut_ptr());
-        // Ask for the lines of the result now: a store that misses holds up later loads.
+        // Prefetch the lines of the result now: a store that misses the cache holds up later loads.
         for target in targets {
             prefetch::<_MM_HINT_ET0>(target);
             prefetch::<_MM_HINT_ET0>(target.wrapping_add(8));

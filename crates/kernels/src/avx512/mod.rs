@@ -1,5 +1,6 @@
-//! AVX-512 with IFMA: eight residues per vector, 52-bit products in one instruction each way. Products modulo wide
-//! moduli are 64-bit ones, of the same instructions and `vpmullq`.
+//! AVX-512 with IFMA: eight residues per vector. One instruction gives the lower half of a 52-bit
+//! product, one the upper half. Products modulo wide moduli are 64-bit ones, made of the same
+//! instructions and `vpmullq`.
 
 mod context;
 mod dot;
@@ -15,8 +16,8 @@ mod wide_sums;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
 use crate::{Kernels, Modulus, NttTable, Scalar};
 
-/// Moduli from here on have the constants of [`vector::Consts`] in range; smaller ones, of no
-/// use in practice, go to the scalar reference.
+/// The smallest modulus for which the constants of [`vector::Consts`] are in range. Smaller ones,
+/// of no use in practice, go to the scalar reference.
 const MIN_MODULUS: u64 = 1 << 10;
 
 /// Proof that this CPU has AVX-512 F, DQ and IFMA: only [`Avx512::detect`] makes one.
@@ -33,7 +34,8 @@ impl Avx512 {
     }
 }
 
-/// Runs `$fast` on a modulus in range, `$wide` on a wide one if it differs, else the method of the scalar reference.
+/// Runs `$fast` on a modulus in range, `$wide` on a wide one if it is given, and otherwise the
+/// method of the scalar reference.
 macro_rules! dispatch {
     ($q:expr, $scalar:ident ( $($arg:expr),* ), $fast:expr, $wide:expr) => {
         if $q.is_wide() {

@@ -4,12 +4,12 @@ use std::arch::x86_64::*;
 
 use super::vector::{V, load, splat, store};
 
-/// `out[i] = a[index[i]]`. Lengths were checked.
+/// `out[i] = a[index[i]]`. The caller has checked the lengths.
 ///
-/// An automorphism in the evaluation domain takes aligned groups of 8 words to such groups:
-/// positions that differ in the last three bits have exponents that differ by multiples of `N/8`,
-/// and so have their images. A group is therefore one load and one exchange of lanes; indices of
-/// any other kind are followed word by word.
+/// An automorphism in the evaluation domain maps aligned groups of 8 words to aligned groups.
+/// Positions that differ in the last three bits have exponents that differ by multiples of `N/8`,
+/// and so have their images. A group is therefore one load and one exchange of lanes. Any other
+/// index is followed word by word.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn permute(out: &mut [u64], a: &[u64], index: &[u32]) {
     let (groups, _) = a.as_chunks::<8>();

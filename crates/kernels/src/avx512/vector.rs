@@ -15,7 +15,7 @@ pub(super) type V = __m512i;
 pub(super) struct Consts {
     pub(super) q: V,
     pub(super) q2: V,
-    /// `-q` modulo 2^64: an accumulator that adds `q` when it is subtracted.
+    /// `-q` modulo 2^64. An accumulator that adds `m (-q)` subtracts `m q`.
     pub(super) neg_q: V,
     /// `q^-1 mod 2^52`.
     pub(super) inv52: V,
@@ -24,8 +24,8 @@ pub(super) struct Consts {
     pub(super) two: V,
 }
 
-/// A fixed factor: its Montgomery form `w` and `w * q^-1 mod 2^52`. Of a wide modulus: the factor `w` itself and its
-/// constant of Shoup.
+/// A fixed factor: its Montgomery form `w` and `w * q^-1 mod 2^52`. For a wide modulus: the factor
+/// `w` itself and its Shoup constant.
 #[derive(Clone, Copy)]
 pub(super) struct Factor {
     pub(super) w: V,
@@ -70,7 +70,7 @@ pub(super) fn sub(a: V, b: V) -> V {
     _mm512_sub_epi64(a, b)
 }
 
-/// `x` mod `kq` for `x` below `2kq`: the difference wraps to a huge value when `x < kq`.
+/// `x` mod `kq` for `x` below `2kq`. The difference wraps to a huge value when `x < kq`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn sub_min(x: V, kq: V) -> V {
@@ -86,8 +86,9 @@ pub(super) fn low64(a: V, b: V) -> V {
 
 /// `floor(a * b / 2^64)` or up to 2 less, for any words.
 ///
-/// With `a = a1 2^52 + a0` and `b = b1 2^12 + b0` it is `a1 b1`, and the floors of `a0 b1 / 2^52` and `a1 b0 / 2^12`;
-/// `a0 b0 < 2^64` is left out. The multiplier reads 52 bits, so `a0` is `a`.
+/// With `a = a1 2^52 + a0` and `b = b1 2^12 + b0`, it is the sum of `a1 b1` and the floors of
+/// `a0 b1 / 2^52` and `a1 b0 / 2^12`. `a0 b0 < 2^64` is left out. The multiplier reads 52 bits, so
+/// `a` may stand for `a0`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn high64(a: V, b: V) -> V {
@@ -123,8 +124,8 @@ impl Consts {
 
     /// `x * f`, in `(0, 2q)`, for `x` below 2^52.
     ///
-    /// `x * w` and `m * q` agree modulo 2^52, so the difference of their upper halves is exact
-    /// and lies in `(-q, q)`; the accumulator that starts at `-q` moves it up by `q`.
+    /// `x * w` and `m * q` agree modulo 2^52, so the difference of their upper halves is exact and
+    /// lies in `(-q, q)`. The accumulator starts at `-q`, which moves the result up by `q`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn mul_lazy(&self, x: V, f: Factor) -> V {
@@ -134,7 +135,8 @@ impl Consts {
 
     /// `x * f` below 4q, for any word `x` and a factor of a wide modulus.
     ///
-    /// The constant of Shoup makes the quotient at most `x / 2^64` too small, its rounding and [`high64`] less than 3.
+    /// The quotient is too small by at most `x / 2^64` for the Shoup constant, and by less than 3
+    /// for its rounding and [`high64`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn mul_wide(&self, x: V, f: Factor) -> V {
@@ -142,14 +144,14 @@ impl Consts {
         sub(low64(x, f.w), low64(quotient, self.q))
     }
 
-    /// From below 8q to below q.
+    /// Reduces from below 8q to below q.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn reduce8(&self, x: V) -> V {
         sub_min(sub_min(sub_min(x, add(self.q2, self.q2)), self.q2), self.q)
     }
 
-    /// `x` below 2^52 to the same residue below 2q.
+    /// Reduces `x` below 2^52 to the same residue below 2q.
     ///
     /// The quotient `floor(x * floor(2^52 / q) / 2^52)` is at most one too small.
     #[inline]
@@ -161,7 +163,7 @@ impl Consts {
 }
 
 impl Factor {
-    /// For a wide modulus, the factor `w` with its constant of Shoup.
+    /// The factor `w` of a wide modulus with its Shoup constant.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn shoup(w: u64, constant: u64) -> Self {

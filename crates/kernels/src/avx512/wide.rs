@@ -1,4 +1,5 @@
-//! Products word by word modulo a wide `q`. Sums, differences and negatives are those of [`super::elementwise`].
+//! Products word by word modulo a wide `q`. Sums, differences and negatives are in
+//! [`super::elementwise`].
 
 use std::arch::x86_64::*;
 
@@ -8,8 +9,9 @@ use crate::Modulus;
 
 /// Constants of [`Product::lazy`].
 ///
-/// With `top`, at most 3 less than `a b / 2^(bits - 2)`, and `mu = floor(2^(62 + bits) / q)`, the quotient of `a b` by
-/// `q` is `top mu / 2^64`, less than 1.5 too small for `top`, 1/4 for `mu` and 3 for [`high64`].
+/// Let `top` be at most 3 less than `a b / 2^(bits - 2)`, and `mu = floor(2^(62 + bits) / q)`. Then
+/// the quotient of `a b` by `q` is `top mu / 2^64`. It is too small by less than 1.5 for `top`, 1/4
+/// for `mu` and 3 for [`high64`].
 #[derive(Clone, Copy)]
 struct Product {
     shift: __m128i,

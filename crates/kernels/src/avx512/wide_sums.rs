@@ -1,13 +1,15 @@
-//! Sums of products of words below 2^60: dot products modulo a wide `q`, and matrix products where a modulus or a word
-//! has more than 50 bits.
+//! Sums of products of words below 2^60: dot products modulo a wide `q`, and matrix products where
+//! a modulus or a word has more than 50 bits.
 //!
-//! With `a = a1 2^52 + a0` and `b` likewise, three accumulators hold the parts of `a b` at 1, 2^52 and 2^104:
+//! With `a = a1 2^52 + a0` and `b = b1 2^52 + b0`, three accumulators hold the parts of `a b` at 1,
+//! 2^52 and 2^104:
 //!
 //! ```text
 //! low(a0 b0)    high(a0 b0) + low(a0 b1) + low(a1 b0)    high(a0 b1) + high(a1 b0) + low(a1 b1)
 //! ```
 //!
-//! 512 products add up to less than `3 * 2^61` in each. The multiplier reads 52 bits, so `a0` is `a`.
+//! 512 products add up to less than `3 * 2^61` in each accumulator. The multiplier reads 52 bits,
+//! so `a` may stand for `a0`.
 
 use std::arch::x86_64::*;
 
@@ -18,7 +20,7 @@ use crate::Modulus;
 #[derive(Clone, Copy)]
 struct Sum([V; 3]);
 
-/// A word and its upper bits.
+/// A word, and its bits from bit 52 on.
 #[derive(Clone, Copy)]
 struct Halves(V, V);
 
@@ -43,7 +45,7 @@ impl Sum {
     }
 }
 
-/// Brings a sum below q, wide or not.
+/// Reduces a sum below q, for narrow and wide moduli.
 #[derive(Clone, Copy)]
 struct Reduction {
     c: Consts,
@@ -76,7 +78,7 @@ impl Reduction {
     }
 }
 
-/// The lanes of a vector that lie before `len`, from word `i` on.
+/// Selects the lanes of the vector from word `i` on that lie before `len`.
 #[inline]
 fn mask(i: usize, len: usize) -> u8 {
     if len - i >= 8 {
@@ -86,12 +88,12 @@ fn mask(i: usize, len: usize) -> u8 {
     }
 }
 
-/// `out = sum of a[k] * b[k]`, added to what is there if `ADD`. Lengths were checked.
+/// `out = sum of a[k] * b[k]`, added to the old `out` if `ADD`. The caller has checked the lengths.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     let reduction = Reduction::new(q);
     let len = out.len();
-    // Two vectors at a time: the sums of one wait for the multiplier.
+    // Two vectors at a time, because the sums of one wait for the multiplier.
     for i in (0..len).step_by(16) {
         let masks = [mask(i, len), mask((i + 8).min(len), len)];
         let read = |p: *const u64, j: usize| {
@@ -100,7 +102,7 @@ pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b
         };
         let mut sums = [Sum([zero(); 3]); 2];
         if ADD {
-            // Below 2^60, with 256 products below 2^62.
+            // `out` is below 2^60; with 256 products the sum stays below 2^62.
             sums[0].0[0] = read(out.as_ptr(), 0);
             sums[1].0[0] = read(out.as_ptr(), 1);
         }
@@ -119,11 +121,12 @@ pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b
     }
 }
 
-/// Rows and vectors of a tile: 24 accumulators of 32 registers.
+/// Rows and vectors of a tile: 24 of the 32 registers are accumulators.
 const ROWS: usize = 4;
 const WIDTH: usize = 2;
 
-/// `out = m * x`, row `r` modulo `moduli[r]`, for entries and words below 2^60. Lengths were checked.
+/// `out = m * x`, row `r` modulo `moduli[r]`, for entries and words below 2^60. The caller has
+/// checked the lengths.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]) {
     let inner = x.len();
@@ -139,11 +142,11 @@ pub(super) fn mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&m
     }
 }
 
-/// `R` rows, all columns.
+/// Computes all columns of `R` rows.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn tile<const R: usize>(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &mut [&mut [u64]]) {
     let reductions: [Reduction; R] = std::array::from_fn(|r| Reduction::new(&moduli[r]));
-    // Column by column: the entries of all rows, and their upper bits.
+    // Column by column: the entries of all rows, with their upper bits.
     let factors: Vec<[[u64; 2]; R]> = (0..x.len())
         .map(|k| {
             std::array::from_fn(|r| {

@@ -23,7 +23,7 @@ impl Ymms {
     }
 }
 
-/// Transposes four by four.
+/// Transposes a matrix of four by four numbers.
 ///
 /// # Safety
 /// The CPU has AVX.
@@ -42,7 +42,8 @@ unsafe fn transpose_4([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
     }
 }
 
-// In all functions below: a value exists, or the caller vouches for it, so the CPU has AVX2 and FMA.
+// In the functions below the CPU has AVX2 and FMA: either a value exists, or the caller vouches for
+// it.
 impl Vector for Ymms {
     #[inline(always)]
     unsafe fn splat(x: f64) -> Self {

@@ -10,7 +10,8 @@ pub(super) struct Zmm(__m512d);
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
-// In all functions below: a value exists, or the caller vouches for it, so the CPU has AVX-512 F and DQ.
+// In the functions below the CPU has AVX-512 F and DQ: either a value exists, or the caller vouches
+// for it.
 impl Vector for Zmm {
     #[inline(always)]
     unsafe fn splat(x: f64) -> Self {
@@ -100,7 +101,8 @@ impl Vector for Zmm {
 
     #[inline(always)]
     unsafe fn add_fraction_64(self, p: *mut u64) {
-        // SAFETY: by the caller. A half turns into the smallest integer whichever its sign, and means the same.
+        // SAFETY: by the caller. Plus or minus one half both become the smallest integer, which
+        // means the same.
         unsafe {
             let fraction = _mm512_sub_pd(self.0, _mm512_roundscale_pd::<NEAREST>(self.0));
             let words = _mm512_cvtpd_epi64(_mm512_mul_pd(fraction, _mm512_set1_pd(TWO_64)));

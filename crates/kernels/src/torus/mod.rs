@@ -17,24 +17,25 @@ use transform::{Ahead, Column};
 
 pub use table::FftTable;
 
-/// Operations on polynomials modulo `X^N + 1` with coefficients of the torus.
+/// Operations on polynomials modulo `X^N + 1` with coefficients on the torus.
 ///
-/// The *values* of a polynomial are `N` doubles: its transform, in an order that only these operations know, and that is
-/// the same for all backends. Backends round differently, so values differ in their last bits; words and digits do not.
+/// The *values* of a polynomial are `N` doubles: its transform. Only these operations know the
+/// order of the values, which is the same for all backends. Backends round differently, so values
+/// differ in their last bits. Words and digits do not differ.
 ///
 /// # Panics
-/// Every method panics if its slices do not have the lengths it names.
+/// Every method panics if its slices do not have the stated lengths.
 pub trait TorusKernels: Send + Sync {
     /// Name of the backend, as `PALLADION_KERNELS` takes it.
     fn name(&self) -> &'static str;
 
-    /// Values of a polynomial with coefficients `digits`; both of length `N`. `ahead` is what will be read after this, and
-    /// a hint: it is on its way from memory meanwhile.
+    /// Values of a polynomial with coefficients `digits`, both of length `N`. `ahead` is a hint:
+    /// the memory that will be read next, which is prefetched meanwhile.
     fn fft_digits(&self, table: &FftTable, values: &mut [f64], digits: &[i32], ahead: &[f64]);
     /// Values of a polynomial with coefficients `numbers`; both of length `N`.
     fn fft(&self, table: &FftTable, values: &mut [f64], numbers: &[f64]);
-    /// `words += x - round(x)` in units of `2^-64`, where `x` is `N/2` times the sum over the rows of products `digits *
-    /// column`; `scratch` and `words` are of length `N`.
+    /// `words += x - round(x)` in units of `2^-64`, where `x` is `N/2` times the sum over the rows
+    /// of the products `digits * column`. `scratch` and `words` have length `N`.
     fn products_add_64(
         &self,
         table: &FftTable,
@@ -51,27 +52,28 @@ pub trait TorusKernels: Send + Sync {
         scratch: &mut [f64],
     );
 
-    /// Digits of words: `levels` of `base_log` bits in `[-B/2, B/2)`, the first level first, `digits = (base_log,
-    /// levels)`. `out` has `levels * N` places. `base_log` is at most 30, `base_log * levels` at most 64.
+    /// Digits of words in `[-B/2, B/2)`, with `digits = (base_log, levels)`: `levels` digits of
+    /// `base_log` bits, the most significant first. `out` has `levels * N` places. `base_log` is at
+    /// most 30, `base_log * levels` at most 64.
     fn digits_64(&self, out: &mut [i32], words: &[u64], digits: (u32, u32));
     /// As [`TorusKernels::digits_64`], with `base_log * levels` at most 32.
     fn digits_32(&self, out: &mut [i32], words: &[u32], digits: (u32, u32));
-    /// Digits of `(X^by - 1) words`, `by < 2N`.
+    /// Digits of `(X^by - 1) words`, with `by < 2N`; otherwise as [`TorusKernels::digits_64`].
     fn rotated_digits_64(&self, out: &mut [i32], words: &[u64], by: usize, digits: (u32, u32));
     /// As [`TorusKernels::rotated_digits_64`].
     fn rotated_digits_32(&self, out: &mut [i32], words: &[u32], by: usize, digits: (u32, u32));
 }
 
-/// A sum of products of polynomials, given by their values.
+/// A sum of products of polynomials that are given by their values.
 #[derive(Clone, Copy, Debug)]
 pub struct Product<'a> {
     /// The first factors: a row of `N` values each.
     pub digits: &'a [f64],
-    /// The second factors: `N` values from each multiple of `row_len`, for as many rows.
+    /// The second factors: `N` values from each multiple of `row_len` on, one multiple per row.
     pub column: &'a [f64],
-    /// Distance of the second factors.
+    /// Distance from the start of one second factor to that of the next.
     pub row_len: usize,
-    /// What will be read after this: a hint.
+    /// A hint: the memory that will be read next.
     pub ahead: &'a [f64],
 }
 
@@ -88,7 +90,7 @@ fn check_product(table: &FftTable, product: &Product<'_>) {
         digits >= n && digits.is_multiple_of(n),
         "{digits} values of digits are no rows of {n}"
     );
-    // Checked in release builds as well: what wraps here would be read out of bounds.
+    // Checked in release builds as well: a product that wraps would lead to reads out of bounds.
     let last = (digits / n - 1).checked_mul(product.row_len);
     assert!(
         last.and_then(|last| last.checked_add(n))
@@ -110,7 +112,7 @@ fn check_digits(out: usize, words: usize, bits: u32, (base_log, levels): (u32, u
     );
 }
 
-/// Makes a backend of a vector type: every method is compiled for the features that are named.
+/// Defines a backend over a vector type. Every method is compiled for the CPU features given.
 macro_rules! backend {
     ($(#[$doc:meta])* $backend:ident, $name:literal, $vector:ty $(, $features:literal)?) => {
         $(#[$doc])*
@@ -129,7 +131,7 @@ macro_rules! backend {
                     unsafe { transform::forward::<$vector>(table, values, digits, ahead) }
                 }
                 check_fft(table, values.len(), digits.len());
-                // SAFETY: `self` proves that the CPU has the features; lengths were checked. So below.
+                // SAFETY: `self` proves that the CPU has the features; lengths were checked.
                 unsafe { run(table, values, digits, Ahead::new(ahead, table.n() / 128)) }
             }
 
@@ -246,7 +248,7 @@ backend!(
     "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"
 );
 
-/// Every backend this CPU can run, slowest first; the scalar reference is always there.
+/// Every backend that this CPU can run, slowest first. The scalar reference is always there.
 pub fn torus_available() -> Vec<&'static dyn TorusKernels> {
     #[cfg_attr(
         not(target_arch = "x86_64"),
@@ -270,7 +272,8 @@ pub fn torus_available() -> Vec<&'static dyn TorusKernels> {
     all
 }
 
-/// The backend in use: the one with the name of [`crate::kernels`]'s, or the next slower one that is there.
+/// The backend in use: the one with the name of [`crate::kernels`]'s, or the next slower one
+/// available.
 pub fn torus_kernels() -> &'static dyn TorusKernels {
     static CHOSEN: OnceLock<&'static dyn TorusKernels> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
@@ -278,7 +281,7 @@ pub fn torus_kernels() -> &'static dyn TorusKernels {
         let names: Vec<_> = crate::available().iter().map(|k| k.name()).collect();
         let own = crate::kernels().name();
         let wanted = names.iter().position(|&name| name == own);
-        // The backend that counts is not in the list: it is the fastest one.
+        // The counting backend is not in the list. It wraps the fastest one.
         let slower = &names[..=wanted.unwrap_or(names.len() - 1)];
         let found = all.iter().rev().find(|k| slower.contains(&k.name()));
         *found.expect("the scalar reference is always there")

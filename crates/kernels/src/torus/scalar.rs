@@ -41,7 +41,7 @@ impl Vector for [f64; 8] {
         std::array::from_fn(|i| self[i] * b[i])
     }
 
-    // Rounded twice: a fused operation is a function call where the CPU has none.
+    // Rounded twice: a fused operation is a function call on a CPU without it.
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
         std::array::from_fn(|i| self[i] * b[i] + c[i])

@@ -2,24 +2,27 @@
 
 use std::f64::consts::TAU;
 
-/// Complex points of a block, which is transformed in registers.
+/// Complex points of a block. A block is transformed in registers.
 pub(super) const BLOCK: usize = 64;
-/// Numbers that a block's roots take: 7 complex ones of its first half, padded, and 7 vectors of complex ones of the
-/// second.
+/// Numbers in the roots of one block: 7 complex ones of its first half, padded, and 7 vectors of
+/// complex ones of its second half.
 pub(super) const BLOCK_ROOTS: usize = 16 + 7 * 16;
 
 /// Roots of the transform of real polynomials of `N` coefficients modulo `X^N + 1`.
 ///
-/// `R[X]/(X^N + 1)` is `C[X]/(X^M - i)` with `M = N/2`: the point `j` of `M` holds coefficient `j` as its real part and
-/// `j + M` as its imaginary one. A node of the transform is `C[X]/(X^m - e^(2 pi i f))`; it splits into `r` nodes of
-/// `m/r` points with `f_c = (f + c)/r`, by multiplying the `k`-th part by `e^(2 pi i f k / r)` and a transform of `r`
-/// points. Nodes stay where they are, so values come out in the order of the splitting, which products need not know.
+/// `R[X]/(X^N + 1)` is `C[X]/(X^M - i)` with `M = N/2`. Point `j` of `M` holds coefficient `j` as
+/// its real part and coefficient `j + M` as its imaginary part. A node of the transform is
+/// `C[X]/(X^m - e^(2 pi i f))`. It splits into `r` nodes of `m/r` points with `f_c = (f + c)/r`:
+/// the `k`-th part is multiplied by `e^(2 pi i f k / r)`, and a transform of `r` points follows.
+/// Nodes stay in place, so values come out in the order of the splitting. Products need not know
+/// that order.
 #[derive(Debug)]
 pub struct FftTable {
     n: usize,
     pub(super) passes: Vec<Pass>,
-    /// For each block, [`BLOCK_ROOTS`] numbers: `w^k` of its node as (re, im), then for `k` from 1 to 7 a vector of
-    /// real and one of imaginary parts of `w^k` of its eight nodes.
+    /// For each block, [`BLOCK_ROOTS`] numbers: first `w^k` of its node as (re, im), then for each
+    /// `k` from 1 to 7 a vector of the real parts and one of the imaginary parts of `w^k` of its
+    /// eight nodes.
     pub(super) blocks: Vec<f64>,
 }
 
@@ -38,8 +41,8 @@ impl FftTable {
     /// log2 of the smallest and largest number of coefficients.
     pub const LOG_N: std::ops::RangeInclusive<u32> = 9..=16;
 
-    /// The table for polynomials of `n` coefficients, or `None` unless `n` is a power of two in the range of
-    /// [`FftTable::LOG_N`].
+    /// The table for polynomials of `n` coefficients, or `None` unless `n` is a power of two with
+    /// its log2 in [`FftTable::LOG_N`].
     pub fn new(n: usize) -> Option<Self> {
         if !n.is_power_of_two() || !Self::LOG_N.contains(&n.ilog2()) {
             return None;
@@ -64,14 +67,14 @@ impl FftTable {
         Some(Self { n, passes, blocks })
     }
 
-    /// Number of coefficients, and of numbers of a transform.
+    /// Number of coefficients, and of doubles in a transform.
     pub fn n(&self) -> usize {
         self.n
     }
 }
 
 fn children(f: f64, radix: usize) -> impl Iterator<Item = f64> {
-    // Exact: f is a multiple of 1/2^18 at most.
+    // Exact: `f` is a multiple of `1/2^18` or of a larger power of two.
     (0..radix).map(move |c| (f + c as f64) / radix as f64)
 }
 
@@ -88,7 +91,8 @@ fn block_roots(f: f64) -> [f64; BLOCK_ROOTS] {
     out
 }
 
-/// `e^(2 pi i f)`; `f` is reduced to an eighth of a turn first, where sine and cosine are good to their last bit.
+/// `e^(2 pi i f)`. `f` is first reduced to an eighth of a turn, where sine and cosine are accurate
+/// to their last bit.
 fn root(f: f64) -> [f64; 2] {
     let f = f - f.floor();
     let quarter = (4.0 * f).round();

@@ -1,24 +1,26 @@
 //! The transforms and the product of values, for any vector.
 //!
-//! Complex points stand eight by eight: eight real parts, then eight imaginary ones. All passes but the last of the
-//! forward transform work across vectors; the last takes blocks of 64 points through two steps of radix 8 in
-//! registers, with a transposition between them that is not undone, so no step works within a vector.
+//! Complex points stand in groups of eight: eight real parts, then eight imaginary parts. All
+//! passes but the last of the forward transform work on whole vectors. The last pass takes blocks
+//! of 64 points through two steps of radix 8 in registers. A transposition between the two steps is
+//! not undone, so no step works within a vector.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::table::{BLOCK, BLOCK_ROOTS, FftTable, Pass};
 use super::vector::{Complex, Vector, transform_4, transform_8};
 
-/// Where the points of a polynomial come from.
+/// A source of the points of a polynomial.
 pub(super) trait Source<V: Vector> {
-    /// Points `j .. j + 8`: the coefficients there, and those `n / 2` further.
+    /// Points `j .. j + 8`: coefficients `j .. j + 8` as real parts, and those `n / 2` further as
+    /// imaginary parts.
     ///
     /// # Safety
     /// The CPU has the features of `V`, and `j + 8 <= n / 2`.
     unsafe fn points(&self, j: usize) -> Complex<V>;
 }
 
-/// Where they go.
+/// A destination for points.
 pub(super) trait Sink<V: Vector> {
     /// Takes points `j .. j + 8`.
     ///
@@ -81,9 +83,11 @@ impl<V: Vector> Sink<V> for &mut [u32] {
     }
 }
 
-/// What will be read next, in as many equal parts as there are blocks of work to hide its way from memory.
+/// Memory that will be read next, cut into as many equal parts as there are blocks of work during
+/// which it can be prefetched.
 ///
-/// Streaming a bootstrapping key takes as long as the arithmetic on it if one waits for the other.
+/// Reading a bootstrapping key from memory takes as long as the arithmetic on it, if one waits for
+/// the other.
 pub(super) struct Ahead<'a> {
     rest: &'a [f64],
     part: usize,
@@ -95,14 +99,14 @@ impl<'a> Ahead<'a> {
         Self { rest: all, part }
     }
 
-    /// Asks for the next part.
+    /// Prefetches the next part.
     #[inline(always)]
     fn fetch(&mut self) {
         let (part, rest) = self.rest.split_at(self.part.min(self.rest.len()));
         self.rest = rest;
         for line in part.chunks(8) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a hint, on an address within a slice.
+            // SAFETY: a prefetch is a hint, and the address is within a slice.
             unsafe {
                 use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
                 _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
@@ -129,7 +133,7 @@ pub(super) unsafe fn forward<V: Vector>(
     // SAFETY: points stay below n / 2 = passes[0].size, each of two numbers of `out`.
     unsafe {
         first_pass::<V>(first, out, source);
-        // Each part of the first pass through all that is left of it, while it is in the cache.
+        // Takes each part of the first pass through all further passes while it is in the cache.
         let part = first.size / first.radix;
         for start in (0..first.size).step_by(part) {
             for pass in rest {
@@ -161,10 +165,11 @@ pub(super) struct Column<'a> {
     pub(super) row_len: usize,
 }
 
-/// The points of the sum of products of a column, `n / 2` times their size; `values` is overwritten.
+/// The points of the sum of products of a column, multiplied by `n / 2`. `values` is overwritten.
 ///
 /// # Safety
-/// The CPU has the features of `V`; `values` and `sink` have `n` numbers, the column's rows as many.
+/// The CPU has the features of `V`; `values` and `sink` have `n` numbers, the column's rows as
+/// many.
 #[inline(always)]
 pub(super) unsafe fn products<V: Vector>(
     table: &FftTable,
@@ -202,7 +207,7 @@ pub(super) unsafe fn products<V: Vector>(
     }
 }
 
-/// `sum over r of digits[r] * matrix[r]` at the numbers `at .. at + 128`.
+/// `sum over r of digits[r] * matrix[r]`, for the numbers at `at .. at + 128`.
 ///
 /// # Safety
 /// As [`products`].
@@ -229,7 +234,7 @@ unsafe fn block_sums<V: Vector>(n: usize, at: usize, column: Column<'_>) -> [Com
     }
 }
 
-/// Multiplies by `w^k` and transforms.
+/// Multiplies point `k` by `w^k`, then transforms.
 ///
 /// # Safety
 /// `roots` has `RADIX - 1` complex numbers.
@@ -260,7 +265,7 @@ fn transform<V: Vector, const RADIX: usize, const INVERSE: bool>(
     out
 }
 
-/// Transforms and multiplies by the conjugates of `w^k`.
+/// Transforms, then multiplies point `k` by the conjugate of `w^k`.
 #[inline(always)]
 fn join<V: Vector, const RADIX: usize>(
     y: [Complex<V>; RADIX],
@@ -277,7 +282,7 @@ fn join<V: Vector, const RADIX: usize>(
     })
 }
 
-/// `w^k` in all lanes; the first, which is 1, is not used.
+/// `w^k` in all lanes. The first entry stands for 1 and is not used.
 ///
 /// # Safety
 /// The CPU has the features of `V`, and `RADIX - 1` complex numbers are readable.
@@ -393,7 +398,7 @@ unsafe fn last_pass_of<V: Vector, const RADIX: usize>(
     }
 }
 
-/// The roots of the second half of a block: lanes are its nodes.
+/// The roots of the second half of a block, with one of its nodes per lane.
 ///
 /// # Safety
 /// The CPU has the features of `V`, and the roots of a block are readable.

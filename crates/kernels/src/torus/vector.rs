@@ -1,47 +1,48 @@
-//! What the transform asks of a CPU: vectors of eight doubles.
+//! Vectors of eight doubles: the CPU operations that the transform needs.
 
 /// Eight doubles.
 ///
-/// Values come into being by `splat` and `load` only, whose callers vouch for the CPU; what can be done with a value
-/// is therefore safe to do.
+/// Values are made only by `splat` and `load`, whose callers vouch for the CPU. Operations on a
+/// value are therefore safe.
 pub(super) trait Vector: Copy {
     /// `x` eight times.
     ///
     /// # Safety
-    /// The CPU has the features of the type. So for all functions here that make a value.
+    /// The CPU has the features of the type. The same holds for all functions here that make a
+    /// value.
     unsafe fn splat(x: f64) -> Self;
-    /// Eight numbers from `p`.
+    /// Reads eight numbers from `p`.
     ///
     /// # Safety
-    /// As [`Vector::splat`], and they are readable.
+    /// As [`Vector::splat`], and the numbers are readable.
     unsafe fn load(p: *const f64) -> Self;
-    /// Eight integers from `p`.
+    /// Reads eight integers from `p`.
     ///
     /// # Safety
-    /// As [`Vector::splat`], and they are readable.
+    /// As [`Vector::splat`], and the integers are readable.
     unsafe fn load_i32(p: *const i32) -> Self;
-    /// Eight numbers to `p`.
+    /// Writes eight numbers to `p`.
     ///
     /// # Safety
-    /// They are writable.
+    /// The numbers are writable.
     unsafe fn store(self, p: *mut f64);
 
     fn add(self, b: Self) -> Self;
     fn sub(self, b: Self) -> Self;
     fn mul(self, b: Self) -> Self;
-    /// `self * b + c`, rounded once where the CPU can.
+    /// `self * b + c`, rounded once on CPUs with a fused multiply-add.
     fn mul_add(self, b: Self, c: Self) -> Self;
     /// `c - self * b`, as [`Vector::mul_add`].
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
     /// Entry `i` of the `j`-th result is entry `j` of the `i`-th argument.
     fn transpose(rows: [Self; 8]) -> [Self; 8];
 
-    /// Adds `self - round(self)`, as a multiple of `2^-64`, to eight words, wrapping.
+    /// Adds `self - round(self)`, in units of `2^-64`, to eight words, wrapping.
     ///
     /// # Safety
     /// The words are readable and writable.
     unsafe fn add_fraction_64(self, p: *mut u64);
-    /// As [`Vector::add_fraction_64`], with multiples of `2^-32`.
+    /// As [`Vector::add_fraction_64`], in units of `2^-32`.
     ///
     /// # Safety
     /// The words are readable and writable.
@@ -172,7 +173,8 @@ pub(super) fn transform_4<V: Vector, const INVERSE: bool>(
     [a.add(c), y1, a.sub(c), y3]
 }
 
-/// `y_c = sum over k of z^(ck) x_k` with `z = e^(i pi / 4)`, or its conjugate with `INVERSE`; `half` is `sqrt(1/2)`.
+/// `y_c = sum over k of z^(ck) x_k` with `z = e^(i pi / 4)`, or its conjugate with `INVERSE`;
+/// `half` is `sqrt(1/2)`.
 #[inline(always)]
 pub(super) fn transform_8<V: Vector, const INVERSE: bool>(
     x: [Complex<V>; 8],
@@ -180,7 +182,8 @@ pub(super) fn transform_8<V: Vector, const INVERSE: bool>(
 ) -> [Complex<V>; 8] {
     let [e0, e1, e2, e3] = transform_4::<V, INVERSE>([x[0], x[2], x[4], x[6]]);
     let [o0, o1, o2, o3] = transform_4::<V, INVERSE>([x[1], x[3], x[5], x[7]]);
-    // z (a + ib) = ((a - b) + i (a + b)) / sqrt 2, and z^3 (a + ib) = (-(a + b) + i (a - b)) / sqrt 2.
+    // z (a + ib) = ((a - b) + i (a + b)) / sqrt 2, and z^3 (a + ib) = (-(a + b) + i (a - b)) / sqrt
+    // 2.
     let (d1, s1) = (o1.re.sub(o1.im), o1.re.add(o1.im));
     let (d3, s3) = (o3.re.sub(o3.im), o3.re.add(o3.im));
     let (y1, y5, y3, y7);
@@ -205,7 +208,7 @@ pub(super) fn transform_8<V: Vector, const INVERSE: bool>(
     [e0.add(o0), y1, y2, y3, e0.sub(o0), y5, y6, y7]
 }
 
-/// `e` plus or minus `half` times the given real and imaginary parts.
+/// `e` plus and minus `half` times the complex number with the given real and imaginary parts.
 #[inline(always)]
 fn shifted<V: Vector>(e: Complex<V>, half: V, [re, im]: [(V, bool); 2]) -> Complex<V> {
     let part = |e: V, (x, plus): (V, bool)| {

@@ -1,17 +1,18 @@
-//! Rotations and digits of words, as loops that a compiler turns into vectors of whatever width it is allowed.
+//! Rotations and digits of words, as loops that the compiler vectorises to the width allowed.
 
-/// Coefficients taken at once: rests of digits stay in the L1 cache.
+/// Coefficients taken at once, so that the rests of their digits stay in the L1 cache.
 const CHUNK: usize = 128;
 
-/// What the loops ask of `u32` and `u64`.
+/// Operations on `u32` and `u64` that the loops need.
 pub(super) trait Word: Copy + Default {
     type Signed: Copy + Default;
     const BITS: u32;
     fn minus(self, other: Self) -> Self;
     fn negative(self) -> Self;
-    /// The multiple of `2^dropped` nearest to the word, divided by that, as a signed number.
+    /// The word divided by `2^dropped` and rounded to the nearest integer, as a signed number.
     fn rounded(self, dropped: u32) -> Self::Signed;
-    /// The lowest digit of `rest`, in `[-B/2, B/2)`, and what is left, divided by `B = 2^base_log`.
+    /// The lowest digit of `rest`, in `[-B/2, B/2)`, and the rest after it, divided by
+    /// `B = 2^base_log`.
     fn digit(rest: Self::Signed, base_log: u32) -> (i32, Self::Signed);
 }
 
@@ -63,7 +64,8 @@ pub(super) fn rotated_digits_into<T: Word>(out: &mut [i32], poly: &[T], by: usiz
     let n = poly.len();
     let (shift, negative) = (by % n, by >= n);
     let mut differences = [T::default(); CHUNK];
-    // Coefficient i of X^shift poly is coefficient i - shift, or minus coefficient i - shift + n: two runs.
+    // Coefficient i of X^shift poly is coefficient i - shift of poly, or minus coefficient i -
+    // shift + n. So there are two runs.
     let (head, tail) = poly.split_at(n - shift);
     for (start, turned, negative) in [(0, tail, !negative), (shift, head, negative)] {
         let here = &poly[start..][..turned.len()];
@@ -78,7 +80,7 @@ pub(super) fn rotated_digits_into<T: Word>(out: &mut [i32], poly: &[T], by: usiz
     }
 }
 
-/// Digits of a few words, to the places from `start` in each level of `out`.
+/// Writes the digits of some words to the places from `start` on in each level of `out`.
 #[inline(always)]
 fn chunk_digits<T: Word>(
     out: &mut [i32],

@@ -1,4 +1,4 @@
-//! Moduli and words for the tests of this folder.
+//! Moduli and words for the tests in this folder.
 
 use kernels::{Modulus, is_prime};
 use rand::{Rng, SeedableRng};

@@ -1,4 +1,4 @@
-//! Writing a circuit.
+//! The builder of circuits.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::guard::guard;
 use crate::schemes::InScheme;
 use crate::schemes::params::{Scheme, SchemeParams};
 
-/// Writes a circuit. Operands are numbers that its methods give.
+/// Builds a circuit. Operands are numbers that its methods return.
 #[pyclass(frozen, module = "palladion._native")]
 pub(crate) struct CircuitBuilder {
     params: SchemeParams,
@@ -28,7 +28,7 @@ impl CircuitBuilder {
         write: impl FnOnce(&mut AutoBuilder) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         guard(py, || {
-            // A refused operation leaves the builder as it was, but for constants that nothing
+            // A refused operation leaves the builder unchanged, except for constants that nothing
             // uses.
             let mut builder = self.builder.lock().unwrap_or_else(PoisonError::into_inner);
             write(&mut builder)
@@ -69,7 +69,7 @@ impl CircuitBuilder {
         self.write(py, |b| b.plain_input(name))
     }
 
-    /// A power of two of doubles, which repeat.
+    /// A constant: a power of two of doubles, which repeat.
     fn constant(&self, py: Python<'_>, name: &str, values: &[u8]) -> PyResult<OperandId> {
         let (values, _) = values.as_chunks::<8>();
         let values: Vec<f64> = values.iter().map(|&v| f64::from_ne_bytes(v)).collect();
@@ -116,7 +116,7 @@ impl CircuitBuilder {
         self.write(py, |b| b.sum(x, at))
     }
 
-    /// States the bootstrapping that these parameters have for the circuit's slots.
+    /// Declares the bootstrapping that these parameters have for the circuit's slots.
     fn state_bootstrapping(&self, py: Python<'_>) -> PyResult<()> {
         let slots = self.slots;
         let stated = guard(py, || {
@@ -134,7 +134,7 @@ impl CircuitBuilder {
         self.write(py, |b| b.bootstrap(x))
     }
 
-    /// The carried values after the iterations of a body, one for each list of `each`.
+    /// The carried values after the iterations of a body, one iteration for each list of `each`.
     fn repeat(
         &self,
         py: Python<'_>,
@@ -159,7 +159,7 @@ impl CircuitBuilder {
         self.write(py, |b| b.drop_to(x, level))
     }
 
-    /// Level of a ciphertext; `None` for a plaintext.
+    /// The level of a ciphertext. `None` for a plaintext.
     fn level(&self, py: Python<'_>, x: OperandId) -> PyResult<Option<usize>> {
         self.write(py, |b| Ok(b.level(x)))
     }
@@ -168,7 +168,7 @@ impl CircuitBuilder {
         self.write(py, |b| b.output(name, x))
     }
 
-    /// The circuit as far as its outputs need it.
+    /// The circuit with all steps that its outputs need.
     fn finish(&self, py: Python<'_>) -> PyResult<Circuit> {
         let circuit = self.write(py, |b| b.finish())?;
         Ok(Circuit { circuit })

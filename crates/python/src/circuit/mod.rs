@@ -1,6 +1,6 @@
-//! Circuits of homomorphic operations: written, predicted and run.
+//! Circuits of homomorphic operations: builder, predictions and runs.
 //!
-//! Numbers cross as those of [`schemes`](crate::schemes) do.
+//! Numbers are passed as in [`schemes`](crate::schemes).
 
 mod builder;
 mod messages;

@@ -1,4 +1,4 @@
-//! Runs of a circuit: inputs as its slots, results as ciphertexts or bytes.
+//! Runs of a circuit, with inputs as slots, and results as ciphertexts or bytes.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::schemes::exact::{ExactCiphertext, residues};
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::{Scheme, SchemeParams};
 
-/// What Python gives an input.
+/// A value that Python passes for an input.
 #[derive(FromPyObject)]
 pub(crate) enum Given {
     Ckks(Py<CkksCiphertext>),
@@ -33,7 +33,7 @@ pub(crate) enum Made {
 
 type Bytes = BTreeMap<String, PyBackedBytes>;
 
-/// A circuit, its inputs and keys, and the trace that is replayed instead, if one is.
+/// A circuit, its inputs and keys, and optionally the trace to replay instead.
 type Work<'a> = (
     &'a Circuit,
     &'a BTreeMap<String, Given>,
@@ -52,7 +52,7 @@ impl Given {
     }
 }
 
-/// The circuit on plain numbers.
+/// Runs the circuit on plain numbers.
 pub(crate) fn clear(circuit: &Circuit, inputs: &Bytes) -> PyResult<BTreeMap<String, Vec<u8>>> {
     Ok(match &circuit.arithmetic {
         Arithmetic::Exact { t, .. } => {
@@ -76,7 +76,7 @@ fn values<T: Slot>(
     Ok(found.map(|(name, slots)| (name, bytes(slots))).collect())
 }
 
-/// What the bytes of each input say, or what is wrong with one.
+/// Parses the bytes of each input. An error names the input.
 fn slots_by_name<T>(
     inputs: &Bytes,
     slots: impl Fn(&[u8]) -> Result<Vec<T>, String>,
@@ -92,7 +92,7 @@ fn in_input(name: &str, words: String) -> PyErr {
     UsageError::new_err(format!("input {name}: {words}"))
 }
 
-/// Complex slots by name; finite numbers all.
+/// Complex slots by name. All numbers must be finite.
 pub(crate) fn complex_inputs(inputs: &Bytes) -> PyResult<Slots> {
     slots_by_name(inputs, finite)
 }
@@ -110,7 +110,7 @@ fn finite(bytes: &[u8]) -> Result<Vec<Complex64>, String> {
     }
 }
 
-/// Raises for the first key that the circuit needs and that is not there.
+/// Raises if a key that the circuit needs is missing, for the first such key.
 pub(crate) fn check_keys(circuit: &Circuit, keys: &SchemeKeys) -> PyResult<()> {
     let needs = circuit.keys();
     if needs.relinearization.is_some() {
@@ -128,7 +128,7 @@ pub(crate) fn check_keys(circuit: &Circuit, keys: &SchemeKeys) -> PyResult<()> {
     Ok(())
 }
 
-/// The circuit on ciphertexts, or its trace.
+/// Runs the circuit, or its trace, on ciphertexts.
 pub(crate) fn encrypted(
     circuit: &Circuit,
     inputs: &BTreeMap<String, Given>,
@@ -173,8 +173,8 @@ pub(crate) fn encrypted(
     }
 }
 
-/// A run of one scheme: `slots` are those of a plaintext's bytes, `open` gives a ciphertext of the
-/// scheme, if it is one, and `close` a result.
+/// A run of one scheme. `slots` parses a plaintext's bytes, `open` returns a ciphertext if it is
+/// one of the scheme, and `close` converts a result.
 fn run<S: circuit::Scheme>(
     scheme: &S,
     (circuit, inputs, keys, trace): Work<'_>,
@@ -212,7 +212,8 @@ fn run<S: circuit::Scheme>(
     Ok(found.map(|(name, ct)| (name, close(ct))).collect())
 }
 
-/// The operations of a circuit on ciphertexts as text, and its trace, with the plaintexts among its inputs.
+/// The operations of a circuit on ciphertexts as text, and its trace, with the plaintexts among its
+/// inputs.
 pub(crate) fn lower(
     circuit: &Circuit,
     params: &SchemeParams,
@@ -246,7 +247,7 @@ fn lowered<S: circuit::Scheme>(
     Ok((recording.to_string(), trace.or_raise()?))
 }
 
-/// Complex doubles in this machine's order.
+/// Complex doubles as bytes, in this machine's order.
 pub(crate) fn complex_bytes(slots: &[Complex64]) -> Vec<u8> {
     let parts = slots.iter().flat_map(|v| [v.re, v.im]);
     parts.flat_map(f64::to_ne_bytes).collect()

@@ -1,4 +1,4 @@
-//! A circuit that is written: its text, its needs, its predictions and its runs.
+//! A finished circuit: its text, the keys it needs, its predictions and its runs.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +25,16 @@ pub(crate) struct Circuit {
 
 /// Name, whether it is encrypted, level, scale.
 type Described<'a> = (&'a str, bool, usize, f64);
-/// By kind of key, the highest level that it is used at: relinearization, rotations by steps,
-/// conjugation; and whether bootstrapping needs keys of its own.
+/// For each kind of key, the highest level at which it is used: relinearization, rotations by
+/// steps, conjugation. Then whether bootstrapping needs keys of its own.
 type Needed = (Option<usize>, BTreeMap<usize, usize>, Option<usize>, bool);
-/// Bytes of values, and of the mean squares of their errors; log2 of the probability of a wrong run.
+/// Bytes of the values, and of the mean squares of their errors; log2 of the probability of a wrong
+/// run.
 type Foretold = (Vec<u8>, Vec<u8>, f64);
 
 #[pymethods]
 impl Circuit {
-    /// Reads and verifies a circuit, which must be one for these parameters.
+    /// Reads and verifies a circuit, which must be made for these parameters.
     #[staticmethod]
     fn from_json(py: Python<'_>, params: &SchemeParams, text: &str) -> PyResult<Self> {
         let circuit = guard(py, || -> runtime::Result<_> {
@@ -51,7 +52,7 @@ impl Circuit {
         guard(py, || Ok::<_, PyErr>(self.circuit.to_json()))
     }
 
-    /// One line for each step.
+    /// The circuit as text, one line per step.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         guard(py, || Ok::<_, PyErr>(self.circuit.to_string()))
     }
@@ -60,7 +61,8 @@ impl Circuit {
         self.circuit.slots
     }
 
-    /// Inputs as their steps: plaintexts of one name stand as often as they are encoded.
+    /// The inputs, one entry per step. A plaintext that is encoded several times has several
+    /// entries.
     fn inputs(&self) -> Vec<Described<'_>> {
         self.circuit.inputs().map(described).collect()
     }
@@ -80,13 +82,13 @@ impl Circuit {
         (relinearization, rotations, conjugation, bootstrapping)
     }
 
-    /// Operations by level and kind.
+    /// The number of operations by level and kind.
     fn counts(&self) -> BTreeMap<usize, BTreeMap<&'static str, usize>> {
         self.circuit.counts().0
     }
 
-    /// The keys that it needs, each for the highest level of its use. None are made of a circuit that is wrong with a probability
-    /// above `2^limit`.
+    /// Generates the keys that the circuit needs, each for the highest level of its use. Raises if
+    /// the circuit is wrong with a probability above `2^limit`.
     fn keys(
         &self,
         py: Python<'_>,
@@ -129,8 +131,8 @@ impl Circuit {
         guard(py, || run::clear(&self.circuit, &inputs))
     }
 
-    /// Of approximate arithmetic, by output: values, and the mean square of the error of each as
-    /// doubles.
+    /// For approximate arithmetic, by output: the values, and the mean square of the error of each,
+    /// as doubles.
     fn predict(
         &self,
         py: Python<'_>,
@@ -155,8 +157,8 @@ impl Circuit {
         })
     }
 
-    /// Of exact arithmetic, by output: bits of noise, of margin, log2 of the probability of a wrong
-    /// answer.
+    /// For exact arithmetic, by output: bits of noise, bits of margin, and log2 of the probability
+    /// of a wrong answer.
     fn predict_noise(
         &self,
         py: Python<'_>,
@@ -180,7 +182,8 @@ impl Circuit {
             .collect())
     }
 
-    /// Ciphertexts by name, from ciphertexts and from the bytes of plaintexts.
+    /// Runs the circuit on ciphertexts and the bytes of plaintexts, by name. Returns ciphertexts by
+    /// name.
     fn run(
         &self,
         py: Python<'_>,
@@ -203,7 +206,7 @@ impl Circuit {
         Ok((recording, CircuitTrace { trace }))
     }
 
-    /// As `run`, by a trace of `lower`.
+    /// As `run`, with a trace of `lower`.
     fn replay(
         &self,
         py: Python<'_>,
@@ -219,7 +222,7 @@ impl Circuit {
 }
 
 impl Circuit {
-    /// Raises for keys or ciphertexts of other parameters, and for a key that is not there.
+    /// Raises for keys or ciphertexts of other parameters, and for a missing key.
     fn checked(
         &self,
         params: &SchemeParams,
@@ -248,7 +251,7 @@ impl CircuitTrace {
         self.trace.to_string()
     }
 
-    /// Instructions and passes over limbs of a replay.
+    /// The numbers of instructions, and of passes over limbs, in a replay.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         counts_dict(py, &self.trace.counts())
     }

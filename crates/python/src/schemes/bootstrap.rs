@@ -33,7 +33,7 @@ impl CkksBootstrapper {
         })
     }
 
-    /// Estimated security, of the sparse secret as well.
+    /// Estimated security, including that of the sparse secret.
     fn security<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         security::to_dict(py, &self.tables.security())
     }
@@ -42,7 +42,8 @@ impl CkksBootstrapper {
         self.tables.output_level()
     }
 
-    /// Keys of bootstrapping, which serve products and their rotations as well.
+    /// Generates the keys of bootstrapping. They also serve for products and for the rotations
+    /// among them.
     fn keys(&self, py: Python<'_>, secret: &SchemeSecret) -> PyResult<SchemeKeys> {
         self.params.check("secret key", &secret.params)?;
         guard(py, || {
@@ -51,7 +52,7 @@ impl CkksBootstrapper {
         })
     }
 
-    /// Reads keys that were stored.
+    /// Reads stored keys.
     fn keys_from_bytes(&self, py: Python<'_>, data: &[u8]) -> PyResult<SchemeKeys> {
         guard(py, || {
             let read = self.tables.keys_from_bytes(data, self.params.made_for());

@@ -18,7 +18,7 @@ use crate::guard::{guard, guard_bytes};
 pub(crate) struct CkksCiphertext {
     params: SchemeParams,
     ct: Ciphertext,
-    /// Seed of the mask of a fresh one.
+    /// Seed of the mask, if the ciphertext is fresh.
     seed: Option<Seed>,
 }
 
@@ -52,7 +52,7 @@ impl CkksCiphertext {
         })
     }
 
-    /// The result of an operation that makes a new ciphertext.
+    /// The result of an operation that returns a new ciphertext.
     fn made(
         &self,
         py: Python<'_>,
@@ -64,7 +64,7 @@ impl CkksCiphertext {
         })
     }
 
-    /// A message at the level and scale of this ciphertext.
+    /// A message encoded at the level and scale of this ciphertext.
     fn encoded(&self, e: &ckks::Evaluator, values: &[Complex64]) -> ckks::Result<Plaintext> {
         Plaintext::encode(e.params(), values, e.level(&self.ct)?, self.ct.scale())
     }
@@ -149,7 +149,7 @@ impl CkksCiphertext {
         self.params.clone()
     }
 
-    /// `self + other`, or the difference; levels and scales are brought together.
+    /// `self + other`, or the difference. Levels and scales are made equal first.
     fn add(&self, py: Python<'_>, other: &Self, subtract: bool) -> PyResult<Self> {
         self.params.check("ciphertext", &other.params)?;
         self.made(py, |e| {
@@ -210,7 +210,7 @@ impl CkksCiphertext {
         })
     }
 
-    /// The product with an integer, which is exact and costs no level.
+    /// The product with an integer. It is exact and costs no level.
     fn mul_integer(&self, py: Python<'_>, integer: f64) -> PyResult<Self> {
         self.changed(py, |e, ct| e.mul_const_assign(ct, integer, 1.0))
     }
@@ -271,7 +271,7 @@ impl CkksCiphertext {
     }
 }
 
-/// Pairs of doubles; bytes at the end that are no pair are left out.
+/// Pairs of doubles. Bytes at the end that are not a pair are ignored.
 pub(crate) fn complex(bytes: &[u8]) -> Vec<Complex64> {
     let (doubles, _) = bytes.as_chunks::<8>();
     let (pairs, _) = doubles.as_chunks::<2>();

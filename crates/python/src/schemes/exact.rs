@@ -1,4 +1,4 @@
-//! Ciphertexts of BFV and BGV: they differ in encryption and products.
+//! Ciphertexts of BFV and BGV. The two schemes differ in encryption and products.
 
 use ::exact::{Ciphertext, Evaluator, Plaintext};
 use client::system_rng;
@@ -14,7 +14,8 @@ use super::params::{Scheme, SchemeParams};
 use crate::error::{LevelError, NoiseError, UsageError};
 use crate::guard::{guard, guard_bytes};
 
-/// Bits of noise budget below which an answer may be wrong: noise that fills the modulus leaves a fraction of one.
+/// Noise budget in bits below which an answer may be wrong. Noise that fills the modulus leaves a
+/// fraction of a bit.
 const LEAST_BUDGET: f64 = 1.0;
 
 /// A ciphertext of BFV or BGV.
@@ -22,7 +23,7 @@ const LEAST_BUDGET: f64 = 1.0;
 pub(crate) struct ExactCiphertext {
     params: SchemeParams,
     ct: Ciphertext,
-    /// Seed of the mask of a fresh one.
+    /// Seed of the mask, if the ciphertext is fresh.
     seed: Option<Seed>,
 }
 
@@ -55,7 +56,7 @@ impl ExactCiphertext {
     }
 }
 
-/// The plaintext of 64-bit integers in the plaintext space, in slots or as coefficients.
+/// Encodes 64-bit integers in the plaintext space, in slots or as coefficients.
 fn encode(params: &SchemeParams, values: &[u8], coefficients: bool) -> PyResult<Plaintext> {
     let exact = params.exact()?;
     let encoder = exact.params().encoder();
@@ -69,7 +70,8 @@ fn encode(params: &SchemeParams, values: &[u8], coefficients: bool) -> PyResult<
     encoder.encode_slots(&residues).or_raise()
 }
 
-/// 64-bit integers of the plaintext space, as residues; or what is wrong with one of them.
+/// 64-bit integers of the plaintext space, as residues. An error says what is wrong with one of
+/// them.
 pub(crate) fn residues(t: u64, values: &[u8]) -> Result<Vec<u64>, String> {
     let (values, _) = values.as_chunks::<8>();
     let t = t as i64;
@@ -87,7 +89,7 @@ pub(crate) fn residues(t: u64, values: &[u8]) -> Result<Vec<u64>, String> {
     residues.collect()
 }
 
-/// Two ciphertexts of one level and factor.
+/// Brings two ciphertexts to one level and factor.
 fn align(e: &Evaluator, a: &Ciphertext, b: &Ciphertext) -> ::exact::Result<[Ciphertext; 2]> {
     let (mut a, mut b) = (a.clone(), b.clone());
     let level = a.level().min(b.level());
@@ -178,7 +180,7 @@ impl ExactCiphertext {
         })
     }
 
-    /// Bits of noise budget left.
+    /// The noise budget left, in bits.
     fn budget(&self, py: Python<'_>, secret: &SchemeSecret) -> PyResult<f64> {
         secret.params.check("ciphertext", &self.params)?;
         guard(py, || {
@@ -227,7 +229,7 @@ impl ExactCiphertext {
         })
     }
 
-    /// The product with an integer modulo `t`, taken centred.
+    /// The product with an integer modulo `t`, which is centred first.
     fn mul_number(&self, py: Python<'_>, number: i64) -> PyResult<Self> {
         self.made(py, |e| {
             let mut ct = self.ct.clone();
@@ -237,7 +239,7 @@ impl ExactCiphertext {
         })
     }
 
-    /// The product, relinearised. BGV's is switched down by one limb if there is one to spare.
+    /// The product, relinearised. For BGV it is switched down by one limb if one can be spared.
     fn mul(&self, py: Python<'_>, other: &Self, keys: &SchemeKeys) -> PyResult<Self> {
         self.params.check("ciphertext", &other.params)?;
         self.params.check("evaluation keys", &keys.params)?;
@@ -271,7 +273,7 @@ impl ExactCiphertext {
         })
     }
 
-    /// Modulus switch by some limbs.
+    /// Switches the modulus down by `limbs` limbs.
     fn switch_down(&self, py: Python<'_>, limbs: usize) -> PyResult<Self> {
         let have = self.ct.level();
         let Some(level) = have.checked_sub(limbs) else {

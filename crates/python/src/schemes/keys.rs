@@ -56,7 +56,8 @@ impl SchemeSecret {
         })
     }
 
-    /// A relinearization key, and Galois keys of rotations and of the conjugation, which swaps rows.
+    /// A relinearization key, and Galois keys for rotations and for the conjugation, which swaps
+    /// rows in BFV and BGV.
     fn evaluation_keys(
         &self,
         py: Python<'_>,
@@ -145,13 +146,13 @@ impl SchemeKeys {
         key.ok_or_else(|| self.missing("relinearization key for products"))
     }
 
-    /// The Galois keys, among which is that of the rotation by `k`.
+    /// The Galois keys, after checking that the one for the rotation by `k` is there.
     pub(crate) fn for_rotation(&self, k: isize) -> PyResult<&GaloisKeys> {
         let element = galois::rotation_element(self.params.rlwe().n(), k);
         self.with(element, || format!("the rotation by {k}"))
     }
 
-    /// The Galois keys, among which is that of the conjugation.
+    /// The Galois keys, after checking that the one for the conjugation is there.
     pub(crate) fn for_conjugation(&self, words: &str) -> PyResult<&GaloisKeys> {
         let element = galois::conjugation_element(self.params.rlwe().n());
         self.with(element, || words.to_owned())
@@ -186,7 +187,7 @@ impl SchemeKeys {
 
 #[pymethods]
 impl SchemeKeys {
-    /// The rotations that there are keys for, from the far right to the far left.
+    /// The rotations for which there are keys, from the farthest right to the farthest left.
     fn rotations(&self) -> Vec<isize> {
         let n = self.params.rlwe().n();
         let quarter = (n / 4) as isize;
@@ -197,7 +198,7 @@ impl SchemeKeys {
         (-quarter + 1..=quarter).filter(held).collect()
     }
 
-    /// Whether there is a key for the conjugation, or swap of rows.
+    /// Whether there is a key for the conjugation, or the swap of rows.
     fn conjugation(&self) -> bool {
         let element = galois::conjugation_element(self.params.rlwe().n());
         self.galois().get(element).is_ok()

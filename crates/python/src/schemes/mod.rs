@@ -1,6 +1,7 @@
-//! The schemes themselves, over arrays: CKKS, and BFV and BGV by one mechanism.
+//! The schemes over arrays: CKKS, and BFV and BGV with shared code.
 //!
-//! Numbers cross as bytes in this machine's order: complex doubles for CKKS, 64-bit integers for the others.
+//! Numbers are passed as bytes in this machine's order: complex doubles for CKKS, 64-bit integers
+//! for the others.
 
 mod bootstrap;
 pub(crate) mod ckks;
@@ -23,7 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(crate::security::security_of, module)?)
 }
 
-/// An error of a scheme, whose operands the caller chose, as an exception.
+/// Converts an error of a scheme to an exception, where the caller chose the operands.
 pub(crate) trait InScheme<T> {
     fn or_raise(self) -> PyResult<T>;
 }

@@ -21,7 +21,7 @@ const PARAMETERS: Kind = Kind {
     version: 1,
 };
 
-/// What operations need of the parameters, by scheme.
+/// The data that operations need from the parameters, by scheme.
 pub(crate) enum Scheme {
     Ckks(::ckks::Evaluator),
     Bfv(bfv::Evaluator),
@@ -38,26 +38,27 @@ impl Scheme {
     }
 }
 
-/// Parameters as they are written down.
+/// A parameter set as the caller writes it.
 struct Spec {
     scheme: &'static str,
     n: usize,
     levels: Vec<Vec<u64>>,
     special: Vec<u64>,
     digit_limbs: usize,
-    /// log2 of the scale, bit by bit, or the plaintext modulus.
+    /// The log2 of the scale as the bits of a double, or the plaintext modulus.
     number: u64,
 }
 
-/// Moduli at most. Sets that are secure have fewer than a hundred.
+/// Largest number of moduli. Secure sets have fewer than a hundred.
 const MOST_MODULI: usize = 256;
-/// Words of one polynomial over all moduli, at most: 96 moduli at the largest degree. Tables take about four times as many.
+/// Largest number of words of one polynomial over all moduli: 96 moduli at the largest degree.
+/// Tables take about four times as many.
 const MOST_WORDS: usize = 96 << 17;
 
 const SCHEMES: [&str; 3] = ["ckks", "bfv", "bgv"];
 
 impl Spec {
-    /// Primes of the given sizes in bits.
+    /// A spec with primes of the given sizes in bits.
     fn of_sizes(
         (scheme, number): (&str, u64),
         log_n: u32,
@@ -97,8 +98,8 @@ impl Spec {
         }
     }
 
-    /// The parameters, below [`rlwe::security::TARGET_BITS`] only where `insecure` says so: the caller's word, never a
-    /// file's.
+    /// Builds the parameters. They may be below [`rlwe::security::TARGET_BITS`] only if `insecure`
+    /// says so. That is for the caller to say, never for a file.
     fn build(&self, insecure: bool) -> PyResult<Scheme> {
         let limbs: usize = self.levels.iter().map(Vec::len).sum();
         check_moduli(self.n, limbs + self.special.len())?;
@@ -159,7 +160,8 @@ impl Spec {
             found: format!("the scheme {:?}", String::from_utf8_lossy(scheme)),
             expected: SCHEMES.join(", "),
         })?;
-        // What is built decides, and the fingerprint says whether the mark was right.
+        // Building the parameters decides about security, and the fingerprint shows whether the
+        // mark was right.
         r.bounded("the mark of insecurity", 0..=1)?;
         let n = r.bounded("the ring degree", 16..=1 << 17)?;
         let digit_limbs = r.bounded("the limbs of a digit", 1..=r.left())?;
@@ -180,7 +182,7 @@ impl Spec {
     }
 }
 
-/// Bounds the memory that tables will take.
+/// Bounds the memory of the tables.
 fn check_moduli(n: usize, found: usize) -> PyResult<()> {
     let most = MOST_MODULI.min(MOST_WORDS / n.max(1));
     if (2..=most).contains(&found) {
@@ -212,7 +214,7 @@ impl SchemeParams {
     fn new(spec: Spec, insecure: bool) -> PyResult<Self> {
         let scheme = spec.build(insecure)?;
         let insecure = !scheme.rlwe().is_secure();
-        // Of the bytes without their own fingerprint.
+        // The fingerprint is that of the bytes with an empty fingerprint.
         let fingerprint = fingerprint(&spec.write(insecure).seal(&PARAMETERS, &[0; 32]));
         let bytes = spec.write(insecure).seal(&PARAMETERS, &fingerprint);
         Ok(Self(Arc::new(Inner {
@@ -251,7 +253,7 @@ impl SchemeParams {
         }
     }
 
-    /// Operations that BFV and BGV share.
+    /// The operations that BFV and BGV share.
     pub(crate) fn exact(&self) -> PyResult<::exact::Evaluator> {
         match &self.0.scheme {
             Scheme::Ckks(_) => Err(self.other_scheme("bfv or bgv")),
@@ -264,7 +266,7 @@ impl SchemeParams {
         UsageError::new_err(format!("parameters of {self}, expected {expected}"))
     }
 
-    /// Whether what has the parameters `found` is for these.
+    /// Checks that an object with the parameters `found` is for these parameters.
     pub(crate) fn check(&self, what: &str, found: &Self) -> PyResult<()> {
         if self.0.fingerprint == found.0.fingerprint {
             return Ok(());
@@ -273,12 +275,12 @@ impl SchemeParams {
         Err(UsageError::new_err(words))
     }
 
-    /// Number of levels a fresh ciphertext has, less one.
+    /// The highest level of a ciphertext.
     pub(crate) fn max_level(&self) -> usize {
         self.0.spec.levels.len() - 1
     }
 
-    /// The level asked for, the highest unless given.
+    /// The level asked for, or the highest level if none is given.
     pub(crate) fn level(&self, level: Option<usize>) -> PyResult<usize> {
         let highest = self.max_level();
         let level = level.unwrap_or(highest);
@@ -362,7 +364,7 @@ impl SchemeParams {
         })
     }
 
-    /// Degree, moduli, security and what else there is to know.
+    /// Degree, moduli, security and other properties.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (spec, rlwe) = (&self.0.spec, self.rlwe());
         let found = PyDict::new(py);
@@ -383,7 +385,7 @@ impl SchemeParams {
         Ok(found)
     }
 
-    /// Values of one ciphertext.
+    /// The number of values of one ciphertext.
     pub(crate) fn slots(&self) -> usize {
         let n = self.rlwe().n();
         match &self.0.scheme {
@@ -392,7 +394,7 @@ impl SchemeParams {
         }
     }
 
-    /// First bytes of the fingerprint.
+    /// The first bytes of the fingerprint.
     fn fingerprint(&self) -> String {
         let bytes = self.0.fingerprint.iter().take(6);
         bytes.map(|b| format!("{b:02x}")).collect()
@@ -427,7 +429,7 @@ impl SchemeParams {
     }
 }
 
-/// The way out, where a file holds parameters that are not secure.
+/// Adds the remedy to the error for a file whose parameters are not secure.
 pub(crate) fn asked_for(error: PyErr) -> PyErr {
     Python::attach(|py| {
         if error.is_instance_of::<SecurityError>(py) {

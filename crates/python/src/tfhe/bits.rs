@@ -28,7 +28,7 @@ fn gate_named(name: &str) -> PyResult<Gate> {
 
 #[pymethods]
 impl TfheBits {
-    /// A byte for each bit, zero for false.
+    /// Encrypts one bit per byte. Zero is false.
     #[staticmethod]
     fn encrypt(py: Python<'_>, client: &TfheClient, values: &[u8]) -> PyResult<Self> {
         guard(py, || {
@@ -41,7 +41,7 @@ impl TfheBits {
         })
     }
 
-    /// Bits that everyone can read.
+    /// Constant bits, not encrypted: everyone can read them.
     #[staticmethod]
     fn constant(py: Python<'_>, keys: &TfheServer, values: &[u8]) -> PyResult<Self> {
         guard(py, || {
@@ -54,7 +54,7 @@ impl TfheBits {
         })
     }
 
-    /// A byte for each bit.
+    /// Decrypts to one byte per bit.
     fn decrypt<'py>(&self, py: Python<'py>, client: &TfheClient) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || {
             client.params.check("ciphertext", &self.params)?;
@@ -86,7 +86,8 @@ impl TfheBits {
         })
     }
 
-    /// A gate by its name, bit by bit; a single bit meets all of the other operand.
+    /// Applies a gate, given by its name, bit by bit. A single bit is combined with all bits of the
+    /// other operand.
     fn gate(&self, py: Python<'_>, keys: &TfheServer, gate: &str, other: &Self) -> PyResult<Self> {
         let gate = gate_named(gate)?;
         guard(py, || {
@@ -102,7 +103,7 @@ impl TfheBits {
         })
     }
 
-    /// `x` where a bit is set, `y` elsewhere.
+    /// `x` where a bit is set, otherwise `y`.
     fn mux(&self, py: Python<'_>, keys: &TfheServer, x: &Self, y: &Self) -> PyResult<Self> {
         guard(py, || {
             keys.params.check("condition", &self.params)?;
@@ -121,7 +122,7 @@ impl TfheBits {
         })
     }
 
-    /// Bits by their positions.
+    /// The bits at the given positions.
     fn take(&self, places: Vec<usize>) -> PyResult<Self> {
         self.with(each!(held = self.held => Batch::of(taken(&held.items, &places)?)))
     }

@@ -50,7 +50,7 @@ impl TfheIntegers {
     }
 }
 
-/// A combination of two batches, item by item.
+/// Combines two batches item by item.
 macro_rules! combined {
     ($self:ident, $py:ident, $keys:ident, $other:ident, |$key:ident, $x:ident, $y:ident| $body:expr) => {
         guard($py, || {
@@ -70,7 +70,7 @@ macro_rules! combined {
     };
 }
 
-/// A combination of a batch with plain numbers, item by item.
+/// Combines a batch with plain numbers, item by item.
 macro_rules! with_numbers {
     ($self:ident, $py:ident, $keys:ident, $values:ident, |$key:ident, $x:ident, $y:ident| $body:expr) => {
         guard($py, || {
@@ -101,7 +101,7 @@ impl TfheIntegers {
         })
     }
 
-    /// Values that everyone can read.
+    /// Constant values, not encrypted: everyone can read them.
     #[staticmethod]
     fn constant(py: Python<'_>, keys: &TfheServer, values: &[u8]) -> PyResult<Self> {
         guard(py, || {
@@ -113,7 +113,7 @@ impl TfheIntegers {
         })
     }
 
-    /// Messages, or values with their carry bits.
+    /// Decrypts to messages, or to values with their carry bits.
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
@@ -143,12 +143,12 @@ impl TfheIntegers {
         on!(held = self.held => held.items.len())
     }
 
-    /// Largest value that one can have.
+    /// The largest value that an integer of the batch can have.
     fn largest(&self) -> u64 {
         on!(held = self.held => held.items.iter().map(Integer::max).max().unwrap_or(0))
     }
 
-    /// Largest deviation of noise, in those of an output of a bootstrapping.
+    /// The largest deviation of noise, in deviations of an output of a bootstrapping.
     fn noise(&self) -> u64 {
         on!(held = self.held => held.items.iter().map(Integer::noise).max().unwrap_or(0))
     }
@@ -179,7 +179,7 @@ impl TfheIntegers {
         with_numbers!(self, py, keys, factors, |key, x, y| key.scale(x, y))
     }
 
-    /// The entries of each table at every value; several tables share a bootstrapping.
+    /// The entries of each table at every value. Several tables share a bootstrapping.
     fn apply(
         &self,
         py: Python<'_>,
@@ -209,7 +209,7 @@ impl TfheIntegers {
         })
     }
 
-    /// The entry of a table of its own at each value.
+    /// Looks up each value in a table of its own.
     fn apply_each(
         &self,
         py: Python<'_>,
@@ -236,7 +236,7 @@ impl TfheIntegers {
         })
     }
 
-    /// 1 where two messages compare so, else 0.
+    /// The results of comparing two messages: 1 or 0.
     fn compare(
         &self,
         py: Python<'_>,
@@ -258,7 +258,7 @@ impl TfheIntegers {
         })
     }
 
-    /// Integers by their positions.
+    /// The integers at the given positions.
     fn take(&self, places: Vec<usize>) -> PyResult<Self> {
         self.with(each!(held = self.held => Batch::of(taken(&held.items, &places)?)))
     }
@@ -303,7 +303,7 @@ impl TfheIntegers {
     }
 }
 
-/// Rows of one entry for each table, as a batch for each table.
+/// Converts rows with one entry for each table to one batch for each table.
 fn columns<T: Torus>(
     rows: Vec<Vec<Integer<T>>>,
     tables: usize,

@@ -16,7 +16,7 @@ pub(crate) struct TfheClient {
     pub(crate) key: Client,
 }
 
-/// Keys of a server, as they are stored and as they are used.
+/// Keys of a server, in stored form and ready for use.
 #[pyclass(frozen, module = "palladion._native")]
 pub(crate) struct TfheServer {
     pub(crate) params: TfheParams,
@@ -49,7 +49,7 @@ impl TfheClient {
         self.params.clone()
     }
 
-    /// The keys that a server needs.
+    /// Generates the keys that a server needs.
     fn server_key(&self, py: Python<'_>) -> PyResult<TfheServer> {
         guard(py, || {
             let multiplier = self.params.multiplier()?;

@@ -1,7 +1,7 @@
-//! TFHE, over batches: what `palladion.tfhe` puts operators on.
+//! TFHE over batches, for the operators of `palladion.tfhe`.
 //!
-//! Numbers cross as bytes in this machine's order: bytes of 0 and 1 for bits, 64-bit integers for the others. Polynomials
-//! are multiplied by the [`Fft`], at every set.
+//! Numbers are passed as bytes in this machine's order: bytes of 0 and 1 for bits, 64-bit integers
+//! for the others. Polynomials are multiplied by the [`Fft`] at every set.
 
 mod bits;
 mod integers;
@@ -15,7 +15,7 @@ use ::tfhe::{ClientKey, EvaluationKeys, ServerKey};
 use pyo3::prelude::*;
 use ring::torus::Fft;
 
-/// What is of 32-bit words at some sets and of 64-bit words at the others.
+/// A value that has 32-bit words at some sets and 64-bit words at others.
 pub(crate) enum Words<A, B> {
     Short(A),
     Long(B),
@@ -25,7 +25,7 @@ type Client = Words<ClientKey<u32>, ClientKey<u64>>;
 type Seeded = Words<EvaluationKeys<u32>, EvaluationKeys<u64>>;
 type Server = Words<ServerKey<u32, Fft>, ServerKey<u64, Fft>>;
 
-/// The same work on either size of words; the result is of that size.
+/// Runs the same work on either size of words. The result has words of that size.
 macro_rules! each {
     ($x:ident = $of:expr => $body:expr) => {
         match &$of {
@@ -42,7 +42,7 @@ macro_rules! each {
     };
 }
 
-/// As [`each`], for results that are no words.
+/// As [`each`], for results that have no words.
 macro_rules! on {
     ($x:ident = $of:expr => $body:expr) => {
         match &$of {
@@ -65,7 +65,8 @@ pub(crate) use params::TfheParams;
 pub(crate) use store::Batch;
 pub(crate) use {each, on};
 
-/// Operands are compared by their fingerprints before: this is a fault of ours.
+/// The error for operands with words of two sizes. Their fingerprints were compared before, so this
+/// is a fault of Palladion.
 pub(crate) fn two_sizes() -> PyErr {
     crate::error::InternalError::new_err("operands of one fingerprint have words of two sizes")
 }
@@ -80,7 +81,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<numbers::TfheNumbers>()
 }
 
-/// An error of the scheme, whose operands the caller chose, as an exception.
+/// Converts an error of the scheme to an exception, where the caller chose the operands.
 trait InScheme<T> {
     fn or_raise(self) -> PyResult<T>;
 }
@@ -91,7 +92,8 @@ impl<T> InScheme<T> for ::tfhe::Result<T> {
     }
 }
 
-/// Length of the result of an operation on operands of these lengths: a single one meets all of the others.
+/// Length of the result of an operation on operands of these lengths. A single item is combined
+/// with all of the others.
 fn broadcast(left: usize, right: usize) -> PyResult<usize> {
     match (left, right) {
         (left, right) if left == right => Ok(left),
@@ -102,7 +104,7 @@ fn broadcast(left: usize, right: usize) -> PyResult<usize> {
     }
 }
 
-/// The operand of position `i`.
+/// The item at position `i`. A single item stands at every position.
 fn at<C>(items: &[C], i: usize) -> &C {
     if items.len() == 1 {
         &items[0]
@@ -111,7 +113,7 @@ fn at<C>(items: &[C], i: usize) -> &C {
     }
 }
 
-/// Items by their positions.
+/// The items at the given positions.
 fn taken<C: Clone>(items: &[C], places: &[usize]) -> PyResult<Vec<C>> {
     let found = |&place: &usize| {
         items.get(place).cloned().ok_or_else(|| {
@@ -124,13 +126,13 @@ fn taken<C: Clone>(items: &[C], places: &[usize]) -> PyResult<Vec<C>> {
     places.iter().map(found).collect()
 }
 
-/// 64-bit integers that crossed as bytes.
+/// Reads 64-bit integers from bytes.
 fn numbers_of(bytes: &[u8]) -> Vec<u64> {
     let (words, _) = bytes.as_chunks::<8>();
     words.iter().map(|&w| u64::from_ne_bytes(w)).collect()
 }
 
-/// 64-bit integers as bytes.
+/// Converts 64-bit integers to bytes.
 fn bytes_of(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
 }

@@ -1,4 +1,4 @@
-//! Batches of encrypted numbers of many digits.
+//! Batches of encrypted numbers of several digits.
 
 use ::tfhe::{Compressed, Integer, Radix};
 use client::system_rng;
@@ -40,7 +40,7 @@ impl TfheNumbers {
     }
 }
 
-/// Numbers of blocks that stand one after another.
+/// Numbers whose blocks stand one after another.
 fn assemble<T: Torus>(
     integers: Batch<Integer<T>, T>,
     blocks: usize,
@@ -57,7 +57,7 @@ fn assemble<T: Torus>(
     })
 }
 
-/// The digits of numbers, all of `blocks`, as they are encrypted.
+/// The digits of numbers of `blocks` blocks, in the order of encryption.
 fn digits(values: &[u64], blocks: usize, bits: u32) -> PyResult<Vec<u64>> {
     let all = (blocks as u64).saturating_mul(bits.into());
     let limit = if all < 64 { (1 << all) - 1 } else { u64::MAX };
@@ -99,7 +99,7 @@ impl TfheNumbers {
         })
     }
 
-    /// Numbers that everyone can read.
+    /// Constant numbers, not encrypted: everyone can read them.
     #[staticmethod]
     fn constant(py: Python<'_>, keys: &TfheServer, values: &[u8], blocks: usize) -> PyResult<Self> {
         guard(py, || {
@@ -138,12 +138,12 @@ impl TfheNumbers {
         on!(held = self.held => held.items.len())
     }
 
-    /// Digits of each.
+    /// Number of digits of each number.
     fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Sums, or differences, modulo the power of two that the digits have.
+    /// Sums or differences, modulo the power of two given by the digits.
     fn add(
         &self,
         py: Python<'_>,
@@ -164,7 +164,7 @@ impl TfheNumbers {
         })
     }
 
-    /// 1 where two numbers compare so, else 0.
+    /// The results of comparing two numbers: 1 or 0.
     fn compare(
         &self,
         py: Python<'_>,
@@ -186,7 +186,7 @@ impl TfheNumbers {
         })
     }
 
-    /// The smaller and the larger of each two.
+    /// The smaller and the larger number of each pair.
     fn min_max(&self, py: Python<'_>, keys: &TfheServer, other: &Self) -> PyResult<(Self, Self)> {
         guard(py, || {
             self.check(keys, other)?;
@@ -207,7 +207,7 @@ impl TfheNumbers {
         })
     }
 
-    /// Numbers by their positions.
+    /// The numbers at the given positions.
     fn take(&self, places: Vec<usize>) -> PyResult<Self> {
         self.with(each!(held = self.held => Batch::of(taken(&held.items, &places)?)))
     }
@@ -261,7 +261,7 @@ impl TfheNumbers {
     }
 }
 
-/// Integers that are digits, without carry, and as many as whole numbers have.
+/// Reads integers that must be digits without carry. Their count must be that of whole numbers.
 fn read<T: Torus>(
     params: &TfheParams,
     (header, fresh): (&Header, bool),

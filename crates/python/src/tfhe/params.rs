@@ -1,4 +1,4 @@
-//! Parameters of TFHE: named sets, and what there is to know of them.
+//! Parameters of TFHE: named sets, and their properties.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl TfheParams {
         &self.0
     }
 
-    /// Whether what has the parameters `found` is for these.
+    /// Checks that an object with the parameters `found` is for these parameters.
     pub(crate) fn check(&self, what: &str, found: &Self) -> PyResult<()> {
         if self.0.fingerprint() == found.0.fingerprint() {
             return Ok(());
@@ -67,7 +67,7 @@ impl TfheParams {
         sets::all().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// A set by its name; those below 128 bits only where `insecure` says so.
+    /// The set with a name. Sets below 128 bits only if `insecure` is set.
     #[staticmethod]
     fn named(name: &str, insecure: bool) -> PyResult<Self> {
         let all = sets::all();
@@ -85,7 +85,7 @@ impl TfheParams {
         Self::new(params.clone())
     }
 
-    /// The fastest set of 128 bits: of gates where there are no message bits.
+    /// The fastest set of 128 bits. Without message bits it is one for gates.
     #[staticmethod]
     fn fastest(message_bits: u32, carry_bits: u32, log2_failure: f64) -> PyResult<Self> {
         let layout = match message_bits {
@@ -99,7 +99,7 @@ impl TfheParams {
         Self::new(params)
     }
 
-    /// Sizes, security, failures and what else there is to know.
+    /// Sizes, security, failures and other properties.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (params, spec) = (self.get(), self.get().spec());
         let (kind, digits) = match spec.key_switch {
@@ -118,7 +118,7 @@ impl TfheParams {
         let levels = spec.bootstrap.levels() as usize;
         let switch_levels = digits.levels() as usize;
         let rows = dimension * (k + 1) * levels;
-        // Prepared polynomials are of doubles, as many as coefficients; samples stay words.
+        // Prepared polynomials have as many doubles as coefficients. Samples stay words.
         let switch = match spec.key_switch {
             KeySwitch::Lwe(_) => k * n * switch_levels * (dimension + 1) * word,
             KeySwitch::Ring(_) => k * switch_levels * (params.partial_rank() + 1) * n * 8,
@@ -154,7 +154,7 @@ impl TfheParams {
         Ok(found)
     }
 
-    /// log2 of the probability of a failure where so many tables share a bootstrapping.
+    /// log2 of the probability of a failure if `tables` tables share a bootstrapping.
     fn log2_failure_of(&self, tables: usize) -> PyResult<f64> {
         let most = self.get().n() / 2 / self.get().values() as usize;
         if tables == 0 || tables.next_power_of_two() > most {
@@ -168,7 +168,7 @@ impl TfheParams {
         Ok(self.get().log2_failure_of(tables))
     }
 
-    /// First bytes of the fingerprint.
+    /// The first bytes of the fingerprint.
     fn fingerprint(&self) -> String {
         let bytes = self.0.fingerprint().iter().take(6);
         bytes.map(|b| format!("{b:02x}")).collect()

@@ -1,4 +1,4 @@
-//! Batches as bytes: the core's form of their ciphertexts, and what these are together.
+//! Batches as bytes: the ciphertexts in the core's form, and a header that describes the batch.
 
 use ::tfhe::{Bit, Compressed, Integer};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ const BATCH: Kind = Kind {
     version: 1,
 };
 
-/// What a batch is of.
+/// The kind of items of a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Item {
     Bits,
@@ -23,23 +23,23 @@ pub(crate) enum Item {
     Numbers,
 }
 
-/// What stands before the ciphertexts.
+/// The header before the ciphertexts.
 pub(crate) struct Header {
     pub(crate) item: Item,
-    /// Whether it is one value, and no batch of one.
+    /// Whether it is a single value, not a batch of one.
     pub(crate) single: bool,
     /// Digits of a number.
     pub(crate) blocks: usize,
 }
 
-/// Ciphertexts, and the seeded form of those that are as they were encrypted.
+/// Ciphertexts, and their seeded form if they are still as encrypted.
 pub(crate) struct Batch<C, T> {
     pub(crate) items: Vec<C>,
     pub(crate) fresh: Option<Compressed<T>>,
 }
 
 impl<C, T> Batch<C, T> {
-    /// What was computed.
+    /// A batch of computed ciphertexts.
     pub(crate) fn of(items: Vec<C>) -> Self {
         Self { items, fresh: None }
     }
@@ -63,10 +63,10 @@ impl<T: Torus> Batch<Integer<T>, T> {
     }
 }
 
-/// A batch of either size of words.
+/// A batch with words of either size.
 pub(crate) type Batches<S, L> = Words<Batch<S, u32>, Batch<L, u64>>;
 
-/// `inner` are the ciphertexts' own bytes, seeded if they are `fresh`.
+/// Seals a batch. `inner` are the ciphertexts' own bytes, seeded if they are `fresh`.
 pub(crate) fn seal(params: &TfheParams, header: &Header, fresh: bool, inner: &[u8]) -> Vec<u8> {
     let mut w = Writer::new();
     w.u64(header.item as u64);
@@ -77,7 +77,7 @@ pub(crate) fn seal(params: &TfheParams, header: &Header, fresh: bool, inner: &[u
     w.seal(&BATCH, params.get().fingerprint())
 }
 
-/// The header, whether ciphertexts are seeded, and their bytes.
+/// The header, whether the ciphertexts are seeded, and their bytes.
 pub(crate) fn open<'a>(
     params: &TfheParams,
     expected: Item,
@@ -108,7 +108,7 @@ pub(crate) fn open<'a>(
     read().map_err(::tfhe::Error::from).or_raise()
 }
 
-/// Bytes of integers, seeded where they are as they were encrypted.
+/// Bytes of integers, seeded if they are still as encrypted.
 pub(crate) fn integer_bytes<T: Torus>(
     params: &TfheParams,
     items: &[Integer<T>],
@@ -134,7 +134,7 @@ pub(crate) fn read_integers<T: Torus>(
         .map(Batch::of)
 }
 
-/// A single value is one.
+/// Checks that a single value has one ciphertext.
 pub(crate) fn check_count(header: &Header, found: usize) -> PyResult<()> {
     if header.single && found != 1 {
         let error = BytesError::Value {

@@ -1,8 +1,8 @@
-//! What every exact multiplier must pass.
+//! Tests that every exact multiplier must pass.
 
 use super::{Multiplier, Naive, Torus};
 
-/// Words and digits without a pattern.
+/// Pseudorandom words and digits.
 pub(super) struct Draw(u64);
 
 impl Draw {
@@ -11,7 +11,8 @@ impl Draw {
     }
 
     /// # Source
-    /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+    /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA
+    /// 2014.
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,13 +21,13 @@ impl Draw {
         z ^ (z >> 31)
     }
 
-    /// In `[-digit, digit]`.
+    /// A digit in `[-digit, digit]`.
     pub(super) fn digit(&mut self, digit: u32) -> i32 {
         (self.next() % (2 * u64::from(digit) + 1)) as i64 as i32 - digit as i32
     }
 }
 
-/// Products of random digits and words, on top of what is in `out`, beside the definition.
+/// Adds products of random digits and words to `out`, and compares with the definition.
 pub(super) fn compare_with_naive<T: Torus, M: Multiplier<T>>(
     multiplier: &M,
     (rows, columns): (usize, usize),
@@ -43,7 +44,8 @@ pub(super) fn compare_with_naive<T: Torus, M: Multiplier<T>>(
     check(multiplier, &digits, &matrix, start);
 }
 
-/// All digits and all words as large as they may be, of both signs: the largest coefficients that a product has.
+/// All digits and all words at their largest, with both signs: the largest coefficients of a
+/// product.
 pub(super) fn extremes<T: Torus, M: Multiplier<T>>(multiplier: &M, rows: usize, digit: u32) {
     let n = multiplier.n();
     let lowest = T::from_low_bits(1 << (T::BITS - 1));

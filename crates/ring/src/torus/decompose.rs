@@ -5,12 +5,13 @@ use kernels::torus_kernels;
 use super::Torus;
 use crate::error::{Error, Result};
 
-/// Gadget decomposition of words: `levels` signed digits in base `2^base_log`, the most significant bits first.
+/// Gadget decomposition of words: `levels` signed digits in base `2^base_log`, most significant
+/// first.
 ///
-/// A word `x` becomes digits `d_1 .. d_l` in `[-B/2, B/2]` with `B = 2^base_log` such that the sum of
-/// `d_j q / B^j` is the multiple of `q / B^l` closest to `x`. Digits of a uniform word have mean zero but for the most
-/// significant one at `B/2`, variance `(B^2 + 2) / 12`, and what is rounded away is uniform in
-/// `[-q / 2B^l, q / 2B^l)`.
+/// A word `x` becomes digits `d_1 .. d_l` in `[-B/2, B/2)` with `B = 2^base_log`, such that the sum
+/// of `d_j q / B^j` is the multiple of `q / B^l` closest to `x`. Digits of a uniform word are
+/// uniform: their mean is `-1/2`, and their mean square `(B^2 + 2) / 12`. The part rounded away is
+/// uniform in `[-q / 2B^l, q / 2B^l)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decomposition {
     base_log: u32,
@@ -18,10 +19,11 @@ pub struct Decomposition {
 }
 
 impl Decomposition {
-    /// Digits of `base_log` bits, `levels` of them.
+    /// The decomposition into `levels` digits of `base_log` bits.
     ///
     /// # Errors
-    /// [`Error::Decomposition`] unless both are at least 1, `base_log` at most 30, and their product at most 63.
+    /// [`Error::Decomposition`] unless both numbers are at least 1, `base_log` is at most 30, and
+    /// their product is at most 63.
     pub fn new(base_log: u32, levels: u32) -> Result<Self> {
         let fits =
             (1..=30).contains(&base_log) && levels >= 1 && levels.saturating_mul(base_log) <= 63;
@@ -61,13 +63,14 @@ impl Decomposition {
     /// The digits of `poly`, level by level: `out[(j - 1) * N ..][..N]` are those of level `j`.
     ///
     /// # Panics
-    /// If `out` has not `levels` times the length of `poly`, or words have fewer bits than are kept.
+    /// If the length of `out` is not `levels` times that of `poly`, or if words have fewer bits
+    /// than are kept.
     pub fn digits_into<T: Torus>(self, out: &mut [i32], poly: &[T]) {
         T::digits(torus_kernels(), out, poly, (self.base_log, self.levels));
     }
 
-    /// The digits of `(X^by - 1) poly` in `Z_q[X]/(X^N + 1)`, as [`Decomposition::digits_into`]: the step of a blind
-    /// rotation.
+    /// The digits of `(X^by - 1) poly` in `Z_q[X]/(X^N + 1)`, as [`Decomposition::digits_into`].
+    /// Each step of a blind rotation needs them.
     ///
     /// # Panics
     /// As [`Decomposition::digits_into`], or if `by >= 2N`.

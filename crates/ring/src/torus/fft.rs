@@ -5,11 +5,12 @@ use kernels::{FftTable, Product, TorusKernels, torus_kernels};
 use super::{Multiplier, Torus};
 use crate::error::{Error, Result};
 
-/// Products by way of doubles: fast, and off by a little that is [bounded](Multiplier::error_bound) and, as a
-/// variance, [predicted](Fft::error_variance).
+/// Products computed in doubles: fast, with a small error. The error is
+/// [bounded](Multiplier::error_bound), and its variance is [predicted](Fft::error_variance).
 ///
-/// A row of digits costs one transform of `N/2` complex points, a column of the result one inverse transform.
-/// Words become numbers of the torus, in `[-1/2, 1/2)`; from 64-bit words the 11 last bits are rounded away.
+/// A row of digits takes one transform of `N/2` complex points, a column of the result one inverse
+/// transform. Words become numbers of the torus in `[-1/2, 1/2)`. The last 11 bits of 64-bit words
+/// are rounded away.
 pub struct Fft {
     table: FftTable,
     kernels: &'static dyn TorusKernels,
@@ -22,7 +23,7 @@ pub struct FftScratch {
 }
 
 impl Fft {
-    /// Products of polynomials of `n` coefficients, by the fastest kernels of this CPU.
+    /// A multiplier for polynomials of `n` coefficients, with the fastest kernels of this CPU.
     ///
     /// # Errors
     /// [`Error::TransformLength`] unless `n` is a power of two from 512 to 65,536.
@@ -41,14 +42,16 @@ impl Fft {
     /// log2 of the smallest and largest number of coefficients.
     pub const LOG_N: std::ops::RangeInclusive<u32> = FftTable::LOG_N;
 
-    /// Variance of the error of one coefficient, in units of the torus squared, for `rows` digits of the mean square
-    /// `digit_square` and words that are uniform, before it is rounded to a word.
+    /// Variance of the error of one coefficient, in units of the torus squared, for `rows` digits
+    /// of mean square `digit_square` and uniform words. The final rounding to a word is not
+    /// included.
     ///
-    /// A double is off by up to `u = 2^-53` times its power of two, uniformly: by `u^2 / 6` of its square in the mean over
-    /// mantissas. Two forward transforms, the product and the inverse transform are some `3 (log2(N/2) + 1)` steps, each of
-    /// which rounds a product, a root and sums: 2.6 such squares a step, the middle of what was measured at
-    /// `N = 512 .. 8192` (2.37 to 2.86, more where the passes are of radix 8). All are relative to the size of the result,
-    /// whose mean square is `N rows digit_square / 12`.
+    /// A double is off by up to `u = 2^-53` times its power of two, uniformly. On average over
+    /// mantissas, the squared error is `u^2 / 6` of the square. Two forward transforms, the product
+    /// and the inverse transform are some `3 (log2(N/2) + 1)` steps. Each step rounds a product, a
+    /// root and sums: 2.6 such squares a step, the middle of what was measured at `N = 512 .. 8192`
+    /// (2.37 to 2.86, more where the passes have radix 8). All errors are relative to the size of
+    /// the result, whose mean square is `N rows digit_square / 12`.
     pub fn error_variance(n: usize, rows: usize, digit_square: f64) -> f64 {
         let n = n as f64;
         let steps = 3.0 * (n / 2.0).log2() + 3.0;
@@ -84,7 +87,7 @@ impl<T: Torus> Multiplier<T> for Fft {
         let n = self.table.n();
         assert_eq!(polys.len() % n, 0, "whole polynomials");
         let mut prepared = vec![0.0; polys.len()];
-        // What the inverse transform would have to divide by is divided out here, once.
+        // The inverse transform omits its division. It is done here, once.
         let scale = 2.0 / n as f64;
         let mut numbers = vec![0.0; n];
         for (poly, values) in polys.chunks_exact(n).zip(prepared.chunks_exact_mut(n)) {
@@ -116,7 +119,7 @@ impl<T: Torus> Multiplier<T> for Fft {
             "a polynomial for each row and column"
         );
         let values = &mut scratch.digits[..digits.len()];
-        // Each of the transforms hides a share of what comes next.
+        // Each transform prefetches a share of the memory that is read next.
         let share = ahead.len().div_ceil(rows + columns).next_multiple_of(8);
         let mut shares = ahead.chunks(share.max(8));
         let mut next = || shares.next().unwrap_or_default();
@@ -134,14 +137,16 @@ impl<T: Torus> Multiplier<T> for Fft {
         }
     }
 
-    /// With `u = 2^-53` and `l = log2(N/2)`: a level of a butterfly multiplies by a root that is rounded (`u / sqrt(2)`), with
-    /// fused operations (`2 u`), and adds (`u`), so a transform has a relative error of at most `(1 + 4u)^l - 1`, in the
-    /// Euclidean norm, and for a single point relative to the sum of the sizes of all inputs. (Brisebarre, Joldes,
-    /// Muller, Naneş, Picot, "Error Analysis of Some Operations Involved in the Cooley-Tukey Fast Fourier Transform",
-    /// ACM TOMS 46(2), 2020.) The first holds for the digits and the words; the second for the inverse transform, whose inputs are
-    /// products: by Cauchy and Parseval the sum of their sizes over `N/2` is at most the product of the norms of digits and
-    /// words. Those are `digit sqrt(N)` and `sqrt(N) / 2`. Products and sums over rows add `(3 + rows) u`, rounding the
-    /// words `u`. What is of second order in `u` fits in another `u`.
+    /// Let `u = 2^-53` and `l = log2(N/2)`. A level of a butterfly multiplies by a rounded root
+    /// (`u / sqrt(2)`) with fused operations (`2 u`), and adds (`u`). So a transform has a relative
+    /// error of at most `(1 + 4u)^l - 1`: in the Euclidean norm, and also for a single point
+    /// relative to the sum of the sizes of all inputs. (Brisebarre, Joldes, Muller, Naneş, Picot,
+    /// "Error Analysis of Some Operations Involved in the Cooley-Tukey Fast Fourier Transform", ACM
+    /// TOMS 46(2), 2020.) The first bound serves for the digits and the words. The second serves
+    /// for the inverse transform, whose inputs are products: by Cauchy and Parseval the sum of
+    /// their sizes over `N/2` is at most the product of the norms of digits and words. Those norms
+    /// are `digit sqrt(N)` and `sqrt(N) / 2`. Products and sums over rows add `(3 + rows) u`, and
+    /// rounding the words adds `u`. Terms of second order in `u` fit in another `u`.
     fn error_bound(&self, rows: usize, digit: f64) -> f64 {
         let n = self.table.n() as f64;
         let levels = (n / 2.0).log2();
@@ -156,7 +161,7 @@ mod tests {
     use crate::torus::Ntt;
     use crate::torus::conformance::Draw;
 
-    /// The largest error of one product, in units of the torus, beside an exact multiplier.
+    /// The largest error of one product, in units of the torus, compared with an exact multiplier.
     fn largest_error<T: Torus>(n: usize, rows: usize, digits: &[i32], words: &[T]) -> f64 {
         let product = |multiplier: &dyn Fn(&mut [T])| {
             let mut out = vec![T::default(); n];
@@ -199,7 +204,7 @@ mod tests {
                 "N = {n}, {what} operands: {error:e}, bound {bound:e}"
             );
         }
-        // Random operands come near: the bound is not some large number.
+        // Random operands come near the bound: it is not arbitrarily large.
         assert!(
             T::BITS == 32 || random > bound / 1e4,
             "N = {n}: {random:e}, bound {bound:e}"

@@ -1,12 +1,12 @@
 //! The ring `Z_q[X]/(X^N + 1)` with `q = 2^32` or `2^64`: polynomials over the discretised torus.
 //!
-//! A word `x` stands for `x / q` of the torus `R/Z`; words wrap around, and no residue number system is needed.
-//! A polynomial is a slice of `N` words. TFHE multiplies polynomials of small integers ([digits](Decomposition)) with
-//! polynomials of words, and sums such products; that is what a [`Multiplier`] does, and the only thing that takes
-//! time.
+//! A word `x` stands for `x / q` on the torus `R/Z`. Words wrap around, and no residue number
+//! system is needed. A polynomial is a slice of `N` words. TFHE multiplies polynomials of small
+//! integers ([digits](Decomposition)) with polynomials of words, and sums such products. A
+//! [`Multiplier`] does that, and nearly all time is spent there.
 //!
-//! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus",
-//! Journal of Cryptology 33, 2020, <https://ia.cr/2018/421>.
+//! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over
+//! the Torus", Journal of Cryptology 33, 2020, <https://ia.cr/2018/421>.
 
 #[cfg(test)]
 mod conformance;
@@ -44,16 +44,17 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
     fn to_u64(self) -> u64;
     /// The representative in `[-2^(BITS-1), 2^(BITS-1))`.
     fn to_centred(self) -> i64;
-    /// The word closest to `x` of the torus: `x * 2^BITS`, rounded, wrapped. Exact to the precision of `f64`.
+    /// The word closest to the torus number `x`: `x * 2^BITS`, rounded and wrapped. Exact to the
+    /// precision of `f64`.
     fn from_torus(x: f64) -> Self {
         let fraction = x - x.round();
         Self::from_low_bits((fraction * (Self::BITS as f64).exp2()).round() as i128 as u64)
     }
-    /// The word as a number of the torus, in `[-1/2, 1/2)`, to the precision of `f64`.
+    /// The word as a torus number in `[-1/2, 1/2)`, to the precision of `f64`.
     fn to_torus(self) -> f64 {
         self.to_centred() as f64 * (-f64::from(Self::BITS)).exp2()
     }
-    /// [`TorusKernels::products_add_64`] or its twin.
+    /// [`TorusKernels::products_add_64`], or its counterpart for this word size.
     #[doc(hidden)]
     fn products_add(
         kernels: &dyn TorusKernels,
@@ -62,10 +63,10 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
         product: Product<'_>,
         scratch: &mut [f64],
     );
-    /// [`TorusKernels::digits_64`] or its twin.
+    /// [`TorusKernels::digits_64`], or its counterpart for this word size.
     #[doc(hidden)]
     fn digits(kernels: &dyn TorusKernels, out: &mut [i32], words: &[Self], digits: (u32, u32));
-    /// [`TorusKernels::rotated_digits_64`] or its twin.
+    /// [`TorusKernels::rotated_digits_64`], or its counterpart for this word size.
     #[doc(hidden)]
     fn rotated_digits(
         kernels: &dyn TorusKernels,
@@ -136,17 +137,19 @@ macro_rules! torus {
 torus!(u32, i32, products_add_32, digits_32, rotated_digits_32);
 torus!(u64, i64, products_add_64, digits_64, rotated_digits_64);
 
-/// Products of vectors of small polynomials with matrices of polynomials of words, in `Z_q[X]/(X^N + 1)`.
+/// Products of vectors of small polynomials with matrices of polynomials of words, in
+/// `Z_q[X]/(X^N + 1)`.
 ///
-/// The matrix is the same for many products, so it is [prepared](Multiplier::prepare) once: transformed, for most.
-/// An external product of TFHE is one such product: its digits are the vector, its GGSW ciphertext the matrix.
+/// The matrix is the same for many products, so it is [prepared](Multiplier::prepare) once: most
+/// multipliers transform it. An external product of TFHE is one such product. Its digits are the
+/// vector, its GGSW ciphertext is the matrix.
 pub trait Multiplier<T: Torus>: Send + Sync {
     /// One word of a prepared polynomial.
     type Word: Copy + Default + Send + Sync + 'static;
     /// Memory that products reuse.
     type Scratch: Send;
 
-    /// Name, as reports and files of machines take it.
+    /// Name used in reports and in machine files.
     fn name(&self) -> &'static str;
 
     /// Number of coefficients of a polynomial.
@@ -155,10 +158,10 @@ pub trait Multiplier<T: Torus>: Send + Sync {
     /// Number of words of one prepared polynomial.
     fn prepared_len(&self) -> usize;
 
-    /// Fresh memory for products of `rows` digits with matrices of `columns`.
+    /// Fresh memory for products of `rows` digits with matrices of `columns` columns.
     fn scratch(&self, rows: usize, columns: usize) -> Self::Scratch;
 
-    /// Prepares the polynomials that stand one after another in `polys`, in their order.
+    /// Prepares polynomials. They stand one after another in `polys`, and so do the results.
     ///
     /// # Panics
     /// If the length of `polys` is no multiple of `N`.
@@ -166,11 +169,12 @@ pub trait Multiplier<T: Torus>: Send + Sync {
 
     /// `out[c] += sum over r of digits[r] * matrix[r][c]`, for the columns `c` of `out`.
     ///
-    /// `digits` holds rows of `N` integers each, `out` columns of `N` words, `matrix` a prepared polynomial for each
-    /// row and column, row by row. Digits are at most `2^(b - 1)` in size where `b` is the base of the decomposition.
+    /// `digits` holds rows of `N` integers each, `out` columns of `N` words, and `matrix` a
+    /// prepared polynomial for each row and column, row by row. Digits are at most `2^(b - 1)` in
+    /// size, where `b` is the log2 of the base of the decomposition.
     ///
     /// # Panics
-    /// If the lengths do not fit each other.
+    /// If the lengths do not fit together.
     fn dot_add(
         &self,
         out: &mut [T],
@@ -179,8 +183,8 @@ pub trait Multiplier<T: Torus>: Send + Sync {
         scratch: &mut Self::Scratch,
     );
 
-    /// [`Multiplier::dot_add`], where `ahead` is what will be read after it: a hint, from which the time to wait for memory may be
-    /// put to use.
+    /// As [`Multiplier::dot_add`]. `ahead` is a hint: the memory that is read next, which may be
+    /// prefetched.
     fn dot_add_ahead(
         &self,
         out: &mut [T],
@@ -192,7 +196,7 @@ pub trait Multiplier<T: Torus>: Send + Sync {
         self.dot_add(out, digits, matrix, scratch);
     }
 
-    /// Bound on the size of the error of one coefficient of `out`, in units of the torus, for `rows` digits of at most
-    /// `digit` in size each, whatever their values: 0 for multipliers that are exact.
+    /// Bound on the size of the error of one coefficient of `out`, in units of the torus, for
+    /// `rows` digits of at most `digit` in size and any words. It is 0 for exact multipliers.
     fn error_bound(&self, rows: usize, digit: f64) -> f64;
 }

@@ -1,14 +1,14 @@
-//! The definition of the product, to compare with.
+//! The definition of the product, for comparison.
 
 use super::{Multiplier, Torus};
 
-/// Products by their definition, exact, in `N^2` steps each.
+/// Exact products by their definition, in `N^2` steps each.
 pub struct Naive {
     n: usize,
 }
 
 impl Naive {
-    /// Products of polynomials of `n` coefficients.
+    /// A multiplier for polynomials of `n` coefficients.
     pub fn new(n: usize) -> Self {
         Self { n }
     }

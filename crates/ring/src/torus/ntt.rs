@@ -8,31 +8,33 @@ use crate::primes::ntt_primes;
 use kernels::{Modulus, kernels};
 use std::marker::PhantomData;
 
-/// Products by NTT modulo primes whose product exceeds twice whatever a product can be: exact.
+/// Exact products by NTT modulo primes whose product exceeds twice the largest product.
 ///
-/// Words are taken as integers in `[-q/2, q/2)`, so `rows` products of digits of at most `d` are at most
-/// `rows N d q/2` in size. With residues modulo primes of a product above twice that, the sums are the integers
-/// themselves, and their low bits the words. With words of 32 bits one prime is enough for most sets.
+/// Words are taken as integers in `[-q/2, q/2)`, so `rows` products of digits of at most `d` are at
+/// most `rows N d q/2` in size. If the product of the primes is above twice that, the residues
+/// determine the sums as integers, and the low bits of the sums are the words. With words of 32
+/// bits one prime is enough for most sets.
 pub struct Ntt<T> {
     basis: Basis,
     residues: Residues,
     words: PhantomData<T>,
 }
 
-/// Memory of [`Ntt`].
+/// Memory that [`Ntt`] reuses.
 pub struct NttScratch {
-    /// A row of digits modulo each prime, for each row.
+    /// For each row, its digits modulo each prime.
     digits: Vec<u64>,
     /// A column modulo each prime.
     column: Vec<u64>,
 }
 
 impl<T: Torus> Ntt<T> {
-    /// For sums of up to `rows` products of polynomials of `n` coefficients with digits of at most `digit` in size.
+    /// A multiplier for sums of up to `rows` products of polynomials of `n` coefficients, with
+    /// digits of at most `digit` in size.
     ///
     /// # Errors
-    /// [`Error::Degree`] unless `n` is a power of two that the transform takes; [`Error::TooFewPrimes`] if no primes
-    /// are large enough.
+    /// [`Error::Degree`] unless `n` is a power of two for which the transform exists.
+    /// [`Error::TooFewPrimes`] if no primes are large enough.
     pub fn new(n: usize, rows: usize, digit: u32) -> Result<Self> {
         let bits = Self::bound(n, rows, digit).map_or(128, |bound| 129 - bound.leading_zeros());
         // Wide primes take a third more time than narrow ones.
@@ -42,7 +44,8 @@ impl<T: Torus> Ntt<T> {
         } else {
             wide
         };
-        // The largest primes of `size + 1` bits exceed 2^size; those of `size` bits are only just below.
+        // The largest primes of `size + 1` bits exceed 2^size. Those of `size` bits are just below
+        // it.
         let primes = ntt_primes(size + 1, n, bits.div_ceil(size) as usize)?;
         let basis = Basis::new(n, &primes)?;
         let made = Residues::new(&primes).filter(|residues| {
@@ -74,7 +77,7 @@ impl<T: Torus> Ntt<T> {
         self.basis.len()
     }
 
-    /// Transforms integers, limb by limb of one prime each.
+    /// Transforms integers, one limb per prime.
     fn transform(&self, out: &mut [u64], integer: impl Fn(usize) -> i64) {
         for (limb, table) in out
             .chunks_exact_mut(self.basis.n())
@@ -124,7 +127,7 @@ impl<T: Torus> Multiplier<T> for Ntt<T> {
     }
 
     /// # Panics
-    /// Also if digits are so large, or so many rows, that a sum could exceed what the primes hold.
+    /// Also if a sum could exceed the product of the primes, for such large digits or so many rows.
     fn dot_add(&self, out: &mut [T], digits: &[i32], matrix: &[u64], scratch: &mut NttScratch) {
         let (n, len) = (self.basis.n(), self.prepared_len());
         let (columns, rows) = (out.len() / n, digits.len() / n);

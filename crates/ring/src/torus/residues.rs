@@ -1,14 +1,15 @@
-//! Integers from their residues modulo several primes, modulo a power of two.
+//! Integers modulo a power of two, from their residues modulo several primes.
 
 use kernels::Modulus;
 
-/// Garner's algorithm with centred digits, for what multipliers compute modulo primes.
+/// Garner's algorithm with centred digits, for multipliers that compute modulo primes.
 ///
-/// An integer `v` with `2 |v| < p_0 p_1 ..` is `x_0 + p_0 (x_1 + p_1 (x_2 + ..))` with `2 |x_i| < p_i`, for odd `p_i` in
-/// one way only. So the digits need no comparison with half of the product, and the sum may wrap around.
+/// An integer `v` with `2 |v| < p_0 p_1 ..` is `x_0 + p_0 (x_1 + p_1 (x_2 + ..))` with
+/// `2 |x_i| < p_i`. For odd `p_i` the digits `x_i` are unique. So they need no comparison with half
+/// of the product, and the sum may wrap around.
 ///
-/// *Source.* Garner, "The residue number system", IRE Transactions on Electronic Computers, 1959; mixed radix: Knuth, The
-/// Art of Computer Programming 2, section 4.3.2.
+/// *Source.* Garner, "The residue number system", IRE Transactions on Electronic Computers, 1959;
+/// mixed radix: Knuth, The Art of Computer Programming 2, section 4.3.2.
 #[derive(Clone, Debug)]
 pub(super) struct Residues {
     moduli: Vec<Modulus>,
@@ -17,7 +18,7 @@ pub(super) struct Residues {
 }
 
 impl Residues {
-    /// Of pairwise different primes.
+    /// Tables for pairwise different primes.
     pub(super) fn new(primes: &[u64]) -> Option<Self> {
         let moduli: Option<Vec<_>> = primes.iter().map(|&p| Modulus::new(p)).collect();
         let moduli = moduli?;
@@ -35,17 +36,18 @@ impl Residues {
         &self.moduli
     }
 
-    /// Whether every integer of at most `bound` in size has residues of its own: `2 bound < p_0 p_1 ..`.
+    /// Whether residues determine every integer of at most `bound` in size: `2 bound < p_0 p_1 ..`.
     pub(super) fn hold(&self, bound: u128) -> bool {
         let product = self
             .moduli
             .iter()
             .try_fold(1u128, |all, p| all.checked_mul(u128::from(p.value())));
-        // A product that no u128 holds is larger than twice anything that one holds half of.
+        // A product that does not fit a u128 is larger than 2 bound, since bound is below 2^127.
         bound < 1 << 127 && product.is_none_or(|product| 2 * bound < product)
     }
 
-    /// The integer of at most half of the product in size, modulo 2^64; `residue(i)` lies in `[0, p_i)`.
+    /// The integer of at most half of the product in size, modulo 2^64. `residue(i)` lies in
+    /// `[0, p_i)`.
     #[inline]
     pub(super) fn centred(&self, residue: impl Fn(usize) -> u64) -> u64 {
         let (mut sum, mut weight) = (0u64, 1u64);
@@ -64,7 +66,8 @@ impl Residues {
     }
 }
 
-/// Primes at most: four of 30 bits hold any product of a word of 64 bits with digits of 30.
+/// Largest number of primes. Four primes of 30 bits hold any product of a 64-bit word with 30-bit
+/// digits.
 pub(super) const MAX_PRIMES: usize = 4;
 
 #[cfg(test)]

@@ -1,24 +1,25 @@
 //! The transform of the ring in single precision, with a proven bound on its error.
 //!
-//! A real polynomial modulo `X^N + 1` is a complex one modulo `X^(N/2) - i`: coefficient `j` is the real part of
-//! place `j` for `j < N/2`, and the imaginary part of place `j - N/2` else. With `X = w Y`, `w^(N/2) = i`, that is
-//! modulo `Y^(N/2) - 1`: a twist, and a cyclic transform of `N/2` points.
+//! A real polynomial modulo `X^N + 1` is a complex one modulo `X^(N/2) - i`: coefficient `j < N/2`
+//! is the real part of place `j`, and any other the imaginary part of place `j - N/2`. With
+//! `X = w Y` and `w^(N/2) = i`, it is a polynomial modulo `Y^(N/2) - 1`. So a twist comes before a
+//! cyclic transform of `N/2` points.
 
 use std::f64::consts::PI;
 
 /// A complex number in single precision.
 pub(super) type Complex = [f32; 2];
 
-/// Half of the distance from 1 to the next number: what a rounding adds at most, relatively.
+/// Half of the distance from 1 to the next number: the largest relative error of a rounding.
 const EPSILON: f64 = 1.0 / (1u64 << 24) as f64;
-/// Error of a root: of each part at most `2^-25`, and what double precision adds.
+/// Error of a root: at most `2^-25` for each part, and a little from double precision.
 const ROOT_ERROR: f64 = 0.7072 * EPSILON;
 
 pub(super) struct Transform {
     n: usize,
     /// `exp(i pi j / N)`.
     twist: Vec<Complex>,
-    /// `exp(2 pi i j / (N/2))`, the first half.
+    /// `exp(2 pi i j / (N/2))`, for the first half of `j`.
     roots: Vec<Complex>,
 }
 
@@ -33,7 +34,8 @@ fn conjugate([a, b]: Complex) -> Complex {
 }
 
 impl Transform {
-    /// Of polynomials of `n` coefficients, a power of two from 4 on.
+    /// The transform for polynomials of `n` coefficients, where `n` is a power of two and at least
+    /// 4.
     pub(super) fn new(n: usize) -> Self {
         let root = |angle: f64| [angle.cos() as f32, angle.sin() as f32];
         let angles = |count: usize, step: f64| (0..count).map(|j| root(j as f64 * step)).collect();
@@ -65,7 +67,8 @@ impl Transform {
         }
     }
 
-    /// The inverse of [`Transform::forward`], in place: coefficients `j` and `j + N/2` at place `j`.
+    /// The inverse of [`Transform::forward`], in place. Place `j` then holds coefficients `j` and
+    /// `j + N/2`.
     pub(super) fn inverse(&self, values: &mut [Complex]) {
         let half = self.n / 2;
         let mut size = 2;
@@ -88,14 +91,15 @@ impl Transform {
         }
     }
 
-    /// Bound on the error of any coefficient of a sum of `rows` products, in units of the sum of the products of the
-    /// Euclidean norms of their factors.
+    /// Bound on the error of any coefficient of a sum of `rows` products, in units of the sum of
+    /// the products of the Euclidean norms of their factors.
     ///
-    /// *Source.* Percival, "Rapid multiplication modulo the sum and difference of highly composite numbers", Math.
-    /// Comp. 72 (2003), theorem 5.1, with the bound of Brent, Percival and Zimmermann (Math. Comp. 76, 2007) for
-    /// complex products: for a cyclic transform of `2^k` points, `(1 + e)^3k (1 + sqrt(5) e)^(3k+1) (1 + b)^3k - 1`.
-    /// The twists of both factors and of the product are three more products with a root, and each row of the sum one
-    /// more addition.
+    /// *Source.* Percival, "Rapid multiplication modulo the sum and difference of highly composite
+    /// numbers", Math. Comp. 72 (2003), theorem 5.1, with the bound of Brent, Percival and
+    /// Zimmermann (Math. Comp. 76, 2007) for complex products: for a cyclic transform of `2^k`
+    /// points, `(1 + e)^3k (1 + sqrt(5) e)^(3k+1) (1 + b)^3k - 1`. The twists of both factors and
+    /// of the product are three more products with a root. Each row of the sum is one more
+    /// addition.
     pub(super) fn error(&self, rows: usize) -> f64 {
         let stages = 3.0 * f64::from((self.n / 2).ilog2());
         let log = (stages + rows as f64) * EPSILON.ln_1p()
@@ -104,11 +108,11 @@ impl Transform {
         log.exp_m1()
     }
 
-    /// Estimate of the relative mean square error of a product of random polynomials, as its root.
+    /// Estimate of the relative root mean square error of a product of random polynomials.
     ///
-    /// A rounding adds `e^2 / 6` relatively, on average over the place of a number between two powers of two. A
-    /// butterfly has about three for each value: one of its sum, and for half of the values those of a product and of
-    /// its root.
+    /// A rounding adds a relative square error of `e^2 / 6`, on average over numbers between two
+    /// powers of two. A butterfly has about three roundings for each value: one of its sum, and for
+    /// half of the values those of a product and of its root.
     pub(super) fn relative_rms(&self) -> f64 {
         let stages = 3.0 * f64::from((self.n / 2).ilog2()) + 3.0;
         (stages * 3.0 / 6.0).sqrt() * EPSILON

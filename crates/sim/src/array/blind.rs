@@ -1,4 +1,4 @@
-//! Blind rotation on the array: its words and its time.
+//! Blind rotation on the array: the words it computes, and its time.
 
 mod graph;
 
@@ -16,18 +16,18 @@ pub struct BlindRotation {
     layout: Layout,
 }
 
-/// What a simulation found.
+/// The result of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// External products.
+    /// Number of external products.
     pub iterations: usize,
     /// Microseconds from one iteration to the next.
     pub iteration: f64,
     /// Milliseconds from the first word in to the last word out.
     pub milliseconds: f64,
-    /// Share of the time in which tiles of each kind work, on average.
+    /// Average share of the time in which tiles of each kind work.
     pub busy: BTreeMap<&'static str, f64>,
-    /// Gigabits of keys in a second.
+    /// Gigabits of keys per second.
     pub key_gigabits: f64,
     /// Power by component.
     pub power: Power,
@@ -40,14 +40,14 @@ impl Simulated {
     }
 }
 
-/// What an emulation computed.
+/// The result of an emulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emulated {
-    /// The accumulator, component by component, the body last.
+    /// The accumulator, component by component, with the body last.
     pub accumulator: Vec<u32>,
     /// Milliseconds from the first word in to the last word out.
     pub milliseconds: f64,
-    /// Words that streams carried, each counted once however many read it.
+    /// Words that streams carried. A word counts once, however many tiles read it.
     pub moved: u64,
 }
 
@@ -76,15 +76,15 @@ impl BlindRotation {
         Ok(made)
     }
 
-    /// Tiles and channels.
+    /// The tiles and channels.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// Time, power and use of all iterations.
     ///
-    /// Time does not depend on data, and iterations do not overlap but for their keys: after the first few, all take
-    /// as long. So some are simulated and the rest are counted.
+    /// Time does not depend on data. Iterations overlap only in their keys, and after the first few
+    /// all of them take the same time. So some are simulated and the rest are extrapolated.
     ///
     /// # Errors
     /// [`crate::Error::Deadlock`] if streams are too short.
@@ -114,16 +114,18 @@ impl BlindRotation {
         })
     }
 
-    /// Every word as the array computes it.
+    /// Computes every word as the array does.
     ///
     /// # Shape
     /// - `accumulator`: `k + 1` polynomials of `N` words, the body last.
-    /// - `exponents`: in `[0, 2N)`, one for each iteration; the number of iterations is theirs.
-    /// - `rows`: for each iteration a GGSW ciphertext: rows by component, then by level, each with its mask
-    ///   polynomials and its body.
+    /// - `exponents`: in `[0, 2N)`, one for each iteration. Their number is the number of
+    ///   iterations.
+    /// - `rows`: a GGSW ciphertext for each iteration. Its rows are ordered by component, then by
+    ///   level, each with its mask polynomials and its body.
     ///
     /// # Errors
-    /// [`crate::Error::Words`] and [`crate::Error::Parameters`] for anything else.
+    /// [`crate::Error::Words`] for other lengths, and [`crate::Error::Parameters`] for other
+    /// exponents.
     pub fn emulate(
         &self,
         accumulator: &[u32],
@@ -169,7 +171,7 @@ impl BlindRotation {
     }
 }
 
-/// Share of `ticks` in which tiles of each kind are busy, on average.
+/// Average share of `ticks` in which tiles of each kind are busy.
 fn busy(usage: &[Usage], ticks: u64) -> BTreeMap<&'static str, f64> {
     let mut sums: BTreeMap<&'static str, (f64, f64)> = BTreeMap::new();
     for tile in usage {

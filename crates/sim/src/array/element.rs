@@ -1,4 +1,4 @@
-//! A processing element of a wavefront multiplier as a tile, and chains of them.
+//! A processing element of a wavefront multiplier as a tile, and chains of such tiles.
 
 use super::moved;
 use crate::error::Result;
@@ -8,7 +8,8 @@ use crate::schedule::compute_cycles;
 use ring::torus::Wavefront;
 use ring::torus::wavefront::Element;
 
-/// Receives both operands and passes them on, computes its block, passes on the results before it, and sends its own.
+/// Receives both operands and passes them on, computes its block, passes on the results of the
+/// elements before it, and sends its own.
 struct ElementTile {
     element: Element,
     phases: Vec<Phase>,
@@ -65,8 +66,8 @@ impl Kernel for ElementTile {
     }
 }
 
-/// Adds a multiplier of `elements` to a network. Its operands go to the two inputs of the first tile; what is
-/// returned is that tile, and the output of the results.
+/// Adds a multiplier of `elements` elements to a network. Its operands go to the two inputs of the
+/// first tile. Returns that tile and the output of the results.
 pub(super) fn add_chain(
     network: &mut Network,
     machine: &Machine,
@@ -82,7 +83,7 @@ pub(super) fn add_chain(
     let stream = (machine.fifo(), machine.hop());
     for pair in tiles.windows(2) {
         network.connect(port(pair[0], 0), &[port(pair[1], 0)], stream);
-        // The last element sends results alone, but takes both operands.
+        // The last element sends only results, but takes both operands.
         network.connect(port(pair[0], 1), &[port(pair[1], 1)], stream);
     }
     Ok((tiles[0], port(tiles[elements - 1], 0)))

@@ -1,9 +1,9 @@
-//! The logic's ends of channels: where words come from, and where they go.
+//! The ends of channels in the logic: sources and sinks of words.
 
 use crate::machine::Machine;
 use crate::network::{FIRST, Kernel, NONE, Phase};
 
-/// Sends `per_turn` words in each turn, one in a cycle of the logic.
+/// Sends `per_turn` words in each turn, one per cycle of the logic.
 pub(super) struct Source {
     turns: usize,
     per_turn: usize,
@@ -12,7 +12,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// `words` may be empty if only times are asked for.
+    /// A source. `words` may be empty if only times are wanted.
     pub(super) fn new(
         machine: &Machine,
         (turns, per_turn): (usize, usize),
@@ -46,7 +46,7 @@ impl Kernel for Source {
     }
 }
 
-/// Takes `per_turn` words in each turn, one in a cycle of the logic.
+/// Takes `per_turn` words in each turn, one per cycle of the logic.
 pub(super) struct Sink {
     turns: usize,
     per_turn: usize,

@@ -1,11 +1,11 @@
-//! Figure 9 as a structure: which tiles a blind rotation needs.
+//! Figure 9 as a structure: the tiles that a blind rotation needs.
 
 use super::product::{chain_fits, fits};
 use crate::error::{Error, Result};
 use crate::machine::{Machine, Mapping};
 use ring::torus::Decomposition;
 
-/// Sizes of a bootstrapping. They say nothing of security.
+/// Sizes of a bootstrapping. They need not be secure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Dimension `n` of the LWE ciphertext: number of external products.
@@ -27,7 +27,8 @@ impl Parameters {
         Self::new(586, (2, 512), (8, 2))
     }
 
-    /// Set II: TFHE's, with 3 digits as in the code and in the text (12 products in each of 500 steps). Table I prints 2.
+    /// Set II: TFHE's, with 3 digits as in the code and in the text (12 products in each of 500
+    /// steps). Table I prints 2.
     ///
     /// # Errors
     /// None: the digits are in range.
@@ -78,14 +79,14 @@ impl Parameters {
     }
 }
 
-/// A kind of tile, and how many there are.
+/// A kind of tile, and the number of such tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Name.
     pub name: &'static str,
     /// Number of tiles.
     pub tiles: usize,
-    /// What one does.
+    /// The work of one tile.
     pub does: &'static str,
 }
 
@@ -98,10 +99,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out a blind rotation as the machine's mapping for its ring degree says.
+    /// Lays out a blind rotation by the machine's mapping for its ring degree.
     ///
     /// # Errors
-    /// [`Error::Parameters`], [`Error::NoMapping`], and [`Error::TooSmall`] if tiles, channels or memory are short.
+    /// [`Error::Parameters`], [`Error::NoMapping`], and [`Error::TooSmall`] if there are too few
+    /// tiles or channels, or too little memory.
     pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
         parameters.check()?;
         let mapping = machine.mapping(parameters.n)?;
@@ -139,27 +141,28 @@ impl Layout {
         &self.parameters
     }
 
-    /// Elements of each multiplier.
+    /// Number of elements of each multiplier.
     pub fn elements(&self) -> usize {
         self.mapping.elements
     }
 
-    /// Multipliers: one for each row and component.
+    /// Number of multipliers: one for each row and component.
     pub fn multipliers(&self) -> usize {
         self.parameters.rows() * self.parameters.components()
     }
 
-    /// Groups of components that share a stream.
+    /// Number of groups of components that share a stream.
     pub(super) fn groups(&self) -> usize {
         self.parameters.components() / self.mapping.components_per_stream
     }
 
-    /// Channels between logic and array: one of keys for each row, accumulators in and out, exponents.
+    /// Number of channels between logic and array: one for the keys of each row, one each for
+    /// accumulators in and out, and one for exponents.
     pub fn channels(&self) -> usize {
         self.parameters.rows() + 3
     }
 
-    /// All tiles.
+    /// Number of all tiles.
     pub fn tiles(&self) -> usize {
         self.kinds().iter().map(|kind| kind.tiles).sum()
     }

@@ -1,8 +1,10 @@
-//! ATHENA's designs on a spatial array: a wavefront multiplier, and bootstrapping made of many.
+//! ATHENA's designs on a spatial array: a wavefront multiplier, and bootstrapping made of several
+//! such multipliers.
 //!
-//! *Source.* Wu, Arafin, "ATHENA: Accelerating Torus Fully Homomorphic Encryption on Energy-Efficient Heterogeneous
-//! Architecture", sections III-A2 and III-B, figures 8 and 9; the number of tiles of each kind, and which streams
-//! there are: its code (SPIRE-GMU/tfhe-aie, `blindRT_aie`).
+//! *Source.* Wu, Arafin, "ATHENA: Accelerating Torus Fully Homomorphic Encryption on
+//! Energy-Efficient Heterogeneous Architecture", sections III-A2 and III-B, figures 8 and 9. The
+//! number of tiles of each kind and the streams are those of its code (SPIRE-GMU/tfhe-aie,
+//! `blindRT_aie`).
 
 mod blind;
 mod element;
@@ -18,11 +20,11 @@ pub use product::{Products, Timing};
 use crate::machine::Machine;
 use crate::network::{Phase, Ports};
 
-/// Steps of one cycle of the array.
+/// A phase that moves words, one step per cycle of the array.
 ///
-/// Tiles move a word of each stream in a cycle: four words at a time in four cycles, with at most 3 stores and a
-/// handful of vector instructions for them, which fit between. Loops over streams carry nothing in registers and are
-/// pipelined.
+/// A tile moves one word of each stream per cycle: four words at a time in four cycles. The at most
+/// 3 stores and few vector instructions for them fit between. Loops over streams carry nothing in
+/// registers and are pipelined.
 fn moved(machine: &Machine, words: usize, from: Ports, to: Ports) -> Phase {
     Phase::Move {
         words,

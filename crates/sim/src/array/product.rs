@@ -1,4 +1,4 @@
-//! A multiplier alone between channels of the logic: table II of the paper.
+//! A single multiplier between channels of the logic: table II of the paper.
 
 use super::element::add_chain;
 use super::ends::{Sink, Source};
@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::network::{Network, port};
 use ring::torus::Wavefront;
 
-/// A wavefront multiplier that products are streamed through.
+/// A wavefront multiplier through which products are streamed.
 #[derive(Clone, Debug)]
 pub struct Products {
     machine: Machine,
@@ -15,14 +15,15 @@ pub struct Products {
     elements: usize,
 }
 
-/// Time of products, one after the other.
+/// Time of products, one after another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
-    /// Microseconds from the first word in to the last word out of a product that finds the array idle.
+    /// Microseconds from the first word in to the last word out, for a product that finds the array
+    /// idle.
     pub latency: f64,
     /// Microseconds from one result to the next.
     pub interval: f64,
-    /// Share of its time in which an element computes.
+    /// Share of the time in which an element computes.
     pub computing: f64,
 }
 
@@ -30,8 +31,8 @@ impl Products {
     /// A multiplier of `elements` for polynomials of `n` coefficients.
     ///
     /// # Errors
-    /// [`Error::Ring`] if blocks of the result are no whole vectors, [`Error::TooSmall`] if the machine has too little
-    /// memory or too few tiles.
+    /// [`Error::Ring`] if blocks of the result are not whole vectors. [`Error::TooSmall`] if the
+    /// machine has too little memory or too few tiles.
     pub fn new(machine: &Machine, n: usize, elements: usize) -> Result<Self> {
         chain_fits(machine, n, elements)?;
         fits(machine, "tiles", elements, machine.tiles())?;
@@ -64,7 +65,7 @@ impl Products {
     /// # Errors
     /// [`Error::Deadlock`] if streams are too short.
     pub fn simulate(&self) -> Result<Timing> {
-        // The array has filled up long before: at most two products are under way.
+        // The array is full long before: at most two products are in progress.
         const COUNT: usize = 8;
         let (mut network, sink) = self.network(COUNT, [Vec::new(), Vec::new()])?;
         let usage = network.run()?;
@@ -79,10 +80,10 @@ impl Products {
         })
     }
 
-    /// The products of polynomials, one after another, as the array computes them.
+    /// Computes the products of polynomials, one after another, as the array does.
     ///
     /// # Errors
-    /// [`Error::Words`] unless both are as many whole polynomials.
+    /// [`Error::Words`] unless both arguments have the same number of whole polynomials.
     pub fn emulate(&self, digits: &[i32], words: &[u32]) -> Result<Vec<u32>> {
         let whole = words.len().next_multiple_of(self.n);
         expect("the second polynomials", words.len(), whole)?;
@@ -95,7 +96,8 @@ impl Products {
     }
 }
 
-/// Whether elements of a multiplier exist and have memory enough: before any is made.
+/// Checks, before any element is made, that the elements of a multiplier exist and have enough
+/// memory.
 pub(super) fn chain_fits(machine: &Machine, n: usize, elements: usize) -> Result<()> {
     let memory = Wavefront::new(n, elements)?.element_memory();
     fits(
@@ -169,8 +171,8 @@ mod tests {
         }
     }
 
-    /// Cycles of the array between products: operands in, two loops over four accumulators for each 64 results, all
-    /// results out of the last element.
+    /// Cycles of the array between products: operands in, two loops over four accumulators for each
+    /// 64 results, and all results out of the last element.
     fn closed_form(n: u64, block: u64) -> u64 {
         let loops = block / 32 * (8 + 12 * n + 8);
         n + loops + n
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn products_follow_each_other_by_two_polynomials_and_the_loops() {
-        // Operands are waiting when an element asks for them, as long as a polynomial fits the stream.
+        // Operands are waiting when an element asks for them if a polynomial fits the stream.
         for (n, elements) in [(512, 8), (1024, 16), (1024, 32), (512, 16)] {
             let timing = Products::new(&versal(), n, elements)
                 .expect("fits")
@@ -238,11 +240,12 @@ mod tests {
             .simulate()
             .expect("runs");
         let (array, logic, hop) = (52, 125, machine.hop());
-        // The last word of the operands reaches the last element after the channel and 15 steps of forwarding.
+        // The last word of the operands reaches the last element after the channel and 15 steps of
+        // forwarding.
         let there = n * logic + hop + (elements - 1) * (array + hop) + array;
         let computed = there + (closed_form(n, 64) - 2 * n) * array;
-        // Its predecessors have sent theirs meanwhile but for the last ones; it sends N words, faster than the
-        // channel takes them.
+        // Its predecessors have sent all but their last results meanwhile. It sends N words, faster
+        // than the channel takes them.
         let out = computed + array + hop + n * logic;
         assert!(
             (timing.latency - machine.microseconds(out)).abs() < 0.1,

@@ -1,15 +1,16 @@
 //! The tiles of a blind rotation around its multipliers.
 //!
-//! A *group* is the components of a ciphertext that share a stream, one after the other: as many as a mapping says.
+//! A *group* is the components of a ciphertext that share a stream, one after another. The mapping
+//! gives their number.
 
 use super::moved;
 use crate::machine::Machine;
 use crate::network::{BOTH, FIRST, Kernel, NONE, Phase, SECOND};
 use ring::torus::Decomposition;
 
-/// Keeps a group of the accumulator, and sends `X^a ACC - ACC`, a component to each output.
+/// Keeps a group of the accumulator, and sends `X^a ACC - ACC`, one component to each output.
 ///
-/// Turn: the group on input 0, the exponent on input 1.
+/// In each turn it reads the group on input 0 and the exponent on input 1.
 pub(super) struct Rotation {
     machine: Machine,
     n: usize,
@@ -72,11 +73,13 @@ impl Kernel for Rotation {
     }
 }
 
-/// The digits of one level: an addition, a shift, a mask and a subtraction for each word.
+/// Computes the digits of one level, by an addition, a shift, a mask and a subtraction for each
+/// word.
 pub(super) struct Decompose {
     machine: Machine,
     n: usize,
-    /// Half of the base at every level, and half of what is rounded away: digits come out as their sum with `B/2`.
+    /// Half of the base at every level, and half of the part rounded away. With it, digits come out
+    /// plus `B/2`.
     offset: u32,
     shift: u32,
     base_log: u32,
@@ -125,7 +128,8 @@ impl Kernel for Decompose {
     }
 }
 
-/// The first `first` words to output 0, the next `rest` to output 1: keys of a row to its multipliers.
+/// Sends the first `first` words to output 0 and the next `rest` to output 1: keys of a row to its
+/// multipliers.
 pub(super) struct Split {
     pub(super) machine: Machine,
     pub(super) first: usize,
@@ -150,7 +154,7 @@ impl Kernel for Split {
     }
 }
 
-/// The `n` words of input 0, then those of input 1.
+/// Passes on the `n` words of input 0, then those of input 1.
 pub(super) struct Merge {
     pub(super) machine: Machine,
     pub(super) n: usize,
@@ -174,7 +178,7 @@ impl Kernel for Merge {
     }
 }
 
-/// Sums of the words of both inputs.
+/// Adds the words of both inputs.
 pub(super) struct Compose {
     pub(super) machine: Machine,
     pub(super) words: usize,
@@ -197,8 +201,9 @@ impl Kernel for Compose {
 
 /// Keeps a group of the accumulator, adds the products, and sends it to the rotation.
 ///
-/// Input 0 and output 0: products and sums. Input 1 and output 1: accumulators before the first and after the last
-/// turn, in a chain through all groups, so that the logic needs a channel each way for all of them.
+/// Input 0 and output 0 carry products and sums. Input 1 and output 1 carry accumulators before the
+/// first turn and after the last, in a chain through all groups. So the logic needs only one
+/// channel in each direction for all of them.
 pub(super) struct Accumulate {
     machine: Machine,
     accumulator: Vec<u32>,
@@ -207,7 +212,7 @@ pub(super) struct Accumulate {
     turns: usize,
 }
 
-/// Phases of a turn, in the order of their numbers.
+/// The phases of a turn, numbered in order.
 const LOAD: usize = 0;
 const START: usize = 2;
 const ADD: usize = 3;

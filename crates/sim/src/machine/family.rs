@@ -1,4 +1,4 @@
-//! The two families of machines, and which one a file describes.
+//! The two families of machines, and the detection of a file's family.
 
 use super::Machine;
 use crate::error::{Error, Result};
@@ -15,14 +15,15 @@ const BUILT_IN: [(&str, &str); 4] = [
 /// A machine of either family.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Family {
-    /// An array of tiles that are joined by streams: it runs designs.
+    /// An array of tiles joined by streams. It runs designs.
     Spatial(Box<Machine>),
-    /// Wide units over a scratchpad: it runs traces.
+    /// Wide units over a scratchpad. It runs traces.
     Vector(Box<vector::Machine>),
 }
 
 impl Family {
-    /// Reads and checks a machine. Its key `family` is `spatial` or `vector`, and `spatial` where it lacks.
+    /// Reads and checks a machine. Its key `family` is `spatial` or `vector`. Without the key it is
+    /// `spatial`.
     ///
     /// # Errors
     /// Those of [`Machine::from_toml`] and of [`vector::Machine::from_toml`].
@@ -35,7 +36,7 @@ impl Family {
         Ok(Self::Spatial(Box::new(machine)))
     }
 
-    /// The family's name, as the key has it.
+    /// The family's name, as the key `family` has it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Spatial(_) => "spatial",
@@ -58,7 +59,7 @@ pub(crate) fn built_in(name: &str) -> Result<&'static str> {
     found.map(|(_, text)| *text).ok_or_else(unknown)
 }
 
-/// Refuses a file of another family than the one that is asked for.
+/// Refuses a file of another family than `expected`.
 pub(crate) fn expect_family(text: &str, expected: &'static str) -> Result<()> {
     let found = family_of(text)?;
     if found == expected {

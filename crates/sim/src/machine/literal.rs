@@ -1,4 +1,4 @@
-//! What stands in a machine's file. Any value may; [`Literal::check`] decides.
+//! The content of a machine's file. Any values may stand here; [`Literal::check`] decides.
 
 use crate::error::{Error, Result};
 use ring::torus::Wavefront;
@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Literal {
-    /// `spatial`, or nothing.
+    /// `spatial`, or absent.
     #[serde(rename = "family")]
     _family: Option<String>,
     pub(super) name: String,
@@ -45,17 +45,17 @@ pub(super) struct Streams {
     pub(super) access_cycles: u64,
 }
 
-/// What a tile issues in one cycle.
+/// The instructions that a tile issues in one cycle.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Tile {
     /// Words of a vector.
     pub lanes: usize,
-    /// Reads of memory.
+    /// Reads from memory.
     pub loads: usize,
     /// Moves between registers.
     pub moves: usize,
-    /// Writes of memory.
+    /// Writes to memory.
     pub stores: usize,
     /// Scalar operations.
     pub scalars: usize,
@@ -69,17 +69,17 @@ pub struct Tile {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// From memory.
+    /// A load from memory.
     pub load: u64,
-    /// A word into all lanes.
+    /// A copy of a word into all lanes.
     pub broadcast: u64,
-    /// A word into a vector.
+    /// A shift of a word into a vector.
     pub shift: u64,
-    /// Eight products.
+    /// Eight products added to an accumulator.
     pub multiply_accumulate: u64,
-    /// An accumulator into a vector.
+    /// A conversion of an accumulator to a vector.
     pub narrow: u64,
-    /// Into memory.
+    /// A store to memory.
     pub store: u64,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct PowerLiteral {
     pub(super) channel_picojoules_per_bit: f64,
 }
 
-/// How bootstrapping is laid out for one ring degree.
+/// The layout of bootstrapping for one ring degree.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
@@ -111,7 +111,7 @@ pub struct Mapping {
     pub components_per_stream: usize,
 }
 
-/// Largest clock: ticks of both together fit 64 bits for hours.
+/// Largest clock. With it, ticks of both clocks together fit 64 bits for hours.
 const CLOCKS: RangeInclusive<u64> = 1..=10_000;
 const CYCLES: RangeInclusive<u64> = 0..=1000;
 const ISSUE: RangeInclusive<usize> = 1..=16;
@@ -144,7 +144,7 @@ impl Literal {
             array.program_memory_bytes,
             1..=1 << 30,
         )?;
-        // Kernels have two streams each way, of one word.
+        // Kernels have two streams in each direction, of one word each.
         within("array.streams_in", array.streams_in, 2..=2)?;
         within("array.streams_out", array.streams_out, 2..=2)?;
         within("array.stream_bits", array.stream_bits, 32..=32)?;
@@ -153,7 +153,7 @@ impl Literal {
         within("streams.switches", streams.switches, CYCLES)?;
         within("streams.switch_cycles", streams.switch_cycles, CYCLES)?;
         within("streams.access_cycles", streams.access_cycles, CYCLES)?;
-        // What a simulation allocates is in proportion to these.
+        // The memory of a simulation is proportional to these.
         let memory = (1 << 31) / array.tiles;
         within(
             "array.data_memory_bytes",
@@ -192,7 +192,7 @@ impl Literal {
                 power.channel_picojoules_per_bit,
             ),
         ] {
-            // No range holds what is no number.
+            // NaN lies in no range, so it is refused too.
             within(key, watts, 0.0..=1e6)?;
         }
         for (i, one) in mapping.iter().enumerate() {

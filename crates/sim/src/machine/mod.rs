@@ -1,4 +1,4 @@
-//! Machines as data: read from TOML, checked, resolved to integers once.
+//! Machines as data: read from TOML, checked, and resolved to integers once.
 
 mod family;
 mod literal;
@@ -11,7 +11,7 @@ pub use literal::{Latency, Mapping, Tile};
 
 /// A spatial array beside programmable logic, checked.
 ///
-/// Time is counted in *ticks*, of which both clocks have a whole number in a cycle.
+/// Time is counted in *ticks*. A cycle of either clock is a whole number of ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     literal: Literal,
@@ -43,8 +43,8 @@ impl Machine {
     /// Reads and checks a machine.
     ///
     /// # Errors
-    /// [`Error::Toml`] for missing and unknown keys, [`Error::Value`] for values out of range, [`Error::Family`] for a file
-    /// of a vector machine.
+    /// [`Error::Toml`] for missing and unknown keys, [`Error::Value`] for values out of range,
+    /// [`Error::Family`] for the file of a vector machine.
     pub fn from_toml(text: &str) -> Result<Self> {
         expect_family(text, "spatial")?;
         let literal: Literal =
@@ -57,7 +57,7 @@ impl Machine {
         })
     }
 
-    /// Name, as its file has it.
+    /// The name, from its file.
     pub fn name(&self) -> &str {
         &self.literal.name
     }
@@ -72,7 +72,7 @@ impl Machine {
         self.literal.array.data_memory_bytes
     }
 
-    /// Streams into and out of a tile.
+    /// Numbers of streams into and out of a tile.
     pub fn streams(&self) -> (usize, usize) {
         (
             self.literal.array.streams_in,
@@ -80,18 +80,18 @@ impl Machine {
         )
     }
 
-    /// Channels between programmable logic and array.
+    /// Number of channels between programmable logic and array.
     pub fn channels(&self) -> usize {
         self.literal.logic.channels
     }
 
-    /// Gigabits in a second over all channels: equation 11 of the paper.
+    /// Gigabits per second over all channels: equation 11 of the paper.
     pub fn channel_gigabits(&self) -> f64 {
         let logic = &self.literal.logic;
         (logic.clock_mhz * logic.channel_bits) as f64 * logic.channels as f64 / 1000.0
     }
 
-    /// Clocks of array and logic in MHz.
+    /// The clocks of array and logic, in MHz.
     pub fn clocks(&self) -> (u64, u64) {
         (self.literal.array.clock_mhz, self.literal.logic.clock_mhz)
     }
@@ -106,7 +106,7 @@ impl Machine {
         self.ticks_per_microsecond / self.literal.logic.clock_mhz
     }
 
-    /// Microseconds of so many ticks.
+    /// Converts ticks to microseconds.
     pub fn microseconds(&self, ticks: u64) -> f64 {
         ticks as f64 / self.ticks_per_microsecond as f64
     }
@@ -122,7 +122,7 @@ impl Machine {
         (streams.switches * streams.switch_cycles + streams.access_cycles) * self.array_cycle()
     }
 
-    /// What a tile issues in a cycle.
+    /// The instructions that a tile issues in a cycle.
     pub fn tile(&self) -> &Tile {
         &self.literal.tile
     }
@@ -132,7 +132,7 @@ impl Machine {
         &self.literal.latency
     }
 
-    /// How bootstrapping is laid out for a ring degree.
+    /// The layout of bootstrapping for a ring degree.
     ///
     /// # Errors
     /// [`Error::NoMapping`].
@@ -145,7 +145,8 @@ impl Machine {
         })
     }
 
-    /// Watts with so many tiles in use, and so many gigabits in a second over the channels.
+    /// Power in watts with `tiles` tiles in use and `gigabits` gigabits per second over the
+    /// channels.
     pub fn watts(&self, tiles: usize, gigabits: f64) -> Power {
         let power = &self.literal.power;
         Power {
@@ -159,7 +160,7 @@ impl Machine {
 /// Power by component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// Processing system, logic, memory and leakage: what does not depend on the design.
+    /// Processing system, logic, memory and leakage: the part that does not depend on the design.
     pub static_watts: f64,
     /// Tiles in use.
     pub tile_watts: f64,

@@ -1,13 +1,13 @@
 //! A stream of words from one tile to others.
 
-/// Words with their times; the last `room` of them, in a ring.
+/// Words with their times. The last `room` of them are kept in a ring buffer.
 pub(super) struct Stream {
     writer: usize,
     latency: u64,
     written: u64,
-    /// Place of the next word.
+    /// Position of the next word.
     place: usize,
-    /// Word `i`, and the tick in which it was written, at `i % room`.
+    /// Word `i` and the tick in which it was written, at `i % room`.
     words: Box<[(u64, u32)]>,
     readers: Vec<Reader>,
 }
@@ -15,13 +15,13 @@ pub(super) struct Stream {
 struct Reader {
     tile: usize,
     read: u64,
-    /// Place of the next word.
+    /// Position of the next word.
     place: usize,
-    /// Tick in which word `i` was read, at `i % room`.
+    /// The tick in which word `i` was read, at `i % room`.
     times: Box<[u64]>,
 }
 
-/// The place after `place`.
+/// The position after `place`.
 #[inline]
 fn next(place: usize, room: usize) -> usize {
     if place + 1 == room { 0 } else { place + 1 }
@@ -62,20 +62,21 @@ impl Stream {
         self.written
     }
 
-    /// Tick from which the next word can be read, if it has been written.
+    /// The tick from which the next word can be read, or `None` if it has not been written.
     #[inline]
     pub(super) fn readable(&self, reader: usize) -> Option<u64> {
         let reader = &self.readers[reader];
         (reader.read < self.written).then(|| self.words[reader.place].0 + self.latency)
     }
 
-    /// Tick from which there is room for the next word, if readers have made it.
+    /// The tick from which there is room for the next word, or `None` if readers have not made room
+    /// yet.
     #[inline]
     pub(super) fn writable(&self) -> Option<u64> {
         let Some(earlier) = self.written.checked_sub(self.words.len() as u64) else {
             return Some(0);
         };
-        // The word that makes room stood where the next one will.
+        // The word whose reading makes room stood at the position of the next one.
         self.readers.iter().try_fold(0, |time, reader| {
             (earlier < reader.read).then(|| time.max(reader.times[self.place]))
         })

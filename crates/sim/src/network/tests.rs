@@ -1,8 +1,9 @@
-//! Closed forms of small networks.
+//! Closed forms for small networks.
 
 use super::*;
 
-/// Writes or reads `count` words in each turn, one in `ticks`, after `rest` ticks without a stream.
+/// Writes or reads `count` words in each turn, one every `ticks` ticks, after `rest` ticks without
+/// a stream.
 struct Mover {
     turns: usize,
     count: usize,
@@ -45,7 +46,8 @@ fn mover(count: usize, ticks: u64, rest: u64, ports: (Ports, Ports)) -> Box<Move
     })
 }
 
-/// Ends of a source of 10 words, one in 5 ticks, and of a sink of one word in `ticks` that starts after `rest`.
+/// Finish times of a source that sends 10 words, one every 5 ticks, and of a sink that reads one
+/// word every `ticks` ticks, starting at `rest`.
 fn pair(ticks: u64, rest: u64, (room, latency): (usize, u64)) -> [u64; 2] {
     let mut network = Network::new(true);
     let source = network.add("source", "a".into(), mover(10, 5, 0, (NONE, FIRST)));
@@ -60,10 +62,11 @@ fn pair(ticks: u64, rest: u64, (room, latency): (usize, u64)) -> [u64; 2] {
 #[test]
 fn a_word_is_read_when_it_has_arrived_and_not_a_tick_before() {
     for latency in [0, 1, 7] {
-        // The sink is faster: it waits for each word, the last of which is written in tick 50.
+        // The sink is faster. It waits for each word, and the last is written in tick 50.
         assert_eq!(pair(2, 0, (16, latency)), [50, 50 + latency + 2]);
     }
-    // A sink that comes at the last moment for the first word loses nothing; one that comes a tick later does.
+    // A sink that starts at the last moment for the first word loses nothing. One that starts a
+    // tick later does.
     assert_eq!(pair(5, 12, (16, 7))[1], 12 + 50);
     assert_eq!(pair(5, 13, (16, 7))[1], 13 + 50);
     assert_eq!(pair(5, 11, (16, 7))[1], 12 + 50);
@@ -75,7 +78,7 @@ fn a_word_is_written_when_there_is_room_and_not_a_tick_before() {
     assert_eq!(pair(5, 100, (10, 0)), [50, 150]);
     // With room for 4, word 4 is written in the step that starts when word 0 is read.
     assert_eq!(pair(5, 100, (4, 0)), [100 + 6 * 5, 150]);
-    // The last moment at which room must be there for the source not to notice: the start of its step 4.
+    // The last tick at which the source needs room so as not to wait: the start of its step 4.
     assert_eq!(pair(5, 20, (4, 0))[0], 50);
     assert_eq!(pair(5, 21, (4, 0))[0], 51);
 }
@@ -96,7 +99,7 @@ fn every_reader_of_a_stream_gets_every_word_and_the_slowest_makes_room() {
     network.connect(port(source, 0), &[port(slow, 0), port(fast, 0)], (2, 0));
     let usage = network.run().expect("no deadlock");
     assert_eq!(network.take(slow), network.take(fast));
-    // The slow one reads word i in tick 1 + 10 i; word 9 is written when it reads word 7.
+    // The slow sink reads word i in tick 1 + 10 i. Word 9 is written when it reads word 7.
     assert_eq!(
         [usage[0].ends[0], usage[1].ends[0], usage[2].ends[0]],
         [72, 101, 73]
@@ -105,7 +108,8 @@ fn every_reader_of_a_stream_gets_every_word_and_the_slowest_makes_room() {
 
 #[test]
 fn streams_that_are_too_short_are_a_deadlock_with_a_name() {
-    // Two words to the first port before any to the second, and a reader that takes from both at once.
+    // Sends two words to the first port before any to the second. The reader takes from both at
+    // once.
     struct Uneven;
     impl Kernel for Uneven {
         fn turns(&self) -> usize {

@@ -1,11 +1,11 @@
-//! A tile in a run: its kernel, where it is in its turn, and its clock.
+//! A tile in a run: its kernel, its position in the turn, and its clock.
 
 use super::stream::Stream;
 use super::{Kernel, Phase, Usage};
 
 pub(super) struct Running {
     pub(super) kernel: Box<dyn Kernel>,
-    /// Stream, and place among its readers.
+    /// The stream, and the tile's position among its readers.
     pub(super) inputs: [Option<(usize, usize)>; 2],
     pub(super) outputs: [Option<usize>; 2],
     pub(super) usage: Usage,
@@ -42,7 +42,7 @@ impl Running {
         self.usage.ends.len() == self.kernel.turns()
     }
 
-    /// Goes on until a word or room is lacking, or all is done. Whether anything was done.
+    /// Runs until a word or room is lacking, or all is done. Returns true if it made progress.
     pub(super) fn advance(&mut self, streams: &mut [Stream], words: bool) -> bool {
         let before = (self.usage.ends.len(), self.phase, self.step);
         while !self.done() {
@@ -80,7 +80,8 @@ impl Running {
         before != (self.usage.ends.len(), self.phase, self.step)
     }
 
-    /// Steps of a phase, as far as words and room go. Whether it has ended.
+    /// Runs the steps of a phase until input words or output room run out. Returns true when the
+    /// phase has ended.
     fn steps(
         &mut self,
         (count, ticks): (usize, u64),
@@ -88,7 +89,8 @@ impl Running {
         streams: &mut [Stream],
         words: bool,
     ) -> bool {
-        // A kernel that uses a port without a stream is a mistake of a graph, which its tests show.
+        // A kernel that uses a port without a stream is a fault of the graph. The graph's tests
+        // show it.
         let inputs =
             [0, 1].map(|p| from[p].then(|| self.inputs[p].expect("a stream at this input")));
         let outputs =

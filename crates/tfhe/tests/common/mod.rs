@@ -1,5 +1,5 @@
-//! Small insecure parameters, and what all tests share.
-#![allow(dead_code)] // each test file uses a part
+//! Small insecure parameters, and functions that all tests share.
+#![allow(dead_code)] // each test file uses only a part
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -59,7 +59,7 @@ pub(crate) fn integers_insecure(message_bits: u32, carry_bits: u32, ring: bool) 
     .expect("in range")
 }
 
-/// A client and its server, with the multiplier that is the definition.
+/// A client and its server, with the multiplier by definition.
 pub(crate) fn keys<T: Torus>(params: &Params, seed: u64) -> (ClientKey<T>, ServerKey<T, Naive>) {
     keys_with(params, Naive::new(params.n()), seed)
 }

@@ -1,8 +1,8 @@
 """ONNX models as float graphs.
 
-Concept: each ONNX tensor is a constant, or a value of the graph seen through labels that say where
-each of its elements lies (:class:`~palladion.nn.importer.context.Value`). Reshapes and transposes
-move labels and compute nothing. Operators are handlers in tables, one file per family.
+Concept: each ONNX tensor is a constant, or a value of the graph with labels that give the place of
+each of its elements (:class:`~palladion.nn.importer.context.Value`). Reshapes and transposes move
+labels and compute nothing. Operators are handlers in tables, one file per family.
 """
 
 from palladion.nn.importer.read import from_model, load

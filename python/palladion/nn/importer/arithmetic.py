@@ -23,11 +23,12 @@ from palladion.nn.importer.comparison import equal, with_zero
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Tensor, Value
 
 EXACT_INTEGERS = {"add", "sub", "mul", "max", "min", *TESTS}
-"""Operations that give integers of integers."""
+"""Operations whose results are integers if the operands are."""
 
 
 def scaled(op: Op, value: Value, scale: Array, shift: Array | None = None) -> Value:
-    """``scale * x + shift`` of each element; both have the shape of the value."""
+    """``scale * x + shift`` of each element. ``scale`` and ``shift`` have the shape of the
+    value."""
     shift = np.zeros(scale.shape) if shift is None else shift
     value = value.seen(np.broadcast_to(value.labels, scale.shape))
     if (value.labels < 0).any() and np.any(shift[value.labels < 0]):
@@ -43,7 +44,7 @@ def scaled(op: Op, value: Value, scale: Array, shift: Array | None = None) -> Va
     found = per_channel(op, value, scale, shift)
     if found is not None:
         return found
-    # In another arrangement the channels may be what the constants follow.
+    # In another arrangement, the constants may follow the channels.
     for axis in range(value.labels.ndim):
         spread = [np.moveaxis(part, axis, 0) for part in (scale, shift)]
         alike = all(np.all(part == part.reshape(len(part), -1)[:, :1].reshape(
@@ -61,7 +62,7 @@ def scaled(op: Op, value: Value, scale: Array, shift: Array | None = None) -> Va
 
 
 def per_channel(op: Op, value: Value, scale: Array, shift: Array) -> Value | None:
-    """The same as one factor and one shift for each channel of the node, if it can be had."""
+    """The same with one factor and one shift for each channel of the node, if possible."""
     shape = op.builder.shape(value)
     there = value.labels >= 0
     channel = value.labels[there] // (shape[1] * shape[2])
@@ -77,7 +78,7 @@ def per_channel(op: Op, value: Value, scale: Array, shift: Array) -> Value | Non
 
 
 def combined(op: Op, operation: str, left: Tensor, right: Tensor) -> Tensor:
-    """``left operation right``, at least one of which depends on the input."""
+    """``left operation right``. At least one operand depends on the input."""
     if isinstance(left, Value) and isinstance(right, Value):
         return of_values(op, operation, left, right)
     if isinstance(left, Value) and isinstance(right, Constant):
@@ -88,7 +89,7 @@ def combined(op: Op, operation: str, left: Tensor, right: Tensor) -> Tensor:
 
 
 def with_constant(op: Op, operation: str, value: Value, given: Constant, *, first: bool) -> Value:
-    """One operand is a constant, of any shape that fits; ``first`` if it stands first."""
+    """One operand is a constant of any shape that fits. ``first`` if it is the left operand."""
     if given.kind not in "fiub":
         op.fail(f"has a constant of type {given.array.dtype}, supported are numbers")
     array = np.asarray(given.array, dtype=np.float64)
@@ -109,7 +110,7 @@ def with_constant(op: Op, operation: str, value: Value, given: Constant, *, firs
 
 
 def of_kind(operation: str, pair: tuple[Expression, ...], kind: str) -> Expression:
-    """An operation with the result that its type asks for: integers are divided to whole ones."""
+    """An operation with the result of its type: a division of integers gives an integer."""
     if operation == "pow":
         return power(*pair)
     found = apply(operation, *pair)
@@ -125,7 +126,7 @@ def power(base: Expression, exponent: Expression) -> Expression:
 
 
 def result_kind(op: Op, operation: str, left: str, right: str) -> str:
-    """The kind of element of a result; integers must not wrap around."""
+    """The element kind of a result. Integers must not wrap around."""
     if operation in TESTS:
         return "b"
     kind = left if left != "b" else right
@@ -138,7 +139,7 @@ def result_kind(op: Op, operation: str, left: str, right: str) -> str:
 
 
 def fitted(op: Op, value: Value, array: Array) -> tuple[Value, Array]:
-    """The value and the constant in their common shape, without the batch."""
+    """The value and the constant in their common shape, without the batch axis."""
     shape = (op.builder.batch, *value.labels.shape)
     try:
         whole = np.broadcast_shapes(shape, array.shape)
@@ -155,7 +156,7 @@ def fitted(op: Op, value: Value, array: Array) -> tuple[Value, Array]:
 
 
 def by_elements(op: Op, operation: str, value: Value, given: Array, *, first: bool) -> Value:
-    """With a constant that differs from element to element."""
+    """An operation with a constant that differs from element to element."""
     ones = np.ones(given.shape)
     if operation == "add":
         return scaled(op, value, ones, given)
@@ -187,7 +188,7 @@ def by_elements(op: Op, operation: str, value: Value, given: Array, *, first: bo
 
 
 def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
-    """Two values: functions of the same one compose; sums are linear, products have layers."""
+    """Two values. Functions of the same value compose, sums are linear, products have layers."""
     (a, f), (b, g) = op.builder.expression(left), op.builder.expression(right)
     kind = result_kind(op, operation, left.kind, right.kind)
     if a == b and np.array_equal(left.labels, right.labels) and operation != "pow":
@@ -231,7 +232,7 @@ def smaller(op: Op, left: Value, right: Value) -> Value:
 
 
 def extreme(op: Op, left: Value, right: Value, sign: int) -> Value:
-    """``max(a, b) = relu(a - b) + b``; the minimum with signs turned."""
+    """``max(a, b) = relu(a - b) + b``. The minimum has the opposite signs."""
     a, b, labels = together(op, left, right)
     shape = op.builder.nodes[a].shape
     first = op.builder.add(Add(op.name, (a, b), shape, (sign, -sign)))
@@ -241,7 +242,7 @@ def extreme(op: Op, left: Value, right: Value, sign: int) -> Value:
 
 
 def product(op: Op, left: Value, right: Value) -> Value:
-    """Two values; sides of 1 of one of them stand for all."""
+    """The product of two values. Sides of 1 of one value are repeated."""
     for whole, gate in ((left, right), (right, left)):
         rank = whole.labels.ndim
         if gate.labels.ndim > rank:
@@ -263,7 +264,7 @@ def product(op: Op, left: Value, right: Value) -> Value:
 
 
 def fits(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    """Whether a factor has the sides of another one, or 1 in place of them."""
+    """Whether each side of a factor equals that of another factor, or is 1."""
     return all(r in (size, 1) for size, r in zip(left, right, strict=True))
 
 
@@ -291,7 +292,7 @@ def mean(op: Op) -> Tensor:
 
 
 def power_of(op: Op) -> Tensor:
-    """A value to a constant, or a positive constant to a value."""
+    """A value to a constant power, or a positive constant to the power of a value."""
     base, exponent = op.operand(0), op.operand(1)
     if isinstance(base, Constant):
         numbers = op.numbers(0)
@@ -339,7 +340,7 @@ def where(op: Op) -> Tensor:
 
 
 def chosen(op: Op, mask: Array, left: Tensor, right: Tensor) -> Tensor:
-    """``left`` where the mask holds, ``right`` elsewhere."""
+    """``left`` where the mask holds, otherwise ``right``."""
     parts: list[Tensor] = []
     for tensor, holds in ((left, mask), (right, ~mask)):
         if isinstance(tensor, Constant):
@@ -359,7 +360,8 @@ def logical_not(op: Op) -> Value:
 
 
 def concat(op: Op) -> Value:
-    """Parts of one value are other labels; several values are a sum, each put in its place."""
+    """Parts of one value become other labels. Several values become a sum, each put in its
+    place."""
     tensors = [op.operand(index) for index in range(len(op.proto.input))]
     rank = max(t.labels.ndim for t in tensors if isinstance(t, Value))
     axis = int(op.attributes.get("axis", 1))
@@ -393,7 +395,7 @@ def without_batch(op: Op, array: Array) -> Array:
 
 
 def sum_of(op: Op, values: list[Value]) -> Value:
-    """One sum of values in an order that all of them can be brought into."""
+    """One sum of values, in an order into which all of them can be brought."""
     for wanted in (as_image, lambda labels: labels.reshape(-1, 1, 1)):
         nodes = [image(op, value, wanted(value.labels)) for value in values]
         found = [node for node in nodes if node is not None]
@@ -417,7 +419,7 @@ def pair(operation: str) -> Handler:
 
 
 def aligned(op: Op) -> Tensor:
-    """The second operand; before opset 7 it could name the axis where its own first one is."""
+    """The second operand. Before opset 7 it could name the axis on which its first axis lies."""
     left, right = op.operand(0), op.operand(1)
     if op.builder.opset >= 7 or "axis" not in op.attributes or isinstance(right, Value):
         return right

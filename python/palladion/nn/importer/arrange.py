@@ -1,10 +1,9 @@
-"""Values brought into the arrangement that an operator works on.
+"""Values moved into the arrangement that an operator works on.
 
 Labels move elements for free. An operator on images needs a node whose own order is (channels,
-rows, columns): where the labels say something else, one linear node moves the elements. It is found
-by looking at where they lie: a window where all channels move alike, a convolution with kernels
-that hold a single 1 where they do not. What is neither becomes a matrix, of the whole operator.
-"""
+rows, columns). If the labels give another order, one linear node moves the elements. It is chosen
+by the places of the elements: a window if all channels move alike, otherwise a convolution whose
+kernels hold a single 1. If neither fits, the whole operator becomes a matrix. """
 
 from __future__ import annotations
 
@@ -20,15 +19,15 @@ from palladion.nn.graph import Conv, Dense, Node, Shape, Window
 from palladion.nn.importer.context import Array, Op, Value, in_order
 
 MAX_WEIGHTS = 1 << 24
-"""Weights of a matrix or a convolution that stands for a move of elements."""
+"""Largest number of weights of a matrix or convolution that only moves elements."""
 MAX_ELEMENTS = 1 << 13
-"""Elements of a value that a matrix is made for by looking at each of them alone."""
+"""Largest number of elements of a value whose matrix is found from single elements."""
 STEP = 256
-"""Elements that are looked at together."""
+"""Number of elements that are examined at once."""
 
 
 def as_image(labels: Array) -> Array:
-    """Labels as (channels, rows, columns): what lies between the first and last axis are rows."""
+    """Labels as (channels, rows, columns). Axes between the first and the last become rows."""
     if labels.ndim <= 1:
         return labels.reshape(-1, 1, 1)
     return labels.reshape(labels.shape[0], -1, labels.shape[-1])
@@ -40,9 +39,9 @@ def flat(labels: Array) -> Array:
 
 
 def arranged(op: Op, value: Value, wanted: Iterable[Array]) -> tuple[int, int] | None:
-    """Which of the wanted arrangements there is, and the node that has it.
+    """The first wanted arrangement that exists, and the node that has it.
 
-    Those that cost nothing go before those that need a node; ``None`` where none can be had.
+    Arrangements that cost nothing come before those that need a node. ``None`` if there is none.
     """
     candidates = list(wanted)
     shape = op.builder.shape(value)
@@ -58,13 +57,13 @@ def arranged(op: Op, value: Value, wanted: Iterable[Array]) -> tuple[int, int] |
 
 
 def image(op: Op, value: Value, labels: Array) -> int | None:
-    """The node whose own order has the values at ``labels``; ``None`` if there can be none."""
+    """The node whose own order has the values at ``labels``, or ``None`` if none is possible."""
     found = arranged(op, value, [labels])
     return None if found is None else found[1]
 
 
 def moved(op: Op, node: int, labels: Array) -> Node | None:
-    """A linear node that moves another one's elements to where ``labels`` has them."""
+    """A linear node that moves the elements of another node to their places in ``labels``."""
     if min(labels.shape) < 1:
         op.fail("leaves nothing")
     shape, output = op.builder.nodes[node].shape, labels_shape(labels)
@@ -93,18 +92,18 @@ def labels_shape(labels: Array) -> Shape:
 class Moves:
     """Output ``[k, i, j]`` is input ``[channels[k], stride i + offset[k], ...]``, 0 outside.
 
-    Channel -1 is all 0. Along an axis with ``spread`` above 1 the one row (column) of the input
-    stands for so many.
+    Channel -1 is all 0. Along an axis with ``spread`` above 1, one row (column) of the input is
+    repeated ``spread`` times.
     """
 
     channels: Array
-    offsets: Array  # (2, K): of rows and of columns
+    offsets: Array  # (2, K): rows, columns
     stride: Pair
     spread: Pair
 
     @staticmethod
     def of(shape: Shape, labels: Array) -> Moves | None:
-        """The moves that labels ask for, if they are of this kind."""
+        """The moves that the labels describe, if they are of this kind."""
         spread = [1, 1]
         for axis in (1, 2):
             first = labels.take([0], axis)
@@ -130,7 +129,7 @@ class Moves:
         return replace(found, spread=(spread[0], spread[1]))
 
     def labels(self, shape: Shape, output: Sequence[int]) -> Array:
-        """Where each output comes from, before any spread."""
+        """The place from which each output comes, before any spread."""
         _, rows, columns = np.indices(output)
         rows = rows * self.stride[0] + self.offsets[0][:, None, None]
         columns = columns * self.stride[1] + self.offsets[1][:, None, None]
@@ -140,7 +139,7 @@ class Moves:
         return np.where(inside, (channels * shape[1] + rows) * shape[2] + columns, -1)
 
     def window(self, channels: int) -> int | None:
-        """Where the source's channels begin, if they stand together and move alike."""
+        """The first of the source's channels, if they are adjacent and move alike."""
         known = np.flatnonzero(self.channels >= 0)
         if len(known) != channels or not np.array_equal(self.channels[known], np.arange(channels)):
             return None
@@ -148,7 +147,7 @@ class Moves:
         return int(known[0]) if alike and known[-1] - known[0] == channels - 1 else None
 
     def geometry(self, shape: Shape, output: Shape) -> Geometry:
-        """The kernel that holds all offsets, and pads that give the output its size."""
+        """The kernel that covers all offsets, and the pads that give the output its size."""
         kernel, pads = [], []
         for axis, (offset, spread) in enumerate(zip(self.offsets, self.spread, strict=True)):
             if spread > 1:
@@ -163,7 +162,7 @@ class Moves:
         return Geometry((kernel[0], kernel[1]), self.stride, pads=(top, left, bottom, right))
 
     def kernels(self, channels: int, kernel: Pair) -> Array:
-        """Weights (K, channels, *kernel), a single 1 in each kernel but where it is spread."""
+        """Weights (K, channels, *kernel), with a single 1 in each kernel unless it is spread."""
         weights = np.zeros((len(self.channels), channels, *kernel))
         rows, columns = self.offsets - self.offsets.min(axis=1, keepdims=True)
         for k, channel in enumerate(self.channels):
@@ -175,7 +174,7 @@ class Moves:
 
 
 def common_step(index: Array, place: Array, there: Array) -> int:
-    """The stride with which places follow indices, in the first channel that shows one."""
+    """The stride from an index to its place, in the first channel that shows one."""
     for i, p, t in zip(index, place, there, strict=True):
         known_i, known_p = i[t], p[t]
         if known_i.size and known_i.max() > known_i.min():
@@ -185,7 +184,8 @@ def common_step(index: Array, place: Array, there: Array) -> int:
 
 
 def scattered(weights: Array, labels: Array, size: int) -> Array:
-    """Columns of a matrix on labelled elements, put where the node has these elements."""
+    """Columns of a matrix on labelled elements, moved to the places of these elements in the
+    node."""
     found = np.zeros((len(weights), size))
     there = labels.ravel() >= 0
     np.add.at(found.T, labels.ravel()[there], weights[:, there].T)
@@ -193,7 +193,8 @@ def scattered(weights: Array, labels: Array, size: int) -> Array:
 
 
 def matrix(op: Op, value: Value, function: Callable[[Array], Array]) -> Value:
-    """A linear operator (with a constant part) as a matrix, by its values on single elements.
+    """A linear operator (with a constant part) as a matrix, found from its values on single
+    elements.
 
     ``function`` takes values of shape (N, *labels.shape), for any N.
     """
@@ -224,7 +225,7 @@ def matrix(op: Op, value: Value, function: Callable[[Array], Array]) -> Value:
 
 
 def filled(op: Op, value: Value) -> Value:
-    """The value with its zeros in its node, so that no label is -1 and each stands once."""
+    """The value with its zeros in its node, so that no label is -1 and each occurs once."""
     labels = value.labels
     found = image(op, value, as_image(labels))
     if found is None:
@@ -239,7 +240,7 @@ Extend = Callable[[Expression], Expression]
 
 
 def function_of(op: Op, value: Value, extend: Extend, kind: str = "") -> Value:
-    """A function of each element, composed with what already stands there."""
+    """A function of each element, composed with the function already applied."""
     if (value.labels < 0).any() and extend(X)(np.zeros(())) != 0:
         value = filled(op, value)
     _, inner = op.builder.expression(value)

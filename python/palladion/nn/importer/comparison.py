@@ -1,9 +1,8 @@
-"""Comparisons with 0, in forms that an encrypted table gets right.
+"""Comparisons with 0, in forms that an encrypted table computes correctly.
 
-A step is written as a sign, ``(1 + sign(x)) / 2``: factors above 0 change no sign, so that channels
-of different scales can be quantised each for itself. Equality of whole numbers is nearness, which
-the noise of a run does not disturb.
-"""
+A step is written as a sign, ``(1 + sign(x)) / 2``. Positive factors do not change a sign, so
+channels of different scales can be quantised separately. Equality of whole numbers is replaced by
+nearness, which the noise of a run does not disturb. """
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from palladion.nn.importer.context import Builder, Op, Value
 
 SIGNS: Final = {"greaterorequal": (1, 1), "less": (1, -1), "lessorequal": (-1, 1),
                 "greater": (-1, -1)}  # fmt: skip
-"""Signs ``a`` and ``b`` with which a comparison of ``x`` with 0 is ``(1 + b sign(a x)) / 2``; the
+"""Signs ``a`` and ``b`` with which a comparison of ``x`` with 0 is ``(1 + b sign(a x)) / 2``. The
 sign of 0 is 1."""
 
 WHOLE: Final = TESTS | {"sign", "floor", "ceil", "round", "trunc"}
@@ -58,7 +57,7 @@ def with_zero(op: Op, value: Value, operation: str) -> Value:
 
 
 def equal(builder: Builder, value: Value, x: Expression, number: float) -> Expression:
-    """Whether ``x``, a function of the value, is a number: of whole numbers, is near to it."""
+    """Whether ``x``, a function of the value, equals a number. Whole numbers need only be near."""
     if float(number).is_integer() and whole(builder, value.node):
         apart = apply("abs", apply("sub", x, constant(number)))
         return apply("less", apart, constant(0.5))

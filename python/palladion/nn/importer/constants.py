@@ -17,14 +17,14 @@ RANDOM: Final = {
     "RandomUniformLike",
 }  # fmt: skip
 MOVES: Final = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
-"""Operators that move elements and compute nothing, so that a grid moves with them."""
+"""Operators that move elements and compute nothing, so a grid moves with the elements."""
 HELD: Final = {"value", "value_float", "value_floats", "value_int", "value_ints"}
 OWN: Final = ("", "ai.onnx")
 """Names of ONNX's own domain."""
 
 
 def fold(op: Op) -> tuple[Constant, ...] | None:
-    """The outputs of a node whose inputs are all constants; nothing for any other node."""
+    """The outputs of a node whose inputs are all constants; ``None`` for any other node."""
     inputs = [op.builder.tensors[name] for name in op.proto.input if name]
     kind = op.kind
     if kind == "Shape":
@@ -51,9 +51,9 @@ def fold(op: Op) -> tuple[Constant, ...] | None:
 
 
 def run(op: Op, given: Mapping[int, Array]) -> list[Array]:
-    """The node's outputs, by ONNX's reference implementation, with some inputs given.
+    """The node's outputs by ONNX's reference implementation, with some inputs given.
 
-    The others are constants. Outputs without a name are left out.
+    The other inputs are constants. Outputs without a name are left out.
     """
     node = type(op.proto)()
     node.CopyFrom(op.proto)
@@ -76,7 +76,7 @@ def run(op: Op, given: Mapping[int, Array]) -> list[Array]:
 
 
 def by_reference(op: Op, index: int = 0) -> Callable[[Array], Array]:
-    """The operator as a function of one input; image by image where it has a batch written in."""
+    """The operator as a function of one input. With a fixed batch of one, image by image."""
 
     def function(x: Array) -> Array:
         try:
@@ -91,13 +91,13 @@ def by_reference(op: Op, index: int = 0) -> Callable[[Array], Array]:
 
 
 def held(op: Op, index: int) -> Array:
-    """A constant of any numbers: infinite ones too, which masks have."""
+    """A constant of any numbers. Infinite ones are allowed, since masks have them."""
     found = op.tensor(index)
     return found.array if isinstance(found, Constant) else op.constant(index).array
 
 
 def constant(op: Op) -> Constant:
-    """A node that holds its tensor; only dense numeric ones."""
+    """The tensor of a constant node. Only dense numeric tensors."""
     if not HELD & op.attributes.keys():
         op.fail("holds no dense numbers")
     return Constant(run(op, {})[0])
@@ -118,7 +118,7 @@ def shape_with_batch(builder: Builder, tensor: Constant | Value) -> tuple[int, .
 
 
 def along(op: Op, parameter: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """A scale or zero point, one for all or one per entry of ``axis``, spread over ``shape``."""
+    """A scale or zero point, one for all or one per entry of ``axis``, repeated to ``shape``."""
     if parameter.size == 1:
         return np.full(shape, parameter.reshape(-1)[0], dtype=np.float64)
     axis = axis % max(len(shape), 1)
@@ -141,7 +141,7 @@ def dequantise(op: Op) -> Constant:
 
 
 def range_of(op: Op, bits: float) -> tuple[int, int]:
-    """Smallest and largest integer of a QONNX Quant node."""
+    """The smallest and the largest integer of a QONNX Quant node."""
     if not 1 <= bits <= 32:
         op.fail(f"has {bits:g} bits, supported are 1 to 32")
     given = op.attributes

@@ -1,4 +1,4 @@
-"""What a handler of an operator works with: tensors, attributes, the graph being made."""
+"""The tools of an operator's handler: tensors, attributes, and the graph that is built."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from palladion.nn.graph import Activation, Affine, Node, Shape
 Array = npt.NDArray[Any]
 
 MAX_VALUES = 1 << 26
-"""Elements of one tensor or matrix that an import makes: more is refused before it is allocated."""
+"""Largest number of elements of a tensor or matrix. Larger ones are refused before allocation."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A tensor known at import; ``steps`` is its grid element by element, where it has one."""
+    """A tensor known at import. ``steps`` is its grid element by element, if it has one."""
 
     array: Array
     steps: Array | None = None
@@ -37,11 +37,11 @@ class Constant:
 
     @property
     def kind(self) -> str:
-        """Numpy's letter of the element type, f for types of floating point that it lacks."""
+        """Numpy's letter of the element type. It is f for floating-point types that numpy lacks."""
         return "f" if self.array.dtype.kind == "V" else self.array.dtype.kind
 
     def moved(self, move: Callable[[Array], Array]) -> Constant:
-        """Both parts after a move of elements."""
+        """The constant and its grid after a move of elements."""
         return Constant(move(self.array), None if self.steps is None else move(self.steps))
 
 
@@ -49,9 +49,9 @@ class Constant:
 class Value:
     """A tensor without its batch axis: element ``i`` is element ``labels[i]`` of ``node``.
 
-    An element with label -1 is 0. ``quantised`` is set between QuantizeLinear and
-    DequantizeLinear: scale and zero point. ``kind`` is numpy's letter of the element type that the
-    model has: f for floating point, i and u for integers, b for truth values.
+    An element with label -1 is 0. ``quantised`` is the scale and zero point between QuantizeLinear
+    and DequantizeLinear. ``kind`` is numpy's letter of the model's element type: f for floating
+    point, i and u for integers, b for truth values.
     """
 
     node: int
@@ -60,13 +60,13 @@ class Value:
     kind: str = "f"
 
     def seen(self, labels: Array) -> Value:
-        """The same values through other labels."""
+        """The same values with other labels."""
         return replace(self, labels=labels)
 
 
 @dataclass
 class Builder:
-    """The graph under construction, and the tensors that have been seen."""
+    """The graph under construction, and the tensors seen so far."""
 
     opset: int
     batch: int = 1
@@ -75,10 +75,10 @@ class Builder:
     notes: list[str] = field(default_factory=list)
     bases: dict[int, tuple[int, Expression]] = field(default_factory=dict)
     moved: int = 0
-    """Weights of nodes that only move elements, or that stand for what an image would not need."""
+    """Weights of nodes that only move elements, or that an image would not need."""
 
     def add(self, node: Node) -> Value:
-        """Append a node; its value has the node's own order."""
+        """Append a node. Its value has the node's own order."""
         if min(node.shape) < 1 or int(np.prod(node.shape)) > MAX_VALUES:
             shape = "x".join(map(str, node.shape))
             raise NetworkError(f"node {node.name}: its output would have shape {shape}")
@@ -90,13 +90,13 @@ class Builder:
         return self.nodes[value.node].shape
 
     def expression(self, value: Value) -> tuple[int, Expression]:
-        """The node that a value is an elementwise function of, and the function."""
+        """The node and the function such that the value is that function of the node's elements."""
         return self.bases.get(value.node, (value.node, X))
 
     def elementwise(self, name: str, like: Value, function: Expression) -> Value:
-        """``function`` of the node behind ``like``, composed with what already stands there.
+        """``function`` of the node behind ``like``, composed with the function already applied.
 
-        Elements that are 0 by their label stay 0: the caller has seen to it that they may.
+        Elements with label -1 stay 0. The caller has checked that this is correct.
         """
         base, _ = self.expression(like)
         shape = self.nodes[base].shape
@@ -114,7 +114,7 @@ class Builder:
 
 @dataclass(frozen=True)
 class Op:
-    """One ONNX node, with checks that name it in their errors."""
+    """One ONNX node, with checks whose errors name it."""
 
     proto: onnx.NodeProto
     builder: Builder
@@ -157,7 +157,7 @@ class Op:
         return found
 
     def operand(self, index: int) -> Constant | Value:
-        """An input of either kind."""
+        """An input, constant or not."""
         found = self.tensor(index)
         return self.constant(index) if isinstance(found, Constant) else self.value(index)
 
@@ -175,14 +175,14 @@ class Op:
         return np.asarray(self.constant(index).array, dtype=np.float64)
 
     def integers(self, index: int, attribute: str) -> list[int] | None:
-        """A list of integers that is an input in new opsets and an attribute in old ones."""
+        """A list of integers: an input in new opsets, an attribute in old ones."""
         if self.has(index):
             return [int(v) for v in self.constant(index).array.ravel()]
         given = self.attributes.get(attribute)
         return None if given is None else [int(v) for v in np.atleast_1d(given)]
 
     def has_graph(self) -> bool:
-        """Whether the node runs graphs of its own, as If and Loop do."""
+        """Whether the node contains graphs, as If and Loop do."""
         return any(isinstance(value, onnx.GraphProto) for value in self.attributes.values())
 
     def text(self, attribute: str, default: str) -> str:
@@ -192,7 +192,7 @@ class Op:
 
 Tensor = Constant | Value
 Handler = Callable[[Op], Tensor | tuple[Tensor, ...]]
-"""Gives the node's only output, or its outputs in order."""
+"""Returns the node's only output, or its outputs in order."""
 
 
 def in_order(shape: tuple[int, ...]) -> Array:

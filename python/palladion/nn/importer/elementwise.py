@@ -20,7 +20,7 @@ from palladion.nn.importer.context import Constant, Handler, Op, Value
 from palladion.nn.importer.moves import tensor
 
 HELD: Final = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16}
-"""Types that hold what a network computes, float16 to 2^-11: far finer than its tables."""
+"""Types that can hold a network's values. float16 holds them to 2^-11, far finer than tables."""
 KINDS: Final[dict[int, str]] = {
     **dict.fromkeys(HELD, "f"),
     TensorProto.BFLOAT16: "f",
@@ -32,11 +32,11 @@ KINDS: Final[dict[int, str]] = {
         "FLOAT8E8M0": "f", "FLOAT4E2M1": "f",
     }.items() if hasattr(TensorProto, name)},
 }  # fmt: skip
-"""Types that values may be cast to, those of newer versions of ONNX only where they are there."""
+"""Types to which values may be cast. Types of newer ONNX versions only if they exist."""
 SELU: Final = (1.67326319217681884765625, 1.05070102214813232421875)
-"""Alpha and gamma that ONNX's definition gives."""
+"""Alpha and gamma in ONNX's definition."""
 WHOLE: Final = {"Abs", "Neg", "Relu", "Clip", "Sign", "Ceil", "Floor", "Round"}
-"""Functions that give integers of integers."""
+"""Functions that give integers for integers."""
 
 Unary = Callable[[Op, Expression], Expression]
 
@@ -55,7 +55,7 @@ def unary(function: Unary) -> Handler:
 
 
 def kind_of(op: Op, kind: str) -> str:
-    """The kind of the result: functions of integers that give integers are few."""
+    """The kind of the result. Only few functions of integers give integers."""
     if kind in "iu" and op.kind not in WHOLE:
         op.fail("works on integers; put a Cast to float before it")
     return kind
@@ -77,7 +77,7 @@ def with_attributes(operation: str, **defaults: float) -> Unary:
 
 
 def clip(op: Op, x: Expression) -> Expression:
-    """Bounds are attributes before opset 11 and inputs since."""
+    """Clip. Its bounds are attributes before opset 11, and inputs since then."""
     lo = bound(op, 1) if op.has(1) else float(op.attributes.get("min", -np.inf))
     hi = bound(op, 2) if op.has(2) else float(op.attributes.get("max", np.inf))
     return apply("clip", x, parameters=(lo, hi))
@@ -125,7 +125,7 @@ def bipolar(op: Op) -> Value:
 
 
 def in_steps(op: Op, rounded: Callable[[Expression, float], Expression]) -> Value:
-    """A rounding to multiples of a step, input 1; of one step for each channel in units of it."""
+    """A rounding to multiples of a step, given by input 1: one step for all, or one per channel."""
     steps = op.numbers(1)
     if steps.size == 0 or steps.min() <= 0:
         op.fail("has a scale that is not above 0, expected positive numbers")
@@ -145,7 +145,7 @@ def positive(op: Op, index: int) -> float:
 
 
 def quantise_linear(op: Op) -> Value:
-    """The pair with DequantizeLinear becomes one rounding; here, at its first half."""
+    """QuantizeLinear. Together with DequantizeLinear it becomes one rounding, which starts here."""
     value = op.value()
     kind = op.constant(2).array.dtype if op.has(2) else np.dtype(np.uint8)
     if kind.kind not in "iu":
@@ -174,7 +174,7 @@ def binarizer(op: Op, x: Expression) -> Expression:
 
 
 def like(op: Op, kind: str) -> Constant | Value:
-    """CastLike a value, of which it is known whether it is a float."""
+    """CastLike, where only the kind of the second value (float or not) is known."""
     found = op.operand(0)
     if kind != "f":
         op.fail("casts to the type of a value of integers, supported are floats")
@@ -184,7 +184,7 @@ def like(op: Op, kind: str) -> Constant | Value:
 
 
 def cast(op: Op) -> Constant | Value:
-    """Numbers of another type: the identity where the type holds them, else their rounding."""
+    """A cast: the identity if the type holds the numbers, otherwise their rounding."""
     if op.kind == "CastLike" and isinstance(op.tensor(1), Value):
         return like(op, op.value(1).kind)
     value = tensor(op)
@@ -216,7 +216,7 @@ def prelu(op: Op) -> Value:
 
 
 def softmax(op: Op) -> Value:
-    """Over one axis, or before opset 13 over all from one axis on."""
+    """Softmax over one axis. Before opset 13 it is over all axes from one on."""
     value = op.value()
     rank = value.labels.ndim
     axis = int(op.attributes.get("axis", 1 if op.builder.opset < 13 else -1))

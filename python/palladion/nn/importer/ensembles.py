@@ -1,7 +1,7 @@
-"""Tree ensembles as ONNX has them, in three forms, read into one: the leaves of each tree.
+"""Tree ensembles in ONNX's three forms, read into one form: the leaves of each tree.
 
-A leaf is reached where all its conditions hold. A condition names some tests, each of which
-compares one feature with one number; either one of them holds, or none does.
+A leaf is reached if all its conditions hold. A condition names some tests, each of which compares
+one feature with one number. It holds either if at least one of the tests holds, or if none does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from palladion.nn.importer.writer import Writer
 
 
 class Test(NamedTuple):
-    """``feature kind number``; the kind is an operator of ONNX."""
+    """``feature kind number``. The kind is an operator of ONNX."""
 
     kind: str
     feature: int
@@ -32,16 +32,16 @@ MODES: Final = {
     "BRANCH_EQ": ("Equal", True),
     "BRANCH_NEQ": ("Equal", False),
 }
-"""The test of each mode, and whether the true branch is taken where it holds. The operator
-TreeEnsemble counts the modes in this order, and one of members of a set after them."""
+"""For each mode, the test and whether the true branch is taken if it holds. The operator
+TreeEnsemble numbers the modes in this order, followed by membership in a set."""
 
 Values = dict[int, float]
-"""What a leaf adds to each target."""
+"""The values that a leaf adds to each target."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A node that goes on to ``yes`` where one of its tests ``holds``, or where none does."""
+    """A node that continues at ``yes`` if one of its tests ``holds``, or if none does."""
 
     tests: tuple[Test, ...]
     holds: bool
@@ -51,7 +51,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Whether one of some tests has to hold, for each of its conditions, and its values."""
+    """The conditions of a leaf (for each, whether one of its tests must hold), and its values."""
 
     conditions: dict[tuple[Test, ...], bool]
     values: Values
@@ -59,20 +59,22 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The leaves of each tree; ``base`` is added to the targets, one number or one for each."""
+    """The leaves of each tree. ``base`` is added to the targets: one number for all or one for
+    each."""
 
     trees: list[list[Leaf]]
     base: Array
 
 
 def attribute(w: Writer, name: str) -> Array:
-    """Numbers of single precision, or a tensor of any in an attribute of another name."""
+    """Single-precision numbers, or a tensor of any type in an attribute of another name."""
     tensor = w.attributes.get(f"{name}_as_tensor")
     return w.tensor(tensor) if tensor is not None else w.numbers(name)
 
 
 def classic(w: Writer, word: str) -> Ensemble:
-    """TreeEnsembleClassifier or TreeEnsembleRegressor, whose leaves give a ``word``."""
+    """TreeEnsembleClassifier or TreeEnsembleRegressor. Names of its leaves' attributes have
+    ``word``."""
     names = [*zip(w.whole("nodes_treeids"), w.whole("nodes_nodeids"), strict=True)]
     place = {name: index for index, name in enumerate(names)}
     values: list[Values] = [{} for _ in names]
@@ -103,7 +105,7 @@ def classic(w: Writer, word: str) -> Ensemble:
 
 
 def plain(w: Writer) -> Ensemble:
-    """TreeEnsemble, which has leaves and sets of members apart from its nodes."""
+    """TreeEnsemble, which keeps leaves and sets of members apart from its nodes."""
     modes, splits = (w.tensor(w.attributes[f"nodes_{name}"]) for name in ("modes", "splits"))
     leaves = zip(w.whole("leaf_targetids"), w.tensor(w.attributes["leaf_weights"]).tolist(),
                  strict=True)  # fmt: skip
@@ -129,7 +131,7 @@ def plain(w: Writer) -> Ensemble:
 
 
 def members(w: Writer) -> Iterator[list[float]]:
-    """The sets, which end in NaN each, in the order of the nodes that ask for them."""
+    """The sets, each of which ends in NaN, in the order of the nodes that use them."""
     found: list[float] = []
     given = w.attributes.get("membership_values")
     for number in [] if given is None else w.tensor(given).tolist():

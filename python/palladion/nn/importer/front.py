@@ -1,8 +1,7 @@
-"""Where the network begins: what a client computes by itself before encryption, the tests of trees.
+"""The beginning of the network. The client computes the tests of trees by itself before encryption.
 
-The model is cut at those tests. What stands before them becomes the :class:`Head`, and the model
-that is left takes their truth values.
-"""
+The model is cut at these tests. The part before them becomes the :class:`Head`. The rest of the
+model takes their truth values. """
 
 from __future__ import annotations
 
@@ -20,12 +19,12 @@ from palladion.nn.importer.inputs import Source
 from palladion.nn.importer.split import goes_together, living, needed
 
 TESTS: Final = "palladion.tests"
-"""Name of the input of the model that is left."""
+"""Name of the input of the rest of the model."""
 
 
 @dataclass(frozen=True)
 class Front:
-    """The head, the model that is left, and the input of that."""
+    """The head, the rest of the model, and its input."""
 
     head: Head
     model: onnx.ModelProto
@@ -33,13 +32,13 @@ class Front:
 
 
 def cut_off(model: onnx.ModelProto, given: Source, tests: Sequence[str]) -> Front:
-    """A model of the input ``given``, cut at tensors of tests.
+    """A model with the input ``given``, cut at the tensors of tests.
 
     Raises
     ------
     NetworkError
-        If what stands before the tests is nothing that a client computes, or something else reads
-        the input as well.
+        If the client cannot compute the part before the tests, or if something else reads the input
+        too.
     """
     before = needed(model.graph.node, tests)
     strange = [node for node in before if node.op_type not in Head.ALLOWED]

@@ -1,9 +1,8 @@
 """The model's input, and the arrangements in which a network may take it.
 
-The model says which axis comes first, not which one is the channels: (N, C, H, W) or (N, H, W, C),
-(N, C, L) or (N, H, W). Each arrangement can be tried; the one in which nothing has to be moved on
-the way is right.
-"""
+The model says which axis comes first, but not which axis has the channels: (N, C, H, W) or (N, H,
+W, C), (N, C, L) or (N, H, W). Each arrangement is tried. The right one is that in which no element
+has to be moved later. """
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ class Arrangement:
     shape: Shape
 
     def labels(self, sides: Sequence[int]) -> Array:
-        """Where the elements of the model's tensor are in the node."""
+        """The places in the node of the elements of the model's tensor."""
         turned = in_order(tuple(sides[axis] for axis in self.order))
         found: Array = turned.transpose(np.argsort(self.order)) if self.order else turned
         return found.reshape(tuple(sides))
@@ -50,7 +49,7 @@ class Arrangement:
 
 @dataclass(frozen=True)
 class Source:
-    """The model's input: its name, its batch (1 if open), the other sides, the kind of element."""
+    """The model's input: its name, its batch (1 if open), its other sides, and the element kind."""
 
     name: str
     batch: int
@@ -58,7 +57,7 @@ class Source:
     kind: str
 
     def arrangements(self) -> list[Arrangement]:
-        """Those to try, in this order."""
+        """The arrangements to try, in order."""
         sides, rank = self.sides, len(self.sides)
         own = tuple(range(rank))
         last = (rank - 1, *range(rank - 1))
@@ -76,7 +75,8 @@ class Source:
         ]
 
     def add(self, builder: Builder, arranged: Arrangement) -> Takes:
-        """Put the input node and the model's tensor into a new graph; what the model takes."""
+        """Add the input node and the model's tensor to a new graph. Returns what the model
+        takes."""
         builder.batch = self.batch
         channels = arranged.shape[0]
         grid = Grid(1.0, 0, 1) if self.kind == "b" else None  # truth values are exact
@@ -94,7 +94,7 @@ def source(entries: Sequence[onnx.ValueInfoProto]) -> Source:
     Raises
     ------
     NetworkError
-        If there is none, or more than one, or it is no tensor of numbers of a known shape.
+        If there is no input, more than one, or one that is no tensor of numbers of a known shape.
     """
     if not entries:
         raise NetworkError("the model has no input: everything in it is constant")

@@ -1,8 +1,8 @@
-"""Operators of scikit-learn's exports (domain ai.onnx.ml) as ONNX's own.
+"""Operators of scikit-learn's exports (domain ai.onnx.ml), rewritten as ONNX's own.
 
-They join several steps in one: scores, probabilities and labels. Written out, scores are a matrix
-product like any other, and what follows them is the client's. Trees have a module of their own.
-"""
+Such an operator joins several steps: scores, probabilities and labels. Rewritten, scores are a
+matrix product like any other, and the client computes the steps after them. Trees are in their own
+module. """
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def classifier(w: Writer) -> None:
     count = len(bias) or len(labels)
     weights = weights.reshape(count, -1)
     bias = bias if len(bias) else np.zeros(count, np.float32)
-    if count == 1 and len(labels) == 2:  # one row of weights stands for both classes
+    if count == 1 and len(labels) == 2:  # both classes share one row of weights
         weights, bias = np.concatenate([-weights, weights]), np.concatenate([-bias, bias])
     if len(weights) < 2 or len(weights) != len(labels):
         raise w.fail(f"has {len(weights)} scores for {len(labels)} labels, supported are as many "
@@ -59,7 +59,7 @@ def classifier(w: Writer) -> None:
 
 
 def imputer(w: Writer) -> None:
-    """What takes the place of missing values: inputs of a network have none."""
+    """The replacement of missing values. Inputs of a network have no missing values."""
     missing = w.attributes.get("replaced_value_float", float("nan"))
     if "replaced_value_int64" in w.attributes or not isnan(missing):
         raise w.fail(f"replaces the value {missing:g}, supported is NaN, which inputs never have")
@@ -82,10 +82,10 @@ WRITERS: Final[dict[str, Callable[[Writer], None]]] = {
 
 @dataclass(frozen=True)
 class Written:
-    """A model with these operators written out.
+    """A model in which these operators are rewritten.
 
     ``tests``: tensors of truth values that the client computes before encryption. ``largest``: the
-    largest absolute value of some tensors, on any input.
+    largest absolute value of some tensors over all inputs.
     """
 
     model: onnx.ModelProto
@@ -94,12 +94,12 @@ class Written:
 
 
 def written_out(model: onnx.ModelProto) -> Written:
-    """The model with these operators written out.
+    """The model with these operators rewritten.
 
     Raises
     ------
     NetworkError
-        If one has a form that is not supported; the message names the node.
+        If an operator has an unsupported form. The message names the node.
     """
     if not any(concerned(node) for node in model.graph.node):
         return Written(model)

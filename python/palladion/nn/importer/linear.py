@@ -20,7 +20,7 @@ TWO_VALUES = f"{ATTENTION}; one factor must be a constant of the model"
 
 
 def by_matrix(op: Op) -> Value:
-    """Any operator that is linear in its first input, the others constant."""
+    """Any operator that is linear in its first input, with the others constant."""
     for index in range(1, len(op.proto.input)):
         if op.has(index):
             op.constant(index)
@@ -28,7 +28,7 @@ def by_matrix(op: Op) -> Value:
 
 
 def weights_of(op: Op, index: int) -> Array:
-    """Weights that the model holds."""
+    """The weights, which must be constants of the model."""
     if isinstance(op.tensor(index), Value):
         op.fail(f"has weights (input {index}) that depend on the network's input, supported are "
                 "constant weights")  # fmt: skip
@@ -59,7 +59,7 @@ def conv(op: Op) -> Value:
 
 
 def conv_transpose(op: Op) -> Value:
-    """A convolution where its stride is 1 or its input a single place; else a matrix."""
+    """A convolution if its stride is 1 or its input a single place; otherwise a matrix."""
     value, weights = op.value(), weights_of(op, 1)
     places = value.labels.shape[1:]
     if weights.ndim != value.labels.ndim + 1 or len(places) not in (1, 2):
@@ -97,7 +97,7 @@ def conv_transpose(op: Op) -> Value:
 
 
 def transposed(op: Op, kernel: Sequence[int], places: Sequence[int]) -> tuple[list[int], list[int]]:
-    """What ConvTranspose cuts off at the start of each axis, and the sides of its output."""
+    """The number that ConvTranspose cuts off at the start of each axis, and its output's sides."""
     rank = len(places)
 
     def given(name: str, default: int) -> list[int]:
@@ -123,7 +123,7 @@ def transposed(op: Op, kernel: Sequence[int], places: Sequence[int]) -> tuple[li
 
 
 def grid(steps: Array | None) -> Array | None:
-    """One step for each row, where all weights of a row share it."""
+    """One step per row, if all weights of a row share it."""
     if steps is None:
         return None
     rows = steps.reshape(len(steps), -1)
@@ -179,7 +179,7 @@ def matmul(op: Op) -> Value:
 
 
 def over_last_axis(op: Op, value: Value, given: Constant) -> Value:
-    """A matrix (outputs, inputs) times the last axis, the same at every place of the others."""
+    """A matrix (outputs, inputs) applied to the last axis, at every place of the other axes."""
     *places, inputs = value.labels.shape
     weights = np.asarray(given.array, dtype=np.float64)
     outputs, count = len(weights), prod(places)
@@ -202,7 +202,7 @@ def over_last_axis(op: Op, value: Value, given: Constant) -> Value:
 
 
 def dense(op: Op, value: Value, given: Constant, alpha: float, bias: Array) -> Value:
-    """A matrix (outputs, inputs) times a vector; its columns follow the vector's labels."""
+    """A matrix (outputs, inputs) times a vector. Its columns follow the vector's labels."""
     weights = np.asarray(given.array, dtype=np.float64) * alpha
     outputs, inputs = weights.shape
     if inputs != value.labels.size:

@@ -1,9 +1,8 @@
 """Operators that move elements: they change labels and compute nothing.
 
-ONNX's reference implementation moves the labels as it would move values, those of a whole batch,
-so that each image is seen to keep its own. Labels are counted from 1 in that, since what it adds
-around values or leaves out of them is 0.
-"""
+ONNX's reference implementation moves the labels of a whole batch as if they were values. This shows
+whether each image keeps its own elements. Here labels are counted from 1, since the implementation
+fills gaps with 0. """
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ MOVING: Final = (
     "GatherND", "Identity", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split",
     "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze",
 )  # fmt: skip
-"""With one value, their first input, and constants beside it."""
+"""Operators with one value as their first input and constants as the others."""
 
 
 def tensor(op: Op) -> Value:
@@ -40,7 +39,7 @@ def move(op: Op) -> tuple[Value, ...]:
     for index in range(1, len(op.proto.input)):
         if op.has(index) and isinstance(op.tensor(index), Value):
             op.fail(f"input {index} depends on the network's input, supported are constants")
-    # A batch of two shows that images stay apart; some models have a batch of one written in.
+    # A batch of two shows whether images stay separate. Some models have a fixed batch of one.
     failed: Exception | None = None
     for batch in dict.fromkeys((max(op.builder.batch, 2), op.builder.batch)):
         try:
@@ -62,12 +61,12 @@ def move(op: Op) -> tuple[Value, ...]:
 
 
 def batched(shape: tuple[int, ...], batch: int) -> Array:
-    """Numbers from 1 for the elements of several images, image after image."""
+    """Numbers from 1 on for the elements of several images, image after image."""
     return in_order((batch, *shape)) + 1
 
 
 def unbatched(found: Array, batch: int, labels: Array) -> Array | None:
-    """One image's labels, if every image has moved alike and by itself."""
+    """One image's labels, if every image has moved alike and separately; otherwise ``None``."""
     if found.ndim < 1 or found.shape[0] != batch:
         return None
     first = found[0].astype(np.int64)
@@ -84,7 +83,7 @@ def identity(op: Op) -> Value:
 
 
 def dropout(op: Op) -> Value:
-    """Inference: nothing is dropped."""
+    """Dropout in inference: nothing is dropped."""
     if len([name for name in op.proto.output if name]) > 1:
         op.fail("gives its mask, which says nothing in inference; leave the output away")
     refuse_training(op)
@@ -99,7 +98,7 @@ def refuse_training(op: Op) -> None:
 
 
 def pad(op: Op) -> Value:
-    """Around values: zeros, another constant, or elements of the value itself."""
+    """Padding with zeros, another constant, or elements of the value."""
     value = op.value()
     filling = 0.0
     if op.has(2):
@@ -127,7 +126,8 @@ def pad(op: Op) -> Value:
 
 
 def resize(op: Op) -> Value:
-    """Nearest neighbours are a move of elements; linear and cubic interpolation a matrix."""
+    """Resize. Nearest neighbours are a move of elements, linear and cubic interpolation a
+    matrix."""
     value = op.value()
     others = [index for index in range(1, len(op.proto.input)) if op.has(index)]
     for index in others:
@@ -138,7 +138,7 @@ def resize(op: Op) -> Value:
 
 
 def picked_features(op: Op) -> Value:
-    """ArrayFeatureExtractor of ai.onnx.ml: some of the last axis."""
+    """ArrayFeatureExtractor of ai.onnx.ml: some elements of the last axis."""
     value = op.value()
     chosen = op.constant(1).array.ravel().astype(np.int64)
     return value.seen(value.labels[..., chosen])

@@ -27,7 +27,7 @@ from palladion.nn.importer.sliding import (
 )
 
 MAX_REDUCED: Final = 1 << 10
-"""Values that a maximum over any axes takes together."""
+"""Largest number of values that a maximum over any axes combines."""
 
 Function = Callable[[Expression], Expression]
 
@@ -53,19 +53,19 @@ def max_pool(op: Op) -> Value:
 
 
 def largest(op: Op, index: int, sliding: Geometry) -> Value:
-    """The node of a maximum."""
+    """The node of a maximum pooling."""
     node: Node = op.builder.nodes[index]
     output = (node.shape[0], *sliding.output(node.shape[1:]))
     return op.builder.add(MaxPool(op.name, (index,), output, sliding))
 
 
 def average_pool(op: Op) -> Value:
-    """A sum and a factor; where the factor differs at the border, a matrix."""
+    """A sum times a factor, or a matrix if the factor differs at the border."""
     return averaged(op, op.value())
 
 
 def averaged(op: Op, value: Value, *, sums: bool = False) -> Value:
-    """An average over windows, or their sums."""
+    """An average over windows, or the sums."""
     over = picture(op, value)
     explicit = geometry(op, over, kernel_shape(op))
     whole = rounded_up(op, over.size, explicit)
@@ -79,7 +79,7 @@ def averaged(op: Op, value: Value, *, sums: bool = False) -> Value:
 
 
 def by_channel(op: Op, value: Value, over: Picture, sliding: Geometry, divisors: Array) -> Value:
-    """Sums of windows over divisors that differ from place to place: a matrix for each channel."""
+    """Sums of windows divided by numbers that depend on the place: a matrix for each channel."""
     channels, count, outputs = over.shape[0], prod(over.size), divisors.size
     if count * outputs * channels**2 > MAX_WEIGHTS:
         op.fail(f"divides by another count at the border, which needs a matrix of "
@@ -105,7 +105,7 @@ def lp_pool(op: Op) -> Value:
 
 
 def axes_of(op: Op, value: Value) -> list[int]:
-    """The axes of a reduction, of the value without its batch."""
+    """The axes of a reduction, counted in the value without its batch axis."""
     given = op.integers(1, "axes")
     rank = value.labels.ndim + 1
     if not given:
@@ -119,7 +119,7 @@ def axes_of(op: Op, value: Value) -> list[int]:
 
 
 def reduction(before: Function | None, mean: bool, after: Function | None) -> Handler:
-    """A function of each value, the sum or mean over axes, a function of that."""
+    """A function of each value, then the sum or mean over axes, then a function of the result."""
 
     def handle(op: Op) -> Value:
         value = op.value()
@@ -137,14 +137,14 @@ def reduction(before: Function | None, mean: bool, after: Function | None) -> Ha
 
 
 def without(op: Op, found: Value, axes: list[int]) -> Value:
-    """Reduced axes dropped where the model does not keep them."""
+    """Drop reduced axes if the model does not keep them."""
     if op.attributes.get("keepdims", 1):
         return found
     return found.seen(np.squeeze(found.labels, tuple(axes)))
 
 
 def summed(op: Op, value: Value, axes: list[int], *, mean: bool) -> Value:
-    """The sum over axes, which stay with size 1."""
+    """The sum over axes. The axes stay, with size 1."""
     shape = value.labels.shape
     count = prod(shape[axis] for axis in axes)
     factor = 1 / count if mean else 1.0
@@ -184,7 +184,7 @@ def extreme(sign: int) -> Handler:
 
 
 def maximum(op: Op, value: Value, axes: list[int]) -> Value:
-    """A maximum over an image's rows and columns, or a tree of maxima of two."""
+    """A maximum over an image's rows and columns, or a tree of maxima of two values."""
     shape = value.labels.shape
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     over = picture(op, value) if axes and 0 not in axes and len(shape) in (2, 3) else None
@@ -205,7 +205,7 @@ def maximum(op: Op, value: Value, axes: list[int]) -> Value:
 
 
 def over_places(handler: Callable[[Op, Value, list[int]], Value]) -> Handler:
-    """A global pool: over all axes after the channels."""
+    """A global pooling: over all axes after the channels."""
 
     def handle(op: Op) -> Value:
         value = op.value()

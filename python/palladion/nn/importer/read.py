@@ -47,13 +47,13 @@ HANDLERS: Final[dict[str, Handler]] = {
     **moves.HANDLERS,
     **pooling.HANDLERS,
 }
-"""By operator. QONNX's stand in domains of several names."""
+"""Handlers by operator. QONNX's operators occur in domains of several names."""
 
 FOREIGN: Final = {
     ("com.microsoft", "Gelu"),
     *((DOMAIN, kind) for kind in ("ArrayFeatureExtractor", "Binarizer")),
 }
-"""Operators of other domains, beside the quantisers."""
+"""Operators of other domains, in addition to the quantisers."""
 
 
 def load(
@@ -64,14 +64,14 @@ def load(
 ) -> Graph:
     """Read an ONNX model.
 
-    ``keep_softmax`` has a softmax at its end computed encrypted, which the client computes else.
-    ``outputs`` names those that are wanted, unless it is all.
+    With ``keep_softmax``, a softmax at the end is computed encrypted; otherwise the client computes
+    it. ``outputs`` names the wanted outputs. Default: all.
 
     Raises
     ------
     NetworkError
-        If the file is no ONNX model, or has something that is not supported. The message names
-        the node, its operator, and what is supported.
+        If the file is not an ONNX model, or has an unsupported part. The message names the node,
+        its operator, and the supported forms.
     """
     model = onnx_file.read(path)
     return from_model(model, Path(path).stem, keep_softmax=keep_softmax, outputs=outputs)
@@ -84,7 +84,7 @@ def from_model(
     keep_softmax: bool = False,
     outputs: Collection[str] | None = None,
 ) -> Graph:
-    """The float graph of a model in memory; raises as :func:`load`."""
+    """The float graph of a model in memory. Raises as :func:`load`."""
     check(model)
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
@@ -128,9 +128,9 @@ def from_model(
 
 
 def refusal(model: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> NetworkError | None:
-    """Why the first operator is refused that neither a network nor its tail can have.
+    """The error for the first operator that neither a network nor its tail can have, if any.
 
-    What else stands in the way is often there for such operators only.
+    Other unsupported operators often occur only because of such operators.
     """
     for node in nodes:
         if node.op_type not in HANDLERS and node.op_type in REASONS.keys() - ALLOWED:
@@ -139,13 +139,13 @@ def refusal(model: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> NetworkE
 
 
 def version(model: onnx.ModelProto) -> int:
-    """Of ONNX's own operators."""
+    """The version of ONNX's own operators."""
     own = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     return max(own, default=1)
 
 
 def built(builder: Builder, takes: Takes, parts: Split, model: onnx.ModelProto) -> Graph:
-    """The graph of a model whose input and constants stand in the builder."""
+    """The graph of a model whose input and constants are already in the builder."""
     for proto in parts.network:
         translate(builder, proto)
     output = builder.tensors.get(parts.cut)
@@ -166,7 +166,8 @@ def built(builder: Builder, takes: Takes, parts: Split, model: onnx.ModelProto) 
 
 
 def check(model: onnx.ModelProto) -> None:
-    """ONNX's own checks, which want every domain declared and a shape for each output."""
+    """ONNX's own checks. They require that every domain is declared and every output has a
+    shape."""
     newest = onnx.IR_VERSION
     if model.ir_version > newest:
         raise NetworkError(f"the model has ir_version {model.ir_version}, onnx {onnx.__version__}, "
@@ -198,7 +199,7 @@ def array(tensor: TensorProto) -> Array:
 
 
 def translate(builder: Builder, proto: onnx.NodeProto) -> None:
-    """Hand one node to its handler; whatever goes wrong is said with the node's name."""
+    """Pass one node to its handler. Errors name the node."""
     attributes = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
     op = Op(proto, builder, attributes)
     missing = [name for name in proto.input if name and name not in builder.tensors]
@@ -233,7 +234,7 @@ def translate(builder: Builder, proto: onnx.NodeProto) -> None:
 
 
 def given(builder: Builder, output: Value, parts: Split, model: onnx.ModelProto) -> Gives:
-    """What the model gives from a value of the graph on."""
+    """The model's outputs as functions of a value of the graph."""
     labels = output.labels.ravel()
     whole = np.array_equal(labels, np.arange(int(np.prod(builder.shape(output)))))
 

@@ -1,4 +1,4 @@
-"""Operators that cannot be read, and why: what a user of them can do instead."""
+"""Unsupported operators: why they are not supported, and what to use instead."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ REASONS: Final[dict[str, str]] = {
     "OneHot": "makes a vector of each integer; make it before encryption",
     "EyeLike": "gives a shape that depends on the input, supported are fixed shapes",
 }  # fmt: skip
-"""By operator."""
+"""Reasons by operator."""
 
 PAGE: Final = "docs/operators.md lists what is"
 
 
 def reason(kind: str) -> str:
-    """Why an operator that has no handler is refused."""
+    """The reason why an operator without a handler is refused."""
     return REASONS.get(kind, f"is not supported; {PAGE}")

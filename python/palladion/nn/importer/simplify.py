@@ -1,6 +1,6 @@
-"""Folding: affine maps into their neighbours, padding into convolutions, nodes that nobody reads.
+"""Folding: affine maps into their neighbours, padding into convolutions; removal of unused nodes.
 
-Every rule merges a node with a source that only it reads. Rules are applied until none fits.
+Every rule merges a node with a source that no other node reads. Rules are applied until none fits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from palladion.nn.interface import Interface
 
 
 def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str], interface: Interface) -> Graph:
-    """The same function with fewer nodes; the last node is the output."""
+    """The same function with fewer nodes. The last node is the output."""
     graph = pruned(Graph(name, tuple(nodes), tuple(notes), interface))
     while (smaller := input_on_grid(graph) or fold_one(graph)) is not None:
         graph = pruned(smaller)
@@ -36,7 +36,7 @@ def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str], interface: 
 
 
 def pruned(graph: Graph) -> Graph:
-    """Without nodes that the output does not depend on, numbered anew."""
+    """The graph without nodes on which the output does not depend, numbered anew."""
     needed = {len(graph.nodes) - 1}
     for index in range(len(graph.nodes) - 1, -1, -1):
         if index in needed:
@@ -52,7 +52,7 @@ def pruned(graph: Graph) -> Graph:
 
 
 def fold_one(graph: Graph) -> Graph | None:
-    """The graph after the first merge that is possible; nothing if none is."""
+    """The graph after the first possible merge, or ``None`` if none is possible."""
     consumers = graph.consumers()
     for index, node in enumerate(graph.nodes):
         for source in dict.fromkeys(node.sources):
@@ -67,7 +67,7 @@ def fold_one(graph: Graph) -> Graph | None:
 
 
 def into_input(graph: Graph, source: int, node: Node) -> Node | None:
-    """What happens to the input first becomes part of how inputs are encoded."""
+    """An affine map of the input becomes part of the encoding of inputs."""
     before = graph.nodes[source]
     if not isinstance(before, Input) or before.grid is not None:
         return None
@@ -80,8 +80,8 @@ def into_input(graph: Graph, source: int, node: Node) -> Node | None:
 def input_on_grid(graph: Graph) -> Graph | None:
     """The model's own rounding of its input becomes the input's grid, if nothing else reads it.
 
-    An input is rounded to the nearest integer, halves to even. Other roundings are that of a moved
-    value, and an affine map after it.
+    An input is rounded to the nearest integer, halves to even. Other roundings become the rounding
+    of a shifted value, followed by an affine map.
     """
     before, readers = graph.input, graph.consumers()[0]
     if before.grid is not None or len(readers) != 1:
@@ -109,23 +109,23 @@ def moved_rounding(function: Expression) -> tuple[float, Grid, float, float] | N
     """A rounding as ``scale * nearest(x + move) + shift`` on a grid, if it is one."""
     if function.operation == "bipolar":
         (size,) = function.parameters
-        tiny = 2.0**-20  # so that nothing near 0 is lost beside 1.5, which is rounded to 2
+        tiny = 2.0**-20  # numbers near 0 are not lost when 1.5 is added
         return 1.5 * tiny, Grid(tiny, 1, 2), 2 * size / tiny, -3 * size
     if not function.operation.startswith("quantise_"):
         return None
     step, zero, lo, hi = function.parameters
     most = max(abs(lo), abs(hi), 1.0)
-    half = (0.5 - most * 2.0**-22) * step  # as near to a half as single precision tells
+    half = (0.5 - most * 2.0**-22) * step  # close to a half in single precision
     moves = {"quantise_round": 0.0, "quantise_floor": -half, "quantise_ceil": half}
     if function.operation not in moves or not zero.is_integer():
         return None
-    odd = zero % 2 if function.operation == "quantise_round" else 0.0  # turns where halves go
+    odd = zero % 2 if function.operation == "quantise_round" else 0.0  # moves halves
     move = moves[function.operation] + odd * step
     return move, Grid(step, int(lo - zero + odd), int(hi - zero + odd)), 1.0, -odd * step
 
 
 def affine_after(graph: Graph, source: int, node: Node) -> Node | None:
-    """A linear map, then a factor and a shift per channel."""
+    """Merge a linear map with a factor and a shift per channel after it."""
     before = graph.nodes[source]
     if not isinstance(node, Affine):
         return None
@@ -147,7 +147,8 @@ def affine_after(graph: Graph, source: int, node: Node) -> Node | None:
 
 
 def affine_before(graph: Graph, source: int, node: Node) -> Node | None:
-    """A factor and a shift per channel, then a map that does not see them in its padding."""
+    """Merge a factor and a shift per channel into the map after it, if its padding does not see
+    them."""
     before = graph.nodes[source]
     if not isinstance(before, Affine):
         return None
@@ -172,7 +173,7 @@ def affine_before(graph: Graph, source: int, node: Node) -> Node | None:
 
 
 def move_before(graph: Graph, source: int, node: Node) -> Node | None:
-    """A choice of channels, then a convolution; or any move of elements, then a pointwise one."""
+    """Merge a choice of channels with a convolution, or a move of elements with a pointwise one."""
     before = graph.nodes[source]
     if not (isinstance(before, Conv) and isinstance(node, Conv)):
         return None
@@ -188,14 +189,14 @@ def move_before(graph: Graph, source: int, node: Node) -> Node | None:
 
 
 def moves_only(node: Conv) -> bool:
-    """Whether every output is one input as it is, or 0."""
+    """Whether every output equals one input, or is 0."""
     kernels = node.weights.reshape(len(node.weights), -1)
     ones = np.all((kernels == 0) | (kernels == 1)) and np.all(kernels.sum(axis=1) <= 1)
     return bool(ones) and not node.bias.any()
 
 
 def pads_before(graph: Graph, source: int, node: Node) -> Node | None:
-    """Zeros around an image, then a kernel that pads with zeros itself."""
+    """Merge zeros around an image with a kernel that pads with zeros."""
     before = graph.nodes[source]
     if not isinstance(before, Window) or not isinstance(node, Conv | Window):
         return None
@@ -209,7 +210,7 @@ def pads_before(graph: Graph, source: int, node: Node) -> Node | None:
 
 
 def rounding_again(graph: Graph, source: int, node: Node) -> Node | None:
-    """A rounding to a grid that the values lie on already."""
+    """Drop a rounding to a grid on which the values already lie."""
     before = graph.nodes[source]
     if not isinstance(before, Activation) or not before.function.rounds_only():
         return None
@@ -223,7 +224,7 @@ def rounding_again(graph: Graph, source: int, node: Node) -> Node | None:
 
 
 def lies_on(graph: Graph, index: int) -> Grid | None:
-    """The grid of a node's values, through what only moves and chooses them."""
+    """The grid of a node's values, also through nodes that only move and choose them."""
     node = graph.nodes[index]
     if isinstance(node, Activation):
         return node.function.grid()
@@ -249,10 +250,10 @@ def uniform(values: Array) -> bool:
 
 
 def scaled(steps: Array | None, scale: Array) -> Array | None:
-    """Steps of rows that are multiplied by a factor each."""
+    """The steps of rows, each multiplied by a factor."""
     return None if steps is None or not np.all(scale) else steps * np.abs(scale)
 
 
 def rescaled(steps: Array | None, scale: Array) -> Array | None:
-    """Steps of rows whose columns are multiplied by factors: kept where all are the same."""
+    """The steps of rows whose columns are multiplied by factors. Kept if all factors are equal."""
     return scaled(steps, scale[:1]) if uniform(scale) else None

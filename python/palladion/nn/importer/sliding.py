@@ -1,4 +1,4 @@
-"""How kernels slide: kernel, stride, dilation and pads of one or two axes, from attributes."""
+"""Kernel, stride, dilation and pads of one or two axes, from an operator's attributes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from palladion.nn.importer.context import Array, Op, Value
 class Picture:
     """A value as (channels, rows, columns), and the node that has it in this order, if any.
 
-    ``axes`` are 2 where the value is (N, C, H, W); where it is (N, C, L), 1 if L are the columns
-    and 0 if they are the rows.
+    ``axes`` is 2 if the value is (N, C, H, W). If it is (N, C, L), ``axes`` is 1 if L are the
+    columns, and 0 if they are the rows.
     """
 
     node: int | None
@@ -33,28 +33,28 @@ class Picture:
 
     @property
     def rank(self) -> int:
-        """How many axes the model has after the channels."""
+        """Number of axes of the model after the channels."""
         return 2 if self.axes == 2 else 1
 
     def pair(self, given: Sequence[int], other: int) -> Pair:
-        """One number for each of the model's axes as (rows, columns)."""
+        """(rows, columns), from one number for each of the model's axes."""
         if self.axes == 2:
             return given[0], given[1]
         return (other, given[0]) if self.axes == 1 else (given[0], other)
 
     def kernel(self, weights: Array) -> Array:
-        """Weights (K, C, *kernel) with a kernel of rows and columns."""
+        """Weights (K, C, *kernel), where the kernel has rows and columns."""
         return weights if self.axes == 2 else np.expand_dims(weights, 2 if self.axes == 1 else 3)
 
     def as_model(self, found: Value) -> Value:
-        """A node's value with the axes that the model has."""
+        """A node's value with the axes of the model."""
         if self.axes == 2:
             return found
         return found.seen(np.squeeze(found.labels, 1 if self.axes == 1 else 2))
 
 
 def picture(op: Op, value: Value) -> Picture:
-    """What a kernel slides over."""
+    """The picture over which a kernel slides."""
     labels = value.labels
     if labels.ndim not in (2, 3):
         op.fail(f"is over an input of shape {('N', *labels.shape)}, supported are (N, C, L) and "
@@ -67,7 +67,7 @@ def picture(op: Op, value: Value) -> Picture:
 
 
 def placed(op: Op, value: Value, over: Picture, node: Node) -> Value:
-    """A linear node over a picture; a matrix where no node has the picture in its own order."""
+    """A linear node over a picture, or a matrix if no node has the picture in its own order."""
     if over.node is not None:
         return over.as_model(op.builder.add(replace(node, sources=(over.node,))))
     seen = value.seen(value.labels.reshape(over.shape))
@@ -116,7 +116,7 @@ def pads(op: Op, over: Picture, geometry: Geometry) -> Pads:
 
 
 def rounded_up(op: Op, size: Pair, geometry: Geometry) -> Geometry:
-    """With ceil_mode, more padding after the end, so that the last windows are whole."""
+    """With ceil_mode, add padding at the end, so that the last windows are whole."""
     if not op.attributes.get("ceil_mode", 0):
         return geometry
     top, left, bottom, right = geometry.pads
@@ -124,7 +124,7 @@ def rounded_up(op: Op, size: Pair, geometry: Geometry) -> Geometry:
     for axis, before, after in ((0, top, bottom), (1, left, right)):
         length, stride, span = size[axis], geometry.stride[axis], geometry.span[axis]
         windows = ceil((length + before + after - span) / stride)
-        if windows * stride >= length + before:  # one that starts in the padding is left out
+        if windows * stride >= length + before:  # a window that starts in the padding is left out
             windows -= 1
         more.append(max(0, windows * stride + span - length - before - after))
     return geometry.with_pads((top, left, bottom + more[0], right + more[1]))
@@ -138,10 +138,10 @@ def kernel_shape(op: Op) -> list[int]:
 
 
 def counts(over: Picture, explicit: Geometry, whole: Geometry, *, padded: bool) -> Array:
-    """How many values an average at each position divides by.
+    """The number of values by which an average divides at each position.
 
-    ``explicit`` has the model's pads, which count if ``padded``, ``whole`` those of ceil_mode too,
-    which never do.
+    ``explicit`` has the model's pads, which count if ``padded``. ``whole`` also has those of
+    ceil_mode, which never count.
     """
     counted = np.ones((1, 1, *over.size))
     geometry = whole

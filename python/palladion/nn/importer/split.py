@@ -1,9 +1,8 @@
-"""Where the network ends and the tail begins: what a client computes by itself.
+"""The end of the network and the beginning of the tail, which the client computes by itself.
 
-The tail is all that follows one tensor, the *cut*, if everything that follows is a function that
-:mod:`palladion.nn.tail` allows. The cut lies as early as that, but behind constants that are added
-to a linear map or multiplied with it, which cost nothing there.
-"""
+The tail is the part after one tensor, the *cut*, if it contains only functions that
+:mod:`palladion.nn.tail` allows. The cut lies as early as possible. But it lies after constants that
+are added to a linear map or multiplied with it, because they cost nothing there. """
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from palladion.nn.tail import ALLOWED, INPUT, Tail
 QONNX: Final = "qonnx.custom_op.general"
 QUANTISERS: Final = {"Quant", "BipolarQuant"}
 LINEAR: Final = {"Add", "Sub", "Mul", "Div", "Neg", "ReduceMean", "ReduceSum"}
-"""Part of a linear map where the other operand is a constant."""
+"""Operators that become part of a linear map if the other operand is constant."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,14 @@ class Split:
 
 
 def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collection[str]) -> Split:
-    """Cut the graph of a model with one input; ``outputs`` are all unless given.
+    """Cut the graph of a model with one input. By default ``outputs`` are all outputs.
 
     Operators in ``kept`` stay in the network.
 
     Raises
     ------
     NetworkError
-        If there is no such output, or there are several that have nothing in common.
+        If there is no such output, or if several outputs have no tensor in common.
     """
     names = chosen(model, outputs)
     nodes = needed(model.graph.node, names)
@@ -58,7 +57,7 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
     if not cuts:
         raise NetworkError(f"the model has the outputs {', '.join(names)}, which have no last "
                            "tensor in common: choose one of them, --output-name")  # fmt: skip
-    # A model that is nothing but such functions is computed encrypted, as a whole.
+    # If the model consists only of such functions, all of it is computed encrypted.
     cut = cuts[0] if cuts[0] != source else cuts[-1]
     cut = behind_constants(cut, nodes, names, live)
     behind = reached(cut, nodes)
@@ -68,7 +67,7 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
 
 
 def chosen(model: onnx.ModelProto, outputs: Collection[str] | None) -> tuple[str, ...]:
-    """Names of the outputs to compute."""
+    """The names of the outputs to compute."""
     known = [entry.name for entry in model.graph.output]
     if not known:
         raise NetworkError("the model has no output")
@@ -80,7 +79,7 @@ def chosen(model: onnx.ModelProto, outputs: Collection[str] | None) -> tuple[str
 
 
 def needed(nodes: Sequence[onnx.NodeProto], names: Iterable[str]) -> list[onnx.NodeProto]:
-    """The nodes that the named tensors depend on, in order."""
+    """The nodes on which the named tensors depend, in order."""
     wanted, found = set(names), []
     for node in reversed(nodes):
         if not wanted.isdisjoint(node.output):
@@ -90,7 +89,7 @@ def needed(nodes: Sequence[onnx.NodeProto], names: Iterable[str]) -> list[onnx.N
 
 
 def living(nodes: Sequence[onnx.NodeProto], source: str) -> set[str]:
-    """Tensors whose numbers depend on the input's; a shape does not."""
+    """Tensors whose numbers depend on those of the input. A shape does not."""
     live = {source}
     for node in nodes:
         if node.op_type != "Shape" and not live.isdisjoint(node.input):
@@ -99,7 +98,7 @@ def living(nodes: Sequence[onnx.NodeProto], source: str) -> set[str]:
 
 
 def reached(name: str, nodes: Sequence[onnx.NodeProto]) -> set[int]:
-    """Identities of the nodes that read a tensor, or what comes of it."""
+    """Identities of the nodes that read a tensor, directly or indirectly."""
     tensors, found = {name}, set()
     for node in nodes:
         if not tensors.isdisjoint(node.input):
@@ -132,7 +131,7 @@ def cuts_off(
 def behind_constants(
     cut: str, nodes: Sequence[onnx.NodeProto], outputs: Collection[str], live: Collection[str]
 ) -> str:
-    """The cut moved over linear operators that follow it alone."""
+    """The cut moved past the linear operators that alone follow it."""
     while cut not in outputs:
         readers = [node for node in nodes if cut in node.input]
         if len(readers) != 1 or readers[0].op_type not in LINEAR:
@@ -146,9 +145,9 @@ def behind_constants(
 def tail_of(
     parts: Split, model: onnx.ModelProto, shape: Sequence[int], known: Callable[[str], Array]
 ) -> Tail:
-    """The tail as a model; ``known`` gives the constants that it reads.
+    """The tail as a model. ``known`` has the constants that it reads.
 
-    ``shape`` is that of the cut, the batch axis included.
+    ``shape`` is the shape of the cut, with the batch axis.
     """
     if not parts.tail:
         return Tail()
@@ -165,7 +164,7 @@ def tail_of(
     versions = {entry.domain: entry.version for entry in model.opset_import}
     versions.setdefault(QONNX, 1)
     if any(node.op_type in {"QuantizeLinear", "DequantizeLinear"} for node in parts.tail):
-        # The reference implementation has none older, and integers of 8 bits mean the same there.
+        # The reference implementation has no older ones. Integers of 8 bits are the same in 19.
         versions[""] = max(versions.get("", 1), 19)
     imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     small = helper.make_model(graph, opset_imports=imports, ir_version=model.ir_version)
@@ -174,9 +173,9 @@ def tail_of(
 
 
 def check_axes(parts: Split, model: onnx.ModelProto, shape: Sequence[int]) -> None:
-    """Refuse what means more than one axis in old models, and one in the reference.
+    """Refuse operators that are over several axes in old models but over one in the reference.
 
-    Before opset 13 a softmax is over all axes from its own on.
+    Before opset 13, a softmax is over all axes from its own on.
     """
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
     if opset >= 13:
@@ -196,7 +195,7 @@ def check_axes(parts: Split, model: onnx.ModelProto, shape: Sequence[int]) -> No
 
 
 def as_reference(node: onnx.NodeProto, cut: str) -> onnx.NodeProto:
-    """A node as the reference implementation evaluates it, with the tail's own input."""
+    """A node in the form that the reference implementation evaluates, with the tail's own input."""
     found = onnx.NodeProto()
     found.CopyFrom(node)
     for place, name in enumerate(found.input):
@@ -204,14 +203,14 @@ def as_reference(node: onnx.NodeProto, cut: str) -> onnx.NodeProto:
             found.input[place] = INPUT
     if found.op_type in QUANTISERS:
         found.domain = QONNX
-    if found.op_type == "ZipMap":  # a list of words and numbers: its numbers are enough
+    if found.op_type == "ZipMap":  # gives words and numbers; numbers are enough
         found.op_type, found.domain = "Identity", ""
         del found.attribute[:]
     return found
 
 
 def kind_of(model: onnx.ModelProto, name: str) -> int:
-    """The type of a tensor, as far as ONNX's inference finds it; single precision otherwise."""
+    """The type of a tensor if ONNX's inference finds it, otherwise single precision."""
     for entry in inferred(model):
         kind = entry.type.tensor_type.elem_type
         if entry.name == name and kind in (TensorProto.DOUBLE, TensorProto.FLOAT16):
@@ -220,16 +219,16 @@ def kind_of(model: onnx.ModelProto, name: str) -> int:
 
 
 def inferred(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
-    """Types and shapes of tensors, as far as ONNX finds them."""
+    """The types and shapes of tensors that ONNX's inference finds."""
     try:
         graph = onnx.shape_inference.infer_shapes(model).graph
-    except Exception:  # it refuses more than it needs to
+    except Exception:  # inference fails on some valid models
         graph = model.graph
     return [*graph.value_info, *graph.output, *graph.input]
 
 
 def goes_together(tail: Tail, shape: Sequence[int]) -> bool:
-    """Whether several inputs at once give what each gives alone."""
+    """Whether several inputs together give the same results as each input alone."""
     real = np.random.default_rng(1).normal(size=(2, *shape[1:]))
     try:
         alone = tail.run(real)

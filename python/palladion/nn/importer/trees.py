@@ -1,10 +1,9 @@
-"""Decision trees and their ensembles as two matrix products, with a rounding between them.
+"""Decision trees and their ensembles as two matrix products with a rounding between them.
 
-The client makes every test of every tree on its own features: 0 or 1, exactly. Of these the
-network computes, for each leaf, how many of its conditions hold; less all but one of them, that is
-1 at the one leaf of a tree that is reached, and at most 0 at the others, which a rounding to one
-bit turns into 0. The second product adds up what the reached leaves give.
-"""
+The client computes every test of every tree on its own features: exactly 0 or 1. From these the
+network computes, for each leaf, the number of its conditions that hold, minus all but one of them.
+That is 1 at the leaf of a tree that is reached, and at most 0 at the others. A rounding to one bit
+turns negative numbers into 0. The second product adds up the values of the reached leaves. """
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from palladion.nn.importer.writer import Writer, answered, transformed
 
 MOST_TESTS: Final = 1 << 15
 MOST_LEAVES: Final = 1 << 15
-"""Of all trees together: so many values of a layer fit a few ciphertexts."""
+"""Largest number of values in all trees together. That many fit a few ciphertexts."""
 
 WAYS_OUT: Final = (
     "fit it with fewer trees or smaller ones (n_estimators, max_depth, max_leaf_nodes)"
@@ -32,7 +31,7 @@ WAYS_OUT: Final = (
 
 AGGREGATES: Final = ("AVERAGE", "SUM", "MIN", "MAX")
 POST_TRANSFORMS: Final = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-"""As the operator TreeEnsemble counts them."""
+"""Aggregation functions in the order of the operator TreeEnsemble."""
 
 
 def classifier(w: Writer) -> None:
@@ -44,7 +43,7 @@ def classifier(w: Writer) -> None:
     if len(ids) > 1 or len(labels) > 2:
         answered(w, summed(w, found, range(len(labels))), labels)
         return
-    score = summed(w, found, sorted(ids))  # of one class, where there are two
+    score = summed(w, found, sorted(ids))  # two classes have one score
     transform = w.text("post_transform", "NONE")
     if transform == "NONE":
         other = w.add("Sub", [w.constant("one", np.ones(1, np.float32)), score])
@@ -62,7 +61,7 @@ def regressor(w: Writer) -> None:
 
 
 def plain(w: Writer) -> None:
-    """TreeEnsemble, whose attributes are numbers of words."""
+    """TreeEnsemble, whose attributes are numbers instead of words."""
     found = ensembles.plain(w)
     aggregate = AGGREGATES[int(w.attributes.get("aggregate_function", 1))]
     targets = range(int(w.attributes.get("n_targets", 1)))
@@ -72,7 +71,7 @@ def plain(w: Writer) -> None:
 
 
 def divisor(w: Writer, aggregate: str, found: Ensemble) -> int:
-    """What sums of leaves are divided by."""
+    """The number by which sums of leaves are divided."""
     if aggregate not in ("SUM", "AVERAGE"):
         raise w.fail(f"has aggregate_function {aggregate}, supported are SUM and AVERAGE: a "
                      "network adds trees up")  # fmt: skip
@@ -99,7 +98,7 @@ def summed(w: Writer, found: Ensemble, targets: Sequence[int], *, divisor: int =
 
 
 def reached(w: Writer, leaves: Sequence[Leaf]) -> str:
-    """1 at each leaf whose conditions all hold, 0 at others, of shape (N, leaves)."""
+    """1 at each leaf whose conditions all hold, 0 at the others, of shape (N, leaves)."""
     tests = sorted({test for leaf in leaves for tests in leaf.conditions for test in tests})
     check_size(w, len(tests), len(leaves))
     place = {test: index for index, test in enumerate(tests)}
@@ -117,7 +116,7 @@ def reached(w: Writer, leaves: Sequence[Leaf]) -> str:
 
 
 def values_of(tree: Sequence[Leaf], targets: Sequence[int]) -> Array:
-    """What each leaf adds to the targets, of shape (leaves, targets)."""
+    """The values that each leaf adds to the targets, of shape (leaves, targets)."""
     found = np.zeros((len(tree), len(targets)))
     for row, leaf in enumerate(tree):
         for target, value in leaf.values.items():
@@ -126,9 +125,9 @@ def values_of(tree: Sequence[Leaf], targets: Sequence[int]) -> Array:
 
 
 def tested(w: Writer, tests: Sequence[Test]) -> str:
-    """The truth of each test, of shape (N, tests): for the client to compute.
+    """The truth value of each test, of shape (N, tests). The client computes it.
 
-    Numbers are compared in double precision, which holds those of every type.
+    Numbers are compared in double precision, which holds the numbers of every type.
     """
     features, parts = w.add("Cast", [w.node.input[0]], to=TensorProto.DOUBLE), []
     for kind, group in groupby(tests, key=lambda test: test.kind):

@@ -1,4 +1,4 @@
-"""What an operator of several steps becomes: ONNX's own nodes, and constants that they read."""
+"""The rewriting of an operator of several steps as ONNX's own nodes and their constants."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palladion.nn.importer.context import Array
 
 DOMAIN: Final = "ai.onnx.ml"
 TRANSFORMS: Final = {"NONE": "Identity", "LOGISTIC": "Sigmoid", "SOFTMAX": "Softmax"}
-"""Functions of scores, and ONNX's own operators that they are."""
+"""Functions of scores, and the ONNX operators that compute them."""
 
 
 class Writer:
-    """The nodes and constants that one node becomes."""
+    """The nodes and constants that replace one node."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         self.node = node
@@ -30,21 +30,21 @@ class Writer:
         self.tests: list[str] = []
         """Tensors of truth values that the client computes before encryption."""
         self.largest: dict[str, float] = {}
-        """Tensors of which the largest absolute value on any input is known."""
+        """Tensors with a known largest absolute value over all inputs."""
 
     def fail(self, reason: str) -> NetworkError:
         return NetworkError(f"node {self.name} ({self.node.op_type}): {reason}")
 
     def numbers(self, name: str, default: Any = ()) -> Array:
-        """An attribute of numbers."""
+        """An attribute with numbers."""
         return np.array(self.attributes.get(name, default), dtype=np.float32)
 
     def whole(self, name: str) -> list[int]:
-        """An attribute of integers."""
+        """An attribute with integers."""
         return [int(number) for number in self.attributes.get(name, ())]
 
     def words(self, name: str) -> list[str]:
-        """An attribute of words."""
+        """An attribute with words."""
         return [word.decode() for word in self.attributes.get(name, ())]
 
     def tensor(self, given: onnx.TensorProto) -> Array:
@@ -63,14 +63,14 @@ class Writer:
     def add(
         self, kind: str, inputs: list[str], output: str = "", word: str = "", **attributes: Any
     ) -> str:
-        """One node more, which ``word`` names; its output's name."""
+        """Add a node, named after ``word``. Returns the name of its output."""
         name = f"{self.name}.{word or len(self.nodes)}"
         made = helper.make_node(kind, inputs, [output or name], name=name, **attributes)
         self.nodes.append(made)
         return output or name
 
     def floats(self) -> str:
-        """The first input as floats: these operators take integers too."""
+        """The first input as floats. These operators also take integers."""
         return self.add("Cast", [self.node.input[0]], to=TensorProto.FLOAT)
 
     def labels(self) -> Array:

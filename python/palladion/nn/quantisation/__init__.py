@@ -1,8 +1,8 @@
 """Post-training quantisation: from a float graph to an integer network.
 
-Concept: ``plan`` cuts the graph into linear groups with one function each; ``quantise`` goes
-through the groups in order on calibration data and chooses units, integers, bounds and tables;
-``document`` makes the layers of docs/int-network.md of them.
+Concept: ``plan`` cuts the graph into linear groups with one function each. ``quantise`` processes
+the groups in order on calibration data, and chooses units, integers, bounds and tables.
+``document`` converts them to the layers of docs/int-network.md.
 """
 
 from palladion.nn.quantisation.quantise import Quantised, quantise

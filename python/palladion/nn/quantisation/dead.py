@@ -1,9 +1,8 @@
-"""Channels that are constant: what they add is put into the biases that follow.
+"""Constant channels: their contribution is moved into the biases that follow.
 
-A channel is left out where its function gives one value on all that it can meet. That is *proven*
-by interval arithmetic over what the integers of its sources can be, or *measured*: the calibration
-data would have to leave their range by the whole width of it before the value changed.
-"""
+A channel is left out if its function has one value on its whole range. This is *proven* by interval
+arithmetic over the possible integers of its sources, or *measured*: the calibration data would have
+to leave their range by the whole width of it before the value changes. """
 
 from __future__ import annotations
 
@@ -20,15 +19,15 @@ from palladion.nn.quantisation.plan import Planned
 Range = tuple[float, float]
 
 SAMPLES = 513
-"""Points of an interval at which a function is looked at."""
+"""Number of points of an interval at which a function is evaluated."""
 
 
 @dataclass(frozen=True)
 class Dead:
     """Channels of a layer that were left out.
 
-    ``distance``: for those that were only measured, how many widths of a channel's calibrated range
-    its values lie away from where the function changes; at least 1.
+    ``distance``, for channels that were only measured: the distance of their values from a change
+    of the function, in widths of a channel's calibrated range. At least 1.
     """
 
     layer: str
@@ -37,7 +36,7 @@ class Dead:
     distance: float
 
     def warning(self) -> str | None:
-        """A sentence on what is not proven."""
+        """A sentence about channels that are not proven to be constant."""
         if not self.measured:
             return None
         return (
@@ -50,9 +49,9 @@ class Dead:
 def fold(
     layers: list[Planned], seen: list[Seen], ranges: list[Range], *, measured: bool
 ) -> tuple[list[Planned], list[Dead]]:
-    """The layers without constant channels, and which these were.
+    """The layers without constant channels, and the channels that were left out.
 
-    ``ranges`` are least and greatest real value of the integers of each source, the input first.
+    ``ranges`` are the smallest and largest real values of the integers of each source, input first.
     """
     layers, found = list(layers), []
     for k, layer in enumerate(layers, start=1):
@@ -78,7 +77,7 @@ def fold(
 
 
 def interval(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
-    """Least and greatest value of each channel."""
+    """The smallest and the largest value of each channel."""
     low, high = form.bias.copy(), form.bias.copy()
     for term in form.terms:
         assert not isinstance(term.map, Window), "the caller has checked it"
@@ -99,7 +98,7 @@ def constant_on(function: Expression, low: Array, high: Array) -> Array:
 
 
 def distance(function: Expression, entry: Seen, channels: Array) -> float:
-    """Widths of the calibrated range by which some channel may leave it; up to 100."""
+    """Widths of the calibrated range by which some channel may leave it, up to 100."""
     low, high = entry.low[channels], entry.high[channels]
     width = high - low
     reached = 1.0
@@ -113,7 +112,7 @@ def distance(function: Expression, entry: Seen, channels: Array) -> float:
 def silent(layer: Planned, dead: Array, at: Array, entry: Seen) -> Planned:
     """A layer whose dead channels have no weights, and a bias where the function is constant.
 
-    No larger a bias than other channels' values, if the function is the same there.
+    The bias is no larger than the values of other channels, if the function is the same there.
     """
     assert layer.function is not None, "the caller has checked it"
     limit = entry.reach[~dead].max(initial=0)
@@ -129,7 +128,8 @@ def silent(layer: Planned, dead: Array, at: Array, entry: Seen) -> Planned:
 
 
 def without(layer: Planned, source: int, constants: Array) -> Planned:
-    """A layer that has the constants of a source in its bias; ``constants`` are NaN elsewhere."""
+    """A layer with the constants of a source in its bias. ``constants`` is NaN for other
+    channels."""
     dead, values = ~np.isnan(constants), np.nan_to_num(constants)
     terms, bias = [], layer.form.bias
     for term in layer.form.terms:

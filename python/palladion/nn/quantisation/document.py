@@ -25,7 +25,7 @@ def input_of(given: graph.Input, grid: Grid) -> network.Input:
 
 
 def interface(found: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]) -> Interface:
-    """What the model takes and gives, with what the last layer's integers mean."""
+    """The model's inputs and outputs, with the meaning of the last layer's integers."""
     ends = found.ends
     takes = replace(ends.takes, own_grid=found.input.grid is not None)
     return Interface(takes, replace(ends.gives, scale=scale, shift=shift))
@@ -52,6 +52,6 @@ def table(values: Array | None) -> Lut | None:
 
 
 def whole(values: Array) -> Ints:
-    """As integers, which they are already."""
+    """As an integer type. The values are integers already."""
     found: Ints = np.rint(values).astype(np.int64)
     return found

@@ -1,11 +1,10 @@
-"""Channels of very different size: scaled to be alike where the float network stays the same.
+"""Channels of very different size: scaled to similar sizes where the float network stays the same.
 
-Before a function with ``f(s x) = s f(x)`` for all ``s > 0``, channel ``c`` may be multiplied by
-``s_c`` and what reads it divided by ``s_c`` (cross-layer equalisation: Nagel, van Baalen,
-Blankevoort, Welling, "Data-Free Quantization Through Weight Equalization and Bias Correction",
-ICCV 2019). Channels share a table and its grid, so that without it one large channel leaves
-nothing for the others.
-"""
+If a function has ``f(s x) = s f(x)`` for all ``s > 0``, channel ``c`` before it may be multiplied
+by ``s_c``, and the maps that read it divided by ``s_c`` (cross-layer equalisation: Nagel, van
+Baalen, Blankevoort, Welling, "Data-Free Quantization Through Weight Equalization and Bias
+Correction", ICCV 2019). Channels share a table and its grid. Without scaling, one large channel
+leaves no resolution for the others. """
 
 from __future__ import annotations
 
@@ -23,18 +22,18 @@ from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.units import levels
 
 POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How far sizes are made alike: 0 leaves them, 1 makes them equal."""
+"""Degrees to which sizes are made equal: 0 leaves them, 1 makes them equal."""
 
 WORTH: Final = 0.8
-"""Sizes are changed where the predicted error falls to this part of it, not for less."""
+"""Sizes are changed only if the predicted error falls at least to this fraction."""
 
 NEGATIVE: Final = 2
-"""A channel counts as no smaller than this part of its largest value before the function: what
-lies below 0 there takes room in the accumulators only."""
+"""A channel counts as no smaller than its largest absolute value before the function, divided by
+this: values below 0 there take room only in the accumulators."""
 
 
 def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> list[Planned]:
-    """The layers with channels scaled where that lessens the predicted error of rounding."""
+    """The layers with channels scaled if that reduces the predicted error of rounding."""
     groups = tied(layers)
     scales = [np.ones(len(entry.low)) for entry in seen]
     error = Error(layers, seen, scales, settings)
@@ -55,7 +54,7 @@ def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> lis
 
 
 def sizes(entry: Seen) -> Array:
-    """How large channels are; 0 for constant ones, whose size does not count."""
+    """The sizes of channels. It is 0 for constant channels, whose size does not count."""
     found: Array = np.maximum(entry.top, entry.reach / NEGATIVE) * (entry.variance > 0)
     return found
 
@@ -66,7 +65,7 @@ def scaled(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
         return layer
     terms = []
     for term in layer.form.terms:
-        if not isinstance(term.map, Window):  # those have equal factors on both sides
+        if not isinstance(term.map, Window):  # windows have equal factors on both sides
             term = with_columns(term, 1 / scales[term.source]).scaled(rows)
         terms.append(term)
     form = Form(layer.form.shape, tuple(terms), layer.form.bias * rows)
@@ -91,7 +90,7 @@ def tied(layers: list[Planned]) -> list[list[int]]:
                     parent[root(term.source)] = root(k)
                 else:
                     fixed.update((k, term.source))
-            elif term.map.steps is not None:  # the model's own grid of weights stays
+            elif term.map.steps is not None:  # keeps the model's own grid of weights
                 fixed.add(term.source)
     still = {root(k) for k in fixed}
     groups: dict[int, list[int]] = {}
@@ -102,7 +101,7 @@ def tied(layers: list[Planned]) -> list[list[int]]:
 
 
 def scalable(function: Expression | None) -> bool:
-    """Whether ``f(s x) = s f(x)`` for ``s > 0``, and no grid is given."""
+    """Whether ``f(s x) = s f(x)`` for ``s > 0``, without a grid."""
     if function is None or function.grid() is not None:
         return False
     x = np.linspace(-8, 8, 2001)
@@ -111,7 +110,8 @@ def scalable(function: Expression | None) -> bool:
 
 
 class Error:
-    """Predicted error of rounding: noise to signal before the functions of layers it reaches."""
+    """Predicted error of rounding: noise to signal before the functions of the layers it
+    reaches."""
 
     def __init__(
         self, layers: list[Planned], seen: list[Seen], scales: list[Array], settings: Settings
@@ -124,10 +124,10 @@ class Error:
                 self.readers[source].append(k)
 
     def of(self, group: list[int], scale: Array) -> float:
-        """The error that a group of layers makes, with other factors.
+        """The error that a group of layers causes, with other factors.
 
-        That is what rounding of its weights and values adds to the layers that read it, and what
-        rounding of their weights adds there.
+        It comes from rounding the group's weights and values, in the layers that read it, and from
+        rounding the weights of those layers.
         """
         chosen = dict.fromkeys(group, scale)
         readers = sorted({reader for k in group for reader in self.readers[k]})
@@ -155,20 +155,20 @@ class Error:
             if not self.settings.per_channel:
                 widest = np.full_like(widest, widest.max())
             asked = widest / levels(self.settings.weights)
-            # Steps are whole units, of which the limit allows none finer.
+            # Steps are whole units. The limit allows no finer unit.
             steps = np.maximum(np.ceil(asked / (finest or 1.0)), 1) * finest / rows
             power = (columns**2 * self.seen[term.source].power).mean() * term.map.weights[0].size
             noise += steps**2 / 12 * power
         return noise
 
     def largest(self, term: Term, factor: Array) -> Array:
-        """Each output channel's largest weight on channels that are not constant."""
+        """The largest weight of each output channel, on channels that are not constant."""
         counted = emptied(term, ~self.seen[term.source].varies)
         found: Array = by_channel(counted, factor)[1].max(axis=1)
         return found
 
     def before(self, k: int, noise: dict[int, Array], chosen: dict[int, Array]) -> float:
-        """Mean over the channels of a layer, before its function."""
+        """The mean over the channels of a layer, before its function."""
         layer, here = self.layers[k - 1], self.seen[k]
         total = np.zeros(len(here.low)) if k in chosen else self.weights(k, chosen)
         for term in layer.form.terms:

@@ -1,8 +1,7 @@
-"""Features of unlike ranges: each is normalised, so that one unit serves them all.
+"""Features with different ranges: each is normalised, so that one unit serves all of them.
 
-The integers of an input share one unit. Without a scaler in the model, a feature of thousands would
-leave nothing of one that lies between 0 and 1.
-"""
+The integers of an input share one unit. If a model has no scaler, a feature of thousands would
+leave no resolution for a feature between 0 and 1. """
 
 from __future__ import annotations
 
@@ -15,19 +14,19 @@ from palladion.nn.graph import Affine, Array, Graph, Node
 from palladion.nn.importer.simplify import affine_before
 
 ALIKE: Final = 4
-"""Ranges that differ by less than this factor are left as they are, as the colours of pictures."""
+"""Ranges that differ by less than this factor stay unchanged, like the colours of pictures."""
 
 
 def normalised(graph: Graph, data: Array) -> Graph:
-    """The same function, of inputs whose channels have like ranges on ``data`` (N, C, H, W).
+    """The same function of inputs whose channels have similar ranges on ``data`` (N, C, H, W).
 
-    The input's mean and deviation take the ranges in, and the maps that read the input take them
-    out. A graph whose input is read by anything else stays as it is.
+    The input's mean and deviation include the ranges, and the maps that read the input compensate
+    for them. If anything else reads the input, the graph stays unchanged.
     """
     given = graph.input
     real = replace(given, grid=None).evaluate(data.astype(np.float64))
     low, high = real.min(axis=(0, 2, 3)), real.max(axis=(0, 2, 3))
-    # A shift of pictures would be seen in the padding of convolutions.
+    # A shift of pictures would show in the padding of convolutions.
     middle = (low + high) / 2 if given.shape[1:] == (1, 1) else np.zeros(len(low))
     half = np.maximum(high - middle, middle - low)
     varying = half[half > 0]

@@ -1,4 +1,4 @@
-"""The planned layers in real numbers: what each channel is on calibration data."""
+"""The planned layers in real numbers: statistics of each channel on calibration data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from palladion.nn.quantisation.settings import Settings
 
 @dataclass(frozen=True)
 class Seen:
-    """Channels of one layer, each array of shape (C,).
+    """Statistics of the channels of one layer, each an array of shape (C,).
 
-    ``low`` and ``high``: least and largest value before the function; ``variance`` of those values;
-    ``least``, ``most`` and ``power``: the same after the function, and the mean square; ``active``:
-    the share of values there that are not 0.
+    ``low`` and ``high``: smallest and largest value before the function; ``variance`` of those
+    values; ``least``, ``most`` and ``power``: smallest and largest value after the function, and
+    mean square; ``active``: share of values there that are not 0.
     """
 
     low: Array
@@ -34,7 +34,7 @@ class Seen:
 
     @property
     def varies(self) -> Array:
-        """Channels that are not constant after the function."""
+        """Whether channels are not constant after the function."""
         found: Array = self.most > self.least
         return found
 
@@ -52,7 +52,7 @@ class Seen:
 
 
 def seen(layers: list[Planned], real: Array, settings: Settings) -> list[Seen]:
-    """Each layer on real inputs of shape (N, C, H, W), and the input itself before them."""
+    """Statistics of the input and of each layer, on real inputs of shape (N, C, H, W)."""
     found = [of(real, real)]
     found += [of(before, after) for before, after in forward(layers, real, settings)]
     return found
@@ -74,7 +74,7 @@ def of(before: Array, after: Array) -> Seen:
 def forward(
     layers: list[Planned], real: Array, settings: Settings
 ) -> Iterator[tuple[Array, Array]]:
-    """Values before and after the function of each layer in turn."""
+    """Values before and after the function, for each layer in turn."""
     values = {0: real}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     for index, planned in enumerate(layers):
@@ -92,7 +92,8 @@ def forward(
 
 
 def in_floats(planned: Planned, before: Array, settings: Settings) -> Expression | None:
-    """The function of a layer; a softmax's exponential from the values it is of."""
+    """The function of a layer. A softmax's exponential is computed from the values it applies
+    to."""
     if planned.softmax == "exponential":
         return softmax.exponential(before, settings)[0]
     if planned.softmax == "inverse":
@@ -101,7 +102,7 @@ def in_floats(planned: Planned, before: Array, settings: Settings) -> Expression
 
 
 def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
-    """A linear group of values of its sources, in the precision that these have."""
+    """The value of a linear group for values of its sources, in the precision of these values."""
     first = inputs[form.terms[0].source]
     total = np.zeros((len(first), *form.shape), dtype=first.dtype)
     for term in form.terms:

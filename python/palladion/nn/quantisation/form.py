@@ -16,12 +16,12 @@ Linear = Conv | Dense | Window
 class Term:
     """One linear map of ``source``: 0 is the input, ``k`` the output of layer ``k`` from 1.
 
-    Biases of the map are not used: they are in the form.
+    Biases of the map are not used. The form has the bias.
     """
 
     source: int
     channels: int
-    """How many channels the source has."""
+    """Number of channels of the source."""
     map: Linear
 
     def scaled(self, scale: Array) -> Term:
@@ -43,7 +43,7 @@ class Form:
         return Form(self.shape, terms, self.bias * scale + shift)
 
     def largest(self) -> Array:
-        """Largest weight of each channel, 1 where all are 0."""
+        """The largest weight of each channel, or 1 if all are 0."""
         found = np.zeros(self.shape[0])
         for term in self.terms:
             if isinstance(term.map, Window):
@@ -55,13 +55,13 @@ class Form:
         return np.where(found > 0, found, 1.0)
 
     def placed_only(self) -> bool:
-        """Whether this only puts values beside each other along the channels."""
+        """Whether this only places values beside each other along the channels."""
         return not self.bias.any() and all(
             isinstance(t.map, Window) and t.map.geometry.pointwise for t in self.terms
         )
 
     def through(self, node: Linear) -> Form | None:
-        """``node`` of this form, as one form; nothing where they do not compose."""
+        """``node`` applied to this form, as one form; ``None`` if they do not compose."""
         if isinstance(node, Window) and node.geometry.pointwise and not self.bias.any():
             if all(isinstance(t.map, Window) for t in self.terms):
                 terms = tuple(replace(t, map=moved(t.map, node)) for t in self.terms)
@@ -76,13 +76,13 @@ class Form:
 
 
 def single(source: int, channels: int, node: Linear) -> Form:
-    """The form of one map of a source with so many channels."""
+    """The form of one map of a source with ``channels`` channels."""
     bias = np.zeros(node.shape[0]) if isinstance(node, Window) else node.bias
     return Form(node.shape, (Term(source, channels, node),), bias)
 
 
 def identity(source: int, shape: Shape) -> Form:
-    """A value as it is."""
+    """The form of an unchanged value."""
     return single(source, shape[0], Window("identity", (), shape, np.ones((1, 1)), Geometry()))
 
 
@@ -109,7 +109,7 @@ def scaled(map_: Linear, scale: Array, channels: int) -> Linear:
 
 
 def as_conv(window: Window, scale: Array, channels: int) -> Conv:
-    """A window as a convolution, since channels differ in their factor."""
+    """A window as a convolution, since channels have different factors."""
     count = window.shape[0]
     if window.first == 0 and channels == count:
         weights = scale[:, None, None, None] * window.taps
@@ -121,14 +121,14 @@ def as_conv(window: Window, scale: Array, channels: int) -> Conv:
 
 
 def moved(inner: Linear, outer: Window) -> Window:
-    """A window put in its place by a pointwise one."""
+    """A window moved to its place by a pointwise one."""
     assert isinstance(inner, Window), "the caller has checked it"
     taps = inner.taps * outer.taps[0, 0]
     return replace(inner, shape=outer.shape, taps=taps, first=inner.first + outer.first)
 
 
 def part(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
-    """The part of a map that reads one of the values that were put beside each other."""
+    """The part of a map that reads one of several values placed beside each other."""
     placed = term.map
     assert isinstance(placed, Window), "the caller has checked it"
     chosen = slice(placed.first, placed.first + term.channels)
@@ -141,7 +141,7 @@ def part(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
 
 
 def with_columns(term: Term, factor: Array) -> Term:
-    """The term, no window, reading channels that are multiplied by ``factor``."""
+    """The term, not a window, whose input channels are multiplied by ``factor``."""
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
     uniform = bool(np.all(factor == factor[0]))
@@ -152,7 +152,7 @@ def with_columns(term: Term, factor: Array) -> Term:
 
 
 def spread(term: Term, channels: Array) -> Array:
-    """Numbers of a source's channels, as they meet the term's weights."""
+    """Numbers of a source's channels, in the order of the term's weights."""
     map_ = term.map
     if isinstance(map_, Dense):
         return np.repeat(channels, map_.weights.shape[1] // term.channels)
@@ -164,7 +164,7 @@ def spread(term: Term, channels: Array) -> Array:
 def by_channel(term: Term, factor: Array) -> tuple[Array, Array]:
     """Sum of squares and largest absolute value of the weights, with columns multiplied.
 
-    Both of shape (K, channels that an output reads).
+    Both have shape (K, channels that an output reads).
     """
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
@@ -175,7 +175,7 @@ def by_channel(term: Term, factor: Array) -> tuple[Array, Array]:
 
 
 def emptied(term: Term, gone: Array) -> Term:
-    """A term, no window, that does not read some channels."""
+    """A term, not a window, that does not read some channels."""
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
     return replace(term, map=replace(map_, weights=map_.weights * spread(term, 1.0 - gone)))

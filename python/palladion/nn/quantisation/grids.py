@@ -1,4 +1,4 @@
-"""Layers of a model that brings its own grids: integer sums, and a table that is exact for them."""
+"""Layers of a model with its own grids: integer sums, and a table that is exact for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ Sources = dict[int, Value]
 
 @dataclass(frozen=True)
 class Added:
-    """A lattice with its sums on the data: of the network's integers, and of those wanted."""
+    """A lattice with its sums on the data: of the network's integers, and of the wanted
+    integers."""
 
     lattice: Lattice
     sums: Array
@@ -43,14 +44,14 @@ class Added:
 
 
 def on_grids(planned: Planned, sources: Sources, settings: Settings, *, real: bool) -> Made | str:
-    """The layer in integers, exactly where that is possible, or why it is none of sums on grids.
+    """The layer in integers, exact if possible, or the reason why it has no sums on grids.
 
-    ``real`` says whether the data are the user's, so that bounds may be taken from them.
+    ``real`` says whether the data are the user's, so that bounds may be derived from them.
 
     Raises
     ------
     NetworkError
-        If sums pass the limit and there are no data to take bounds from.
+        If sums exceed the limit and there are no data from which to derive bounds.
     """
     if planned.softmax or planned.product:
         return "its function is no table of sums"
@@ -86,7 +87,7 @@ def added_up(form: Form, found: Lattice, sources: Sources) -> Added:
 
 
 def grid_of(function: Expression, found: Lattice, bias: Array) -> Grid | None:
-    """The grid a function ends in; the sums' own where it keeps them."""
+    """The grid in which a function ends, or that of the sums if the function keeps them."""
     given = function.grid()
     if given is not None:
         return given
@@ -108,9 +109,9 @@ def grid_of(function: Expression, found: Lattice, bias: Array) -> Grid | None:
 def fitted(
     planned: Planned, sums: Sums, added: Added, grid: Grid, settings: Settings, *, real: bool
 ) -> tuple[Placed | str, tuple[str, ...]]:
-    """Factors, offsets and the table; for sums of any data, or for those of the calibration data.
+    """Factors, offsets and the table, for sums of any data or for those of the calibration data.
 
-    With them warnings about what is not proven.
+    Also returns warnings about bounds that are not proven.
     """
     assert planned.function is not None, "the last layer has no table"
     needed = (sums.span + 1) // 2
@@ -137,14 +138,14 @@ def fitted(
 
 
 def room(planned: Planned, grid: Grid, settings: Settings) -> int:
-    """Units between sums and steps: for truth values, so many that noise changes none of them."""
+    """Units between sums and steps. For truth values so many that noise changes none of them."""
     if (grid.lo, grid.hi) != (0, 1):
         return settings.resolution
     return max(settings.resolution, ceil(ROOM * NOISE * sqrt(planned.samples)))
 
 
 def occurring(sums: Sums, seen: Array, settings: Settings) -> Sums:
-    """Ranges of the sums on the data with headroom, no wider than they can be."""
+    """Ranges of the sums on the data with headroom, within the ranges that are possible."""
     low, high = (np.asarray(end(seen, axis=(0, 2, 3)), np.float64) for end in (np.min, np.max))
     more = (high - low) * (settings.headroom - 1) / 2 + sums.stride
     low = sums.low + np.maximum((low - more - sums.low) // sums.stride, 0) * sums.stride
@@ -182,7 +183,7 @@ def made(
 
 
 def reached(function: Expression, added: Added, grid: Grid) -> Integers:
-    """What the outputs of each channel can be."""
+    """The possible outputs of each channel."""
     found = added.lattice
     sums = Sums(found.scale, added.bias, found.low, found.high, found.stride)
     low, high = np.zeros(len(found.low), np.int64), np.zeros(len(found.low), np.int64)
@@ -221,7 +222,7 @@ def multiplied(term: Term, factors: Array) -> Linear:
 
 
 def last(planned: Planned, added: Added, settings: Settings) -> Made | str:
-    """The last layer, which has no table: each channel has a scale and a shift of its own."""
+    """The last layer. It has no table: each channel has its own scale and shift."""
     found = added.lattice
     largest = np.maximum(np.abs(found.low), np.abs(found.high)).max()
     parts = settings.resolution if not units.multiples(added.bias, float(found.scale.min())) else 1

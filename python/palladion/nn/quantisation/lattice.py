@@ -1,4 +1,4 @@
-"""Linear groups whose weights lie on grids: integer maps, and what their sums can be."""
+"""Linear groups with weights on grids: integer maps, and the possible values of their sums."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from palladion.nn.quantisation.form import Form, Linear, Term, as_conv
 from palladion.nn.quantisation.units import TINY
 
 PARTS: Final = 64
-"""Two steps are taken for multiples of one that is at most this part of the smaller one."""
+"""Largest number of parts of the smaller of two steps that are tried as a common step."""
 
 
 @dataclass(frozen=True)
 class Integers:
-    """What the integers of a value can be: in each channel ``low`` to ``high`` in equal strides."""
+    """The possible integers of a value: in each channel ``low`` to ``high`` in equal strides."""
 
     low: Array
     high: Array
@@ -32,7 +32,7 @@ class Integers:
 class Lattice:
     """A form in integers: channel ``c`` is ``scale_c * sum + bias_c``, exactly.
 
-    ``low``, ``high``, ``stride``: what the sums can be, whatever the input is.
+    ``low``, ``high``, ``stride``: the possible sums, for any input.
     """
 
     terms: tuple[Term, ...]
@@ -43,7 +43,8 @@ class Lattice:
 
 
 def lattice(form: Form, scales: dict[int, float], values: dict[int, Integers]) -> Lattice | str:
-    """The integer form, or why there is none; ``scales`` and ``values`` are those of sources."""
+    """The integer form, or the reason why there is none. ``scales`` and ``values`` are by
+    source."""
     steps = []
     for term in form.terms:
         found = steps_of(term.map, form.shape[0])
@@ -72,7 +73,7 @@ def lattice(form: Form, scales: dict[int, float], values: dict[int, Integers]) -
 
 
 def steps_of(map_: Linear, channels: int) -> Array | None:
-    """What the weights of each output channel are multiples of; 0 where all are 0."""
+    """The step of each output channel: its weights are multiples of it. It is 0 if all are 0."""
     if isinstance(map_, Window):
         step = common_divisor(np.abs(map_.taps).ravel())
         return None if step is None else np.full(channels, step)
@@ -86,7 +87,8 @@ def steps_of(map_: Linear, channels: int) -> Array | None:
 
 
 def common_divisor(values: Array) -> float | None:
-    """The largest number that all values are multiples of, if it is not tiny beside them."""
+    """The largest number of which all values are multiples, if it is not tiny compared with
+    them."""
     positive = np.unique(values[values > 0])
     if not len(positive):
         return 0.0
@@ -100,7 +102,7 @@ def common_divisor(values: Array) -> float | None:
 
 
 def common_steps(left: Array, right: Array) -> Array | None:
-    """For each channel a step of both, which may be 0 for nothing."""
+    """For each channel a common step. A step of 0 stands for no weights."""
     found = np.zeros(len(left))
     for c, (a, b) in enumerate(zip(left, right, strict=True)):
         if not a or not b:
@@ -118,7 +120,7 @@ def common_steps(left: Array, right: Array) -> Array | None:
 
 
 def whole(term: Term, step: Array, channels: int) -> Term:
-    """The term in integers, in steps of each output channel."""
+    """The term in integers, in units of each output channel's step."""
     map_ = term.map
     if isinstance(map_, Window):
         if np.all(step == step[0]):
@@ -130,7 +132,7 @@ def whole(term: Term, step: Array, channels: int) -> Term:
 
 
 def row_divisors(term: Term, channels: int) -> Array:
-    """Greatest common divisor of each output channel's weights, 0 where all are 0."""
+    """Greatest common divisor of each output channel's weights, or 0 if all are 0."""
     map_ = term.map
     if isinstance(map_, Window):
         found = np.zeros(channels, np.int64)
@@ -157,14 +159,14 @@ def divided(term: Term, divisor: Array) -> Term:
 def sums_of(
     terms: tuple[Term, ...], channels: int, values: dict[int, Integers]
 ) -> tuple[Array, Array, Array]:
-    """Least and greatest sum of each channel and the stride between, by interval arithmetic."""
+    """The smallest and largest sum of each channel and their stride, by interval arithmetic."""
     low, high = np.zeros(channels), np.zeros(channels)
     stride = np.zeros(channels, np.int64)
     for term in terms:
         given, map_ = values[term.source], term.map
         least, most, each = given.low, given.high, given.stride
         padded = not isinstance(map_, Dense) and map_.geometry.padded
-        if padded:  # zeros stand beside the values
+        if padded:  # zeros are beside the values
             each = int(np.gcd.reduce([each, *np.unique(np.abs(least))]))
             least, most = np.minimum(least, 0), np.maximum(most, 0)
         below, above = ends(term, channels, least, most)
@@ -174,7 +176,7 @@ def sums_of(
 
 
 def ends(term: Term, channels: int, least: Array, most: Array) -> tuple[Array, Array]:
-    """Least and greatest sum of one term."""
+    """The smallest and the largest sum of one term."""
     map_ = term.map
     if isinstance(map_, Window):
         below, above = np.zeros(channels), np.zeros(channels)

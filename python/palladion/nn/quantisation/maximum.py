@@ -1,8 +1,9 @@
 """Max pooling as linear groups and tables: ``max(a, b) = relu(a - b) + b``.
 
-A tree over the columns and then one over the rows. Each step is one table, on differences; what it
-adds up stays a linear form, so that the next difference is taken of the form itself. In integers
-this is exact. Windows of a size that is no power of two overlap, which a maximum does not mind.
+The maximum is a tree over the columns, then one over the rows. Each step is one table, on
+differences. The sums stay linear forms, so the next difference is computed from the form itself. In
+integers this is exact. Windows whose size is no power of two overlap, which does not change a
+maximum.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from palladion.nn.graph import Window
 from palladion.nn.quantisation.form import Form
 
 Emit = Callable[[str, Form], Form]
-"""Makes a layer ``relu(form)`` with the given name, and gives its value as a form."""
+"""Makes a layer ``relu(form)`` with the given name, and returns its value as a form."""
 
 
 def maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
-    """The largest value in each window of a form of one pointwise term."""
+    """The largest value in each window, for a form of one pointwise term."""
     form = shifted(form, geometry.pads)
     for axis, word in ((1, "columns"), (0, "rows")):
         taps, apart, stride = (
@@ -48,7 +49,7 @@ def offset(axis: int, places: int) -> tuple[int, int, int, int]:
 
 
 def changed(form: Form, change: Callable[[Window], Window]) -> Form:
-    """The form with another window in each term, and the shape that follows."""
+    """The form with a changed window in each term, and the resulting shape."""
     terms = []
     for term in form.terms:
         assert isinstance(term.map, Window), "a maximum is taken of windows"
@@ -57,7 +58,7 @@ def changed(form: Form, change: Callable[[Window], Window]) -> Form:
 
 
 def resized(window: Window, geometry: Geometry, taps: np.ndarray) -> Window:
-    """A window with another geometry; sizes follow from those of its output so far."""
+    """A window with another geometry. Sizes follow from the sizes of its current output."""
     before = window.geometry
     rows, columns = (
         (size - 1) * stride + span - pads
@@ -86,7 +87,7 @@ def strided(form: Form, axis: int, stride: int) -> Form:
 
 
 def slid(form: Form, axis: int, apart: int, stride: int) -> Form:
-    """Each value less the one ``apart`` places further on."""
+    """Each value minus the value that is ``apart`` places further."""
 
     def change(window: Window) -> Window:
         geometry = with_stride(window.geometry, axis, stride)

@@ -32,13 +32,13 @@ from palladion.nn.quantisation.softmax import below_largest, differs, mixed
 
 @dataclass(frozen=True)
 class Planned:
-    """A layer to quantise; the last one has no function.
+    """A layer to quantise. The last layer has no function.
 
     ``exact`` asks for a table that keeps the accumulator's unit, as differences of a maximum need.
-    ``product`` are the sources of a product that takes the place of the form, which has no terms.
-    ``softmax`` is the step of one whose function and ``grid`` the calibration data give. ``bits``
-    are those of the table's output, if not the ones that are asked for all. ``largest`` is the
-    largest absolute value of the last layer on any input, where that is known.
+    ``product`` are the sources of a product that replaces the form, which then has no terms.
+    ``softmax`` is the step of a softmax, whose function and ``grid`` come from the calibration
+    data. ``bits`` are those of the table's output, if they differ from the setting for all tables.
+    ``largest`` is the largest absolute value of the last layer over all inputs, if known.
     """
 
     name: str
@@ -53,17 +53,18 @@ class Planned:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Everything that is read."""
+        """All sources that are read."""
         return (*(term.source for term in self.form.terms), *(self.product or ()))
 
     @property
     def samples(self) -> int:
-        """Samples of an encrypted run that an accumulator is a sum of: each term and a product."""
+        """Number of samples in an accumulator of an encrypted run: one per term, and one per
+        product."""
         return len(self.form.terms) + (self.product is not None)
 
     @property
     def threshold(self) -> bool:
-        """Whether only the sign of an accumulator counts."""
+        """Whether only the sign of an accumulator matters."""
         return self.function is not None and is_sign(self.function)
 
 
@@ -74,8 +75,8 @@ def is_sign(function: Expression) -> bool:
 def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
     """A sign of ``a x + b`` as the sign of a form whose channels are scaled to largest weight 1.
 
-    Factors above 0 do not change a sign, so that channels of different scales become exact.
-    Other functions stay as they are.
+    Positive factors do not change a sign, so channels of different scales become exact. Other
+    functions stay unchanged.
     """
     inner = function.arguments[0].affine() if function.operation == "bipolar" else None
     if inner is None:
@@ -87,9 +88,9 @@ def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
 
 
 def plan(graph: Graph, data: Array, settings: Settings) -> list[Planned]:
-    """The layers of a graph, in the order in which they are evaluated.
+    """The layers of a graph, in the order of evaluation.
 
-    ``data`` of shape (N, C, H, W) say how far the values of a softmax lie apart.
+    ``data`` of shape (N, C, H, W) show how far apart the values of a softmax are.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def plan(graph: Graph, data: Array, settings: Settings) -> list[Planned]:
 
 
 class Planner:
-    """Linear nodes stay forms until something needs their value; then they become a layer."""
+    """Linear nodes stay forms until their value is needed. Then they become a layer."""
 
     def __init__(self, graph: Graph, data: Array, settings: Settings) -> None:
         self.graph = graph
@@ -108,7 +109,7 @@ class Planner:
         self.readers = graph.consumers()
         self.layers: list[Planned] = []
         self.forms: dict[int, Form] = {}
-        self.values: dict[int, int] = {0: 0}  # node to source number of a term
+        self.values: dict[int, int] = {0: 0}  # from nodes to source numbers of terms
         self.products: dict[int, tuple[int, int]] = {}
 
     def run(self) -> list[Planned]:
@@ -152,7 +153,7 @@ class Planner:
     def merges(self, index: int, node: Activation) -> bool:
         """Whether a rounding between a linear map and a sum is left out: both are one accumulation.
 
-        It stays where it can be exact: where the map's sums keep the limit on every input.
+        The rounding stays if it can be exact: if the map's sums keep the limit for every input.
         """
         (source,), readers = node.sources, self.readers[index]
         between = len(readers) == 1 and isinstance(self.graph.nodes[readers[0]], Add)
@@ -202,7 +203,7 @@ class Planner:
         return len(self.layers)
 
     def factor(self, index: int) -> int:
-        """A node as a factor of a product, which must be a layer's output."""
+        """A node as a factor of a product. It must be a layer's output."""
         source = self.value(index)
         if source:
             return source
@@ -210,7 +211,7 @@ class Planner:
         return self.emit(f"{node.name}.factor", identity(source, node.shape), X)
 
     def alone(self, index: int) -> bool:
-        """Whether a node is a product that only one other reads."""
+        """Whether a node is a product that exactly one other node reads."""
         pending = index in self.products and index not in self.values
         return pending and len(self.readers[index]) == 1
 
@@ -228,14 +229,14 @@ class Planner:
         return self.forms[index]
 
     def operand(self, index: int) -> Form:
-        """A node inside a larger form: its own form where nothing else reads it."""
+        """A node inside a larger form: its own form if nothing else reads it."""
         if len(self.readers[index]) == 1:
             return self.form(index)
         self.value(index)
         return self.form(index)
 
     def value(self, index: int) -> int:
-        """A node as an integer value, by a table that only requantises if it has none."""
+        """A node as an integer value, by a table that only requantises if it has no table."""
         name = self.graph.nodes[index].name
         if index in self.products and index not in self.values:
             self.layers.append(self.multiplied(index, name, X))
@@ -253,7 +254,8 @@ class Planner:
         return single(self.value(source), self.graph.nodes[source].shape[0], node)
 
     def maximum(self, node: MaxPool) -> Form:
-        """The largest of each window. Padding is 0, so what may be below is raised before it."""
+        """The largest value of each window. Padding is 0, so values that may be below are
+        raised."""
         (index,) = node.sources
         source, shape = self.value(index), self.graph.nodes[index].shape
         least = 0.0
@@ -268,7 +270,7 @@ class Planner:
         return found.scaled(np.ones(shape[0]), np.full(shape[0], least))
 
     def least(self, index: int, source: int) -> float:
-        """The least value of a node: of its own grid, or else on the data; at most 0."""
+        """The smallest value of a node, by its own grid or on the data; at most 0."""
         function = self.layers[source - 1].function if source else None
         grid = function.grid() if function else None if source else self.graph.input.grid
         if grid is not None:
@@ -277,9 +279,9 @@ class Planner:
         return min(float(before.evaluate(self.data).min()), 0.0)
 
     def raised(self, index: int, source: int, more: float) -> int:
-        """The layer of a node's value with so much added, and nothing below 0.
+        """The layer of a node's value plus ``more``, with nothing below 0.
 
-        The node's own layer where nothing else reads it, or else one that follows it.
+        It is the node's own layer if nothing else reads it, otherwise one that follows it.
         """
         node = self.graph.nodes[index]
         layer = self.layers[source - 1] if source else None
@@ -304,7 +306,7 @@ def nothing(shape: Shape) -> Form:
 
 
 def unique(names: list[str]) -> list[str]:
-    """Names of which each is used once: a later one of the same name gets a number."""
+    """Names that are each used once: a repeated name gets a number."""
     found: list[str] = []
     taken = set(names)
     for place, name in enumerate(names):
@@ -317,6 +319,6 @@ def unique(names: list[str]) -> list[str]:
 
 
 def nonnegative(function: Expression | None) -> bool:
-    """Whether a function was found nowhere below 0."""
+    """Whether no value of a function below 0 was found."""
     samples = np.concatenate([np.linspace(-8, 8, 4001), np.linspace(-1000, 1000, 4001)])
     return function is not None and bool(np.min(function(samples)) >= 0)

@@ -22,48 +22,48 @@ from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group, Made, Value
 
 FACTOR_BITS: Final = 7
-"""Bits of a product's factors, whatever is asked: their product fits the limit, and is large beside
-the rounding noise of a run, since no weight can make it larger."""
+"""Bits of a product's factors, independent of the settings. Their product fits the limit, and is
+large compared with the rounding noise of a run. No weight can make it larger."""
 
 MADE_UP: Final = 256
-"""Inputs that stand for calibration data where a model has a grid for everything."""
+"""Number of inputs that replace calibration data if a model has a grid for everything."""
 
 SAMPLE: Final = 256
-"""Inputs on which channels are compared."""
+"""Number of inputs on which channels are compared."""
 
 
 @dataclass(frozen=True)
 class Quantised:
-    """The integer network, and what became of each layer."""
+    """The integer network, and the results for each layer."""
 
     network: IntNetwork
     layers: tuple[LayerReport, ...]
     planned: tuple[Planned, ...]
-    """The layers as they were planned, in floats."""
+    """The planned layers, in floats."""
     groups: tuple[Group, ...]
-    """How each layer's integers count."""
+    """The layers in integers, with the meaning of their integers."""
     notes: tuple[str, ...] = ()
-    """What is odd about the calibration data."""
+    """Notes on unusual calibration data."""
     warnings: tuple[str, ...] = ()
-    """What a user should know before trusting the network, each with the layer and a number."""
+    """Warnings for the user, each with the layer and a number."""
     output_scale: tuple[float, ...] = (1.0,)
-    """Real value of the integer 1 in each channel of the output, or in all."""
+    """Real value of the integer 1 in the output, for each channel or for all."""
     output_shift: tuple[float, ...] = (0.0,)
-    """What is to be added to it."""
+    """The number to add to the output."""
 
 
 def quantise(
     graph: Graph, data: Array | None = None, settings: Settings | None = None
 ) -> Quantised:
-    """Quantise a float graph on real inputs, as the model takes them.
+    """Quantise a float graph on real inputs of the model.
 
-    A model that has a grid of its own for its input and after each layer needs no data.
+    A model with its own grids for its input and after each layer needs no data.
 
     Raises
     ------
     NetworkError
-        If the graph has a part that no integer network can hold, the data have another shape or
-        are needed, or ``settings.strict`` and there is a warning.
+        If the graph has a part that no integer network can hold, if the data have another shape or
+        are missing, or if ``settings.strict`` is set and there is a warning.
     """
     settings = settings or Settings()
     given, real_data = graph.input, data is not None
@@ -106,14 +106,14 @@ def quantise(
 
 
 def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
-    """Inputs drawn evenly from the integers of a grid."""
+    """Inputs drawn uniformly from the integers of a grid."""
     rng = np.random.default_rng(1)
     found: Array = rng.integers(grid.lo, grid.hi, (MADE_UP, *shape), endpoint=True) * grid.scale
     return found.astype(np.float32)
 
 
 def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
-    """The input on its grid; a model with a grid of its own rounds to it by itself."""
+    """The input on its grid. A model with its own grid rounds its input itself."""
     integers = to_integers(real, grid)
     reference = integers.astype(np.float64) * grid.scale if own else real
     reach = Integers.alike(real.shape[1], int(grid.lo), int(grid.hi))
@@ -123,7 +123,7 @@ def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
 def prepared(
     layers: list[Planned], first: Value, settings: Settings, *, real: bool
 ) -> tuple[list[Planned], list[str]]:
-    """The layers without dead channels and with channels of like size, and warnings."""
+    """The layers without dead channels and with channels of similar size, and warnings."""
     sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
     seen = floats.seen(layers, sample, settings)
     ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
@@ -131,7 +131,7 @@ def prepared(
         float(first.reach.low.min() * first.scale),
         float(first.reach.high.max() * first.scale),
     )
-    exact = first.given and settings.exact  # on any input, not only on these
+    exact = first.given and settings.exact  # for any input, not only for these
     layers, gone = dead.fold(layers, seen, ends, measured=real and not exact)
     if gone:
         seen = floats.seen(layers, sample, settings)
@@ -142,7 +142,7 @@ def prepared(
 def every_layer(
     layers: list[Planned], first: Value, settings: Settings, *, real: bool
 ) -> list[Made]:
-    """Each layer in integers, on the values that the integers before it give."""
+    """Each layer in integers, on the values that the integer layers before it give."""
     values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     factors = {s for planned in layers for s in planned.product or ()}
@@ -163,7 +163,7 @@ def every_layer(
 def one_layer(
     planned: Planned, values: dict[int, Value], settings: Settings, *, real: bool
 ) -> Made:
-    """A layer exactly, where the model's own grids allow it, or else with rounded weights."""
+    """An exact layer if the model's own grids allow it, otherwise one with rounded weights."""
     if planned.function is not None:
         settings = settings.of_samples(planned.samples)
     sources = {source: values[source] for source in planned.sources}
@@ -180,7 +180,7 @@ def one_layer(
 
 
 def calibrated(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
-    """A step of a softmax with its function."""
+    """A step of a softmax, with its function."""
     form = planned.form
     if planned.softmax == "exponential":
         references = {s: values[s].reference for s in planned.sources}
@@ -193,7 +193,7 @@ def calibrated(planned: Planned, values: dict[int, Value], settings: Settings) -
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
-    """Integers for the input: unsigned where it is never negative, else symmetric."""
+    """The grid for the input: unsigned if it is never negative, otherwise symmetric."""
     if real.min() >= 0:
         most = 2**settings.inputs - 1
         return Grid((float(real.max()) or 1.0) / most, 0, most)
@@ -201,13 +201,13 @@ def input_grid(real: Array, settings: Settings) -> Grid:
 
 
 def to_integers(real: Array, grid: Grid) -> Array:
-    """Nearest integers of the grid, kept as float32, which is exact for them."""
+    """The nearest integers of the grid, as float32, which holds them exactly."""
     found: Array = np.clip(np.rint(real / grid.scale), grid.lo, grid.hi).astype(np.float32)
     return found
 
 
 def entry(planned: Planned, made: Made) -> Layer:
-    """The layer as the integer network has it."""
+    """The layer in the form of the integer network."""
     pairs = zip(planned.form.terms, made.group.maps, strict=True)
     terms = tuple(document.term(t, m.map) for t, m in pairs)
     bias, lut = document.whole(made.group.bias), document.table(made.table)

@@ -1,4 +1,4 @@
-"""Whether calibration data have the range that a model takes: what can be told is told."""
+"""Checks whether calibration data have the range that a model expects."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from palladion.nn.graph import Array, Graph
 
 SHARE: Final = 0.01
-"""Of inputs beyond the grid that a model gives, which are not worth a note."""
+"""Largest share of inputs beyond the model's own grid that gives no note."""
 
 
 def notes(graph: Graph, data: Array) -> tuple[str, ...]:
-    """Sentences on inputs of shape (N, C, H, W), as the model takes them."""
+    """Notes about inputs of the model, of shape (N, C, H, W)."""
     low, high = float(data.min()), float(data.max())
     found = f"the inputs lie from {low:.4g} to {high:.4g}"
     if low == high:

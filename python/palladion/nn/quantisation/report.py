@@ -1,4 +1,4 @@
-"""What quantisation did to each layer, and what of it a user should know."""
+"""The effect of quantisation on each layer, and warnings for the user."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from palladion.nn.quantisation.values import Made
 
 TENTH: Final = 0.1
-"""Of a layer's range: a larger error is worth a warning."""
+"""A larger error, as a fraction of a layer's range, gives a warning."""
 
 QUIET: Final = 8
 """A bound of fewer deviations of the rounding noise leaves no room for values."""
 
 RARELY: Final = 0.01
-"""Share of outputs that noise may change in a layer of a small bound without a warning."""
+"""Share of outputs that noise may change without a warning, in a layer with a small bound."""
 
 
 @dataclass(frozen=True)
@@ -36,35 +36,38 @@ class LayerReport:
     shape: Shape
     bound: int
     largest: int
-    """Largest accumulator."""
+    """The largest accumulator."""
     weight_bits: float
     """Bits of the integer weights with their sign, after any coarsening."""
     coarsened: float
-    """How much coarser the weights are than asked for, to keep the limit; 1 if they are not."""
+    """Factor by which the weights are coarser than asked for, to keep the limit; 1 if they are
+    not."""
     beyond: float
     """Share of accumulators beyond the bound."""
     error: float
-    """Noise to signal: squared error of the layer's real values against the float network's."""
+    """Noise to signal: squared error of the layer's real values, relative to the float
+    network's."""
     deviation: float = 0.0
-    """Root of the mean squared error, as a part of the layer's range in the float network."""
+    """Root mean squared error, as a fraction of the layer's range in the float network."""
     weights_error: float = 0.0
-    """Relative error of the sums, by rounding of the weights."""
+    """Relative error of the sums that comes from rounding the weights."""
     weights_error_free: float = 0.0
-    """The same with a step for each channel and without a limit: what these options cost."""
+    """The same error with a step for each channel and without a limit: the cost of these
+    options."""
     lost: int = 0
-    """Channels that are constant here and not in the float network."""
+    """Channels that are constant here but not in the float network."""
     sigma: float = 0.0
     """Deviation of the rounding noise of an encrypted run on the layer's accumulators."""
     changed: float = 0.0
     """Share of outputs that the rounding noise of an encrypted run changes, mostly by one step."""
     noise: float = 0.0
-    """Root of the mean squared change by that noise, as a part of the range of the outputs."""
+    """Root mean squared change by that noise, as a fraction of the range of the outputs."""
     differing: float | None = None
-    """For a model with grids of its own: share of outputs that differ from the model's."""
+    """For a model with its own grids: the share of outputs that differ from the model's."""
     distance: float | None = None
-    """There, if all sums are exact: the least distance of one to a step of the table, in units."""
+    """For such a model, if all sums are exact: the least distance of a sum to a table step."""
     why: str | None = None
-    """There, what keeps the layer from being exact."""
+    """For such a model: the reason why the layer is not exact."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -72,7 +75,7 @@ class LayerReport:
 
 
 def layer_report(planned: Planned, made: Made, sigma: float) -> LayerReport:
-    """Compare a layer with the float network; ``sigma`` is the deviation of a run's noise there."""
+    """Compare a layer with the float network. ``sigma`` is the deviation of a run's noise there."""
     value = made.value
     if made.table is None:
         scale, shift = (np.array(p)[:, None, None] for p in (made.output_scale, made.output_shift))
@@ -113,16 +116,16 @@ def layer_report(planned: Planned, made: Made, sigma: float) -> LayerReport:
 
 
 def changed_by_noise(made: Made, sigma: float) -> tuple[float, float]:
-    """Share of a table's outputs that a Gaussian of deviation ``sigma`` changes, and by how much.
+    """The share of a table's outputs that a Gaussian of deviation ``sigma`` changes, and the size.
 
-    The second number is the root of the mean squared change over the range of outputs; each change
-    counts as one to the next value of the table.
+    The size is the root mean squared change divided by the range of outputs. Each change counts as
+    one to the next value of the table.
     """
     edges = np.empty(0) if made.table is None else np.flatnonzero(np.diff(made.table))
     if made.table is None or not len(edges):
         return 0.0, 0.0
     bound = made.bound
-    index = np.searchsorted(edges, np.arange(2 * bound + 1))  # of the run that a place lies in
+    index = np.searchsorted(edges, np.arange(2 * bound + 1))  # run of each place
     ends = np.concatenate(([-np.inf], edges + 0.5, [np.inf]))
     jumps = np.concatenate(([0.0], np.diff(made.table)[edges].astype(np.float64), [0.0]))
     places = np.arange(2 * bound + 1)
@@ -135,11 +138,11 @@ def changed_by_noise(made: Made, sigma: float) -> tuple[float, float]:
 
 
 PARTS: Final = 128
-"""Of a deviation: so fine are distances looked up."""
+"""The resolution with which distances are looked up, as a fraction of a deviation."""
 
 
 def beyond(distance: Array) -> Array:
-    """Probability that a Gaussian is larger than a distance, in deviations."""
+    """Probability that a Gaussian exceeds a distance, in deviations."""
     tail = gaussian_tail()
     found: Array = tail[np.minimum(distance * PARTS, len(tail) - 1).astype(np.int64)]
     return found
@@ -147,12 +150,12 @@ def beyond(distance: Array) -> Array:
 
 @cache
 def gaussian_tail() -> Array:
-    """Probabilities of more than 0, 1, .. parts of a deviation; the last one stands for never."""
+    """Probabilities of more than 0, 1, .. parts of a deviation. The last one stands for never."""
     return np.array([*(0.5 * erfc(k / PARTS / sqrt(2)) for k in range(12 * PARTS)), 0.0])
 
 
 def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
-    """What of a layer a user should know, each with a way out."""
+    """Warnings about a layer, each with a remedy."""
     layer = f"layer {report.name}"
     if report.deviation > TENTH:
         why = ""
@@ -184,19 +187,19 @@ def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
 
 
 def refuse_warned(warned: Sequence[str], *, strict: bool) -> None:
-    """Refuse a network that there are warnings of, where nothing but none will do.
+    """Refuse a network with warnings, if the settings are strict.
 
     Raises
     ------
     NetworkError
-        With all of them.
+        The message has all warnings.
     """
     if strict and warned:
         raise NetworkError("; ".join(warned))
 
 
 def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
-    """The error of a layer that does not fit: of a strict run, or where weights are given exactly.
+    """The error for a layer that exceeds the limit in a strict run, or with exactly given weights.
 
     ``wanted`` is the bound that its accumulators need.
     """

@@ -1,4 +1,4 @@
-"""Layers whose weights are rounded: the unit, the integers, the bound and the table, on data."""
+"""Layers with rounded weights: the unit, the integers, the bound and the table, from data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Sources = dict[int, Value]
 
 
 def rounded(planned: Planned, sources: Sources, settings: Settings, *, real: bool) -> Made:
-    """The layer with rounded weights; bounds hold for the data, or for all inputs without any.
+    """The layer with rounded weights. Bounds hold for the data, or without data for all inputs.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def rounded(planned: Planned, sources: Sources, settings: Settings, *, real: boo
 
 
 def worst(planned: Planned, group: Group, sources: Sources, settings: Settings) -> int:
-    """The largest accumulator on any input."""
+    """The largest accumulator over all inputs."""
     pairs = zip(planned.form.terms, group.maps, strict=True)
     terms = tuple(replace(t, map=m.map) for t, m in pairs)
     reach = {s: v.reach for s, v in sources.items()}
@@ -74,14 +74,14 @@ def worst(planned: Planned, group: Group, sources: Sources, settings: Settings) 
 
 
 LOOKED_AT: Final = 64
-"""Inputs on which the cost of a coarser unit is measured."""
+"""Number of inputs on which the cost of a coarser unit is measured."""
 
 
 def costs(
     planned: Planned, group: Group, sources: Sources, settings: Settings
 ) -> tuple[float, float]:
-    """Relative error that rounding the weights makes: as it is, and without the table's limit and
-    with steps for each channel. Root mean squares over that of the layer's values."""
+    """Relative error from rounding the weights: as they are, and without the table's limit and with
+    steps for each channel. Each is a root mean square divided by that of the layer's values."""
     form = planned.form
     few = {s: v.integers[:LOOKED_AT] for s, v in sources.items()}
     steps = {s: v.scale for s, v in sources.items()}
@@ -92,7 +92,7 @@ def costs(
         terms = (replace(t, map=m.map) for t, m in zip(form.terms, maps, strict=True))
         whole = Form(form.shape, tuple(terms), form.bias / unit.value)
         apart = (sum_of(whole, few, whole.bias) * unit.value - exact).astype(np.float64)
-        apart -= apart.mean(axis=(0, 2, 3), keepdims=True)  # biases take it up
+        apart -= apart.mean(axis=(0, 2, 3), keepdims=True)  # biases compensate for the mean
         return float(np.sqrt(np.mean(np.square(apart)))) / signal
 
     now = error(group.unit, list(group.maps))
@@ -106,9 +106,9 @@ def costs(
 
 
 def varying(form: Form, sources: Sources) -> Form:
-    """The form without what it reads of channels that are constant on the data.
+    """The form without the channels that are constant on the data.
 
-    Such a channel's weights act through the bias, and need not set the unit of the others.
+    The weights of such a channel act through the bias, and need not determine the unit.
     """
     terms = []
     for term in form.terms:
@@ -121,14 +121,14 @@ def varying(form: Form, sources: Sources) -> Form:
 def accumulated(
     planned: Planned, sources: Sources, settings: Settings
 ) -> tuple[Group, Array, Array]:
-    """The integers of a linear group, its accumulators, and what the float network has there."""
+    """The integers of a linear group, its accumulators, and the float network's values there."""
     form = planned.form
     reference = sum_of(form, {s: v.reference for s, v in sources.items()}, form.bias)
     finest, unit = units_of(planned, sources, reference, settings)
     if planned.softmax == "exponential" and not unit.exact:
-        unit = replace(unit, value=finest, wanted=finest)  # noise counts in the exponent
+        unit = replace(unit, value=finest, wanted=finest)  # noise matters in the exponent
     if planned.largest is not None and not unit.exact:
-        unit = units.Unit(finest, finest, finest)  # all the bits that no input makes too many
+        unit = units.Unit(finest, finest, finest)  # as many bits as fit for every input
     group, accumulators = fit(planned, sources, reference, unit, settings)
     parts = resolving(planned, group.unit, accumulators, finest, settings)
     if parts > 1:
@@ -139,10 +139,10 @@ def accumulated(
 def multiplied(
     planned: Planned, sources: Sources, settings: Settings
 ) -> tuple[Group, Array, Array]:
-    """The same of a product, whose unit is that of its factors."""
+    """The same for a product, whose unit is that of its factors."""
     assert planned.product is not None, "the caller has checked it"
     left, right = (sources[source] for source in planned.product)
-    accumulators = left.integers * right.integers  # below 2^24 where they keep the limit
+    accumulators = left.integers * right.integers  # below 2^24 if they keep the limit
     largest = float(np.abs(accumulators).max())
     if largest > settings.limit:
         raise NetworkError(f"layer {planned.name}: its products reach {largest:.0f}, the limit is "
@@ -155,7 +155,8 @@ def multiplied(
 def units_of(
     planned: Planned, sources: Sources, reference: Array, settings: Settings
 ) -> tuple[float, units.Unit]:
-    """The finest unit with which accumulators and biases keep the limit, and that to begin with."""
+    """The finest unit with which accumulators and biases keep the limit, and the unit to start
+    with."""
     largest = float(np.abs(reference).max()) if planned.largest is None else planned.largest
     finest = max(largest * settings.headroom, np.abs(planned.form.bias).max()) / settings.limit
     scales_of = {s: v.scale for s, v in sources.items()}
@@ -169,7 +170,7 @@ def units_of(
 def resolving(
     planned: Planned, unit: units.Unit, accumulators: Array, finest: float, settings: Settings
 ) -> int:
-    """Parts to divide an exact unit into, so that noise does not move outputs."""
+    """Number of parts of an exact unit such that noise does not change outputs."""
     if planned.function is None or not unit.exact:
         return 1
     step = unit.step if planned.threshold else None
@@ -187,9 +188,9 @@ def fit(
     unit: units.Unit,
     settings: Settings,
 ) -> tuple[Group, Array]:
-    """Integers in a unit, or in the next coarser one with which accumulators keep the limit.
+    """Integers in a unit, or in the next coarser unit with which accumulators keep the limit.
 
-    With them the accumulators on the calibration data.
+    Also returns the accumulators on the calibration data.
     """
     form, steps = planned.form, {s: v.scale for s, v in sources.items()}
     counted = varying(form, sources)
@@ -217,7 +218,7 @@ def fit(
 
 
 def between(bias: Array, unit: units.Unit) -> Array:
-    """Biases of a sign, with 0 halfway between the sums it divides, as far as sums are steps."""
+    """Biases of a sign. If sums are steps, 0 lies halfway between the two sums around it."""
     assert unit.step is not None, "the caller has checked it"
     parts = round(unit.step / unit.value)
     found: Array = np.floor(bias / unit.step + units.TINY) * parts + parts // 2
@@ -225,7 +226,7 @@ def between(bias: Array, unit: units.Unit) -> Array:
 
 
 def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Settings) -> Grid:
-    """The model's own grid, the accumulator's unit where that is exact, or a calibrated one."""
+    """The model's own grid, the accumulator's unit if that is exact, or a calibrated grid."""
     assert planned.function is not None, "the last layer has no table"
     given = planned.grid or planned.function.grid()
     if given is not None:

@@ -1,4 +1,4 @@
-"""Scales of activations: which real values the integers of a table's output stand for."""
+"""Scales of activations: the real values of the integers of a table's output."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from palladion.nn.graph import Array
 from palladion.nn.quantisation.settings import Settings
 
 SAMPLES: Final = 50_000
-"""Values that a search looks at."""
+"""Number of values that a search uses."""
 
 
 def grid(values: Array, bits: int, settings: Settings) -> Grid:
-    """A grid of ``2**bits`` integers for values that were calibrated; 0 is always one of them.
+    """A grid of ``2**bits`` integers for calibrated values. 0 is always one of them.
 
-    The integers are ``0..`` for values that are never negative, and lie around 0 as the values do
-    otherwise: a table may give any integers, so that signed values lose nothing to symmetry.
+    For values that are never negative the integers are ``0..``. Otherwise they lie around 0 as the
+    values do: a table may give any integers, so symmetry is not needed.
     """
     flat = values.ravel()
     step = max(1, flat.size // SAMPLES)
@@ -35,7 +35,7 @@ def grid(values: Array, bits: int, settings: Settings) -> Grid:
 
 
 def symmetric(values: Array, bits: int) -> Grid:
-    """A grid that reaches all values, with as many integers below 0 as above."""
+    """A grid that covers all values, with as many integers below 0 as above."""
     most = 2 ** (bits - 1) - 1
     largest = float(np.abs(values).max()) or 1.0
     return Grid(largest / most, -most, most)

@@ -1,4 +1,4 @@
-"""What a user decides about quantisation."""
+"""The settings of quantisation that a user chooses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final, Literal, get_args
 from palladion.errors import UsageError
 
 HALF: Final = 32_768
-"""(t - 1) / 2 for t = 65537: accumulators and their noise stay below it."""
+"""(t - 1) / 2 for t = 65537. Accumulators with their noise stay below it."""
 NOISE: Final = 8.453
 """Deviation of the rounding noise of one sample."""
 ROOM: Final = 10.05
-"""Deviations that are left for noise: 2^35 values then pass it with less than 2^-40."""
+"""Deviations reserved for noise: 2^35 values exceed them with a probability below 2^-40."""
 
 
 def most(samples: int) -> int:
-    """Largest accumulator that leaves room for the noise of a sum of so many samples."""
+    """The largest accumulator that leaves room for the noise of a sum of ``samples`` samples."""
     return HALF - 2 - ceil(ROOM * NOISE * sqrt(samples))
 
 
@@ -29,12 +29,12 @@ Method = Literal["mse", "max", "percentile"]
 
 
 KINDS: Final = {"bool": bool, "int": Integral, "float": Real, "Method": str}
-"""What fields of a type may be: numpy's numbers too."""
+"""The types allowed for the fields of a type, including numpy's numbers."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Widths in bits, and how scales are chosen.
+    """Widths in bits, and the choice of scales.
 
     Raises
     ------
@@ -49,18 +49,18 @@ class Settings:
     method: Method = "mse"
     percentile: float = 99.99
     headroom: float = 1.15
-    """Bounds are the largest calibrated accumulator times this."""
+    """Bounds are the largest calibrated accumulator times this factor."""
     limit: int = LIMIT
     resolution: int = 64
-    """Units that one step of a table's output is made of at least, in layers whose weights are
-    exact, where the limit allows it: rounding noise of a run, of deviation 8.45 units, then
-    changes one output in 7,000, by a step. 1 gives the smallest bounds."""
+    """Least number of units in one step of a table's output, in layers with exact weights and if
+    the limit allows it. With the default, the rounding noise of a run, of deviation 8.45 units,
+    changes one output in 7,000 by one step. 1 gives the smallest bounds."""
     correct_bias: bool = True
-    """Shift biases so that means over the calibration data are those of the float network."""
+    """Shift biases so that means over the calibration data equal those of the float network."""
     strict: bool = False
-    """Refuse whatever there would be a warning of, and weights that the limit makes coarser."""
+    """Refuse all warnings, and weights that the limit makes coarser."""
     exact: bool = True
-    """Keep the grids of a model that brings its own exactly, wherever integers fit."""
+    """Keep the own grids of a model exactly, wherever integers fit."""
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -83,5 +83,5 @@ class Settings:
             raise UsageError(f"percentile {self.percentile:g}, expected 50 to 100")
 
     def of_samples(self, samples: int) -> Settings:
-        """These settings for a layer whose accumulators are sums of so many samples."""
+        """These settings for a layer whose accumulators are sums of ``samples`` samples."""
         return replace(self, limit=min(self.limit, most(samples)))

@@ -1,9 +1,9 @@
 """Softmax in the three steps of Athena (MICRO 2025, section 3.2.3).
 
-A table of exponentials, a table of the scaled inverse of their sum, and the product of both. Tables
-hold few powers of e, so where the largest value differs much from input to input it is taken off
-first: about the largest, from values that are only requantised, since what all channels have in
-common does not change a softmax.
+The steps are a table of exponentials, a table of the scaled inverse of their sum, and the product
+of both. Tables hold few powers of e. So if the largest value differs much between inputs, it is
+subtracted first, approximately: it is computed from requantised values, since an error common to
+all channels does not change a softmax.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from palladion.nn.quantisation.form import Form, Term, total
 from palladion.nn.quantisation.settings import Settings
 
 LEAST = 16
-"""The largest exponential of an input is to be this integer at least: below, rounding counts."""
+"""The least integer of the largest exponential of an input. Below it, rounding matters."""
 
 Emit = Callable[[str, Form], int]
-"""Makes a layer ``relu(form)`` with the given name, and gives its number as a source."""
+"""Makes a layer ``relu(form)`` with the given name, and returns its number as a source."""
 
 
 def mixed(name: str, shape: Shape, matrix: Array) -> Conv:
@@ -34,16 +34,16 @@ def mixed(name: str, shape: Shape, matrix: Array) -> Conv:
 
 
 def summed(source: int, shape: Shape, matrices: dict[int, Array], name: str) -> Form:
-    """The sum of matrices times the values of layers, ``source`` being one of them."""
+    """The sum of matrices times the values of layers. ``source`` is one of the layers."""
     terms = [Term(s, m.shape[1], mixed(name, shape, m)) for s, m in matrices.items()]
     rows = len(matrices[source])
     return Form((rows, *shape[1:]), tuple(terms), np.zeros(rows))
 
 
 def below_largest(form: Form, value: int, name: str, emit: Emit) -> Form:
-    """``form`` less the largest channel of ``value``, the same values requantised.
+    """``form`` minus the largest channel of ``value``, which has the same values requantised.
 
-    A tree of ``max(a, b) = relu(a - b) + b`` over the channels, exact in integers.
+    The maximum is a tree of ``max(a, b) = relu(a - b) + b`` over the channels, exact in integers.
     """
     count = form.shape[0]
     parts = {value: np.eye(count)}
@@ -60,21 +60,21 @@ def below_largest(form: Form, value: int, name: str, emit: Emit) -> Form:
 
 
 def differs(largest: Array, settings: Settings) -> bool:
-    """Whether one shift for all inputs leaves some with exponentials that are too small."""
+    """Whether a single shift for all inputs leaves the exponentials of some too small."""
     return float(largest.max() - largest.min()) > log(2**settings.activations / LEAST)
 
 
 def exponential(reference: Array, settings: Settings) -> tuple[Expression, Grid]:
-    """``exp(x - c)``, 1 from ``c`` on, the largest value on the calibration data."""
+    """``exp(x - c)``, or 1 from ``c`` on, where ``c`` is the largest value on the data."""
     most = 2**settings.activations - 1
     above = apply("sub", X, constant(float(reference.max())))
     return apply("exp", apply("min", above, constant(0))), Grid(1 / most, 0, most)
 
 
 def inverse(step: float, settings: Settings) -> tuple[Expression, Grid]:
-    """``1 / x`` for a sum of exponentials of scale ``step``; that of one step for all below.
+    """``1 / x`` for a sum of exponentials of scale ``step``. Below one step it is that of one step.
 
-    Its unit is such that an exponential times the inverse is at most the limit over the headroom.
+    The unit is such that an exponential times the inverse is at most the limit over the headroom.
     """
     most = floor(settings.limit / settings.headroom)
     function = apply("div", constant(1), apply("max", X, constant(step)))

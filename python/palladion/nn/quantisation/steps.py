@@ -1,12 +1,12 @@
 """One table for channels of different scales: integer factors and offsets that keep it exact.
 
-Channel ``c`` has sums ``A`` of integers and stands for ``scale_c A + shift_c``, of which a function
-gives one of the integers of a grid: a staircase. A layer has one table for all its channels. So the
-network adds up ``m_c A + o_c``, with integers chosen so that every sum that can occur lies between
-the same two steps of the table as its real value does between those of the function.
+Channel ``c`` has integer sums ``A``, which stand for ``scale_c A + shift_c``. A function maps these
+to the integers of a grid: a staircase. A layer has one table for all its channels. So the network
+computes ``m_c A + o_c``, with integers chosen such that every possible sum lies between the same
+two steps of the table as its real value lies between steps of the function.
 
-For given factors ``m_c`` this is a system of difference constraints in the offsets ``o_c`` and in
-the steps ``T_j``, which the algorithm of Bellman and Ford solves or refutes.
+For given factors ``m_c`` this is a system of difference constraints in the offsets ``o_c`` and the
+steps ``T_j``, which the algorithm of Bellman and Ford solves or refutes.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from palladion.nn.expression import Expression, Grid
 from palladion.nn.graph import Array
 
 FAR: Final = 1 << 40
-"""Beyond every accumulator."""
+"""A number beyond every accumulator."""
 
 GUARD: Final = 76
-"""Units between parts of a table that belong to different channels: nine deviations of noise."""
+"""Units between table parts of different channels: nine deviations of noise."""
 
 UNITS: Final = 160
-"""How many units are tried, from the finest to the coarsest."""
+"""Number of units that are tried, from the finest to the coarsest."""
 
 PARTS_TRIED: Final = 40
-"""How many units are tried where channels need parts of the table of their own."""
+"""Number of units that are tried if channels need their own parts of the table."""
 
 MORE: Final = 24
-"""Coarser units that are still tried after one that is exact but near its steps."""
+"""Number of coarser units that are tried after one that is exact but near its steps."""
 
 
 SHARES: Final = (1.0, 0.93, 0.86, 0.8, 0.7)
-"""Parts of the limit that one channel's sums may take, for channels have different offsets."""
+"""Shares of the limit to try for one channel's sums, since channels have different offsets."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Integer sums of each channel: ``low, low + stride, ... high``; arrays of shape (C,)."""
+    """Integer sums of each channel: ``low, low + stride, ... high``, as arrays of shape (C,)."""
 
     scale: Array
     shift: Array
@@ -62,10 +62,10 @@ class Sums:
 
 @dataclass(frozen=True)
 class Stairs:
-    """Where the function changes: ``J`` changes between ``J + 1`` pieces, in order of real values.
+    """The changes of a function: ``J`` changes between ``J + 1`` pieces, in order of real values.
 
-    ``below`` and ``above``, of shape (C, J): each channel's last sum before a change, and its first
-    one after it; where there is none, ``has_below`` or ``has_above`` is false.
+    ``below`` and ``above``, of shape (C, J), are each channel's last sum before a change and its
+    first sum after it. If there is none, ``has_below`` or ``has_above`` is false.
     """
 
     values: Array
@@ -81,7 +81,7 @@ class Stairs:
         return np.asarray(~(self.has_below & self.has_above).any(axis=1))
 
     def of(self, channels: Array) -> Stairs:
-        """The same for some of the channels, without changes that none of them meets."""
+        """The same for some of the channels, without changes that concern none of them."""
         rows = [a[channels] for a in (self.below, self.above, self.has_below, self.has_above)]
         return Stairs(self.values, self.places, *rows)
 
@@ -90,8 +90,9 @@ class Stairs:
 class Placed:
     """Factor and offset of each channel, and the table for accumulators in ``-bound..bound``.
 
-    ``wrong``: sums that the table gives another value than the function, and ``sums``, how many
-    there are. ``distance``: the least distance of a sum to a step of the table, in units.
+    ``wrong`` is the number of sums whose value in the table differs from the function, ``sums`` the
+    number of all sums. ``distance`` is the least distance of a sum to a step of the table, in
+    units.
     """
 
     factors: Array
@@ -130,15 +131,15 @@ def stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
 
 
 def on(grid: Grid, function: Expression, real: Array) -> Array:
-    """The integers that a function gives."""
+    """The integers of a function's values."""
     found: Array = np.clip(np.rint(function(real) / grid.scale), grid.lo, grid.hi).astype(np.int64)
     return found
 
 
 def place(sums: Sums, function: Expression, grid: Grid, limit: int, room: int) -> Placed | None:
-    """Factors, offsets and a table, exact if some are found; nothing where sums pass the limit.
+    """Factors, offsets and a table, exact if such are found. ``None`` if sums exceed the limit.
 
-    Steps lie ``room`` units from every sum, where the limit and the channels' scales allow it.
+    Steps are ``room`` units from every sum, if the limit and the channels' scales allow it.
     """
     if sums.span > 2 * limit:
         return None
@@ -161,7 +162,8 @@ def place(sums: Sums, function: Expression, grid: Grid, limit: int, room: int) -
 def with_unit(
     sums: Sums, found: Stairs, moving: Array, unit: float, wanted: tuple[int, int]
 ) -> Placed | None:
-    """The table with factors near the channels' scales in a unit, smaller ones if they pass."""
+    """The table with factors near the channels' scales in a unit, or smaller ones if they exceed
+    it."""
     limit, room = wanted
     for share in SHARES:
         factors = factors_for(sums, found, moving, unit, int(limit * share), room)
@@ -175,7 +177,7 @@ def with_unit(
 
 
 def units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
-    """Real values of an accumulator's unit to try, from fine to coarse."""
+    """Real values of the accumulator's unit to try, from fine to coarse."""
     steps = (sums.scale * sums.stride)[moving]
     yield from np.geomspace(steps.min() / (2 * room + 2), steps.max() * 1.01, UNITS)
 
@@ -183,9 +185,9 @@ def units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
 def factors_for(
     sums: Sums, found: Stairs, moving: Array, unit: float, limit: int, wanted: int
 ) -> Array:
-    """For each channel the factor with the most room for its steps, up to what is wanted.
+    """For each channel the factor with the most room around its steps, up to ``wanted``.
 
-    Steps are where the unit puts them; the smallest of equally good factors.
+    The unit determines the steps. Of equally good factors, the smallest is chosen.
     """
     factors = np.zeros(len(sums.scale), np.int64)
     places = found.places / unit
@@ -204,7 +206,7 @@ def factors_for(
 
 
 def centred(found: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] | None:
-    """Offsets and steps with the most room on both sides of each, up to what is wanted."""
+    """Offsets and steps with the most room on both sides of each step, up to ``wanted``."""
     best = solved(found, factors, 0)
     if best is None:
         return None
@@ -225,9 +227,9 @@ def centred(found: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] |
 
 
 def between(least: Array, most: Array, wanted: int) -> Array:
-    """Steps halfway between what lies below and above each; ``wanted`` from it where only one does.
+    """Steps halfway between the sums below and above each. With only one side, ``wanted`` from it.
 
-    Both are in order; those without anything below come first, those without anything above last.
+    Both are in order. Steps without sums below come first, those without sums above last.
     """
     first, last = np.searchsorted(least, -FAR + 1), np.searchsorted(most, FAR - 1)
     steps = (least + most) // 2
@@ -239,7 +241,7 @@ def between(least: Array, most: Array, wanted: int) -> Array:
 
 
 def reached(found: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array]:
-    """Accumulators beside each change: -FAR and FAR where a channel has none."""
+    """Accumulators beside each change, or -FAR and FAR if a channel has none."""
     m, o = factors[:, None], offsets[:, None]
     below = np.where(found.has_below, m * found.below + o, -FAR)
     above = np.where(found.has_above, m * found.above + o, FAR)
@@ -247,7 +249,7 @@ def reached(found: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array
 
 
 def solved(found: Stairs, factors: Array, room: int) -> tuple[Array, Array] | None:
-    """Offsets and steps with ``below + room <= T < above - room``; nothing if there are none."""
+    """Offsets and steps with ``below + room <= T < above - room``; ``None`` if there are none."""
     zero = np.zeros(len(factors), np.int64)
     below, above = reached(found, factors, zero)
     if (above - below <= 2 * room).any():
@@ -261,7 +263,7 @@ def solved(found: Stairs, factors: Array, room: int) -> tuple[Array, Array] | No
         if np.array_equal(moved, offsets) and np.array_equal(now, steps):
             return offsets, steps
         offsets, steps = moved, now
-        if min(offsets.min(), steps.min()) < -8 * size - 8 * room:  # a cycle, lower and lower
+        if min(offsets.min(), steps.min()) < -8 * size - 8 * room:  # a negative cycle
             return None
     return None
 
@@ -278,7 +280,7 @@ class Part:
 def finished(
     sums: Sums, found: Stairs, factors: Array, parts: list[Part], limit: int
 ) -> Placed | None:
-    """Parts side by side in one table; nothing if they do not fit."""
+    """Parts side by side in one table; ``None`` if they do not fit."""
     offsets = np.zeros(len(factors), np.int64)
     pieces, starts, start, distance = [], [], 0, np.inf
     for part in parts:
@@ -309,7 +311,7 @@ def finished(
 
 
 def joined(pieces: list[Array]) -> Array:
-    """Parts with a guard between each two, half of which goes on with each."""
+    """Parts with a guard between each two. Each part is continued over half of a guard."""
     half = GUARD // 2
     every = []
     for index, part in enumerate(pieces):
@@ -328,13 +330,13 @@ def middle(mask: Array) -> int:
 
 
 def apart(sums: Sums, found: Stairs, moving: Array, limit: int) -> Placed | None:
-    """Channels of scales that fit together in parts of the table of their own."""
+    """Channels with fitting scales, each group in a part of the table of its own."""
     best: Placed | None = None
     order = moving[np.argsort(sums.scale[moving], kind="stable")]
     steps = (sums.scale * sums.stride)[moving]
     spans = (sums.high - sums.low)[moving]
     for unit in np.geomspace(steps.min() / GUARD, steps.max(), PARTS_TRIED):
-        ideal = np.clip(np.rint(sums.scale / unit), 1, GUARD)  # more is no use to a channel alone
+        ideal = np.clip(np.rint(sums.scale / unit), 1, GUARD)  # more does not help a single channel
         factors = np.where(found.constant, 0, ideal).astype(np.int64)
         if int((factors[moving] * spans).max()) > 2 * limit:
             continue
@@ -359,9 +361,9 @@ def part_of(found: Stairs, factors: Array, group: list[int]) -> Part:
 
 
 def nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> Placed | None:
-    """Factors and offsets nearest to the real ones, and how many sums are on a wrong side.
+    """Factors and offsets nearest to the real ones, and the number of sums on a wrong side.
 
-    Nothing where sums pass the limit.
+    ``None`` if sums exceed the limit.
     """
     found = stairs(sums, function, grid)
     moving = np.flatnonzero(~found.constant)
@@ -382,7 +384,7 @@ def nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> Placed 
 
 
 def counted(sums: Sums, function: Expression, grid: Grid, placed: Placed) -> Placed:
-    """With the number of sums on a wrong side."""
+    """The placement with its number of sums on a wrong side."""
     wrong = total = 0
     for c in range(len(sums.scale)):
         every = sums.every(c)

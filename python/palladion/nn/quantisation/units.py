@@ -1,4 +1,4 @@
-"""Integer weights: the unit that all terms of a layer are counted in, and the integers."""
+"""Integer weights: the common unit of all terms of a layer, and the integers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Scales = dict[int, float]
 """Real value of the integer 1 in the output of each source."""
 
 WEAKEST = 16
-"""A channel whose weights are smaller than the largest channel's by this does not set the unit."""
+"""A channel whose weights are smaller than the largest by this factor does not set the unit."""
 
 TINY = 1e-6
-"""Weights that are multiples of a step differ from them by float32's rounding, not by more."""
+"""Largest relative difference between weights and multiples of a step: float32's rounding."""
 
 
 @dataclass(frozen=True)
 class Unit:
     """The real value of one unit of a layer's accumulators.
 
-    ``wanted`` is the unit that the asked widths give; where the limit on accumulators allows only
-    a larger one, ``value`` is that. ``step`` is what all weights are multiples of, if anything:
-    then the unit is a whole part of it and all weights are exact.
+    ``wanted`` is the unit for the widths asked for. If the limit on accumulators allows only a
+    larger unit, ``value`` is that unit. ``step`` is a number of which all weights are multiples, if
+    there is one. Then the unit is an integer fraction of it, and all weights are exact.
     """
 
     value: float
@@ -35,29 +35,30 @@ class Unit:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is lost by rounding weights."""
+        """Whether rounding the weights loses nothing."""
         return self.step is not None
 
     def divided(self, parts: int) -> Unit:
-        """An exact unit in so many parts."""
+        """An exact unit divided by ``parts``."""
         return replace(self, value=self.value / parts, wanted=self.wanted / parts)
 
     @property
     def coarsened(self) -> float:
-        """How much larger than asked for; 1 if it is not."""
+        """Factor by which the unit is larger than asked for; 1 if it is not."""
         return self.value / self.wanted
 
 
 def choose(form: Form, counted: Form, scales: Scales, finest: float, settings: Settings) -> Unit:
-    """The unit for a form; ``finest`` is the smallest with which accumulators keep the limit.
+    """The unit for a form. ``finest`` is the smallest with which accumulators keep the limit.
 
-    ``counted`` is the form with the weights that are to have the asked width.
+    ``counted`` is the form with only the weights that must have the width asked for.
     """
     found = common_step(form, scales)
     if found is not None and found[0] >= finest:
         step, most = found
         if not multiples(form.bias, step):
-            # Parts of a step, so that biases lose less, in the asked width and the limit.
+            # Fractions of a step, so that biases lose less, within the width asked for and the
+            # limit.
             parts = min(levels(settings.weights) // most, step / max(finest, TINY * step))
             return Unit(step, step, step).divided(max(1, int(parts)))
         return Unit(step, step, step)
@@ -72,9 +73,10 @@ def choose(form: Form, counted: Form, scales: Scales, finest: float, settings: S
 
 
 def common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
-    """The step that all weights times their source's scale are small multiples of, if any.
+    """The step of which all weights times their source's scale are small multiples, if there is
+    one.
 
-    With it the largest multiple.
+    Also returns the largest multiple.
     """
     every = [np.abs(values(t.map)).ravel() * scales[t.source] for t in form.terms]
     products = np.concatenate([found[found > 0] for found in every])
@@ -89,27 +91,27 @@ def common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
 
 
 def multiples(biases: Array, step: float) -> bool:
-    """Whether biases are whole numbers of a step, as near as makes no difference."""
+    """Whether biases are integer multiples of a step, up to negligible differences."""
     return np.allclose(biases / step, np.rint(biases / step), rtol=0, atol=1e-3)
 
 
 def values(map_: Linear) -> Array:
-    """Weights or taps."""
+    """The weights, or the taps of a window."""
     return map_.taps if isinstance(map_, Window) else map_.weights
 
 
 def levels(bits: int) -> int:
-    """Largest integer of a symmetric grid."""
+    """The largest integer of a symmetric grid."""
     return int(2 ** (bits - 1) - 1)
 
 
 def asked(term: Term, scale: float, settings: Settings) -> float:
-    """The unit in which the term's largest weight has the asked width."""
+    """The unit in which the term's largest weight has the width asked for."""
     return float(np.abs(values(term.map)).max()) * scale / levels(settings.weights)
 
 
 def rows(map_: Linear, scale: float, settings: Settings) -> Array:
-    """The unit that each output channel would like: its given step, or that of the width."""
+    """The preferred unit of each output channel: its given step, or that of the width."""
     if isinstance(map_, Window):
         return np.zeros(0)
     if map_.steps is not None:
@@ -122,18 +124,18 @@ def rows(map_: Linear, scale: float, settings: Settings) -> Array:
 
 @dataclass(frozen=True)
 class Rounded:
-    """A map with integer weights: in output channel ``k`` they are multiples of ``steps[k]``, and
-    as such at most ``most``. A window's taps have no grid of their own: steps of 1."""
+    """A map with integer weights. In output channel ``k`` they are multiples of ``steps[k]``, by at
+    most ``most``. A window's taps have no grid of their own: their steps are 1."""
 
     map: Linear
     steps: Array
     most: int
     bits: float
-    """That the weights have, in steps, the sign counted."""
+    """Bits of the weights in steps, including the sign."""
 
 
 def integers(term: Term, scale: float, unit: Unit, settings: Settings, counted: Term) -> Rounded:
-    """The map with integer weights; those that are 0 in ``counted`` may be cut off at the width."""
+    """The map with integer weights. Those that are 0 in ``counted`` may be clipped to the width."""
     map_, factor = term.map, scale / unit.value
     if isinstance(map_, Window):
         taps = np.rint(map_.taps * factor)
@@ -155,7 +157,7 @@ def integers(term: Term, scale: float, unit: Unit, settings: Settings, counted: 
 
 
 def of(term: Term) -> Array:
-    """Weights, a row for each output channel."""
+    """The weights, one row for each output channel."""
     found = values(term.map)
     return found.reshape(len(found), -1)
 
@@ -163,10 +165,10 @@ def of(term: Term) -> Array:
 def on_channel_grids(
     flat: Array, wanted: Array, counted: Array, widths: tuple[Array | None, Settings]
 ) -> tuple[Array, Array]:
-    """Weights ``m q`` with ``q`` of the asked width and one integer ``m`` for each channel.
+    """Weights ``m q``, where ``q`` has the width asked for and each channel has one integer ``m``.
 
-    Of the two integers beside the wanted step, each channel takes the one with less error in the
-    weights that are counted.
+    Of the two integers next to the wanted step, each channel takes the one with the smaller error
+    in the weights that are counted.
     """
     given, settings = widths
     most = levels(settings.weights if given is None else 8)

@@ -1,4 +1,5 @@
-"""What passes between the steps of quantisation: values of layers, linear groups in integers."""
+"""Data passed between the steps of quantisation: values of layers, and linear groups in
+integers."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from palladion.nn.quantisation.lattice import Integers
 
 @dataclass(frozen=True)
 class Group:
-    """A linear group in integers: the unit they count, and each term's map and grid."""
+    """A linear group in integers: their unit, and the map and grid of each term."""
 
     unit: units.Unit
     maps: tuple[units.Rounded, ...]
@@ -21,7 +22,7 @@ class Group:
 
     @property
     def bits(self) -> float:
-        """Bits of kernels' weights; of windows' taps where there is nothing else."""
+        """Bits of the kernels' weights, or of the windows' taps if there are only windows."""
         kernels = [m.bits for m in self.maps if not isinstance(m.map, Window)]
         return max(kernels or [m.bits for m in self.maps], default=0.0)
 
@@ -30,9 +31,9 @@ class Group:
 class Value:
     """The input or a layer's output on the data.
 
-    ``integers`` are the network's and ``reference`` what the float network has there, both of shape
-    (N, C, H, W). ``reach`` is what the integers can be on any data. ``given`` is set where the grid
-    is the model's own, so that ``reference`` are multiples of ``scale`` as well.
+    ``integers`` are the network's values and ``reference`` those of the float network, both of
+    shape (N, C, H, W). ``reach`` are the possible integers on any data. ``given`` is set if the
+    grid is the model's own, so that ``reference`` are multiples of ``scale`` too.
     """
 
     integers: Array
@@ -48,13 +49,13 @@ class Value:
 
     @property
     def varies(self) -> Array:
-        """Channels that are not constant on the data."""
+        """Whether channels are not constant on the data."""
         axes = (0, 2, 3)
         found: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
         return found
 
     def wanted(self) -> Array:
-        """The integers of the reference, of a value on the model's own grid."""
+        """The integers of the reference, for a value on the model's own grid."""
         assert self.given, "the caller has checked it"
         found: Array = np.rint(self.reference / self.scale).astype(self.integers.dtype)
         return found
@@ -64,10 +65,10 @@ class Value:
 class Made:
     """One layer in integers.
 
-    ``table`` are the outputs for accumulators in ``-bound..bound``; the last layer has none, and
-    its channels mean ``accumulator * output_scale + output_shift``. ``why`` says what keeps a layer
-    of a model with grids of its own from being exact, and ``distance`` how near to a step of the
-    table a sum can come.
+    ``table`` are the outputs for accumulators in ``-bound..bound``. The last layer has no table,
+    and its channels mean ``accumulator * output_scale + output_shift``. ``why`` is the reason why a
+    layer of a model with its own grids is not exact. ``distance`` is the least distance of a sum to
+    a step of the table.
     """
 
     group: Group
@@ -76,18 +77,18 @@ class Made:
     bound: int
     value: Value
     before: Array
-    """What the float network has before the function."""
+    """The float network's values before the function."""
     why: str | None = None
     distance: float | None = None
     output_scale: tuple[float, ...] = (1.0,)
     output_shift: tuple[float, ...] = (0.0,)
     warnings: tuple[str, ...] = ()
     costs: tuple[float, float] = (0.0, 0.0)
-    """Relative error of rounded weights: as they are, and with nothing to hold them back."""
+    """Relative error of rounded weights: as they are, and without limits."""
 
 
 def look_up(table: Array, bound: int, accumulators: Array) -> Array:
-    """Outputs of a table, whose ends stand for all that lies beyond."""
+    """Outputs of a table. Accumulators beyond its ends give the value at the end."""
     places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
     found: Array = table[places].astype(np.float32)
     return found

@@ -1,10 +1,10 @@
-"""Quantisation-aware training: a post-training quantised network, trained further in its integers.
+"""Quantisation-aware training: a quantised network is trained further in its integers.
 
-Concept: shapes, units, scales, bounds and tables stay as the quantiser chose them; weights and
+Concept: shapes, units, scales, bounds and tables stay as the quantiser chose them. Weights and
 biases are trained. ``model`` is the integer network as a differentiable function, ``surrogate`` the
-derivatives of what has none, ``fit`` the optimiser, ``augment`` what happens to images before.
+derivatives of functions that have none, ``fit`` the optimiser, ``augment`` the changes of images.
 
-Needs JAX and Optax: ``pip install 'palladion[train]'``. Nothing else of this package imports it.
+Needs JAX and Optax: ``pip install 'palladion[train]'``. No other part of this package imports it.
 """
 
 from palladion.nn.training.fit import Settings, train

@@ -1,4 +1,4 @@
-"""Images slightly changed, so that a network sees none twice."""
+"""Slightly changed images, so that a network never sees the same image twice."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import jax.numpy as jnp
 def augment(
     images: jax.Array, blank: jax.Array, key: jax.Array, *, shift: int, flip: bool
 ) -> jax.Array:
-    """Images of shape (N, C, H, W) moved by up to ``shift`` rows and columns, and half of them
-    mirrored left to right with ``flip``. ``blank``, one number per channel, comes in at the sides.
+    """Images of shape (N, C, H, W) moved by up to ``shift`` rows and columns. With ``flip``, half
+    of them are mirrored left to right. ``blank``, one number per channel, fills the sides.
     """
     count = len(images)
     if shift:

@@ -1,4 +1,4 @@
-"""The optimiser: Adam with a falling rate on cross-entropy and the penalty of accumulators."""
+"""The optimiser: Adam with a falling rate, on cross-entropy and a penalty on accumulators."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from palladion.nn.training.augment import augment
 from palladion.nn.training.model import Model, Params
 
 PENALTY: Final = 100.0
-"""Loss of an accumulator that lies its whole bound beyond the margin, in each image."""
+"""Loss per image of an accumulator that exceeds the margin by its whole bound."""
 
 Progress = Callable[[int, int, float], None]
-"""Hears steps done, steps in all, and the mean loss of the last hundred."""
+"""Called with the steps done, all steps, and the mean loss of the last hundred."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user decides about training.
+    """The settings of training that a user chooses.
 
-    ``rate`` is about the change of a weight in one step, over the largest weight, at the start; it
-    falls to 0 as a cosine. ``sigma`` is the deviation of the noise of one sample, as an encrypted
-    run has it (``rounding_sigma``); tables after sums of samples get more.
+    ``rate`` is about the relative change of the largest weight in one step at the start. It falls
+    to 0 as a cosine. ``sigma`` is the deviation of the noise of one sample of an encrypted run
+    (``rounding_sigma``). Tables after sums of samples get more noise.
 
     Raises
     ------
@@ -65,13 +65,13 @@ def train(
 ) -> IntNetwork:
     """Train a network on rows of its input's integers and their classes.
 
-    ``blank``, zeros unless given, is the integer of each channel that shifted images get at their
-    sides. The same seed gives the same network on one machine.
+    ``blank``, zeros by default, is the integer of each channel that fills the sides of shifted
+    images. The same seed gives the same network on one machine.
 
     Raises
     ------
     DataError
-        If there are fewer images than a batch has, or labels are no classes of the network.
+        If there are fewer images than a batch has, or if labels are not classes of the network.
     """
     settings = settings or Settings()
     shape, classes = model.network.input.shape, len(model.network.layers[-1].bias)
@@ -104,7 +104,7 @@ def check(inputs: Ints, labels: Ints, classes: int, settings: Settings) -> None:
 
 
 def batches(count: int, settings: Settings) -> Iterator[Ints]:
-    """Which images each step takes; each image once in an epoch, the last few left over."""
+    """The images of each step. Each image occurs once per epoch, except the last few left over."""
     rng = np.random.default_rng(settings.seed)
     for _ in range(settings.epochs):
         order = rng.permutation(count)
@@ -113,7 +113,7 @@ def batches(count: int, settings: Settings) -> Iterator[Ints]:
 
 
 def stepper(model: Model, optimiser: Any, blank: jax.Array, settings: Settings) -> Any:
-    """One step of the optimiser, as a function to compile."""
+    """One step of the optimiser as a function to compile."""
     sigmas = model.network.sigmas(settings.sigma)
     quantiles = {sigma: jnp.asarray(surrogate.noise(sigma)) for sigma in sigmas}
     noise = [quantiles[sigma] for sigma in sigmas]

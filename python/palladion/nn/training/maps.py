@@ -1,4 +1,4 @@
-"""Linear maps of an integer network in JAX: exact on integers while sums stay below 2^24."""
+"""Linear maps of an integer network in JAX. They are exact on integers if sums stay below 2^24."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from palladion.nn.linear import Conv, Dense, Linear, Pads, Window
 
 EXACT: Final = jax.lax.Precision.HIGHEST
-"""Products in full single precision, which accelerators do not take by themselves."""
+"""Products in full single precision, which accelerators do not use by default."""
 
 
 def apply(linear: Linear, weights: Any, x: jax.Array) -> jax.Array:
-    """A map with the given weights of values of shape (N, C, H, W), to (N, K, H', W')."""
+    """Apply a map with the given weights to values of shape (N, C, H, W), giving (N, K, H', W')."""
     if isinstance(linear, Dense):
         flat = x.reshape(len(x), -1)
         return jnp.matmul(flat, weights.T, precision=EXACT)[:, :, None, None]
@@ -29,13 +29,13 @@ def apply(linear: Linear, weights: Any, x: jax.Array) -> jax.Array:
 
 
 def padded(x: jax.Array, pads: Pads) -> jax.Array:
-    """Zeros around, or rows and columns cut off."""
+    """Add zeros around, or cut off rows and columns."""
     top, left, bottom, right = pads
     return jax.lax.pad(x, 0.0, ((0, 0, 0), (0, 0, 0), (top, bottom, 0), (left, right, 0)))
 
 
 def slide(window: Window, x: jax.Array) -> jax.Array:
-    """One kernel over each channel, put in its place among the output's channels."""
+    """Apply one kernel to each channel, and place the result among the output's channels."""
     sizes = [
         (size - (taps - 1) * apart - 1) // stride + 1
         for size, taps, apart, stride in zip(

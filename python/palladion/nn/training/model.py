@@ -21,23 +21,24 @@ from palladion.nn.training import surrogate
 from palladion.nn.training.maps import apply
 
 Params = dict[str, Any]
-"""Latent numbers by ``LAYER.TERM`` or ``LAYER.bias``, as fractions of the largest that they may
-be: all in -1 to 1."""
+"""Latent numbers by ``LAYER.TERM`` or ``LAYER.bias``, as fractions of their largest value: all are
+in -1 to 1."""
 
 MARGIN: Final = 0.9
-"""Part of a bound beyond which accumulators are penalised."""
+"""Fraction of a bound beyond which accumulators are penalised."""
 
 
 class Scale(NamedTuple):
-    """What a latent number counts: ``round(latent * most) * step`` is the integer."""
+    """The meaning of a latent number: the integer is ``round(latent * most) * step``."""
 
     most: float
     step: Any
 
 
 class Forward(NamedTuple):
-    """``accumulators`` of each layer, noise included, of shape (N, K, H, W); the last are the
-    logits. ``penalty``: mean over images of the squares of what lies beyond MARGIN, in bounds."""
+    """``accumulators`` of each layer, noise included, of shape (N, K, H, W). The last are the
+    logits. ``penalty``: mean over images of the squared excess beyond MARGIN, in units of
+    bounds."""
 
     accumulators: list[jax.Array]
     penalty: jax.Array
@@ -46,7 +47,7 @@ class Forward(NamedTuple):
 class Model:
     """A post-training quantised network whose weights and biases can be trained.
 
-    ``start``: latent parameters, of the float network's weights and the quantiser's biases.
+    ``start``: latent parameters from the float network's weights and the quantiser's biases.
     """
 
     def __init__(self, quantised: Quantised) -> None:
@@ -55,7 +56,7 @@ class Model:
         Raises
         ------
         NetworkError
-            If it has a part that cannot be trained; the node is named.
+            If it has a part that cannot be trained. The message names the node.
         """
         self.network = quantised.network
         self.start: Params = {}
@@ -76,7 +77,7 @@ class Model:
         self.tables = [(jnp.asarray(t), jnp.asarray(surrogate.slope(t))) for t in tables]
 
     def integers(self, params: Params) -> Params:
-        """Integer weights and biases, as single precision holds them exactly."""
+        """Integer weights and biases, in single precision, which holds them exactly."""
         return {
             name: surrogate.straight_round(latent * self.scales[name].most) * self.scales[name].step
             for name, latent in params.items()
@@ -90,7 +91,7 @@ class Model:
         Shape
         -----
         - inputs: (N, C, H, W), the network's integers in single precision
-        - noise: for each table, quantiles of :func:`surrogate.noise` to draw from before it
+        - noise: for each table, quantiles of :func:`surrogate.noise` from which noise is drawn
 
         Sums are exact while they stay below 2^24 in absolute value.
         """
@@ -118,14 +119,14 @@ class Model:
         }
         layers = tuple(with_numbers(la, i, found) for i, la in enumerate(self.network.layers))
         ends = self.network.interface
-        if ends is not None:  # what was said of the integers before holds no more
+        if ends is not None:  # earlier warnings about the integers no longer hold
             ends = replace(ends, warnings=())
         network = replace(self.network, layers=layers, interface=ends)
         network.check()
         return network
 
     def _scale(self, source: int) -> float:
-        """Real value of the integer 1 in a source."""
+        """The real value of the integer 1 in a source."""
         network = self.network
         return network.layers[source - 1].scale if source else network.input.scale
 
@@ -135,7 +136,7 @@ class Model:
 
 
 def check(layers: Sequence[Planned]) -> None:
-    """Refuse what cannot be trained."""
+    """Refuse parts that cannot be trained."""
     for layer in layers:
         if layer.product is not None:
             raise NetworkError(f"node {layer.name}: a product of two values cannot be trained, "

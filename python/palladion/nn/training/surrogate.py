@@ -1,4 +1,4 @@
-"""Derivatives for what has none: rounding and tables; and the rounding noise of a run."""
+"""Derivatives for rounding and tables, which have none, and the rounding noise of a run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from palladion.nn.network import Layer
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 QUANTILES: Final = 2**16
-"""Equally likely values that noise is drawn from; the outermost lie at 4.3 deviations."""
+"""Number of equally likely noise values. The outermost lie at 4.3 deviations."""
 
 
 def straight_round(x: jax.Array) -> jax.Array:
-    """Rounding, halves to even, whose derivative is taken to be 1.
+    """Rounding, halves to even, with a derivative of 1.
 
     Bengio, Leonard, Courville, "Estimating or propagating gradients through stochastic neurons",
     2013: the straight-through estimator.
@@ -28,17 +28,17 @@ def straight_round(x: jax.Array) -> jax.Array:
 
 
 def table(layer: Layer) -> Floats:
-    """A layer's table written out: values for accumulators ``-bound`` to ``bound``."""
+    """A layer's table as a list of values for accumulators ``-bound`` to ``bound``."""
     assert layer.lut is not None, "the last layer is not asked"
     lengths = np.diff([*layer.lut.starts.tolist(), layer.bound + 1])
     return np.repeat(layer.lut.values, lengths).astype(np.float32)
 
 
 def slope(values: Floats) -> Floats:
-    """Derivative of a table that is smoothed by a Gaussian one step wide.
+    """Derivative of a table smoothed by a Gaussian that is one step wide.
 
-    A step is the median length of the runs between the first and the last. Smoothing makes a
-    rounded line the line again, so that this is straight-through rounding for any function.
+    A step is the median length of the runs between the first and the last. Smoothing turns a
+    rounded line back into the line, so this is straight-through rounding for any function.
     """
     inner = np.diff(np.flatnonzero(np.diff(values)))
     width = float(np.median(inner)) if len(inner) else 1.0
@@ -51,13 +51,13 @@ def slope(values: Floats) -> Floats:
 
 
 def places(values: jax.Array, accumulators: jax.Array) -> jax.Array:
-    """Where a table has the value for an accumulator; beyond its ends, the end."""
+    """The place of an accumulator's value in a table. Beyond the ends it is the end."""
     bound = len(values) // 2
     return jnp.clip(accumulators, -bound, bound).astype(jnp.int32) + bound
 
 
 def _look_up(values: jax.Array, slopes: jax.Array, accumulators: jax.Array) -> jax.Array:
-    """Values of a table at integers; the derivative is looked up in ``slopes``."""
+    """Values of a table at integers. The derivative is looked up in ``slopes``."""
     del slopes
     return values[places(values, accumulators)]
 
@@ -86,5 +86,5 @@ def noise(sigma: float) -> Floats:
 
 
 def draw(quantiles: jax.Array, key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    """Noise of some shape: ten times faster than normal numbers on a CPU."""
+    """Noise of a given shape. Ten times faster than normal numbers on a CPU."""
     return quantiles[jax.random.bits(key, shape, jnp.uint16)]

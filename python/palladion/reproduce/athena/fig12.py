@@ -31,15 +31,15 @@ from palladion.reproduce.athena.paper import BENCHMARKS, Benchmark
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 PRECISIONS: Final = ((4, 4), (5, 5), (6, 6), (6, 7), (7, 7), (8, 8))
-"""Bits of weights and activations: section 5.6 names these."""
+"""Bits of weights and activations: those that section 5.6 names."""
 BASE: Final = "w7a7"
-"""Times are compared with this one's."""
+"""The precision with which times are compared."""
 CALIBRATION: Final = 512
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model for a set of images is quantised, as in models/README.md."""
+    """The quantisation of a model for a set of images, as in models/README.md."""
 
     normalisation: Normalisation
     method: Method
@@ -53,7 +53,7 @@ RECIPES: Final = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A network at a precision; those of a ``family`` differ in precision alone."""
+    """A network at a precision. Networks of one ``family`` differ only in precision."""
 
     precision: str
     family: str
@@ -62,9 +62,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Measured:
-    """A candidate's accuracy in percent, and seconds of one image.
+    """A candidate's accuracy in percent, and seconds for one image.
 
-    ``predicted`` is on one thread; ``encrypted`` and ``seconds`` are of encrypted runs, if any.
+    ``predicted`` is on one thread. ``encrypted`` and ``seconds`` are from encrypted runs, if any.
     """
 
     candidate: Candidate
@@ -85,7 +85,8 @@ def run(
     encrypted: int,
     steps: Steps,
 ) -> Reproduction:
-    """All precisions of an ONNX model, quantised without training, and integer networks given."""
+    """All precisions of an ONNX model, quantised without training, and the given integer
+    networks."""
     if onnx is None and not networks:
         raise UsageError("fig12 needs --onnx, a model to quantise, or --network, integer networks")
     candidates = [given(path) for path in networks]
@@ -100,12 +101,12 @@ def run(
 
 
 def given(path: Path) -> Candidate:
-    """An integer network whose file's name has its precision.
+    """An integer network whose file name contains its precision.
 
     Raises
     ------
     UsageError
-        If it has none.
+        If the name has none.
     """
     found = re.search(r"w\d+a\d+", path.stem)
     if found is None:
@@ -159,7 +160,7 @@ def measure(
 
 
 def row(found: Measured, others: list[Measured], printed: Benchmark) -> tuple[Cell, ...]:
-    """A network beside the paper's at that precision, times also over :data:`BASE`'s."""
+    """A network beside the paper's at that precision. Times are also relative to :data:`BASE`."""
     precision, family = found.candidate.precision, found.candidate.family
     accuracy = printed.accuracy.get(precision)
     milliseconds = printed.milliseconds.get(precision)

@@ -17,20 +17,21 @@ from palladion.reproduce.athena.paper import T
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 HALF: Final = T // 2
-"""Largest accumulator that the plaintext modulus holds."""
+"""The largest accumulator that the plaintext modulus holds."""
 AT_MOST: Final = 11
-"""Section 3.3: percent of a layer's data that noise changes, at most."""
+"""Section 3.3: the largest percentage of a layer's data that noise changes."""
 IMAGES: Final = 1000
 LEVELS: Final = (1, 6, AT_MOST)
-"""Percent; section 3.3 says that most layers are below the first two, and all below the last."""
+"""Percentages. Section 3.3 says that most layers are below the first two, and all below the
+last."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A layer: its largest accumulator, and percent of outputs that noise changes.
+    """A layer: its largest accumulator, and the percentage of outputs that noise changes.
 
-    ``simulated`` is the layer's own noise; ``encrypted`` has come through all layers before. The
-    last layer has no table, which would round them away, and neither figure.
+    ``simulated`` counts the layer's own noise. ``encrypted`` counts noise of all layers before too.
+    The last layer has no table that would round noise away, so it has neither figure.
     """
 
     network: str
@@ -42,7 +43,7 @@ class Found:
     encrypted: float | None
 
     def row(self) -> tuple[Cell, ...]:
-        """In the order of :data:`COLUMNS`."""
+        """The fields in the order of :data:`COLUMNS`."""
         paper = None if self.simulated is None else AT_MOST
         return (
             *(self.network, self.layer, self.largest, share(self.largest, HALF), self.bound),
@@ -57,7 +58,7 @@ def run(
     encrypted: int,
     steps: Steps,
 ) -> Reproduction:
-    """Every layer of the networks, of the packaged MNIST network if none is given."""
+    """Every layer of the networks. By default that is the packaged MNIST network."""
     loaded = [IntNetwork.load(path) for path in networks] or [mnist_network()]
     found: dict[str, list[Found]] = {}
     notes = list(NOTES)
@@ -95,7 +96,7 @@ def measure(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> li
 
 
 def summary(network: str, layers: list[Found], images: str) -> str:
-    """How many layers lie below the paper's levels."""
+    """The number of layers below the levels of the paper."""
     changed = [layer.simulated for layer in layers if layer.simulated is not None]
     below = ", ".join(f"{sum(c <= level for c in changed)} at most {level} %" for level in LEVELS)
     largest = max(share(layer.largest, HALF) for layer in layers)

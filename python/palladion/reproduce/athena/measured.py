@@ -1,4 +1,4 @@
-"""Networks and images for what is measured."""
+"""Networks and images for measurements."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from palladion.nn.network import IntNetwork
 from palladion.packaged import is_packaged, mnist_sample
 
 FOLDERS: Final = {28 * 28: "mnist", 3 * 32 * 32: "cifar10"}
-"""Folders of ``--data``, by the numbers in an image."""
+"""Folders of ``--data`` by the number of values in an image."""
 SEED: Final = 0
 
 
 def folder_of(values: int, data: Path) -> Path:
-    """The folder with images of so many numbers.
+    """The folder with images of ``values`` numbers.
 
     Raises
     ------
@@ -38,12 +38,12 @@ def folder_of(values: int, data: Path) -> Path:
 
 
 def images_for(network: IntNetwork, data: Path | None, count: int | None) -> Dataset:
-    """The first test images, of the packaged sample where a network takes them and ``data`` is not.
+    """The first test images. Without ``data``, those of the packaged sample if they fit.
 
     Raises
     ------
     DataError, UsageError
-        If there are none.
+        If there are no such images.
     """
     if data is not None:
         return dataset.load(folder_of(network.input.values, data), "test", count)
@@ -54,13 +54,13 @@ def images_for(network: IntNetwork, data: Path | None, count: int | None) -> Dat
 
 
 def in_integers(network: IntNetwork, given: Dataset, steps: Steps) -> dict[str, Any]:
-    """Right answers and layers of the integer network, exactly and with simulated noise."""
+    """Right answers and layers of the integer network, exact and with simulated noise."""
     inputs = inputs_of(network, given)
     return in_the_clear(network, inputs, given.labels, (network.sigmas(), SEED), steps)
 
 
 def encrypted(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> dict[str, Any]:
-    """The first ``count`` images, one in each encrypted run, and the program's ``report``."""
+    """The first ``count`` images, one per encrypted run, and the program's ``report``."""
     with steps.step(f"compile {network.name}"):
         program = _native.compile(network.to_json(), 1)
     inputs = inputs_of(network, given)[:count]

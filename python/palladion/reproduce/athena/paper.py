@@ -1,4 +1,4 @@
-"""Figures that the paper prints and several items use. Percent unless said."""
+"""Figures printed in the paper that several items use, in percent unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T: Final = 65537
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Of one network at one precision: quantised in plain, and encrypted."""
+    """The accuracy of one network at one precision: quantised in plain, and encrypted."""
 
     integer: float
     encrypted: float
@@ -24,7 +24,8 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A network of section 5.1: Tables 5 and 6. ``milliseconds`` are on their accelerator."""
+    """A network of section 5.1, with Tables 5 and 6. ``milliseconds`` are on the paper's
+    accelerator."""
 
     floating: float
     accuracy: dict[str, Accuracy]

@@ -1,8 +1,8 @@
-"""Table 2: the share of a convolution's result polynomials that is its result.
+"""Table 2: the useful share of a convolution's result polynomials.
 
-A result polynomial has N coefficients, of which a layout leaves some to use. Both of the paper's
-layouts put whole input channels, zeros of the padding included, side by side; they differ in what
-comes first (section 3.2.1). Products of the polynomials of one result are added up before.
+A result polynomial has N coefficients, of which a layout uses some. Both of the paper's layouts
+place whole input channels, including the zeros of the padding, side by side. They differ in the
+order of channels (section 3.2.1). Products of the polynomials of one result are added up before.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Convolution:
 
     @property
     def channel(self) -> int:
-        """Coefficients of an input channel with its zeros."""
+        """Number of coefficients of an input channel with its zeros."""
         return (self.size + 2 * self.padding) ** 2
 
 
@@ -67,7 +67,7 @@ PRINTED: Final = {
 
 
 def cheetah(given: Convolution) -> float:
-    """Input channels first: a polynomial has them all, for as many output channels as fit.
+    """Input channels first: a polynomial has all of them, for as many output channels as fit.
 
     A result polynomial then holds that many output channels (Huang et al., USENIX Security 2022,
     section 3). In percent.
@@ -77,25 +77,26 @@ def cheetah(given: Convolution) -> float:
 
 
 def athena(given: Convolution) -> float:
-    """Output channels first: as many as fit, whatever input channels that leaves. In percent."""
+    """Output channels first: as many as fit, with the input channels that still fit. In percent."""
     together = N // given.channel
     return share(given, -(-given.outputs // together))
 
 
 def share(given: Convolution, polynomials: int) -> float:
-    """Percent of the coefficients of so many polynomials that are the result."""
+    """Percentage of the coefficients of ``polynomials`` polynomials that are part of the result."""
     return 100 * given.values / (polynomials * N)
 
 
 def compiled(given: Convolution) -> tuple[float, float]:
-    """What our compiler makes of it: percent of result polynomials, and of slots of tables."""
+    """Our compiler's layout: percentage of result polynomials, and of slots of tables."""
     report = _native.compile(network_of(given).to_json(), 1).report()
     steps = Counter(step["operation"] for step in report["steps"] if step["layer"] == "conv")
     return share(given, steps["to_samples"]), share(given, steps["pack"])
 
 
 def network_of(given: Convolution) -> IntNetwork:
-    """The convolution and its table, and the smallest layer behind: a network ends without one."""
+    """The convolution with its table, and the smallest layer after it: a network ends without a
+    table."""
     shape = (given.outputs, given.inputs, given.kernel, given.kernel)
     sliding = Conv(np.ones(shape, np.int64), (given.stride,) * 2, (given.padding,) * 4)
     reader = Conv(np.ones((1, given.outputs, given.side, given.side), np.int64))
@@ -112,11 +113,11 @@ def network_of(given: Convolution) -> IntNetwork:
 
 
 BOUND: Final = 1000
-"""Any table would do: the layout does not depend on it."""
+"""An arbitrary table: the layout does not depend on it."""
 
 
 def run(steps: Steps) -> Reproduction:
-    """Both layouts by their definitions, and our compiler's."""
+    """Both layouts by their definitions, and the layout of our compiler."""
     rows = []
     steps.start_run()
     for done, (given, (printed_cheetah, printed_athena)) in enumerate(PRINTED.items()):

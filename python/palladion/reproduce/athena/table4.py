@@ -1,8 +1,8 @@
 """Table 4: noise of each step of the loop.
 
-The paper adds up worst cases on one modulus Q of 720 bits. We switch moduli on the way, so that the
-noise itself stays small and the modulus shrinks: what compares with the paper's bits is the budget
-that a step uses up, in noise or in modulus.
+The paper adds up worst cases on one modulus Q of 720 bits. Palladion switches moduli on the way, so
+the noise stays small and the modulus shrinks. The figure to compare with the paper's bits is the
+budget that a step uses up, in noise or in modulus.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, 
 
 @dataclass(frozen=True)
 class Counts:
-    """A row: multiplicative depths, scalar products, additions, and the sum printed."""
+    """A row: multiplicative depths, scalar products, additions, and the printed sum."""
 
     pmult: int
     cmult: int
@@ -58,7 +58,7 @@ def budget(log_q: float, log_t: float = LOG_T) -> float:
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one kind of step, where least margin is left, and the budget it used up. In bits."""
+    """One kind of step where least margin is left, and the budget that it used up, in bits."""
 
     predicted: float
     measured: float
@@ -67,7 +67,7 @@ class Measured:
 
 
 def by_step(noise: list[dict[str, Any]], whole: float) -> dict[str, Measured]:
-    """Steps of a run. Of a budget of ``whole`` each used up what the one before it left."""
+    """Steps of a run. The whole budget is ``whole``. Each step uses up what the one before left."""
     found: dict[str, Measured] = {}
     left = whole
     for name, operations in LOOP.items():
@@ -113,7 +113,7 @@ def row(name: str, counts: Counts, ours: Measured | None) -> tuple[Cell, ...]:
 
 
 def plot(ours: dict[str, Measured]) -> Panel:
-    """Budget used up, the paper's and ours."""
+    """The budget used up, in the paper and here."""
     names = [name for name in PRINTED if name != "Total"]
     spent = [ours[name].spent if name in ours else None for name in names]
     return Panel(

@@ -1,7 +1,7 @@
 """Table 5: accuracy of four networks, before and after quantisation, and encrypted.
 
-The paper's cipher column counts 10,000 encrypted images. Beside it stands the integer network with
-simulated rounding noise, and as many really encrypted images as are asked for.
+The paper's cipher column counts 10,000 encrypted images. Beside it are the integer network with
+simulated rounding noise, and as many encrypted images as are asked for.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ FILES: Final = {
     "ResNet-56": {"w7a7": "resnet56_w7a7.json", "w6a7": "resnet56_w6a7.json"},
 }
 ONNX: Final = {"LeNet": "lenet5.onnx", "ResNet-20": "resnet20.onnx", "ResNet-56": "resnet56.onnx"}
-"""Models in floating point; the MNIST network's is packaged."""
+"""Models in floating point. The one of the MNIST network is packaged."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is measured: networks in ``models`` on test images; models in ``onnx`` too."""
+    """The measured networks in ``models`` with test images, and the models in ``onnx``."""
 
     data: Path
     models: Path
@@ -52,7 +52,7 @@ def run(
     encrypted: int,
     steps: Steps,
 ) -> Reproduction:
-    """Accuracy of the networks in ``models``, as far as they are there."""
+    """Accuracy of those networks that are in ``models``."""
     options = Options(data, models, onnx_folder, images, encrypted)
     rows: list[tuple[Cell, ...]] = []
     notes = list(NOTES)

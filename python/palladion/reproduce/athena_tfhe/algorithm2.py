@@ -14,11 +14,11 @@ CASES: Final = ((512, 6, 1 << 7), (1024, 6, 1 << 9), (1024, 1, 1 << 30), (2048, 
 """Ring degree, rows of a sum, largest digit: both sets, full words, the largest ring."""
 
 EXACT_DIGIT: Final = 1 << 20
-"""Largest digit that three primes of 30 bits are asked to hold beside full words."""
+"""Largest digit for which three primes of 30 bits must suffice with full words."""
 
 
 def row(n: int, rows: int, digit: int) -> tuple[str | int | float, ...]:
-    """A product of random operands as printed, and the limbs that make it exact."""
+    """A product of random operands by the printed algorithm, and the limbs that make it exact."""
     rng = np.random.default_rng(n + digit)
     digits = rng.integers(-digit, digit, size=n)
     words = rng.integers(0, 1 << 32, size=n)
@@ -34,7 +34,7 @@ def row(n: int, rows: int, digit: int) -> tuple[str | int | float, ...]:
 
 
 def run(steps: Steps) -> Reproduction:
-    """Every case, measured."""
+    """All cases, measured."""
     with steps.step("multiply"):
         rows = [row(*case) for case in CASES]
     return Reproduction("Algorithm 2 as printed: FFT in single precision", COLUMNS, rows, NOTES)

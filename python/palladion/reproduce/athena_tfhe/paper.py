@@ -1,4 +1,4 @@
-"""Figures that the paper prints and several items use."""
+"""Figures printed in the paper that several items use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def versal() -> Machine:
 
 @dataclass(frozen=True)
 class Multiplier:
-    """A row of table II: ``arrays`` of ``elements`` each. Microseconds, gigabits in a second."""
+    """A row of table II: ``arrays`` of ``elements`` each, microseconds, and gigabits per second."""
 
     n: int
     elements: int
@@ -46,7 +46,7 @@ class Bootstrapping:
 
     @property
     def energy(self) -> float:
-        """Millijoules: time times power, as in all rows. NaN where no power is printed."""
+        """Millijoules: time times power, as in all rows. NaN if no power is printed."""
         return self.latency * (math.nan if self.power is None else self.power)
 
 
@@ -62,10 +62,10 @@ TABLE_5: Final = (
     Bootstrapping("Kong", "VCU128", 128, 6.62, None),
     Bootstrapping("Kong", "VCU128", 110, 2.13, None),
 )
-"""The others, as the paper prints them."""
+"""The other designs, as the paper prints them."""
 
 ATHENA: Final = {
     "I": Bootstrapping("ATHENA", "VCK190", 128, 6.19, 39.2),
     "II": Bootstrapping("ATHENA", "VCK190", 110, 10.35, 37.6),
 }
-"""Its own rows, by set."""
+"""The paper's own rows, by set."""

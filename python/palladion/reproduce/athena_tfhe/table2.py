@@ -10,17 +10,17 @@ from palladion.reproduce.reproduction import Column, Reproduction
 
 
 def throughput(n: int, microseconds: float) -> float:
-    """Gigabits in a second that fit the paper's column: both operands, of 32 bits a coefficient."""
+    """Gigabits per second as in the paper's column: both operands, with 32 bits per coefficient."""
     return 2 * n * 32 / microseconds / 1000
 
 
 def equation_12(microseconds: float) -> float:
-    """The paper's equation 12, whose 256 is another paper's ring degree."""
+    """The paper's equation 12. Its 256 is the ring degree of another paper."""
     return 256 * 32 / microseconds / 1000
 
 
 def row(given: Multiplier) -> tuple[str | int | float, ...]:
-    """A row, with what is simulated."""
+    """A row with its simulated figures."""
     found = versal().products(given.n, given.elements)
     interval = found["interval_us"] / given.arrays
     return (

@@ -1,4 +1,4 @@
-"""Table IV: multipliers beside those of other papers."""
+"""Table IV: multipliers, compared with those of other papers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 @dataclass(frozen=True)
 class Design:
-    """A row: ``log_q`` bits a coefficient, microseconds, megabits in a second as printed."""
+    """A row: ``log_q`` bits per coefficient, microseconds, and printed megabits per second."""
 
     name: str
     n: int
@@ -34,7 +34,7 @@ FFT: Final = Design("ATHENA-FFT", 2048, 32, 73.10, 33000)
 
 
 def one_operand(given: Design) -> float:
-    """Gbit/s of one operand: N log q over the time, the first form of equation 12."""
+    """Gbit/s of one operand: N log q divided by the time, the first form of equation 12."""
     return given.n * given.log_q / given.latency / 1000
 
 
@@ -50,7 +50,7 @@ def row(given: Design, simulated: float | None = None) -> tuple[Cell, ...]:
 
 
 def run(steps: Steps) -> Reproduction:
-    """The printed rows held to one formula, the wavefront multiplier simulated."""
+    """The printed rows by one formula, with the wavefront multiplier simulated."""
     with steps.step("simulate"):
         interval = versal().products(WAVEFRONT.n, 32)["interval_us"] / 8
     rows = [row(design) for design in OTHERS] + [row(WAVEFRONT, interval), row(FFT)]

@@ -21,13 +21,13 @@ def simulated(steps: Steps) -> dict[str, dict[str, Any]]:
 
 
 def printed(given: Bootstrapping) -> tuple[Cell, ...]:
-    """The paper's cells of a row."""
+    """The printed cells of a row."""
     energy = None if given.power is None else given.energy
     return given.design, given.platform, given.security, given.latency, given.power, energy
 
 
 def row(given: Bootstrapping, found: dict[str, Any]) -> tuple[Cell, ...]:
-    """A row of its own with what is simulated."""
+    """A row of the paper's design with its simulated figures."""
     return (
         *printed(given),
         *(found["latency_ms"], found["latency_ms"] / given.latency),
@@ -36,7 +36,7 @@ def row(given: Bootstrapping, found: dict[str, Any]) -> tuple[Cell, ...]:
 
 
 def run(steps: Steps) -> Reproduction:
-    """The printed rows, and the paper's own beside what is simulated."""
+    """The printed rows, with simulated figures beside those of the paper's design."""
     found = simulated(steps)
     rows = [(*printed(given), *[None] * 5) for given in TABLE_5]
     rows += [row(given, found[name]) for name, given in ATHENA.items()]

@@ -1,1 +1,1 @@
-"""What `palladion.tfhe` is made of."""
+"""The parts of `palladion.tfhe`."""

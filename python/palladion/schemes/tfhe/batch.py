@@ -1,4 +1,4 @@
-"""One encrypted value or many, as all kinds of them are."""
+"""One or many encrypted values: the part that all kinds of values share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ B = TypeVar("B", bound="Batch")
 class Batch:
     """Encrypted values of shape ``(k,)``, or one of shape ``()``.
 
-    Operators work on all values at once, on all threads; a single value meets all of the other
-    operand. Values do not change: an operation gives new ones. Operations need :meth:`with_keys`
-    once; what is computed from ``x`` has the keys of ``x``.
+    Operators work on all values at once, on all threads. A single value is combined with all values
+    of the other operand. Values do not change: an operation returns new ones. Operations need
+    :meth:`with_keys` once. Results computed from ``x`` have the keys of ``x``.
     """
 
-    __array_ufunc__ = None  # an array on the left leaves the operator to us
+    __array_ufunc__ = None  # an array on the left leaves the operator to this class
     core: ClassVar[Any]
     native: Any
 
@@ -33,16 +33,16 @@ class Batch:
 
     @property
     def params(self) -> Params:
-        """Its parameters."""
+        """The parameters."""
         return Params(self.native.params_of())
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """``(k,)``, or ``()`` of a single value."""
+        """``(k,)``, or ``()`` for a single value."""
         return () if self.single else (self.native.count(),)
 
     def with_keys(self: B, keys: ServerKey) -> B:
-        """The same values, with keys for what is computed from them."""
+        """The same values, with keys for computing on them."""
         return type(self)(self.native, self.single, keys)
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Batch:
         return count
 
     def __getitem__(self: B, where: int | slice | Sequence[int] | NDArray[Any]) -> B:
-        """Values as an array of ``k`` would give them: by position, slice, list, or mask."""
+        """Values selected as from an array of ``k`` values: by position, slice, list, or mask."""
         places = np.arange(self.native.count())[where]
         if places.ndim > 1:
             raise UsageError(f"positions of shape {places.shape}, expected one dimension or none")
@@ -63,13 +63,13 @@ class Batch:
         return (self[i] for i in range(len(self)))
 
     def to_bytes(self) -> bytes:
-        """The values as bytes, without keys; of fresh ones a seed and a word of each."""
+        """The values as bytes, without keys. Fresh values are stored as a seed and a word each."""
         data: bytes = self.native.to_bytes(self.single)
         return data
 
     @classmethod
     def from_bytes(cls: type[B], params: Params, data: bytes) -> B:
-        """Read them; ``FormatError`` if they are damaged or were made for other parameters."""
+        """Read values. Raises ``FormatError`` if they are damaged or made for other parameters."""
         native, single = cls.core.from_bytes(params.native, data)
         return cls(native, single)
 
@@ -86,12 +86,12 @@ class Batch:
 
 
 def join(parts: Iterable[B]) -> B:
-    """The values of all parts, one after another; a single one is one of them.
+    """The values of all parts, one after another. A single value counts as one.
 
     Raises
     ------
     UsageError
-        If there are none, or some are of other parameters.
+        If there are no parts, or if some have other parameters.
     """
     found = list(parts)
     if not found:

@@ -14,14 +14,15 @@ class Bits(Batch):
     """Encrypted bits, of shape ``(k,)`` or ``()``.
 
     ``&``, ``|``, ``^`` and the gates by name take bits of the same parameters, ``True``, ``False``
-    and arrays of them, and cost a bootstrapping a bit; ``~`` costs nothing, :meth:`mux` costs two.
+    and arrays of them, and cost one bootstrapping per bit. ``~`` costs nothing, and :meth:`mux`
+    costs two per bit.
 
     Every operation raises
 
     MissingKeyError
         if there are no keys;
     UsageError
-        if an operand is no bit, has another length, or is of other parameters.
+        if an operand is not a bit, has another length, or is of other parameters.
     """
 
     core = _native.TfheBits
@@ -66,7 +67,7 @@ class Bits(Batch):
         return self._gate("oryn", other)
 
     def mux(self, x: Bits | ArrayLike, y: Bits | ArrayLike) -> Bits:
-        """``x`` where this is true, ``y`` elsewhere: two bootstrappings a bit."""
+        """``x`` where this is true, otherwise ``y``, by two bootstrappings per bit."""
         given = [other for other in (x, y) if isinstance(other, Bits)]
         keys = self._needed(*given)
         first, second = bits_of(x, keys), bits_of(y, keys)
@@ -80,7 +81,7 @@ class Bits(Batch):
 
 
 def bits_of(values: Bits | ArrayLike, keys: ServerKey) -> Bits:
-    """Bits as they are, or plain ones as bits that everyone can read."""
+    """Encrypted bits unchanged, or plain bits as constants, which everyone can read."""
     if isinstance(values, Bits):
         return values
     data, single = bit_bytes(values)

@@ -16,20 +16,20 @@ from palladion.schemes.tfhe.values import PairTable, TableOf, entries, natural_b
 class Integers(Batch):
     """Encrypted integers, of shape ``(k,)`` or ``()``.
 
-    A message has ``message_bits``; with the carry bits above them a value may be larger for a
-    while, and :attr:`largest` says how large it can be. Sums, differences and products with plain
-    numbers cost next to nothing; differences and negatives are right modulo 2^``message_bits``.
-    Tables and comparisons cost a bootstrapping a value, and leave fresh noise. ``<``, ``<=``,
-    ``>``, ``>=``, :meth:`eq` and :meth:`ne` give 0 or 1; ``==`` is Python's own, of the objects.
+    A message has ``message_bits`` bits. With the carry bits above them, a value may temporarily be
+    larger: up to :attr:`largest`. Sums, differences and products with plain numbers cost next to
+    nothing. Differences and negatives are right modulo 2^``message_bits``. Tables and comparisons
+    cost one bootstrapping per value, and their results have fresh noise. ``<``, ``<=``, ``>``,
+    ``>=``, :meth:`eq` and :meth:`ne` give 0 or 1. ``==`` is Python's comparison of objects.
 
     Every operation raises
 
     MissingKeyError
         if there are no keys;
     NoiseError
-        if more is added up than a bootstrapping can tell apart: use :meth:`message` on a part;
+        if a sum has more noise than a bootstrapping allows: use :meth:`message` on a part;
     UsageError
-        if a value may not fit below 2^(``message_bits`` + ``carry_bits``), an operand is no
+        if a value may not fit below 2^(``message_bits`` + ``carry_bits``); if an operand is not an
         integer, has another length, or is of other parameters.
     """
 
@@ -38,12 +38,12 @@ class Integers(Batch):
 
     @property
     def largest(self) -> int:
-        """Largest value that any of them can have."""
+        """The largest value that any of them can have."""
         return self.native.largest()
 
     @property
     def noise(self) -> int:
-        """Largest deviation of their noise, in those of an output of a bootstrapping."""
+        """The largest deviation of their noise, in deviations of an output of a bootstrapping."""
         return self.native.noise()
 
     def __add__(self, other: Integers | ArrayLike) -> Integers:
@@ -80,28 +80,30 @@ class Integers(Batch):
     __rmul__ = __mul__
 
     def apply(self, table: TableOf) -> Integers:
-        """The table's entry at every value: one bootstrapping each.
+        """The table's entry at every value, by one bootstrapping each.
 
-        ``table`` has an entry for each value from 0 to :attr:`largest` at least, below
-        2^(``message_bits`` + ``carry_bits``) each; or is a function that gives them.
+        ``table`` has at least one entry for each value from 0 to :attr:`largest`, each below
+        2^(``message_bits`` + ``carry_bits``); or it is a function that gives the entries.
         """
         return self.apply_many([table])[0]
 
     def apply_many(self, tables: Sequence[TableOf]) -> list[Integers]:
-        """The entries of several tables at every value, by one bootstrapping each for all of them.
+        """The entries of several tables at every value, by one bootstrapping per value for all
+        tables.
 
-        A few tables share one; the more, the more often it fails: ``params.log2_failure_of``.
+        A few tables can share one. The more tables, the more often it fails:
+        ``params.log2_failure_of``.
         """
         all_entries = [entries(t, self.largest, self.params.values) for t in tables]
         return [self._of(x) for x in self.native.apply(self._needed().native, all_entries)]
 
     def apply_each(self, tables: Sequence[TableOf]) -> Integers:
-        """The entry at each value of a table of its own."""
+        """The entry at each value, where each value has its own table."""
         all_entries = [entries(t, self.largest, self.params.values) for t in tables]
         return self._of(self.native.apply_each(self._needed().native, all_entries))
 
     def apply_pair(self, other: Integers, table: PairTable) -> Integers:
-        """``table[x][y]``, or ``table(x, y)``, of two messages: one bootstrapping each."""
+        """``table[x][y]``, or ``table(x, y)``, of two messages, by one bootstrapping each."""
         keys, params = self._needed(other), self.params
         pair = Integers(
             self.native.pair(keys.native, other.native), self.single and other.single, keys
@@ -110,11 +112,11 @@ class Integers(Batch):
         return pair._of(pair.native.apply(keys.native, [flat])[0])
 
     def message(self) -> Integers:
-        """The values modulo 2^``message_bits``: one bootstrapping each."""
+        """The values modulo 2^``message_bits``, by one bootstrapping each."""
         return self.apply([v % self.params.messages for v in range(self.params.values)])
 
     def carry(self) -> Integers:
-        """The values divided by 2^``message_bits``: one bootstrapping each."""
+        """The values divided by 2^``message_bits``, by one bootstrapping each."""
         return self.apply([v // self.params.messages for v in range(self.params.values)])
 
     def __lt__(self, other: Integers) -> Integers:

@@ -13,9 +13,9 @@ P = TypeVar("P", bound="Params")
 
 
 class Params(Estimated):
-    """Checked parameters of TFHE, of :meth:`gates`, :meth:`integers` or :meth:`named`.
+    """Checked parameters of TFHE, from :meth:`gates`, :meth:`integers` or :meth:`named`.
 
-    They are secure unless named with ``insecure``: see :attr:`security`.
+    They are secure unless made with ``insecure``. See :attr:`security`.
     """
 
     def __init__(self, native: _native.TfheParams) -> None:
@@ -24,14 +24,15 @@ class Params(Estimated):
 
     @classmethod
     def gates(cls, log2_failure: float = -64.0) -> Params:
-        """The fastest set for bits whose gates fail with a probability of 2^``log2_failure``.
+        """The fastest set for bits whose gates fail with a probability of at most
+        2^``log2_failure``.
 
-        The probability is an average over keys, as :attr:`log2_failure`.
+        The probability is an average over keys, like :attr:`log2_failure`.
 
         Raises
         ------
         UsageError
-            If no set is so good.
+            If no set has such a low probability.
         """
         return cls(_native.TfheParams.fastest(0, 0, float(log2_failure)))
 
@@ -59,9 +60,10 @@ class Params(Estimated):
         Raises
         ------
         UsageError
-            If there is none of the name.
+            If there is no set of this name.
         SecurityError
-            If it is not secure, and not said to be by ``insecure``: papers' sets.
+            If the set is not secure and ``insecure`` is not set. Some sets of papers are not
+            secure.
         """
         return cls(_native.TfheParams.named(name, insecure))
 
@@ -72,7 +74,7 @@ class Params(Estimated):
 
     @property
     def name(self) -> str | None:
-        """Its name, if it is a named set."""
+        """The name, if it is a named set."""
         name: str | None = self._found["name"]
         return name
 
@@ -98,29 +100,29 @@ class Params(Estimated):
 
     @property
     def values(self) -> int:
-        """Number of values with their carry: entries of a table."""
+        """Number of values with their carry, which is the number of entries of a table."""
         return 1 << (self.message_bits + self.carry_bits)
 
     @property
     def log2_failure(self) -> float:
-        """log2 of the predicted probability that one bootstrapping fails, at most.
+        """log2 of the predicted largest probability that one bootstrapping fails.
 
-        An average over keys: half of the noise of short digits is the same for all that one key
-        computes.
+        It is an average over keys: half of the noise of short digits is the same for everything
+        computed with one key.
         """
         return float(self._found["log2_failure"])
 
     def log2_failure_of(self, tables: int) -> float:
-        """As :attr:`log2_failure`, where so many tables share the bootstrapping."""
+        """As :attr:`log2_failure`, if ``tables`` tables share the bootstrapping."""
         return self.native.log2_failure_of(positive("the number of tables", tables))
 
     @property
     def fingerprint(self) -> str:
-        """What messages about other parameters name them by."""
+        """The name of the parameters in messages about other parameters."""
         return self.native.fingerprint()
 
     def describe(self) -> dict[str, Any]:
-        """Everything, as ``palladion params NAME --json`` has it."""
+        """All properties, as in ``palladion params NAME --json``."""
         return dict(self._found)
 
     def to_bytes(self) -> bytes:
@@ -129,16 +131,16 @@ class Params(Estimated):
 
     @classmethod
     def from_bytes(cls: type[P], data: bytes, *, insecure: bool = False) -> P:
-        """Read what :meth:`to_bytes` wrote.
+        """Read parameters from the bytes of :meth:`to_bytes`.
 
-        ``insecure`` lets sets pass that are not secure, as :meth:`named` does.
+        ``insecure`` accepts sets that are not secure, as in :meth:`named`.
 
         Raises
         ------
         FormatError
-            If it is damaged, or something else.
+            If the bytes are damaged, or something else.
         SecurityError
-            If the set is not secure, and ``insecure`` is not given.
+            If the set is not secure and ``insecure`` is not set.
         """
         return cls(_native.TfheParams.from_bytes(data, insecure))
 
@@ -155,23 +157,23 @@ class Params(Estimated):
 
 
 class ServerKey:
-    """What gates and tables need. Public: it goes to whoever computes."""
+    """The keys for gates and tables. They are public, for whoever computes."""
 
     def __init__(self, native: _native.TfheServer) -> None:
         self.native = native
 
     @property
     def params(self) -> Params:
-        """Its parameters."""
+        """The parameters."""
         return Params(self.native.params_of())
 
     def to_bytes(self) -> bytes:
-        """The key as bytes; uniform parts are seeds."""
+        """The key as bytes. Uniform parts are stored as seeds."""
         return self.native.to_bytes()
 
     @classmethod
     def from_bytes(cls, params: Params, data: bytes) -> ServerKey:
-        """Read one; ``FormatError`` if it is damaged or was made for other parameters."""
+        """Read a key. Raises ``FormatError`` if it is damaged or made for other parameters."""
         return cls(_native.TfheServer.from_bytes(params.native, data))
 
 
@@ -181,7 +183,7 @@ def positive(what: str, value: int) -> int:
 
 
 def needed(*found: ServerKey | None) -> ServerKey:
-    """The keys of the first operand that has some."""
+    """The keys of the first operand that has keys."""
     for keys in found:
         if keys is not None:
             return keys

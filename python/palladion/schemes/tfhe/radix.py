@@ -1,4 +1,4 @@
-"""Encrypted numbers of many digits."""
+"""Encrypted numbers of several digits."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from palladion.schemes.tfhe.keys import Params, ServerKey
 from palladion.schemes.tfhe.values import natural_bytes
 
 LARGEST_BITS = 64
-"""Bits of the largest number that is encrypted."""
+"""Largest number of bits of a number that is encrypted."""
 
 
 class Radix(Batch):
-    """Encrypted numbers of :attr:`bits`, of shape ``(k,)`` or ``()``: a message for each digit.
+    """Encrypted numbers of :attr:`bits` bits, of shape ``(k,)`` or ``()``. Each digit is a message.
 
-    ``+`` and ``-`` are modulo 2^:attr:`bits`, and cost two bootstrappings a digit, half of them
-    one after the other; ``<``, ``<=``, ``>``, ``>=``, :meth:`eq` and :meth:`ne` cost one a digit
-    and give :class:`Integers` of 0 or 1; ``==`` is Python's own, of the objects. The other operand
-    may be a plain number, or an array of them. The numbers of a batch are worked on at once.
+    ``+`` and ``-`` are modulo 2^:attr:`bits`, and cost two bootstrappings per digit, half of them
+    in sequence. ``<``, ``<=``, ``>``, ``>=``, :meth:`eq` and :meth:`ne` cost one per digit and give
+    :class:`Integers` of 0 or 1. ``==`` is Python's comparison of objects. The other operand may be
+    a plain number, or an array of numbers. The numbers of a batch are processed at the same time.
 
     Every operation raises
 
     MissingKeyError
         if there are no keys;
     UsageError
-        if an operand is no number of 0 to 2^:attr:`bits` - 1, has other digits or another length,
-        or is of other parameters.
+        if an operand is not a number from 0 to 2^:attr:`bits` - 1, has other digits or another
+        length, or is of other parameters.
     """
 
     core = _native.TfheNumbers
@@ -37,12 +37,12 @@ class Radix(Batch):
 
     @property
     def digits(self) -> int:
-        """Digits of each number, ``message_bits`` each."""
+        """Number of digits of each number, with ``message_bits`` bits each."""
         return self.native.blocks()
 
     @property
     def bits(self) -> int:
-        """Bits of each number."""
+        """Number of bits of each number."""
         return self.digits * self.params.message_bits
 
     def __add__(self, other: Radix | ArrayLike) -> Radix:
@@ -80,17 +80,17 @@ class Radix(Batch):
         return self._compare("!=", other)
 
     def min_max(self, other: Radix | ArrayLike) -> tuple[Radix, Radix]:
-        """The smaller and the larger of each two numbers: two bootstrappings a digit."""
+        """The smaller and the larger number of each pair, by two bootstrappings per digit."""
         keys, right = self._operand(other)
         smaller, larger = self.native.min_max(keys.native, right.native)
         return self._of(smaller, right), self._of(larger, right)
 
     def minimum(self, other: Radix | ArrayLike) -> Radix:
-        """The smaller of each two numbers."""
+        """The smaller number of each pair."""
         return self.min_max(other)[0]
 
     def maximum(self, other: Radix | ArrayLike) -> Radix:
-        """The larger of each two numbers."""
+        """The larger number of each pair."""
         return self.min_max(other)[1]
 
     def _compare(self, comparison: str, other: Radix | ArrayLike) -> Integers:
@@ -99,7 +99,8 @@ class Radix(Batch):
         return Integers(found, self.single and right.single, keys)
 
     def _operand(self, other: Radix | ArrayLike) -> tuple[ServerKey, Radix]:
-        """The keys, and the other operand as it is, or plain numbers that everyone can read."""
+        """The keys, and the other operand. Plain numbers become constants, which everyone can
+        read."""
         if isinstance(other, Radix):
             return self._needed(other), other
         keys = self._needed()
@@ -109,7 +110,7 @@ class Radix(Batch):
 
 
 def digits_of(params: Params, bits: int) -> int:
-    """Digits of a number of ``bits``."""
+    """Number of digits of a number of ``bits`` bits."""
     if not 1 <= bits <= LARGEST_BITS or bits % params.message_bits != 0:
         raise UsageError(
             f"numbers of {bits} bits, expected a multiple of the {params.message_bits} "

@@ -1,4 +1,4 @@
-"""What a caller may give as bits, integers and tables: checked before it is encrypted."""
+"""Checks of bits, integers and tables before they are used."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from palladion.errors import UsageError
 
 TableOf = Callable[[int], int] | Sequence[int] | NDArray[Any]
-"""Entries from 0 on, or a function of them."""
+"""Entries for the values from 0 on, or a function of values."""
 PairTable = Callable[[int, int], int] | Sequence[Sequence[int]] | NDArray[Any]
-"""Rows of entries, one for each value of the left operand, or a function of both."""
+"""Rows of entries, one row per value of the left operand, or a function of both."""
 
 
 def bit_bytes(values: ArrayLike) -> tuple[bytes, bool]:
-    """A byte for each bit, and whether there is no dimension: ``True`` and not ``[True]``."""
+    """One byte per bit, and whether the input has no dimension, as ``True`` but not ``[True]``."""
     found = array(values, "bits")
     wrong = found[(found != 0) & (found != 1)]
     if wrong.size > 0:
@@ -27,7 +27,7 @@ def bit_bytes(values: ArrayLike) -> tuple[bytes, bool]:
 
 
 def natural_bytes(values: ArrayLike) -> tuple[bytes, bool]:
-    """64-bit integers from 0 on, and whether there is no dimension."""
+    """64-bit integers from 0 on, and whether the input has no dimension."""
     found = array(values, "integers")
     if found.dtype.kind == "i" and found.size > 0 and found.min() < 0:
         raise UsageError(f"value {found.min()}, expected 0 or more")
@@ -35,7 +35,7 @@ def natural_bytes(values: ArrayLike) -> tuple[bytes, bool]:
 
 
 def array(values: ArrayLike, expected: str) -> NDArray[Any]:
-    """Integers of one dimension or none."""
+    """An array of integers, with one dimension or none."""
     try:
         found = np.asarray(values)
     except (ValueError, OverflowError) as error:
@@ -59,7 +59,7 @@ def entry(found: object) -> int:
 
 
 def entries(table: TableOf, largest: int, values: int) -> list[int]:
-    """All ``values`` entries; those that no value up to ``largest`` reads may be missing."""
+    """All ``values`` entries. Entries that no value up to ``largest`` reads may be missing."""
     given = [table(v) for v in range(largest + 1)] if callable(table) else list(table)
     if not largest < len(given) <= values:
         raise UsageError(

@@ -1,4 +1,4 @@
-//! The forward transform: from coefficients down to values, one product a butterfly.
+//! The forward transform, from coefficients to values. A butterfly takes one product.
 
 use std::arch::x86_64::*;
 
@@ -6,14 +6,14 @@ use super::super::float::*;
 use super::*;
 use crate::NttTable;
 
-/// Bits of the largest moduli that are reduced at the end alone: 17 stages leave values below
-/// `(1 + 17 * 7/8) q < 16 q <= 2^51`.
+/// Bits of the largest moduli whose values are reduced only at the end: 17 stages leave values
+/// below `(1 + 17 * 7/8) q < 16 q <= 2^51`.
 const LAZY_BITS: u32 = 47;
 
 #[target_feature(enable = "avx2,fma")]
 pub(in super::super) fn ntt(table: &NttTable, a: &mut [u64]) {
     let bits = table.modulus().bits();
-    // A reduction leaves at most q/2 and a little, and each stage adds up to 7/8 q.
+    // A reduction leaves at most a little over q/2, and each stage adds up to 7/8 q.
     let period = match bits {
         50.. => 1,
         49 => 4,
@@ -27,7 +27,7 @@ pub(in super::super) fn ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-/// All stages of the block under `node`. `WORDS`: the block has words, not floats.
+/// All stages of the block under `node`. With `WORDS` the block holds words, otherwise floats.
 #[target_feature(enable = "avx2,fma")]
 fn descend<const LAZY: bool, const WORDS: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
     if block.len() > L1_WORDS {
@@ -58,7 +58,7 @@ fn descend<const LAZY: bool, const WORDS: bool>(t: &Context<LAZY>, block: &mut [
 }
 
 impl<const LAZY: bool> Context<'_, LAZY> {
-    /// Whether the stage of a node reduces.
+    /// Whether the stage of `node` reduces its values.
     #[inline]
     fn reduces(&self, node: usize) -> bool {
         !LAZY && node.ilog2().is_multiple_of(self.period)
@@ -73,7 +73,7 @@ impl<const LAZY: bool> Context<'_, LAZY> {
         [_mm256_add_pd(x, t), _mm256_sub_pd(x, t)]
     }
 
-    /// As [`forward`](Self::forward), many at once.
+    /// As [`forward`](Self::forward), for several butterflies at once.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn forwards<const K: usize>(
@@ -95,7 +95,8 @@ impl<const LAZY: bool> Context<'_, LAZY> {
         }
     }
 
-    /// Floats to words below q. Those of a lazy transform are below `16 q`, `q < 2^47`.
+    /// Converts floats to words below q. Values of a lazy transform are below `16 q`, with
+    /// `q < 2^47`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn finish(&self, x: F) -> I {
@@ -145,8 +146,8 @@ fn two_stages<const LAZY: bool, const WORDS: bool>(
     }
 }
 
-/// The last four stages of groups of 16 words, the first of them under `node`; words below q come
-/// out. Two groups at a time: their products wait for one another less.
+/// The last four stages of groups of 16 words, the first group under `node`. The results are words
+/// below q. Two groups at a time, so that products wait less for one another.
 #[target_feature(enable = "avx2,fma")]
 fn in_registers<const LAZY: bool, const WORDS: bool>(
     t: &Context<LAZY>,

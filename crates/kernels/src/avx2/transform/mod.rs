@@ -1,11 +1,11 @@
-//! Negacyclic NTT in `f64`: floats take the place of the words during the transform.
+//! Negacyclic NTT in `f64`: during the transform, floats stand in the place of the words.
 //!
-//! Two stages are done in one pass over memory, and the four stages of 16 neighbouring words in
+//! One pass over memory does two stages. The four stages of 16 neighbouring words are done in
 //! registers. Blocks that fit the L1 cache are finished before the next one begins.
 //!
 //! *Growth.* A product is below `7/8 q` in size if its factor is at most `2^51`: see `float`. So
-//! values may grow to `2^51` before they are reduced, and moduli of few bits are reduced at the end
-//! alone. [`Context`] says in which stages.
+//! values may grow to `2^51` before they are reduced, and for moduli of few bits they are reduced
+//! only at the end. [`Context`] says in which stages values are reduced.
 
 mod down;
 mod up;
@@ -26,15 +26,16 @@ const REGISTER_WORDS: usize = 16;
 /// log2 of the largest factor of a product.
 const LARGEST: u32 = 51;
 
-/// Tables of one direction and how often to reduce. `LAZY`: only at the end.
+/// Tables of one direction, and how often to reduce. With `LAZY`, values are reduced only at the
+/// end.
 struct Context<'a, const LAZY: bool> {
     c: Consts,
     roots: &'a [f64],
-    /// Values are reduced in every stage of this many. At least 1.
+    /// Values are reduced once in this many stages. At least 1.
     period: u32,
 }
 
-/// A root in every lane, or a root a lane, and its quotient by `q`.
+/// The same root in every lane or one root per lane, and its quotient by `q`.
 #[derive(Clone, Copy)]
 struct Root {
     w: F,
@@ -63,7 +64,8 @@ impl<const LAZY: bool> Context<'_, LAZY> {
         self.c.mul_by(x, w.w, w.over_q)
     }
 
-    /// As [`mul`](Self::mul), many at once: instructions stand in the order in which they are ready.
+    /// As [`mul`](Self::mul), for several products. Instructions stand in the order in which their
+    /// operands are ready.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn muls<const K: usize>(&self, x: &[F; K], w: &[Root; K]) -> [F; K] {
@@ -86,10 +88,10 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     }
 }
 
-/// Roots of the last two stages under `node`, which has 16 words: a root a lane. Lanes hold the words
-/// of the four vectors in the order 0, 2, 1, 3, as [`transpose`] leaves them.
+/// Roots of the last two stages under `node`, which has 16 words: one root per lane. Lanes hold the
+/// words of the four vectors in the order 0, 2, 1, 3, as [`transpose`] leaves them.
 impl<const LAZY: bool> Context<'_, LAZY> {
-    /// Of blocks of four words, one a lane.
+    /// The roots of blocks of four words, one per lane.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn halves(&self, node: usize) -> Root {
@@ -100,7 +102,7 @@ impl<const LAZY: bool> Context<'_, LAZY> {
         self.root(_mm256_permute4x64_pd::<SWAP_MIDDLE>(roots))
     }
 
-    /// Of blocks of two words: the first and the second of each block of four.
+    /// The roots of blocks of two words: the first and the second of each block of four.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn pairs(&self, node: usize) -> [Root; 2] {
@@ -114,7 +116,7 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     }
 }
 
-/// Lane `l` of all four vectors, in vector `l`; the vectors in the order 0, 2, 1, 3.
+/// Gathers lane `l` of all four vectors in result `l`, with the vectors in the order 0, 2, 1, 3.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn transpose([a, b, c, d]: [F; 4]) -> [F; 4] {
@@ -156,7 +158,7 @@ fn halves(block: &mut [u64]) -> (&mut [[u64; 4]], &mut [[u64; 4]]) {
     vectors.split_at_mut(vectors.len() / 2)
 }
 
-/// Reads four words, as words if `WORDS`, else as floats that [`put`] wrote.
+/// Reads four words: as words if `WORDS`, else as floats that [`put`] wrote.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn take<const WORDS: bool>(c: &Consts, from: &[u64; 4]) -> F {
@@ -169,7 +171,7 @@ fn take<const WORDS: bool>(c: &Consts, from: &[u64; 4]) -> F {
     }
 }
 
-/// Writes four floats in the place of words.
+/// Writes four floats in the place of four words.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn put(to: &mut [u64; 4], x: F) {

@@ -1,4 +1,4 @@
-//! The inverse transform: from values up to coefficients. The factor `1/N` is in the last stage.
+//! The inverse transform, from values to coefficients. The last stage multiplies by `1/N` too.
 
 use std::arch::x86_64::*;
 
@@ -9,7 +9,7 @@ use crate::NttTable;
 #[target_feature(enable = "avx2,fma")]
 pub(in super::super) fn intt(table: &NttTable, a: &mut [u64]) {
     let floats = table.floats();
-    // Sums double in each stage. They begin below q, or below 7/8 q after a reduction.
+    // Each stage doubles sums. They begin below q, or below 7/8 q after a reduction.
     let period = LARGEST - table.modulus().bits();
     let (c, roots) = (Consts::new(table.modulus()), &*floats.inverse);
     if period >= table.n().ilog2() {
@@ -19,7 +19,7 @@ pub(in super::super) fn intt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-/// All stages; the last one with its own factors, for sums and for differences.
+/// All stages. The last one has its own factors, `last`, for sums and for differences.
 #[target_feature(enable = "avx2,fma")]
 fn finish<const LAZY: bool>(t: &Context<LAZY>, a: &mut [u64], last: [f64; 2]) {
     let low = a.len() / 2;
@@ -78,7 +78,7 @@ impl<const LAZY: bool> Context<'_, LAZY> {
         [sum, self.mul(_mm256_sub_pd(x, y), w)]
     }
 
-    /// As [`inverse`](Self::inverse), many at once.
+    /// As [`inverse`](Self::inverse), for several butterflies at once.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn inverses<const K: usize>(
@@ -133,8 +133,9 @@ fn two_stages<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usiz
     }
 }
 
-/// The first four stages of groups of 16 words, the last of them under `node`, from words to
-/// floats. `ALL_BUT_ONE`: without the last of the four. Two groups at a time, as on the way down.
+/// The first four stages of groups of 16 words, the last stage of the first group under `node`,
+/// from words to floats. With `ALL_BUT_ONE`, the last of the four stages is left out. Two groups at
+/// a time, as in the forward transform.
 #[target_feature(enable = "avx2,fma")]
 fn in_registers<const LAZY: bool, const ALL_BUT_ONE: bool>(
     t: &Context<LAZY>,

@@ -1,4 +1,4 @@
-//! Writing a circuit of TFHE.
+//! The builder of circuits of TFHE.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::error::UsageError;
 use crate::guard::guard;
 use crate::tfhe::TfheParams;
 
-/// Writes a circuit. Operands are numbers that its methods give.
+/// Builds a circuit. Operands are numbers that its methods return.
 #[pyclass(frozen, module = "palladion._native")]
 pub(crate) struct MessageBuilder {
     params: TfheParams,
@@ -19,7 +19,7 @@ pub(crate) struct MessageBuilder {
 
 struct State {
     builder: Builder,
-    /// Operands by their numbers.
+    /// The operands. Their numbers are indices into this list.
     values: Vec<Value>,
 }
 
@@ -48,7 +48,7 @@ impl MessageBuilder {
         guard(py, || {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             write(&mut state).map_err(|error| match error {
-                // A circuit that is written is no file.
+                // A circuit that is being built is not a file, so the error is not one of a file.
                 runtime::Error::Program(error) => crate::error::ToPython::to_python(error),
                 other => crate::error::ToPython::to_python(other),
             })
@@ -71,7 +71,7 @@ impl MessageBuilder {
         })
     }
 
-    /// The messages of an input; one where there is no count.
+    /// The messages of an input. Without a count it has one.
     #[pyo3(signature = (name, count, bits))]
     fn input(
         &self,
@@ -119,7 +119,7 @@ impl MessageBuilder {
         })
     }
 
-    /// A constant and terms, each a factor and an integer.
+    /// The sum of a constant and of terms, each a factor and an integer.
     fn sum(&self, py: Python<'_>, constant: i64, terms: Vec<(i64, usize)>) -> PyResult<usize> {
         self.write(py, |s| {
             let terms = terms
@@ -131,7 +131,7 @@ impl MessageBuilder {
         })
     }
 
-    /// Least and largest integer that an operand can be.
+    /// The smallest and the largest integer that an operand can be.
     fn range(&self, py: Python<'_>, x: usize) -> PyResult<(i64, i64)> {
         self.write(py, |s| {
             let range = s.builder.range(s.value(x)?)?;
@@ -139,7 +139,7 @@ impl MessageBuilder {
         })
     }
 
-    /// The entries of each table, which have one for each integer of the range.
+    /// Looks up `x` in each table. Each table has one entry for each integer of the range.
     fn lookup(&self, py: Python<'_>, x: usize, tables: Vec<Vec<i64>>) -> PyResult<Vec<usize>> {
         self.write(py, |s| {
             runtime::torus::check_tables(self.params.get(), tables.len())?;
@@ -148,7 +148,7 @@ impl MessageBuilder {
         })
     }
 
-    /// Gives values out; a single one has no dimension.
+    /// Declares values as an output. A single value has no dimension.
     fn output(&self, py: Python<'_>, name: &str, single: bool, values: Vec<usize>) -> PyResult<()> {
         self.write(py, |s| {
             let values = values.into_iter().map(|x| s.value(x));
@@ -157,7 +157,7 @@ impl MessageBuilder {
         })
     }
 
-    /// The circuit as far as its outputs need it.
+    /// The circuit with all steps that its outputs need.
     fn finish(&self, py: Python<'_>) -> PyResult<MessageCircuit> {
         self.write(py, |s| {
             let circuit = s.builder.finish()?;
@@ -166,7 +166,7 @@ impl MessageBuilder {
     }
 }
 
-/// What ciphertexts hold, in words.
+/// The contents of ciphertexts, in words.
 pub(super) fn kind(messages: Messages) -> &'static str {
     match messages {
         Messages::Bits => "bits",

@@ -1,4 +1,4 @@
-//! Circuits of TFHE on bits and small integers: written, foretold and run.
+//! Circuits of TFHE on bits and small integers: builder, predictions and runs.
 
 mod builder;
 mod run;

@@ -1,4 +1,4 @@
-//! Runs of a circuit of TFHE: batches as samples, and samples as batches.
+//! Runs of a circuit of TFHE, and the conversion between batches and samples.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::builder::kind;
 use crate::error::{ToPython, UsageError};
 use crate::tfhe::{Batch, TfheBits, TfheIntegers, TfheParams, TfheServer, Words, two_sizes};
 
-/// What Python gives an input.
+/// A value that Python passes for an input.
 #[derive(FromPyObject)]
 pub(super) enum Given {
     Bits(Py<TfheBits>),
@@ -43,7 +43,7 @@ impl Given {
     }
 }
 
-/// What a caller gave an input, with what the input is.
+/// Checks that the value passed for an input fits the input.
 fn checked<'a>(
     circuit: &'a Circuit,
     params: &TfheParams,
@@ -65,7 +65,8 @@ fn checked<'a>(
     Ok(found)
 }
 
-/// Refuses messages with carry, and noise that is not fresh. That messages are of fewer bits is the word of whoever encrypted them.
+/// Refuses messages with carry, and noise that is not fresh. Whether messages have few enough bits
+/// depends on whoever encrypted them.
 fn check_items<T: Torus>(input: &Input, items: &[Integer<T>], messages: i64) -> PyResult<()> {
     let most = messages as u64 - 1;
     let largest = items.iter().map(Integer::max).max().unwrap_or(0);
@@ -94,7 +95,7 @@ fn check_count(input: &Input, found: usize) -> PyResult<()> {
     Err(UsageError::new_err(words))
 }
 
-/// The samples of all inputs, of one size of words.
+/// The samples of all inputs, with words of one size.
 macro_rules! samples {
     ($inputs:expr, $size:ident, $messages:expr) => {{
         let mut samples = Vec::new();
@@ -121,7 +122,7 @@ macro_rules! samples {
     }};
 }
 
-/// The results of a circuit by name: run, or replayed from a trace.
+/// Runs a circuit, or replays it from a trace. Returns the results by name.
 pub(super) fn run(
     circuit: &Circuit,
     described: &torus::Circuit,
@@ -130,7 +131,7 @@ pub(super) fn run(
     trace: Option<&Trace>,
 ) -> PyResult<BTreeMap<String, Made>> {
     let inputs = checked(circuit, &keys.params, inputs)?;
-    // Results are batches of the same size of words.
+    // The results are batches with words of the same size.
     macro_rules! on {
         ($size:ident, $key:expr, $seeded:expr) => {{
             let inputs = samples!(inputs, $size, circuit.messages.messages());
@@ -155,7 +156,7 @@ pub(super) fn run(
     }
 }
 
-/// Samples as the messages of each output.
+/// Converts samples to the messages of each output.
 fn results<T: Torus>(
     circuit: &Circuit,
     params: &TfheParams,

@@ -1,4 +1,4 @@
-//! A circuit of TFHE that is written: its text, its costs, how often it fails, and its runs.
+//! A finished circuit of TFHE: its text, its costs, its failure probability, and its runs.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,15 @@ pub(crate) struct MessageCircuit {
     pub(crate) circuit: Circuit,
 }
 
-/// Name, number of messages (none of a single one), bits of each.
+/// Name, number of messages (`None` for a single one), bits of each.
 type Input<'a> = (&'a str, Option<usize>, u32);
-/// Name, whether it is single, and of each message the least, the largest, and what is added to it in a ciphertext.
+/// Name, whether it is single, and for each message: the smallest value, the largest value, and the
+/// number added to it in a ciphertext.
 type Output<'a> = (&'a str, bool, Vec<(i64, i64, i64)>);
 
 #[pymethods]
 impl MessageCircuit {
-    /// Reads and verifies a circuit, which must be one for these parameters.
+    /// Reads and verifies a circuit, which must be made for these parameters.
     #[staticmethod]
     fn from_json(py: Python<'_>, params: &TfheParams, text: &str) -> PyResult<Self> {
         let circuit = guard(py, || -> runtime::Result<_> {
@@ -39,7 +40,7 @@ impl MessageCircuit {
         guard(py, || Ok::<_, PyErr>(self.circuit.to_json()))
     }
 
-    /// One line for each step.
+    /// The circuit as text, one line per step.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         guard(py, || Ok::<_, PyErr>(self.circuit.to_string()))
     }
@@ -70,12 +71,12 @@ impl MessageCircuit {
         Ok(outputs.collect())
     }
 
-    /// Operations by name.
+    /// The number of operations by name.
     fn counts(&self) -> BTreeMap<&'static str, usize> {
         self.circuit.counts()
     }
 
-    /// Bootstrappings, and how many of them wait for another.
+    /// The number of bootstrappings, and the number that must run in sequence.
     fn bootstrappings(&self) -> (usize, usize) {
         (self.circuit.bootstrappings(), self.circuit.depth())
     }
@@ -94,14 +95,14 @@ impl MessageCircuit {
         })
     }
 
-    /// log2 of the probability of a wrong run, which must not be above the limit.
+    /// log2 of the probability of a wrong run. Raises if it is above the limit.
     fn log2_failure(&self, py: Python<'_>, params: &TfheParams, limit: f64) -> PyResult<f64> {
         guard(py, || {
             runtime::torus::log2_failure(params.get(), &self.circuit, limit)
         })
     }
 
-    /// Batches by name.
+    /// Runs the circuit. Inputs and results are batches by name.
     fn run(
         &self,
         py: Python<'_>,
@@ -126,7 +127,7 @@ impl MessageCircuit {
         })
     }
 
-    /// As `run`, by a trace of `lower`.
+    /// As `run`, with a trace of `lower`.
     fn replay(
         &self,
         py: Python<'_>,

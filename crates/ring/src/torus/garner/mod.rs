@@ -1,22 +1,26 @@
-//! Products by transforms in single precision and the Chinese remainder theorem, exact.
+//! Exact products by transforms in single precision and the Chinese remainder theorem.
 //!
-//! ATHENA's first multiplier (its algorithm 2) takes 32-bit words modulo three primes, multiplies by FFT in the
-//! 32-bit floating-point units of the array, and puts the residues together by Garner's algorithm. As printed it
-//! cannot work: see [`published`]. What is missing is a split of the residues into *limbs* so short that the error of
-//! the transforms is provably below 1/2. Then each coefficient is rounded to the integer that it stands for:
+//! ATHENA's first multiplier (its algorithm 2) takes 32-bit words modulo three primes, multiplies
+//! by FFT in the 32-bit floating-point units of the array, and combines the residues by Garner's
+//! algorithm. As printed it cannot work: see [`published`]. It lacks a split of the residues into
+//! *limbs* so short that the error of the transforms is provably below 1/2. With the split, each
+//! coefficient is rounded to the integer that it stands for:
 //!
-//! 1. Primes `p_1 p_2 p_3 > 2 rows N max|a| max|b|`. The paper asks for more than `2^62`, the product of the two sizes,
-//!    and forgets that `N` products are added: full words of 32 bits need `2^73` at `N = 1024`.
-//! 2. Words modulo `p_i`, centred, in limbs of `B` bits, and digits in limbs of `A` bits, signed. A sum over the rows of
-//!    products of limbs has an error of at most `rows N 2^(A-1) 2^(B-1) k`, `k` the relative bound of the
-//!    transform in single precision. `A` and `B` are those with the fewest transforms for which it is below 1/2.
-//! 3. Each sum is rounded, and they are added with their weights `2^(A i + B j)` in integers.
-//! 4. Residues modulo `p_i`, and Garner's algorithm.
+//! 1. Primes `p_1 p_2 p_3 > 2 rows N max|a| max|b|`. The paper asks for more than `2^62`, the
+//!    product of the two sizes, and forgets that `N` products are added: full words of 32 bits need
+//!    `2^73` at `N = 1024`.
+//! 2. Words modulo `p_i`, centred, in limbs of `B` bits, and digits in limbs of `A` bits, signed. A
+//!    sum over the rows of products of limbs has an error of at most `rows N 2^(A-1) 2^(B-1) k`,
+//!    where `k` is the relative bound of the transform in single precision. `A` and `B` are those
+//!    with the fewest transforms for which the error is below 1/2.
+//! 3. Each sum is rounded. The sums are added with their weights `2^(A i + B j)` in integers.
+//! 4. Reduction modulo each `p_i`, then Garner's algorithm.
 //!
-//! The digits of a decomposition are below half of every prime, so they are their own residues, and transformed once.
+//! The digits of a decomposition are below half of every prime. So they are their own residues, and
+//! are transformed once.
 //!
-//! *Source.* Wu, Arafin, "ATHENA", section III-A1 and algorithm 2; the splitting: Fateman, "Exact polynomial
-//! multiplication using approximate FFT", 2005, and Percival 2003 for the bound.
+//! *Source.* Wu, Arafin, "ATHENA", section III-A1 and algorithm 2; the splitting: Fateman, "Exact
+//! polynomial multiplication using approximate FFT", 2005, and Percival 2003 for the bound.
 
 pub mod published;
 
@@ -28,10 +32,11 @@ use kernels::is_prime;
 
 /// Number of primes, as in the paper.
 pub const PRIMES: usize = 3;
-/// Largest size of a prime: sums of products of digits and residues are integers of 63 bits.
+/// Largest size of a prime. With it, sums of products of digits and residues are integers of 63
+/// bits.
 const MAX_PRIME_BITS: u32 = 30;
 
-/// Products of words of 32 bits by FFT in single precision, exact. See the [module](self).
+/// Exact products of words of 32 bits by FFT in single precision. See the [module](self).
 pub struct Garner {
     n: usize,
     rows: usize,
@@ -49,9 +54,9 @@ struct Limbs {
     count: usize,
 }
 
-/// Memory of [`Garner`].
+/// Memory that [`Garner`] reuses.
 pub struct GarnerScratch {
-    /// Limbs of one row after the other, transformed.
+    /// The transformed limbs, one row after the other.
     digits: Vec<Complex>,
     sum: Vec<Complex>,
     /// One column modulo each prime.
@@ -69,7 +74,7 @@ impl GarnerScratch {
 }
 
 impl Limbs {
-    /// Limbs of `bits` bits that hold every integer of at most `largest` in size.
+    /// The limbs of `bits` bits that hold every integer of at most `largest` in size.
     fn of(bits: u32, largest: u64) -> Self {
         let half = 1u64 << (bits - 1);
         let (mut rest, mut count) = (largest, 1);
@@ -80,7 +85,8 @@ impl Limbs {
         Self { bits, count }
     }
 
-    /// Limb `index` of `x`: in `[-2^(bits-1), 2^(bits-1))`, the last one in `[-2^(bits-1), 2^(bits-1)]`.
+    /// Limb `index` of `x`, in `[-2^(bits-1), 2^(bits-1))`. The last limb is in
+    /// `[-2^(bits-1), 2^(bits-1)]`.
     fn get(self, mut x: i64, index: usize) -> f32 {
         let half = 1i64 << (self.bits - 1);
         let mut limb = x;
@@ -98,11 +104,12 @@ impl Limbs {
 }
 
 impl Garner {
-    /// For sums of up to `rows` products of polynomials of `n` coefficients with digits of at most `digit` in size.
+    /// A multiplier for sums of up to `rows` products of polynomials of `n` coefficients, with
+    /// digits of at most `digit` in size.
     ///
     /// # Errors
-    /// [`Error::Degree`] unless `n` is a power of two from 16 to 2^17; [`Error::TooFewPrimes`] if three primes of 30
-    /// bits are too few, or no limb is short enough.
+    /// [`Error::Degree`] unless `n` is a power of two from 16 to 2^17; [`Error::TooFewPrimes`] if
+    /// three primes of 30 bits are too few, or no limb is short enough.
     pub fn new(n: usize, rows: usize, digit: u32) -> Result<Self> {
         let (min, max) = (crate::Basis::MIN_DEGREE, crate::Basis::MAX_DEGREE);
         if !n.is_power_of_two() || !(min..=max).contains(&n) {
@@ -139,24 +146,26 @@ impl Garner {
         std::array::from_fn(|i| self.residues.moduli()[i].value())
     }
 
-    /// Bits of the limbs of digits and of words, and their numbers.
+    /// Bits per limb and number of limbs, for digits and for words.
     pub fn limbs(&self) -> [(u32, usize); 2] {
         [self.digit_limbs, self.word_limbs].map(|limbs| (limbs.bits, limbs.count))
     }
 
-    /// Bound on the error of what is rounded: below 1/2.
+    /// Bound on the error of a sum before it is rounded: below 1/2.
     pub fn rounding_bound(&self) -> f64 {
         let bits = (self.digit_limbs.bits, self.word_limbs.bits);
         rounding_bound(&self.transform, (self.n, self.rows), bits)
     }
 
-    /// Transforms of one product of a row with `columns`: those of digits, and those back.
+    /// Number of transforms of one product of a row with `columns`: those of digits, and the
+    /// inverse ones.
     pub fn transforms(&self, columns: usize) -> usize {
         self.digit_limbs.count + columns * PRIMES * self.digit_limbs.count * self.word_limbs.count
     }
 
-    /// Sums over the rows of all products of limbs, rounded and added with their weights: one column modulo `p`, whose
-    /// limbs stand at `start` of each row and column of the matrix.
+    /// Sums over the rows of all products of limbs, rounded and added with their weights: one
+    /// column modulo `p`. The limbs modulo `p` stand at `start` of each row and column of the
+    /// matrix.
     fn integers(
         &self,
         (row, start): (usize, usize),
@@ -188,7 +197,7 @@ impl Garner {
     }
 }
 
-/// Three primes as small as they may be: of one size, below half of which digits are.
+/// The three smallest primes of one size that hold `bound`. Digits are below half of each prime.
 fn primes_that_hold(bound: u128, digit: u32) -> Option<Residues> {
     let smallest = (33 - digit.leading_zeros()).max(5);
     (smallest..=MAX_PRIME_BITS).find_map(|bits| {
@@ -201,7 +210,8 @@ fn primes_that_hold(bound: u128, digit: u32) -> Option<Residues> {
     })
 }
 
-/// `rows N 2^(A-1) 2^(B-1) k`: the Euclidean norm of a polynomial of limbs is at most `sqrt(N)` times the largest.
+/// `rows N 2^(A-1) 2^(B-1) k`. The Euclidean norm of a polynomial of limbs is at most `sqrt(N)`
+/// times its largest limb.
 fn rounding_bound(transform: &Transform, (n, rows): (usize, usize), (a, b): (u32, u32)) -> f64 {
     let terms = (n * rows) as f64;
     terms * f64::from(a + b - 2).exp2() * transform.error(rows)

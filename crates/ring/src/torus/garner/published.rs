@@ -1,19 +1,23 @@
-//! The paper's algorithm 2 as it is printed, and how wrong it is.
+//! The paper's algorithm 2 as printed, and how large its errors are.
 //!
-//! Three primes of 21 bits, residues of 21 bits in single precision, one transform of each, one product, one transform
-//! back, rounding, Garner. There are two reasons why it fails, and the first needs no error analysis:
+//! It takes three primes of 21 bits, residues of 21 bits in single precision, one transform of
+//! each, one product, one inverse transform, rounding, and Garner's algorithm. There are two
+//! reasons why it fails. The first needs no error analysis:
 //!
-//! - *No room.* A coefficient of the product of polynomials with residues of up to `p/2` is a sum of `N` products;
-//!   its size is typically `sqrt(N) p^2 / 12`, for 21 bits and `N = 1024` about `2^43.4`. Numbers of that size in
-//!   single precision are multiples of `2^20`, and what is wanted of one is its residue modulo `p < 2^21`. Even the
-//!   best transform, with one rounding at its end, leaves two residues of two million to choose from.
-//! - *Noise.* Each butterfly rounds. Errors of all places spread over all places, so the mean square error is a part
-//!   of the whole product's mean square: its root is about `2^-24 sqrt(3/2 log2(N/2) + 3/2)` of the size, `2^21.4`
-//!   here, as large as `p`. The residue that comes out says nothing.
+//! - *No room.* A coefficient of the product of polynomials with residues of up to `p/2` is a sum
+//!   of `N` products. Its size is typically `sqrt(N) p^2 / 12`: about `2^43.4` for 21 bits and
+//!   `N = 1024`. Numbers of that size in single precision are multiples of `2^20`, and the residue
+//!   of each modulo `p < 2^21` is wanted. Even the best transform, with one rounding at its end,
+//!   leaves two residues of two million to choose from.
+//! - *Noise.* Each butterfly rounds. The errors of all places spread over all places, so the mean
+//!   square error is a part of the whole product's mean square. Its root is about
+//!   `2^-24 sqrt(3/2 log2(N/2) + 3/2)` of the size: here `2^21.4`, as large as `p`. The resulting
+//!   residue carries no information.
 //!
-//! Garner's algorithm turns wrong residues into words that have nothing to do with the product. Measured for random
-//! words and digits of 31 bits at `N = 1024`: all residues wrong, error `2^21.5`; with the 9-bit digits of a
-//! decomposition, whose products are 11 bits shorter, more than 99 % are wrong still, with an error of `2^10.4`.
+//! Garner's algorithm turns wrong residues into words unrelated to the product. Measured for random
+//! words and digits of 31 bits at `N = 1024`: all residues are wrong, with an error of `2^21.5`.
+//! With the 9-bit digits of a decomposition, whose products are 11 bits shorter, more than 99 % are
+//! still wrong, with an error of `2^10.4`.
 
 use super::super::single::{Transform, mul_add};
 use super::PRIMES;
@@ -22,10 +26,10 @@ use crate::torus::residues::Residues;
 use crate::torus::{Multiplier, Naive};
 use kernels::is_prime;
 
-/// What came of a product by the printed construction.
+/// The result of one product by the printed construction.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The primes: the largest below `2^21`, with a product above `2^62` as the paper asks for.
+    /// The primes: the largest below `2^21`. Their product is above `2^62`, as the paper asks for.
     pub primes: [u64; PRIMES],
     /// Share of residues that are wrong.
     pub wrong_residues: f64,
@@ -33,17 +37,17 @@ pub struct Report {
     pub wrong_words: f64,
     /// Root of the mean square error of coefficients before they are reduced.
     pub rms: f64,
-    /// As [`Report::rms`], as estimated from the roundings.
+    /// The estimate of [`Report::rms`] from the number of roundings.
     pub estimated_rms: f64,
     /// Distance of neighbouring numbers in single precision at the typical size of a coefficient.
     pub spacing: f64,
 }
 
-/// Multiplies digits with words as algorithm 2 prints it, and compares with the definition.
+/// Multiplies digits with words by algorithm 2 as printed, and compares with the definition.
 ///
 /// # Errors
-/// [`Error::Words`] unless there are as many digits as words; [`Error::Degree`] unless their number is a power of two
-/// from 16 to 2^12: the comparison takes its square in steps.
+/// [`Error::Words`] unless there are as many digits as words. [`Error::Degree`] unless their number
+/// is a power of two from 16 to 2^12: the comparison takes a number of steps quadratic in it.
 pub fn multiply(digits: &[i32], words: &[u32]) -> Result<Report> {
     let (n, min, max) = (words.len(), 16, 1 << 12);
     if digits.len() != n {
@@ -137,7 +141,7 @@ mod tests {
             let report = random(n, 1 << 30);
             assert!(report.wrong_residues > 0.999, "{report:?}");
             assert!(report.wrong_words > 0.999, "{report:?}");
-            // The estimate counts roundings; it knows nothing of how they depend on each other.
+            // The estimate counts roundings and treats them as independent.
             let ratio = report.rms / report.estimated_rms;
             assert!((0.8..1.25).contains(&ratio), "{ratio}: {report:?}");
         }

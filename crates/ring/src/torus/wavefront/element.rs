@@ -1,4 +1,4 @@
-//! One processing element: what it computes, and the instructions that it takes.
+//! One processing element: its computation and its instructions.
 
 /// Lanes of a vector: `v8int32` of an AI Engine.
 pub const LANES: usize = 8;
@@ -8,33 +8,34 @@ pub const ACCUMULATORS: usize = 4;
 /// An instruction of the inner loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
-    /// A word or a vector from local memory into a register.
+    /// Loads a word or a vector from local memory into a register.
     Load,
-    /// A word into all lanes of a vector: `broadcast`, equation 8.
+    /// Copies a word into all lanes of a vector: `broadcast`, equation 8.
     Broadcast,
-    /// A vector one lane up, a word into its lane 0: `shft_elem`, which the published code has for the `upd_elem` of
-    /// equation 9.
+    /// Moves a vector up by one lane and puts a word into lane 0: `shft_elem`, which the published
+    /// code uses for the `upd_elem` of equation 9.
     Shift,
-    /// Eight products added to an accumulator: `mac`, equation 10.
+    /// Adds eight products to an accumulator: `mac`, equation 10.
     MultiplyAccumulate,
-    /// The low 32 bits of each lane of an accumulator: `srs` by 0, wrapping.
+    /// Takes the low 32 bits of each lane of an accumulator: `srs` by 0, wrapping.
     Narrow,
-    /// A vector into local memory.
+    /// Stores a vector into local memory.
     Store,
 }
 
-/// The issue of an instruction, with what it waits for: places of earlier issues of its section.
+/// The issue of an instruction, and the earlier issues of its section on which it depends, as
+/// indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// The instruction.
     pub instruction: Instruction,
-    /// Issues whose results it reads.
+    /// Issues whose results this one reads.
     pub needs: Vec<usize>,
-    /// Issues that read what it overwrites: it may be issued with them, not before.
+    /// Issues that read what this one overwrites. It may be issued in the same cycle, not earlier.
     pub not_before: Vec<usize>,
 }
 
-/// Instructions in a row that are run `times` over.
+/// A sequence of instructions that is run `times` times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The instructions of one run.
@@ -43,9 +44,11 @@ pub struct Section {
     pub times: usize,
 }
 
-/// Element `place` of a chain: it computes coefficients `place * block ..` of each product.
+/// The element at position `place` of a chain. It computes coefficients `place * block ..` of each
+/// product.
 ///
-/// Its memory is one polynomial of digits, one of words that is extended by its negative, and its block of results.
+/// Its memory holds one polynomial of digits, one polynomial of words extended by its negative, and
+/// the block of results.
 #[derive(Clone, Debug)]
 pub struct Element {
     block: usize,
@@ -58,7 +61,7 @@ pub struct Element {
 
 impl Element {
     /// # Panics
-    /// If the block is no multiple of the lanes.
+    /// If `block` is no multiple of [`LANES`].
     pub(super) fn new(n: usize, block: usize, place: usize) -> Self {
         assert!(block.is_multiple_of(LANES), "blocks are whole vectors");
         Self {
@@ -80,7 +83,7 @@ impl Element {
         self.block
     }
 
-    /// Number of coefficients that the elements before it compute, and that it passes on.
+    /// Number of coefficients that the elements before this one compute. This one passes them on.
     pub fn before(&self) -> usize {
         self.place * self.block
     }
@@ -90,7 +93,7 @@ impl Element {
         4 * (self.digits.len() + self.extended.len() + self.results.len())
     }
 
-    /// Takes word `i` of both streams, and gives what goes on to the next element: the same.
+    /// Takes word `i` of both streams, and returns the same words for the next element.
     #[inline]
     pub fn receive(&mut self, i: usize, [digit, word]: [u32; 2]) -> [u32; 2] {
         let n = self.n();
@@ -100,10 +103,11 @@ impl Element {
         [digit, word]
     }
 
-    /// Computes the block. `issue` hears of every instruction.
+    /// Computes the block. `issue` is called for every instruction.
     ///
-    /// Only the low 32 bits of a lane leave an accumulator, and they depend on the low 32 bits of what went in alone: so
-    /// lanes have 32 bits here, and those of 80 bits, which no sum of `N` products fills, give the same words.
+    /// Only the low 32 bits of a lane leave an accumulator, and they depend only on the low 32 bits
+    /// of the inputs. So lanes have 32 bits here. Lanes of 80 bits, which no sum of `N` products
+    /// overflows, give the same words.
     pub fn compute(&mut self, mut issue: impl FnMut(Instruction)) {
         let (n, first) = (self.n(), self.place * self.block);
         let loops = self.results.chunks_mut(LANES * ACCUMULATORS);
@@ -119,12 +123,13 @@ impl Element {
         }
     }
 
-    /// The block, once it is computed.
+    /// The block, after it was computed.
     pub fn results(&self) -> &[u32] {
         &self.results
     }
 
-    /// The instructions of [`Element::compute`] as sections: for each loop its start, its inner loop, its end.
+    /// The instructions of [`Element::compute`] as sections: the start, the inner loop and the end
+    /// of each loop.
     pub fn sections(&self) -> Vec<Section> {
         let vectors = self.block / LANES;
         let loops = (0..vectors).step_by(ACCUMULATORS);
@@ -142,7 +147,8 @@ impl Element {
     }
 }
 
-/// A loop over `V` accumulators: the results whose first product with `digits[0]` is that of `extended[start]`.
+/// A loop over `V` accumulators, for the results whose first product is `digits[0]` times
+/// `extended[start]`.
 #[inline]
 fn block<const V: usize>(
     (digits, extended): (&[u32], &[u32]),
@@ -159,7 +165,7 @@ fn block<const V: usize>(
     for (t, &digit) in digits.iter().enumerate() {
         issue(Instruction::Load);
         issue(Instruction::Broadcast);
-        // The last shift of all brings in words that no product reads.
+        // The last shift brings in words that no product reads.
         let words = &extended[start - 1 - t..][..LANES * V];
         for v in 0..V {
             issue(Instruction::MultiplyAccumulate);

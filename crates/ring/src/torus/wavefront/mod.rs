@@ -1,12 +1,15 @@
-//! Products by definition on a chain of processing elements, each with a block of the result.
+//! Products by definition on a chain of processing elements, each of which computes a block of the
+//! result.
 //!
-//! With `b_(-m) = -b_(N-m)` coefficient `j` of a product in `Z[X]/(X^N + 1)` is the sum of `a_t b_(j-t)` over all `t`. So
-//! an element that has all of `a`, and `b` extended by its negative, computes any block of coefficients alone. Elements
-//! stand in a chain: operands go from element to element, and so do results, each element sending those of the elements
-//! before it and then its own. No element needs more than two streams in and two out, however many there are.
+//! With `b_(-m) = -b_(N-m)`, coefficient `j` of a product in `Z[X]/(X^N + 1)` is the sum of
+//! `a_t b_(j-t)` over all `t`. So an element that has all of `a`, and `b` extended by its negative,
+//! computes any block of coefficients alone. Elements form a chain. Operands go from element to
+//! element, and so do results: each element sends those of the elements before it, then its own. No
+//! element needs more than two input and two output streams, for a chain of any length.
 //!
-//! *Source.* Wu, Arafin, "ATHENA: Accelerating Torus Fully Homomorphic Encryption on Energy-Efficient Heterogeneous
-//! Architecture", section III-A2, equations 6 to 10 and figures 6 to 8.
+//! *Source.* Wu, Arafin, "ATHENA: Accelerating Torus Fully Homomorphic Encryption on
+//! Energy-Efficient Heterogeneous Architecture", section III-A2, equations 6 to 10 and figures 6 to
+//! 8.
 
 mod element;
 
@@ -15,9 +18,10 @@ pub use element::{ACCUMULATORS, Element, Instruction, Issue, LANES, Section};
 use super::Multiplier;
 use crate::error::{Error, Result};
 
-/// Products of words of 32 bits by a chain of [elements](Element): exact, since words wrap around.
+/// Exact products of words of 32 bits by a chain of [elements](Element). They are exact because
+/// words wrap around.
 ///
-/// The same elements make the arrays of the simulator.
+/// The arrays of the simulator are made of the same elements.
 pub struct Wavefront {
     n: usize,
     elements: usize,
@@ -26,11 +30,12 @@ pub struct Wavefront {
 impl Wavefront {
     /// A chain of `elements` for polynomials of `n` coefficients.
     ///
-    /// Every element has a block of `n / elements` coefficients, a multiple of the [lanes](LANES) of its vectors.
-    /// Blocks that are multiples of `LANES * ACCUMULATORS = 32` keep all of its accumulators busy.
+    /// Every element has a block of `n / elements` coefficients, a multiple of the [lanes](LANES)
+    /// of its vectors. Blocks that are multiples of `LANES * ACCUMULATORS = 32` keep all of its
+    /// accumulators busy.
     ///
     /// # Errors
-    /// [`Error::Elements`] if the block is no such multiple.
+    /// [`Error::Elements`] if the block is not a multiple of the lanes.
     pub fn new(n: usize, elements: usize) -> Result<Self> {
         if n == 0 || elements == 0 || !n.is_multiple_of(elements.saturating_mul(LANES)) {
             return Err(Error::Elements {
@@ -56,7 +61,7 @@ impl Wavefront {
         words.saturating_mul(4)
     }
 
-    /// The elements in the order of the chain, empty.
+    /// The elements in the order of the chain, without operands.
     pub fn chain(&self) -> Vec<Element> {
         (0..self.elements)
             .map(|place| Element::new(self.n, self.n / self.elements, place))

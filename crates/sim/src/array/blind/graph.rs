@@ -1,4 +1,4 @@
-//! The graph of a blind rotation: which tile reads from which.
+//! The graph of a blind rotation: the connections between tiles.
 
 use crate::array::element::add_chain;
 use crate::array::ends::{Sink, Source};
@@ -7,7 +7,7 @@ use crate::array::tiles::{Accumulate, Compose, Decompose, Merge, Rotation, Split
 use crate::error::Result;
 use crate::network::{Network, Port, port};
 
-/// Words for a run; empty if only times are asked for.
+/// Words for a run. Empty if only times are wanted.
 #[derive(Default)]
 pub(super) struct Job {
     pub(super) accumulator: Vec<u32>,
@@ -15,14 +15,14 @@ pub(super) struct Job {
     pub(super) rows: Vec<u32>,
 }
 
-/// A network with the tiles that are asked for their words and times.
+/// A network, and the tiles from which words and times are read.
 pub(super) struct Graph {
     pub(super) network: Network,
     pub(super) sink: usize,
     pub(super) rotation: usize,
 }
 
-/// What all parts of a graph are made from.
+/// The data from which all parts of a graph are built.
 struct Builder<'a> {
     layout: &'a Layout,
 }
@@ -58,7 +58,8 @@ impl Graph {
             network.connect(port(pair[0], 1), &[port(pair[1], 1)], stream);
         }
 
-        // Digits of a component and level go to the multipliers of their row; `streams[group]` has products to be added.
+        // Digits of a component and level go to the multipliers of their row. `streams[group]` are
+        // the streams of products to be added.
         let mut products: Vec<Vec<Port>> = vec![Vec::new(); layout.groups()];
         for component in 0..components {
             let mut levels = Vec::new();
@@ -112,7 +113,7 @@ impl Graph {
 }
 
 impl Builder<'_> {
-    /// The multipliers of a row: first tiles, and outputs.
+    /// The multipliers of a row. Returns their first tiles and their outputs.
     fn row(
         &self,
         network: &mut Network,
@@ -132,7 +133,7 @@ impl Builder<'_> {
         Ok(chains.collect::<Result<Vec<_>>>()?.into_iter().unzip())
     }
 
-    /// Keys of a row of all iterations, in order.
+    /// Keys of one row for all iterations, in order.
     fn keys_of_row(&self, row: usize, turns: usize, all: &[u32]) -> Vec<u32> {
         if all.is_empty() {
             return Vec::new();
@@ -145,7 +146,8 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// A channel of keys through splits, each of which sends a polynomial to a multiplier and the rest on.
+    /// A channel of keys through splits. Each split sends a polynomial to a multiplier and passes
+    /// the rest on.
     fn key_stream(
         &self,
         network: &mut Network,
@@ -202,7 +204,7 @@ impl Builder<'_> {
         port(merge, 0)
     }
 
-    /// The sum of all streams of a group, by pairs.
+    /// The sum of all streams of a group, added in pairs.
     fn composed(
         &self,
         network: &mut Network,

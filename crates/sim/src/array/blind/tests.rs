@@ -1,4 +1,4 @@
-//! Words beside a reference, times beside closed forms.
+//! Words compared with a reference, and times with closed forms.
 
 use super::*;
 use ring::torus::{Decomposition, Garner, Multiplier, Naive, Ntt, Wavefront};
@@ -56,7 +56,7 @@ fn reference<M: Multiplier<u32>>(
     accumulator
 }
 
-/// Both sets of the paper, with as few iterations as a test takes.
+/// Both sets of the paper, with few iterations.
 fn sets() -> [Parameters; 2] {
     [Parameters::set_1(), Parameters::set_2()].map(|set| set.expect("in range"))
 }
@@ -139,7 +139,7 @@ fn other_ranks_and_digits_give_the_words_of_the_definition_insecure() {
             .emulate(&accumulator, &exponents, &rows)
             .expect("runs");
         assert!(found.accumulator == want, "{parameters:?}");
-        // Words or no words, times are the same.
+        // Times are the same with and without words.
         let simulated = rotation.simulate().expect("runs");
         assert!((simulated.milliseconds - found.milliseconds).abs() < 1e-12);
     }
@@ -159,7 +159,8 @@ fn an_iteration_takes_its_operands_its_loops_its_results_and_the_hops() {
             .expect("mapped")
             .components_per_stream as u64;
         let stages = |streams: u64| streams * (12 + 1);
-        // Stages: rotation, decomposition, the chain, merges, three compositions of six rows, accumulation.
+        // Stages: rotation, decomposition, the chain, merges, three compositions of six rows,
+        // accumulation.
         let hops = stages(2 + layout.elements() as u64 - 1 + (per_stream - 1) + 3 + 2);
         let cycles = n + loops + per_stream * n + hops;
         let found = rotation.simulate().expect("runs");
