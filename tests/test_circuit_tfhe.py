@@ -229,7 +229,7 @@ def test_a_file_has_the_circuit(gates: tfhe.Params, tmp_path: Path) -> None:
     assert c.text().splitlines()[0] == "circuit adder on bits"
     given = {"x": [1, 1], "y": [0, 1]}
     assert again.run_clear(given)["sum"].tolist() == [True, False, True]
-    with pytest.raises(palladion.UsageError, match="the layout of the circuit is bits, expected"):
+    with pytest.raises(palladion.UsageError, match="the encoding of the circuit is bits, expected"):
         circuit.load(path, tfhe.Params.integers())
     path.write_text(path.read_text().replace('"left":', '"reft":'))
     with pytest.raises(palladion.FormatError, match="reft"):

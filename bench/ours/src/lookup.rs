@@ -2,7 +2,7 @@
 //! coefficients to coefficients.
 
 use bfv::{Params, T_FERMAT, decrypt, encrypt};
-use circuits::lut::{Lut, Shape, interpolate};
+use circuits::lut::{Lut, interpolate};
 use circuits::operations::{Operations, Sample};
 use circuits::pack::pack;
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
@@ -10,6 +10,7 @@ use circuits::{Engine, ValueOf};
 use client::ClientKeys;
 use common::{Definitions, Row, words};
 use exchange::{Layout, LoopParams};
+use program::TableShape;
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::lwe::LweBatch;
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 const N: usize = 1 << 15;
 /// The whole of Z_t: 64 * 32 * 33 coefficients are enough for 65,537.
-const SHAPE: Shape = Shape {
+const SHAPE: TableShape = TableShape {
     segments: 1,
     digits: [64, 32, 33],
 };
@@ -49,7 +50,7 @@ impl Loop {
         Self {
             layout: Layout::new(N, N).expect("a value a slot"),
             lut: Lut::new(polynomial.expect("a bound in range"), SHAPE).expect("a shape that fits"),
-            to_coeffs: SlotsToCoeffs::balanced(bfv.encoder()).expect("the full ring"),
+            to_coeffs: SlotsToCoeffs::balanced(&bfv).expect("the full ring"),
             params: LoopParams::new(&bfv, 1024, 3).expect("a secure dimension"),
         }
     }

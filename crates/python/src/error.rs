@@ -377,8 +377,8 @@ fn of_ckks(error: &ckks::Error) -> Fault {
 
 fn of_tfhe(error: &::tfhe::Error) -> Fault {
     use ::tfhe::Error::{
-        Blocks, Bytes, Carry, Fingerprint, Insecure, Layout, Message, Multiplier, Noise, Parameter,
-        Ring, TableLength, Tables, Word,
+        Blocks, Bytes, Carry, Encoding, Fingerprint, Insecure, Message, Multiplier, Noise,
+        Parameter, Ring, TableLength, Tables, Word,
     };
     match error {
         Ring(error) => of_ring(error).of_operands(),
@@ -388,7 +388,7 @@ fn of_tfhe(error: &::tfhe::Error) -> Fault {
         Blocks { .. }
         | Carry { .. }
         | Fingerprint { .. }
-        | Layout { .. }
+        | Encoding { .. }
         | Message { .. }
         | Multiplier { .. }
         | Parameter { .. }

@@ -62,7 +62,7 @@ pub(crate) fn simulate_pbs<'py>(
         let run = rotation.simulate()?;
         Ok((rotation, run))
     })?;
-    let layout = rotation.layout();
+    let layout = rotation.floorplan();
     let kinds = layout.kinds().into_iter().map(|kind| {
         let entry = PyDict::new(py);
         entry.set_item("name", kind.name)?;

@@ -18,6 +18,8 @@ mod network;
 mod schedule;
 pub mod vector;
 
-pub use array::{BlindRotation, Emulated, Kind, Layout, Parameters, Products, Simulated, Timing};
+pub use array::{
+    BlindRotation, Emulated, Floorplan, Kind, Parameters, Products, Simulated, Timing,
+};
 pub use error::{Error, Result};
 pub use machine::{Family, Latency, Machine, Mapping, Power, Tile};

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Torus};
 use std::time::{Duration, Instant};
-use tfhe::{ClientKey, Gate, Layout, Params, Scratch, ServerKey, Table, sets};
+use tfhe::{ClientKey, Encoding, Gate, Params, Scratch, ServerKey, Table, sets};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -46,8 +46,8 @@ fn measure<T: Torus>(params: &Params, count: usize) {
         server.bootstrapper().key_bytes()
     );
     let mut errors = Vec::new();
-    let lwe = match params.layout() {
-        Layout::Gates => {
+    let lwe = match params.encoding() {
+        Encoding::Gates => {
             let mut encrypt = |bit| client.encrypt_bit(bit, rng).expect("gates");
             let pairs: Vec<_> = (0..count)
                 .map(|i| (encrypt(i % 2 == 0), encrypt(false)))
@@ -65,7 +65,7 @@ fn measure<T: Torus>(params: &Params, count: usize) {
             );
             pairs[0].0.lwe().clone()
         }
-        Layout::Integers { .. } => {
+        Encoding::Integers { .. } => {
             let inputs = client.compress(&vec![1; count], rng).expect("messages");
             let inputs = inputs.integers().expect("integers");
             let table = Table::of(params, |v| v).expect("a table");

@@ -26,7 +26,7 @@ use std::error::Error;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use tfhe::noise::{Model, Rounding};
-use tfhe::{Bit, ClientKey, Gate, Integer, Layout, Params, ServerKey, Table, fastest, sets};
+use tfhe::{Bit, ClientKey, Encoding, Gate, Integer, Params, ServerKey, Table, fastest, sets};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -73,24 +73,24 @@ fn main() -> Outcome<()> {
     let (set, threads) = (option("--set")?, option("--threads")?);
     let threads = threads.map(|t| t.parse()).transpose()?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (layout, count) = match words[..] {
-        ["gates", count] => (Layout::Gates, count.parse()?),
+    let (encoding, count) = match words[..] {
+        ["gates", count] => (Encoding::Gates, count.parse()?),
         ["tables", bits @ ("1_1" | "2_2" | "3_3"), count] => {
             let bits = bits[..1].parse()?;
-            let layout = Layout::Integers {
+            let encoding = Encoding::Integers {
                 message_bits: bits,
                 carry_bits: bits,
             };
-            (layout, count.parse()?)
+            (encoding, count.parse()?)
         }
         _ => return Err(USAGE.into()),
     };
     let (name, params) = match set {
-        None => fastest(layout, -64.0)?,
+        None => fastest(encoding, -64.0)?,
         Some(name) => sets::all()
             .into_iter()
-            .find(|(found, params)| *found == name && params.layout() == layout)
-            .ok_or_else(|| format!("no set {name} of {layout:?}"))?,
+            .find(|(found, params)| *found == name && params.encoding() == encoding)
+            .ok_or_else(|| format!("no set {name} of {encoding:?}"))?,
     };
     let trial = Trial {
         count,
@@ -99,9 +99,9 @@ fn main() -> Outcome<()> {
     };
     let run = || -> Result<(), String> {
         let short = trial.params.spec().word_bits == 32;
-        let outcome = match (layout, short) {
-            (Layout::Gates, true) => gates::<u32>(&trial),
-            (Layout::Gates, false) => gates::<u64>(&trial),
+        let outcome = match (encoding, short) {
+            (Encoding::Gates, true) => gates::<u32>(&trial),
+            (Encoding::Gates, false) => gates::<u64>(&trial),
             (_, true) => tables::<u32>(&trial),
             (_, false) => tables::<u64>(&trial),
         };

@@ -1,7 +1,7 @@
-//! The choice of a named set for a layout and a failure probability.
+//! The choice of a named set for an encoding and a failure probability.
 
 use crate::error::{Error, Result};
-use crate::params::{KeySwitch, Layout, Params};
+use crate::params::{Encoding, KeySwitch, Params};
 use crate::sets;
 
 impl Params {
@@ -26,16 +26,16 @@ impl Params {
     }
 }
 
-/// The named set with the least work for a layout and a failure probability. It has 128 bits of
+/// The named set with the least work for an encoding and a failure probability. It has 128 bits of
 /// security, and its bootstrappings fail with a probability of at most `2^log2_failure`, as
 /// [predicted](Params::log2_failure).
 ///
 /// # Errors
 /// [`Error::Parameter`] if there is no such set.
-pub fn fastest(layout: Layout, log2_failure: f64) -> Result<(&'static str, Params)> {
+pub fn fastest(encoding: Encoding, log2_failure: f64) -> Result<(&'static str, Params)> {
     let of_layout = sets::all()
         .into_iter()
-        .filter(|(_, params)| params.layout() == layout && Params::new(params.spec()).is_ok());
+        .filter(|(_, params)| params.encoding() == encoding && Params::new(params.spec()).is_ok());
     let mut failures = Vec::new();
     let mut found: Option<(&'static str, Params)> = None;
     for (name, params) in of_layout {
@@ -52,9 +52,9 @@ pub fn fastest(layout: Layout, log2_failure: f64) -> Result<(&'static str, Param
     }
     found.ok_or_else(|| Error::Parameter {
         what: "log2 of the failure probability of a set",
-        found: format!("{log2_failure} for {layout:?}"),
+        found: format!("{log2_failure} for {encoding:?}"),
         expected: if failures.is_empty() {
-            "a layout that a named set has".to_owned()
+            "a encoding that a named set has".to_owned()
         } else {
             format!("at least one of {}", failures.join(", "))
         },
@@ -72,7 +72,7 @@ mod tests {
                 continue;
             }
             let asked = params.log2_failure();
-            let (chosen, better) = fastest(params.layout(), asked).expect("itself at least");
+            let (chosen, better) = fastest(params.encoding(), asked).expect("itself at least");
             println!("{name}: 2^{asked:.1}, in its place {chosen}");
             assert!(better.work() <= params.work(), "{name}: {chosen}");
             assert!(better.log2_failure() <= asked, "{name}: {chosen}");
@@ -81,15 +81,17 @@ mod tests {
 
     #[test]
     fn what_no_set_has_is_refused() {
-        let error = fastest(Layout::Gates, -5000.0).expect_err("none so good");
+        let error = fastest(Encoding::Gates, -5000.0).expect_err("none so good");
         assert!(matches!(error, Error::Parameter { .. }), "{error}");
-        let strange = Layout::Integers {
+        let strange = Encoding::Integers {
             message_bits: 1,
             carry_bits: 7,
         };
         let error = fastest(strange, 0.0).expect_err("none of these bits");
         assert!(
-            error.to_string().contains("a layout that a named set has"),
+            error
+                .to_string()
+                .contains("a encoding that a named set has"),
             "{error}"
         );
     }

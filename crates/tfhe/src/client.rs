@@ -5,7 +5,7 @@ use crate::evaluation::EvaluationKeys;
 use crate::gates::Bit;
 use crate::integer::Integer;
 use crate::lwe::{Lwe, LweList};
-use crate::params::{Layout, Params};
+use crate::params::{Encoding, Params};
 use crate::radix::Radix;
 use crate::secret::{GlweSecret, LweSecret};
 use rand::CryptoRng;
@@ -80,7 +80,7 @@ impl<T: Torus> ClientKey<T> {
     /// Encrypts bits. All masks expand from one seed.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the parameters are not for gates.
+    /// [`Error::Encoding`] if the parameters are not for gates.
     pub fn compress_bits(&self, bits: &[bool], rng: &mut impl CryptoRng) -> Result<Compressed<T>> {
         self.params.check_gates()?;
         let eighth = T::from_torus(0.125);
@@ -100,7 +100,7 @@ impl<T: Torus> ClientKey<T> {
     /// Encrypts messages. All masks expand from one seed.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the parameters are not for integers, [`Error::Message`].
+    /// [`Error::Encoding`] if the parameters are not for integers, [`Error::Message`].
     pub fn compress(&self, messages: &[u64], rng: &mut impl CryptoRng) -> Result<Compressed<T>> {
         self.params.check_integers()?;
         let limit = self.params.messages() - 1;
@@ -121,7 +121,7 @@ impl<T: Torus> ClientKey<T> {
     /// Encrypts a bit.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the parameters are not for gates.
+    /// [`Error::Encoding`] if the parameters are not for gates.
     pub fn encrypt_bit(&self, bit: bool, rng: &mut impl CryptoRng) -> Result<Bit<T>> {
         Ok(self.compress_bits(&[bit], rng)?.bits()?.remove(0))
     }
@@ -129,7 +129,7 @@ impl<T: Torus> ClientKey<T> {
     /// Encrypts a message, below `2^message_bits`.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the parameters are not for integers, [`Error::Message`].
+    /// [`Error::Encoding`] if the parameters are not for integers, [`Error::Message`].
     pub fn encrypt(&self, message: u64, rng: &mut impl CryptoRng) -> Result<Integer<T>> {
         Ok(self.compress(&[message], rng)?.integers()?.remove(0))
     }
@@ -137,7 +137,7 @@ impl<T: Torus> ClientKey<T> {
     /// Encrypts a number in `blocks` digits. Each digit is a message.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the parameters are not for integers; [`Error::Message`] for a number
+    /// [`Error::Encoding`] if the parameters are not for integers; [`Error::Message`] for a number
     /// that does not fit.
     pub fn encrypt_radix(
         &self,
@@ -232,7 +232,7 @@ impl<T: Torus> Compressed<T> {
     /// Expands the ciphertexts to bits.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the parameters are not for gates.
+    /// [`Error::Encoding`] if the parameters are not for gates.
     pub fn bits(&self) -> Result<Vec<Bit<T>>> {
         self.params.check_gates()?;
         Ok(self
@@ -244,12 +244,12 @@ impl<T: Torus> Compressed<T> {
     /// Expands the ciphertexts to integers.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the parameters are not for integers.
+    /// [`Error::Encoding`] if the parameters are not for integers.
     pub fn integers(&self) -> Result<Vec<Integer<T>>> {
-        match self.params.layout() {
-            Layout::Integers { .. } => {}
-            found @ Layout::Gates => {
-                return Err(Error::Layout {
+        match self.params.encoding() {
+            Encoding::Integers { .. } => {}
+            found @ Encoding::Gates => {
+                return Err(Error::Encoding {
                     found,
                     expected: "integers",
                 });

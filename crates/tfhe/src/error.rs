@@ -1,6 +1,6 @@
 //! Errors of TFHE.
 
-use crate::params::Layout;
+use crate::params::Encoding;
 use rlwe::bytes::{BytesError, Fingerprint};
 use rlwe::security::{Security, TARGET_BITS};
 use thiserror::Error;
@@ -104,12 +104,12 @@ pub enum Error {
         /// First bytes of the fingerprint expected.
         expected: String,
     },
-    /// The parameters have another message layout than the operation needs.
+    /// The parameters have another message encoding than the operation needs.
     #[error("parameters for {found:?}, expected ones for {expected}")]
-    Layout {
-        /// Layout found.
-        found: Layout,
-        /// Layout expected.
+    Encoding {
+        /// Encoding found.
+        found: Encoding,
+        /// Encoding expected.
         expected: &'static str,
     },
     /// The numbers have different lengths.

@@ -29,7 +29,7 @@ impl<T: Torus> Bit<T> {
     /// Its noise must be at most that of two outputs of bootstrappings.
     ///
     /// # Errors
-    /// [`Error::Layout`](crate::Error::Layout), [`Error::Word`](crate::Error::Word), and
+    /// [`Error::Encoding`](crate::Error::Encoding), [`Error::Word`](crate::Error::Word), and
     /// [`Error::Parameter`](crate::Error::Parameter) for a sample of another dimension.
     pub fn of_sample(params: &Params, lwe: Lwe<T>) -> Result<Self> {
         params.check_gates()?;
@@ -125,7 +125,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// A constant bit, not encrypted: everyone can read it.
     ///
     /// # Errors
-    /// [`Error::Layout`](crate::Error::Layout).
+    /// [`Error::Encoding`](crate::Error::Encoding).
     pub fn constant_bit(&self, bit: bool) -> Result<Bit<T>> {
         self.params().check_gates()?;
         let lwe = Lwe::trivial(
@@ -138,7 +138,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// `not x`. It needs no bootstrapping and adds no noise.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`](crate::Error::Fingerprint), [`Error::Layout`](crate::Error::Layout).
+    /// [`Error::Fingerprint`](crate::Error::Fingerprint), [`Error::Encoding`](crate::Error::Encoding).
     pub fn not(&self, x: &Bit<T>) -> Result<Bit<T>> {
         let mut lwe = self.operand(x)?.clone();
         lwe.scale(-1);

@@ -31,7 +31,7 @@ impl<T: Torus> Integer<T> {
     /// `x / 2p` of the torus. The noise is `noise` deviations of an output of a bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Layout`], [`Error::Word`], [`Error::Carry`], [`Error::Noise`], [`Error::Parameter`]
+    /// [`Error::Encoding`], [`Error::Word`], [`Error::Carry`], [`Error::Noise`], [`Error::Parameter`]
     /// for a sample of another dimension.
     pub fn of_sample(params: &Params, lwe: Lwe<T>, max: u64, noise: u64) -> Result<Self> {
         params.check_integers()?;
@@ -84,7 +84,7 @@ impl<T: Torus> Table<T> {
     ///
     /// # Errors
     /// [`Error::TableLength`]. [`Error::Tables`] if the boxes of so many tables have fewer than two
-    /// coefficients. [`Error::Message`] for an entry that is out of range. [`Error::Layout`],
+    /// coefficients. [`Error::Message`] for an entry that is out of range. [`Error::Encoding`],
     /// [`Error::Word`].
     pub fn new(params: &Params, tables: &[Vec<u64>]) -> Result<Self> {
         let limit = params.values() - 1;
@@ -175,7 +175,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// A constant value without noise, not encrypted: everyone can read it.
     ///
     /// # Errors
-    /// [`Error::Layout`], [`Error::Message`] for a value that does not fit below the padding bit.
+    /// [`Error::Encoding`], [`Error::Message`] for a value that does not fit below the padding bit.
     pub fn constant(&self, x: u64) -> Result<Integer<T>> {
         let params = self.params();
         params.check_integers()?;
@@ -210,7 +210,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     ///
     /// # Errors
     /// [`Error::Carry`] if the sum may not fit below the padding bit, [`Error::Noise`],
-    /// [`Error::Fingerprint`], [`Error::Layout`].
+    /// [`Error::Fingerprint`], [`Error::Encoding`].
     pub fn add(&self, x: &Integer<T>, y: &Integer<T>) -> Result<Integer<T>> {
         self.combination(&[(1, x), (1, y)], 0, x.max.saturating_add(y.max))
     }
@@ -343,7 +343,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// The low bits of a value, `x` modulo `2^message_bits`.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`], [`Error::Layout`].
+    /// [`Error::Fingerprint`], [`Error::Encoding`].
     pub fn message(&self, x: &Integer<T>) -> Result<Integer<T>> {
         let messages = self.params().messages();
         self.apply(x, &Table::of(self.params(), |v| v % messages)?)
@@ -352,7 +352,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// The high bits of a value, `x` divided by `2^message_bits`.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`], [`Error::Layout`].
+    /// [`Error::Fingerprint`], [`Error::Encoding`].
     pub fn carry(&self, x: &Integer<T>) -> Result<Integer<T>> {
         let messages = self.params().messages();
         self.apply(x, &Table::of(self.params(), |v| v / messages)?)

@@ -76,7 +76,7 @@ pub use glwe::{Glwe, GlweCipher, GlweList};
 pub use integer::{Comparison, Integer, Table};
 pub use lwe::{Lwe, LweList};
 pub use modulus::modulus_switch;
-pub use params::{KeySwitch, Layout, Params, ParamsSpec};
+pub use params::{Encoding, KeySwitch, Params, ParamsSpec};
 pub use radix::Radix;
 pub use secret::{GlweSecret, LweSecret};
 pub use server::ServerKey;

@@ -34,7 +34,7 @@ impl KeySwitch {
 
 /// The position of messages in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layout {
+pub enum Encoding {
     /// Bits, at 1/8 and -1/8 of the torus.
     Gates,
     /// Integers below a padding bit, which tables need. Value `x` is encoded as
@@ -67,7 +67,7 @@ pub struct ParamsSpec {
     /// Digits of the key switch, and its kind.
     pub key_switch: KeySwitch,
     /// The position of messages in a word.
-    pub layout: Layout,
+    pub encoding: Encoding,
 }
 
 /// Checked parameters.
@@ -150,10 +150,10 @@ impl Params {
                 &format!("less than the {bits} of a word"),
             )?;
         }
-        if let Layout::Integers {
+        if let Encoding::Integers {
             message_bits,
             carry_bits,
-        } = spec.layout
+        } = spec.encoding
         {
             check(
                 "the number of message bits",
@@ -219,15 +219,15 @@ impl Params {
     }
 
     /// The position of messages in a word.
-    pub fn layout(&self) -> Layout {
-        self.spec.layout
+    pub fn encoding(&self) -> Encoding {
+        self.spec.encoding
     }
 
     /// Number of values below the padding bit: messages times carries. It is 4 for gates.
     pub fn values(&self) -> u64 {
-        match self.spec.layout {
-            Layout::Gates => 4,
-            Layout::Integers {
+        match self.spec.encoding {
+            Encoding::Gates => 4,
+            Encoding::Integers {
                 message_bits,
                 carry_bits,
             } => 1 << (message_bits + carry_bits),
@@ -236,9 +236,9 @@ impl Params {
 
     /// Number of messages.
     pub fn messages(&self) -> u64 {
-        match self.spec.layout {
-            Layout::Gates => 2,
-            Layout::Integers { message_bits, .. } => 1 << message_bits,
+        match self.spec.encoding {
+            Encoding::Gates => 2,
+            Encoding::Integers { message_bits, .. } => 1 << message_bits,
         }
     }
 
@@ -309,9 +309,9 @@ impl Params {
     /// As [`log2_failure`](Self::log2_failure), if `tables` tables share the bootstrapping.
     pub fn log2_failure_of(&self, tables: usize) -> f64 {
         let drop = tables.next_power_of_two().ilog2();
-        let (squared_norm, margin) = match self.spec.layout {
-            Layout::Gates => (8.0, 0.125),
-            Layout::Integers { .. } => (
+        let (squared_norm, margin) = match self.spec.encoding {
+            Encoding::Gates => (8.0, 0.125),
+            Encoding::Integers { .. } => (
                 (self.max_noise() as f64).powi(2),
                 0.25 / self.values() as f64,
             ),
@@ -356,9 +356,9 @@ impl Params {
     }
 
     pub(crate) fn check_gates(&self) -> Result<()> {
-        match self.layout() {
-            Layout::Gates => Ok(()),
-            found => Err(Error::Layout {
+        match self.encoding() {
+            Encoding::Gates => Ok(()),
+            found => Err(Error::Encoding {
                 found,
                 expected: "gates",
             }),
@@ -366,9 +366,9 @@ impl Params {
     }
 
     pub(crate) fn check_integers(&self) -> Result<()> {
-        match self.layout() {
-            Layout::Integers { .. } => Ok(()),
-            found => Err(Error::Layout {
+        match self.encoding() {
+            Encoding::Integers { .. } => Ok(()),
+            found => Err(Error::Encoding {
                 found,
                 expected: "integers",
             }),
@@ -413,12 +413,12 @@ pub(crate) fn numbers(spec: &ParamsSpec) -> [u64; 13] {
         ring_sigma,
         bootstrap,
         key_switch,
-        layout,
+        encoding,
     } = spec;
     let digits = key_switch.decomposition();
-    let (message_bits, carry_bits) = match *layout {
-        Layout::Gates => (0, 0),
-        Layout::Integers {
+    let (message_bits, carry_bits) = match *encoding {
+        Encoding::Gates => (0, 0),
+        Encoding::Integers {
             message_bits,
             carry_bits,
         } => (message_bits, carry_bits),
@@ -473,10 +473,10 @@ pub(crate) fn from_numbers(numbers: [u64; 13]) -> Result<ParamsSpec> {
         } else {
             KeySwitch::Ring(digits)
         },
-        layout: if message_bits == 0 && carry_bits == 0 {
-            Layout::Gates
+        encoding: if message_bits == 0 && carry_bits == 0 {
+            Encoding::Gates
         } else {
-            Layout::Integers {
+            Encoding::Integers {
                 message_bits: small(message_bits),
                 carry_bits: small(carry_bits),
             }
@@ -515,7 +515,7 @@ mod tests {
             .to_string();
         assert!(error.contains("external product's digits is 32"), "{error}");
         spec = good.clone();
-        spec.layout = Layout::Integers {
+        spec.encoding = Encoding::Integers {
             message_bits: 5,
             carry_bits: 4,
         };

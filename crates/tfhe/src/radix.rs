@@ -57,7 +57,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// A constant number, not encrypted: everyone can read it.
     ///
     /// # Errors
-    /// [`Error::Layout`]; [`Error::Message`] for a number that does not fit.
+    /// [`Error::Encoding`]; [`Error::Message`] for a number that does not fit.
     pub fn constant_radix(&self, number: u64, blocks: usize) -> Result<Radix<T>> {
         self.params().check_integers()?;
         let digits = digits(number, blocks, self.params().messages())?;
@@ -74,7 +74,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     ///
     /// # Errors
     /// [`Error::Blocks`], [`Error::Carry`] for parameters without carry bits,
-    /// [`Error::Fingerprint`], [`Error::Layout`].
+    /// [`Error::Fingerprint`], [`Error::Encoding`].
     pub fn add_radix(&self, x: &Radix<T>, y: &Radix<T>) -> Result<Radix<T>> {
         let (x, y) = self.operands((x, y))?;
         let messages = self.params().messages();

@@ -12,7 +12,7 @@
 //! The `lwe` sets have the sizes of tfhe-rs 1.x (`PARAM_MESSAGE_*_CARRY_*_KS_PBS_*_2M128` and, for
 //! gates, `DEFAULT_PARAMETERS_KS_PBS`) and its key switch. They do not rely on partial secrets.
 
-use crate::params::{KeySwitch, Layout, Params, ParamsSpec};
+use crate::params::{Encoding, KeySwitch, Params, ParamsSpec};
 use crate::security::sigma_132;
 use ring::torus::Decomposition;
 
@@ -51,7 +51,7 @@ fn secure(
     (rank, log_n): (usize, u32),
     bootstrap: Decomposition,
     key_switch: KeySwitch,
-    layout: Layout,
+    encoding: Encoding,
 ) -> Params {
     let spec = ParamsSpec {
         word_bits,
@@ -62,7 +62,7 @@ fn secure(
         ring_sigma: sigma_132(rank << log_n, word_bits),
         bootstrap,
         key_switch,
-        layout,
+        encoding,
     };
     Params::new(&spec).expect("sets are checked")
 }
@@ -73,25 +73,32 @@ fn fast(
     ring: (usize, u32),
     base_log: u32,
     switch: (u32, u32),
-    layout: Layout,
+    encoding: Encoding,
 ) -> Params {
     let switch = KeySwitch::Ring(digits(switch.0, switch.1));
-    secure(64, lwe_dimension, ring, digits(base_log, 1), switch, layout)
+    secure(
+        64,
+        lwe_dimension,
+        ring,
+        digits(base_log, 1),
+        switch,
+        encoding,
+    )
 }
 
 /// Gates that fail with a probability of 2^-40.
 pub fn gates_2m40() -> Params {
-    fast(608, (3, 9), 17, (1, 10), Layout::Gates)
+    fast(608, (3, 9), 17, (1, 10), Encoding::Gates)
 }
 
 /// Gates that fail with a probability of 2^-64.
 pub fn gates_2m64() -> Params {
-    fast(624, (3, 9), 17, (1, 11), Layout::Gates)
+    fast(624, (3, 9), 17, (1, 11), Encoding::Gates)
 }
 
 /// Gates that fail with a probability of 2^-128.
 pub fn gates_2m128() -> Params {
-    fast(654, (3, 9), 17, (1, 11), Layout::Gates)
+    fast(654, (3, 9), 17, (1, 11), Encoding::Gates)
 }
 
 /// Integers of 1 message bit and 1 carry bit, 2^-40.
@@ -153,8 +160,8 @@ fn two_digits(lwe_dimension: usize, base_log: u32, switch: (u32, u32)) -> Params
     )
 }
 
-const fn integers(message_bits: u32, carry_bits: u32) -> Layout {
-    Layout::Integers {
+const fn integers(message_bits: u32, carry_bits: u32) -> Encoding {
+    Encoding::Integers {
         message_bits,
         carry_bits,
     }
@@ -168,7 +175,7 @@ pub fn gates_lwe() -> Params {
         (3, 9),
         digits(10, 2),
         KeySwitch::Lwe(digits(3, 4)),
-        Layout::Gates,
+        Encoding::Gates,
     )
 }
 
@@ -220,7 +227,7 @@ pub fn paper_1_insecure() -> Params {
         ring_sigma: 2f64.powi(-25),
         bootstrap: digits(8, 2),
         key_switch: KeySwitch::Lwe(digits(2, 8)),
-        layout: Layout::Gates,
+        encoding: Encoding::Gates,
     })
 }
 
@@ -237,7 +244,7 @@ pub fn paper_2_insecure() -> Params {
         ring_sigma: 9e-9,
         bootstrap: digits(10, 3),
         key_switch: KeySwitch::Lwe(digits(1, 15)),
-        layout: Layout::Gates,
+        encoding: Encoding::Gates,
     })
 }
 

@@ -262,7 +262,7 @@ impl<T: Torus> Integer<T> {
     ///
     /// # Errors
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word),
-    /// [`Error::Layout`](crate::Error::Layout).
+    /// [`Error::Encoding`](crate::Error::Encoding).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Vec<Self>> {
         params.check_word::<T>()?;
         params.check_integers()?;
@@ -309,7 +309,7 @@ impl<T: Torus> Bit<T> {
     ///
     /// # Errors
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word),
-    /// [`Error::Layout`](crate::Error::Layout).
+    /// [`Error::Encoding`](crate::Error::Encoding).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Vec<Self>> {
         params.check_word::<T>()?;
         params.check_gates()?;

@@ -108,7 +108,7 @@ fn what_does_not_belong_together_is_refused_insecure() {
     assert!(
         matches!(
             found,
-            Error::Layout {
+            Error::Encoding {
                 expected: "integers",
                 ..
             }
@@ -141,7 +141,7 @@ fn what_does_not_belong_together_is_refused_insecure() {
     let (_, integers) = keys_with::<u64, _>(&integers_insecure(2, 2, true), Naive::new(256), 1);
     assert!(matches!(
         integers.constant_bit(true),
-        Err(Error::Layout {
+        Err(Error::Encoding {
             expected: "gates",
             ..
         })

@@ -13,7 +13,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use ring::torus::{Fft, Torus};
 use tfhe::{
-    Bootstrapper, GlweCipher, GlweList, GlweSecret, KeySwitch, Layout, Lwe, LweSecret, Params,
+    Bootstrapper, Encoding, GlweCipher, GlweList, GlweSecret, KeySwitch, Lwe, LweSecret, Params,
     Scratch, SwitchKey, modulus_switch, sets,
 };
 
@@ -65,9 +65,9 @@ fn bits(secret: &LweSecret) -> Vec<usize> {
 /// Checks the noise of `keys` keys, with `samples` samples each.
 fn check<T: Torus>(params: &Params, keys: usize, samples: usize) {
     let model = params.noise();
-    let squared_norm = match params.layout() {
-        Layout::Gates => 8.0,
-        Layout::Integers { .. } => (params.max_noise() as f64).powi(2),
+    let squared_norm = match params.encoding() {
+        Encoding::Gates => 8.0,
+        Encoding::Integers { .. } => (params.max_noise() as f64).powi(2),
     };
     let predicted = model.index(squared_norm, 0) + model.modulus_switch(0).body;
     let input = squared_norm * model.output();

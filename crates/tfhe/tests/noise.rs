@@ -11,8 +11,8 @@ use rand::Rng;
 use ring::torus::{Decomposition, Fft, Multiplier, Naive, Torus};
 use tfhe::noise::{Model, Switched, measure_rounding};
 use tfhe::{
-    Ggsw, Glwe, GlweList, KeySwitch, Layout, Lwe, LweList, LweSecret, Params, ParamsSpec, Scratch,
-    TestPolynomial, modulus_switch,
+    Encoding, Ggsw, Glwe, GlweList, KeySwitch, Lwe, LweList, LweSecret, Params, ParamsSpec,
+    Scratch, TestPolynomial, modulus_switch,
 };
 
 /// n = 16, N = 64, k = 2 in words of 32 bits.
@@ -26,7 +26,7 @@ fn params_insecure(bootstrap: Decomposition, key_switch: KeySwitch) -> Params {
         ring_sigma: 2f64.powi(-26),
         bootstrap,
         key_switch,
-        layout: Layout::Gates,
+        encoding: Encoding::Gates,
     })
     .expect("in range")
 }

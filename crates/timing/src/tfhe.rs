@@ -2,7 +2,9 @@
 
 use crate::error::Result;
 use crate::meter::{GoOn, Hear, Meter, meter};
-use ::tfhe::{ClientKey, EvaluationKeys, Gate, Layout, Params, Scratch, ServerKey, Table, fastest};
+use ::tfhe::{
+    ClientKey, Encoding, EvaluationKeys, Gate, Params, Scratch, ServerKey, Table, fastest,
+};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Multiplier, Torus};
@@ -32,10 +34,10 @@ fn sizes(params: &Params) -> Result<Vec<(&'static str, u64)>> {
             (-params.log2_failure()).floor() as u64,
         ),
     ];
-    if let Layout::Integers {
+    if let Encoding::Integers {
         message_bits,
         carry_bits,
-    } = params.layout()
+    } = params.encoding()
     {
         sizes.push(("message_bits", message_bits.into()));
         sizes.push(("carry_bits", carry_bits.into()));
@@ -61,14 +63,14 @@ fn fft(params: &Params) -> Result<Fft> {
 /// [`Error::Stopped`](crate::Error::Stopped).
 pub fn tfhe(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     let mut meter = meter(samples, hear, go_on);
-    let (_, params) = fastest(Layout::Gates, LOG2_FAILURE)?;
+    let (_, params) = fastest(Encoding::Gates, LOG2_FAILURE)?;
     by_word(&mut meter, &params, gates::<u32>, gates::<u64>)?;
     for bits in 1..=3 {
-        let layout = Layout::Integers {
+        let encoding = Encoding::Integers {
             message_bits: bits,
             carry_bits: bits,
         };
-        let (_, params) = fastest(layout, LOG2_FAILURE)?;
+        let (_, params) = fastest(encoding, LOG2_FAILURE)?;
         by_word(&mut meter, &params, tables::<u32>, tables::<u64>)?;
     }
     Ok(())
@@ -108,7 +110,7 @@ fn gates<T: Torus>(meter: &mut Meter<'_>, params: &Params) -> Result<()> {
 }
 
 fn tables<T: Torus>(meter: &mut Meter<'_>, params: &Params) -> Result<()> {
-    let Layout::Integers { message_bits, .. } = params.layout() else {
+    let Encoding::Integers { message_bits, .. } = params.encoding() else {
         return Ok(());
     };
     let rng = &mut ChaCha20Rng::seed_from_u64(u64::from(message_bits));

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use ::tfhe::{KeySwitch, Layout, Params, sets};
+use ::tfhe::{Encoding, KeySwitch, Params, sets};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ring::torus::Fft;
@@ -88,14 +88,14 @@ impl TfheParams {
     /// The fastest set of 128 bits. Without message bits it is one for gates.
     #[staticmethod]
     fn fastest(message_bits: u32, carry_bits: u32, log2_failure: f64) -> PyResult<Self> {
-        let layout = match message_bits {
-            0 => Layout::Gates,
-            _ => Layout::Integers {
+        let encoding = match message_bits {
+            0 => Encoding::Gates,
+            _ => Encoding::Integers {
                 message_bits,
                 carry_bits,
             },
         };
-        let (_, params) = ::tfhe::fastest(layout, log2_failure).or_raise()?;
+        let (_, params) = ::tfhe::fastest(encoding, log2_failure).or_raise()?;
         Self::new(params)
     }
 
@@ -106,9 +106,9 @@ impl TfheParams {
             KeySwitch::Lwe(digits) => ("samples", digits),
             KeySwitch::Ring(digits) => ("ring", digits),
         };
-        let (layout, message_bits, carry_bits) = match spec.layout {
-            Layout::Gates => ("gates", 1, 0),
-            Layout::Integers {
+        let (layout, message_bits, carry_bits) = match spec.encoding {
+            Encoding::Gates => ("gates", 1, 0),
+            Encoding::Integers {
                 message_bits,
                 carry_bits,
             } => ("integers", message_bits, carry_bits),

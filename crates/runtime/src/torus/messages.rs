@@ -7,16 +7,16 @@ use program::message::{Circuit, Made, Messages, Op};
 use program::torus::{self, Op as Sample, ValueId};
 use program::trace::Constant;
 use std::collections::HashMap;
-use tfhe::{Gate, Layout, Params, TestPolynomial};
+use tfhe::{Encoding, Gate, Params, TestPolynomial};
 
 /// The constant of gates is 1/8 of the torus: `2^-3`.
 const EIGHTH: u32 = 3;
 
 /// The messages of ciphertexts with parameters of TFHE.
 pub fn messages(params: &Params) -> Messages {
-    match params.layout() {
-        Layout::Gates => Messages::Bits,
-        Layout::Integers {
+    match params.encoding() {
+        Encoding::Gates => Messages::Bits,
+        Encoding::Integers {
             message_bits,
             carry_bits,
         } => Messages::Integers {
@@ -26,7 +26,7 @@ pub fn messages(params: &Params) -> Messages {
     }
 }
 
-/// Checks that a circuit on messages can run with these parameters: it has an input, the layout of
+/// Checks that a circuit on messages can run with these parameters: it has an input, the encoding of
 /// messages is theirs, tables of a bootstrapping fit, and the noise of results is one that
 /// ciphertexts may have.
 ///
@@ -37,7 +37,7 @@ pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let own = messages(params);
     if circuit.messages != own {
-        let what = "the layout of the circuit";
+        let what = "the encoding of the circuit";
         return Err(unfit(what, circuit.messages.to_string(), own.to_string()));
     }
     if circuit.inputs.is_empty() {

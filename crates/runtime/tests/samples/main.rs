@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Torus};
 use runtime::torus::{gate, table};
-use tfhe::{ClientKey, Gate, Layout, Lwe, Params, ParamsSpec, Table, sets};
+use tfhe::{ClientKey, Encoding, Gate, Lwe, Params, ParamsSpec, Table, sets};
 
 /// NAND with a parameter set.
 fn nand<T: Torus>(name: &str, params: &Params) {
@@ -85,7 +85,7 @@ pub(crate) fn insecure(
     (dimension, rank, log_n): (usize, usize, u32),
     bootstrap: (u32, u32),
     key_switch: tfhe::KeySwitch,
-    layout: Layout,
+    encoding: Encoding,
 ) -> Params {
     let spec = ParamsSpec {
         word_bits,
@@ -96,7 +96,7 @@ pub(crate) fn insecure(
         ring_sigma: 0.0,
         bootstrap: digits(bootstrap),
         key_switch,
-        layout,
+        encoding,
     };
     Params::new_insecure(&spec).unwrap()
 }
@@ -118,7 +118,7 @@ fn replayed_traces_at_insecure_parameters_are_the_server_s() {
         ((5, 3, 5), (1, 9), lwe((1, 1))),
     ];
     for (sizes, bootstrap, key_switch) in wide {
-        let params = insecure(64, sizes, bootstrap, key_switch, Layout::Gates);
+        let params = insecure(64, sizes, bootstrap, key_switch, Encoding::Gates);
         nand::<u64>(&format!("{sizes:?}"), &params);
     }
     let short = [
@@ -126,14 +126,14 @@ fn replayed_traces_at_insecure_parameters_are_the_server_s() {
         ((64, 1, 6), (6, 4), ring((2, 8))),
         ((70, 1, 6), (15, 2), ring((1, 31))),
     ];
-    let layout = Layout::Integers {
+    let encoding = Encoding::Integers {
         message_bits: 1,
         carry_bits: 1,
     };
     for (sizes, bootstrap, key_switch) in short {
-        let gates = insecure(32, sizes, bootstrap, key_switch, Layout::Gates);
+        let gates = insecure(32, sizes, bootstrap, key_switch, Encoding::Gates);
         nand::<u32>(&format!("{sizes:?}"), &gates);
-        let integers = insecure(32, sizes, bootstrap, key_switch, layout);
+        let integers = insecure(32, sizes, bootstrap, key_switch, encoding);
         tables::<u32>(&integers, sizes.2 as u64 - 3);
     }
 }

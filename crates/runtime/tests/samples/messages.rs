@@ -9,7 +9,9 @@ use rand_chacha::ChaCha20Rng;
 use ring::torus::Torus;
 use rlwe::noise::log2_sum;
 use runtime::torus::{describe, log2_failure, messages, output_noise, replay, run};
-use tfhe::{Bit, ClientKey, Gate, Integer, KeySwitch, Layout, Lwe, Params, ServerKey, noise, sets};
+use tfhe::{
+    Bit, ClientKey, Encoding, Gate, Integer, KeySwitch, Lwe, Params, ServerKey, noise, sets,
+};
 
 /// Every operation on bits, in three waves.
 fn bits(params: &Params) -> Circuit {
@@ -122,9 +124,9 @@ fn check_integers<T: Torus>(params: &Params) {
 #[test]
 fn runs_of_bits_are_their_traces_and_the_clear_insecure() {
     let ring = KeySwitch::Ring(digits((2, 8)));
-    check_bits::<u64>(&insecure(64, (20, 2, 4), (9, 2), ring, Layout::Gates));
+    check_bits::<u64>(&insecure(64, (20, 2, 4), (9, 2), ring, Encoding::Gates));
     let lwe = KeySwitch::Lwe(digits((3, 4)));
-    check_bits::<u32>(&insecure(32, (20, 3, 5), (10, 2), lwe, Layout::Gates));
+    check_bits::<u32>(&insecure(32, (20, 3, 5), (10, 2), lwe, Encoding::Gates));
 }
 
 /// With the default parameter set and its noise.
@@ -135,15 +137,15 @@ fn runs_of_bits_are_their_traces_and_the_clear() {
 
 #[test]
 fn runs_of_integers_are_their_traces_and_the_clear_insecure() {
-    let layout = Layout::Integers {
+    let encoding = Encoding::Integers {
         message_bits: 1,
         carry_bits: 1,
     };
     let ring = KeySwitch::Ring(digits((2, 8)));
     // Wide enough for two tables: a rounded index is wrong only beyond 20 deviations.
-    check_integers::<u64>(&insecure(64, (20, 1, 8), (9, 2), ring, layout));
+    check_integers::<u64>(&insecure(64, (20, 1, 8), (9, 2), ring, encoding));
     let lwe = KeySwitch::Lwe(digits((3, 4)));
-    check_integers::<u32>(&insecure(32, (20, 1, 8), (10, 2), lwe, layout));
+    check_integers::<u32>(&insecure(32, (20, 1, 8), (10, 2), lwe, encoding));
 }
 
 /// A gate and a choice of a circuit give what the server's own code gives, word for word.
@@ -151,7 +153,7 @@ fn runs_of_integers_are_their_traces_and_the_clear_insecure() {
 fn gates_of_circuits_are_the_server_s_insecure() {
     let _kernels = KERNELS.lock().unwrap();
     let ring = KeySwitch::Ring(digits((2, 8)));
-    let params = insecure(64, (20, 2, 4), (9, 2), ring, Layout::Gates);
+    let params = insecure(64, (20, 2, 4), (9, 2), ring, Encoding::Gates);
     let rng = &mut ChaCha20Rng::seed_from_u64(13);
     let client = ClientKey::<u64>::generate(&params, rng).unwrap();
     let keys = client.evaluation_keys(&multiplier(&params), rng).unwrap();
@@ -250,7 +252,7 @@ fn circuits_that_do_not_fit_are_refused() {
     let refused = describe(&gates, &circuit).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "the layout of the circuit is integers of 2 + 2 bits, expected bits"
+        "the encoding of the circuit is integers of 2 + 2 bits, expected bits"
     );
     assert!(b.output("range", true, &[sum]).is_err());
     let mut known = Builder::new("known", messages(&gates)).unwrap();

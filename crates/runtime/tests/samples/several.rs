@@ -8,11 +8,11 @@ use program::trace::{Constant, Passes};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use runtime::torus::{gate, parameters, replay, run};
-use tfhe::{ClientKey, Gate, KeySwitch, Layout, Lwe, Params, ServerKey};
+use tfhe::{ClientKey, Encoding, Gate, KeySwitch, Lwe, Params, ServerKey};
 
 fn params() -> Params {
     let key_switch = KeySwitch::Ring(digits((2, 8)));
-    insecure(64, (20, 2, 4), (9, 2), key_switch, Layout::Gates)
+    insecure(64, (20, 2, 4), (9, 2), key_switch, Encoding::Gates)
 }
 
 /// Bootstraps the result of a bootstrapping again, with a coefficient other than 0 and two test

@@ -2,7 +2,7 @@
 
 mod graph;
 
-use super::layout::{Layout, Parameters};
+use super::floorplan::{Floorplan, Parameters};
 use super::product::{expect, fits};
 use crate::error::Result;
 use crate::machine::{Machine, Power};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The graph of figure 9: `ACC <- ACC + BK_i [x] (X^(a_i) ACC - ACC)` for each exponent `a_i`.
 #[derive(Clone, Debug)]
 pub struct BlindRotation {
-    layout: Layout,
+    floorplan: Floorplan,
 }
 
 /// The result of a simulation.
@@ -55,11 +55,11 @@ impl BlindRotation {
     /// Lays out a blind rotation.
     ///
     /// # Errors
-    /// As [`Layout::new`].
+    /// As [`Floorplan::new`].
     pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
-        let layout = Layout::new(machine, parameters)?;
-        let made = Self { layout };
-        let graph = Graph::new(&made.layout, 1, Job::default())?;
+        let floorplan = Floorplan::new(machine, parameters)?;
+        let made = Self { floorplan };
+        let graph = Graph::new(&made.floorplan, 1, Job::default())?;
         let memory = graph.network.memory();
         fits(
             machine,
@@ -68,7 +68,7 @@ impl BlindRotation {
             machine.data_memory(),
         )?;
         debug_assert!(
-            made.layout
+            made.floorplan
                 .kinds()
                 .iter()
                 .all(|k| k.tiles == graph.network.count(k.name))
@@ -77,8 +77,8 @@ impl BlindRotation {
     }
 
     /// The tiles and channels.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
+    pub fn floorplan(&self) -> &Floorplan {
+        &self.floorplan
     }
 
     /// Time, power and use of all iterations.
@@ -90,11 +90,11 @@ impl BlindRotation {
     /// [`crate::Error::Deadlock`] if streams are too short.
     pub fn simulate(&self) -> Result<Simulated> {
         const FEW: usize = 6;
-        let iterations = self.layout.parameters.lwe_dimension;
+        let iterations = self.floorplan.parameters.lwe_dimension;
         let simulated = iterations.min(FEW);
-        let mut graph = Graph::new(&self.layout, simulated, Job::default())?;
+        let mut graph = Graph::new(&self.floorplan, simulated, Job::default())?;
         let usage = graph.network.run()?;
-        let machine = &self.layout.machine;
+        let machine = &self.floorplan.machine;
         let ends = &usage[graph.rotation].ends;
         let end = usage[graph.sink].ends[0];
         let each = match simulated {
@@ -103,14 +103,14 @@ impl BlindRotation {
         };
         let total = end + (iterations - simulated) as u64 * each;
         let iteration = machine.microseconds(each);
-        let key_gigabits = self.layout.key_bits() as f64 / iteration / 1000.0;
+        let key_gigabits = self.floorplan.key_bits() as f64 / iteration / 1000.0;
         Ok(Simulated {
             iterations,
             iteration,
             milliseconds: machine.microseconds(total) / 1000.0,
             busy: busy(&usage, each * simulated as u64),
             key_gigabits,
-            power: machine.watts(self.layout.tiles(), key_gigabits),
+            power: machine.watts(self.floorplan.tiles(), key_gigabits),
         })
     }
 
@@ -132,7 +132,7 @@ impl BlindRotation {
         exponents: &[u32],
         rows: &[u32],
     ) -> Result<Emulated> {
-        let parameters = &self.layout.parameters;
+        let parameters = &self.floorplan.parameters;
         let (n, components) = (parameters.n, parameters.components());
         expect("the accumulator", accumulator.len(), components * n)?;
         expect(
@@ -160,12 +160,12 @@ impl BlindRotation {
             exponents: exponents.to_vec(),
             rows: rows.to_vec(),
         };
-        let mut graph = Graph::new(&self.layout, exponents.len(), job)?;
+        let mut graph = Graph::new(&self.floorplan, exponents.len(), job)?;
         let usage = graph.network.run()?;
         let end = usage[graph.sink].ends[0];
         Ok(Emulated {
             accumulator: graph.network.take(graph.sink),
-            milliseconds: self.layout.machine.microseconds(end) / 1000.0,
+            milliseconds: self.floorplan.machine.microseconds(end) / 1000.0,
             moved: graph.network.moved(),
         })
     }

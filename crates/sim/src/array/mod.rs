@@ -9,12 +9,12 @@
 mod blind;
 mod element;
 mod ends;
-mod layout;
+mod floorplan;
 mod product;
 mod tiles;
 
 pub use blind::{BlindRotation, Emulated, Simulated};
-pub use layout::{Kind, Layout, Parameters};
+pub use floorplan::{Floorplan, Kind, Parameters};
 pub use product::{Products, Timing};
 
 use crate::machine::Machine;

@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Multiplier, Naive, Torus};
-use tfhe::{ClientKey, KeySwitch, Layout, Params, ParamsSpec, ServerKey};
+use tfhe::{ClientKey, Encoding, KeySwitch, Params, ParamsSpec, ServerKey};
 
 pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
@@ -30,7 +30,7 @@ pub(crate) fn gates_insecure(ring: bool) -> Params {
         } else {
             KeySwitch::Lwe(switch)
         },
-        layout: Layout::Gates,
+        encoding: Encoding::Gates,
     })
     .expect("in range")
 }
@@ -51,7 +51,7 @@ pub(crate) fn integers_insecure(message_bits: u32, carry_bits: u32, ring: bool) 
         } else {
             KeySwitch::Lwe(switch)
         },
-        layout: Layout::Integers {
+        encoding: Encoding::Integers {
             message_bits,
             carry_bits,
         },

@@ -5,12 +5,12 @@ use crate::place::{Checked, Problem, check};
 
 /// Slots of a packing. Each value has copies, and each copy has as many entries of the LWE secret.
 #[derive(Clone, Copy)]
-pub(super) struct Layout {
+pub(super) struct PackedSlots {
     /// Number of entries of the secret for each copy. This is the number of rotations in all steps.
     pub(super) width: usize,
 }
 
-impl Layout {
+impl PackedSlots {
     /// Returns the layout of a number of values.
     pub(super) fn new(p: &Parameters, values: usize) -> Checked<Self> {
         let samples = p.samples.ok_or_else(|| {
@@ -37,7 +37,7 @@ impl Layout {
 /// Refuses a packing that breaks a rule. Its sources are not checked here.
 pub(super) fn packing(p: &Parameters, packing: &Packing) -> Checked<()> {
     let (n, values, baby) = (p.n, packing.values, packing.baby_steps);
-    let width = Layout::new(p, values)?.width;
+    let width = PackedSlots::new(p, values)?.width;
     let fits = (1..=width).contains(&baby);
     check(fits, "the number of baby steps", baby, || {
         format!("1 to {width}, the rotations of the secret")

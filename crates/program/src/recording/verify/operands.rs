@@ -3,7 +3,7 @@
 use super::super::ir::{Ciphertext, Message, Type, ValueId};
 use super::factors::coprime;
 use super::plain::residual;
-use super::{Verifier, data::Layout};
+use super::{Verifier, data::PackedSlots};
 use crate::place::{Checked, Problem, check};
 
 /// Scales of messages that are added have a relative difference below this.
@@ -93,7 +93,7 @@ impl<'a> Verifier<'a> {
 
     /// The number of rotations of the secret for a number of values.
     pub(super) fn width(&self, values: usize) -> Checked<usize> {
-        Layout::new(&self.recording.parameters, values).map(|layout| layout.width)
+        PackedSlots::new(&self.recording.parameters, values).map(|slots| slots.width)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::array::element::add_chain;
 use crate::array::ends::{Sink, Source};
-use crate::array::layout::Layout;
+use crate::array::floorplan::Floorplan;
 use crate::array::tiles::{Accumulate, Compose, Decompose, Merge, Rotation, Split};
 use crate::error::Result;
 use crate::network::{Network, Port, port};
@@ -24,23 +24,23 @@ pub(super) struct Graph {
 
 /// The data from which all parts of a graph are built.
 struct Builder<'a> {
-    layout: &'a Layout,
+    floorplan: &'a Floorplan,
 }
 
 impl Graph {
     /// The graph of `turns` iterations.
-    pub(super) fn new(layout: &Layout, turns: usize, job: Job) -> Result<Self> {
-        let build = Builder { layout };
-        let (machine, parameters) = (&layout.machine, &layout.parameters);
+    pub(super) fn new(floorplan: &Floorplan, turns: usize, job: Job) -> Result<Self> {
+        let build = Builder { floorplan };
+        let (machine, parameters) = (&floorplan.machine, &floorplan.parameters);
         let (n, components, rows) = (parameters.n, parameters.components(), parameters.rows());
-        let per_group = layout.mapping.components_per_stream;
+        let per_group = floorplan.mapping.components_per_stream;
         let group_words = per_group * n;
         let stream = (machine.fifo(), machine.hop());
         let network = &mut Network::new(!job.accumulator.is_empty());
 
         let mut rotations = Vec::new();
         let mut accumulations = Vec::new();
-        for group in 0..layout.groups() {
+        for group in 0..floorplan.groups() {
             let rotation = Rotation::new(machine, (n, per_group), turns);
             rotations.push(network.add("rotation", format!("rotation{group}"), Box::new(rotation)));
             let before = group * group_words;
@@ -60,7 +60,7 @@ impl Graph {
 
         // Digits of a component and level go to the multipliers of their row. `streams[group]` are
         // the streams of products to be added.
-        let mut products: Vec<Vec<Port>> = vec![Vec::new(); layout.groups()];
+        let mut products: Vec<Vec<Port>> = vec![Vec::new(); floorplan.groups()];
         for component in 0..components {
             let mut levels = Vec::new();
             for level in 1..=parameters.decomposition.levels() {
@@ -102,7 +102,7 @@ impl Graph {
             "out0".into(),
             Box::new(Sink::new(machine, words)),
         );
-        let last = accumulations[layout.groups() - 1];
+        let last = accumulations[floorplan.groups() - 1];
         network.connect(port(last, 1), &[port(sink, 0)], stream);
         Ok(Self {
             network: std::mem::take(network),
@@ -120,12 +120,12 @@ impl Builder<'_> {
         row: usize,
         turns: usize,
     ) -> Result<(Vec<usize>, Vec<Port>)> {
-        let layout = self.layout;
-        let size = (layout.parameters.n, layout.elements(), turns);
-        let chains = (0..layout.parameters.components()).map(|column| {
+        let floorplan = self.floorplan;
+        let size = (floorplan.parameters.n, floorplan.elements(), turns);
+        let chains = (0..floorplan.parameters.components()).map(|column| {
             add_chain(
                 network,
-                &layout.machine,
+                &floorplan.machine,
                 &format!("element{row}.{column}"),
                 size,
             )
@@ -138,7 +138,7 @@ impl Builder<'_> {
         if all.is_empty() {
             return Vec::new();
         }
-        let parameters = &self.layout.parameters;
+        let parameters = &self.floorplan.parameters;
         let (len, all_rows) = (parameters.components() * parameters.n, parameters.rows());
         let of_turn = |turn: usize| &all[(turn * all_rows + row) * len..][..len];
         (0..turns)
@@ -155,7 +155,7 @@ impl Builder<'_> {
         keys: Vec<u32>,
         multipliers: &[usize],
     ) {
-        let (machine, n) = (&self.layout.machine, self.layout.parameters.n);
+        let (machine, n) = (&self.floorplan.machine, self.floorplan.parameters.n);
         let stream = (machine.fifo(), machine.hop());
         let source = Source::new(machine, (turns, multipliers.len() * n), keys);
         let mut from = port(
@@ -188,14 +188,14 @@ impl Builder<'_> {
         (row, group, turns): (usize, usize, usize),
         outputs: &[Port],
     ) -> Port {
-        let machine = &self.layout.machine;
+        let machine = &self.floorplan.machine;
         let stream = (machine.fifo(), machine.hop());
         let [first, second] = *outputs else {
             return outputs[0];
         };
         let merge = Merge {
             machine: machine.clone(),
-            n: self.layout.parameters.n,
+            n: self.floorplan.parameters.n,
             turns,
         };
         let merge = network.add("merge", format!("merge{row}.{group}"), Box::new(merge));
@@ -211,9 +211,9 @@ impl Builder<'_> {
         (group, turns): (usize, usize),
         mut waiting: Vec<Port>,
     ) -> Port {
-        let machine = &self.layout.machine;
+        let machine = &self.floorplan.machine;
         let stream = (machine.fifo(), machine.hop());
-        let words = self.layout.mapping.components_per_stream * self.layout.parameters.n;
+        let words = self.floorplan.mapping.components_per_stream * self.floorplan.parameters.n;
         let mut count = 0;
         while waiting.len() > 1 {
             let mut sums = Vec::new();

@@ -150,9 +150,9 @@ fn an_iteration_takes_its_operands_its_loops_its_results_and_the_hops() {
     let machine = versal();
     for parameters in sets() {
         let rotation = BlindRotation::new(&machine, parameters).expect("fits");
-        let layout = rotation.layout();
+        let floorplan = rotation.floorplan();
         let n = parameters.n as u64;
-        let block = n / layout.elements() as u64;
+        let block = n / floorplan.elements() as u64;
         let loops = block / 32 * (8 + 12 * n + 8);
         let per_stream = machine
             .mapping(parameters.n)
@@ -161,7 +161,7 @@ fn an_iteration_takes_its_operands_its_loops_its_results_and_the_hops() {
         let stages = |streams: u64| streams * (12 + 1);
         // Stages: rotation, decomposition, the chain, merges, three compositions of six rows,
         // accumulation.
-        let hops = stages(2 + layout.elements() as u64 - 1 + (per_stream - 1) + 3 + 2);
+        let hops = stages(2 + floorplan.elements() as u64 - 1 + (per_stream - 1) + 3 + 2);
         let cycles = n + loops + per_stream * n + hops;
         let found = rotation.simulate().expect("runs");
         let ratio = found.iteration / (cycles as f64 / 1250.0);
@@ -175,7 +175,7 @@ fn counted_iterations_take_as_long_as_simulated_ones() {
         parameters.lwe_dimension = 20;
         let rotation = BlindRotation::new(&versal(), parameters).expect("fits");
         let found = rotation.simulate().expect("runs");
-        let mut graph = Graph::new(rotation.layout(), 20, Job::default()).expect("fits");
+        let mut graph = Graph::new(rotation.floorplan(), 20, Job::default()).expect("fits");
         let usage = graph.network.run().expect("runs");
         let all = versal().microseconds(usage[graph.sink].ends[0]) / 1000.0;
         assert!(

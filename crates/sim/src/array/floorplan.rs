@@ -92,13 +92,13 @@ pub struct Kind {
 
 /// A blind rotation laid out on a machine.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct Floorplan {
     pub(super) machine: Machine,
     pub(super) parameters: Parameters,
     pub(super) mapping: Mapping,
 }
 
-impl Layout {
+impl Floorplan {
     /// Lays out a blind rotation by the machine's mapping for its ring degree.
     ///
     /// # Errors
@@ -210,20 +210,22 @@ mod tests {
 
     #[test]
     fn set_two_has_the_217_tiles_of_the_published_graph() {
-        let layout = Layout::new(&versal(), Parameters::set_2().expect("in range")).expect("fits");
-        assert_eq!((layout.multipliers(), layout.elements()), (12, 16));
-        let tiles: Vec<_> = layout.kinds().iter().map(|kind| kind.tiles).collect();
+        let floorplan =
+            Floorplan::new(&versal(), Parameters::set_2().expect("in range")).expect("fits");
+        assert_eq!((floorplan.multipliers(), floorplan.elements()), (12, 16));
+        let tiles: Vec<_> = floorplan.kinds().iter().map(|kind| kind.tiles).collect();
         assert_eq!(tiles, [1, 6, 6, 12 * 16, 6, 5, 1]);
-        assert_eq!((layout.tiles(), layout.channels()), (217, 9));
-        assert_eq!(layout.multipliers() * 500, 6000, "section II-C");
+        assert_eq!((floorplan.tiles(), floorplan.channels()), (217, 9));
+        assert_eq!(floorplan.multipliers() * 500, 6000, "section II-C");
     }
 
     #[test]
     fn set_one_has_18_multipliers_of_8_elements() {
-        let layout = Layout::new(&versal(), Parameters::set_1().expect("in range")).expect("fits");
-        assert_eq!((layout.multipliers(), layout.elements()), (18, 8));
+        let floorplan =
+            Floorplan::new(&versal(), Parameters::set_1().expect("in range")).expect("fits");
+        assert_eq!((floorplan.multipliers(), floorplan.elements()), (18, 8));
         assert_eq!(
-            (layout.tiles(), layout.channels()),
+            (floorplan.tiles(), floorplan.channels()),
             (144 + 3 + 6 + 12 + 15 + 3, 9)
         );
     }
@@ -237,14 +239,14 @@ mod tests {
             ("n = 1024 #", "n = 256 #", "N = 1024"),
         ] {
             let machine = Machine::from_toml(&text.replacen(from, to, 1)).expect("in range");
-            let error = Layout::new(&machine, Parameters::set_2().expect("in range"));
+            let error = Floorplan::new(&machine, Parameters::set_2().expect("in range"));
             let error = error.expect_err(to).to_string();
             assert!(error.contains(word), "{error}");
         }
         let mut parameters = Parameters::set_2().expect("in range");
         parameters.rank = 2; // three components, two to a stream
-        assert!(Layout::new(&versal(), parameters).is_err());
+        assert!(Floorplan::new(&versal(), parameters).is_err());
         parameters.rank = 0;
-        assert!(Layout::new(&versal(), parameters).is_err());
+        assert!(Floorplan::new(&versal(), parameters).is_err());
     }
 }
