@@ -16,7 +16,7 @@ pub fn check(recording: &Recording, trace: &Trace) -> Result<()> {
     compare(trace, &lower(recording)?)
 }
 
-/// Checks that a trace is the expected one.
+/// Checks that a trace is the expected one, whatever names its steps have.
 ///
 /// # Errors
 /// [`Error::Differs`] with the first difference.
@@ -58,7 +58,7 @@ pub(crate) fn compare(trace: &Trace, expected: &Trace) -> Result<()> {
             return Err(differs(part, found, own));
         }
     }
-    unreachable!("traces that differ do so in one of their parts")
+    Ok(())
 }
 
 /// Of two lists, `None` where they agree, and both items where they do not.

@@ -9,6 +9,11 @@ use program::recording::Recording;
 use program::trace::Trace;
 use program::{Op, Type};
 
+/// The name of a step, as reports show it: its layer and its operation.
+pub(crate) fn step_name(step: &program::Step) -> String {
+    format!("{}: {}", step.layer, step.op.name())
+}
+
 impl Prepared {
     /// The operations on ciphertexts that a run does, in order: the very steps of a run, in the mode that writes them down.
     ///
@@ -55,6 +60,8 @@ impl Prepared {
     /// # Errors
     /// From the circuits, and from lowering.
     pub fn lower(&self) -> Result<Trace> {
-        Ok(lower::lower(&self.record()?)?)
+        let steps = &self.program().steps;
+        let name = |step: usize| step_name(&steps[step]);
+        Ok(lower::lower_named(&self.record()?, name)?)
     }
 }

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::ir::{
     Body, Constant, ConstantId, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };
+use super::steps::Step;
 use super::verify::{MAIN, check_place, check_sub_name};
 use crate::error::Result;
 use crate::place::{Checked, Part};
@@ -43,12 +44,12 @@ pub struct TraceBuilder {
 /// mistakes of that rule: methods named after operations panic, and say what was found and expected.
 /// [`Builder::push`] gives an error instead.
 pub struct Builder<'a> {
-    shared: &'a mut Shared,
-    open: &'a mut Open,
+    pub(super) shared: &'a mut Shared,
+    pub(super) open: &'a mut Open,
 }
 
 /// What the bodies of a trace share.
-struct Shared {
+pub(super) struct Shared {
     context: Context,
     constants: Vec<Constant>,
     /// Constants by their hash.
@@ -57,11 +58,13 @@ struct Shared {
     subs: Vec<Body>,
     /// Sub-traces by name; `None` while one is written.
     names: HashMap<String, Option<SubId>>,
+    /// Names of parts of the main body.
+    pub(super) steps: Vec<Step>,
 }
 
 /// A body that is being written.
-struct Open {
-    body: Body,
+pub(super) struct Open {
+    pub(super) body: Body,
     values: Vec<Type>,
 }
 
@@ -83,6 +86,7 @@ impl TraceBuilder {
             hasher: RandomState::new(),
             subs: Vec::new(),
             names: HashMap::new(),
+            steps: Vec::new(),
         };
         let main = Open::new(MAIN, &[]);
         Ok(Self { shared, main })
@@ -132,7 +136,9 @@ impl TraceBuilder {
     ///
     /// # Errors
     /// Those of [`Trace::verify`] that no single operation shows: names that are stored twice, or loaded and stored.
-    pub fn finish(self) -> Result<Trace> {
+    pub fn finish(mut self) -> Result<Trace> {
+        let length = self.main.body.instructions.len();
+        self.shared.steps.retain(|step| step.first < length);
         let trace = Trace {
             n: self.shared.context.n(),
             moduli: self.shared.context.moduli().to_vec(),
@@ -140,6 +146,7 @@ impl TraceBuilder {
             constants: self.shared.constants,
             subs: self.shared.subs,
             main: self.main.body,
+            steps: self.shared.steps,
         };
         trace.verify()?;
         Ok(trace)

@@ -1,6 +1,7 @@
 //! The types of a trace.
 
 use super::limbs::Limbs;
+use super::steps::Step;
 
 /// A value of a body: its parameters come first, then the results of its instructions, in order.
 pub type ValueId = usize;
@@ -285,4 +286,6 @@ pub struct Trace {
     pub subs: Vec<Body>,
     /// What runs.
     pub main: Body,
+    /// Names of parts of the main body, in order; what stands before the first one has none.
+    pub steps: Vec<Step>,
 }
