@@ -12,9 +12,12 @@
 //! | lanes of a unit | the unit |
 //! | bytes, and the width of all ports, of the scratchpad | the scratchpad |
 //! | bytes of a register file | the register file |
+//! | lanes of all units of a cluster | watts of its register file, which serves them |
 //! | width of all ports of the clusters | the network |
 //! | bytes in a second | the memory |
-//! | clock | watts of all of these, not areas |
+//! | clock | watts of all but the memory, no area |
+//!
+//! So with powers of 1 the energy of an operation stays what it is, whatever lanes, ports, bandwidth and clock.
 
 use super::literal::{Literal, Scaling};
 use crate::error::{Error, Result};
@@ -149,11 +152,11 @@ fn scale(table: &mut Table, before: &Literal, after: &Literal) {
     let grown = |before: u64, after: u64, power: f64| (after as f64 / before as f64).powf(power);
     let by = after.scaling.unwrap_or_default();
     let clock = grown(before.clock_mhz, after.clock_mhz, by.clock);
-    let both = |part: Option<&mut Value>, prefix: &str, factor: f64| {
+    let both = |part: Option<&mut Value>, prefix: &str, [area, watts]: [f64; 2]| {
         let Some(part) = part.and_then(Value::as_table_mut) else {
             return;
         };
-        for (name, factor) in [("area_mm2", factor), ("watts", factor * clock)] {
+        for (name, factor) in [("area_mm2", area), ("watts", watts)] {
             if let Some(value) = part.get_mut(&format!("{prefix}{name}")) {
                 let old = match value {
                     Value::Integer(old) => *old as f64,
@@ -167,7 +170,11 @@ fn scale(table: &mut Table, before: &Literal, after: &Literal) {
     for (name, unit) in &before.unit {
         let factor = grown(unit.lanes, after.unit[name].lanes, by.lanes);
         let units = table.get_mut("unit");
-        both(units.and_then(|units| units.get_mut(name)), "", factor);
+        both(
+            units.and_then(|units| units.get_mut(name)),
+            "",
+            [factor, factor * clock],
+        );
     }
     let width = |of: &Literal| {
         let pad = &of.scratchpad;
@@ -176,7 +183,7 @@ fn scale(table: &mut Table, before: &Literal, after: &Literal) {
     let pads = [&before.scratchpad, &after.scratchpad];
     let factor = grown(pads[0].bytes, pads[1].bytes, by.bytes)
         * grown(width(before), width(after), by.ports);
-    both(table.get_mut("scratchpad"), "", factor);
+    both(table.get_mut("scratchpad"), "", [factor, factor * clock]);
     let width = |of: &Literal| -> u64 {
         let clusters = of.cluster.iter();
         clusters
@@ -184,17 +191,21 @@ fn scale(table: &mut Table, before: &Literal, after: &Literal) {
             .sum()
     };
     let factor = grown(width(before), width(after), by.ports);
-    both(table.get_mut("network"), "", factor);
+    both(table.get_mut("network"), "", [factor, factor * clock]);
     let rates = [before, after].map(|of| of.memory.bytes_per_second);
     let factor = grown(rates[0], rates[1], by.bandwidth);
-    both(table.get_mut("memory"), "", factor);
+    both(table.get_mut("memory"), "", [factor, factor]);
+    let lanes = |of: &Literal, cluster: usize| -> u64 {
+        let units = of.cluster[cluster].units.iter();
+        units.map(|(name, count)| count * of.unit[name].lanes).sum()
+    };
     for (place, (old, new)) in before.cluster.iter().zip(&after.cluster).enumerate() {
-        if old.register_file_bytes > 0 {
-            let (old, new) = (old.register_file_bytes, new.register_file_bytes);
-            let clusters = table.get_mut("cluster").and_then(Value::as_array_mut);
-            let cluster = clusters.and_then(|all| all.get_mut(place));
-            both(cluster, "register_file_", grown(old, new, by.bytes));
-        }
+        let bytes = [old.register_file_bytes, new.register_file_bytes].map(|bytes| bytes.max(1));
+        let area = grown(bytes[0], bytes[1], by.bytes);
+        let watts = area * grown(lanes(before, place), lanes(after, place), by.lanes) * clock;
+        let clusters = table.get_mut("cluster").and_then(Value::as_array_mut);
+        let cluster = clusters.and_then(|all| all.get_mut(place));
+        both(cluster, "register_file_", [area, watts]);
     }
 }
 

@@ -18,7 +18,7 @@ fn change(machine: &str, changes: &[(&str, i64)]) -> crate::error::Result<Litera
 
 #[test]
 fn nothing_changes_where_nothing_is_set() {
-    for machine in ["f1", "athena", "tiny"] {
+    for machine in ["f1", "athena", "craterlake", "sharp", "tiny"] {
         let text = built_in(machine).expect("built in");
         assert_eq!(of(&varied(text, &[]).expect("fine")), of(text));
         for key in integers(text).expect("TOML") {
@@ -68,6 +68,42 @@ fn areas_and_watts_follow_what_is_set() {
     assert!(near(found.unit["ntt"].watts, 2.4) && near(found.unit["ntt"].area_mm2, 2.27));
     let found = change("f1", &[("cluster.units.ntt", 3)]).expect("fine");
     assert_eq!(found.cluster[0].units["ntt"], 3);
+}
+
+/// What an instruction takes does not depend on how wide and how fast the machine is, only when.
+#[test]
+fn energy_stays_and_time_falls() {
+    use crate::vector::{Options, Report, schedule};
+    let work = crate::vector::testing::work(7, 60);
+    let joules = |changes: &[(&str, i64)]| {
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value))
+            .collect();
+        let text = built_in("tiny")
+            .expect("built in")
+            .replace("\"square\"", "\"stream\"");
+        let text = text.replace("static_watts = 0.5", "static_watts = 0.0");
+        let machine = Machine::from_toml(&varied(&text, &changes).expect("fine")).expect("fine");
+        let found =
+            schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
+        let report = Report::new(&machine, &work, &found);
+        (report.energy(), report.seconds)
+    };
+    // A limb has 16 words of 8 bytes; passes and transfers are whole cycles at these sizes.
+    let (energy, seconds) = joules(&[]);
+    for changes in [
+        &[("lanes", 16)][..],
+        &[("clock_mhz", 2000)],
+        &[("memory.bytes_per_second", 128_000_000_000)],
+    ] {
+        let (varied, faster) = joules(changes);
+        assert!(
+            (varied / energy - 1.0).abs() < 1e-9,
+            "{changes:?}: {varied}, {energy}"
+        );
+        assert!(faster < seconds, "{changes:?}");
+    }
 }
 
 #[test]
