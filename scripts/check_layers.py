@@ -77,7 +77,9 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "sets": {"security", "_native"},
     "evaluation": {"memory", "text", "packaged"},
     "machines": {"files", "_native"},
+    "sweeps": {"errors", "machines"},
     "reproduce": {"evaluation", "machines"},
+    "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",
         "errors",
@@ -87,6 +89,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "machines",
         "nn",
         "packaged",
+        "pictures",
+        "sweeps",
         "_native",
         "evaluation",
         "reproduce",

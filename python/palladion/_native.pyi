@@ -75,6 +75,80 @@ def simulate_trace(
         If the trace does not fit the machine.
     """
 
+def machine_summary(machine: str) -> dict[str, Any]:
+    """What a machine is: its ``family``, its ``name``, and sizes.
+
+    Raises
+    ------
+    FormatError
+        If the text is no machine.
+    """
+
+def machine_varied(machine: str, changes: Sequence[tuple[str, int]]) -> str:
+    """The file of a vector machine with other integers, and the areas and watts that follow.
+
+    Raises
+    ------
+    FormatError
+        If the text is no machine, a key is none of its integers, or a value is out of range.
+    """
+
+def machine_scaling(machine: str) -> str:
+    """With which powers of what areas and watts grow in :func:`machine_varied`, in words.
+
+    Raises
+    ------
+    FormatError
+        If the text is no vector machine.
+    """
+
+@final
+class Workload:
+    """The instructions on limbs of a trace.
+
+    Raises
+    ------
+    FormatError
+        If the text is no trace.
+    """
+
+    def __new__(cls, trace: str) -> Workload: ...
+    def simulate(
+        self, machine: str, passes: tuple[str, str], progress: Progress | None = None
+    ) -> Simulation:
+        """A checked schedule; ``passes`` are those of :func:`simulate_trace`.
+
+        Raises
+        ------
+        FormatError
+            If the text is no machine.
+        UsageError
+            If the trace does not fit the machine.
+        """
+
+@final
+class Simulation:
+    """A checked schedule of a program on a vector machine."""
+
+    def report(self) -> dict[str, Any]:
+        """See ``simulate run --json`` in docs/cli.md."""
+
+    def series(self, parts: int) -> dict[str, Any]:
+        """Shares of time by equal parts of the run.
+
+        ``cycles`` of a part, ``busy`` by kind of unit, ``limbs`` in the scratchpad, and its
+        ``capacity``.
+        """
+
+    def timeline(self, window: tuple[int, int] | None = None) -> bytes:
+        """A file for Perfetto: of all cycles, or of those from the first to before the second.
+
+        Raises
+        ------
+        UsageError
+            If the window is empty, or has more slices than a viewer opens.
+        """
+
 def algorithm_2(
     digits: Sequence[int], words: Sequence[int], rows: int, digit: int
 ) -> dict[str, Any]:

@@ -5,7 +5,7 @@ explains its keys. """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -53,6 +53,42 @@ class Machine:
         """Tiles, time, power and energy of a blind rotation."""
         return _native.simulate_pbs(self.text, given.sizes)
 
+    def summary(self) -> dict[str, Any]:
+        """Its ``family``, ``name`` and sizes.
+
+        Raises
+        ------
+        FormatError
+            If the text is no machine.
+        """
+        return _native.machine_summary(self.text)
+
+    def varied(self, values: Mapping[str, int]) -> Machine:
+        """The machine with other integers at these paths, and the areas and watts that follow.
+
+        Raises
+        ------
+        FormatError
+            If the text is no vector machine, a path names none of its integers, or a value is out
+            of range.
+        """
+        return Machine(_native.machine_varied(self.text, [*values.items()]))
+
+    def scaling(self) -> str:
+        """With which powers of what areas and watts grow in :meth:`varied`."""
+        return _native.machine_scaling(self.text)
+
+    def simulate(
+        self,
+        work: _native.Workload,
+        progress: Callable[[str, float, float], None] | None = None,
+        *,
+        order: str = "hints",
+        eviction: str = "belady",
+    ) -> _native.Simulation:
+        """A checked schedule of a workload, as :meth:`run` makes it."""
+        return work.simulate(self.text, (order, eviction), progress)
+
     def run(
         self,
         trace: str,
@@ -66,7 +102,8 @@ class Machine:
         ``trace`` is the text that ``palladion lower`` writes. ``progress`` is called with the name
         of a pass, the amount done, and the total.
         """
-        return _native.simulate_trace(self.text, trace, (order, eviction), progress)
+        work = _native.Workload(trace)
+        return self.simulate(work, progress, order=order, eviction=eviction).report()
 
 
 @dataclass(frozen=True)

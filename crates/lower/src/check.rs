@@ -17,7 +17,7 @@ pub fn check(recording: &Recording, trace: &Trace) -> Result<()> {
     compare(trace, &lower(recording)?)
 }
 
-/// Checks that a trace equals the expected one.
+/// Checks that a trace equals the expected one. Names of steps do not count.
 ///
 /// # Errors
 /// [`Error::Differs`] with the first difference.
@@ -59,7 +59,7 @@ pub(crate) fn compare(trace: &Trace, expected: &Trace) -> Result<()> {
             return Err(differs(part, found, own));
         }
     }
-    unreachable!("traces that differ do so in one of their parts")
+    Ok(())
 }
 
 /// Compares two lists item by item: `None` where they agree, and both items where they differ.

@@ -31,4 +31,4 @@ mod walk;
 
 pub use check::check;
 pub use error::{Error, Result};
-pub use walk::lower;
+pub use walk::{lower, lower_named};

@@ -19,6 +19,7 @@ mod security;
 mod simulate;
 mod tfhe;
 mod trace;
+mod vector;
 
 use pyo3::prelude::*;
 
@@ -47,7 +48,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::machine_file, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_products, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_pbs, module)?)?;
-    module.add_function(wrap_pyfunction!(simulate::simulate_trace, module)?)?;
+    module.add_class::<vector::Workload>()?;
+    module.add_class::<vector::Simulation>()?;
+    module.add_function(wrap_pyfunction!(vector::machine_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(vector::machine_varied, module)?)?;
+    module.add_function(wrap_pyfunction!(vector::machine_scaling, module)?)?;
+    module.add_function(wrap_pyfunction!(vector::simulate_trace, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::algorithm_2, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

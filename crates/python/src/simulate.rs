@@ -1,16 +1,12 @@
 //! Simulated machines and their times, for Python.
 
-use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ring::torus::garner::published;
 use ring::torus::{Decomposition, Garner};
-use sim::vector::{self, Eviction, Options, Order, Report, Schedule, Work};
 use sim::{BlindRotation, Machine, Parameters, Products};
 
-use crate::error::UsageError;
-use crate::guard::{guard, guard_with};
-use crate::program::{News, tell};
+use crate::guard::guard;
 
 /// The names of the machines that come with the package.
 #[pyfunction]
@@ -89,101 +85,6 @@ pub(crate) fn simulate_pbs<'py>(
     found.set_item("watts", run.power.watts())?;
     found.set_item("energy_mj", run.millijoules())?;
     found.set_item("kinds", kinds.collect::<PyResult<Vec<_>>>()?)?;
-    Ok(found)
-}
-
-/// Schedules a trace on a vector machine, checks the schedule, and returns its cost. `passes` are
-/// the order of operations and the rule of eviction.
-#[pyfunction]
-#[pyo3(signature = (machine, trace, passes, progress=None))]
-pub(crate) fn simulate_trace<'py>(
-    py: Python<'py>,
-    machine: &str,
-    trace: &str,
-    passes: (&str, &str),
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let options = options(passes)?;
-    let trace = guard(py, || -> runtime::Result<_> { Ok(Trace::parse(trace)?) })?;
-    let (machine, report) = guard_with(
-        py,
-        |py, news| tell(py, progress.as_ref(), None, news),
-        |line| -> Result<_, sim::Error> {
-            let machine = vector::Machine::from_toml(machine)?;
-            let work = Work::new(&trace)?;
-            let mut go_on = |done: usize, all: usize| {
-                line.tell(News::Progress {
-                    step: "schedule".into(),
-                    done: done as f64,
-                    total: all as f64,
-                })
-            };
-            let schedule: Schedule = vector::schedule(&machine, &work, options, &mut go_on)?;
-            vector::check(&machine, &work, &schedule)?;
-            let report = Report::new(&machine, &work, &schedule);
-            Ok((machine, report))
-        },
-    )?;
-    let found = PyDict::new(py);
-    found.set_item("machine", machine.name())?;
-    found.set_item("cycles", report.cycles)?;
-    found.set_item("seconds", report.seconds)?;
-    found.set_item("joules", report.energy())?;
-    found.set_item("edp", report.edp())?;
-    found.set_item("area_mm2", report.area_mm2)?;
-    found.set_item(
-        "joules_by_component",
-        dict(py, report.joules.iter().cloned())?,
-    )?;
-    found.set_item("traffic_bytes", dict(py, report.traffic.all())?)?;
-    found.set_item("traffic_total", report.traffic.total())?;
-    found.set_item("traffic_compulsory", report.traffic.compulsory())?;
-    found.set_item("utilisation", dict(py, report.utilisation.iter().cloned())?)?;
-    found.set_item("stalls", dict(py, report.stalls.iter().copied())?)?;
-    found.set_item(
-        "instructions",
-        dict(py, report.instructions.iter().copied())?,
-    )?;
-    let bound = report.bound;
-    let bounds = [
-        ("critical path", bound.critical_path),
-        ("busiest unit", bound.busiest_unit),
-        ("compulsory traffic", bound.compulsory_traffic),
-    ];
-    found.set_item("lower_bounds", dict(py, bounds)?)?;
-    found.set_item("gap", report.gap())?;
-    Ok(found)
-}
-
-fn options((order, eviction): (&str, &str)) -> PyResult<Options> {
-    let wrong = |what: &str, found: &str, expected: &str| {
-        UsageError::new_err(format!("the {what} is {found:?}, expected {expected}"))
-    };
-    let order = match order {
-        "hints" => Order::Hints,
-        "program" => Order::Program,
-        other => return Err(wrong("order", other, "\"hints\" or \"program\"")),
-    };
-    let eviction = match eviction {
-        "belady" => Eviction::Belady,
-        "lru" => Eviction::Lru,
-        other => return Err(wrong("eviction", other, "\"belady\" or \"lru\"")),
-    };
-    Ok(Options {
-        order,
-        eviction,
-        ..Options::default()
-    })
-}
-
-fn dict<'py, K: IntoPyObject<'py>, V: IntoPyObject<'py>>(
-    py: Python<'py>,
-    entries: impl IntoIterator<Item = (K, V)>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
-    for (name, value) in entries {
-        found.set_item(name, value)?;
-    }
     Ok(found)
 }
 

@@ -9,6 +9,11 @@ use program::recording::Recording;
 use program::trace::Trace;
 use program::{Op, Type};
 
+/// The name of a step, as reports show it: its layer and its operation.
+pub(crate) fn step_name(step: &program::Step) -> String {
+    format!("{}: {}", step.layer, step.op.name())
+}
+
 impl Prepared {
     /// Records the operations of a run on ciphertexts, in order. The same code as in a run does
     /// this, in the mode that writes operations down.
@@ -57,6 +62,8 @@ impl Prepared {
     /// # Errors
     /// Errors of the circuits and of lowering.
     pub fn lower(&self) -> Result<Trace> {
-        Ok(lower::lower(&self.record()?)?)
+        let steps = &self.program().steps;
+        let name = |step: usize| step_name(&steps[step]);
+        Ok(lower::lower_named(&self.record()?, name)?)
     }
 }

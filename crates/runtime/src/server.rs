@@ -3,6 +3,7 @@
 use crate::checkpoint::{Checkpoint, last_uses};
 use crate::error::{Error, Result};
 use crate::prepared::{Prepared, work};
+use crate::record::step_name;
 use circuits::operations::Run;
 use circuits::steps::Made;
 use circuits::{Engine, Value, engine};
@@ -229,7 +230,7 @@ impl<'a> Server<'a> {
 
 /// Adds a step to the report.
 fn note(steps: &mut Vec<StepReport>, step: &program::Step, seconds: f64) {
-    let name = format!("{}: {}", step.layer, step.op.name());
+    let name = step_name(step);
     let place = steps.iter().rposition(|known| known.name == name);
     let place = place.unwrap_or_else(|| {
         steps.push(StepReport {

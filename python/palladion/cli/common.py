@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 import palladion
 from palladion import files
-from palladion.errors import InputWarning
+from palladion.errors import InputWarning, UsageError
 
 if TYPE_CHECKING:
     from palladion import IntNetwork
@@ -46,10 +46,22 @@ def threads_option(command: Command) -> Command:
 
 def words_option(command: Command) -> Command:
     """``--words 32``, given to the command as ``words``: None for words of any size."""
+
+    def checked(_context: click.Context, _option: click.Parameter, bits: int | None) -> int | None:
+        if bits in (None, 32):
+            return bits
+        reason = (
+            "a product of a network's residuals takes moduli of 32 bits (docs/adr/0020)"
+            if bits < 32
+            else "these also fit words that are larger, as those of 36 bits"
+        )
+        raise UsageError(f"words of {bits} bits, expected 32: {reason}")
+
     return click.option(
         "--words",
-        type=click.Choice(["32"]),
-        callback=lambda _context, _option, bits: None if bits is None else int(bits),
+        type=int,
+        metavar="32",
+        callback=checked,
         help="Bits of the words that every modulus must fit, for machines of 32-bit words; "
         "default: 64, where moduli are as large as is best.",
     )(command)

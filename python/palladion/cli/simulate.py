@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
-import palladion
-from palladion import _native, files
-from palladion.cli.common import FILE, json_option, print_json, print_rows
-from palladion.cli.progress import Steps
+from palladion import _native
+from palladion.cli.common import json_option, print_json, print_rows
+from palladion.cli.machines import machine_of
+from palladion.cli.simulate_run import run
+from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
-from palladion.errors import FormatError, UsageError
 from palladion.machines import SETS, Machine
-from palladion.text import size
 
 
 @click.group()
 def simulate() -> None:
     """Simulate accelerators, cycle by cycle. Nothing is encrypted."""
-
-
-def machine_of(name: str) -> Machine:
-    """A packaged machine by its name, or a machine from its file.
-
-    Raises
-    ------
-    UsageError
-        If it is neither.
-    """
-    if name in _native.machine_names():
-        return Machine.named(name)
-    path = Path(name)
-    if not path.is_file():
-        known = ", ".join(_native.machine_names())
-        raise UsageError(f"{name} is no file and no packaged machine, expected one of {known}")
-    return Machine.load(path)
 
 
 @simulate.command()
@@ -85,96 +68,45 @@ def pbs(machine: str, name: str, as_json: bool) -> None:
 
 
 @simulate.command()
-@click.argument("given", type=FILE, metavar="TRACE_OR_PROGRAM")
-@click.option("--machine", required=True, help="f1, athena, tiny, or a TOML file.")
-@click.option(
-    "--order",
-    type=click.Choice(["hints", "program"]),
-    default="hints",
-    help="Order of operations: those that share a key-switch hint together, or that of the trace.",
-)
-@click.option(
-    "--eviction",
-    type=click.Choice(["belady", "lru"]),
-    default="belady",
-    help="What leaves a full scratchpad: what is read last, or what was read least recently.",
-)
-@json_option
-def run(given: Path, machine: str, order: str, eviction: str, as_json: bool) -> None:
-    """Simulate a whole program on a vector machine: time, energy, traffic.
-
-    TRACE_OR_PROGRAM is a trace that `lower` wrote, or a program that `compile` wrote. Every
-    instruction on limbs gets a unit and a cycle. An independent checker accepts the schedule
-    before anything is printed.
-    """
-    model = machine_of(machine)
-    with Steps(quiet=as_json) as steps:
-        with steps.step("read trace"):
-            trace = trace_of(given)
-        steps.start_run()
-        try:
-            found = model.run(trace, steps.count, order=order, eviction=eviction)
-        except FormatError as error:
-            raise FormatError(f"{machine}, {given}: {error}") from error
-    if as_json:
-        print_json(found)
-        return
-    traffic, compulsory = found["traffic_total"], found["traffic_compulsory"]
-    bounds = found["lower_bounds"]
-    largest = max(bounds, key=lambda name: bounds[name])
-    print_rows(
-        {
-            "machine": f"{found['machine']}, {found['area_mm2']:.1f} mm2",
-            "time": f"{found['seconds'] * 1000:.3f} ms, {found['cycles']:,} cycles",
-            "energy": f"{found['joules']:.4g} J, EDP {found['edp']:.4g} J s",
-            "traffic": f"{size(traffic)}, {size(compulsory)} of it compulsory",
-            "lower bound": f"{bounds[largest]:,} cycles: {largest}",
-            "gap": f"{found['gap']:.2f} times the lower bound",
-        }
-    )
-    kinds = [
-        (
-            "unit",
-            "busy",
-            {name: f"{100 * share:.1f}%" for name, share in found["utilisation"].items()},
-        ),
-        (
-            "waited for",
-            "share",
-            {name: f"{100 * share:.1f}%" for name, share in found["stalls"].items()},
-        ),
-        ("traffic", "bytes", {name: size(count) for name, count in found["traffic_bytes"].items()}),
-        ("instructions", "number", {name: f"{n:,}" for name, n in found["instructions"].items()}),
-    ]
-    for head, value, entries in kinds:
-        click.echo()
-        print_table([{head: name, value: text} for name, text in entries.items()])
-
-
-def trace_of(path: Path) -> str:
-    """The text of a trace, from its file or from a program's.
-
-    Raises
-    ------
-    FormatError
-        If the file is neither.
-    """
-    data = files.read(path)
-    if data.startswith(files.MAGIC):
-        text, _ = files.parsed(path, palladion.Program.from_bytes, b"PROG").lower()
-        return text.decode()
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        found = files.kind(data) or "no text"
-        raise FormatError(
-            f"{path} is {found}, expected a trace or a program: `palladion lower` and "
-            "`palladion compile` write them"
-        ) from None
-
-
-@simulate.command()
 @click.argument("name", default="versal")
 def machine(name: str) -> None:
     """Print the file of a packaged machine, as a start for your own."""
     click.echo(_native.machine_file(name), nl=False)
+
+
+@simulate.command()
+@json_option
+def machines(as_json: bool) -> None:
+    """List the packaged machines."""
+    found = {name: Machine.named(name).summary() for name in _native.machine_names()}
+    if as_json:
+        print_json(found)
+        return
+    print_table(
+        [
+            {"machine": name, "family": summary["family"], "what it has": words(summary)}
+            for name, summary in found.items()
+        ]
+    )
+    click.echo()
+    click.echo(
+        "spatial machines: `simulate pbs`; vector machines: `simulate run`, `simulate sweep`"
+    )
+
+
+def words(summary: Mapping[str, Any]) -> str:
+    """What a machine has, in a line."""
+    if summary["family"] == "spatial":
+        return f"{summary['tiles']} tiles"
+    area = sum(summary["area_mm2"].values())
+    mebibytes = summary["scratchpad_bytes"] / 2**20
+    clusters = summary["clusters"]
+    return (
+        f"{summary['word_bits']}-bit words, {clusters} cluster{'s' * (clusters > 1)}, "
+        f"{mebibytes:g} MiB, {summary['bytes_per_second'] / 1e12:g} TB/s, "
+        f"{area:.1f} mm2"
+    )
+
+
+simulate.add_command(run)
+simulate.add_command(sweep)

@@ -42,7 +42,8 @@ pub fn lower(circuit: &Circuit) -> Result<Trace> {
         outputs: 0,
     };
     let mut b = builder.main();
-    for step in 0..circuit.steps.len() {
+    for (step, op) in circuit.steps.iter().enumerate() {
+        b.begin_step(&format!("{step}: {}", op.name()));
         let made = walk.step(&mut b, step)?;
         walk.made.push(made);
     }

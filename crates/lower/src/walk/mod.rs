@@ -19,12 +19,20 @@ use program::trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
 use std::collections::HashMap;
 
 /// Returns the trace of a recording. It loads the inputs named by [`names`], and stores the
-/// components of the results.
+/// components of the results. Its steps have the numbers that the recording has.
 ///
 /// # Errors
 /// [`Error::Program`](crate::Error::Program) for a recording that [`Recording::verify`] refuses,
 /// and [`Error::Rlwe`](crate::Error::Rlwe) for parameters that are wrong.
 pub fn lower(recording: &Recording) -> Result<Trace> {
+    lower_named(recording, |step| step.to_string())
+}
+
+/// As [`lower`], with a name for each step of the program: [the nearest that a step may have](trace::Step::nearest_name).
+///
+/// # Errors
+/// Those of [`lower`].
+pub fn lower_named(recording: &Recording, name: impl Fn(usize) -> String) -> Result<Trace> {
     recording.verify()?;
     let chain = Chain::new(&recording.parameters)?;
     let mut builder = TraceBuilder::new(chain.n(), &chain.table())?;
@@ -41,7 +49,12 @@ pub fn lower(recording: &Recording) -> Result<Trace> {
         integers: HashMap::new(),
         layers: HashMap::new(),
     };
-    for step in 0..recording.steps.len() {
+    let mut of = None;
+    for (step, recorded) in recording.steps.iter().enumerate() {
+        if of != Some(recorded.of) {
+            of = Some(recorded.of);
+            b.begin_step(&trace::Step::nearest_name(&name(recorded.of)));
+        }
         let made = walk.step(&mut b, step)?;
         walk.made.push(made);
     }

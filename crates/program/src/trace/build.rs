@@ -4,6 +4,7 @@ use super::context::Context;
 use super::ir::{
     Body, Constant, ConstantId, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };
+use super::steps::Step;
 use super::verify::{MAIN, check_place, check_sub_name};
 use crate::error::Result;
 use crate::place::{Checked, Part};
@@ -44,12 +45,12 @@ pub struct TraceBuilder {
 /// lowering rule that writes it. So methods named after operations panic, and say what was found
 /// and expected. [`Builder::push`] returns an error instead.
 pub struct Builder<'a> {
-    shared: &'a mut Shared,
-    open: &'a mut Open,
+    pub(super) shared: &'a mut Shared,
+    pub(super) open: &'a mut Open,
 }
 
 /// What the bodies of a trace share.
-struct Shared {
+pub(super) struct Shared {
     context: Context,
     constants: Vec<Constant>,
     /// Constants by their hash.
@@ -58,11 +59,13 @@ struct Shared {
     subs: Vec<Body>,
     /// Sub-traces by name. `None` while a sub-trace is being written.
     names: HashMap<String, Option<SubId>>,
+    /// Names of parts of the main body.
+    pub(super) steps: Vec<Step>,
 }
 
 /// A body that is being written.
-struct Open {
-    body: Body,
+pub(super) struct Open {
+    pub(super) body: Body,
     values: Vec<Type>,
 }
 
@@ -85,6 +88,7 @@ impl TraceBuilder {
             hasher: RandomState::new(),
             subs: Vec::new(),
             names: HashMap::new(),
+            steps: Vec::new(),
         };
         let main = Open::new(MAIN, &[]);
         Ok(Self { shared, main })
@@ -136,7 +140,9 @@ impl TraceBuilder {
     /// # Errors
     /// Those errors of [`Trace::verify`] that depend on several operations: names that are stored
     /// twice, or loaded and stored.
-    pub fn finish(self) -> Result<Trace> {
+    pub fn finish(mut self) -> Result<Trace> {
+        let length = self.main.body.instructions.len();
+        self.shared.steps.retain(|step| step.first < length);
         let trace = Trace {
             n: self.shared.context.n(),
             moduli: self.shared.context.moduli().to_vec(),
@@ -144,6 +150,7 @@ impl TraceBuilder {
             constants: self.shared.constants,
             subs: self.shared.subs,
             main: self.main.body,
+            steps: self.shared.steps,
         };
         trace.verify()?;
         Ok(trace)

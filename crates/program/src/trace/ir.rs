@@ -1,6 +1,7 @@
 //! The types of a trace.
 
 use super::limbs::Limbs;
+use super::steps::Step;
 
 /// A value of a body, given by its index: parameters come first, then the results of instructions,
 /// in order.
@@ -302,4 +303,6 @@ pub struct Trace {
     pub subs: Vec<Body>,
     /// The body that runs.
     pub main: Body,
+    /// Names of parts of the main body, in order; what stands before the first one has none.
+    pub steps: Vec<Step>,
 }

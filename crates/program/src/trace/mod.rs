@@ -8,7 +8,8 @@
 //! the same words.
 //!
 //! A trace has a *main* body and *sub-traces*, which bodies call. Each body is in single assignment
-//! form: every value has one [`Type`], is made once, and is never changed. There is no branch.
+//! form: every value has one [`Type`], is made once, and is never changed. There is no branch. Parts
+//! of the main body may have names, the [steps](Step), which reports of a run show.
 //!
 //! *May use* no other crate of this repository. *Invariant*: a trace that [`Trace::parse`] returns
 //! is [verified](Trace::verify).
@@ -27,6 +28,7 @@ mod parse;
 mod parse_constant;
 mod parse_ops;
 mod parse_types;
+mod steps;
 mod text;
 mod values;
 mod verify;
@@ -39,6 +41,7 @@ pub use ir::{
     Body, Constant, ConstantId, Domain, Instruction, ModulusId, Op, SubId, Trace, Type, ValueId,
 };
 pub use limbs::Limbs;
+pub use steps::Step;
 
 pub(crate) use context::{ConstantKind, Context};
 pub(crate) use infer::check_name;

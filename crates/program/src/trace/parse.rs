@@ -3,6 +3,7 @@
 use super::ir::{Body, Instruction, SubId, Trace};
 use super::parse_constant::constant;
 use super::parse_ops::operation;
+use super::steps::Step;
 use super::text::HEADER;
 use super::verify::{MAIN, Site};
 use crate::error::Result;
@@ -46,6 +47,7 @@ struct Places {
     moduli: usize,
     constants: Vec<usize>,
     bodies: Vec<BodyPlaces>,
+    steps: Vec<usize>,
 }
 
 #[derive(Default)]
@@ -64,6 +66,7 @@ impl Places {
             Site::Body(body) => self.bodies[body].head,
             Site::Instruction(body, index) => self.bodies[body].instructions[index],
             Site::Results(body) => self.bodies[body].end,
+            Site::Step(step) => self.steps[step],
         }
     }
 }
@@ -79,6 +82,7 @@ impl<'a> Parser<'a> {
                 constants: Vec::new(),
                 subs: Vec::new(),
                 main: Body::default(),
+                steps: Vec::new(),
             },
             subs: HashMap::new(),
             places: Places::default(),
@@ -168,6 +172,17 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// The name of a step of the main body, of which `first` is the first instruction.
+    fn step(&mut self, name: &str, first: usize) -> Checked<()> {
+        let Some(name) = name.strip_suffix(':') else {
+            return Err(Problem::new("the line", shown(name), "`step NAME:`"));
+        };
+        let name = name.to_owned();
+        self.trace.steps.push(Step { name, first });
+        self.places.steps.push(self.lines.number());
+        Ok(())
+    }
+
     /// Reads instructions up to a line that begins with `last`. Returns that line, and the lines of
     /// the instructions.
     fn instructions(&mut self, body: &mut Body, last: &str) -> Checked<(&'a str, Vec<usize>)> {
@@ -178,6 +193,10 @@ impl<'a> Parser<'a> {
             if end.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
                 body.instructions.shrink_to_fit();
                 return Ok((line, places));
+            }
+            if let Some(name) = line.strip_prefix("step ").filter(|_| last == END) {
+                self.step(name, body.instructions.len())?;
+                continue;
             }
             let mut words = Words::new(line);
             let types = if line.starts_with('%') {

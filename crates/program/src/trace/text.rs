@@ -13,6 +13,7 @@
 //!
 //! main:
 //!   %0: coeff 0..2 = load x
+//! step conv: square:
 //!   %1: eval 0..2 = call square %0
 //!   store y %1
 //! end
@@ -21,10 +22,12 @@
 //! Powers of two end the table of moduli: `moduli 193 257 2^64`.
 //!
 //! An instruction begins with the numbers and types of its results. Limbs and moduli that follow
-//! from these types are not repeated: `convert %1` converts to the limbs of its result. Empty lines
-//! and lines that begin with `#` are ignored.
+//! from these types are not repeated: `convert %1` converts to the limbs of its result. The line
+//! `step NAME:` in the main body begins a [step](super::Step) of that name. Empty lines and lines
+//! that begin with `#` are ignored.
 
 use super::ir::{Body, Constant, Op, Trace};
+use super::steps::Step;
 use crate::lines::END;
 use std::fmt::{Display, Formatter, Result};
 use std::io::{self, BufWriter, Write};
@@ -61,21 +64,25 @@ impl Display for Trace {
                 write!(f, "{comma}%{id}: {ty}")?;
             }
             writeln!(f, "):")?;
-            self.instructions(f, sub)?;
+            self.instructions(f, sub, &[])?;
             write!(f, "  return")?;
             list(f, " %", &sub.results)?;
             writeln!(f)?;
         }
         writeln!(f, "\n{}:", self.main.name)?;
-        self.instructions(f, &self.main)?;
+        self.instructions(f, &self.main, &self.steps)?;
         writeln!(f, "{END}")
     }
 }
 
 impl Trace {
-    fn instructions(&self, f: &mut Formatter<'_>, body: &Body) -> Result {
+    fn instructions(&self, f: &mut Formatter<'_>, body: &Body, steps: &[Step]) -> Result {
         let mut value = body.parameters.len();
-        for instruction in &body.instructions {
+        let mut steps = steps.iter().peekable();
+        for (place, instruction) in body.instructions.iter().enumerate() {
+            if let Some(step) = steps.next_if(|step| step.first == place) {
+                writeln!(f, "step {}:", step.name)?;
+            }
             write!(f, "  ")?;
             for (index, ty) in instruction.types.iter().enumerate() {
                 let comma = if index > 0 { ", " } else { "" };

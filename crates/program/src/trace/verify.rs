@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::infer::check_name;
 use super::ir::{Body, Op, Trace, Type};
+use super::steps::check_step;
 use crate::error::Result;
 use crate::place::{Checked, Part, Problem, check};
 use std::collections::HashSet;
@@ -25,6 +26,7 @@ pub(super) enum Site {
     Body(usize),
     Results(usize),
     Instruction(usize, usize),
+    Step(usize),
 }
 
 impl Trace {
@@ -37,6 +39,7 @@ impl Trace {
     /// - Names are well formed. Sub-traces have different names, and none is named `main`.
     /// - The main body has no parameters and no results. Only the main body loads, stores, samples
     ///   and expands. It stores no name twice, and loads no name that it stores.
+    /// - Steps begin at different instructions, in order, and have names that fit on a line.
     ///
     /// # Errors
     /// [`Error::Trace`](crate::Error::Trace) with the first place that breaks a rule.
@@ -57,6 +60,7 @@ impl Trace {
             Site::Body(body) | Site::Results(body) => Part::Body {
                 name: self.body(body).name.clone(),
             },
+            Site::Step(_) => Part::Body { name: MAIN.into() },
             Site::Instruction(body, index) => Part::Instruction {
                 body: self.body(body).name.clone(),
                 index,
@@ -97,6 +101,12 @@ impl Trace {
         for (index, instruction) in self.main.instructions.iter().enumerate() {
             let named = names.add(&instruction.op);
             named.map_err(at(Site::Instruction(number, index)))?;
+        }
+        let mut before = None;
+        for (place, step) in self.steps.iter().enumerate() {
+            let length = self.main.instructions.len();
+            check_step(step, before, length).map_err(at(Site::Step(place)))?;
+            before = Some(step);
         }
         Ok(())
     }

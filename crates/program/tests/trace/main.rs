@@ -7,4 +7,5 @@ mod counts;
 mod mutations;
 mod random;
 mod refused;
+mod steps;
 mod text;

@@ -113,7 +113,12 @@ pub(crate) fn trace(numbers: &[u32]) -> Trace {
         let ty = c.ty();
         main.load(format!("in/{index}"), ty);
     }
-    (0..c.below(24)).for_each(|_| step(&mut main, &subs, c, true));
+    for index in 0..c.below(24) {
+        if c.below(4) == 1 {
+            main.begin_step(&format!("layer {index}: mul"));
+        }
+        step(&mut main, &subs, c, true);
+    }
     for value in 0..main.values().len() {
         if c.below(3) == 1 {
             main.store(format!("out/{value}"), value);

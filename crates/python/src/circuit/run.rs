@@ -241,10 +241,10 @@ fn lowered<S: circuit::Scheme>(
 ) -> PyResult<(String, Trace)> {
     let plain = plain.iter();
     let plain = plain.map(|(name, slots)| (name.as_str(), slots.as_slice()));
-    let recording = Runner::new(scheme, circuit).or_raise()?;
-    let recording = recording.record(&plain.collect()).or_raise()?;
-    let trace = lower::lower(&recording).map_err(runtime::Error::from);
-    Ok((recording.to_string(), trace.or_raise()?))
+    let runner = Runner::new(scheme, circuit).or_raise()?;
+    let recording = runner.record(&plain.collect()).or_raise()?;
+    let trace = runner.lower_recording(&recording).or_raise()?;
+    Ok((recording.to_string(), trace))
 }
 
 /// Complex doubles as bytes, in this machine's order.

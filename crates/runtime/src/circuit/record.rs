@@ -67,7 +67,20 @@ impl<S: Scheme> Runner<'_, S> {
     /// # Errors
     /// As [`Runner::record`], and errors of lowering.
     pub fn lower(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Trace> {
-        Ok(lower::lower(&self.record(plain)?)?)
+        self.lower_recording(&self.record(plain)?)
+    }
+
+    /// As [`Runner::lower`], from what [`Runner::record`] gave.
+    ///
+    /// # Errors
+    /// From lowering.
+    pub fn lower_recording(&self, recording: &Recording) -> Result<Trace> {
+        let steps = &self.circuit.steps;
+        let name = |step: usize| match steps.get(step) {
+            Some(known) => format!("{step}: {}", known.op.name()),
+            None => step.to_string(),
+        };
+        Ok(lower::lower_named(recording, name)?)
     }
 
     /// Replays a trace made by [`Runner::lower`] on the encrypted inputs. Returns the results,

@@ -2,7 +2,8 @@
 //!
 //! *Concept.* A [`Machine`] is data. A [`Work`] is a trace flattened to instructions on single limbs. The
 //! [passes](schedule()) order them, plan the scratchpad, and give each a unit and a cycle. [`check()`] replays a schedule
-//! against machine and work, and shares no code with the passes. [`Report`] says what the schedule takes.
+//! against machine and work, and shares no code with the passes. [`Report`] says what the schedule takes,
+//! [`Component`] and [`Series`] what each part does when, and [`timeline()`] writes it for a viewer.
 //!
 //! *May use* the trace. No cryptography is known here. *Invariant*: what is scheduled is each instruction of the trace,
 //! once.
@@ -13,10 +14,15 @@ mod passes;
 mod report;
 #[cfg(test)]
 mod testing;
+mod timeline;
+mod tracks;
+mod words;
 mod work;
 
 pub use check::{Violation, check};
-pub use machine::{Cluster, Machine, Operation, Unit};
+pub use machine::{Cluster, Machine, Operation, Unit, integers, scaling, varied};
 pub use passes::{Event, Eviction, Options, Order, Place, Schedule, Stall, schedule};
-pub use report::{Bound, Report, Traffic};
+pub use report::{Bound, Component, Report, Series, StepReport, Traffic};
+pub use timeline::{MAX_SLICES, timeline};
+pub use words::check_words;
 pub use work::{Input, Kind, MAX_TERMS, Source, Work};

@@ -23,6 +23,31 @@ pub(super) struct Literal {
     pub(super) cluster: Vec<ClusterLiteral>,
     pub(super) unit: BTreeMap<String, UnitLiteral>,
     pub(super) operations: BTreeMap<String, Vec<String>>,
+    /// What a sweep of other sizes does to areas and watts.
+    pub(super) scaling: Option<Scaling>,
+}
+
+/// With which power of a size areas and watts grow; 1 where the file says nothing.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Scaling {
+    pub(super) lanes: f64,
+    pub(super) ports: f64,
+    pub(super) bytes: f64,
+    pub(super) bandwidth: f64,
+    pub(super) clock: f64,
+}
+
+impl Default for Scaling {
+    fn default() -> Self {
+        Self {
+            lanes: 1.0,
+            ports: 1.0,
+            bytes: 1.0,
+            bandwidth: 1.0,
+            clock: 1.0,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -124,6 +149,16 @@ impl Literal {
         self.check_clusters()?;
         for (name, unit) in &self.unit {
             unit.check(name)?;
+        }
+        let scaling = self.scaling.unwrap_or_default();
+        for (key, power) in [
+            ("lanes", scaling.lanes),
+            ("ports", scaling.ports),
+            ("bytes", scaling.bytes),
+            ("bandwidth", scaling.bandwidth),
+            ("clock", scaling.clock),
+        ] {
+            within(&format!("scaling.{key}"), power, 0.0..=4.0)?;
         }
         self.check_operations()
     }

@@ -4,11 +4,15 @@ mod literal;
 mod operation;
 #[cfg(test)]
 mod tests;
+mod vary;
+#[cfg(test)]
+mod vary_tests;
 
 use crate::error::{Error, Result};
 use crate::machine::built_in;
 use literal::{ClusterLiteral, Literal, Shape, UnitLiteral};
 pub use operation::Operation;
+pub use vary::{integers, scaling, varied};
 
 /// A machine of clusters with wide units, a scratchpad and a memory channel, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,6 +171,16 @@ impl Machine {
     /// Bytes of a limb of `n` words.
     pub fn limb_bytes(&self, n: usize) -> u64 {
         (n as u64 * self.literal.word_bits).div_ceil(8)
+    }
+
+    /// Bytes of the scratchpad.
+    pub fn scratchpad_bytes(&self) -> u64 {
+        self.literal.scratchpad.bytes
+    }
+
+    /// Bytes that the memory channel moves in a second.
+    pub fn bytes_per_second(&self) -> u64 {
+        self.literal.memory.bytes_per_second
     }
 
     /// Limbs that the scratchpad holds.

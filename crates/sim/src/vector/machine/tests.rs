@@ -34,6 +34,36 @@ fn f1_and_athena_have_the_printed_figures() {
     assert_eq!(f1.generation(1 << 15), None);
 }
 
+/// Figures of other papers, as "Athena" (MICRO 2025) prints them in its tables 8 and 9.
+#[test]
+fn craterlake_and_sharp_have_the_printed_figures() {
+    for (name, mm2, watts, megabytes, files, terabytes) in [
+        ("craterlake", 222.7, Some(207.0), 256, 26, 84_000),
+        ("sharp", 178.8, None, 180, 18, 72_000),
+    ] {
+        let machine = Machine::named(name).expect("built in");
+        let area: f64 = machine.areas().iter().map(|(_, area)| area).sum();
+        assert!((area - mm2).abs() < 0.01, "{name}: {area} mm2");
+        let units = machine.clusters().iter().flat_map(|cluster| {
+            let counts = cluster.units.iter().zip(machine.units());
+            counts.map(|(&count, unit)| count as f64 * unit.watts)
+        });
+        let parts = machine.part_watts();
+        let sum: f64 = units.chain(parts.map(|(_, watts)| watts)).sum();
+        assert!(
+            watts.is_none_or(|watts| (sum - watts).abs() < 0.01),
+            "{name}: {sum} W"
+        );
+        assert_eq!(machine.scratchpad_bytes(), megabytes << 20);
+        let clusters = machine.clusters().iter();
+        let network: u64 = clusters.clone().map(|one| one.bytes_per_cycle).sum();
+        assert_eq!(network, terabytes, "{name}");
+        let of_files: u64 = clusters.map(|one| one.register_file_bytes).sum();
+        assert_eq!(of_files, files << 20, "{name}");
+        assert_eq!(machine.bytes_per_second(), 1_000_000_000_000);
+    }
+}
+
 #[test]
 fn a_pass_takes_its_closed_form() {
     let pass = |machine: &str, operation: Operation, log_n: u32| {

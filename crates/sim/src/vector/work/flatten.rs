@@ -7,6 +7,10 @@ use program::trace::{Body, Op, Trace, Type};
 
 /// Most instructions and limbs from outside: schedules number both in 30 bits.
 const LIMIT: u64 = 1 << 29;
+/// The one step of a trace that names none.
+const WHOLE: &str = "the whole program";
+/// What stands before the first step that has a name.
+const BEFORE: &str = "before the first step";
 /// Most calls within calls: lowering has five.
 const DEPTH: u64 = 64;
 
@@ -27,8 +31,11 @@ impl Work {
     pub fn new(trace: &Trace) -> Result<Self> {
         check_length(trace)?;
         let moduli = trace.moduli.iter().map(|q| u64::BITS - q.leading_zeros());
+        let (step_starts, steps) = steps(trace);
         let work = Self {
             n: trace.n,
+            step_starts,
+            steps,
             bits: moduli
                 .chain(trace.powers.iter().copied())
                 .max()
@@ -53,6 +60,19 @@ impl Work {
         work.outputs.dedup();
         Ok(work)
     }
+}
+
+/// Where steps begin, and their names; the first one begins at the first instruction.
+fn steps(trace: &Trace) -> (Vec<u32>, Vec<String>) {
+    let named = trace.steps.iter();
+    let mut found: Vec<(u32, String)> = named
+        .map(|step| (step.first as u32, step.name.clone()))
+        .collect();
+    if found.first().is_none_or(|&(first, _)| first > 0) {
+        let name = if found.is_empty() { WHOLE } else { BEFORE };
+        found.insert(0, (0, name.to_owned()));
+    }
+    found.into_iter().unzip()
 }
 
 fn check_length(trace: &Trace) -> Result<()> {

@@ -43,6 +43,10 @@ pub struct Work {
     pub(super) pool: Vec<u32>,
     /// Instruction of the trace's main body that the instruction comes from.
     pub(super) groups: Vec<u32>,
+    /// Steps of the trace: for each the first instruction of the main body that is a part of it.
+    pub(super) step_starts: Vec<u32>,
+    /// Their names.
+    pub(super) steps: Vec<String>,
     pub(super) inputs: Vec<Input>,
     /// Limbs that are given to the outside, each once.
     pub(super) outputs: Vec<u32>,
@@ -91,6 +95,17 @@ impl Work {
     /// Instruction of the trace's main body that an instruction comes from.
     pub fn group(&self, instruction: usize) -> usize {
         self.groups[instruction] as usize
+    }
+
+    /// Names of the steps of the program, in order; a name may come again. A trace that names none is one step.
+    pub fn steps(&self) -> &[String] {
+        &self.steps
+    }
+
+    /// Place in [`Work::steps`] of the step that an instruction is a part of.
+    pub fn step(&self, instruction: usize) -> usize {
+        let group = self.groups[instruction];
+        self.step_starts.partition_point(|&first| first <= group) - 1
     }
 
     /// Limbs that an instruction reads. One that is read twice may come twice.

@@ -1,0 +1,237 @@
+//! A machine's file with other numbers: what a sweep tries.
+//!
+//! Keys are named by their path: `memory.latency`, `unit.ntt.lanes`. `cluster.ports` is that of all clusters,
+//! `cluster.NAME.ports` that of one. `lanes` is that of all units: the widest have as many, the others keep their
+//! proportion to them.
+//!
+//! Area and watts follow, since the file has those of one size: they grow with the power that `[scaling]` names, linearly
+//! where it names none.
+//!
+//! | what changes | what grows with it |
+//! |---|---|
+//! | lanes of a unit | the unit |
+//! | bytes, and the width of all ports, of the scratchpad | the scratchpad |
+//! | bytes of a register file | the register file |
+//! | lanes of all units of a cluster | watts of its register file, which serves them |
+//! | width of all ports of the clusters | the network |
+//! | bytes in a second | the memory |
+//! | clock | watts of all but the memory, no area |
+//!
+//! So with powers of 1 the energy of an operation stays what it is, whatever lanes, ports, bandwidth and clock.
+
+use super::literal::{Literal, Scaling};
+use crate::error::{Error, Result};
+use toml::{Table, Value};
+
+/// All units' lanes.
+const LANES: &str = "lanes";
+
+/// The file of a machine with other integers in the place of some, and with the areas and watts that follow.
+///
+/// # Errors
+/// [`Error::Key`] for a path that names no integer of the file, and those of
+/// [`Machine::from_toml`](super::Machine::from_toml), of the file as it was and as it is then.
+pub fn varied(text: &str, changes: &[(String, i64)]) -> Result<String> {
+    super::Machine::from_toml(text)?;
+    let mut table = parsed(text)?;
+    let before = literal(text)?;
+    for (path, value) in changes {
+        if path == LANES {
+            set_lanes(&mut table, *value)?;
+            continue;
+        }
+        let parts: Vec<&str> = path.split('.').collect();
+        let mut root = Value::Table(std::mem::take(&mut table));
+        let changed = set(&mut root, &parts, *value);
+        if let Value::Table(back) = root {
+            table = back;
+        }
+        if changed == 0 {
+            return Err(Error::Key {
+                key: format!("key {path:?}"),
+                found: "no integer of its file".into(),
+                expected: format!("{LANES}, or one of {}", integers(text)?.join(", ")),
+            });
+        }
+    }
+    let changed = table.to_string();
+    super::Machine::from_toml(&changed)?;
+    scale(&mut table, &before, &literal(&changed)?);
+    let changed = table.to_string();
+    super::Machine::from_toml(&changed)?;
+    Ok(changed)
+}
+
+/// The paths of all integers of a machine's file.
+///
+/// # Errors
+/// [`Error::Toml`] for a text that is no TOML.
+pub fn integers(text: &str) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    list(&Value::Table(parsed(text)?), "", &mut found);
+    Ok(found)
+}
+
+fn parsed(text: &str) -> Result<Table> {
+    toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))
+}
+
+fn literal(text: &str) -> Result<Literal> {
+    toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))
+}
+
+fn list(value: &Value, path: &str, found: &mut Vec<String>) {
+    let behind = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    match value {
+        Value::Integer(_) => found.push(path.to_owned()),
+        Value::Table(table) => table
+            .iter()
+            .filter(|(name, _)| path != "" || *name != "scaling")
+            .for_each(|(name, value)| list(value, &behind(name), found)),
+        Value::Array(several) => {
+            for one in several {
+                let name = one.get("name").and_then(Value::as_str);
+                list(one, &behind(name.unwrap_or("")), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Sets the integers that a path names, and counts them.
+fn set(value: &mut Value, path: &[&str], to: i64) -> usize {
+    match (value, path) {
+        (Value::Integer(found), []) => {
+            *found = to;
+            1
+        }
+        (Value::Table(table), [name, rest @ ..]) => {
+            let inner = table.get_mut(*name);
+            inner.map_or(0, |inner| set(inner, rest, to))
+        }
+        (Value::Array(several), [name, rest @ ..]) => {
+            let named = |one: &Value| one.get("name").and_then(Value::as_str) == Some(name);
+            let only_one = several.iter().any(named);
+            let rest = if only_one { rest } else { path };
+            let chosen = several.iter_mut().filter(|one| !only_one || named(one));
+            chosen.map(|one| set(one, rest, to)).sum()
+        }
+        _ => 0,
+    }
+}
+
+fn set_lanes(table: &mut Table, to: i64) -> Result<()> {
+    let units = table.get_mut("unit").and_then(Value::as_table_mut);
+    let mut lanes: Vec<&mut Value> = units
+        .into_iter()
+        .flat_map(|units| units.iter_mut())
+        .filter_map(|(_, unit)| unit.get_mut(LANES))
+        .collect();
+    let widest = lanes.iter().filter_map(|one| one.as_integer()).max();
+    let widest = i128::from(widest.unwrap_or(1));
+    if to < 1 {
+        return Err(Error::Key {
+            key: LANES.into(),
+            found: to.to_string(),
+            expected: "1 or more".into(),
+        });
+    }
+    for one in &mut lanes {
+        if let Value::Integer(found) = one {
+            *found = (i128::from(*found) * i128::from(to) / widest).max(1) as i64;
+        }
+    }
+    Ok(())
+}
+
+/// Lets areas and watts follow what has changed.
+fn scale(table: &mut Table, before: &Literal, after: &Literal) {
+    let grown = |before: u64, after: u64, power: f64| (after as f64 / before as f64).powf(power);
+    let by = after.scaling.unwrap_or_default();
+    let clock = grown(before.clock_mhz, after.clock_mhz, by.clock);
+    let both = |part: Option<&mut Value>, prefix: &str, [area, watts]: [f64; 2]| {
+        let Some(part) = part.and_then(Value::as_table_mut) else {
+            return;
+        };
+        for (name, factor) in [("area_mm2", area), ("watts", watts)] {
+            if let Some(value) = part.get_mut(&format!("{prefix}{name}")) {
+                let old = match value {
+                    Value::Integer(old) => *old as f64,
+                    Value::Float(old) => *old,
+                    _ => continue,
+                };
+                *value = Value::Float(old * factor);
+            }
+        }
+    };
+    for (name, unit) in &before.unit {
+        let factor = grown(unit.lanes, after.unit[name].lanes, by.lanes);
+        let units = table.get_mut("unit");
+        both(
+            units.and_then(|units| units.get_mut(name)),
+            "",
+            [factor, factor * clock],
+        );
+    }
+    let width = |of: &Literal| {
+        let pad = &of.scratchpad;
+        pad.banks * pad.ports * pad.port_bytes
+    };
+    let pads = [&before.scratchpad, &after.scratchpad];
+    let factor = grown(pads[0].bytes, pads[1].bytes, by.bytes)
+        * grown(width(before), width(after), by.ports);
+    both(table.get_mut("scratchpad"), "", [factor, factor * clock]);
+    let width = |of: &Literal| -> u64 {
+        let clusters = of.cluster.iter();
+        clusters
+            .map(|one| one.count * one.ports * one.port_bytes)
+            .sum()
+    };
+    let factor = grown(width(before), width(after), by.ports);
+    both(table.get_mut("network"), "", [factor, factor * clock]);
+    let rates = [before, after].map(|of| of.memory.bytes_per_second);
+    let factor = grown(rates[0], rates[1], by.bandwidth);
+    both(table.get_mut("memory"), "", [factor, factor]);
+    let lanes = |of: &Literal, cluster: usize| -> u64 {
+        let units = of.cluster[cluster].units.iter();
+        units.map(|(name, count)| count * of.unit[name].lanes).sum()
+    };
+    for (place, (old, new)) in before.cluster.iter().zip(&after.cluster).enumerate() {
+        let bytes = [old.register_file_bytes, new.register_file_bytes].map(|bytes| bytes.max(1));
+        let area = grown(bytes[0], bytes[1], by.bytes);
+        let watts = area * grown(lanes(before, place), lanes(after, place), by.lanes) * clock;
+        let clusters = table.get_mut("cluster").and_then(Value::as_array_mut);
+        let cluster = clusters.and_then(|all| all.get_mut(place));
+        both(cluster, "register_file_", [area, watts]);
+    }
+}
+
+impl Scaling {
+    /// The powers in words, for reports.
+    fn words(self) -> String {
+        let all = [
+            ("lanes", self.lanes),
+            ("ports", self.ports),
+            ("bytes", self.bytes),
+            ("bandwidth", self.bandwidth),
+            ("clock (watts alone)", self.clock),
+        ];
+        let words = all.map(|(name, power)| match power {
+            1.0 => name.to_owned(),
+            power => format!("{name}^{power}"),
+        });
+        words.join(", ")
+    }
+}
+
+/// With which powers of what the areas and watts of a machine's file grow in a sweep, in words.
+///
+/// # Errors
+/// Those of [`Machine::from_toml`](super::Machine::from_toml).
+pub fn scaling(text: &str) -> Result<String> {
+    super::Machine::from_toml(text)?;
+    Ok(literal(text)?.scaling.unwrap_or_default().words())
+}

@@ -1,0 +1,186 @@
+//! Files with other numbers: what is set, what follows, and what is refused.
+
+use super::vary::{integers, scaling, varied};
+use super::{Literal, Machine};
+use crate::machine::built_in;
+
+fn of(text: &str) -> Literal {
+    toml::from_str(text).expect("a machine")
+}
+
+fn change(machine: &str, changes: &[(&str, i64)]) -> crate::error::Result<Literal> {
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value))
+        .collect();
+    Ok(of(&varied(built_in(machine).expect("built in"), &changes)?))
+}
+
+#[test]
+fn nothing_changes_where_nothing_is_set() {
+    for machine in ["f1", "athena", "craterlake", "sharp", "tiny"] {
+        let text = built_in(machine).expect("built in");
+        assert_eq!(of(&varied(text, &[]).expect("fine")), of(text));
+        for key in integers(text).expect("TOML") {
+            let same = Machine::from_toml(text).expect("fine");
+            let table: toml::Table = toml::from_str(text).expect("TOML");
+            let Some(toml::Value::Integer(value)) = table.get(&key) else {
+                continue; // only keys at the top, which need no path
+            };
+            let again = varied(text, &[(key, *value)]).expect("fine");
+            assert_eq!(Machine::from_toml(&again).expect("fine"), same);
+        }
+    }
+}
+
+#[test]
+fn areas_and_watts_follow_what_is_set() {
+    let (f1, near) = (of(built_in("f1").expect("built in")), |a: f64, b: f64| {
+        (a / b - 1.0).abs() < 1e-12
+    });
+    let found = change("f1", &[("unit.ntt.lanes", 256)]).expect("fine");
+    assert_eq!(found.unit["ntt"].lanes, 256);
+    assert!(
+        near(found.unit["ntt"].area_mm2, 2.0 * 2.27) && near(found.unit["ntt"].watts, 2.0 * 4.8)
+    );
+    assert_eq!(found.unit["adder"], f1.unit["adder"]);
+    let found = change("f1", &[("lanes", 64)]).expect("fine");
+    assert!(found.unit.values().all(|unit| unit.lanes == 64));
+    assert!(near(found.unit["adder"].area_mm2, 0.015));
+    let found = change("f1", &[("memory.bytes_per_second", 2_000_000_000_000)]).expect("fine");
+    assert!(near(found.memory.area_mm2, 2.0 * 29.8) && near(found.memory.watts, 0.9));
+    let found = change(
+        "f1",
+        &[("scratchpad.bytes", 33_554_432), ("scratchpad.ports", 6)],
+    )
+    .expect("fine");
+    assert!(
+        near(found.scratchpad.area_mm2, 48.09),
+        "half the bytes, twice the ports"
+    );
+    let found = change("f1", &[("cluster.count", 8), ("cluster.port_bytes", 256)]).expect("fine");
+    assert!(near(found.network.area_mm2, 10.02 / 4.0));
+    assert!(
+        near(found.cluster[0].register_file_area_mm2, 0.56),
+        "of one"
+    );
+    let found = change("f1", &[("clock_mhz", 500)]).expect("fine");
+    assert!(near(found.unit["ntt"].watts, 2.4) && near(found.unit["ntt"].area_mm2, 2.27));
+    let found = change("f1", &[("cluster.units.ntt", 3)]).expect("fine");
+    assert_eq!(found.cluster[0].units["ntt"], 3);
+}
+
+/// What an instruction takes does not depend on how wide and how fast the machine is, only when.
+#[test]
+fn energy_stays_and_time_falls() {
+    use crate::vector::{Options, Report, schedule};
+    let work = crate::vector::testing::work(7, 60);
+    let joules = |changes: &[(&str, i64)]| {
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value))
+            .collect();
+        let text = built_in("tiny")
+            .expect("built in")
+            .replace("\"square\"", "\"stream\"");
+        let text = text.replace("static_watts = 0.5", "static_watts = 0.0");
+        let machine = Machine::from_toml(&varied(&text, &changes).expect("fine")).expect("fine");
+        let found =
+            schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
+        let report = Report::new(&machine, &work, &found);
+        (report.energy(), report.seconds)
+    };
+    // A limb has 16 words of 8 bytes; passes and transfers are whole cycles at these sizes.
+    let (energy, seconds) = joules(&[]);
+    for changes in [
+        &[("lanes", 16)][..],
+        &[("clock_mhz", 2000)],
+        &[("memory.bytes_per_second", 128_000_000_000)],
+    ] {
+        let (varied, faster) = joules(changes);
+        assert!(
+            (varied / energy - 1.0).abs() < 1e-9,
+            "{changes:?}: {varied}, {energy}"
+        );
+        assert!(faster < seconds, "{changes:?}");
+    }
+}
+
+#[test]
+fn a_cluster_is_named_or_all_of_them_are() {
+    let found = change("athena", &[("cluster.region 1.ports", 8)]).expect("fine");
+    assert_eq!((found.cluster[0].ports, found.cluster[1].ports), (2, 8));
+    let found = change("athena", &[("cluster.ports", 4)]).expect("fine");
+    assert_eq!((found.cluster[0].ports, found.cluster[1].ports), (4, 4));
+}
+
+#[test]
+fn lanes_of_all_units_keep_their_proportions() {
+    let athena = of(built_in("athena").expect("built in"));
+    let found = change("athena", &[("lanes", 1024)]).expect("fine");
+    for (name, unit) in &athena.unit {
+        assert_eq!(found.unit[name].lanes, unit.lanes / 2, "{name}");
+    }
+}
+
+#[test]
+fn a_file_says_otherwise() {
+    let text = built_in("tiny").expect("built in");
+    let text = format!("{text}\n[scaling]\nlanes = 2.0\nbytes = 0.5\n");
+    let found = of(&varied(
+        &text,
+        &[
+            ("unit.mac.lanes".into(), 16),
+            ("scratchpad.bytes".into(), 4 * 16_777_216),
+        ],
+    )
+    .expect("fine"));
+    assert!((found.unit["mac"].area_mm2 - 1.0).abs() < 1e-12);
+    assert!((found.scratchpad.area_mm2 - 8.0).abs() < 1e-12);
+    let words = scaling(&text).expect("fine");
+    assert!(
+        words.contains("lanes^2") && words.contains("bytes^0.5") && words.contains("ports,"),
+        "{words}"
+    );
+    let error =
+        Machine::from_toml(&text.replace("lanes = 2.0", "lanes = -1.0")).expect_err("negative");
+    assert!(error.to_string().contains("scaling.lanes is -1"), "{error}");
+}
+
+#[test]
+fn keys_and_values_that_cannot_be_are_refused_by_name() {
+    for (key, value, words) in [
+        (
+            "unit.fft.lanes",
+            8,
+            &[
+                "unit.fft.lanes",
+                "no integer",
+                "lanes, or one of",
+                "unit.ntt.lanes",
+                "memory.latency",
+            ][..],
+        ),
+        ("unit.ntt.watts", 8, &["unit.ntt.watts", "no integer"]),
+        ("unit.ntt", 8, &["\"unit.ntt\"", "no integer"]),
+        ("", 8, &["\"\"", "no integer"]),
+        (
+            "unit.ntt.lanes",
+            0,
+            &["unit.ntt.lanes is 0", "1 to 1048576"],
+        ),
+        ("lanes", 0, &["lanes is 0", "1 or more"]),
+        ("lanes", -4, &["lanes is -4", "1 or more"]),
+        (
+            "scratchpad.banks",
+            1 << 40,
+            &["scratchpad.banks", "1 to 65536"],
+        ),
+        ("memory.latency", -1, &["-1"]),
+    ] {
+        let error = change("tiny", &[(key, value)]).expect_err(key).to_string();
+        for word in words {
+            assert!(error.contains(word), "{key}: {error}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What happens on a machine, counted: for each step of the program, from which follows the whole.
+
+use super::traffic::Traffic;
+use super::unit_counts;
+use crate::vector::machine::{Machine, Operation};
+use crate::vector::passes::{Event, Schedule};
+use crate::vector::work::{NONE, Source, Work};
+
+/// Counts of what is done for a part of the work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Activity {
+    /// Cycles of passes, by kind of unit.
+    pub(super) passes: Vec<u64>,
+    /// Cycles in which instructions occupy the ports of their clusters.
+    pub(super) ports: u64,
+    /// Cycles in which the memory channel moves limbs.
+    pub(super) memory: u64,
+    pub(super) traffic: Traffic,
+    pub(super) instructions: u64,
+    /// Cycle in which the first of it begins, and the one in which the last of it is done.
+    pub(super) begins: u64,
+    pub(super) ends: u64,
+}
+
+impl Activity {
+    fn new(machine: &Machine) -> Self {
+        Self {
+            passes: vec![0; machine.units().len()],
+            begins: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    fn spans(&mut self, begins: u64, ends: u64) {
+        self.begins = self.begins.min(begins);
+        self.ends = self.ends.max(ends);
+    }
+
+    /// The sum of all steps.
+    pub(super) fn sum(machine: &Machine, steps: &[Self]) -> Self {
+        let mut sum = Self::new(machine);
+        for step in steps {
+            for (sum, passes) in sum.passes.iter_mut().zip(&step.passes) {
+                *sum += passes;
+            }
+            sum.ports += step.ports;
+            sum.memory += step.memory;
+            sum.traffic.add_assign(&step.traffic);
+            sum.instructions += step.instructions;
+            sum.spans(step.begins, step.ends);
+        }
+        sum
+    }
+
+    /// Energy by component in joules: units by name, then the other parts, then what is always on for `cycles`.
+    pub(super) fn joules(&self, machine: &Machine, cycles: u64) -> Vec<(String, f64)> {
+        let seconds = |cycles: f64| cycles / machine.hertz();
+        let units = machine.units().iter().zip(&self.passes);
+        let mut joules: Vec<(String, f64)> = units
+            .map(|(unit, &busy)| (unit.name.clone(), unit.watts * seconds(busy as f64)))
+            .collect();
+        let all: usize = unit_counts(machine).iter().sum();
+        let passes = self.passes.iter().sum::<u64>() as f64 / all.max(1) as f64;
+        let network = self.ports as f64 / machine.clusters().len() as f64;
+        let busy = [passes, network, network, self.memory as f64];
+        for ((part, watts), busy) in machine.part_watts().into_iter().zip(busy) {
+            joules.push((part.to_owned(), watts * seconds(busy)));
+        }
+        let always = machine.static_watts() * seconds(cycles as f64);
+        joules.push(("always on".into(), always));
+        joules
+    }
+}
+
+/// What is done for each step. A load counts to the step of the instruction that reads it next, what is written to the step
+/// that made it.
+pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Vec<Activity> {
+    let n = work.n();
+    let (bytes, transfer) = (machine.limb_bytes(n), machine.transfer(n));
+    let passes: Vec<u64> = machine.units().iter().map(|unit| unit.pass(n)).collect();
+    let latencies = latencies(machine);
+    let mut owners = load_owners(work, schedule);
+    let mut known = vec![false; work.inputs().len()];
+    let mut steps = vec![Activity::new(machine); work.steps().len()];
+    for (event, start) in schedule.events() {
+        match event {
+            Event::Issue(instruction) => {
+                let i = instruction as usize;
+                let step = &mut steps[work.step(i)];
+                let kind = work.kind(i);
+                for &unit in machine.uses(kind) {
+                    step.passes[unit] += passes[unit] * work.terms(i) as u64;
+                }
+                step.ports += schedule.ports(i);
+                step.instructions += 1;
+                step.spans(start, start + schedule.busy(i) + latencies[kind as usize]);
+            }
+            Event::Fetch(limb) => {
+                let owner = owners.pop().expect("one for each load");
+                let step = &mut steps[owner as usize];
+                let input = work.input(limb);
+                let sampled = input.is_some_and(|input| input.source.sampled());
+                if let (true, Some((cycles, latency))) = (sampled, machine.generation(n)) {
+                    let unit = machine.uses(Operation::Sample)[0];
+                    step.passes[unit] += passes[unit];
+                    step.spans(start, start + cycles + latency);
+                    continue;
+                }
+                let again = input.is_some()
+                    && std::mem::replace(&mut known[limb as usize - work.instructions()], true);
+                let traffic = &mut step.traffic;
+                *match (input.map(|input| input.source), again) {
+                    (None, _) => &mut traffic.results_loaded,
+                    (Some(source), true) if source.of_hint() => &mut traffic.hints_again,
+                    (Some(_), true) => &mut traffic.inputs_again,
+                    (Some(source), false) if source.of_hint() => &mut traffic.hints,
+                    (Some(Source::Constant), false) => &mut traffic.constants,
+                    (Some(_), false) => &mut traffic.inputs,
+                } += bytes;
+                step.memory += transfer;
+                step.spans(start, start + transfer + machine.memory_latency());
+            }
+            Event::WriteBack(limb) => {
+                let made = (limb as usize).min(work.instructions() - 1);
+                let step = &mut steps[work.step(made)];
+                if work.outputs().binary_search(&limb).is_ok() {
+                    step.traffic.outputs += bytes;
+                } else {
+                    step.traffic.results_written += bytes;
+                }
+                step.memory += transfer;
+                step.spans(start, start + transfer);
+            }
+            Event::Release(_) => {}
+        }
+    }
+    steps
+}
+
+/// For each operation the cycles from its last word in to its last word out.
+pub(in crate::vector) fn latencies(machine: &Machine) -> [u64; Operation::ALL.len()] {
+    Operation::ALL.map(|operation| {
+        let units = machine.uses(operation).iter();
+        units.map(|&unit| machine.units()[unit].latency).sum()
+    })
+}
+
+/// For each load, from the last to the first, the step of the instruction that reads it next.
+fn load_owners(work: &Work, schedule: &Schedule) -> Vec<u32> {
+    let mut readers = vec![NONE; work.limbs()];
+    let mut owners = Vec::new();
+    for &packed in schedule.events.iter().rev() {
+        match Event::unpack(packed) {
+            Event::Issue(instruction) => {
+                let step = work.step(instruction as usize) as u32;
+                let operands = work.operands(instruction as usize);
+                operands.for_each(|limb| readers[limb as usize] = step);
+            }
+            Event::Fetch(limb) => {
+                let reader = readers[limb as usize];
+                owners.push(if reader == NONE { 0 } else { reader });
+            }
+            Event::WriteBack(_) | Event::Release(_) => {}
+        }
+    }
+    owners
+}

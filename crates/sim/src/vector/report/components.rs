@@ -1,0 +1,57 @@
+//! The stream of instructions of each part of a machine, and its stalls.
+
+use crate::vector::machine::Machine;
+use crate::vector::passes::Schedule;
+use crate::vector::tracks::tracks;
+use crate::vector::work::Work;
+
+/// What a unit, the ports of a cluster or a channel does from cycle 0 to the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Its name, behind that of its cluster.
+    pub name: String,
+    /// Instructions or transfers of its stream.
+    pub instructions: u64,
+    /// Cycles in which it is occupied.
+    pub busy: u64,
+    /// Stalls: how often it is idle between an instruction and the next one of its stream, or before the first.
+    pub stalls: u64,
+    /// Cycles of all stalls.
+    pub stalled: u64,
+    /// Cycles of the longest stall.
+    pub longest: u64,
+}
+
+impl Component {
+    /// All parts of a machine, cluster by cluster.
+    pub fn all(machine: &Machine, work: &Work, schedule: &Schedule) -> Vec<Self> {
+        let tracks = tracks(machine, work, schedule).into_iter();
+        tracks
+            .map(|track| {
+                let name = track.part.name(machine);
+                let name = match track.part.cluster(machine) {
+                    Some(cluster) => format!("{cluster}: {name}"),
+                    None => name,
+                };
+                let mut found = Self {
+                    name,
+                    instructions: track.slices.len() as u64,
+                    busy: 0,
+                    stalls: 0,
+                    stalled: 0,
+                    longest: 0,
+                };
+                let mut free = 0;
+                for slice in &track.slices {
+                    let stall = slice.start.saturating_sub(free);
+                    found.stalls += u64::from(stall > 0);
+                    found.stalled += stall;
+                    found.longest = found.longest.max(stall);
+                    found.busy += slice.end - slice.start;
+                    free = slice.end;
+                }
+                found
+            })
+            .collect()
+    }
+}

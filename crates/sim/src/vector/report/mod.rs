@@ -1,0 +1,119 @@
+//! What a schedule takes: time, energy, traffic, and how far it is from a lower bound.
+
+mod activity;
+mod bound;
+mod components;
+mod series;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod traffic;
+
+use super::machine::{Machine, Operation};
+use super::passes::{Schedule, Stall};
+use super::work::Work;
+use activity::Activity;
+
+pub use bound::Bound;
+pub use components::Component;
+pub use series::Series;
+pub use steps::StepReport;
+pub use traffic::Traffic;
+
+/// What a schedule of some work takes on a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Cycles from the first event to the last.
+    pub cycles: u64,
+    /// The same in seconds.
+    pub seconds: f64,
+    /// Energy by component, in joules: units by name, then the other parts, then what is always on.
+    pub joules: Vec<(String, f64)>,
+    /// Square millimetres by component: units by name, then the other parts.
+    pub areas: Vec<(String, f64)>,
+    /// Bytes between memory and scratchpad.
+    pub traffic: Traffic,
+    /// Share of time in which units, ports and channels are busy: units by name, then `network` and `memory`.
+    pub utilisation: Vec<(String, f64)>,
+    /// Cycles between the instructions of a cluster by what the later one waited for, as shares of all.
+    pub stalls: Vec<(&'static str, f64)>,
+    /// Instructions by what they do.
+    pub instructions: Vec<(&'static str, u64)>,
+    /// The steps of the program, in order.
+    pub steps: Vec<StepReport>,
+    /// What no schedule can be faster than.
+    pub bound: Bound,
+}
+
+impl Report {
+    /// Reads a schedule.
+    pub fn new(machine: &Machine, work: &Work, schedule: &Schedule) -> Self {
+        let cycles = schedule.cycles();
+        let by_step = activity::by_step(machine, work, schedule);
+        let sum = Activity::sum(machine, &by_step);
+        let counts = unit_counts(machine);
+        let share = |busy: u64, of: usize| busy as f64 / (cycles as f64 * of.max(1) as f64);
+        let units = machine.units().iter().zip(sum.passes.iter().zip(&counts));
+        let mut utilisation: Vec<(String, f64)> = units
+            .map(|(unit, (&busy, &count))| (unit.name.clone(), share(busy, count)))
+            .collect();
+        let network = share(sum.ports, machine.clusters().len());
+        utilisation.push(("network".into(), network));
+        utilisation.push(("memory".into(), share(sum.memory, 1)));
+        let waited: u64 = schedule.stalls().map(|(_, cycles)| cycles).sum();
+        let stall =
+            |(cause, cycles): (Stall, u64)| (cause.name(), cycles as f64 / waited.max(1) as f64);
+        let mut instructions = [0; Operation::ALL.len()];
+        (0..work.instructions()).for_each(|i| instructions[work.kind(i) as usize] += 1);
+        let named = Operation::ALL
+            .into_iter()
+            .map(Operation::name)
+            .zip(instructions);
+        Self {
+            cycles,
+            seconds: cycles as f64 / machine.hertz(),
+            joules: sum.joules(machine, cycles),
+            areas: machine.areas(),
+            bound: Bound::new(machine, work, &sum.traffic),
+            traffic: sum.traffic,
+            utilisation,
+            stalls: schedule.stalls().map(stall).collect(),
+            instructions: named.filter(|(_, count)| *count > 0).collect(),
+            steps: StepReport::all(machine, work, &by_step, cycles),
+        }
+    }
+
+    /// Energy of all components, in joules.
+    pub fn energy(&self) -> f64 {
+        self.joules.iter().map(|(_, joules)| joules).sum()
+    }
+
+    /// Square millimetres of the machine.
+    pub fn area(&self) -> f64 {
+        self.areas.iter().map(|(_, area)| area).sum()
+    }
+
+    /// Energy times time, in joule seconds.
+    pub fn edp(&self) -> f64 {
+        self.energy() * self.seconds
+    }
+
+    /// Energy times time times area, in joule seconds square millimetres.
+    pub fn edap(&self) -> f64 {
+        self.edp() * self.area()
+    }
+
+    /// Cycles over the largest lower bound: at least 1.
+    pub fn gap(&self) -> f64 {
+        self.cycles as f64 / self.bound.cycles().max(1) as f64
+    }
+}
+
+/// Number of units of each kind, in all clusters.
+fn unit_counts(machine: &Machine) -> Vec<usize> {
+    let count = |unit: usize| {
+        let clusters = machine.clusters().iter();
+        clusters.map(|cluster| cluster.units[unit]).sum()
+    };
+    (0..machine.units().len()).map(count).collect()
+}

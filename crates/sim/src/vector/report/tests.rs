@@ -1,0 +1,162 @@
+//! Parts of a report add up, whatever the program and the machine, and steps are what their trace says.
+
+use super::activity;
+use super::{Component, Report, Series};
+use crate::vector::machine::{Machine, Operation};
+use crate::vector::passes::{Options, Schedule, schedule};
+use crate::vector::testing::{Knobs, Random, trace, work};
+use crate::vector::tracks::{Part, occupancy, tracks};
+use crate::vector::work::Work;
+use program::trace::{Step, Trace};
+
+fn scheduled(machine: &Machine, work: &Work) -> Schedule {
+    schedule(machine, work, Options::default(), &mut |_, _| true).expect("it fits")
+}
+
+/// A random trace whose main body is cut into steps.
+fn stepped(seed: u64) -> Trace {
+    let mut trace = trace(seed, 60);
+    let length = trace.main.instructions.len();
+    let step = |number: usize| Step {
+        name: format!("layer {number}: work"),
+        first: 3 + number * (length - 3) / 4,
+    };
+    trace.steps = (0..4).map(step).collect();
+    trace.verify().expect("steps are fine");
+    trace
+}
+
+#[test]
+fn steps_add_up_to_the_program() {
+    let mut random = Random::new(1);
+    for seed in 0..40 {
+        let machine = Knobs::random(&mut random).machine();
+        let work = Work::new(&stepped(seed)).expect("short enough");
+        assert_eq!(work.steps().len(), 5, "what stands before the first is one");
+        let schedule = scheduled(&machine, &work);
+        let report = Report::new(&machine, &work, &schedule);
+        let sum = |of: fn(&super::StepReport) -> u64| report.steps.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|step| step.cycles), report.cycles);
+        assert_eq!(sum(|step| step.instructions), work.instructions() as u64);
+        assert_eq!(sum(|step| step.traffic.total()), report.traffic.total());
+        let joules: f64 = report.steps.iter().map(|step| step.joules).sum();
+        assert!((joules / report.energy() - 1.0).abs() < 1e-9);
+        assert!(
+            (report.edap() / report.energy() / report.seconds / report.area() - 1.0).abs() < 1e-9
+        );
+        for step in &report.steps {
+            assert!(step.begins < step.ends && step.ends <= report.cycles);
+        }
+    }
+}
+
+#[test]
+fn an_instruction_is_of_the_step_in_which_its_call_stands() {
+    let trace = stepped(3);
+    let work = Work::new(&trace).expect("short enough");
+    for i in 0..work.instructions() {
+        let of = trace
+            .steps
+            .iter()
+            .rposition(|step| step.first <= work.group(i));
+        let name = of.map_or("before the first step", |of| &trace.steps[of].name);
+        assert_eq!(work.steps()[work.step(i)], name);
+    }
+    let whole = super::super::testing::work(3, 60);
+    assert_eq!(whole.steps(), ["the whole program"]);
+}
+
+/// The shares of time of a report beside those of its parts of time, and beside a count cycle by cycle.
+#[test]
+fn shares_over_time_are_those_of_the_whole() {
+    let mut random = Random::new(2);
+    for seed in 0..20 {
+        let machine = match seed {
+            0 => Machine::named("athena").expect("built in"),
+            _ => Knobs::random(&mut random).machine(),
+        };
+        let work = work(seed, 50);
+        let schedule = scheduled(&machine, &work);
+        let report = Report::new(&machine, &work, &schedule);
+        for parts in [1, 7, 100] {
+            let series = Series::new(&machine, &work, &schedule, parts);
+            assert_eq!(series.busy.len(), report.utilisation.len());
+            for ((name, shares), (of, whole)) in series.busy.iter().zip(&report.utilisation) {
+                assert_eq!((name, shares.len()), (of, parts));
+                let mean = shares.iter().sum::<f64>() / parts as f64;
+                assert!((mean - whole).abs() < 1e-9, "{name}: {mean}, {whole}");
+                assert!(
+                    shares
+                        .iter()
+                        .all(|&share| (-1e-9..=1.0 + 1e-9).contains(&share))
+                );
+            }
+        }
+        let memory = Series::new(&machine, &work, &schedule, schedule.cycles() as usize);
+        let (_, memory) = memory.busy.last().expect("memory is last");
+        let slices = tracks(&machine, &work, &schedule);
+        let slices = slices.iter().find(|track| track.part == Part::Memory);
+        for (cycle, share) in memory.iter().enumerate() {
+            let cycle = cycle as u64;
+            let busy =
+                |slice: &crate::vector::tracks::Slice| (slice.start..slice.end).contains(&cycle);
+            let expected = slices.expect("there is memory").slices.iter().any(busy);
+            assert!(
+                (share - f64::from(u8::from(expected))).abs() < 1e-6,
+                "{cycle}: {share}"
+            );
+        }
+    }
+}
+
+#[test]
+fn each_part_does_one_thing_at_a_time_and_its_stalls_are_its_gaps() {
+    let mut random = Random::new(4);
+    for seed in 0..20 {
+        let machine = Knobs::random(&mut random).machine();
+        let work = work(seed, 50);
+        let schedule = scheduled(&machine, &work);
+        for track in tracks(&machine, &work, &schedule) {
+            for pair in track.slices.windows(2) {
+                assert!(pair[0].end <= pair[1].start, "{:?}: {pair:?}", track.part);
+            }
+        }
+        let components = Component::all(&machine, &work, &schedule);
+        let ports: u64 = (0..work.instructions()).map(|i| schedule.ports(i)).sum();
+        let of_ports = components.iter().filter(|one| one.name.ends_with("ports"));
+        assert_eq!(of_ports.map(|one| one.busy).sum::<u64>(), ports);
+        for one in &components {
+            assert!(one.busy + one.stalled <= schedule.cycles(), "{one:?}");
+            assert!(one.longest <= one.stalled && one.stalls <= one.instructions);
+            assert_eq!(one.stalls == 0, one.stalled == 0);
+        }
+    }
+}
+
+#[test]
+fn the_scratchpad_never_holds_more_than_fits() {
+    let mut random = Random::new(5);
+    for seed in 0..20 {
+        let machine = Knobs::random(&mut random).machine();
+        let work = work(seed, 50);
+        let capacity = machine.scratchpad_limbs(work.n()) as i64;
+        let held = occupancy(&scheduled(&machine, &work));
+        assert!(held.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(
+            held.iter()
+                .all(|&(_, limbs)| (0..=capacity).contains(&limbs))
+        );
+    }
+}
+
+#[test]
+fn latencies_are_those_of_the_units() {
+    let f1 = Machine::named("f1").expect("built in");
+    let latencies = activity::latencies(&f1);
+    assert_eq!(latencies[Operation::Ntt as usize], 270);
+    assert_eq!(
+        latencies[Operation::Dot as usize],
+        6 + 2,
+        "a multiplier, then an adder"
+    );
+}

@@ -1,0 +1,31 @@
+//! Whether the words of a program fit those of a machine, and what to do if not.
+
+use super::machine::Machine;
+use super::work::Work;
+use crate::error::{Error, Result};
+
+/// The smallest words that networks are compiled for: see docs/adr/0020.
+const SMALLEST: u64 = 32;
+
+/// Refuses work with moduli that are larger than the words of a machine. No word is split.
+///
+/// # Errors
+/// [`Error::Unfit`], which names what makes programs of smaller words.
+pub fn check_words(machine: &Machine, work: &Work) -> Result<()> {
+    let (found, words) = (u64::from(work.bits()), machine.word_bits());
+    if found <= words {
+        return Ok(());
+    }
+    let way = if words >= SMALLEST {
+        "`palladion compile --words 32` makes programs for words of 32 bits, which fit"
+    } else {
+        "a network needs words of 32 bits, since a product of its residuals takes that much (docs/adr/0020), so such a \
+         machine runs circuits alone, with moduli that you choose"
+    };
+    Err(Error::Unfit {
+        machine: machine.name().to_owned(),
+        what: "the largest modulus".into(),
+        found: format!("of {found} bits"),
+        expected: format!("at most word_bits = {words}: {way}"),
+    })
+}

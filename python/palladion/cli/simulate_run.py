@@ -1,0 +1,193 @@
+"""``palladion simulate run``: a program on a vector machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from palladion import files
+from palladion.cli.common import FILE, FOLDER, Command, json_option, print_json, print_rows
+from palladion.cli.machines import machine_of, prepare, work_of, write_pictures
+from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
+from palladion.errors import FormatError, UsageError
+from palladion.pictures import PARTS, of_run
+from palladion.reproduce.plot import require
+from palladion.text import short, size
+
+MOST_STEPS = 12
+"""Steps that are printed: those that take longest, in the order of the program."""
+
+
+def passes_options(command: Command) -> Command:
+    """``--order`` and ``--eviction``, given to the command under these names."""
+    command = click.option(
+        "--eviction",
+        type=click.Choice(["belady", "lru"]),
+        default="belady",
+        help="What leaves a full scratchpad: what is read last, or was read least recently.",
+    )(command)
+    return click.option(
+        "--order",
+        type=click.Choice(["hints", "program"]),
+        default="hints",
+        help="Order of operations: those that share a key-switch hint together, or that of the "
+        "trace.",
+    )(command)
+
+
+def window_of(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> tuple[int, int] | None:
+    """Cycles ``A:B``."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,18}):(\d{1,18})", text, re.ASCII)
+    if found is None:
+        raise UsageError(
+            f"the window of the timeline is {text!r}, expected A:B, its first cycle and the one "
+            "behind its last"
+        )
+    return int(found[1]), int(found[2])
+
+
+@click.command()
+@click.argument("given", type=FILE, metavar="TRACE_OR_PROGRAM")
+@click.option(
+    "--machine", required=True, help="f1, athena, craterlake, sharp, tiny, or a TOML file."
+)
+@passes_options
+@click.option("--plot", type=FOLDER, help="Folder for pictures; needs matplotlib.")
+@click.option("--timeline", type=FILE, help="File for https://ui.perfetto.dev to write.")
+@click.option(
+    "--timeline-cycles",
+    "window",
+    metavar="A:B",
+    callback=window_of,
+    help="Cycles of the timeline; default: all of them.",
+)
+@json_option
+def run(
+    given: Path,
+    machine: str,
+    order: str,
+    eviction: str,
+    plot: Path | None,
+    timeline: Path | None,
+    window: tuple[int, int] | None,
+    as_json: bool,
+) -> None:
+    """Simulate a whole program on a vector machine: time, energy, traffic.
+
+    TRACE_OR_PROGRAM is a trace that `lower` wrote, or a program that `compile` wrote. Every
+    instruction on limbs gets a unit and a cycle. An independent checker accepts the schedule
+    before anything is printed.
+    """
+    if window is not None and timeline is None:
+        raise UsageError("--timeline-cycles cuts a timeline, expected --timeline FILE beside it")
+    model = machine_of(machine)
+    if plot is not None:
+        require()
+        prepare(plot)
+    written: list[str] = []
+    with Steps(quiet=as_json) as steps:
+        with steps.step("read trace"):
+            work = work_of(given)
+        steps.start_run()
+        try:
+            simulation = model.simulate(work, steps.count, order=order, eviction=eviction)
+        except FormatError as error:
+            raise FormatError(f"{machine}: {error}") from error
+        with steps.step("report"):
+            found = simulation.report()
+        if timeline is not None:
+            with steps.step("timeline"):
+                files.write(timeline, simulation.timeline(window))
+            written.append(str(timeline))
+        if plot is not None:
+            with steps.step("pictures"):
+                title = f"{given.stem} on {found['machine']}"
+                pictures = of_run(title, found, simulation.series(PARTS))
+                written += write_pictures(plot, pictures)
+    if as_json:
+        print_json({**found, "files": written})
+        return
+    show(found)
+    for name in written:
+        click.echo(f"written: {name}")
+
+
+def show(found: Mapping[str, Any]) -> None:
+    """The report of a run for a terminal."""
+    traffic, compulsory = found["traffic_total"], found["traffic_compulsory"]
+    bounds = found["lower_bounds"]
+    largest = max(bounds, key=lambda name: bounds[name])
+    print_rows(
+        {
+            "machine": f"{found['machine']}, {found['area_mm2']:.1f} mm2",
+            "time": f"{found['seconds'] * 1000:.3f} ms, {found['cycles']:,} cycles",
+            "energy": f"{found['joules']:.4g} J, EDP {found['edp']:.4g} J s, "
+            f"EDAP {found['edap']:.4g} J s mm2",
+            "traffic": f"{size(traffic)}, {size(compulsory)} of it compulsory",
+            "lower bound": f"{bounds[largest]:,} cycles: {largest}",
+            "gap": f"{found['gap']:.2f} times the lower bound",
+        }
+    )
+    tables: list[list[dict[str, object]]] = [
+        [
+            {"unit": name, "busy": f"{100 * share:.1f}%"}
+            for name, share in found["utilisation"].items()
+        ],
+        [
+            {"waited for": name, "share": f"{100 * share:.1f}%"}
+            for name, share in found["stalls"].items()
+        ],
+        [{"traffic": name, "bytes": size(n)} for name, n in found["traffic_bytes"].items()],
+        [{"instructions": name, "number": f"{n:,}"} for name, n in found["instructions"].items()],
+        components(found),
+        step_rows(found),
+    ]
+    for rows in tables:
+        click.echo()
+        print_table(rows)
+
+
+def components(found: Mapping[str, Any]) -> list[dict[str, object]]:
+    """Energy and area by component."""
+    joules, areas = found["joules_by_component"], found["area_mm2_by_component"]
+    return [
+        {
+            "component": name,
+            "energy": f"{100 * joules.get(name, 0) / max(found['joules'], 1e-300):.1f}%",
+            "mm2": f"{areas[name]:.2f}" if name in areas else "-",
+        }
+        for name in [*joules, *(name for name in areas if name not in joules)]
+    ]
+
+
+def step_rows(found: Mapping[str, Any]) -> list[dict[str, object]]:
+    """The steps that take longest, in the order of the program, and all others as one."""
+    steps = found["steps"]
+    longest = sorted(range(len(steps)), key=lambda place: -steps[place]["cycles"])
+    shown = sorted(longest[:MOST_STEPS])
+    rest = longest[MOST_STEPS:]
+
+    def row(name: str, places: list[int]) -> dict[str, object]:
+        def total(field: str) -> float:
+            return sum(float(steps[place][field]) for place in places)
+
+        traffic = sum(sum(steps[place]["traffic_bytes"].values()) for place in places)
+        return {
+            "step": short(name, 40),
+            "ms": f"{1000 * total('seconds'):.3f}",
+            "time": f"{100 * total('cycles') / max(found['cycles'], 1):.1f}%",
+            "joules": f"{total('joules'):.3g}",
+            "traffic": size(traffic),
+        }
+
+    rows = [row(steps[place]["name"], [place]) for place in shown]
+    return [*rows, row(f"{len(rest)} other steps", rest)] if rest else rows
