@@ -45,8 +45,8 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_item_of_the_registry_has_its_module() -> None:
-    assert PAPERS["athena"].items.keys() == MODULES.keys()
+def test_columns_have_different_names() -> None:
+    assert PAPERS["athena"].items.keys() >= MODULES.keys()
     for module in MODULES.values():
         columns: tuple[Column, ...] = module.COLUMNS
         for names in ([c.name for c in columns], [c.title for c in columns]):

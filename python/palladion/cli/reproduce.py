@@ -50,6 +50,21 @@ OPTIONS: Final[dict[str, Decorator]] = {
         default="ResNet-20",
         help="The paper's network to compare with.",
     ),
+    "athena_benchmarks": click.option(
+        "--benchmark",
+        "benchmarks",
+        type=click.Choice([*BENCHMARKS]),
+        multiple=True,
+        help="The paper's networks to simulate; may be repeated.",
+    ),
+    "precisions": click.option(
+        "--precision",
+        "precisions",
+        type=click.Choice(["w7a7", "w6a7"]),
+        multiple=True,
+        default=("w7a7", "w6a7"),
+        help="Bits of weights and activations; both unless given.",
+    ),
     "images": click.option("--images", type=click.IntRange(min=1), help="Test images at most."),
     "encrypted": click.option(
         "--encrypted", type=click.IntRange(min=0), default=0, help="Images to run encrypted."

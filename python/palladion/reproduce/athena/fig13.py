@@ -1,0 +1,81 @@
+"""Figure 13: sensitivity to the lanes of each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from palladion import _native, compile_network
+from palladion.errors import UsageError
+from palladion.evaluation import Steps
+from palladion.machines import Machine
+from palladion.nn.network import IntNetwork
+from palladion.reproduce.athena.simulated import FILES
+from palladion.reproduce.reproduction import Column, Panel, Reproduction, Series
+
+UNITS: Final = {"NTT": "ntt", "FRU": "fru", "Automorphism": "automorphism", "SE": "extraction"}
+LANES: Final = (256, 512, 1024, 2048)
+FIGURES: Final = ("seconds", "joules", "edp", "edap")
+
+
+def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
+    """Delay, energy, EDP and EDAP with fewer lanes of one unit, over those with all."""
+    chosen = [*(benchmarks or ("MNIST",))]
+    if len(chosen) > 1:
+        raise UsageError(f"fig13 sweeps one network at a time, {len(chosen)} are given")
+    path = models / FILES[chosen[0]]["w7a7"]
+    if not path.is_file():
+        raise UsageError(f"--models {models}: no {path.name} in it, which {chosen[0]} needs")
+    with steps.step(f"compile {chosen[0]}"):
+        trace, _ = compile_network(IntNetwork.load(path).to_json(), 1).lower()
+        work = _native.Workload(trace.decode())
+    machine = Machine.named("athena")
+    steps.start_run()
+    whole = machine.simulate(work).report()
+    found: dict[str, list[dict[str, Any]]] = {}
+    points = [(name, lanes) for name in UNITS for lanes in LANES]
+    for done, (name, lanes) in enumerate(points):
+        steps.count(f"{name}, {lanes} lanes", done, len(points))
+        found.setdefault(name, []).append(point(machine, work, UNITS[name], lanes, whole))
+    rows = [
+        (name, lanes, *(each[figure] / whole[figure] for figure in FIGURES))
+        for name, reports in found.items()
+        for lanes, each in zip(LANES, reports, strict=True)
+    ]
+    return Reproduction(
+        f"Figure 13: lanes of one unit, over 2,048 lanes, {chosen[0]} w7a7 simulated",
+        (
+            *(Column("unit", "unit"), Column("lanes", "lanes")),
+            *(Column("delay", "delay", ".3f"), Column("energy", "energy", ".3f")),
+            *(Column("edp", "EDP", ".3f"), Column("edap", "EDAP", ".3f")),
+        ),
+        rows,
+        (
+            "The paper prints no number of this figure. It says: the FRU matters most, then the NTT, "
+            "then automorphisms, and sample extraction least.",
+            "Automorphism: 8 cores with an eighth of the lanes each. " + machine.scaling(),
+        ),
+        tuple(
+            Panel(
+                "lanes",
+                f"{figure} over that of 2,048 lanes",
+                [
+                    Series(name, [*map(float, LANES)],
+                           [each[figure] / whole[figure] for each in reports])
+                    for name, reports in found.items()
+                ],
+            )
+            for figure in FIGURES
+        ),
+    )  # fmt: skip
+
+
+def point(
+    machine: Machine, work: _native.Workload, unit: str, lanes: int, whole: dict[str, Any]
+) -> dict[str, Any]:
+    """The report with so many lanes of one unit."""
+    own = lanes // 8 if unit == "automorphism" else lanes
+    if lanes == LANES[-1]:
+        return whole
+    return machine.varied({f"unit.{unit}.lanes": own}).simulate(work).report()

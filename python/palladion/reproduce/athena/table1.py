@@ -1,0 +1,55 @@
+"""Table 1: parameters and sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from palladion import compile_network
+from palladion.errors import UsageError
+from palladion.evaluation import Steps
+from palladion.nn.network import IntNetwork
+from palladion.reproduce.athena.paper import LOG_N, LOG_Q
+from palladion.reproduce.athena.simulated import FILES
+from palladion.reproduce.reproduction import Cell, Column, Reproduction
+
+CIPHERTEXT_BYTES: Final = 2 * (1 << LOG_N) * LOG_Q / 8
+"""Of the paper's parameters: two components."""
+PRINTED_CIPHERTEXT_MB: Final = 5.6
+PRINTED_KEYS_MB: Final = 720
+
+
+def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
+    """The paper's own row beside our program of one network."""
+    rows: list[tuple[Cell, ...]] = [
+        ("paper", benchmark, 1 << LOG_N, LOG_Q, None, PRINTED_CIPHERTEXT_MB, PRINTED_KEYS_MB)
+    ]
+    for precision, name in FILES[benchmark].items():
+        path = models / name
+        if not path.is_file():
+            raise UsageError(f"--models {models}: no {name} in it, which {benchmark} needs")
+        with steps.step(f"compile {name}"):
+            report = compile_network(IntNetwork.load(path).to_json(), 1).report()
+        n, log_q = 1 << report["log_n"], report["log_q"]
+        rows.append(
+            (
+                *(f"ours, {precision}", benchmark, n, log_q, report["log_qp"]),
+                *(2 * n * log_q / 8 / 1e6, report["evaluation_key_bytes"] / 1e6),
+            )
+        )
+    return Reproduction(
+        "Table 1: parameters and sizes, MB",
+        (
+            *(Column("method", "method"), Column("network", "network"), Column("n", "degree")),
+            *(Column("log_q", "log2 Q", ".0f"), Column("log_qp", "log2 QP", ".0f")),
+            *(Column("ciphertext_mb", "ciphertext", ".2f"), Column("keys_mb", "keys", ".0f")),
+        ),
+        rows,
+        (
+            f"ciphertext: at the highest level, two components of N coefficients modulo Q. For the "
+            f"paper's parameters these are {CIPHERTEXT_BYTES / 1e6:.2f} MB or "
+            f"{CIPHERTEXT_BYTES / 2**20:.2f} MiB, so its 5.6 MB are MiB.",
+            "keys: the paper's are rotation and relinearisation keys; ours are all evaluation keys, "
+            "half of each as a seed.",
+        ),
+    )

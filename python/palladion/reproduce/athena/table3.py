@@ -1,0 +1,78 @@
+"""Table 3: products and rotations of each step of the loop."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from palladion import compile_network
+from palladion.errors import UsageError
+from palladion.evaluation import Steps
+from palladion.nn.network import IntNetwork
+from palladion.reproduce.athena import loop
+from palladion.reproduce.athena.fig9 import PARTS
+from palladion.reproduce.athena.simulated import FILES, operation_of
+from palladion.reproduce.reproduction import Cell, Column, Reproduction
+
+PRINTED: Final = {
+    "linear": ("O(C)", "/", "/"),
+    "packing": ("O(C)", "/", "O(C)"),
+    "FBS": ("O(t)", "O(sqrt t)", "/"),
+    "S2C": ("O(N^1/3)", "/", "O(N^1/3)"),
+}
+"""Products with plaintexts, products of ciphertexts, rotations."""
+CALL: Final = re.compile(r"= call ([a-z_]+)")
+STEP: Final = re.compile(r"^\s*step (.*):$")
+PRODUCTS: Final = ("relinearize",)
+ROTATIONS: Final = ("rotate", "automorphism", "turn")
+
+
+def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
+    """Orders as printed, the counts of algorithm 2, and those of our program's trace."""
+    path = models / FILES[benchmark]["w7a7"]
+    if not path.is_file():
+        raise UsageError(f"--models {models}: no {path.name} in it, which {benchmark} needs")
+    with steps.step(f"compile {benchmark}"):
+        trace, _ = compile_network(IntNetwork.load(path).to_json(), 1).lower()
+    found = calls(trace.decode())
+    table = loop.Table()
+    rows: list[tuple[Cell, ...]] = []
+    for part, orders in PRINTED.items():
+        own: Counter[str] = sum((found[name] for name in PARTS[part] if name in found), Counter())
+        algorithm = table.products if part == "FBS" else None
+        rows.append(
+            (
+                *(part, *orders, algorithm),
+                *(sum(own[name] for name in PRODUCTS), sum(own[name] for name in ROTATIONS)),
+            )
+        )
+    return Reproduction(
+        f"Table 3: products and rotations, {benchmark} w7a7",
+        (
+            *(Column("step", "step"), Column("pmult", "PMult"), Column("cmult", "CMult")),
+            *(Column("hrot", "HRot"), Column("algorithm_cmult", "CMult, algorithm 2")),
+            *(Column("products", "our key switches of products"),
+              Column("rotations", "our rotations")),
+        ),
+        rows,
+        (
+            "PMult, CMult, HRot: orders as the paper prints them, for one ciphertext. CMult, algorithm "
+            f"2: {table.steps} baby steps and {table.steps} giant steps for t = 65537, one table.",
+            "ours: key switches in the trace of the whole network, of all its layers. Products that "
+            "are summed share one key switch.",
+        ),
+    )  # fmt: skip
+
+
+def calls(trace: str) -> dict[str, Counter[str]]:
+    """For each operation of a program the sub-traces that its steps call."""
+    found: dict[str, Counter[str]] = {}
+    current: Counter[str] = Counter()
+    for line in trace.rpartition("\nmain")[2].splitlines():
+        if step := STEP.match(line):
+            current = found.setdefault(operation_of(step[1]), Counter())
+        elif call := CALL.search(line):
+            current[call[1]] += 1
+    return found

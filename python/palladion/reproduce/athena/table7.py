@@ -1,0 +1,82 @@
+"""Table 7 and figure 11: energy times delay, and times area."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from palladion.evaluation import Steps
+from palladion.reproduce.athena.simulated import Run, simulated
+from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
+
+PRINTED: Final = {
+    "w7a7": {"LeNet": 0.056, "MNIST": 0.008, "ResNet-20": 0.35, "ResNet-56": 3.32},
+    "w6a7": {"LeNet": 0.050, "MNIST": 0.005, "ResNet-20": 0.24, "ResNet-56": 1.96},
+}
+"""EDP in J s."""
+AREA_MM2: Final = 116.4
+
+
+def run(
+    benchmarks: Sequence[str], precisions: Sequence[str], models: Path, steps: Steps
+) -> Reproduction:
+    """Printed EDP beside that of our program, simulated."""
+    runs = simulated(benchmarks, precisions, models, steps)
+    return Reproduction(
+        "Table 7: energy-delay product, J s",
+        (
+            *(Column("network", "network"), Column("precision", "bits")),
+            *(Column("paper_edp", "paper", ".3f"), Column("paper_watts", "paper W", ".0f")),
+            *(Column("edp", "ours", ".4f"), Column("ratio", "ratio", ".2f")),
+            *(Column("joules", "ours J", ".3f"), Column("watts", "ours W", ".0f")),
+        ),
+        [row(each) for each in runs],
+        (
+            "paper W: mean power, EDP over the square of the printed time. It is between "
+            "54 and 106 W, below the 148.1 W of table 9, so activity is counted in both.",
+            "ours: simulated; each part takes its printed peak power for the share of time in which "
+            "it is busy.",
+        ),
+    )
+
+
+def printed(run: Run) -> float:
+    """The paper's EDP."""
+    return PRINTED[run.precision][run.benchmark]
+
+
+def row(run: Run) -> tuple[Cell, ...]:
+    found = run.found
+    watts = printed(run) / (run.printed / 1000) ** 2
+    return (
+        *(run.benchmark, run.precision, printed(run), watts),
+        *(found["edp"], found["edp"] / printed(run)),
+        *(found["joules"], found["joules"] / found["seconds"]),
+    )
+
+
+def run_figure_11(
+    benchmarks: Sequence[str], precisions: Sequence[str], models: Path, steps: Steps
+) -> Reproduction:
+    """EDP times area. The paper prints no number of this figure: its own follow from table 7."""
+    runs = simulated(benchmarks, precisions, models, steps)
+    names = [f"{each.benchmark}\n{each.precision}" for each in runs]
+    theirs = [printed(each) * AREA_MM2 for each in runs]
+    ours = [float(each.found["edap"]) for each in runs]
+    return Reproduction(
+        "Figure 11: energy-delay-area product, J s mm2",
+        (
+            *(Column("network", "network"), Column("precision", "bits")),
+            *(Column("paper_edap", "EDP x area", ".3f"), Column("edap", "ours", ".3f")),
+            Column("ratio", "ratio", ".2f"),
+        ),
+        [
+            (each.benchmark, each.precision, paper, own, own / paper)
+            for each, paper, own in zip(runs, theirs, ours, strict=True)
+        ],
+        ("The figure's bars are not printed as numbers: EDP x area is table 7's EDP times table 9's "
+         "116.4 mm2.",),
+        (Panel("network", "J s mm2", (Series("paper, EDP x area", names, theirs),
+                                      Series("ours, simulated", names, ours)), logarithmic=True),),
+    )  # fmt: skip

@@ -1,0 +1,87 @@
+"""``palladion reproduce athena``: items that simulate the paper's accelerator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from palladion.cli.reproduce import reproduce
+from palladion.errors import UsageError
+from palladion.reproduce.athena import fig1, loop, table8
+
+MODELS = Path(__file__).parent.parent / "models"
+
+
+def run(*arguments: object) -> Any:
+    """The rows of an item, by ``--json``."""
+    line = ["athena", *map(str, arguments), "--json"]
+    found = CliRunner().invoke(reproduce, line, catch_exceptions=False, standalone_mode=False)
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+def test_sums_of_a_table_take_the_published_time() -> None:
+    # ResNet-20 and ResNet-56 have 19 and 55 ReLUs, a table each (table 6 and section 5.2.2).
+    for milliseconds, tables in ((65.5, 19), (198.7, 55)):
+        assert milliseconds * loop.NON_LINEAR_SHARE / loop.TABLE_MS == pytest.approx(tables, rel=0.06)
+    assert loop.Table().products == 511
+    # 16 entries: 4 baby steps, 4 giant steps.
+    assert loop.Table(16).products == 7
+    assert loop.Table(16).sums_ms == pytest.approx(loop.TABLE_MS / 4096)
+
+
+def test_printed_parts_add_up() -> None:
+    assert sum(area for area, _, _ in table8.PARTS.values()) == pytest.approx(116.43)
+    assert sum(watts for _, watts, _ in table8.PARTS.values()) == pytest.approx(148.14)
+
+
+def test_table_6_of_a_small_network() -> None:
+    row = run("table6", "--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)["rows"]
+    (row,) = row
+    assert row["paper_ms"] == 7.3
+    assert row["tables"] == 2
+    assert row["bound_ms"] <= row["simulated_ms"]
+    assert row["ratio"] == pytest.approx(row["simulated_ms"] / 7.3)
+
+
+def test_shares_are_of_the_whole() -> None:
+    chosen = ("--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)
+    (row,) = run("fig9", *chosen)["rows"]
+    parts = [row[name] for name in ("linear", "samples", "packing", "fbs", "s2c")]
+    assert sum(parts) == pytest.approx(100)
+    assert row["fbs"] == max(parts)
+    (row,) = run("fig10", *chosen)["rows"]
+    assert sum(value for name, value in row.items() if name not in
+               ("network", "precision", "joules")) == pytest.approx(100)  # fmt: skip
+
+
+def test_sizes() -> None:
+    rows = run("table1", "--benchmark", "MNIST", "--models", MODELS)["rows"]
+    assert [row["n"] for row in rows] == [1 << 15] * 3
+    rows = run("table3", "--benchmark", "MNIST", "--models", MODELS)["rows"]
+    by_step = {row["step"]: row for row in rows}
+    assert by_step["linear"]["rotations"] == 0
+    assert by_step["FBS"]["products"] > 0
+    assert by_step["packing"]["rotations"] > 0
+
+
+def test_an_expansion_without_noise_is_the_definition() -> None:
+    x = np.linspace(-1, 1, 101)
+    for expansion in fig1.EXPANSIONS:
+        coefficients = expansion.coefficients(7)
+        expected = np.polynomial.chebyshev.chebval(x, coefficients)
+        np.testing.assert_allclose(fig1.evaluated(coefficients, x, None), expected, atol=1e-12)
+    # 1/2 + x/4 - x^3/48 + x^5/480
+    taylor = np.polynomial.chebyshev.cheb2poly(fig1.taylor(5))
+    np.testing.assert_allclose(taylor, [1 / 2, 1 / 4, 0, -1 / 48, 0, 1 / 480], atol=1e-15)
+
+
+def test_a_folder_without_models_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no mnist_w6a7\.json in it"):
+        run("table6", "--benchmark", "MNIST", "--precision", "w6a7", "--models", tmp_path)
+    with pytest.raises(UsageError, match="one network at a time"):
+        run("fig13", "--benchmark", "MNIST", "--benchmark", "LeNet", "--models", MODELS)
