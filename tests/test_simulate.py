@@ -100,4 +100,4 @@ def test_sizes_without_a_mapping_are_refused() -> None:
 
 
 def test_names_of_machines() -> None:
-    assert _native.machine_names() == ["versal", "f1", "athena", "tiny"]
+    assert _native.machine_names() == ["versal", "f1", "athena", "craterlake", "sharp", "tiny"]

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from palladion.cli.simulate import simulate
 from palladion.errors import FormatError, UsageError
+from palladion.pictures import short
 from palladion.sweeps import GOALS, Point, Sweep, grid, pareto
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -45,6 +46,12 @@ def test_sweeps_double_or_list() -> None:
     assert Sweep.parse("lanes=8").values == (8,)
     two = grid([Sweep("a", (1, 2)), Sweep("b", (3, 4))])
     assert two == [{"a": 1, "b": 3}, {"a": 1, "b": 4}, {"a": 2, "b": 3}, {"a": 2, "b": 4}]
+
+
+def test_values_are_written_in_few_characters() -> None:
+    values = [512, 65536, 3 * 2**20, 500 * 10**9, 10**12, 2_500_000_000_000, 1_234_567]
+    written = ["512", "64Ki", "3Mi", "500G", "1T", "2.5T", "1234567"]
+    assert [short(value) for value in values] == written
 
 
 @pytest.mark.parametrize(

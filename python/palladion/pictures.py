@@ -221,7 +221,7 @@ def shorter(name: str) -> str:
 
 def short(value: int) -> str:
     """A whole number in few characters, where it is a round one."""
-    for unit, factor in (("Mi", 2**20), ("Ki", 2**10), ("T", 10**12), ("G", 10**9)):
-        if value >= 2**16 and value >= factor and value % (factor // 4) == 0:
+    for unit, factor in (("T", 10**12), ("G", 10**9), ("Mi", 2**20), ("Ki", 2**10)):
+        if value >= max(factor, 2**16) and value % (factor // 4) == 0:
             return f"{value / factor:g}{unit}"
     return str(value)

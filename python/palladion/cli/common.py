@@ -53,7 +53,7 @@ def words_option(command: Command) -> Command:
         reason = (
             "a product of a network's residuals takes moduli of 32 bits (docs/adr/0020)"
             if bits < 32
-            else "these also fit words that are larger, as those of 36 bits"
+            else "its programs also run on machines whose words are larger"
         )
         raise UsageError(f"words of {bits} bits, expected 32: {reason}")
 
