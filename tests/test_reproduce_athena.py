@@ -27,7 +27,9 @@ def run(*arguments: object) -> Any:
 def test_sums_of_a_table_take_the_published_time() -> None:
     # ResNet-20 and ResNet-56 have 19 and 55 ReLUs, a table each (table 6 and section 5.2.2).
     for milliseconds, tables in ((65.5, 19), (198.7, 55)):
-        assert milliseconds * loop.NON_LINEAR_SHARE / loop.TABLE_MS == pytest.approx(tables, rel=0.06)
+        assert milliseconds * loop.NON_LINEAR_SHARE / loop.TABLE_MS == pytest.approx(
+            tables, rel=0.06
+        )
     assert loop.Table().products == 511
     # 16 entries: 4 baby steps, 4 giant steps.
     assert loop.Table(16).products == 7

@@ -1,7 +1,7 @@
 """Pictures in the form that networks take, and pictures of digits prepared like MNIST's.
 
 MNIST's digits are white on black, scaled to 20x20 pixels with their proportions kept, and placed in
-28x28 pixels so that their centre of mass is the centre. """
+28x28 pixels so that their centre of mass is the centre."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Machines as data, and the cost of programs and programmable bootstrapping on them.
 
 A machine is a TOML file, or the name of one that comes with the package. ``docs/machines.md``
-explains its keys. """
+explains its keys."""
 
 from __future__ import annotations
 

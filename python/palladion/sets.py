@@ -1,6 +1,6 @@
 """Parameter sets by name: those of Palladion, and those that papers have published.
 
-The data are in ``sets.json``. Sets of TFHE come from the core. """
+The data are in ``sets.json``. Sets of TFHE come from the core."""
 
 from __future__ import annotations
 

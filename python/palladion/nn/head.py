@@ -2,7 +2,7 @@
 
 Tests of decision trees are an example. A comparison of a feature with a constant of the model is
 free before encryption, and exact. The head is a small ONNX model, like the tail
-(:mod:`palladion.nn.tail`), from the model's input to truth values. """
+(:mod:`palladion.nn.tail`), from the model's input to truth values."""
 
 from __future__ import annotations
 

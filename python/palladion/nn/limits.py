@@ -3,7 +3,7 @@
 A channel of a value lies in one ciphertext, row after row. Around the input there are also the
 zeros that windows read beyond its border. The compiler has the same rule
 (``crates/compiler/src/forms.rs``). Here it is checked at import, and the message has a size that
-fits. """
+fits."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A network is a graph of layers. Each layer adds up linear maps of earlier layers, and optionally a
 product of two layers, exactly. Its table maps the sums to the outputs: activation and
-requantisation in one. The last layer has no table: its accumulators are the logits. """
+requantisation in one. The last layer has no table: its accumulators are the logits."""
 
 from __future__ import annotations
 

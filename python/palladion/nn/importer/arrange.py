@@ -3,7 +3,7 @@
 Labels move elements for free. An operator on images needs a node whose own order is (channels,
 rows, columns). If the labels give another order, one linear node moves the elements. It is chosen
 by the places of the elements: a window if all channels move alike, otherwise a convolution whose
-kernels hold a single 1. If neither fits, the whole operator becomes a matrix. """
+kernels hold a single 1. If neither fits, the whole operator becomes a matrix."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A step is written as a sign, ``(1 + sign(x)) / 2``. Positive factors do not change a sign, so
 channels of different scales can be quantised separately. Equality of whole numbers is replaced by
-nearness, which the noise of a run does not disturb. """
+nearness, which the noise of a run does not disturb."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The beginning of the network. The client computes the tests of trees by itself before encryption.
 
 The model is cut at these tests. The part before them becomes the :class:`Head`. The rest of the
-model takes their truth values. """
+model takes their truth values."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The model says which axis comes first, but not which axis has the channels: (N, C, H, W) or (N, H,
 W, C), (N, C, L) or (N, H, W). Each arrangement is tried. The right one is that in which no element
-has to be moved later. """
+has to be moved later."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Such an operator joins several steps: scores, probabilities and labels. Rewritten, scores are a
 matrix product like any other, and the client computes the steps after them. Trees are in their own
-module. """
+module."""
 
 from __future__ import annotations
 

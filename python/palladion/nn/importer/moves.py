@@ -2,7 +2,7 @@
 
 ONNX's reference implementation moves the labels of a whole batch as if they were values. This shows
 whether each image keeps its own elements. Here labels are counted from 1, since the implementation
-fills gaps with 0. """
+fills gaps with 0."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The tail is the part after one tensor, the *cut*, if it contains only functions that
 :mod:`palladion.nn.tail` allows. The cut lies as early as possible. But it lies after constants that
-are added to a linear map or multiplied with it, because they cost nothing there. """
+are added to a linear map or multiplied with it, because they cost nothing there."""
 
 from __future__ import annotations
 

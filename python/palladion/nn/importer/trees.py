@@ -3,7 +3,7 @@
 The client computes every test of every tree on its own features: exactly 0 or 1. From these the
 network computes, for each leaf, the number of its conditions that hold, minus all but one of them.
 That is 1 at the leaf of a tree that is reached, and at most 0 at the others. A rounding to one bit
-turns negative numbers into 0. The second product adds up the values of the reached leaves. """
+turns negative numbers into 0. The second product adds up the values of the reached leaves."""
 
 from __future__ import annotations
 

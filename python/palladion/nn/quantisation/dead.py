@@ -2,7 +2,7 @@
 
 A channel is left out if its function has one value on its whole range. This is *proven* by interval
 arithmetic over the possible integers of its sources, or *measured*: the calibration data would have
-to leave their range by the whole width of it before the value changes. """
+to leave their range by the whole width of it before the value changes."""
 
 from __future__ import annotations
 

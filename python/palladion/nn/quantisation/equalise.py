@@ -4,7 +4,7 @@ If a function has ``f(s x) = s f(x)`` for all ``s > 0``, channel ``c`` before it
 by ``s_c``, and the maps that read it divided by ``s_c`` (cross-layer equalisation: Nagel, van
 Baalen, Blankevoort, Welling, "Data-Free Quantization Through Weight Equalization and Bias
 Correction", ICCV 2019). Channels share a table and its grid. Without scaling, one large channel
-leaves no resolution for the others. """
+leaves no resolution for the others."""
 
 from __future__ import annotations
 

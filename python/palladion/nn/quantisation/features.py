@@ -1,7 +1,7 @@
 """Features with different ranges: each is normalised, so that one unit serves all of them.
 
 The integers of an input share one unit. If a model has no scaler, a feature of thousands would
-leave no resolution for a feature between 0 and 1. """
+leave no resolution for a feature between 0 and 1."""
 
 from __future__ import annotations
 

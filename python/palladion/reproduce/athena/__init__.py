@@ -26,7 +26,9 @@ RUNS: Final = ("athena_benchmarks", "precisions", "models")
 ATHENA = Paper(
     "Athena (Yang et al., MICRO 2025)",
     {
-        "table1": Item("Parameters, sizes of ciphertexts and keys.", table1.run, ("models", "benchmark")),
+        "table1": Item(
+            "Parameters, sizes of ciphertexts and keys.", table1.run, ("models", "benchmark")
+        ),
         "table2": Item("Share of valid data in result polynomials.", table2.run),
         "table3": Item("Products and rotations of each step.", table3.run, ("models", "benchmark")),
         "table4": Item(
@@ -51,7 +53,9 @@ ATHENA = Paper(
             ("networks", "data", "images", "encrypted"),
             plots=True,
         ),
-        "fig8": Item("Our program on other accelerators.", fig8.run, ("athena_benchmarks", "models")),
+        "fig8": Item(
+            "Our program on other accelerators.", fig8.run, ("athena_benchmarks", "models")
+        ),
         "fig9": Item("Time by part of the loop.", fig9.run, RUNS, plots=True),
         "fig10": Item("Energy by component.", fig9.run_figure_10, RUNS, plots=True),
         "fig11": Item("Energy-delay-area product.", table7.run_figure_11, RUNS, plots=True),

@@ -109,8 +109,7 @@ def run(steps: Steps) -> Reproduction:
                 coefficients = expansion.coefficients(order)
 
                 found = [
-                    bits(evaluated(coefficients, x, scale) - expected)
-                    for scale in (None, *SCALES)
+                    bits(evaluated(coefficients, x, scale) - expected) for scale in (None, *SCALES)
                 ]
                 rows.append((expansion.name, order, *found))
     panels = [panel(name, rows) for name in dict.fromkeys(str(row[0]) for row in rows)]
@@ -125,9 +124,11 @@ def run(steps: Steps) -> Reproduction:
         (
             "plain: the expansion in floats. 2^25 to 2^46: *predicted* for CKKS with these scales, "
             "nothing is encrypted: every product has the rounding error of a rescaling at N = 2^16 "
-            f"with a uniform ternary secret, a deviation of {ROUNDING:.0f} over the scale. Noise of "
+            f"with a uniform ternary secret, a deviation of {ROUNDING:.0f} over the scale. Noise "
+            f"of "
             "key switches and encryption is left out, so these are at most what encryption gives.",
-            "The paper prints two numbers: a truth of 40 bits, and about 2 bits at a scale of 2^25.",
+            "The paper prints two numbers: a truth of 40 bits, and about 2 bits at a scale of "
+            "2^25.",
         ),
         panels,
     )

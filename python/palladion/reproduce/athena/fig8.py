@@ -30,7 +30,7 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
             raise UsageError(f"--models {models}: no {path.name} in it, which {name} needs")
         with steps.step(f"compile {name}"):
             network = IntNetwork.load(path).to_json()
-            trace, _ = compile_network(network, 1, word_bits=WORDS).lower()
+            trace, _ = compile_network(network, 1, words=WORDS).lower()
         work = _native.Workload(trace.decode())
         steps.start_run()
         base = None
@@ -61,11 +61,14 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
         ),
         rows,
         (
-            "paper x: time over Athena's, at least; ours x: the same, simulated. Machines without a "
+            "paper x: time over Athena's, at least; ours x: the same, simulated. Machines without "
+            "a "
             "sample extraction or an FRU substitute other units, as the machine's file says beside "
             "each operation.",
-            "The paper says that products and sums take more than 77 % (CraterLake) and 84 % (SHARP) "
-            "of the time there: CraterLake's five multipliers of 2,048 lanes and SHARP's four units of "
+            "The paper says that products and sums take more than 77 % (CraterLake) and 84 % "
+            "(SHARP) "
+            "of the time there: CraterLake's five multipliers of 2,048 lanes and SHARP's four "
+            "units of "
             "256 against 17 blocks of 2,048.",
         ),
     )

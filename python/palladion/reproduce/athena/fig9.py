@@ -25,7 +25,7 @@ ENERGY: Final = {
     "NTT": ("ntt",),
     "other units": ("automorphism", "extraction", "prng"),
     "on-chip storage": ("register files", "scratchpad"),
-    "network": ("network",),
+    "NoC": ("network",),
 }
 
 
@@ -76,9 +76,12 @@ def run_figure_10(
             for place, each in enumerate(runs)
         ],
         (
-            "The paper: memory access is about 50 % of the energy; of the units the FRU takes most. "
-            "Ours is simulated, by activity and the peak powers of table 9. There HBM has 21 % of all "
-            "peak power, so about 50 % of the energy needs HBM at work far more than the FRU, or an "
+            "The paper: memory access is about 50 % of the energy; of the units the FRU takes "
+            "most. "
+            "Ours is simulated, by activity and the peak powers of table 9. There HBM has 21 % of "
+            "all "
+            "peak power, so about 50 % of the energy needs HBM at work far more than the FRU, or "
+            "an "
             "energy of transfers that table 9 does not print.",
         ),
         (Panel("network", "percent of the energy",

@@ -23,7 +23,7 @@ PRINTED: Final = {
     "S2C": ("O(N^1/3)", "/", "O(N^1/3)"),
 }
 """Products with plaintexts, products of ciphertexts, rotations."""
-CALL: Final = re.compile(r"= call ([a-z_]+)")
+CALL: Final = re.compile(r"= call ([a-z_]+)\.")
 STEP: Final = re.compile(r"^\s*step (.*):$")
 PRODUCTS: Final = ("relinearize",)
 ROTATIONS: Final = ("rotate", "automorphism", "turn")
@@ -58,9 +58,11 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
         ),
         rows,
         (
-            "PMult, CMult, HRot: orders as the paper prints them, for one ciphertext. CMult, algorithm "
+            "PMult, CMult, HRot: orders as the paper prints them, for one ciphertext. CMult, "
+            "algorithm "
             f"2: {table.steps} baby steps and {table.steps} giant steps for t = 65537, one table.",
-            "ours: key switches in the trace of the whole network, of all its layers. Products that "
+            "ours: key switches in the trace of the whole network, of all its layers. Products "
+            "that "
             "are summed share one key switch.",
         ),
     )  # fmt: skip

@@ -84,13 +84,16 @@ def arithmetic() -> tuple[str, ...]:
         f"a transform on the one unit of region 0, are {products:.1f} ms a table, "
         f"{products / table.sums_ms:.1f} times the sums that they are to be balanced with (section "
         f"4.3). With products of residuals, whose only transforms are the key switch's "
-        f"{loop.RELINEARISE}, they are {shared:.1f} ms; with one key switch for all giant steps, as "
+        f"{loop.RELINEARISE}, they are {shared:.1f} ms; with one key switch for all giant steps, "
+        f"as "
         f"we do it, about {shared / 2:.1f} ms.",
-        f"The {table.steps} baby steps are {table.powers_bytes / 1e9:.2f} GB; {loop.SCRATCHPAD >> 20} "
+        f"The {table.steps} baby steps are {table.powers_bytes / 1e9:.2f} GB; "
+        f"{loop.SCRATCHPAD >> 20} "
         "MB hold those of one limb and one component at a time. So they and the sums pass memory, "
         f"written once and read once: {table.traffic_ms:.1f} ms a table at 1 TB/s, "
         f"{table.traffic_ms / table.sums_ms:.1f} times the time of the sums.",
-        f"Inferred in both: words of {loop.WORD_BITS} bits, and for key switches {loop.DIGITS} digits "
+        f"Inferred in both: words of {loop.WORD_BITS} bits, and for key switches {loop.DIGITS} "
+        f"digits "
         f"and {loop.SPECIAL} special limbs.",
     )
 
@@ -109,8 +112,10 @@ COLUMNS: Final = (
     Column("fastest_other_ms", "CKKS", ".0f"),
 )
 NOTES: Final = (
-    "x: over the paper. ours: our program of the network on the machine `athena`, simulated; bound: no schedule of it "
-    "is faster; gap: ours over bound. Our tables have degrees below 2^15 and fewer products than the "
+    "x: over the paper. ours: our program of the network on the machine `athena`, simulated; "
+    "bound: no schedule of it "
+    "is faster; gap: ours over bound. Our tables have degrees below 2^15 and fewer products than "
+    "the "
     "paper's, and limbs of up to 50 bits, which we infer for the machine.",
     "CKKS: the fastest of the four accelerators of CKKS that the paper prints.",
 )

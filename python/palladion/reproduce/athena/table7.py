@@ -35,7 +35,8 @@ def run(
         (
             "paper W: mean power, EDP over the square of the printed time. It is between "
             "54 and 106 W, below the 148.1 W of table 9, so activity is counted in both.",
-            "ours: simulated; each part takes its printed peak power for the share of time in which "
+            "ours: simulated; each part takes its printed peak power for the share of time in "
+            "which "
             "it is busy.",
         ),
     )
@@ -75,7 +76,8 @@ def run_figure_11(
             (each.benchmark, each.precision, paper, own, own / paper)
             for each, paper, own in zip(runs, theirs, ours, strict=True)
         ],
-        ("The figure's bars are not printed as numbers: EDP x area is table 7's EDP times table 9's "
+        ("The figure's bars are not printed as numbers: EDP x area is table 7's EDP times table "
+         "9's "
          "116.4 mm2.",),
         (Panel("network", "J s mm2", (Series("paper, EDP x area", names, theirs),
                                       Series("ours, simulated", names, ours)), logarithmic=True),),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 from palladion import _native
 from palladion.evaluation import Steps
 from palladion.reproduce.athena.simulated import Run, run_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
-from pathlib import Path
 
 MEMORY: Final = {
     "CraterLake": ("256+26", 84.0),
@@ -87,7 +87,8 @@ def run_table_9(models: Path, benchmark: str, steps: Steps) -> Reproduction:
         ),
         rows,
         (
-            "The printed parts add up to 116.43 mm2 and 148.14 W. Areas and peak powers of the model "
+            "The printed parts add up to 116.43 mm2 and 148.14 W. Areas and peak powers of the "
+            "model "
             "are the printed ones; FRU is 17 blocks, automorphism 8 cores.",
             f"our mean W: {benchmark} w7a7, simulated: peak power times the share of time in which "
             "the part is busy. The text calls this table `Table ??`.",
