@@ -2,20 +2,26 @@
 //!
 //! 1. [`order`] brings operations together that share a key-switch hint.
 //! 2. [`walk`] makes one limb of results after the other.
-//! 3. [`interleave`] brings instructions together that do not wait for each other.
+//! 3. [`spread`] brings instructions together that can run at the same time.
 //! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
-//! 5. [`placement`] gives each instruction a cluster, units and a cycle.
+//! 5. [`list`] orders events by list scheduling on model machines.
+//! 6. [`placement`] gives each instruction units and a cycle.
 //!
 //! All but the last fix an order of events, which does not depend on lanes, latencies, ports or bandwidth. The last one
 //! serves every unit, port and channel in that order. More lanes, ports or bandwidth therefore never slow a schedule
 //! (docs/adr/0024).
 
 mod assign;
-mod interleave;
+mod graph;
+mod list;
+mod model;
 mod movement;
+mod operations;
 mod order;
 mod placement;
+mod profile;
 mod schedule;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -23,6 +29,11 @@ mod walk;
 use super::machine::Machine;
 use super::work::Work;
 use crate::error::{Error, Result};
+use graph::Graph;
+use placement::place;
+use profile::{PROFILES, Profile};
+use spread::Reach;
+
 pub use schedule::{Event, Place, Schedule, Stall};
 
 /// Order of operations.
@@ -43,19 +54,33 @@ pub enum Eviction {
     Lru,
 }
 
+/// How instructions that can run at the same time come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// The first ones that can begin, in a window of the given order.
+    Window,
+    /// Those that the longest chain waits for, of the whole program, until most of the scratchpad is taken: a list
+    /// scheduler that looks at the pressure on registers, after Goodman and Hsu. To compare with.
+    Pressure,
+}
+
 /// Which passes do their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Order of operations.
     pub order: Order,
     /// Instructions of a region that is executed limb by limb; 0 keeps their order, and 1 makes each operation a region.
-    /// `None` tries 0, 1 and 4,096, and takes the fastest schedule.
+    /// `None` tries 0, 1 and 4,096, and takes the one that moves least over the memory channel.
     pub region: Option<usize>,
-    /// Instructions that are ordered by depth at a time; 1 keeps their order. `None` tries 64 and 256, and takes the
-    /// fastest schedule.
+    /// How far ahead of the first instruction that has not begun another one may begin; 1 keeps their order. `None` tries
+    /// 256, 1,024 and 4,096, and takes the fastest schedule.
     pub window: Option<usize>,
+    /// How instructions that can run at the same time come together.
+    pub spread: Spread,
     /// Which limb leaves a full scratchpad.
     pub eviction: Eviction,
+    /// Whether gaps are filled: events are ordered by list scheduling on model machines, and otherwise as planned.
+    pub listed: bool,
 }
 
 impl Default for Options {
@@ -64,16 +89,20 @@ impl Default for Options {
             order: Order::Hints,
             region: None,
             window: None,
+            spread: Spread::Window,
             eviction: Eviction::Belady,
+            listed: true,
         }
     }
 }
 
-/// Regions that are tried: see the table in docs/adr/0024.
+/// How far ahead an operation may come for its hint: see docs/adr/0024, as all that is tried.
+const AHEADS: [usize; 2] = [64, usize::MAX];
+/// Regions that are tried.
 const REGIONS: [usize; 3] = [0, 1, 4096];
-/// Windows that are tried: see the table in docs/adr/0024.
-const WINDOWS: [usize; 2] = [64, 256];
-/// A part of one in so many of the scratchpad is for loads that run ahead: see the table in docs/adr/0024.
+/// Windows that are tried.
+const WINDOWS: [usize; 3] = [256, 1024, 4096];
+/// A part of one in so many of the scratchpad is for loads that run ahead.
 const AHEAD: usize = 8;
 
 /// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
@@ -89,39 +118,80 @@ pub fn schedule(
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Schedule> {
     let needed = fits(machine, work)?;
-    let slots = slots(machine.scratchpad_limbs(work.n()), needed);
-    let given = match options.order {
-        Order::Program => (0..work.instructions() as u32).collect(),
-        Order::Hints => order::by_hints(work),
+    let capacity = machine.scratchpad_limbs(work.n());
+    // What fits half the scratchpad is tried too, so that twice as much never slows a schedule.
+    let halves = std::iter::successors(Some(capacity), |capacity| Some(capacity / 2));
+    let capacities: Vec<usize> = halves.take_while(|&half| half >= needed).collect();
+    let windows = match options.spread {
+        Spread::Window => one_or_all(options.window, &WINDOWS),
+        Spread::Pressure => vec![usize::MAX],
     };
-    let (regions, windows) = (
-        one_or_all(options.region, &REGIONS),
-        one_or_all(options.window, &WINDOWS),
-    );
-    let attempts = 1000 * regions.len() * windows.len();
+    let profiles: Vec<Option<Profile>> = match options.listed {
+        true => PROFILES.into_iter().map(Some).collect(),
+        false => vec![None],
+    };
+    let orders = orders(work, options);
+    // An order takes about as long as an attempt.
+    let steps = 1000 * windows.len() * (orders.len() + profiles.len() * capacities.len());
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
-    for region in regions {
-        let order = match region {
-            0 => given.clone(),
-            size => walk::by_results(work, &given, size),
+    for window in windows {
+        let reach = match options.spread {
+            Spread::Window => Reach::window(window),
+            Spread::Pressure => Reach::pressure(slots(capacity, needed)),
         };
-        for &window in &windows {
-            let order = interleave::by_depth(work, order.clone(), window);
-            let events = movement::plan(work, &order, slots, options.eviction);
-            let mut step = |thousandths: usize| go_on(done + thousandths, attempts);
-            let found = placement::place(machine, work, events, &mut step)?;
+        let mut spread = Vec::with_capacity(orders.len());
+        for order in &orders {
+            if !go_on(done, steps) {
+                return Err(Error::Stopped);
+            }
+            spread.push(spread::by_time(machine, work, order, PROFILES[0], reach));
             done += 1000;
+        }
+        for &capacity in &capacities {
+            let slots = slots(capacity, needed);
+            let plans = spread.iter().map(|order| {
+                let events = movement::plan(work, order, slots, options.eviction);
+                (movement::transfers(machine, work, &events), events)
+            });
             // The first of equals, so that the choice is the same everywhere.
-            if fastest
-                .as_ref()
-                .is_none_or(|best| found.cycles < best.cycles)
-            {
-                fastest = Some(found);
+            let (transfers, events) = plans
+                .reduce(|least, plan| if plan.0 < least.0 { plan } else { least })
+                .expect("something is planned");
+            let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
+            if transfers as u64 * machine.transfer(work.n()) >= limit {
+                // The memory channel alone would take longer.
+                done += 1000 * profiles.len();
+                continue;
+            }
+            let graph = Graph::new(work, events, capacity);
+            for profile in &profiles {
+                let listed = profile.map(|profile| list::order(machine, work, &graph, profile));
+                let mut step = |thousandths: usize| go_on(done + thousandths, steps);
+                let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
+                let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
+                fastest = found.or(fastest);
+                done += 1000;
             }
         }
     }
     Ok(fastest.expect("something is tried"))
+}
+
+/// Orders of instructions that are tried.
+fn orders(work: &Work, options: Options) -> Vec<Vec<u32>> {
+    let given: Vec<Vec<u32>> = match options.order {
+        Order::Program => vec![(0..work.instructions() as u32).collect()],
+        Order::Hints => AHEADS.map(|ahead| order::by_hints(work, ahead)).into(),
+    };
+    let regions = one_or_all(options.region, &REGIONS);
+    let walked = given.iter().flat_map(|given| {
+        regions.iter().map(|&region| match region {
+            0 => given.clone(),
+            size => walk::by_results(work, given, size),
+        })
+    });
+    walked.collect()
 }
 
 fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {
