@@ -59,22 +59,6 @@ def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[st
         As :func:`simulate_products`.
     """
 
-def simulate_trace(
-    machine: str, trace: str, passes: tuple[str, str], progress: Progress | None = None
-) -> dict[str, Any]:
-    """A trace on a vector machine. Both arguments are texts of files.
-
-    ``passes`` are the order of operations, ``hints`` or ``program``, and the rule of eviction,
-    ``belady`` or ``lru``. See ``simulate run --json`` in docs/cli.md.
-
-    Raises
-    ------
-    FormatError
-        If a text is not a machine, or not a trace.
-    UsageError
-        If the trace does not fit the machine.
-    """
-
 def machine_summary(machine: str) -> dict[str, Any]:
     """What a machine is: its ``family``, its ``name``, and sizes.
 
@@ -116,7 +100,10 @@ class Workload:
     def simulate(
         self, machine: str, passes: tuple[str, str], progress: Progress | None = None
     ) -> Simulation:
-        """A checked schedule; ``passes`` are those of :func:`simulate_trace`.
+        """A checked schedule on a machine, by the text of its file.
+
+        ``passes`` are the order of operations, ``hints`` or ``program``, and the rule of eviction,
+        ``belady`` or ``lru``.
 
         Raises
         ------

@@ -53,7 +53,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(vector::machine_summary, module)?)?;
     module.add_function(wrap_pyfunction!(vector::machine_varied, module)?)?;
     module.add_function(wrap_pyfunction!(vector::machine_scaling, module)?)?;
-    module.add_function(wrap_pyfunction!(vector::simulate_trace, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::algorithm_2, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

@@ -206,20 +206,6 @@ impl Simulation {
     }
 }
 
-/// A trace on a vector machine: the report of its simulation.
-#[pyfunction]
-#[pyo3(signature = (machine, trace, passes, progress=None))]
-pub(crate) fn simulate_trace<'py>(
-    py: Python<'py>,
-    machine: &str,
-    trace: &str,
-    passes: (&str, &str),
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let workload = Workload::new(py, trace)?;
-    workload.simulate(py, machine, passes, progress)?.report(py)
-}
-
 fn options((order, eviction): (&str, &str)) -> PyResult<Options> {
     let wrong = |what: &str, found: &str, expected: &str| {
         UsageError::new_err(format!("the {what} is {found:?}, expected {expected}"))

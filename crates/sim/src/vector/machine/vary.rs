@@ -89,7 +89,7 @@ fn list(value: &Value, path: &str, found: &mut Vec<String>) {
         Value::Integer(_) => found.push(path.to_owned()),
         Value::Table(table) => table
             .iter()
-            .filter(|(name, _)| path != "" || *name != "scaling")
+            .filter(|(name, _)| !path.is_empty() || *name != "scaling")
             .for_each(|(name, value)| list(value, &behind(name), found)),
         Value::Array(several) => {
             for one in several {
