@@ -10,8 +10,9 @@
 //!    A difference that is divisible by `p` modulo `p^k` is divided by reading its ciphertext with the plaintext modulus
 //!    `p^(k-1)`: no component changes.
 //!
-//! `d (d-1) / 2` cubes, `2 (d-1)` of their products one after the other. Moduli `q_i = 1 mod T` keep the factor of
-//! every ciphertext at 1, so that sums need no scalars.
+//! `d (d-1) / 2` cubes, `2 (d-1)` of their products one after the other. [`Bootstrap::moduli`] that are 1 modulo `T` keep the factor
+//! of every ciphertext at 1, so that sums need no scalars. There are few such primes in words of 32 bits. With others, a difference
+//! multiplies its terms by two integers, each of about the root of its plaintext modulus at most.
 //!
 //! Source: Alperin-Sheriff, Peikert, "Practical bootstrapping in quasilinear time", CRYPTO 2013 (rounding
 //! in a larger plaintext modulus, sums over automorphisms); Halevi, Shoup, "Bootstrapping for HElib", EUROCRYPT 2015, section 5
@@ -19,13 +20,13 @@
 //! the least odd prime.
 
 use crate::engine::{DryValue, EncryptedValue, Engine, Value, ValueOf};
-use crate::error::{Error, Result};
-use crate::operations::{Dry, Operations, Record, Recorder, parameters};
+use crate::error::Result;
+use crate::operations::{Dry, Operations, Plain, Record, Recorder, Words, parameters};
 use crate::pack::sum_copies;
 use crate::passes::Encoding;
 use crate::residual::Squares;
 use bgv::noise::Noise;
-use bgv::{Ciphertext, Params};
+use bgv::{Ciphertext, Params, short_ratio};
 use exchange::{EvaluationKeys, Layout, Needs};
 use program::KeyNeeds;
 use program::recording::Recording;
@@ -81,47 +82,43 @@ impl Bootstrap {
         (2..).find(enough).expect("powers grow")
     }
 
-    /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^d`.
+    /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^k`, for the largest `k` up to `d` with which there
+    /// are as many.
     ///
     /// # Errors
     /// [`ring::Error::TooFewPrimes`].
     pub fn moduli(n: usize, bits: u32, count: usize) -> Result<Vec<u64>> {
-        let step = 2 * n as u64 * P.pow(Self::digits(n));
-        let highest = ((1u64 << bits) - 1) / step;
-        let found: Vec<u64> = (1..=highest)
-            .rev()
-            .map(|k| k * step + 1)
-            .take_while(|q| q >> (bits - 1) == 1)
-            .filter(|&q| Basis::new(n, &[q]).is_ok())
-            .take(count)
-            .collect();
-        if found.len() < count {
-            let (found, wanted) = (found.len(), count);
-            let few = ring::Error::TooFewPrimes {
-                bits,
-                n,
-                found,
-                wanted,
-            };
-            return Err(rlwe::Error::from(few).into());
+        let mut found = Vec::new();
+        for k in (0..=Self::digits(n)).rev() {
+            let step = 2 * n as u64 * P.pow(k);
+            let highest = ((1u64 << bits) - 1) / step;
+            found = (1..=highest)
+                .rev()
+                .map(|k| k * step + 1)
+                .take_while(|q| q >> (bits - 1) == 1)
+                .filter(|&q| Basis::new(n, &[q]).is_ok())
+                .take(count)
+                .collect();
+            if found.len() == count {
+                return Ok(found);
+            }
         }
-        Ok(found)
+        let (found, wanted) = (found.len(), count);
+        let few = ring::Error::TooFewPrimes {
+            bits,
+            n,
+            found,
+            wanted,
+        };
+        Err(rlwe::Error::from(few).into())
     }
 
-    /// Bootstrapping over a chain of [`Bootstrap::moduli`].
+    /// Bootstrapping over a chain of [`Bootstrap::moduli`], or of others at the price of more noise.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a modulus that is not 1 modulo `p^d`.
+    /// Those of [`Params::coefficients_only`].
     pub fn new(rlwe: &rlwe::Params) -> Result<Self> {
         let digits = Self::digits(rlwe.n());
-        let whole = P.pow(digits);
-        if let Some(q) = rlwe.spec().q.iter().find(|&q| q % whole != 1) {
-            return Err(Error::Shape {
-                what: "a modulus of the chain",
-                found: format!("{q}, {} modulo {whole}", q % whole),
-                expected: format!("1 modulo {whole}"),
-            });
-        }
         let rows = (1..=digits).rev();
         let rows = rows.map(|k| Params::coefficients_only(rlwe, P.pow(k)));
         Ok(Self {
@@ -284,13 +281,37 @@ fn without<O: Operations>(
     digit: &ValueOf<O>,
 ) -> Result<ValueOf<O>> {
     let level = rest.level().min(digit.level());
-    let mut rest = engine.drop_to(rest, level)?;
+    let rest = engine.drop_to(rest, level)?;
     let digit = engine.drop_to(digit.clone(), level)?;
+    let [mut rest, digit] = alike(engine, [rest, digit])?;
     engine.sub_assign(&mut rest, &digit)?;
     let noise = rest.noise().divided((P as f64).log2());
     let factor = next.params().t().reduce(rest.factor());
     let ct = next.operations().reread(rest.into_ciphertext(), factor);
     Ok(Value::new(ct, level, factor, noise))
+}
+
+/// Two values at one level with one factor.
+fn alike<O: Operations>(engine: &Engine<O>, [a, b]: [ValueOf<O>; 2]) -> Result<[ValueOf<O>; 2]> {
+    if a.factor() == b.factor() {
+        return Ok([a, b]);
+    }
+    let (t, n) = (engine.params().t(), engine.params().n());
+    let inverse = t.inv(a.factor()).expect("factors are units");
+    // `x a = y b` modulo t, a power of `p`; a multiple of `p` would lose the message.
+    let x = match short_ratio(t, t.mul(b.factor(), inverse)) {
+        [x, _] if x % P as i64 == 0 => 1,
+        [x, _] => x,
+    };
+    let factor = t.mul(t.from_i64(x), a.factor());
+    let times = |value: &ValueOf<O>| {
+        let inverse = t.inv(value.factor()).expect("factors are units");
+        let integer = t.center(t.mul(factor, inverse));
+        let squares = Squares::of([integer].into_iter(), n);
+        let one = |_| Plain::Coefficients(Words::Sparse(vec![(0, 1)]));
+        engine.mul_plain_sum(&[value], squares, factor, one)
+    };
+    Ok([times(&a)?, times(&b)?])
 }
 
 fn cube<O: Operations>(engine: &Engine<O>, x: &ValueOf<O>) -> Result<ValueOf<O>> {

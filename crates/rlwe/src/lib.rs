@@ -26,6 +26,7 @@ mod rgsw;
 pub mod security;
 pub mod store;
 mod switch;
+mod words;
 
 pub use ciphertext::Ciphertext;
 pub use dimension::{DimensionKey, DimensionParams};
@@ -36,3 +37,4 @@ pub use params::{Params, ParamsSpec};
 pub use public::PublicKey;
 pub use rgsw::Rgsw;
 pub use switch::{Decomposed, switch_coeff, switch_poly};
+pub use words::Words;

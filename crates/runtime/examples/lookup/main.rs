@@ -4,7 +4,7 @@
 //!
 //! The first 32,768 images of `DIR`, the folder of MNIST's IDX files, are the table; without it, the 32 images of the tests. A key
 //! is the pixels of an image as a polynomial modulo `t` at two points; the values are its label, and row 14 of its pixels, two in
-//! a word. The lookup is one circuit (`table.rs`), which runs in the clear and encrypted, for a key of the table and for one that
+//! a word. The lookup is one circuit (`applications::lookup`), which runs in the clear and encrypted, for a key of the table and for one that
 //! is not there. With `--replay`, the circuit's trace is replayed for the first: it must give the same ciphertexts.
 
 #[path = "../common/mod.rs"]
@@ -13,10 +13,10 @@ mod common;
 mod mnist;
 #[path = "../common/replay.rs"]
 mod replay;
-mod table;
 #[path = "../common/trace.rs"]
 mod trace;
 
+use applications::lookup::{Table, column_name, word_name};
 use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
 use common::{Result, number, option, timed};
 use mnist::Images;
@@ -31,7 +31,6 @@ use runtime::circuit::{
 };
 use std::collections::BTreeMap;
 use std::path::Path;
-use table::{Table, column_name, word_name};
 use trace::counted;
 
 const N: usize = 1 << 15;
@@ -204,5 +203,6 @@ fn table() -> Result<Table> {
     Ok(Table {
         keys: POINTS.map(word).into(),
         columns,
+        cooling: 0,
     })
 }

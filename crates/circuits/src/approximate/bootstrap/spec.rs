@@ -59,7 +59,7 @@ impl BootstrapSpec {
     }
 
     /// Levels of the reduction.
-    pub(super) fn reduction_levels(&self) -> usize {
+    pub fn reduction_levels(&self) -> usize {
         self.reduction().depth() + self.doublings
     }
 

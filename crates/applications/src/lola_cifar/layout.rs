@@ -6,39 +6,40 @@
 //! row and column, 332 channels at 7 x 7 places, 111 in each of three ciphertexts. Its results are 163 channels at 5 x 5 of the
 //! places, 64 in each of three ciphertexts; what stands at other places and in other channels is multiplied by zeros later.
 
-use crate::network::{CLASSES, COLORS, KERNELS, Layer, MAPS, Network, SIDES, pixel};
+use super::network::{CLASSES, COLORS, KERNELS, Layer, MAPS, Network, SIDES, pixel};
 use program::circuit::{Giant, Term};
 
 /// Slots of a place.
-pub(crate) const CHANNELS: usize = 128;
+pub(super) const CHANNELS: usize = 128;
 /// Places in a row of the grid, and rows: 7 are used.
 const GRID: usize = 8;
-pub(crate) const SLOTS: usize = CHANNELS * GRID * GRID;
+/// Slots of a ciphertext.
+pub const SLOTS: usize = CHANNELS * GRID * GRID;
 /// Ciphertexts between the layers.
-pub(crate) const BLOCKS: usize = 3;
+pub(super) const BLOCKS: usize = 3;
 /// Places of the second convolution's inputs in a row or column, and of one parity.
 const PLACES: usize = SIDES[0] / 2;
 /// Channels of a ciphertext after the first convolution.
 const PER_BLOCK: usize = (4 * MAPS[0]).div_ceil(BLOCKS);
 /// Channels of a ciphertext after the second convolution: half of [`CHANNELS`], so that two sums of half the inputs each fit.
-pub(crate) const HALF: usize = CHANNELS / 2;
+pub(super) const HALF: usize = CHANNELS / 2;
 /// Pixels in a row or column that the four parities of a place see together.
 const WINDOW: usize = KERNELS[0] + 2;
 /// Rotations of sums in the first layer, and channels between two ciphertexts of an image.
 const STEP: usize = 8;
 /// Ciphertexts of an image: together they show each channel the whole window.
-pub(crate) const IMAGES: usize = (WINDOW * WINDOW * COLORS).div_ceil(STEP);
+pub(super) const IMAGES: usize = (WINDOW * WINDOW * COLORS).div_ceil(STEP);
 /// Baby steps of the second layer.
 const BABIES: usize = 16;
 /// Logits, padded; babies of the last layer.
-pub(crate) const PERIOD: usize = 16;
+pub(super) const PERIOD: usize = 16;
 const LAST_BABIES: usize = 4;
 
 // Rotations of the first layer stay within the slots of a place.
 const _: () = assert!(PER_BLOCK + STEP - 1 <= CHANNELS);
 
 /// An image as the client sends it. Ciphertext `s` has in channel `c` pixel `8 s + c` of the 300 that a place sees, cyclic.
-pub(crate) fn image(pixels: &[u8]) -> Vec<Vec<f64>> {
+pub(super) fn image(pixels: &[u8]) -> Vec<Vec<f64>> {
     let value = |s: usize, slot: usize| {
         let (place, channel) = (slot / CHANNELS, slot % CHANNELS);
         let (row, column) = (place / GRID, place % GRID);
@@ -72,7 +73,7 @@ fn map(block: usize, c: usize) -> Option<usize> {
 }
 
 /// The first convolution: no rotation of inputs, [`STEP`] of sums.
-pub(crate) fn first(network: &Network) -> Vec<Vec<Giant>> {
+pub(super) fn first(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.first;
     let weight = |block: usize, c: usize, pixel: usize| {
         let (map, a, b) = parity(block, c)?;
@@ -104,7 +105,7 @@ pub(crate) fn first(network: &Network) -> Vec<Vec<Giant>> {
 /// Output `o` has its inputs in two sums, at channels `o` and `o + 64`: rotations by 0 to 63 show them all channels. Those that
 /// run over the end of a place see the next place, one column further; so rotations by one column less than the kernel has, and by
 /// all it has, are half in use.
-pub(crate) fn second(network: &Network) -> Vec<Vec<Giant>> {
+pub(super) fn second(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.second;
     let kernel = KERNELS[1];
     let weight =
@@ -151,7 +152,7 @@ pub(crate) fn second(network: &Network) -> Vec<Vec<Giant>> {
 }
 
 /// The dense layer, before the sum over all slots at strides of [`PERIOD`].
-pub(crate) fn last(network: &Network) -> Vec<Vec<Giant>> {
+pub(super) fn last(network: &Network) -> Vec<Vec<Giant>> {
     let weight = |class: usize, block: usize, slot: usize| {
         let (place, channel) = (slot / CHANNELS, slot % CHANNELS);
         let (row, column) = (place / GRID, place % GRID);
@@ -182,7 +183,7 @@ pub(crate) fn last(network: &Network) -> Vec<Vec<Giant>> {
 }
 
 /// Biases by channel, for each ciphertext after the two convolutions, and by logit.
-pub(crate) fn biases(network: &Network) -> [Vec<Vec<f64>>; 3] {
+pub(super) fn biases(network: &Network) -> [Vec<Vec<f64>>; 3] {
     let by_map = |layer: &Layer, map: Option<usize>| map.map_or(0.0, |m| layer.biases[m]);
     let first = |block, c| by_map(&network.first, parity(block, c).map(|(map, ..)| map));
     let second = |block, c| by_map(&network.second, map(block, c));
