@@ -90,12 +90,12 @@ impl Benchmarks {
         },
         Benchmark {
             name: "lookup",
-            summary: "A row by its key, modulo 65537; N = 2^15",
+            summary: "15 values of a row by its key of two words, modulo 65537; N = 2^15",
             write: |words| lookup(words, (1 << 15, LOOKUP_LIMBS), bgv::Params::new),
         },
         Benchmark {
             name: "lookup-f1-insecure",
-            summary: "A row by its key, modulo 65537, at F1's degree; N = 2^14",
+            summary: "15 values of a row by its key of two words, at F1's degree; N = 2^14",
             write: |words| lookup(words, (1 << 14, LOOKUP_LIMBS), bgv::Params::new_insecure),
         },
         Benchmark {
@@ -118,7 +118,7 @@ impl Benchmarks {
         Benchmark {
             name: "ckks-bootstrapping-f1-insecure",
             summary: "CKKS bootstrapping of one number, from 24 limbs as F1; N = 2^14",
-            write: |words| ckks_bootstrapping(words, (1 << 14, 1), Params::new_insecure),
+            write: |words| ckks_bootstrapping(words, (1 << 14, CKKS_LEFT), Params::new_insecure),
         },
     ];
 
@@ -139,14 +139,16 @@ impl Benchmarks {
 const F1_HELR_LEVELS: usize = 15;
 /// Limbs that F1's bootstrappings raise to, `L_max` = 24 (not checked against the longer paper).
 const F1_LIMBS: usize = 24;
-/// Limbs of a lookup with one word a key: 16 squarings, which drop 20, a column, and two that the sum over all slots asks for.
-const LOOKUP_LIMBS: usize = 23;
+/// Limbs of a lookup: 16 squarings, which drop 20, a product of the two words, a column, and two that the sum over all slots asks for.
+const LOOKUP_LIMBS: usize = 24;
+/// Words of a key and columns, as in the example `lookup`: a hash of an image, its label, and a row of its pixels.
+const LOOKUP_TABLE: [u64; 2] = [2, 15];
 /// Products after which a lookup drops a second limb.
 const LOOKUP_COOLING: usize = 4;
 /// Limbs of a BGV bootstrapping.
 const BGV_LIMBS: usize = 20;
-/// Levels that a secure CKKS bootstrapping leaves.
-const CKKS_LEFT: usize = 3;
+/// Levels that a CKKS bootstrapping leaves: more do not fit 24 limbs.
+const CKKS_LEFT: usize = 1;
 
 fn lola_cifar(words: Words) -> Result<Written> {
     let levels = [vec![42], vec![WORD; lola_cifar::LEVELS]].concat();
@@ -200,11 +202,14 @@ fn lookup(
         .spec(n, &vec![WORD; limbs])
         .map_err(bgv::Error::from)?;
     let params = check(&spec, T_FERMAT)?;
-    // As many rows as slots, each with a key and a value of one word.
-    let rows = 0..n as u64;
+    // As many rows as slots. Keys differ in each word, and no value is 0.
+    let [key, record] = LOOKUP_TABLE;
+    let column = |of: &dyn Fn(u64) -> u64| (0..n as u64).map(|row| of(row) % T_FERMAT).collect();
     let table = Table {
-        keys: vec![rows.clone().collect()],
-        columns: vec![rows.map(|row| (row * row + 1) % T_FERMAT).collect()],
+        keys: (1..=key).map(|word| column(&|row| word * row)).collect(),
+        columns: (1..=record)
+            .map(|place| column(&|row| row + place))
+            .collect(),
         cooling: LOOKUP_COOLING,
     };
     let arithmetic = Arithmetic::Exact {

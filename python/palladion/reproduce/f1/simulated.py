@@ -12,7 +12,7 @@ from palladion.evaluation import Steps
 from palladion.machines import Machine
 from palladion.reproduce.f1.paper import FIGURE_5, Benchmark
 
-DIGIT_LIMBS: Final = (1, 2, 3, 4)
+DIGIT_LIMBS: Final = (1, 2, 3, 4, 6)
 """Limbs of a digit that are tried unless others are given."""
 
 
