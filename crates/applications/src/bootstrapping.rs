@@ -10,8 +10,10 @@ use rlwe::Words;
 
 /// Bits of the modulus of the messages, which is read as two words or one.
 const FIRST: u32 = 60;
-/// Bits of a level of the reduction and of the matrices before it: less leaves no precision (ADR 10).
-const REDUCTION: u32 = 60;
+/// Bits of a level of the reduction: less leaves less precision, and more leaves fewer for the matrix after it, which divides by the
+/// difference.
+const REDUCTION: u32 = 58;
+/// Bits of a level of the matrices before the reduction.
 const MATRICES: u32 = 56;
 /// Smallest bits of a level of which every ring here has primes.
 const UNUSED: u32 = 28;
@@ -45,7 +47,7 @@ pub fn unpacked() -> BootstrapSpec {
 
 /// Parameters for [`unpacked`] messages in a machine's words, with `left` levels of a word after a bootstrapping.
 ///
-/// Levels from the bottom: 60 bits, `left` of a word, a word for slots to coefficients, eight of 60 bits for the reduction, two of
+/// Levels from the bottom: 60 bits, `left` of a word, a word for slots to coefficients, eight of 58 bits for the reduction, two of
 /// 56 bits for coefficients to slots. With words of 32 bits, those are `23 + left` limbs. Above them are limbs that an
 /// unpacked bootstrapping does not use, two for degrees of 2^14 and 2^15: [`Bootstrapper`] counts levels for all slots.
 ///

@@ -6,11 +6,24 @@ use std::path::{Path, PathBuf};
 
 /// Where weights come from.
 pub(crate) trait Weights {
-    /// The tensor `name` of `size` values.
+    /// The tensor `name`, values for each output of that many inputs.
     ///
     /// # Errors
     /// [`Error::Model`] if there is none of that size.
-    fn read(&mut self, name: &str, size: usize) -> Result<Vec<f64>>;
+    fn read(&mut self, name: &str, size: Size) -> Result<Vec<f64>>;
+}
+
+/// Of a tensor: a matrix of weights, or biases, which have one input.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) outputs: usize,
+    pub(crate) inputs: usize,
+}
+
+impl Size {
+    fn values(self) -> usize {
+        self.outputs * self.inputs
+    }
 }
 
 /// A safetensors file with tensors in bfloat16.
@@ -46,7 +59,8 @@ impl Tensors {
 }
 
 impl Weights for Tensors {
-    fn read(&mut self, name: &str, size: usize) -> Result<Vec<f64>> {
+    fn read(&mut self, name: &str, size: Size) -> Result<Vec<f64>> {
+        let size = size.values();
         let wrong = |found: String| Error::Model {
             path: self.path.clone(),
             what: format!("tensor {name}"),
@@ -76,16 +90,15 @@ impl Synthetic {
 }
 
 impl Weights for Synthetic {
-    fn read(&mut self, _: &str, size: usize) -> Result<Vec<f64>> {
+    fn read(&mut self, _: &str, size: Size) -> Result<Vec<f64>> {
         // Knuth's generator of 64 bits (The Art of Computer Programming, volume 2, 3.3.4).
         let mut next = || {
             let product = self.state.wrapping_mul(6_364_136_223_846_793_005);
             self.state = product.wrapping_add(1_442_695_040_888_963_407);
             // An odd number over a power of two is not 0.
-            (((self.state >> 44) as f64) - 524_287.5) / 1_048_576.0
+            (((self.state >> 44) as f64) - 524_287.5) / 524_288.0
         };
-        // As many inputs as the root, about: rows are not known here.
-        let part = 2.0 / (size as f64).sqrt();
-        Ok((0..size).map(|_| part * next()).collect())
+        let part = (size.inputs as f64).sqrt();
+        Ok((0..size.values()).map(|_| next() / part).collect())
     }
 }

@@ -131,11 +131,19 @@ impl Bootstrap {
         self.rows.last().expect("there are digits")
     }
 
+    /// Level and factor of a fresh ciphertext of the secret, whose BGV factor is 1.
+    fn fresh(&self) -> (usize, u64) {
+        let whole = &self.rows[0];
+        let (top, t) = (whole.rlwe().max_level(), whole.t());
+        let q = t.inv(whole.q_mod_t(top));
+        (top, t.neg(q.expect("the moduli are units")))
+    }
+
     /// Levels and keys of a run, and the noise it leaves.
     fn dry(&self) -> Result<(DryValue, Needs)> {
         let engines: Vec<Engine<Dry>> = self.rows.iter().map(Engine::dry).collect();
-        let rlwe = self.params().rlwe();
-        let secret = Value::dry(rlwe.max_level(), engines[0].model().fresh());
+        let (top, own) = self.fresh();
+        let secret = Value::new((), top, own, engines[0].model().fresh());
         let output = self.run(&engines, &secret, (&(), 1))?;
         let needs = engines.iter().map(Engine::needs);
         let level = needs.filter_map(|needs| needs.relinearization()).max();
@@ -221,10 +229,7 @@ impl Bootstrap {
         let engines: Vec<_> = self.rows.iter().map(engine).collect();
         let (whole, last) = (&engines[0], &engines[engines.len() - 1]);
         let low = last.operations().given("low", (0, factor));
-        let (top, t) = (rlwe.max_level(), whole.params().t());
-        // A fresh ciphertext has BGV's factor 1.
-        let q = t.inv(whole.params().q_mod_t(top));
-        let own = t.neg(q.expect("the moduli are units"));
+        let (top, own) = self.fresh();
         let secret = whole.operations().given("secret", (top, own));
         let secret = Value::new(secret, top, own, whole.model().fresh());
         let high = self.run(&engines, &secret, (&low, factor))?;

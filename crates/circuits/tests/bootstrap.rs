@@ -109,7 +109,7 @@ fn words_of_32_bits_insecure() {
 
 #[test]
 fn moduli_are_one_modulo_the_largest_power_that_has_enough() {
-    let n = 1 << 10;
+    let n = 1 << 13;
     let whole = P.pow(Bootstrap::digits(n));
     let wide = Bootstrap::moduli(n, 45, 10).unwrap();
     assert!(wide.iter().all(|q| q % whole == 1));

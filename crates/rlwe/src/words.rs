@@ -66,12 +66,12 @@ mod tests {
 
     #[test]
     fn levels_have_their_bits_in_words_that_are_no_larger() {
-        for bits in [20, 28, 32, 50] {
+        for bits in [28, 32, 50] {
             let words = Words {
                 bits,
                 digit_limbs: 2,
             };
-            let sizes = [60, 20, 42, 43, 27, 60, 60];
+            let sizes = [60, 20, 42, 43, 27, 60];
             let (levels, special) = words.primes(1 << 9, &sizes).unwrap();
             for (level, size) in levels.iter().zip(sizes) {
                 assert_eq!(level.len() as u32, size.div_ceil(bits));

@@ -63,7 +63,7 @@ OPTIONS: Final[dict[str, Decorator]] = {
         type=click.IntRange(min=1),
         multiple=True,
         help="Limbs of a digit of key switching; may be repeated, and the fastest is shown. "
-        "1, 2, 3, 4 and 6 unless given.",
+        "Several are tried unless given.",
     ),
     "images": click.option("--images", type=click.IntRange(min=1), help="Test images at most."),
     "encrypted": click.option(

@@ -1,7 +1,7 @@
 //! LoLa's CIFAR-10 network in plain numbers: two convolutions and a dense layer, squares between.
 
 use crate::error::Result;
-use crate::tensors::{Synthetic, Tensors, Weights};
+use crate::tensors::{Size, Synthetic, Tensors, Weights};
 use std::path::Path;
 
 /// Maps of the two convolutions.
@@ -37,8 +37,8 @@ pub(super) struct Layer {
 impl Layer {
     fn read(file: &mut impl Weights, name: &str, outputs: usize, inputs: usize) -> Result<Self> {
         Ok(Self {
-            weights: file.read(&format!("{name}.weight"), outputs * inputs)?,
-            biases: file.read(&format!("{name}.bias"), outputs)?,
+            weights: file.read(&format!("{name}.weight"), Size { outputs, inputs })?,
+            biases: file.read(&format!("{name}.bias"), Size { outputs, inputs: 1 })?,
         })
     }
 

@@ -6,7 +6,7 @@
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
 use crate::error::Result;
-use crate::tensors::{self, Synthetic, Tensors};
+use crate::tensors::{self, Size, Synthetic, Tensors};
 use program::circuit::{
     Arithmetic, Circuit, CircuitBuilder, Dense, Type, ValueId, Weights, sum_strided,
 };
@@ -62,8 +62,8 @@ impl Network {
     fn of(weights: &mut impl tensors::Weights) -> Result<Self> {
         let mut layer = |name: &str, outputs: usize, inputs: usize| {
             Result::Ok(Layer {
-                weights: weights.read(&format!("{name}.weight"), outputs * inputs)?,
-                biases: weights.read(&format!("{name}.bias"), outputs)?,
+                weights: weights.read(&format!("{name}.weight"), Size { outputs, inputs })?,
+                biases: weights.read(&format!("{name}.bias"), Size { outputs, inputs: 1 })?,
             })
         };
         Ok(Self {

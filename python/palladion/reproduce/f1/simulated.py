@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,8 +14,9 @@ from palladion.evaluation import Steps
 from palladion.machines import Machine
 from palladion.reproduce.f1.paper import FIGURE_5, Benchmark
 
-DIGIT_LIMBS: Final = (1, 2, 3, 4, 6)
-"""Limbs of a digit that are tried unless others are given."""
+CALL: Final = re.compile(r"= call ([a-z.]+)\.")
+ROTATIONS: Final = ("rotate", "automorphism", "turn")
+"""Sub-traces of a rotation: with a decomposition of its own, with a shared one, or undivided."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Run:
     benchmark: Benchmark
     program: str
     made: dict[str, Any]
+    calls: Counter[str]
     found: dict[str, Any]
 
     @property
@@ -34,6 +38,16 @@ class Run:
     def bound(self) -> float:
         """Milliseconds that no schedule is below."""
         return self.milliseconds / float(self.found["gap"])
+
+    @property
+    def rotations(self) -> int:
+        """Rotations and conjugations of ciphertexts."""
+        return sum(self.calls[name] for name in ROTATIONS)
+
+    @property
+    def products(self) -> int:
+        """Products of ciphertexts, or sums of them, that are relinearised."""
+        return self.calls["relinearize"]
 
     @property
     def label(self) -> str:
@@ -58,7 +72,7 @@ def simulated(
     runs = []
     for benchmark, program in work:
         steps.start_run()
-        all_runs = list(runs_of(benchmark, program, digit_limbs or DIGIT_LIMBS, steps))
+        all_runs = list(runs_of(benchmark, program, digit_limbs or benchmark.digit_limbs, steps))
         runs.append((min(all_runs, key=lambda run: run.milliseconds), all_runs))
     return runs
 
@@ -82,6 +96,7 @@ def runs_of(
             refused = error
             continue
         made_any = True
-        yield Run(benchmark, program, made, machine.run(trace))
+        calls = Counter(CALL.findall(trace.rpartition("\nmain")[2]))
+        yield Run(benchmark, program, made, calls, machine.run(trace))
     if refused is not None and not made_any:
         raise refused
