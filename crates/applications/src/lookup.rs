@@ -9,7 +9,7 @@
 //! one with a column, and a sum of the slots.
 //!
 //! Where a limb is smaller than a product's noise asks for at single points
-//! ([ADR 20](../../../docs/adr/0020-words-of-32-bits.md)), every so many products divide by a second one: [`Table::cooling`].
+//! (`docs/adr/0020-words-of-32-bits.md`), every so many products divide by a second one: [`Table::cooling`].
 //!
 //! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV benchmark.
 

@@ -1,6 +1,6 @@
 //! HELR: training of a logistic regression, by Nesterov's method with a sigmoid of degree 3.
 //!
-//! [`Training`] bootstraps its weights between pairs of iterations; [`iteration`] is one iteration alone, as F1 measures it.
+//! [`Training`] bootstraps its weights between pairs of iterations; [`iteration()`] is one iteration alone, as F1 measures it.
 //!
 //! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale", AAAI 2019.
 

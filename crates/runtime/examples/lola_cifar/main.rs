@@ -71,7 +71,7 @@ fn run() -> Result<()> {
     let logits = plain(&images, &labels, |pixels| network.evaluate(pixels))?;
     let circuit = timed("circuit", || {
         let at = (params.slots(), params.scale());
-        circuit(&network, arithmetic(&params), at)
+        Ok(circuit(&network, arithmetic(&params), at)?)
     })?;
     let image = |i: usize| Image {
         inputs: complex(inputs(&images[i])),

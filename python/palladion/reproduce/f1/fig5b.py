@@ -60,7 +60,7 @@ def row(each: Run) -> tuple[Cell, ...]:
 
 COLUMNS: Final = (
     Column("program", "program"),
-    Column("digit_limbs", "digit"),
+    Column("digit_limbs", "d"),
     Column("traffic_megabytes", "MB", ".0f"),
     *(Column(kind.replace(" ", "_"), kind, ".1f") for kind in KINDS),
     Column("beyond_compulsory", "beyond", ".1f"),
@@ -72,5 +72,5 @@ NOTES: Final = (
     f"programs but LoLa-CIFAR, and hints of up to {HINTS_MOST:.0f} % of the traffic.",
     "inputs: those loaded for the first time, constants and outputs. loaded, stored: intermediate "
     "values for which the scratchpad had no room.",
-    "Digits are the fastest of those tried; those of one limb, as F1's, have more hints.",
+    "d: limbs of a digit, the fastest of those. Digits of one limb, as F1's, have more hints.",
 )

@@ -60,9 +60,9 @@ FIGURE_5: Final = {
         8300,
         16,
         ("helr", "helr-f1-insecure"),
-        "an iteration takes 4 levels, so the secure program starts with 6 limbs instead of 16; "
-        "from 17 limbs, with digits of one, a hint has 40 MB as the paper's, and the scratchpad no "
-        "room for another one",
+        "an iteration takes 4 levels, so the secure program starts with 6 limbs instead of 16. "
+        "From 17 limbs, with digits of one, a hint has 40 MB, and the scratchpad no room for "
+        "another: what is loaded again depends on whether the 8 ciphertexts of a batch share it",
     ),
     "lookup": Benchmark(
         "DB lookup",
