@@ -35,6 +35,7 @@ STANDS_ON: dict[str, set[str]] = {
     "client": {"exchange"},
     # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
     "circuits": {*SCHEMES, "exchange"},
+    "applications": {"circuits"},
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
@@ -44,7 +45,7 @@ STANDS_ON: dict[str, set[str]] = {
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},
     "server": {"runtime"},
-    "python": {"server", "inspect", "timing", "compiler", "sim"},
+    "python": {"server", "inspect", "timing", "compiler", "applications", "sim"},
 }
 # External crates that only some of our crates may use.
 RESERVED = {"pyo3": {"python"}}
@@ -78,7 +79,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "evaluation": {"memory", "text", "packaged"},
     "machines": {"files", "_native"},
     "sweeps": {"errors", "machines"},
-    "reproduce": {"evaluation", "machines"},
+    "reproduce": {"errors", "evaluation", "machines", "_native"},
     "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",

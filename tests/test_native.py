@@ -133,6 +133,7 @@ def variants(source: Path) -> set[str]:
 @pytest.mark.parametrize(
     "crate",
     [
+        "applications",
         "circuits",
         "ckks",
         "client",

@@ -34,6 +34,32 @@ def machine_names() -> list[str]:
 def machine_file(name: str) -> str:
     """The file of a packaged machine, in TOML."""
 
+def machine_parts(machine: str) -> list[tuple[str, float, float]]:
+    """Components of a vector machine: names, square millimetres, watts if always busy.
+
+    Raises
+    ------
+    FormatError, UsageError
+        If the text is no such machine.
+    """
+
+def benchmark_names() -> list[tuple[str, str]]:
+    """Names of the programs that papers measure, and what each is."""
+
+def benchmark_trace(name: str, digit_limbs: int) -> tuple[str, dict[str, Any]]:
+    """The trace of a benchmark in words of 32 bits, and its parameters and counts.
+
+    ``digit_limbs`` are the limbs of a digit of key switching, at most.
+
+    Raises
+    ------
+    SecurityError
+        If special moduli for such digits leave less than 128 bits of security, unless the name
+        says ``insecure``.
+    UsageError
+        If there is no such benchmark, or no such digit.
+    """
+
 def simulate_products(machine: str, n: int, elements: int) -> dict[str, float]:
     """Products on a multiplier of ``elements`` elements. ``machine`` is the text of its file.
 

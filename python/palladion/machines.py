@@ -45,6 +45,10 @@ class Machine:
         except UnicodeDecodeError:
             raise UsageError(f"{path} is no machine: TOML is text in UTF-8") from None
 
+    def parts(self) -> list[tuple[str, float, float]]:
+        """Components of a vector machine: names, square millimetres, watts if always busy."""
+        return _native.machine_parts(self.text)
+
     def products(self, n: int, elements: int) -> dict[str, float]:
         """Microseconds of products of polynomials: ``latency_us`` and ``interval_us``."""
         return _native.simulate_products(self.text, n, elements)

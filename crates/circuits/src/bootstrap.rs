@@ -21,13 +21,13 @@
 //! program with `p = 2`; the kernels' moduli are odd, and 3 is the least odd prime.
 
 use crate::engine::{DryValue, EncryptedValue, Engine, Value, ValueOf};
-use crate::error::{Error, Result};
-use crate::operations::{Dry, Operations, Record, Recorder, parameters};
+use crate::error::Result;
+use crate::operations::{Dry, Operations, Plain, Record, Recorder, Words, parameters};
 use crate::pack::sum_copies;
 use crate::passes::Encoding;
 use crate::residual::Squares;
 use bgv::noise::Noise;
-use bgv::{Ciphertext, Params};
+use bgv::{Ciphertext, Params, short_ratio};
 use exchange::{EvaluationKeys, Layout, Needs};
 use program::KeyNeeds;
 use program::recording::Recording;
@@ -85,31 +85,35 @@ impl Bootstrap {
         (2..).find(enough).expect("powers grow")
     }
 
-    /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^d`.
+    /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^k`, for the largest `k` up to `d` with which there
+    /// are as many.
     ///
     /// # Errors
     /// [`ring::Error::TooFewPrimes`] if there are not that many.
     pub fn moduli(n: usize, bits: u32, count: usize) -> Result<Vec<u64>> {
-        let step = 2 * n as u64 * P.pow(Self::digits(n));
-        let highest = ((1u64 << bits) - 1) / step;
-        let found: Vec<u64> = (1..=highest)
-            .rev()
-            .map(|k| k * step + 1)
-            .take_while(|q| q >> (bits - 1) == 1)
-            .filter(|&q| Basis::new(n, &[q]).is_ok())
-            .take(count)
-            .collect();
-        if found.len() < count {
-            let (found, wanted) = (found.len(), count);
-            let few = ring::Error::TooFewPrimes {
-                bits,
-                n,
-                found,
-                wanted,
-            };
-            return Err(rlwe::Error::from(few).into());
+        let mut found = Vec::new();
+        for k in (0..=Self::digits(n)).rev() {
+            let step = 2 * n as u64 * P.pow(k);
+            let highest = ((1u64 << bits) - 1) / step;
+            found = (1..=highest)
+                .rev()
+                .map(|k| k * step + 1)
+                .take_while(|q| q >> (bits - 1) == 1)
+                .filter(|&q| Basis::new(n, &[q]).is_ok())
+                .take(count)
+                .collect();
+            if found.len() == count {
+                return Ok(found);
+            }
         }
-        Ok(found)
+        let (found, wanted) = (found.len(), count);
+        let few = ring::Error::TooFewPrimes {
+            bits,
+            n,
+            found,
+            wanted,
+        };
+        Err(rlwe::Error::from(few).into())
     }
 
     /// Makes the bootstrapping over a chain of [`Bootstrap::moduli`].
@@ -118,14 +122,6 @@ impl Bootstrap {
     /// [`Error::Shape`] if a modulus is not 1 modulo `p^d`.
     pub fn new(rlwe: &rlwe::Params) -> Result<Self> {
         let digits = Self::digits(rlwe.n());
-        let whole = P.pow(digits);
-        if let Some(q) = rlwe.spec().q.iter().find(|&q| q % whole != 1) {
-            return Err(Error::Shape {
-                what: "a modulus of the chain",
-                found: format!("{q}, {} modulo {whole}", q % whole),
-                expected: format!("1 modulo {whole}"),
-            });
-        }
         let rows = (1..=digits).rev();
         let rows = rows.map(|k| Params::coefficients_only(rlwe, P.pow(k)));
         Ok(Self {
@@ -138,11 +134,19 @@ impl Bootstrap {
         self.rows.last().expect("there are digits")
     }
 
-    /// Level, noise and keys of a bootstrapping, by a dry run.
+    /// Level and factor of a fresh ciphertext of the secret, whose BGV factor is 1.
+    fn fresh(&self) -> (usize, u64) {
+        let whole = &self.rows[0];
+        let (top, t) = (whole.rlwe().max_level(), whole.t());
+        let q = t.inv(whole.q_mod_t(top));
+        (top, t.neg(q.expect("the moduli are units")))
+    }
+
+    /// Levels and keys of a run, and the noise it leaves.
     fn dry(&self) -> Result<(DryValue, Needs)> {
         let engines: Vec<Engine<Dry>> = self.rows.iter().map(Engine::dry).collect();
-        let rlwe = self.params().rlwe();
-        let secret = Value::dry(rlwe.max_level(), engines[0].model().fresh());
+        let (top, own) = self.fresh();
+        let secret = Value::new((), top, own, engines[0].model().fresh());
         let output = self.run(&engines, &secret, (&(), 1))?;
         let needs = engines.iter().map(Engine::needs);
         let level = needs.filter_map(|needs| needs.relinearization()).max();
@@ -231,10 +235,7 @@ impl Bootstrap {
         let engines: Vec<_> = self.rows.iter().map(engine).collect();
         let (whole, last) = (&engines[0], &engines[engines.len() - 1]);
         let low = last.operations().given("low", (0, factor));
-        let (top, t) = (rlwe.max_level(), whole.params().t());
-        // A fresh ciphertext has BGV's factor 1.
-        let q = t.inv(whole.params().q_mod_t(top));
-        let own = t.neg(q.expect("the moduli are units"));
+        let (top, own) = self.fresh();
         let secret = whole.operations().given("secret", (top, own));
         let secret = Value::new(secret, top, own, whole.model().fresh());
         let high = self.run(&engines, &secret, (&low, factor))?;
@@ -292,13 +293,37 @@ fn without<O: Operations>(
     digit: &ValueOf<O>,
 ) -> Result<ValueOf<O>> {
     let level = rest.level().min(digit.level());
-    let mut rest = engine.drop_to(rest, level)?;
+    let rest = engine.drop_to(rest, level)?;
     let digit = engine.drop_to(digit.clone(), level)?;
+    let [mut rest, digit] = alike(engine, [rest, digit])?;
     engine.sub_assign(&mut rest, &digit)?;
     let noise = rest.noise().divided((P as f64).log2());
     let factor = next.params().t().reduce(rest.factor());
     let ct = next.operations().reread(rest.into_ciphertext(), factor);
     Ok(Value::new(ct, level, factor, noise))
+}
+
+/// Two values at one level with one factor.
+fn alike<O: Operations>(engine: &Engine<O>, [a, b]: [ValueOf<O>; 2]) -> Result<[ValueOf<O>; 2]> {
+    if a.factor() == b.factor() {
+        return Ok([a, b]);
+    }
+    let (t, n) = (engine.params().t(), engine.params().n());
+    let inverse = t.inv(a.factor()).expect("factors are units");
+    // `x a = y b` modulo t, a power of `p`; a multiple of `p` would lose the message.
+    let x = match short_ratio(t, t.mul(b.factor(), inverse)) {
+        [x, _] if x % P as i64 == 0 => 1,
+        [x, _] => x,
+    };
+    let factor = t.mul(t.from_i64(x), a.factor());
+    let times = |value: &ValueOf<O>| {
+        let inverse = t.inv(value.factor()).expect("factors are units");
+        let integer = t.center(t.mul(factor, inverse));
+        let squares = Squares::of([integer].into_iter(), n);
+        let one = |_| Plain::Coefficients(Words::Sparse(vec![(0, 1)]));
+        engine.mul_plain_sum(&[value], squares, factor, one)
+    };
+    Ok([times(&a)?, times(&b)?])
 }
 
 fn cube<O: Operations>(engine: &Engine<O>, x: &ValueOf<O>) -> Result<ValueOf<O>> {

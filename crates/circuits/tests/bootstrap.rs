@@ -78,6 +78,48 @@ fn small_rings_insecure() {
     }
 }
 
+/// In words of 32 bits there are few primes that are 1 modulo `p^d`; with others, factors differ, and sums take scalars.
+#[test]
+fn words_of_32_bits_insecure() {
+    for n in [64, 1 << 10] {
+        let q = ring::ntt_primes(32, n, 24).unwrap();
+        let whole = P.pow(Bootstrap::digits(n));
+        assert!(q.iter().any(|q| q % whole != 1));
+        let spec = ParamsSpec {
+            n,
+            p: ntt_primes_avoiding(32, n, 2, &q).unwrap(),
+            q,
+            digit_limbs: 2,
+        };
+        let mut s = Setup::new(&Params::new_insecure(&spec).unwrap(), 5);
+        let keys = s.bootstrap.keys(&s.secret, &mut s.rng).unwrap();
+        let (level, predicted) = s.bootstrap.predict().unwrap();
+        for message in 0..P {
+            let ct = s.encrypt(message, 1);
+            let fresh = s.bootstrap.refresh(&ct, &keys).unwrap();
+            assert_eq!(fresh.level(), level);
+            assert_eq!(s.decrypt(&fresh), s.constant(message), "N = {n}");
+            let (size, _) = measure(&s.secret, &fresh).unwrap();
+            let (measured, predicted) = (size.log2_rms, predicted.bits());
+            println!("N = {n}, level {level}: measured {measured:.2}, predicted {predicted:.2}");
+            // Of 64 coefficients the mean square strays by a part of 0.18: four times that.
+            assert!((measured - predicted).abs() < 0.5);
+        }
+    }
+}
+
+#[test]
+fn moduli_are_one_modulo_the_largest_power_that_has_enough() {
+    let n = 1 << 13;
+    let whole = P.pow(Bootstrap::digits(n));
+    let wide = Bootstrap::moduli(n, 45, 10).unwrap();
+    assert!(wide.iter().all(|q| q % whole == 1));
+    let narrow = Bootstrap::moduli(n, 32, 20).unwrap();
+    assert!(narrow.iter().all(|q| q % P == 1 && q >> 32 == 0));
+    assert!(narrow.iter().any(|q| q % whole != 1));
+    assert!(Bootstrap::moduli(n, 16, 20).is_err());
+}
+
 #[test]
 fn an_exhausted_ciphertext_multiplies_again() {
     let n = 1 << 15;
@@ -125,10 +167,6 @@ fn an_exhausted_ciphertext_multiplies_again() {
 fn chains_and_ciphertexts_that_do_not_fit_are_refused() {
     let n = 64;
     let mut s = Setup::new(&Params::new_insecure(&spec(n, 16)).unwrap(), 3);
-    let mut other = spec(n, 16);
-    other.q[3] = ring::ntt_primes(33, n, 1).unwrap()[0];
-    let error = Bootstrap::new(&Params::new_insecure(&other).unwrap()).unwrap_err();
-    assert!(error.to_string().starts_with("a modulus of the chain is "));
     let short = Bootstrap::new(&Params::new_insecure(&spec(n, 4)).unwrap()).unwrap();
     let error = short.predict().unwrap_err();
     assert!(matches!(error, circuits::Error::OutOfLevels { .. }));

@@ -3,6 +3,7 @@
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use ring::{Eval, Poly, ntt_primes_of_sizes};
+use rlwe::Words;
 use rlwe::security::{TARGET_BITS, max_log_qp};
 use std::sync::{Arc, OnceLock};
 
@@ -59,6 +60,21 @@ impl ParamsSpec {
             special: special_primes,
             digit_limbs: special,
             log_scale: f64::from(scale_bits),
+        })
+    }
+
+    /// Levels of the given bits in words of a machine: a level of more bits than a word is several limbs. The scale is `2^log_scale`.
+    ///
+    /// # Errors
+    /// As [`Words::primes`].
+    pub fn in_words(n: usize, levels: &[u32], words: Words, log_scale: f64) -> Result<Self> {
+        let (levels, special) = words.primes(n, levels)?;
+        Ok(Self {
+            n,
+            levels,
+            special,
+            digit_limbs: words.digit_limbs,
+            log_scale,
         })
     }
 }

@@ -127,6 +127,22 @@ impl ToPython for program::Error {
     }
 }
 
+/// Its circuits are ours; what a caller chooses are the benchmark and the digits.
+impl ToPython for applications::Error {
+    fn to_python(self) -> PyErr {
+        use applications::Error::{Benchmark, Circuits, Ckks, Exact, Model, Program, Shape};
+        match self {
+            Circuits(error) => error.to_python(),
+            Ckks(error) => error.to_python(),
+            Exact(error) => error.to_python(),
+            Program(error) => error.to_python(),
+            other @ Model { .. } => Fault::File.exception(other.to_string()),
+            other @ (Benchmark { .. } | Shape { .. }) => Fault::Usage.exception(other.to_string()),
+            other => Fault::Internal.exception(other.to_string()),
+        }
+    }
+}
+
 impl ToPython for ::network::Error {
     fn to_python(self) -> PyErr {
         let fault = match self {

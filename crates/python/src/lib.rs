@@ -3,6 +3,7 @@
 //! Every function converts its arguments, releases the interpreter, calls Rust on the threads that
 //! `set_threads` chose, and converts the result. No panic crosses into Python: see `guard`.
 
+mod applications;
 mod bench;
 mod choices;
 mod circuit;
@@ -44,8 +45,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(program::compile, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile_with_choices, module)?)?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
+    module.add_function(wrap_pyfunction!(applications::benchmark_names, module)?)?;
+    module.add_function(wrap_pyfunction!(applications::benchmark_trace, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::machine_names, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::machine_file, module)?)?;
+    module.add_function(wrap_pyfunction!(vector::machine_parts, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_products, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_pbs, module)?)?;
     module.add_class::<vector::Workload>()?;

@@ -241,3 +241,23 @@ fn dict<'py, K: IntoPyObject<'py>, V: IntoPyObject<'py>>(
     }
     Ok(found)
 }
+
+/// The components of a vector machine: names, square millimetres, and watts if they are always busy.
+#[pyfunction]
+pub(crate) fn machine_parts(py: Python<'_>, machine: &str) -> PyResult<Vec<(String, f64, f64)>> {
+    let machine = guard(py, || Machine::from_toml(machine))?;
+    let units = machine.units().iter().enumerate().map(|(place, unit)| {
+        let clusters = machine.clusters().iter();
+        let count: usize = clusters.map(|cluster| cluster.units[place]).sum();
+        (unit.name.as_str(), unit.watts * count as f64)
+    });
+    let watts: Vec<(&str, f64)> = units.chain(machine.part_watts()).collect();
+    let of = |name: &str| watts.iter().find(|(part, _)| *part == name);
+    let areas = machine.areas().into_iter();
+    Ok(areas
+        .map(|(name, area)| {
+            let watts = of(&name).map_or(0.0, |(_, watts)| *watts);
+            (name, area, watts)
+        })
+        .collect())
+}

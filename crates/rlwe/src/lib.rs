@@ -27,6 +27,7 @@ mod rgsw;
 pub mod security;
 pub mod store;
 mod switch;
+mod words;
 
 pub use ciphertext::Ciphertext;
 pub use dimension::{DimensionKey, DimensionParams};
@@ -37,3 +38,4 @@ pub use params::{Params, ParamsSpec};
 pub use public::PublicKey;
 pub use rgsw::Rgsw;
 pub use switch::{Decomposed, switch_coeff, switch_poly};
+pub use words::Words;

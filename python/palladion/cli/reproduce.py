@@ -22,6 +22,7 @@ from palladion.cli.table import print_table
 from palladion.errors import UsageError
 from palladion.reproduce import PAPERS, Item, Paper, Reproduction
 from palladion.reproduce.athena.paper import BENCHMARKS
+from palladion.reproduce.f1.paper import FIGURE_5
 from palladion.reproduce.plot import draw, require
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -64,6 +65,20 @@ OPTIONS: Final[dict[str, Decorator]] = {
         multiple=True,
         default=("w7a7", "w6a7"),
         help="Bits of weights and activations; both unless given.",
+    ),
+    "f1_benchmarks": click.option(
+        "--benchmark",
+        "f1_benchmarks",
+        type=click.Choice([*FIGURE_5]),
+        multiple=True,
+        help="A benchmark; may be repeated. All unless given.",
+    ),
+    "digit_limbs": click.option(
+        "--digit-limbs",
+        type=click.IntRange(min=1),
+        multiple=True,
+        help="Limbs of a digit of key switching; may be repeated, and the fastest is shown. "
+        "Several are tried unless given.",
     ),
     "images": click.option("--images", type=click.IntRange(min=1), help="Test images at most."),
     "encrypted": click.option(

@@ -13,7 +13,9 @@ mod samples;
 mod sums;
 
 pub use arithmetic::{Arithmetic, Scaled, ScaledOf};
-pub use bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper, sparse_params};
+pub use bootstrap::{
+    BootstrapKeys, BootstrapSpec, Bootstrapper, arithmetic as arithmetic_of, sparse_params,
+};
 pub use chebyshev::{Chebyshev, evaluate};
 pub use diagonal::Diagonal;
 pub use linear::LinearTransform;

@@ -17,7 +17,6 @@ use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use circuits::bootstrap::Bootstrap;
 use ckks::Complex64;
 use common::{Result, number, option, timed};
-use program::circuit::{CircuitBuilder, Type};
 use program::recording::Recording;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -25,7 +24,7 @@ use replay::replay;
 use ring::ntt_primes_avoiding;
 use ring::sample::Masks;
 use rlwe::{Ciphertext, SecretKey};
-use runtime::circuit::{Argument, Runner, Slots, arithmetic, needs, predict};
+use runtime::circuit::{Argument, Runner, Slots, needs, predict};
 use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
 use trace::{agrees, counted, lowered};
@@ -43,17 +42,7 @@ fn main() -> Result<()> {
 fn ckks() -> Result<()> {
     let counted = counted()?;
     let (params, spec) = (Bootstrapper::params_2_16()?, BootstrapSpec::default());
-    let mut b = CircuitBuilder::new("bootstrapping", arithmetic(&params), params.slots())?;
-    b.set_bootstrapping(Bootstrapper::stated(&params, &spec)?)?;
-    let ty = Type {
-        encrypted: true,
-        level: 0,
-        scale: params.scale_at(0),
-    };
-    let low = b.input("low", ty)?;
-    let high = b.bootstrap(low)?;
-    b.output("high", high)?;
-    let circuit = b.finish()?;
+    let circuit = applications::bootstrapping::ckks(&params, &spec)?;
     let mut rng = ChaCha20Rng::from_os_rng();
     let mut part = || rng.random_range(-1.0..1.0);
     let slots = 0..params.slots();

@@ -13,12 +13,11 @@
 mod clock;
 #[path = "../common/mod.rs"]
 mod common;
-mod iteration;
 #[path = "../common/mnist.rs"]
 mod mnist;
 mod plain;
-mod training;
 
+use applications::helr::{IMAGINARY, Training, imaginary, part};
 use circuits::approximate::{Bootstrapper, Samples};
 use ckks::{Ciphertext, Complex64, decrypt, encrypt};
 use clock::Clock;
@@ -31,7 +30,6 @@ use rlwe::SecretKey;
 use runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
 use std::collections::BTreeMap;
 use std::path::Path;
-use training::{IMAGINARY, Training, imaginary, part};
 
 /// Learning rate.
 const RATE: f64 = 1.0;

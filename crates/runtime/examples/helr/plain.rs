@@ -2,12 +2,8 @@
 
 use crate::common::Result;
 use crate::mnist::Images;
+use applications::helr::{A1, A3};
 use std::path::Path;
-
-/// `sigma(-t)` is approximated by `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song,
-/// Cheon, Park, AAAI 2019, section 3).
-pub(crate) const A1: f64 = -1.20096 / 8.0;
-pub(crate) const A3: f64 = 0.81562 / 512.0;
 
 /// Labelled samples: each row times its label, 1 for a 3 and -1 for an 8.
 pub(crate) struct Data(pub(crate) Vec<Vec<f64>>);

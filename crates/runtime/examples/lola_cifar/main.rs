@@ -11,33 +11,25 @@
 //!
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
-mod circuit;
 #[path = "../common/mod.rs"]
 #[allow(dead_code, reason = "MNIST's images are for the other examples")]
 mod common;
 #[path = "../common/inference.rs"]
 mod inference;
-mod layout;
-mod network;
 #[path = "../common/replay.rs"]
 mod replay;
-#[path = "../common/tensors.rs"]
-mod tensors;
 #[path = "../common/trace.rs"]
 mod trace;
 
+use applications::lola_cifar::{COLORS, LEVELS, Network, SIDE, SLOTS, circuit, inputs};
 use ckks::{Params, ParamsSpec};
 use common::{Result, number, option, timed};
 use inference::{Image, complex, infer, plain};
-use layout::SLOTS;
-use network::{COLORS, Network, SIDE};
 use ring::ntt_primes_of_sizes;
 use runtime::circuit::{Slots, arithmetic};
 use std::path::Path;
 
-/// Number of levels: one for each linear layer and each square.
-const TOP: usize = 5;
-/// Largest difference between a logit and that of the plain network.
+/// Largest difference of a logit from that of the plain network.
 const TOLERANCE: f64 = 0.001;
 
 fn main() -> Result<()> {
@@ -49,7 +41,7 @@ fn params() -> Result<Params> {
     const FIRST: u32 = 46;
     const SCALE: u32 = 36;
     let n = 2 * SLOTS;
-    let sizes = [vec![FIRST; 2], vec![SCALE; TOP]].concat();
+    let sizes = [vec![FIRST; 2], vec![SCALE; LEVELS]].concat();
     let mut primes = ntt_primes_of_sizes(&sizes, n).map_err(ckks::Error::from)?;
     let special = vec![primes.remove(0)];
     Ok(Params::new(&ParamsSpec {
@@ -73,7 +65,7 @@ fn run() -> Result<()> {
     let network = Network::load(Path::new(&weights))?;
     let params = params()?;
     println!(
-        "N = 2^{}, log2(QP) = {:.0}, {TOP} levels, {} threads",
+        "N = 2^{}, log2(QP) = {:.0}, {LEVELS} levels, {} threads",
         params.rlwe().log_n(),
         params.rlwe().log_qp(),
         ring::threads(),
@@ -81,10 +73,10 @@ fn run() -> Result<()> {
     let logits = plain(&images, &labels, |pixels| network.evaluate(pixels))?;
     let circuit = timed("circuit", || {
         let at = (params.slots(), params.scale());
-        circuit::circuit(&network, arithmetic(&params), at)
+        Ok(circuit(&network, arithmetic(&params), at)?)
     })?;
     let image = |i: usize| Image {
-        inputs: complex(circuit::inputs(&images[i])),
+        inputs: complex(inputs(&images[i])),
         logits: &logits[i],
         label: labels[i],
     };

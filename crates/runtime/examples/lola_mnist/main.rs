@@ -17,28 +17,23 @@ mod common;
 mod inference;
 #[path = "../common/mnist.rs"]
 mod mnist;
-mod network;
 #[path = "../common/replay.rs"]
 mod replay;
-#[path = "../common/tensors.rs"]
-mod tensors;
 #[path = "../common/trace.rs"]
 mod trace;
 
+use applications::lola_mnist::{LEVELS, Network, inputs};
 use ckks::{Params, ParamsSpec};
 use common::{Result, number, option};
 use inference::{Image, complex, infer, plain};
 use mnist::Images;
-use network::{Network, inputs};
 use program::circuit::Weights;
 use ring::ntt_primes;
 use runtime::circuit::arithmetic;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Number of levels: one for each linear layer and each square.
-const TOP: usize = 5;
-/// Largest difference between a logit and that of the plain network.
+/// Largest difference of a logit from that of the plain network.
 const TOLERANCE: f64 = 0.02;
 
 fn main() -> Result<()> {
@@ -49,7 +44,7 @@ fn main() -> Result<()> {
 fn params() -> Result<Params> {
     let n = 1 << 13;
     let wide = ntt_primes(36, n, 2).map_err(ckks::Error::from)?;
-    let narrow = ntt_primes(28, n, TOP).map_err(ckks::Error::from)?;
+    let narrow = ntt_primes(28, n, LEVELS).map_err(ckks::Error::from)?;
     let mut levels = vec![vec![wide[0]]];
     levels.extend(narrow.into_iter().map(|q| vec![q]));
     Ok(Params::new(&ParamsSpec {
@@ -82,7 +77,7 @@ fn run() -> Result<()> {
         "N = 2^{}, log2(QP) = {:.0}, {} levels, {} threads, weights {}",
         params.rlwe().log_n(),
         params.rlwe().log_qp(),
-        TOP,
+        LEVELS,
         ring::threads(),
         if encrypted { "encrypted" } else { "in plain" }
     );

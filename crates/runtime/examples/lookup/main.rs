@@ -15,10 +15,10 @@ mod common;
 mod mnist;
 #[path = "../common/replay.rs"]
 mod replay;
-mod table;
 #[path = "../common/trace.rs"]
 mod trace;
 
+use applications::lookup::{Table, column_name, word_name};
 use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
 use common::{Result, number, option, timed};
 use mnist::Images;
@@ -33,7 +33,6 @@ use runtime::circuit::{
 };
 use std::collections::BTreeMap;
 use std::path::Path;
-use table::{Table, column_name, word_name};
 use trace::counted;
 
 const N: usize = 1 << 15;
@@ -207,5 +206,6 @@ fn table() -> Result<Table> {
     Ok(Table {
         keys: POINTS.map(word).into(),
         columns,
+        cooling: 0,
     })
 }

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::scheme::Scheme;
 use super::{check_limit, unfit};
 use crate::error::Result;
-use circuits::approximate::{BootstrapSpec, Bootstrapper, Diagonal, sparse_params};
+use circuits::approximate::{BootstrapSpec, Bootstrapper, Diagonal, arithmetic_of, sparse_params};
 use ckks::{Ciphertext, Complex64, Params, Plaintext};
 use program::circuit::{Arithmetic, Bootstrapping, Circuit, Op, Type};
 use program::recording::Message;
@@ -18,9 +18,7 @@ impl Scheme for Params {
     type Ciphertext = Ciphertext;
 
     fn arithmetic(&self) -> Arithmetic {
-        let levels = 0..=self.max_level();
-        let moduli = levels.map(|l| self.level_modulus(l)).collect();
-        Arithmetic::Approximate { moduli }
+        arithmetic_of(self)
     }
 
     fn rlwe(&self) -> &rlwe::Params {

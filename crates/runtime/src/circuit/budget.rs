@@ -31,7 +31,11 @@ use std::collections::BTreeMap;
 /// Number of root mean squares of noise that margins include.
 const DEVIATIONS: f64 = 6.0;
 
-/// Predicted noise of a value.
+/// Bits below half of the modulus that single points may take of a coefficient's room: the other seven eighths are the sum's over all
+/// points.
+const EIGHTH: f64 = 3.0;
+
+/// What is expected of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Noise of the residual.
@@ -84,7 +88,8 @@ pub(super) fn predict(
             );
             return Err(unfit(what, found, expected));
         }
-        log2_failure = log2_sum(log2_failure, predictor.log2_escape(index, noise));
+        let points = predictor.log2_points(index, noise);
+        log2_failure = log2_sum(log2_failure, points);
         if log2_failure > limit {
             let what =
                 format!("the noise of step %{index} ({name}) at single points of evaluation");
@@ -218,16 +223,27 @@ impl Predictor<'_> {
         Ok((noise, gathered))
     }
 
-    /// log2 of the probability that a divided value does not come down to rounding size at some
-    /// point of evaluation, and then grows from product to product ([`Model::log2_escape`]). With
-    /// at most one more product this cannot happen: a value that is as large as the divisor at one
-    /// point stays so, and adds almost nothing to a coefficient.
-    fn log2_escape(&self, index: usize, noise: Noise) -> f64 {
+    /// log2 of the probability that a value that was divided does not come down to rounding size at some point of evaluation, and grows
+    /// from product to product from there on ([`Model::log2_escape`]). With one product to come, or none, it has not the time: what is as
+    /// large as the divisor at one point stays so, and is next to nothing in a coefficient.
+    ///
+    /// Limbs of so few bits that this happens in any run are for products that cool down later. There it counts whether what stands
+    /// at a point moves a coefficient by an eighth of half of the modulus, in any value: [`Model::log2_beyond`].
+    fn log2_points(&self, index: usize, noise: Noise) -> f64 {
+        let points = (self.params.n() as f64 / 2.0).log2();
+        let ty = self.circuit.ty(index);
+        if !self.model.settles() {
+            // One point and its conjugate move a coefficient by `2 / n` of their size.
+            let bits = params_bits(self.params, ty.level) - 1.0 - EIGHTH + points / 2.0 - 0.5;
+            return match ty.encrypted {
+                true => self.model.log2_beyond(noise, bits) + points,
+                false => f64::NEG_INFINITY,
+            };
+        }
         let divided = matches!(self.circuit.steps[index].op, Op::Rescale { .. });
         if !divided || self.chains.ahead[index] < 2 {
             return f64::NEG_INFINITY;
         }
-        let points = (self.params.n() as f64 / 2.0).log2();
         self.model.log2_escape(noise) + points
     }
 

@@ -1,14 +1,11 @@
 //! Lookup of a row by an encrypted key: with keys that exist and keys that do not, and with invalid
 //! tables.
 
-#[path = "../../examples/lookup/table.rs"]
-mod table;
-
 use crate::exact::{Setup, T, insecure_params};
+use applications::lookup::{Table, column_name, word_name};
 use program::circuit::Arithmetic;
 use rand::Rng;
 use runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
-use table::{Table, column_name, word_name};
 
 const ROWS: usize = 32;
 
@@ -21,6 +18,7 @@ fn table(setup: &mut Setup) -> Table {
     Table {
         keys: vec![random(0), random(0)],
         columns: vec![random(1), random(0)],
+        cooling: 0,
     }
 }
 
@@ -53,7 +51,13 @@ fn tables_that_are_none_and_chains_that_are_short_are_refused_insecure() {
     let params = insecure_params(8, 18);
     let said = |keys: &[Vec<u64>], columns: &[Vec<u64>]| {
         let (keys, columns) = (keys.to_vec(), columns.to_vec());
-        let circuit = Table { keys, columns }.circuit(arithmetic(&params), params.n());
+        let cooling = 0;
+        let table = Table {
+            keys,
+            columns,
+            cooling,
+        };
+        let circuit = table.circuit(arithmetic(&params), params.n());
         circuit.err().map_or("nothing".into(), |e| e.to_string())
     };
     let none = "the number of words of a key is 0, expected at least 1";

@@ -32,6 +32,7 @@ mod transforms;
 
 pub use keys::BootstrapKeys;
 pub use spec::BootstrapSpec;
+pub use stated::arithmetic;
 
 use crate::approximate::arithmetic::{Arithmetic, Scaled, ScaledOf};
 use crate::approximate::{Chebyshev, LinearTransform, Matrix, evaluate, sum_strided};
@@ -40,7 +41,7 @@ use crate::operations::{RingOperations, RunRing, Secret};
 use ckks::{Ciphertext, Params};
 use program::circuit::Bootstrapping;
 use rlwe::security::{SPARSE_WEIGHT, Security};
-use stated::{Levels, arithmetic, transforms};
+use stated::{Levels, transforms};
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 use transforms::Transforms;

@@ -59,8 +59,8 @@ impl BootstrapSpec {
         }
     }
 
-    /// Number of levels of the reduction.
-    pub(super) fn reduction_levels(&self) -> usize {
+    /// Levels of the reduction.
+    pub fn reduction_levels(&self) -> usize {
         self.reduction().depth() + self.doublings
     }
 

@@ -72,15 +72,20 @@ pub(super) fn transforms(params: &Params, slots: usize) -> Transforms {
     }
 }
 
-/// The arithmetic of circuits for these parameters, with all levels.
-pub(super) fn arithmetic(params: &Params) -> Arithmetic {
+/// The arithmetic of circuits for these parameters: all their levels.
+pub fn arithmetic(params: &Params) -> Arithmetic {
     let levels = 0..=params.max_level();
     let moduli = levels.map(|l| params.level_modulus(l)).collect();
     Arithmetic::Approximate { moduli }
 }
 
 impl Bootstrapper {
-    /// Returns the bootstrapping of a spec as circuits state it. This needs no tables and no keys.
+    /// Levels of the transform between so many slots and their coefficients, in each direction.
+    pub fn transform_levels(slots: usize) -> usize {
+        Transforms::count(slots)
+    }
+
+    /// What circuits state of the bootstrapping of a spec. It takes no tables and no keys.
     ///
     /// # Errors
     /// [`Error::Shape`] if there are too few levels or slots, or if the ratio leaves no room for

@@ -12,14 +12,18 @@
 //! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV
 //! benchmark.
 
+use crate::error::{Error, Result};
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type, ValueId, sum_strided};
-use program::{Error, Result};
 
-/// A table in the clear, as a server has it.
-pub(crate) struct Table {
-    /// The words of the keys, and the values, by column: residues modulo `t`.
-    pub(crate) keys: Vec<Vec<u64>>,
-    pub(crate) columns: Vec<Vec<u64>>,
+/// A table in the clear: what a server has.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// The words of the keys, by word: residues modulo `t`.
+    pub keys: Vec<Vec<u64>>,
+    /// The values, by column: residues modulo `t`.
+    pub columns: Vec<Vec<u64>>,
+    /// After how many products in a row a second limb is divided away; never, if 0.
+    pub cooling: usize,
 }
 
 impl Table {
@@ -27,10 +31,9 @@ impl Table {
     /// outputs [`column_name`].
     ///
     /// # Errors
-    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different lengths, and two
-    /// rows with one key. Those of [`CircuitBuilder`] for more rows than slots, values that are not
-    /// below `t`, and too few levels.
-    pub(crate) fn circuit(&self, arithmetic: Arithmetic, slots: usize) -> Result<Circuit> {
+    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different numbers, and two rows with one key; those of
+    /// [`CircuitBuilder`] for more rows than slots, values that are not below `t` and too few levels.
+    pub fn circuit(&self, arithmetic: Arithmetic, slots: usize) -> Result<Circuit> {
         let Arithmetic::Exact { t, .. } = arithmetic else {
             return Err(shape("the arithmetic", "approximate".into(), "exact"));
         };
@@ -49,7 +52,7 @@ impl Table {
             let keys = filled(keys, slots);
             let keys = b.constant(&word_name(j), &keys, (level, 1.0))?;
             let difference = b.sub(word, keys)?;
-            let unequal = power(&mut b, difference, t - 1)?;
+            let unequal = self.power(&mut b, difference, t - 1)?;
             let one = b.constant("one", &[1.0], (b.ty(unequal).level, 1.0))?;
             let equal = b.sub(unequal, one)?;
             found = Some(match found {
@@ -75,7 +78,27 @@ impl Table {
             let sum = b.add(row, other)?;
             b.output(&column_name(c), sum)?;
         }
-        b.finish()
+        Ok(b.finish()?)
+    }
+
+    /// `x^exponent`, the exponent not 0, by squarings and products from its highest bit down; each takes a level or two.
+    fn power(&self, b: &mut CircuitBuilder, x: ValueId, exponent: u64) -> Result<ValueId> {
+        let (mut result, mut products) = (x, 0);
+        let mut times = |b: &mut CircuitBuilder, x, y| {
+            products += 1;
+            let made = product(b, x, y)?;
+            match self.cooling > 0 && products % self.cooling == 0 {
+                true => Result::Ok(b.rescale(made)?),
+                false => Ok(made),
+            }
+        };
+        for bit in (0..exponent.ilog2()).rev() {
+            result = times(b, result, result)?;
+            if (exponent >> bit) & 1 == 1 {
+                result = times(b, result, x)?;
+            }
+        }
+        Ok(result)
     }
 
     fn check(&self) -> Result<()> {
@@ -103,12 +126,12 @@ impl Table {
 }
 
 /// Name of word `j` of a key.
-pub(crate) fn word_name(j: usize) -> String {
+pub fn word_name(j: usize) -> String {
     format!("key.{j}")
 }
 
 /// Name of column `c`.
-pub(crate) fn column_name(c: usize) -> String {
+pub fn column_name(c: usize) -> String {
     format!("column.{c}")
 }
 
@@ -119,25 +142,12 @@ fn filled(values: &[u64], slots: usize) -> Vec<f64> {
     values
 }
 
-/// `x^exponent` for an exponent that is not 0, by squarings and products from its highest bit down.
-/// Each takes a level.
-fn power(b: &mut CircuitBuilder, x: ValueId, exponent: u64) -> Result<ValueId> {
-    let mut result = x;
-    for bit in (0..exponent.ilog2()).rev() {
-        result = product(b, result, result)?;
-        if (exponent >> bit) & 1 == 1 {
-            result = product(b, result, x)?;
-        }
-    }
-    Ok(result)
-}
-
-/// The product of two values. It is one level below the lower of both.
+/// The product of two values, a level below the lower one.
 fn product(b: &mut CircuitBuilder, x: ValueId, y: ValueId) -> Result<ValueId> {
     let level = b.ty(x).level.min(b.ty(y).level);
     let (x, y) = (b.drop_to(x, level)?, b.drop_to(y, level)?);
     let product = b.mul(x, y)?;
-    b.rescale(product)
+    Ok(b.rescale(product)?)
 }
 
 fn shape(what: &'static str, found: String, expected: &str) -> Error {

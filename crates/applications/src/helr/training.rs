@@ -4,46 +4,44 @@
 //! Samples and momentum differ between iterations, so they are arguments of the repeated part. Both
 //! vectors go through one bootstrapping, as `w + i v`.
 
-use crate::common::Result;
-use crate::iteration::{DEPTH, Given, Iteration};
-use circuits::approximate::{BootstrapSpec, Bootstrapper, Samples};
+use super::Source;
+use super::iteration::{DEPTH, Given, Iteration, too_low, value};
+use crate::error::Result;
+use circuits::approximate::{BootstrapSpec, Bootstrapper, Samples, arithmetic_of};
 use ckks::{Complex64, Params};
 use program::circuit::{Circuit, CircuitBuilder, Type, ValueId};
-use runtime::circuit::arithmetic;
 
 /// Weights are below this bound. A bootstrapping takes slots below 1.
 const BOUND: f64 = 4.0;
-/// Name of the plaintext input whose slots are all `i`.
-pub(crate) const IMAGINARY: &str = "i";
 
-/// Parameters of a training.
-pub(crate) struct Training<'a> {
-    pub(crate) params: &'a Params,
-    pub(crate) layout: Samples,
-    /// Number of ciphertexts of a batch.
-    pub(crate) count: usize,
-    /// Learning rate divided by the number of samples of a batch.
-    pub(crate) step: f64,
-    /// Momentum of each iteration. Their number is even and at least two.
-    pub(crate) momenta: Vec<f64>,
-}
-
-/// The name of ciphertext `i` of the batch of iteration `t`.
-pub(crate) fn part(t: usize, i: usize) -> String {
-    format!("batch.{t}.{i}")
+/// What a training is written for.
+pub struct Training<'a> {
+    /// Parameters with bootstrapping.
+    pub params: &'a Params,
+    /// Where samples and features stand.
+    pub layout: Samples,
+    /// Ciphertexts of a batch.
+    pub count: usize,
+    /// Learning rate over the samples of a batch.
+    pub step: f64,
+    /// Momentum of each iteration, two at least and an even number.
+    pub momenta: Vec<f64>,
 }
 
 impl Training<'_> {
-    /// Makes the circuit, from the inputs `w` and `v` and the [`part`]s of all batches to the
-    /// output `w`.
-    pub(crate) fn circuit(&self) -> Result<Circuit> {
+    /// From the inputs `w` and `v` and the [`part`]s of all batches to the output `w`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch without ciphertexts, and those of the
+    /// builder.
+    pub fn circuit(&self) -> Result<Circuit> {
         let mut body = self.builder("two iterations")?;
+        let top = self.top()?;
         let low = Type {
             encrypted: true,
-            level: self
-                .top()?
+            level: top
                 .checked_sub(2 * DEPTH)
-                .ok_or("two iterations take 8 levels")?,
+                .ok_or_else(|| too_low(top, 2 * DEPTH))?,
             scale: self.params.scale(),
         };
         let mut order = Vec::new();
@@ -84,7 +82,7 @@ impl Training<'_> {
     }
 
     fn builder(&self, name: &str) -> Result<CircuitBuilder> {
-        let mut b = CircuitBuilder::new(name, arithmetic(self.params), self.layout.slots())?;
+        let mut b = CircuitBuilder::new(name, arithmetic_of(self.params), self.layout.slots())?;
         b.set_bootstrapping(Bootstrapper::stated(
             self.params,
             &BootstrapSpec::default(),
@@ -99,18 +97,7 @@ impl Training<'_> {
 
     /// The arguments of iteration `t`.
     fn value(&self, b: &mut CircuitBuilder, t: usize, given: Given, ty: Type) -> Result<ValueId> {
-        let gamma = self.momenta[t];
-        let at = (ty.level, ty.scale);
-        Ok(match given {
-            Given::Batch(i) => b.input(&part(t, i), ty)?,
-            Given::Imaginary => b.input(IMAGINARY, ty)?,
-            Given::Ahead => {
-                let mask = &self.layout.first(1.0 - gamma)[..self.layout.samples()];
-                b.constant(&format!("ahead.{t}"), mask, at)?
-            }
-            Given::Keep => b.constant(&format!("keep.{t}"), &[1.0 - gamma], at)?,
-            Given::Lag => b.constant(&format!("lag.{t}"), &[gamma], at)?,
-        })
+        value(b, (&self.layout, t, self.momenta[t]), given, ty)
     }
 
     /// Writes two iterations.
@@ -165,12 +152,7 @@ impl Training<'_> {
     }
 }
 
-/// Gives an iteration its arguments, by its number in the pair, the argument asked for, and its
-/// type.
-pub(crate) type Source<'s> =
-    &'s mut dyn FnMut(&mut CircuitBuilder, usize, Given, Type) -> Result<ValueId>;
-
 /// The slots of the plaintext input.
-pub(crate) fn imaginary() -> Vec<Complex64> {
+pub fn imaginary() -> Vec<Complex64> {
     vec![Complex64::I]
 }

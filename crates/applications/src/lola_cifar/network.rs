@@ -1,47 +1,49 @@
 //! LoLa's CIFAR-10 network in plain numbers: two convolutions and a dense layer, squares between.
 
-use crate::common::Result;
-use crate::tensors::Tensors;
+use crate::error::Result;
+use crate::tensors::{Size, Synthetic, Tensors, Weights};
 use std::path::Path;
 
-/// Number of maps of the two convolutions.
-pub(crate) const MAPS: [usize; 2] = [83, 163];
-/// Number of rows, and of columns, of the results of the two convolutions.
-pub(crate) const SIDES: [usize; 2] = [14, 5];
-/// Number of rows, and of columns, of the two kernels. Both have stride 2.
-pub(crate) const KERNELS: [usize; 2] = [8, 6];
-pub(crate) const COLORS: usize = 3;
-pub(crate) const CLASSES: usize = 10;
-/// Number of rows, and of columns, of an image.
-pub(crate) const SIDE: usize = 32;
+/// Maps of the two convolutions.
+pub(super) const MAPS: [usize; 2] = [83, 163];
+/// Rows and columns of the results of the two convolutions.
+pub(super) const SIDES: [usize; 2] = [14, 5];
+/// Rows and columns of the two kernels; both have stride 2.
+pub(super) const KERNELS: [usize; 2] = [8, 6];
+/// Colors of a pixel.
+pub const COLORS: usize = 3;
+/// Classes.
+pub const CLASSES: usize = 10;
+/// Rows and columns of an image.
+pub const SIDE: usize = 32;
 
 /// Mean of each channel, as in `scripts/train_lola_cifar.py`.
 const MEAN: [f64; COLORS] = [0.4914, 0.4822, 0.4465];
 const DEVIATION: [f64; COLORS] = [0.2470, 0.2435, 0.2616];
 
-/// Weights by output. Inputs are channel by channel, then row by row.
-pub(crate) struct Network {
-    pub(crate) first: Layer,
-    pub(crate) second: Layer,
-    pub(crate) last: Layer,
+/// Weights by output; inputs channel by channel, then row by row.
+pub struct Network {
+    pub(super) first: Layer,
+    pub(super) second: Layer,
+    pub(super) last: Layer,
 }
 
-pub(crate) struct Layer {
-    /// Row-major, with one row for each bias.
-    pub(crate) weights: Vec<f64>,
-    pub(crate) biases: Vec<f64>,
+pub(super) struct Layer {
+    /// Row-major, one row for each bias.
+    pub(super) weights: Vec<f64>,
+    pub(super) biases: Vec<f64>,
 }
 
 impl Layer {
-    fn read(file: &Tensors, name: &str, outputs: usize, inputs: usize) -> Result<Self> {
+    fn read(file: &mut impl Weights, name: &str, outputs: usize, inputs: usize) -> Result<Self> {
         Ok(Self {
-            weights: file.read(&format!("{name}.weight"), outputs * inputs)?,
-            biases: file.read(&format!("{name}.bias"), outputs)?,
+            weights: file.read(&format!("{name}.weight"), Size { outputs, inputs })?,
+            biases: file.read(&format!("{name}.bias"), Size { outputs, inputs: 1 })?,
         })
     }
 
     /// Weights of output `o`.
-    pub(crate) fn row(&self, o: usize) -> &[f64] {
+    pub(super) fn row(&self, o: usize) -> &[f64] {
         let inputs = self.weights.len() / self.biases.len();
         &self.weights[o * inputs..][..inputs]
     }
@@ -77,18 +79,32 @@ impl Layer {
 
 impl Network {
     /// Reads the safetensors file that `scripts/train_lola_cifar.py` writes.
-    pub(crate) fn load(path: &Path) -> Result<Self> {
-        let file = Tensors::open(path)?;
+    ///
+    /// # Errors
+    /// [`Error::Model`](crate::Error::Model) for another file.
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::of(&mut Tensors::open(path)?)
+    }
+
+    /// A network whose weights are no model's. The instructions of a trace depend on no weight.
+    ///
+    /// # Errors
+    /// None: there are weights of every size.
+    pub fn synthetic() -> Result<Self> {
+        Self::of(&mut Synthetic::new())
+    }
+
+    fn of(file: &mut impl Weights) -> Result<Self> {
         let taps = |layer: usize, channels: usize| channels * KERNELS[layer] * KERNELS[layer];
         Ok(Self {
-            first: Layer::read(&file, "first", MAPS[0], taps(0, COLORS))?,
-            second: Layer::read(&file, "second", MAPS[1], taps(1, MAPS[0]))?,
-            last: Layer::read(&file, "last", CLASSES, MAPS[1] * SIDES[1] * SIDES[1])?,
+            first: Layer::read(file, "first", MAPS[0], taps(0, COLORS))?,
+            second: Layer::read(file, "second", MAPS[1], taps(1, MAPS[0]))?,
+            last: Layer::read(file, "last", CLASSES, MAPS[1] * SIDES[1] * SIDES[1])?,
         })
     }
 
-    /// Logits of an image. Its pixels are channel by channel, 0 to 255.
-    pub(crate) fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
+    /// Logits of an image, channel by channel, 0 to 255.
+    pub fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
         let square = |x: Vec<f64>| -> Vec<f64> { x.iter().map(|x| x * x).collect() };
         let side = SIDE + 2;
         let mut padded = vec![0.0; COLORS * side * side];
@@ -107,8 +123,8 @@ impl Network {
     }
 }
 
-/// A normalised pixel. It is zero outside the image.
-pub(crate) fn pixel(pixels: &[u8], color: usize, row: isize, column: isize) -> f64 {
+/// A pixel, normalised; outside the image zero.
+pub(super) fn pixel(pixels: &[u8], color: usize, row: isize, column: isize) -> f64 {
     let inside = 0..SIDE as isize;
     if !inside.contains(&row) || !inside.contains(&column) {
         return 0.0;

@@ -8,42 +8,41 @@
 //! in each of three ciphertexts. Its results are 163 channels at 5 x 5 of the places, 64 in each of
 //! three ciphertexts. Values at other places and in other channels are multiplied by zeros later.
 
-use crate::network::{CLASSES, COLORS, KERNELS, Layer, MAPS, Network, SIDES, pixel};
+use super::network::{CLASSES, COLORS, KERNELS, Layer, MAPS, Network, SIDES, pixel};
 use program::circuit::{Giant, Term};
 
-/// Number of slots of a place.
-pub(crate) const CHANNELS: usize = 128;
-/// Number of places in a row of the grid, and of rows. 7 are used.
+/// Slots of a place.
+pub(super) const CHANNELS: usize = 128;
+/// Places in a row of the grid, and rows: 7 are used.
 const GRID: usize = 8;
-pub(crate) const SLOTS: usize = CHANNELS * GRID * GRID;
-/// Number of ciphertexts between the layers.
-pub(crate) const BLOCKS: usize = 3;
-/// Number of places, in a row or column, of the second convolution's inputs with one parity.
+/// Slots of a ciphertext.
+pub const SLOTS: usize = CHANNELS * GRID * GRID;
+/// Ciphertexts between the layers.
+pub(super) const BLOCKS: usize = 3;
+/// Places of the second convolution's inputs in a row or column, and of one parity.
 const PLACES: usize = SIDES[0] / 2;
 /// Number of channels of a ciphertext after the first convolution.
 const PER_BLOCK: usize = (4 * MAPS[0]).div_ceil(BLOCKS);
-/// Number of channels of a ciphertext after the second convolution: half of [`CHANNELS`], so that
-/// two sums of half the inputs each fit.
-pub(crate) const HALF: usize = CHANNELS / 2;
-/// Number of pixels, in a row or column, that the four parities of a place see together.
+/// Channels of a ciphertext after the second convolution: half of [`CHANNELS`], so that two sums of half the inputs each fit.
+pub(super) const HALF: usize = CHANNELS / 2;
+/// Pixels in a row or column that the four parities of a place see together.
 const WINDOW: usize = KERNELS[0] + 2;
 /// Number of rotations of sums in the first layer, and of channels between two ciphertexts of an
 /// image.
 const STEP: usize = 8;
-/// Number of ciphertexts of an image. Together they show each channel the whole window.
-pub(crate) const IMAGES: usize = (WINDOW * WINDOW * COLORS).div_ceil(STEP);
-/// Number of baby steps of the second layer.
+/// Ciphertexts of an image: together they show each channel the whole window.
+pub(super) const IMAGES: usize = (WINDOW * WINDOW * COLORS).div_ceil(STEP);
+/// Baby steps of the second layer.
 const BABIES: usize = 16;
-/// Number of logits with padding, and of baby steps of the last layer.
-pub(crate) const PERIOD: usize = 16;
+/// Logits, padded; babies of the last layer.
+pub(super) const PERIOD: usize = 16;
 const LAST_BABIES: usize = 4;
 
 // Rotations of the first layer stay within the slots of a place.
 const _: () = assert!(PER_BLOCK + STEP - 1 <= CHANNELS);
 
-/// An image as the client sends it. Channel `c` of ciphertext `s` has pixel `8 s + c` of the 300
-/// that a place sees, cyclically.
-pub(crate) fn image(pixels: &[u8]) -> Vec<Vec<f64>> {
+/// An image as the client sends it. Ciphertext `s` has in channel `c` pixel `8 s + c` of the 300 that a place sees, cyclic.
+pub(super) fn image(pixels: &[u8]) -> Vec<Vec<f64>> {
     let value = |s: usize, slot: usize| {
         let (place, channel) = (slot / CHANNELS, slot % CHANNELS);
         let (row, column) = (place / GRID, place % GRID);
@@ -78,8 +77,8 @@ fn map(block: usize, c: usize) -> Option<usize> {
     (c < HALF && index < MAPS[1]).then_some(index)
 }
 
-/// The first convolution. It takes no rotation of inputs and [`STEP`] rotations of sums.
-pub(crate) fn first(network: &Network) -> Vec<Vec<Giant>> {
+/// The first convolution: no rotation of inputs, [`STEP`] of sums.
+pub(super) fn first(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.first;
     let weight = |block: usize, c: usize, pixel: usize| {
         let (map, a, b) = parity(block, c)?;
@@ -108,11 +107,10 @@ pub(crate) fn first(network: &Network) -> Vec<Vec<Giant>> {
 
 /// The second convolution, before the sum of the two halves of each place's channels.
 ///
-/// Output `o` has its inputs in two sums, at channels `o` and `o + 64`. Rotations by 0 to 63 show
-/// them all channels. A rotation that goes beyond the end of a place sees the next place, one
-/// column further. So half of the slots are used in two rotations by columns: by one less than the
-/// kernel has, and by as many as it has.
-pub(crate) fn second(network: &Network) -> Vec<Vec<Giant>> {
+/// Output `o` has its inputs in two sums, at channels `o` and `o + 64`: rotations by 0 to 63 show them all channels. Those that
+/// run over the end of a place see the next place, one column further; so rotations by one column less than the kernel has, and by
+/// all it has, are half in use.
+pub(super) fn second(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.second;
     let kernel = KERNELS[1];
     let weight =
@@ -159,8 +157,8 @@ pub(crate) fn second(network: &Network) -> Vec<Vec<Giant>> {
     (0..BLOCKS).map(output).collect()
 }
 
-/// The dense layer, before the sum over all slots with stride [`PERIOD`].
-pub(crate) fn last(network: &Network) -> Vec<Vec<Giant>> {
+/// The dense layer, before the sum over all slots at strides of [`PERIOD`].
+pub(super) fn last(network: &Network) -> Vec<Vec<Giant>> {
     let weight = |class: usize, block: usize, slot: usize| {
         let (place, channel) = (slot / CHANNELS, slot % CHANNELS);
         let (row, column) = (place / GRID, place % GRID);
@@ -190,8 +188,8 @@ pub(crate) fn last(network: &Network) -> Vec<Vec<Giant>> {
     vec![(0..PERIOD).step_by(LAST_BABIES).map(giant).collect()]
 }
 
-/// Biases by channel, for each ciphertext after each of the two convolutions, and by logit.
-pub(crate) fn biases(network: &Network) -> [Vec<Vec<f64>>; 3] {
+/// Biases by channel, for each ciphertext after the two convolutions, and by logit.
+pub(super) fn biases(network: &Network) -> [Vec<Vec<f64>>; 3] {
     let by_map = |layer: &Layer, map: Option<usize>| map.map_or(0.0, |m| layer.biases[m]);
     let first = |block, c| by_map(&network.first, parity(block, c).map(|(map, ..)| map));
     let second = |block, c| by_map(&network.second, map(block, c));

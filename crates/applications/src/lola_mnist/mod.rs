@@ -1,14 +1,20 @@
-//! LoLa's MNIST network: its weights, its output by definition, and the circuit that computes it on
-//! slots.
+//! LoLa's MNIST network: its weights, its answer by the definition, and the circuit that computes it on slots.
+//!
+//! An image is sent as 26 vectors, what each pixel of the kernel sees at all places, as many to a ciphertext as fit: the convolution
+//! is a sum of products. Squares and dense layers follow, on [`LEVELS`] levels in all.
+//!
+//! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
-use crate::common::Result;
-use crate::tensors::Tensors;
+use crate::error::Result;
+use crate::tensors::{self, Size, Synthetic, Tensors};
 use program::circuit::{
     Arithmetic, Circuit, CircuitBuilder, Dense, Type, ValueId, Weights, sum_strided,
 };
 use std::path::Path;
 
-/// Number of kernels of the convolution, and of places in each direction: 13 x 13.
+/// Levels: one for each linear layer and each square.
+pub const LEVELS: usize = 5;
+/// Kernels of the convolution, and places where each is applied: 13 x 13.
 const MAPS: usize = 5;
 const SIDE: usize = 13;
 const PLACES: usize = SIDE * SIDE;
@@ -16,8 +22,9 @@ const KERNEL: usize = 5;
 const INPUTS: usize = MAPS * PLACES;
 /// Number of outputs of the hidden layer, and of classes.
 const HIDDEN: usize = 100;
-pub(crate) const CLASSES: usize = 10;
-/// Number of slots of the convolution's results: map by map, and a 1 in the last slot.
+/// Classes.
+pub const CLASSES: usize = 10;
+/// Slots of the convolution's results: map by map, and a 1 in the last.
 const BLOCK: usize = 1024;
 /// Number of pixels under a kernel, plus one input that is 1 for the bias.
 const TAPS: usize = KERNEL * KERNEL + 1;
@@ -28,8 +35,8 @@ struct Layer {
     biases: Vec<f64>,
 }
 
-/// The network. Squares are between the layers.
-pub(crate) struct Network {
+/// The network; squares stand between the layers.
+pub struct Network {
     convolution: Layer,
     hidden: Layer,
     last: Layer,
@@ -37,12 +44,26 @@ pub(crate) struct Network {
 
 impl Network {
     /// Reads the safetensors file that `scripts/train_lola.py` writes.
-    pub(crate) fn load(path: &Path) -> Result<Self> {
-        let file = Tensors::open(path)?;
-        let layer = |name: &str, outputs: usize, inputs: usize| {
+    ///
+    /// # Errors
+    /// [`Error::Model`](crate::Error::Model) for another file.
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::of(&mut Tensors::open(path)?)
+    }
+
+    /// A network whose weights are no model's. The instructions of a trace depend on no weight.
+    ///
+    /// # Errors
+    /// None: there are weights of every size.
+    pub fn synthetic() -> Result<Self> {
+        Self::of(&mut Synthetic::new())
+    }
+
+    fn of(weights: &mut impl tensors::Weights) -> Result<Self> {
+        let mut layer = |name: &str, outputs: usize, inputs: usize| {
             Result::Ok(Layer {
-                weights: file.read(&format!("{name}.weight"), outputs * inputs)?,
-                biases: file.read(&format!("{name}.bias"), outputs)?,
+                weights: weights.read(&format!("{name}.weight"), Size { outputs, inputs })?,
+                biases: weights.read(&format!("{name}.bias"), Size { outputs, inputs: 1 })?,
             })
         };
         Ok(Self {
@@ -53,7 +74,7 @@ impl Network {
     }
 
     /// Logits of an image of 28 x 28 pixels, by the definition of its layers.
-    pub(crate) fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
+    pub fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
         let square = |x: Vec<f64>| -> Vec<f64> { x.iter().map(|x| x * x).collect() };
         let mut maps = Vec::with_capacity(INPUTS);
         let kernels = self.convolution.weights.chunks_exact(KERNEL * KERNEL);
@@ -69,10 +90,12 @@ impl Network {
     /// Makes the circuit from an image's [`inputs`] to its logits, which are the first [`CLASSES`]
     /// slots of the output `logits`.
     ///
-    /// The convolution is a sum of products with four taps in a ciphertext, and a sum of the four.
-    /// Weights of each layer are at the level where they are used, and at the scale of the level's
-    /// modulus. So ciphertexts keep their scale, except in squares.
-    pub(crate) fn circuit(
+    /// The convolution is a sum of products with four taps to a ciphertext, and a sum of the four. Weights of each layer are at
+    /// the level where it is used, at the scale of the level's modulus: ciphertexts keep their scale but for squares.
+    ///
+    /// # Errors
+    /// Those of [`CircuitBuilder`] for fewer than [`LEVELS`] levels, and for fewer slots than a vector of places has.
+    pub fn circuit(
         &self,
         arithmetic: Arithmetic,
         (slots, scale): (usize, f64),
@@ -164,9 +187,9 @@ fn square(b: &mut CircuitBuilder, x: ValueId) -> Result<ValueId> {
     Ok(b.rescale(square)?)
 }
 
-/// The circuit's inputs for an image, by name. For each tap they have what it sees at each of
-/// [`BLOCK`] places, with as many taps in an input as fit. Pixels become 0 to 1.
-pub(crate) fn inputs(pixels: &[u8], slots: usize) -> impl Iterator<Item = (String, Vec<f64>)> {
+/// An image as the circuit's inputs, by name: for each tap, what it sees at each of [`BLOCK`] places, as many taps to an
+/// input as fit. Pixels become 0 to 1.
+pub fn inputs(pixels: &[u8], slots: usize) -> impl Iterator<Item = (String, Vec<f64>)> {
     let mut taps = vec![vec![0.0; BLOCK]; TAPS];
     for (tap, values) in taps[..TAPS - 1].iter_mut().enumerate() {
         for (j, value) in values[..INPUTS].iter_mut().enumerate() {

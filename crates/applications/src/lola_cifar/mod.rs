@@ -1,18 +1,31 @@
-//! The network as a circuit on slots.
+//! LoLa's CIFAR-10 network: its weights, its answer by the definition, and the circuit that computes it on slots.
+//!
+//! An image is sent as 38 ciphertexts in which each of 7 x 7 places sees the 10 x 10 pixels that matter to it, shifted by 8 from one
+//! to the next (`layout.rs`). Convolutions and the dense layer are products with short plaintexts and rotations, [`LEVELS`]
+//! levels in all with the two squares.
+//!
+//! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
-use crate::common::Result;
-use crate::layout::{self, HALF, PERIOD};
-use crate::network::Network;
+mod layout;
+mod network;
+
+pub use layout::SLOTS;
+pub use network::{CLASSES, COLORS, Network, SIDE};
+
+use crate::error::Result;
+use layout::{HALF, PERIOD};
 use program::circuit::{
     Arithmetic, Circuit, CircuitBuilder, Type, ValueId, Weights, linear_maps, sum_strided,
 };
 
-/// Makes the circuit from an image's [`inputs`] to its logits, which are the first slots of the
-/// output `logits`.
+/// Levels: one for each linear layer and each square.
+pub const LEVELS: usize = 5;
+
+/// The circuit from an image's [`inputs`] to its logits, which are the first slots of the output `logits`.
 ///
-/// Weights of each layer are at the level where they are used, and at the scale of the level's
-/// modulus. So ciphertexts keep their scale, except in squares.
-pub(crate) fn circuit(
+/// Weights of each layer are at the level where it is used, at the scale of the level's modulus: ciphertexts keep their scale but
+/// for squares.
+pub fn circuit(
     network: &Network,
     arithmetic: Arithmetic,
     (slots, scale): (usize, f64),
@@ -44,8 +57,8 @@ pub(crate) fn circuit(
     Ok(b.finish()?)
 }
 
-/// The circuit's inputs for an image, by name.
-pub(crate) fn inputs(pixels: &[u8]) -> impl Iterator<Item = (String, Vec<f64>)> {
+/// An image as the circuit's inputs, by name.
+pub fn inputs(pixels: &[u8]) -> impl Iterator<Item = (String, Vec<f64>)> {
     let vectors = layout::image(pixels).into_iter().enumerate();
     vectors.map(|(i, values)| (image_name(i), values))
 }

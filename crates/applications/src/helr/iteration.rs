@@ -7,19 +7,23 @@
 //! scales. The momentum differs between iterations, but scales do not. So it is a plaintext, and a
 //! second mask has it as a factor.
 
-use crate::common::Result;
-use crate::plain::{A1, A3};
-use crate::training::Source;
+use super::{IMAGINARY, Source, part};
+use crate::error::{Error, Result};
 use circuits::approximate::Samples;
 use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 
-/// Number of levels of an iteration.
-pub(crate) const DEPTH: usize = 4;
+/// `sigma(-t)` is near `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song, Cheon, Park, AAAI 2019, section 3).
+pub const A1: f64 = -1.20096 / 8.0;
+/// See [`A1`].
+pub const A3: f64 = 0.81562 / 512.0;
+
+/// Levels of an iteration.
+pub const DEPTH: usize = 4;
 
 /// Arguments of an iteration.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Given {
-    /// Ciphertext of its batch.
+pub(super) enum Given {
+    /// A ciphertext of its batch.
     Batch(usize),
     /// In plain: the mask of the sum over samples, times 1 minus the momentum.
     Ahead,
@@ -31,23 +35,22 @@ pub(crate) enum Given {
     Imaginary,
 }
 
-/// Parameters of an iteration.
-pub(crate) struct Iteration {
-    pub(crate) layout: Samples,
+/// What an iteration is written for.
+pub(super) struct Iteration {
+    pub(super) layout: Samples,
     /// Scale of the ciphertexts of a batch, and of the results.
-    pub(crate) scale: f64,
-    /// Number of ciphertexts of a batch.
-    pub(crate) count: usize,
-    /// Learning rate divided by the number of samples of a batch.
-    pub(crate) step: f64,
-    /// Number of the iteration in its pair.
-    pub(crate) half: usize,
+    pub(super) scale: f64,
+    /// Ciphertexts of a batch.
+    pub(super) count: usize,
+    /// Learning rate over the samples of a batch.
+    pub(super) step: f64,
+    /// Which iteration of its pair it is.
+    pub(super) half: usize,
 }
 
 impl Iteration {
-    /// Writes an iteration. `w` and `v` are at one level and scale; the results are [`DEPTH`]
-    /// levels lower.
-    pub(crate) fn write(
+    /// From `w` and `v`, at one level and scale, to those after an iteration, [`DEPTH`] levels lower.
+    pub(super) fn write(
         &self,
         b: &mut CircuitBuilder,
         [w, v]: [ValueId; 2],
@@ -57,7 +60,7 @@ impl Iteration {
         let Type { level, .. } = b.ty(v);
         let target = level
             .checked_sub(DEPTH)
-            .ok_or("an iteration takes 4 levels")?;
+            .ok_or_else(|| too_low(level, DEPTH))?;
         let gradient = self.gradient(b, v, given)?;
         // The mask is 1, because the step is in the scale.
         let gradient = b.read(gradient, self.step)?;
@@ -120,7 +123,11 @@ impl Iteration {
             });
         }
         let sum = b.dot(&terms)?;
-        let total = total.ok_or("a batch without ciphertexts")?;
+        let total = total.ok_or_else(|| Error::Shape {
+            what: "the number of ciphertexts of a batch",
+            found: "0".into(),
+            expected: "at least 1".into(),
+        })?;
         let half = b.constant(
             "half",
             &[0.5],
@@ -131,4 +138,33 @@ impl Iteration {
         let sum = b.rescale(sum)?;
         Ok(sum_strided(b, sum, layout.over_samples())?)
     }
+}
+
+/// The error for weights at a level from which there is no way down.
+pub(super) fn too_low(found: usize, least: usize) -> Error {
+    Error::Shape {
+        what: "the level of the weights",
+        found: found.to_string(),
+        expected: format!("at least {least}"),
+    }
+}
+
+/// What iteration `t` of that momentum is given.
+pub(super) fn value(
+    b: &mut CircuitBuilder,
+    (layout, t, momentum): (&Samples, usize, f64),
+    given: Given,
+    ty: Type,
+) -> Result<ValueId> {
+    let at = (ty.level, ty.scale);
+    Ok(match given {
+        Given::Batch(i) => b.input(&part(t, i), ty)?,
+        Given::Imaginary => b.input(IMAGINARY, ty)?,
+        Given::Ahead => {
+            let mask = &layout.first(1.0 - momentum)[..layout.samples()];
+            b.constant(&format!("ahead.{t}"), mask, at)?
+        }
+        Given::Keep => b.constant(&format!("keep.{t}"), &[1.0 - momentum], at)?,
+        Given::Lag => b.constant(&format!("lag.{t}"), &[momentum], at)?,
+    })
 }

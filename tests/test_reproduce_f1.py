@@ -1,0 +1,129 @@
+"""``palladion reproduce f1``: the paper's figures, and what is simulated beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from palladion import _native
+from palladion.cli.reproduce import WIDTH, reproduce
+from palladion.errors import SecurityError, UsageError
+from palladion.machines import Machine
+from palladion.reproduce import PAPERS
+from palladion.reproduce.f1 import fig5a, fig5b, fig5c, table
+from palladion.reproduce.f1.paper import AREA_MM2, COMPONENTS, FIGURE_5, SHARES, WATTS
+from palladion.reproduce.reproduction import Column
+
+MODULES = {"fig5a": fig5a, "fig5b": fig5b, "fig5c": fig5c, "table": table}
+SMALL = ("--benchmark", "lola-mnist", "--digit-limbs", "1")
+
+
+def run(*arguments: object) -> str:
+    line = ["f1", *map(str, arguments)]
+    result = CliRunner().invoke(reproduce, line, catch_exceptions=False, standalone_mode=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def rows(item: str, *arguments: object) -> list[dict[str, Any]]:
+    found: dict[str, Any] = json.loads(run(item, *arguments, "--json"))
+    assert (found["paper"], found["item"]) == ("f1", item)
+    result: list[dict[str, Any]] = found["rows"]
+    return result
+
+
+def test_every_item_has_its_module_and_its_notes_fit_a_terminal() -> None:
+    assert PAPERS["f1"].items.keys() == MODULES.keys()
+    for item, module in MODULES.items():
+        columns: tuple[Column, ...] = module.COLUMNS
+        for names in ([c.name for c in columns], [c.title for c in columns]):
+            assert len(set(names)) == len(names), item
+        arguments = () if item == "table" else SMALL
+        lines = run(item, *arguments).splitlines()
+        assert max(map(len, lines[-3:])) <= WIDTH, item
+
+
+def test_every_benchmark_has_programs_of_ours() -> None:
+    ours = [name for benchmark in FIGURE_5.values() for name in benchmark.ours]
+    assert sorted(ours) == sorted(name for name, _ in _native.benchmark_names())
+    for benchmark in FIGURE_5.values():
+        secure, *others = benchmark.ours
+        assert "insecure" not in secure
+        assert all(name.endswith("insecure") for name in others)
+    published = [benchmark.f1_ms for benchmark in FIGURE_5.values()]
+    assert published == [241, 0.17, 0.36, 1.15, 4.36, 2.40, 1.30]
+
+
+def test_times_are_of_the_schedule_of_the_trace() -> None:
+    (row,) = rows("fig5a", *SMALL)
+    trace, made = _native.benchmark_trace("lola-mnist", 1)
+    found = Machine.named("f1").run(trace)
+    assert row["simulated_ms"] == pytest.approx(found["seconds"] * 1000)
+    assert row["ratio"] == pytest.approx(row["simulated_ms"] / 0.17)
+    assert row["bound_ms"] == pytest.approx(max(found["lower_bounds"].values()) / 1e6)
+    passes = made["counts"]["passes"]
+    assert row["transforms"] == passes["ntt"] + passes["intt"]
+    assert found["instructions"]["ntt"] == passes["ntt"]
+    moduli = [int(q) for line in trace.splitlines() if "moduli" in line for q in numbers(line)]
+    assert moduli
+    assert max(moduli) < 2**32
+
+
+def numbers(line: str) -> list[str]:
+    """Those of a line of text."""
+    return [word for word in line.replace(",", " ").split() if word.isdigit()]
+
+
+def test_the_fastest_digits_are_shown() -> None:
+    (row,) = rows("fig5a", "--benchmark", "helr", "--digit-limbs", 1, "--digit-limbs", 2)
+    each = [
+        Machine.named("f1").run(_native.benchmark_trace("helr", digits)[0])["seconds"] * 1000
+        for digits in (1, 2)
+    ]
+    assert row["simulated_ms"] == pytest.approx(min(each))
+
+
+def test_shares_of_traffic_add_up() -> None:
+    (row,) = rows("fig5b", *SMALL)
+    assert sum(row[kind.replace(" ", "_")] for kind in fig5b.KINDS) == pytest.approx(100)
+    more = row["hints_again"] + row["inputs_again"] + row["loaded"] + row["stored"]
+    assert row["beyond_compulsory"] == pytest.approx(100 * more / (100 - more))
+
+
+def test_power_is_energy_over_time() -> None:
+    (row,) = rows("fig5c", *SMALL)
+    groups = [row[group.replace(" ", "_")] for group in fig5c.GROUPS]
+    assert sum(groups) == pytest.approx(row["watts"])
+    assert row["watts"] <= WATTS
+    assert row["compute_percent"] == pytest.approx(100 * groups[0] / sum(groups))
+
+
+def test_the_chip_is_the_sum_of_its_components() -> None:
+    found = {row["component"]: row for row in rows("table")}
+    assert found["chip"]["mm2"] == pytest.approx(AREA_MM2, abs=0.1)
+    assert found["chip"]["watts"] == pytest.approx(WATTS, abs=0.5)
+    for name, (area, watts) in COMPONENTS.items():
+        assert found[name]["mm2"] == pytest.approx(area)
+        assert found[name]["watts"] == pytest.approx(watts)
+    for group, share in SHARES.items():
+        assert found[f"all {group}"]["share"] == pytest.approx(share, abs=0.7)
+
+
+def test_tables_and_plots_are_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run("fig5b", *SMALL, "--output", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"f1-fig5b.{kind}" for kind in ("csv", "svg", "png")
+    }
+
+
+def test_what_a_user_can_get_wrong() -> None:
+    with pytest.raises(SecurityError, match="128-bit security"):
+        run("fig5a", "--benchmark", "lola-mnist", "--digit-limbs", 4)
+    with pytest.raises(UsageError, match="expected one of lola-cifar, "):
+        _native.benchmark_trace("lola", 1)
+    with pytest.raises(UsageError):
+        _native.benchmark_trace("helr", 0)
