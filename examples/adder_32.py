@@ -1,7 +1,7 @@
 """Add two encrypted numbers gate by gate. The server sees neither the numbers nor their sum.
 
 The circuit is described once. Before any key exists, it tells the cost of a run and how probable a
-wrong one is. """
+wrong one is."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The table lists the layers directly beneath each layer. A layer may use these an
 them. Development dependencies are not restricted, since tests may use higher layers.
 
 Two more rules separate client and server. Only some crates may name a type that holds a secret. And
-the crates of a client in a browser ask the operating system only for randomness. """
+the crates of a client in a browser ask the operating system only for randomness."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ auditwheel that ``make wheel`` installs beside .venv/bin/python. With ``--audit`
 checked.
 
 ``make wheel`` compiles its source distribution from scratch. If ``make build`` has the same source,
-an installation of the source distribution uses its compiled files. """
+an installation of the source distribution uses its compiled files."""
 
 from __future__ import annotations
 

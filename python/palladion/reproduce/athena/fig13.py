@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from palladion import _native, compile_network
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
 from palladion.machines import Machine
@@ -28,7 +28,7 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
     if not path.is_file():
         raise UsageError(f"--models {models}: no {path.name} in it, which {chosen[0]} needs")
     with steps.step(f"compile {chosen[0]}"):
-        trace, _ = compile_network(IntNetwork.load(path).to_json(), 1).lower()
+        trace, _ = _native.compile(IntNetwork.load(path).to_json(), 1).lower()
         work = _native.Workload(trace.decode())
     machine = Machine.named("athena")
     steps.start_run()

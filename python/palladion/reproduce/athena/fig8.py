@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from palladion import _native, compile_network
+from palladion import _native
 from palladion.errors import PalladionError, UsageError
 from palladion.evaluation import Steps
 from palladion.machines import Machine
@@ -31,7 +31,7 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
             raise UsageError(f"--models {models}: no {path.name} in it, which {name} needs")
         with steps.step(f"compile {name}"):
             network = IntNetwork.load(path).to_json()
-            trace, _ = compile_network(network, 1, words=WORDS).lower()
+            trace, _ = _native.compile(network, 1, words=WORDS).lower()
         work = _native.Workload(trace.decode())
         steps.start_run()
         base = None

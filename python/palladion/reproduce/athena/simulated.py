@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from palladion import _native, compile_network
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
 from palladion.machines import Machine
@@ -97,7 +97,7 @@ def run_of(
     network = IntNetwork.load(path)
     label = f"{benchmark} {precision}"
     with steps.step(f"compile {label}"):
-        program = compile_network(network.to_json(), 1)
+        program = _native.compile(network.to_json(), 1)
     with steps.step(f"lower {label}"):
         trace, _ = program.lower()
         work = _native.Workload(trace.decode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from palladion import compile_network
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
 from palladion.nn.network import IntNetwork
@@ -29,7 +29,7 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
         if not path.is_file():
             raise UsageError(f"--models {models}: no {name} in it, which {benchmark} needs")
         with steps.step(f"compile {name}"):
-            report = compile_network(IntNetwork.load(path).to_json(), 1).report()
+            report = _native.compile(IntNetwork.load(path).to_json(), 1).report()
         n, log_q = 1 << report["log_n"], report["log_q"]
         rows.append(
             (

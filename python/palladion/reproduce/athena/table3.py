@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from palladion import compile_network
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
 from palladion.nn.network import IntNetwork
@@ -35,7 +35,7 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     if not path.is_file():
         raise UsageError(f"--models {models}: no {path.name} in it, which {benchmark} needs")
     with steps.step(f"compile {benchmark}"):
-        trace, _ = compile_network(IntNetwork.load(path).to_json(), 1).lower()
+        trace, _ = _native.compile(IntNetwork.load(path).to_json(), 1).lower()
     found = calls(trace.decode())
     table = loop.Table()
     rows: list[tuple[Cell, ...]] = []
