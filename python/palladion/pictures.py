@@ -211,6 +211,7 @@ def bars(
             va="center",
             fontsize=8,
         )
+    axes.margins(y=0.02)
     axes.grid(axis="x", alpha=0.3)
 
 
