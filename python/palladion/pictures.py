@@ -163,10 +163,11 @@ def of_sweep(title: str, points: Sequence[Point], best: Sequence[bool]) -> dict[
                 name = " / ".join(map(short, values.values()))
                 place.annotate(name, (x, y), textcoords="offset points", xytext=offset, fontsize=8)
         place.set_ylabel(label)
-        place.set_ylim(bottom=0)
-        place.margins(x=0.12, y=0.15)
+        drawn_figures = [point.figures[goal] for point in points if point.figures is not None]
+        place.set_ylim(0, 1.15 * max([*drawn_figures, 1e-12]))
+        place.margins(x=0.12)
         place.grid(alpha=0.3)
-        place.legend(fontsize=8)
+    figure.axes[0].legend(fontsize=8)
     keys = " / ".join(points[0].values)
     place.set_xlabel(f"simulated time, ms; points are named {keys}")
     return {"pareto": saved(figure)}
@@ -211,6 +212,7 @@ def bars(
             va="center",
             fontsize=8,
         )
+    axes.margins(y=0.02)
     axes.grid(axis="x", alpha=0.3)
 
 

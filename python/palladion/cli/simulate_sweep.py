@@ -96,7 +96,8 @@ def sweep(
     print_table(rows)
     refused = [point for point in points if point.refused is not None]
     notes = [
-        "best: no other point is as good in time, energy and area, and better in one of them.",
+        "best: no other point is as good in time, energy and area, and better in one of them, "
+        "to four digits.",
         f"Area and watts of a part grow with {model.scaling()}. These are rules, not synthesis.",
         *(f"does not fit: {point.refused}" for point in refused[:1]),
         *(f"written: {name}" for name in written),
