@@ -78,12 +78,17 @@ def numbers(line: str) -> list[str]:
 
 
 def test_the_fastest_digits_are_shown() -> None:
-    (row,) = rows("fig5a", "--benchmark", "helr", "--digit-limbs", 1, "--digit-limbs", 2)
+    row, insecure = rows("fig5a", "--benchmark", "helr", "--digit-limbs", 1, "--digit-limbs", 2)
     each = [
         Machine.named("f1").run(_native.benchmark_trace("helr", digits)[0])["seconds"] * 1000
         for digits in (1, 2)
     ]
     assert row["simulated_ms"] == pytest.approx(min(each))
+    assert row["single_ms"] == pytest.approx(each[0])
+    assert insecure["program"] == "helr-f1-insecure"
+    # An iteration: 8 ciphertexts, the same key switches whatever the limbs.
+    for column in ("rotations", "relinearizations"):
+        assert insecure[column] == row[column] > 0
 
 
 def test_shares_of_traffic_add_up() -> None:

@@ -65,7 +65,7 @@ pub(super) fn predict(
         chains: Chains::new(circuit),
     };
     let coefficients = (params.n() as f64).log2();
-    let mut log2_failure = f64::NEG_INFINITY;
+    let (mut log2_coefficients, mut points) = (f64::NEG_INFINITY, [f64::NEG_INFINITY; 2]);
     let found = walk(circuit, |index, values| {
         let get = |value: ValueId| values.get(value);
         let (sources, gathered) = predictor.step(index, &get)?;
@@ -76,8 +76,9 @@ pub(super) fn predict(
         let name = circuit.steps[index].op.name();
         if ty.encrypted {
             let one = log2_two_sided_tail((half - largest).exp2());
-            log2_failure = log2_sum(log2_failure, coefficients + one);
+            log2_coefficients = log2_sum(log2_coefficients, coefficients + one);
         }
+        let log2_failure = log2_sum(log2_coefficients, points[0].min(points[1]));
         if log2_failure > limit {
             let what = format!("the noise of step %{index} ({name})");
             let found = format!("{largest:.1} bits (a run is wrong with 2^{log2_failure:.1})");
@@ -88,8 +89,9 @@ pub(super) fn predict(
             );
             return Err(unfit(what, found, expected));
         }
-        let points = predictor.log2_points(index, noise);
-        log2_failure = log2_sum(log2_failure, points);
+        let own = predictor.log2_points(index, noise);
+        points = [log2_sum(points[0], own[0]), log2_sum(points[1], own[1])];
+        let log2_failure = log2_sum(log2_coefficients, points[0].min(points[1]));
         if log2_failure > limit {
             let what =
                 format!("the noise of step %{index} ({name}) at single points of evaluation");
@@ -223,28 +225,32 @@ impl Predictor<'_> {
         Ok((noise, gathered))
     }
 
-    /// log2 of the probability that a value that was divided does not come down to rounding size at some point of evaluation, and grows
-    /// from product to product from there on ([`Model::log2_escape`]). With one product to come, or none, it has not the time: what is as
-    /// large as the divisor at one point stays so, and is next to nothing in a coefficient.
+    /// log2 of two bounds on what single points of evaluation do to a run up to this value, of which either is enough for the whole.
     ///
-    /// Limbs of so few bits that this happens in any run are for products that cool down later. There it counts whether what stands
-    /// at a point moves a coefficient by an eighth of half of the modulus, in any value: [`Model::log2_beyond`].
-    fn log2_points(&self, index: usize, noise: Noise) -> f64 {
+    /// The first counts values that were divided and do not come down to rounding size at some point, and grow from product to product
+    /// from there on ([`Model::log2_escape`]). With one product to come, or none, a value has not the time: what is as large as the
+    /// divisor at one point stays so, and is next to nothing in a coefficient.
+    ///
+    /// The second counts values in which what stands at a point moves a coefficient by an eighth of half of the modulus
+    /// ([`Model::log2_beyond`]). It is for limbs so small that products leave rounding size in any run, and come down later.
+    fn log2_points(&self, index: usize, noise: Noise) -> [f64; 2] {
         let points = (self.params.n() as f64 / 2.0).log2();
-        let ty = self.circuit.ty(index);
-        if !self.model.settles() {
-            // One point and its conjugate move a coefficient by `2 / n` of their size.
-            let bits = params_bits(self.params, ty.level) - 1.0 - EIGHTH + points / 2.0 - 0.5;
-            return match ty.encrypted {
-                true => self.model.log2_beyond(noise, bits) + points,
-                false => f64::NEG_INFINITY,
-            };
-        }
         let divided = matches!(self.circuit.steps[index].op, Op::Rescale { .. });
-        if !divided || self.chains.ahead[index] < 2 {
-            return f64::NEG_INFINITY;
+        let escape = match divided && self.chains.ahead[index] >= 2 {
+            true => self.model.log2_escape(noise) + points,
+            false => f64::NEG_INFINITY,
+        };
+        if self.model.settles() {
+            return [escape; 2];
         }
-        self.model.log2_escape(noise) + points
+        let ty = self.circuit.ty(index);
+        // One point and its conjugate move a coefficient by `2 / n` of their size.
+        let bits = params_bits(self.params, ty.level) - 1.0 - EIGHTH + points / 2.0 - 0.5;
+        let beyond = match ty.encrypted {
+            true => self.model.log2_beyond(noise, bits) + points,
+            false => f64::NEG_INFINITY,
+        };
+        [escape, beyond]
     }
 
     /// Sum of the squares of a plaintext's centred coefficients.

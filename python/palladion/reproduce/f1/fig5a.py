@@ -106,10 +106,10 @@ NOTES: Final = (
     "machine f1, with the fastest of the digits that were tried. Nothing is encrypted: traces need "
     "no keys. bound: the largest of the longest chain, the busiest unit and compulsory traffic. "
     "d = 1: ours with digits of one limb, as the paper's.",
-    "limbs: of 32 bits, that ours starts with; L: the paper's, by memory of arXiv 2109.05371, not "
-    "checked against the paper. rotations, and products of ciphertexts that are relinearised, have "
-    "a key switch each; NTTs, and the terms of inner products (dots), are passes over limbs; hints "
-    "and all traffic (MB) in megabytes.",
+    "limbs: of 32 bits, that ours starts with; two of CKKS's bootstrappings are not used. L: the "
+    "paper's, by memory of arXiv 2109.05371, not checked against the paper. rotations, and "
+    "products of ciphertexts that are relinearised, have a key switch each; NTTs, and the terms "
+    "of inner products (dots), are passes over limbs; hints and all traffic (MB) in megabytes.",
     "The paper runs each program at the security it was written for: 128 bits for LoLa, 80 for "
     "the others. Ours have 128 bits, but for those whose names say insecure: they have F1's "
     "degree and length.",

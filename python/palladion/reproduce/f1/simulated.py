@@ -52,7 +52,7 @@ class Run:
     @property
     def label(self) -> str:
         """For plots: the program, a word on a line."""
-        return self.program.replace("-", "\n")
+        return self.program.replace("bootstrapping", "boot").replace("-", "\n")
 
     def traffic(self, *kinds: str) -> int:
         """Bytes of some kinds."""
