@@ -159,7 +159,7 @@ impl Bootstrap {
     /// Level and noise of what [`Bootstrap::refresh`] gives.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if the chain is too short.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short.
     pub fn predict(&self) -> Result<(usize, Noise)> {
         let (output, _) = self.dry()?;
         Ok((output.level(), output.noise()))
@@ -168,7 +168,7 @@ impl Bootstrap {
     /// The keys of a bootstrapping, which encrypt the secret under itself.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if the chain is too short, and from the scheme if the secret is of other parameters.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short, and from the scheme if the secret is of other parameters.
     pub fn keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> Result<BootstrapKeys> {
         let (_, needs) = self.dry()?;
         let params = &self.rows[0];
@@ -214,7 +214,7 @@ impl Bootstrap {
     /// the `secret`, encrypted by [`Bootstrap::keys`]. The result is `high`.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if the chain is too short.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short.
     pub fn record(&self, factor: u64) -> Result<Recording> {
         let (_, needs) = self.dry()?;
         let keys = KeyNeeds {
