@@ -162,7 +162,7 @@ impl Bootstrap {
     /// Predicts level and noise of the result of [`Bootstrap::refresh`].
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if the chain is too short.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short.
     pub fn predict(&self) -> Result<(usize, Noise)> {
         let (output, _) = self.dry()?;
         Ok((output.level(), output.noise()))
@@ -171,7 +171,7 @@ impl Bootstrap {
     /// Generates the keys of a bootstrapping. The secret is encrypted under itself.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if the chain is too short, and errors of the scheme if the secret
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short, and errors of the scheme if the secret
     /// belongs to other parameters.
     pub fn keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> Result<BootstrapKeys> {
         let (_, needs) = self.dry()?;
@@ -220,7 +220,7 @@ impl Bootstrap {
     /// [`Bootstrap::keys`]. The result is `high`.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] if the chain is too short.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short.
     pub fn record(&self, factor: u64) -> Result<Recording> {
         let (_, needs) = self.dry()?;
         let keys = KeyNeeds {

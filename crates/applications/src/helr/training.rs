@@ -29,7 +29,7 @@ pub struct Training<'a> {
 }
 
 impl Training<'_> {
-    /// From the inputs `w` and `v` and the [`part`]s of all batches to the output `w`.
+    /// From the inputs `w` and `v` and the [`part`](super::part)s of all batches to the output `w`.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch without ciphertexts, and those of the

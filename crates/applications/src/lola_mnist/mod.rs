@@ -187,7 +187,7 @@ fn square(b: &mut CircuitBuilder, x: ValueId) -> Result<ValueId> {
     Ok(b.rescale(square)?)
 }
 
-/// An image as the circuit's inputs, by name: for each tap, what it sees at each of [`BLOCK`] places, as many taps to an
+/// An image as the circuit's inputs, by name: for each tap, what it sees at each of 1,024 places, as many taps to an
 /// input as fit. Pixels become 0 to 1.
 pub fn inputs(pixels: &[u8], slots: usize) -> impl Iterator<Item = (String, Vec<f64>)> {
     let mut taps = vec![vec![0.0; BLOCK]; TAPS];

@@ -75,7 +75,13 @@ pub(super) fn predict(
         let largest = noise.bits() + gathered;
         let name = circuit.steps[index].op.name();
         if ty.encrypted {
-            let one = log2_two_sided_tail((half - largest).exp2());
+            // Single points may take the rest: see `log2_points`.
+            let share: f64 = if predictor.model.settles() {
+                1.0
+            } else {
+                1.0 - (-EIGHTH).exp2()
+            };
+            let one = log2_two_sided_tail(share * (half - largest).exp2());
             log2_coefficients = log2_sum(log2_coefficients, coefficients + one);
         }
         let log2_failure = log2_sum(log2_coefficients, points[0].min(points[1]));

@@ -33,8 +33,8 @@ FIGURE_5: Final = {
         "another program. Ours has 230 rotations: the client sends an image as 38 ciphertexts, in "
         "which each place sees its pixels, and plaintexts repeat after 128 slots. It takes about a "
         "second on a CPU, the paper's 20 minutes. 241 ms are 241 GB of traffic at most, of which "
-        "three quarters are intermediates by the paper; ours moves 5 GB, more than half of it "
-        "plaintext weights",
+        "three quarters are intermediates by the paper; ours loads 3 GB of plaintext weights, and "
+        "few hints",
         (1, 2),
     ),
     "lola-mnist": Benchmark(
@@ -84,7 +84,7 @@ FIGURE_5: Final = {
         24,
         ("bgv-bootstrapping", "bgv-bootstrapping-f1-insecure"),
         "digits of several limbs: hints are most of the traffic, and digits of one limb, as the "
-        "paper's, have three to four times as many. Messages are modulo 3 here, whose 7 digits "
+        "paper's, have several times as many. Messages are modulo 3 here, whose 7 digits "
         "take 12 products one after the other",
     ),
     "ckks-bootstrapping": Benchmark(
@@ -94,7 +94,7 @@ FIGURE_5: Final = {
         24,
         ("ckks-bootstrapping", "ckks-bootstrapping-f1-insecure"),
         "digits of several limbs: hints of 14 rotations are most of the traffic, and with digits "
-        "of one limb, as the paper's, there are four to five times as many",
+        "of one limb, as the paper's, there are several times as many",
     ),
 }
 """Times of figure 5a; limbs are from the longer paper, arXiv 2109.05371, by memory."""
