@@ -2,15 +2,18 @@
 //!
 //!     cargo run --release -p palladion-sim --example passes -- mnist.trace f1
 //!
-//! The machine is a name or a file. Each schedule is checked.
+//! The machine is a name or a file. Each schedule is checked. With `--timeline`, where the cycles go with all passes on:
+//! bounds, traffic by kind, and how busy each part is over time, in tenths.
 
 use program::trace::Trace;
-use sim::vector::{Eviction, Machine, Options, Order, Report, Work, check, schedule};
+use sim::vector::{Event, Eviction, Machine, Options, Order, Report, Work, check, schedule};
 use std::error::Error;
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let timeline = arguments.iter().position(|one| one == "--timeline");
+    let timeline = timeline.map(|place| arguments.remove(place)).is_some();
     let [trace, machine] = arguments.as_slice() else {
         return Err("expected a trace and a machine".into());
     };
@@ -19,6 +22,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(text) => Machine::from_toml(&text)?,
         Err(_) => Machine::named(machine)?,
     };
+    if timeline {
+        return timeline_of(&machine, &work);
+    }
     println!(
         "{}: {} instructions on limbs",
         machine.name(),
@@ -59,6 +65,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 ..all
             },
         ),
+        (
+            "as planned",
+            Options {
+                listed: false,
+                ..all
+            },
+        ),
     ] {
         let begun = Instant::now();
         let found = schedule(&machine, &work, options, &mut |_, _| true)?;
@@ -71,6 +84,63 @@ fn main() -> Result<(), Box<dyn Error>> {
             report.cycles,
             report.gap()
         );
+    }
+    Ok(())
+}
+
+/// Columns of the timeline.
+const COLUMNS: usize = 100;
+
+fn timeline_of(machine: &Machine, work: &Work) -> Result<(), Box<dyn Error>> {
+    let found = schedule(machine, work, Options::default(), &mut |_, _| true)?;
+    check(machine, work, &found)?;
+    let report = Report::new(machine, work, &found);
+    let ports: u64 = (0..work.instructions()).map(|i| found.ports(i)).sum();
+    let transfers = report.traffic.total() / machine.limb_bytes(work.n());
+    println!("{} cycles, {:.2} times {:?}", report.cycles, report.gap(), report.bound);
+    println!("ports {} cycles of each cluster", ports / machine.clusters().len() as u64);
+    println!("memory {} cycles", transfers * machine.transfer(work.n()));
+    let limbs = |bytes: u64| bytes / machine.limb_bytes(work.n());
+    for (name, bytes) in report.traffic.all() {
+        println!("{name:16} {:9} limbs", limbs(bytes));
+    }
+    println!("{:?}", report.stalls);
+
+    let units = machine.units().len();
+    let rows = ["ports", "loads", "again", "writes"];
+    let names = machine.units().iter().map(|unit| unit.name.as_str()).chain(rows);
+    let mut busy = vec![[0.0f64; COLUMNS]; units + rows.len()];
+    let column = report.cycles as f64 / COLUMNS as f64;
+    let mut add = |row: usize, start: u64, cycles: u64, of: usize| {
+        let place = (start as f64 / column) as usize;
+        busy[row][place.min(COLUMNS - 1)] += cycles as f64 / column / of as f64;
+    };
+    let counts: Vec<usize> = (0..units)
+        .map(|unit| machine.clusters().iter().map(|cluster| cluster.units[unit]).sum())
+        .collect();
+    let mut known = vec![false; work.limbs()];
+    for (event, start) in found.events() {
+        match event {
+            Event::Issue(instruction) => {
+                let i = instruction as usize;
+                for &unit in machine.uses(work.kind(i)) {
+                    let pass = machine.units()[unit].pass(work.n()) * work.terms(i) as u64;
+                    add(unit, start, pass, counts[unit]);
+                }
+                add(units, start, found.ports(i), machine.clusters().len());
+            }
+            Event::Fetch(limb) => {
+                let first = !std::mem::replace(&mut known[limb as usize], true);
+                let first = first && work.input(limb).is_some();
+                add(units + if first { 1 } else { 2 }, start, machine.transfer(work.n()), 1);
+            }
+            Event::WriteBack(_) => add(units + 3, start, machine.transfer(work.n()), 1),
+            Event::Release(_) => {}
+        }
+    }
+    for (name, row) in names.zip(&busy) {
+        let digit = |share: &f64| char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('?');
+        println!("{name:12} {}", row.iter().map(digit).collect::<String>());
     }
     Ok(())
 }

@@ -63,6 +63,19 @@ impl Unit {
     }
 }
 
+impl Unit {
+    /// Cycles of a pass over those of a stream of words through as many lanes. It does not depend on lanes: a matrix
+    /// counts as one that is as wide as high, of 2^14 words.
+    pub(in crate::vector) fn weight(&self, n: usize) -> u64 {
+        self.interval
+            * match self.shape {
+                Shape::Stream {} => 1,
+                Shape::Stages { radix } => stages(n as u64, radix),
+                Shape::Square {} => 4,
+            }
+    }
+}
+
 /// Stages of butterflies of `radix` points that a transform of `n` points takes.
 fn stages(n: u64, radix: u64) -> u64 {
     let (mut reach, mut stages) = (1, 0);

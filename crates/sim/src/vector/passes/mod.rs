@@ -11,11 +11,17 @@
 //! (docs/adr/0024).
 
 mod assign;
+mod graph;
 mod interleave;
+mod list;
+mod model;
 mod movement;
+mod operations;
 mod order;
 mod placement;
+mod profile;
 mod schedule;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -23,6 +29,8 @@ mod walk;
 use super::machine::Machine;
 use super::work::Work;
 use crate::error::{Error, Result};
+use graph::Graph;
+use profile::PROFILES;
 pub use schedule::{Event, Place, Schedule, Stall};
 
 /// Order of operations.
@@ -56,6 +64,8 @@ pub struct Options {
     pub window: Option<usize>,
     /// Which limb leaves a full scratchpad.
     pub eviction: Eviction,
+    /// Whether gaps are filled: events are ordered by list scheduling on model machines, and otherwise as planned.
+    pub listed: bool,
 }
 
 impl Default for Options {
@@ -65,6 +75,7 @@ impl Default for Options {
             region: None,
             window: None,
             eviction: Eviction::Belady,
+            listed: true,
         }
     }
 }
@@ -72,7 +83,7 @@ impl Default for Options {
 /// Regions that are tried: see the table in docs/adr/0024.
 const REGIONS: [usize; 3] = [0, 1, 4096];
 /// Windows that are tried: see the table in docs/adr/0024.
-const WINDOWS: [usize; 2] = [64, 256];
+const WINDOWS: [usize; 4] = [1, 3, 5, 7];
 /// A part of one in so many of the scratchpad is for loads that run ahead: see the table in docs/adr/0024.
 const AHEAD: usize = 8;
 
@@ -89,16 +100,19 @@ pub fn schedule(
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Schedule> {
     let needed = fits(machine, work)?;
-    let slots = slots(machine.scratchpad_limbs(work.n()), needed);
+    let capacity = machine.scratchpad_limbs(work.n());
+    let slots = slots(capacity, needed);
     let given = match options.order {
         Order::Program => (0..work.instructions() as u32).collect(),
-        Order::Hints => order::by_hints(work),
+        Order::Hints => order::by_hints(work, std::env::var("AHEAD").ok().and_then(|v| v.parse().ok()).unwrap_or(usize::MAX)),
     };
     let (regions, windows) = (
         one_or_all(options.region, &REGIONS),
         one_or_all(options.window, &WINDOWS),
     );
-    let attempts = 1000 * regions.len() * windows.len();
+    let profiles = if options.listed { &PROFILES[..] } else { &[] };
+    let orders = 1 + profiles.len();
+    let attempts = 1000 * regions.len() * windows.len() * orders;
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
     for region in regions {
@@ -106,18 +120,23 @@ pub fn schedule(
             0 => given.clone(),
             size => walk::by_results(work, &given, size),
         };
+        let env = |name: &str, default: usize| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
         for &window in &windows {
-            let order = interleave::by_depth(work, order.clone(), window);
+            let reach = spread::Reach { held: slots * window / 8, window: env("WINDOW", 16384), narrow: env("NARROW", 64) };
+            let order = if env("OLD", 0) == 1 { interleave::by_depth(work, order.clone(), window) } else { spread::by_time(machine, work, &order, PROFILES[0], reach) };
             let events = movement::plan(work, &order, slots, options.eviction);
-            let mut step = |thousandths: usize| go_on(done + thousandths, attempts);
-            let found = placement::place(machine, work, events, &mut step)?;
-            done += 1000;
-            // The first of equals, so that the choice is the same everywhere.
-            if fastest
-                .as_ref()
-                .is_none_or(|best| found.cycles < best.cycles)
-            {
-                fastest = Some(found);
+            let graph = Graph::new(work, events, capacity);
+            for profile in profiles.iter().copied().map(Some).chain([None]) {
+                let listed = profile.map(|profile| list::order(machine, work, &graph, profile));
+                let mut step = |thousandths: usize| go_on(done + thousandths, attempts);
+                let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
+                // The first of equals, so that the choice is the same everywhere.
+                let found = placement::place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
+                if std::env::var_os("TRY").is_some() {
+                    eprintln!("region {region} window {window} {profile:?} {:?}", found.as_ref().map(|s| s.cycles));
+                }
+                fastest = found.or(fastest);
+                done += 1000;
             }
         }
     }

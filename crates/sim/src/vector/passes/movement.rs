@@ -1,8 +1,9 @@
 //! What lies in the scratchpad when: loads, write-backs and releases between instructions.
 //!
-//! Everything is known before it runs, so the limb that leaves a full scratchpad is the one that is read last. Limbs
-//! never change: one is written to memory at most once, and one that came from memory, or from a seed on a machine with a
-//! generator, is dropped without being written.
+//! Everything is known before it runs, so the limb that leaves a full scratchpad is the one that is read last. It leaves
+//! right after its last use before that: it would only have taken room. Limbs never change: one is written to memory at
+//! most once, and one that came from memory, or from a seed on a machine with a generator, is dropped without being
+//! written.
 //!
 //! # Source
 //! Belady, "A Study of Replacement Algorithms for a Virtual-Storage Computer", IBM Systems Journal 5(2), 1966; F1,
@@ -11,6 +12,7 @@
 use super::Eviction;
 use super::schedule::Event;
 use crate::vector::work::{NONE, Work};
+use std::collections::BinaryHeap;
 
 /// Plans a scratchpad of so many slots for instructions in the given order, in which every limb is made before it is read.
 /// Every instruction fits the slots.
@@ -21,32 +23,36 @@ pub(super) fn plan(work: &Work, order: &[u32], slots: usize, eviction: Eviction)
     }
     for &output in &work.outputs {
         if !pad.saved[output as usize] {
-            pad.events.push(Event::WriteBack(output).pack());
+            pad.leaves.push((pad.touched[output as usize], output, true));
         }
     }
-    pad.events
+    pad.with_early_leaves()
 }
 
 struct Pad<'a> {
     work: &'a Work,
     eviction: Eviction,
     uses: Uses,
-    /// For each slot the limb in it, and a key: the limb of the largest key leaves first, one of key 0 never.
-    slots: Vec<u32>,
+    /// For each limb in the scratchpad how early it leaves: the one of the largest key first, one of key 0 never. 0 for
+    /// all others.
     keys: Vec<u64>,
-    free: Vec<u32>,
-    /// For each limb its slot, or `NONE`.
-    slot: Vec<u32>,
+    /// Keys with their limbs, among them old ones.
+    ranks: BinaryHeap<(u64, u32)>,
+    free: usize,
+    here: Vec<bool>,
     /// Whether memory or a seed has the limb.
     saved: Vec<bool>,
     output: Vec<bool>,
     events: Vec<u32>,
+    /// For each limb the number of events when it was made, loaded or read last.
+    touched: Vec<u32>,
+    /// Limbs that leave because others need their room: behind how many events, and whether they are written before.
+    leaves: Vec<(u32, u32, bool)>,
 }
 
 impl<'a> Pad<'a> {
     fn new(work: &'a Work, order: &[u32], slots: usize, eviction: Eviction) -> Self {
         let (instructions, limbs) = (work.instructions(), work.limbs());
-        let slots = slots.min(limbs);
         let mut saved = vec![false; limbs];
         saved[instructions..].fill(true);
         let mut output = vec![false; limbs];
@@ -57,13 +63,15 @@ impl<'a> Pad<'a> {
             work,
             eviction,
             uses: Uses::of(work, order),
-            slots: vec![NONE; slots],
-            keys: vec![0; slots],
-            free: (0..slots as u32).rev().collect(),
-            slot: vec![NONE; limbs],
+            keys: vec![0; limbs],
+            ranks: BinaryHeap::new(),
+            free: slots,
+            here: vec![false; limbs],
             saved,
             output,
             events: Vec::with_capacity(2 * instructions),
+            touched: vec![0; limbs],
+            leaves: Vec::new(),
         }
     }
 
@@ -71,59 +79,58 @@ impl<'a> Pad<'a> {
         let work = self.work;
         // What is read stays: first what is there, so that loads do not push it out.
         for limb in work.operands(instruction as usize) {
-            if self.slot[limb as usize] != NONE {
-                self.keys[self.slot[limb as usize] as usize] = 0;
-            }
+            self.keys[limb as usize] = 0;
         }
         for limb in work.operands(instruction as usize) {
-            if self.slot[limb as usize] == NONE {
+            if !self.here[limb as usize] {
                 self.take(limb);
                 self.events.push(Event::Fetch(limb).pack());
             }
         }
         self.take(instruction);
         self.events.push(Event::Issue(instruction).pack());
+        let now = self.events.len() as u32;
         for limb in work.operands(instruction as usize).chain([instruction]) {
+            self.touched[limb as usize] = now;
             self.after(limb, position);
         }
     }
 
-    /// Gives a limb a slot, with a key of 0.
+    /// Lets a limb in, with a key of 0.
     fn take(&mut self, limb: u32) {
-        let slot = self.free.pop().unwrap_or_else(|| self.evict());
-        self.slots[slot as usize] = limb;
-        self.keys[slot as usize] = 0;
-        self.slot[limb as usize] = slot;
+        if self.free == 0 {
+            self.evict();
+        }
+        self.free -= 1;
+        self.here[limb as usize] = true;
+        self.keys[limb as usize] = 0;
     }
 
-    fn evict(&mut self) -> u32 {
-        let keys = self.keys.iter().copied().enumerate();
-        let (slot, _) = keys.fold(
-            (0, 0),
-            |most, (slot, key)| if key > most.1 { (slot, key) } else { most },
-        );
-        let limb = self.slots[slot];
-        if !self.saved[limb as usize] {
-            self.saved[limb as usize] = true;
-            self.events.push(Event::WriteBack(limb).pack());
-        }
-        self.slot[limb as usize] = NONE;
-        self.events.push(Event::Release(limb).pack());
-        slot as u32
+    fn evict(&mut self) {
+        let limb = loop {
+            let (key, limb) = self.ranks.pop().expect("every instruction fits");
+            if key == self.keys[limb as usize] {
+                break limb as usize;
+            }
+        };
+        let written = !std::mem::replace(&mut self.saved[limb], true);
+        self.leaves.push((self.touched[limb], limb as u32, written));
+        self.here[limb] = false;
+        self.keys[limb] = 0;
+        self.free += 1;
     }
 
     /// Ranks a limb that has been read or made, or releases it if nothing reads it any more.
     fn after(&mut self, limb: u32, position: u32) {
-        let slot = self.slot[limb as usize];
-        if slot == NONE {
+        if !self.here[limb as usize] {
             // Read twice by one instruction, and released after the first time.
             return;
         }
         let next = self.uses.after(limb, position);
         if next == NONE && (self.saved[limb as usize] || !self.output[limb as usize]) {
-            self.slot[limb as usize] = NONE;
-            self.keys[slot as usize] = 0;
-            self.free.push(slot);
+            self.here[limb as usize] = false;
+            self.keys[limb as usize] = 0;
+            self.free += 1;
             self.events.push(Event::Release(limb).pack());
             return;
         }
@@ -132,7 +139,26 @@ impl<'a> Pad<'a> {
             Eviction::Lru => NONE - position,
         };
         // Numbers of limbs settle ties in the same way for every capacity.
-        self.keys[slot as usize] = (u64::from(first) << 32) | (u64::from(limb) + 1);
+        let key = (u64::from(first) << 32) | (u64::from(limb) + 1);
+        self.keys[limb as usize] = key;
+        self.ranks.push((key, limb));
+    }
+
+    /// All events, with those who leave at their places.
+    fn with_early_leaves(mut self) -> Vec<u32> {
+        self.leaves.sort_by_key(|leave| leave.0);
+        let mut events = Vec::with_capacity(self.events.len() + 2 * self.leaves.len());
+        let mut leaves = self.leaves.iter().peekable();
+        for place in 0..=self.events.len() {
+            while let Some((_, limb, written)) = leaves.next_if(|leave| leave.0 as usize <= place) {
+                if *written {
+                    events.push(Event::WriteBack(*limb).pack());
+                }
+                events.push(Event::Release(*limb).pack());
+            }
+            events.extend(self.events.get(place));
+        }
+        events
     }
 }
 

@@ -1,140 +1,172 @@
 //! Operations that share a key-switch hint come together.
 //!
-//! An operation is what one instruction of the trace's main body comes to. After one that reads a hint, the next one that
-//! reads the same hint follows, if it is near, and if what it waits for reads no other hint. What it waits for is brought
-//! forward with it.
+//! An operation is what one instruction of the trace's main body comes to. As long as there are operations for the hint
+//! that is there, and their operands are there or can be made without another hint, they come next, each with what it
+//! waits for. Then comes the hint of the first operation that can begin. What needs no hint comes as late as it is
+//! needed, or as soon as it can if its results take no more room than its operands leave.
 //!
 //! # Source
 //! F1, section "Scheduling data and computation", first stage: operations are ordered for reuse of hints.
 
+use super::operations::{NO_HINT, Operations};
 use crate::vector::work::Work;
-use std::ops::Range;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
-/// How many operations ahead the next one with the same hint may be. Results that are made early take room.
-const AHEAD: usize = 64;
-/// Most operations that are brought forward for one.
-const BROUGHT: usize = 32;
-
-const NO_HINT: u32 = u32::MAX;
-
-/// Instructions in an order in which operations that share a hint follow each other.
-pub(super) fn by_hints(work: &Work) -> Vec<u32> {
+/// Instructions in an order in which operations that share a hint follow each other. Only operations that are less than
+/// `ahead` places behind the first one that is not done come before it.
+pub(super) fn by_hints(work: &Work, ahead: usize) -> Vec<u32> {
     let operations = Operations::of(work);
-    let mut by_hint: Vec<Vec<u32>> = vec![Vec::new(); work.hints.len()];
-    for (place, &hint) in operations.hints.iter().enumerate() {
-        if hint != NO_HINT {
-            by_hint[hint as usize].push(place as u32);
+    let count = operations.len();
+    let mut turns = Turns {
+        operations: &operations,
+        ahead,
+        waits: (0..count).map(|o| operations.before(o).len() as u32).collect(),
+        undone: (0..count).map(|o| operations.before(o).len() as u32).collect(),
+        readers: (0..count).map(|o| operations.after(o).len() as u32).collect(),
+        done: vec![false; count],
+        oldest: 0,
+        by_hint: vec![BinaryHeap::new(); work.hints.len()],
+        heads: BTreeSet::new(),
+        order: Vec::with_capacity(work.instructions()),
+    };
+    for operation in 0..count {
+        if operations.before(operation).is_empty() {
+            turns.clear(operation);
         }
     }
-    let mut cursor = vec![0; by_hint.len()];
-    let mut done = vec![false; operations.len()];
-    let mut order = Vec::with_capacity(work.instructions());
-    let mut oldest = 0;
-    while oldest < operations.len() {
-        if done[oldest] {
-            oldest += 1;
-            continue;
-        }
-        let mut next = vec![oldest as u32];
-        while let Some(&last) = next.last() {
-            for &operation in &next {
-                done[operation as usize] = true;
-                order.extend(operations.instructions[operation as usize].clone());
-            }
-            next = match operations.hints[last as usize] {
-                NO_HINT => Vec::new(),
-                hint => {
-                    let (same, cursor) = (&by_hint[hint as usize], &mut cursor[hint as usize]);
-                    while same.get(*cursor).is_some_and(|&place| done[place as usize]) {
-                        *cursor += 1;
-                    }
-                    let near = same
-                        .get(*cursor)
-                        .filter(|&&place| (place as usize) < oldest + AHEAD);
-                    near.and_then(|&place| operations.with_needed(place, &done))
-                        .unwrap_or_default()
-                }
-            };
+    while let Some(&(_, hint)) = turns.heads.first() {
+        // One is done however far ahead, so that there is an end.
+        let mut ahead = usize::MAX;
+        while let Some(operation) = turns.next_of(hint, ahead) {
+            turns.with_needed(operation);
+            ahead = turns.ahead;
         }
     }
-    order
+    for operation in 0..count {
+        if !turns.done[operation] {
+            turns.with_needed(operation as u32);
+        }
+    }
+    turns.order
 }
 
-/// Operations of the main body that have instructions, in order.
-struct Operations {
-    /// Its instructions.
-    instructions: Vec<Range<u32>>,
-    /// For each operation the hint that it reads first.
-    hints: Vec<u32>,
-    /// Operations whose results an operation reads: those of `i` are `before[first[i]..first[i + 1]]`.
-    before: Vec<u32>,
-    first: Vec<u32>,
+struct Turns<'a> {
+    operations: &'a Operations,
+    ahead: usize,
+    /// For each operation how many of those that it waits for are not done, and cannot be done without a hint.
+    waits: Vec<u32>,
+    /// How many of those that it waits for are not done.
+    undone: Vec<u32>,
+    /// How many operations that read it are not done.
+    readers: Vec<u32>,
+    done: Vec<bool>,
+    oldest: usize,
+    /// For each hint the operations that can begin.
+    by_hint: Vec<BinaryHeap<Reverse<u32>>>,
+    /// The first operation of each hint that has one, and the hint.
+    heads: BTreeSet<(u32, u32)>,
+    order: Vec<u32>,
 }
 
-impl Operations {
-    fn of(work: &Work) -> Self {
-        let mut found = Self {
-            instructions: Vec::new(),
-            hints: Vec::new(),
-            before: Vec::new(),
-            first: vec![0],
-        };
-        let mut owner: Vec<u32> = Vec::with_capacity(work.instructions());
-        let mut start = 0;
-        while start < work.instructions() {
-            let own = found.instructions.len() as u32;
-            let group = work.groups[start];
-            let end = start
-                + work.groups[start..]
-                    .iter()
-                    .take_while(|&&other| other == group)
-                    .count();
-            let (mut hint, begin) = (NO_HINT, found.before.len());
-            owner.resize(end, own);
-            for limb in (start..end).flat_map(|i| work.operands(i)) {
-                match work.input(limb) {
-                    Some(input) if hint == NO_HINT => hint = input.hint().unwrap_or(NO_HINT),
-                    Some(_) => {}
-                    None => {
-                        let from = owner[limb as usize];
-                        if from != own && !found.before[begin..].contains(&from) {
-                            found.before.push(from);
-                        }
-                    }
-                }
-            }
-            found.instructions.push(start as u32..end as u32);
-            found.hints.push(hint);
-            found.first.push(found.before.len() as u32);
-            start = end;
+impl Turns<'_> {
+    /// The next operation of a hint, if it is near enough.
+    fn next_of(&mut self, hint: u32, ahead: usize) -> Option<u32> {
+        let heap = self.by_hint.get_mut(hint as usize)?;
+        let Reverse(first) = *heap.peek()?;
+        if first as usize >= self.oldest.saturating_add(ahead) {
+            return None;
         }
-        found
+        heap.pop();
+        self.heads.remove(&(first, hint));
+        if let Some(Reverse(second)) = heap.peek() {
+            self.heads.insert((*second, hint));
+        }
+        Some(first)
     }
 
-    fn len(&self) -> usize {
-        self.instructions.len()
+    /// An operation waits for nothing that needs a hint: it can begin, or be brought by those that read it.
+    fn clear(&mut self, operation: usize) {
+        let mut open = vec![operation];
+        while let Some(operation) = open.pop() {
+            let hint = self.operations.hint(operation);
+            if hint != NO_HINT {
+                let heap = &mut self.by_hint[hint as usize];
+                let before = heap.peek().map(|Reverse(first)| *first);
+                let own = operation as u32;
+                if before.is_none_or(|first| own < first) {
+                    before.map(|first| self.heads.remove(&(first, hint)));
+                    self.heads.insert((own, hint));
+                }
+                heap.push(Reverse(own));
+                continue;
+            }
+            self.operations.after(operation).iter().for_each(|&after| {
+                let waits = &mut self.waits[after as usize];
+                *waits -= 1;
+                if *waits == 0 {
+                    open.push(after as usize);
+                }
+            });
+        }
     }
 
-    /// An operation behind all that it waits for; `None` if these are too many, or one of them reads another hint.
-    fn with_needed(&self, operation: u32, done: &[bool]) -> Option<Vec<u32>> {
-        let hint = self.hints[operation as usize];
+    /// Does an operation behind all that it waits for, which needs no hint.
+    fn with_needed(&mut self, operation: u32) {
         let mut needed = vec![operation];
         let mut next = 0;
+        let mut known = BTreeSet::from([operation]);
         while next < needed.len() {
-            let one = needed[next] as usize;
-            for &before in &self.before[self.first[one] as usize..self.first[one + 1] as usize] {
-                if done[before as usize] || needed.contains(&before) {
-                    continue;
+            for &before in self.operations.before(needed[next] as usize) {
+                if !self.done[before as usize] && known.insert(before) {
+                    needed.push(before);
                 }
-                let other = self.hints[before as usize];
-                if needed.len() == BROUGHT || (other != NO_HINT && other != hint) {
-                    return None;
-                }
-                needed.push(before);
             }
             next += 1;
         }
-        needed.sort_unstable();
-        Some(needed)
+        for operation in known {
+            if !self.done[operation as usize] {
+                self.perform(operation as usize);
+            }
+        }
+    }
+
+    /// Does an operation, and then what takes no more room than it leaves.
+    fn perform(&mut self, operation: usize) {
+        let mut open = vec![operation];
+        while let Some(operation) = open.pop() {
+            self.done[operation] = true;
+            self.order.extend(self.operations.instructions(operation));
+            while self.done.get(self.oldest).is_some_and(|&done| done) {
+                self.oldest += 1;
+            }
+            let hint = self.operations.hint(operation) != NO_HINT;
+            for &before in self.operations.before(operation) {
+                self.readers[before as usize] -= 1;
+            }
+            for &after in self.operations.after(operation) {
+                let undone = &mut self.undone[after as usize];
+                *undone -= 1;
+                let all = *undone == 0;
+                if hint {
+                    let waits = &mut self.waits[after as usize];
+                    *waits -= 1;
+                    if *waits == 0 {
+                        self.clear(after as usize);
+                    }
+                }
+                if all && self.saves_room(after as usize) {
+                    open.push(after as usize);
+                }
+            }
+        }
+    }
+
+    /// Whether an operation whose operands are there leaves as much room as it takes, and needs no hint.
+    fn saves_room(&self, operation: usize) -> bool {
+        let before = self.operations.before(operation).iter();
+        let left = before.filter(|&&before| self.readers[before as usize] == 1);
+        let left: u32 = left.map(|&before| self.operations.limbs(before as usize)).sum();
+        self.operations.hint(operation) == NO_HINT && self.operations.limbs(operation) <= left
     }
 }

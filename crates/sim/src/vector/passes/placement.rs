@@ -5,42 +5,55 @@
 //! - an instruction: its operands, a unit of each kind that it occupies, the ports of its cluster, room for its result;
 //! - a transfer: the memory channel, or the generators; the limb to write; room for the limb to load.
 //!
-//! The `a`-th limb that enters a scratchpad of `c` limbs waits for the `(a - c)`-th that leaves. So loads run as far
-//! ahead of their use as there is room.
+//! A limb that enters waits for the one whose room it takes, which is fixed before. So loads run as far ahead of their
+//! use as there is room.
 
 use super::assign::Assign;
+use super::graph::Graph;
+use super::list::Listed;
 use super::schedule::{Event, Place, Schedule, Stall};
 use crate::error::{Error, Result};
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
-use std::collections::VecDeque;
 
 /// Events between two calls of `go_on`.
 const STEP: usize = 1 << 16;
 
-/// Gives planned events their cycles. `go_on` is told how many thousandths are done; if it says no, the work stops.
+/// Gives planned events their cycles, in the order of the plan or in one that was found by list scheduling. Nothing if
+/// they take `limit` cycles or more. `go_on` is told how many thousandths are done; if it says no, the work stops.
 pub(super) fn place(
     machine: &Machine,
     work: &Work,
-    events: Vec<u32>,
+    (graph, listed): (&Graph, Option<&Listed>),
+    limit: u64,
     go_on: &mut dyn FnMut(usize) -> bool,
-) -> Result<Schedule> {
-    let mut placer = Placer::new(machine, work, events.len());
-    for (place, &packed) in events.iter().enumerate() {
-        if place % STEP == 0 && !go_on(1000 * place / events.len()) {
+) -> Result<Option<Schedule>> {
+    let mut placer = Placer::new(machine, work, graph);
+    let count = graph.events.len();
+    for place in 0..count {
+        if place % STEP == 0 && !go_on(1000 * place / count) {
             return Err(Error::Stopped);
         }
-        let start = match Event::unpack(packed) {
-            Event::Issue(instruction) => placer.issue(instruction),
-            Event::Fetch(limb) => placer.fetch(limb),
+        let event = listed.map_or(place, |listed| listed.order[place] as usize);
+        let start = match Event::unpack(graph.events[event]) {
+            Event::Issue(instruction) => {
+                let cluster = match listed {
+                    Some(listed) => listed.clusters[instruction as usize],
+                    None => placer.assign.cluster(work, instruction as usize),
+                };
+                placer.issue(event, instruction, cluster)
+            }
+            Event::Fetch(limb) => placer.fetch(event, limb),
             Event::WriteBack(limb) => placer.write_back(limb),
-            Event::Release(limb) => placer.release(limb),
+            Event::Release(limb) => placer.release(event, limb),
         };
+        if placer.schedule.cycles >= limit {
+            return Ok(None);
+        }
+        placer.schedule.events.push(graph.events[event]);
         placer.schedule.starts.push(start);
     }
-    let mut schedule = placer.schedule;
-    schedule.events = events;
-    Ok(schedule)
+    Ok(Some(placer.schedule))
 }
 
 struct Placer<'a> {
@@ -56,10 +69,9 @@ struct Placer<'a> {
     clusters: Vec<ClusterState>,
     memory: u64,
     generators: u64,
-    /// Cycles in which limbs left that no limb has taken the place of, and the last of all of them.
-    left: VecDeque<u64>,
-    last_left: u64,
-    entered: usize,
+    graph: &'a Graph,
+    /// For each event that is a release the cycle in which the limb left.
+    left: Vec<u64>,
     costs: Costs,
 }
 
@@ -108,11 +120,10 @@ struct Costs {
     transfer: u64,
     memory_latency: u64,
     generation: Option<(u64, u64)>,
-    capacity: usize,
 }
 
 impl<'a> Placer<'a> {
-    fn new(machine: &'a Machine, work: &'a Work, events: usize) -> Self {
+    fn new(machine: &'a Machine, work: &'a Work, graph: &'a Graph) -> Self {
         let (n, instructions, limbs) = (work.n(), work.instructions(), work.limbs());
         let units = machine.units();
         let latency = |operation| {
@@ -138,7 +149,8 @@ impl<'a> Placer<'a> {
             work,
             assign: Assign::new(machine, work),
             schedule: Schedule {
-                starts: Vec::with_capacity(events),
+                starts: Vec::with_capacity(graph.events.len()),
+                events: Vec::with_capacity(graph.events.len()),
                 places: vec![Place::default(); instructions],
                 busy: vec![0; instructions],
                 ports: vec![0; instructions],
@@ -150,9 +162,8 @@ impl<'a> Placer<'a> {
             clusters: clusters.collect(),
             memory: 0,
             generators: 0,
-            left: VecDeque::new(),
-            last_left: 0,
-            entered: 0,
+            graph,
+            left: vec![0; graph.events.len()],
             costs: Costs {
                 passes: units.iter().map(|unit| unit.pass(n)).collect(),
                 latencies: Operation::ALL.map(latency),
@@ -160,24 +171,18 @@ impl<'a> Placer<'a> {
                 transfer: machine.transfer(n),
                 memory_latency: machine.memory_latency(),
                 generation: machine.generation(n),
-                capacity: machine.scratchpad_limbs(n),
             },
         }
     }
 
-    /// The cycle from which there is room for one more limb.
-    fn room(&mut self) -> u64 {
-        self.entered += 1;
-        if self.entered <= self.costs.capacity {
-            return 0;
-        }
-        self.left
-            .pop_front()
-            .expect("movement releases before it takes")
+    /// The cycle from which there is room for what an event brings.
+    fn room(&self, event: usize) -> u64 {
+        let room = self.graph.rooms[event];
+        self.left.get(room as usize).copied().unwrap_or(0)
     }
 
-    fn fetch(&mut self, limb: u32) -> u64 {
-        let room = self.room();
+    fn fetch(&mut self, event: usize, limb: u32) -> u64 {
+        let room = self.room(event);
         let sampled = self
             .work
             .input(limb)
@@ -209,17 +214,15 @@ impl<'a> Placer<'a> {
         start
     }
 
-    fn release(&mut self, limb: u32) -> u64 {
-        self.last_left = self.last_left.max(self.held[limb as usize]);
-        self.left.push_back(self.last_left);
-        self.last_left
+    fn release(&mut self, event: usize, limb: u32) -> u64 {
+        self.left[event] = self.held[limb as usize];
+        self.left[event]
     }
 
-    fn issue(&mut self, instruction: u32) -> u64 {
+    fn issue(&mut self, event: usize, instruction: u32, chosen: u16) -> u64 {
         let (work, i) = (self.work, instruction as usize);
         let kind = work.kind(i);
-        let chosen = self.assign.cluster(work, i);
-        let room = self.room();
+        let room = self.room(event);
         let cluster = &mut self.clusters[usize::from(chosen)];
 
         // What the register file lacks comes over the ports, and the result goes out over them.

@@ -1,0 +1,214 @@
+//! List scheduling on a model machine: gaps are filled with whatever can begin.
+//!
+//! Time goes on tick by tick. What has all that it waits for is in the list of what it occupies. As long as something in
+//! a list can begin, the first one does. The order of beginnings, and the clusters, are all that is kept.
+
+use super::graph::Graph;
+use super::model::Model;
+use super::profile::{First, Profile, Ticks};
+use super::schedule::Event;
+use crate::vector::machine::{Machine, Operation};
+use crate::vector::work::Work;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Events in the order of their beginnings on a model machine, and for each instruction its cluster.
+pub(super) struct Listed {
+    pub(super) order: Vec<u32>,
+    pub(super) clusters: Vec<u16>,
+}
+
+/// Orders the events of a graph by list scheduling.
+pub(super) fn order(machine: &Machine, work: &Work, graph: &Graph, profile: Profile) -> Listed {
+    let ranks = match profile.first {
+        First::Planned => Vec::new(),
+        First::Critical => critical(machine, work, graph, profile),
+    };
+    let model = Model::new(machine, work, profile);
+    let mut list = List {
+        work,
+        graph,
+        profile,
+        ranks,
+        waits: graph.waits.clone(),
+        order: Vec::with_capacity(graph.events.len()),
+        classes: vec![Heap::new(); model.classes()],
+        local: vec![vec![Heap::new(); model.classes()]; machine.clusters().len()],
+        listed: vec![0; machine.clusters().len()],
+        memory: Channel::default(),
+        generators: Channel::default(),
+        generates: !machine.uses(Operation::Sample).is_empty(),
+        model,
+    };
+    for (event, &waits) in graph.waits.iter().enumerate() {
+        if waits == 0 {
+            list.begin_or_list(event as u32);
+        }
+    }
+    while list.order.len() < graph.events.len() {
+        list.dispatch();
+        list.tick();
+    }
+    if std::env::var_os("TRY").is_some() { eprintln!("model: {}", list.model.now()); }
+    Listed {
+        order: list.order,
+        clusters: list.model.clusters,
+    }
+}
+
+/// Events by rank, the first one first.
+type Heap = BinaryHeap<Reverse<(u32, u32)>>;
+
+/// Something that serves one transfer at a time.
+#[derive(Default)]
+struct Channel {
+    waiting: Heap,
+    busy: bool,
+}
+
+struct List<'a> {
+    work: &'a Work,
+    graph: &'a Graph,
+    profile: Profile,
+    /// For each event its rank; empty if events come as planned.
+    ranks: Vec<u32>,
+    waits: Vec<u32>,
+    order: Vec<u32>,
+    /// Instructions that wait for units, by class.
+    classes: Vec<Heap>,
+    /// The same for each cluster, for those that stay where an operand was made, and how many these are.
+    local: Vec<Vec<Heap>>,
+    listed: Vec<u32>,
+    memory: Channel,
+    generators: Channel,
+    generates: bool,
+    model: Model<'a>,
+}
+
+impl List<'_> {
+    fn generated(&self, limb: u32) -> bool {
+        let input = self.work.input(limb);
+        self.generates && input.is_some_and(|input| input.source.sampled())
+    }
+
+    /// Something waits for one event less.
+    fn met(&mut self, event: u32) {
+        let waits = &mut self.waits[event as usize];
+        *waits -= 1;
+        if *waits == 0 {
+            self.begin_or_list(event);
+        }
+    }
+
+    /// Lists an event that waits for no other one; a release needs nothing, and happens.
+    fn begin_or_list(&mut self, event: u32) {
+        let rank = self.ranks.get(event as usize).copied().unwrap_or(event);
+        let entry = Reverse((rank, event));
+        match Event::unpack(self.graph.events[event as usize]) {
+            Event::Issue(instruction) => {
+                let class = self.model.class(instruction as usize);
+                if let Some(home) = self.model.home(instruction as usize) {
+                    let local = &mut self.local[usize::from(home)][class];
+                    if local.len() < self.profile.stay && self.model.can_on(class, home) {
+                        local.push(entry);
+                        self.listed[usize::from(home)] += 1;
+                        return;
+                    }
+                }
+                self.classes[class].push(entry);
+            }
+            Event::Fetch(limb) if self.generated(limb) => self.generators.waiting.push(entry),
+            Event::Fetch(_) | Event::WriteBack(_) => self.memory.waiting.push(entry),
+            Event::Release(_) => {
+                self.order.push(event);
+                let graph = self.graph;
+                graph.next(event).iter().for_each(|&next| self.met(next));
+            }
+        }
+    }
+
+    /// Begins all that can begin now.
+    fn dispatch(&mut self) {
+        for (channel, ticks) in [
+            (&mut self.memory, self.profile.transfer()),
+            (&mut self.generators, self.profile.generation()),
+        ] {
+            if !channel.busy
+                && let Some(Reverse((_, event))) = channel.waiting.pop()
+            {
+                channel.busy = true;
+                self.model.begin(event, ticks.busy, ticks.latency);
+                self.order.push(event);
+            }
+        }
+        for cluster in 0..self.local.len() {
+            if self.listed[cluster] == 0 || !self.model.has_ports(cluster) {
+                continue;
+            }
+            let heads = self.local[cluster].iter().enumerate();
+            let heads = heads.filter_map(|(class, waiting)| Some((waiting.peek()?, class)));
+            let able = |class: usize| self.model.able_on(class, cluster as u16);
+            if let Some((_, class)) = heads.filter(|(_, class)| able(*class)).max() {
+                let Reverse((_, event)) = self.local[cluster][class].pop().expect("it has a head");
+                self.listed[cluster] -= 1;
+                let Event::Issue(instruction) = Event::unpack(self.graph.events[event as usize]) else {
+                    unreachable!("classes list instructions");
+                };
+                self.model.issue_on(instruction as usize, event, cluster as u16);
+                self.order.push(event);
+            }
+        }
+        loop {
+            let classes = self.classes.iter().enumerate();
+            let heads = classes.filter_map(|(class, waiting)| Some((waiting.peek()?, class)));
+            let head = heads.filter(|(_, class)| self.model.able(*class)).max();
+            let Some((_, class)) = head else { break };
+            let Reverse((_, event)) = self.classes[class].pop().expect("it has a head");
+            let Event::Issue(instruction) = Event::unpack(self.graph.events[event as usize]) else {
+                unreachable!("classes list instructions");
+            };
+            self.model.issue(instruction as usize, event);
+            self.order.push(event);
+        }
+    }
+
+    fn tick(&mut self) {
+        let (ends, gives) = self.model.tick();
+        let graph = self.graph;
+        for event in ends {
+            match Event::unpack(graph.events[event as usize]) {
+                Event::Issue(instruction) => self.model.end(instruction as usize),
+                Event::Fetch(limb) if self.generated(limb) => self.generators.busy = false,
+                Event::Fetch(_) | Event::WriteBack(_) => self.memory.busy = false,
+                Event::Release(_) => {}
+            }
+            graph.leaves(event).iter().for_each(|&leave| self.met(leave));
+        }
+        for event in gives {
+            graph.next(event).iter().for_each(|&next| self.met(next));
+        }
+    }
+}
+
+/// Ranks by the longest chain behind each event: the longest first.
+fn critical(machine: &Machine, work: &Work, graph: &Graph, profile: Profile) -> Vec<u32> {
+    let mut behind = vec![0u32; graph.events.len()];
+    for event in (0..graph.events.len() as u32).rev() {
+        let ticks = match Event::unpack(graph.events[event as usize]) {
+            Event::Issue(i) => {
+                let i = i as usize;
+                profile.operation(machine, work.n(), work.kind(i), work.terms(i))
+            }
+            Event::Fetch(_) | Event::WriteBack(_) => profile.transfer(),
+            Event::Release(_) => Ticks::default(),
+        };
+        let longest = |events: &[u32]| {
+            let behind = events.iter().map(|&next| behind[next as usize]);
+            behind.max().unwrap_or(0)
+        };
+        let (leaves, next) = (longest(graph.leaves(event)), longest(graph.next(event)));
+        let chain = u64::from(leaves).max(u64::from(next) + ticks.latency) + ticks.busy;
+        behind[event as usize] = u32::try_from(chain).unwrap_or(u32::MAX);
+    }
+    behind.iter().map(|chain| u32::MAX - chain).collect()
+}

@@ -1,0 +1,231 @@
+//! Clusters of a model machine in time: what is free, and what ends when.
+
+use super::profile::{LONGEST, Profile};
+use crate::vector::machine::{Machine, Operation};
+use crate::vector::work::{NONE, Work};
+
+/// Units and ports of a model machine, tick by tick.
+pub(super) struct Model<'a> {
+    machine: &'a Machine,
+    work: &'a Work,
+    profile: Profile,
+    /// For each class of operations what its instructions occupy.
+    classes: Vec<Vec<usize>>,
+    class_of: [u8; Operation::ALL.len()],
+    /// For each cluster and kind of unit those that are free; for each kind the clusters that have one.
+    units: Vec<Vec<u32>>,
+    with_unit: Vec<Bits>,
+    with_ports: Bits,
+    /// Units of all kinds, for each cluster.
+    size: Vec<u64>,
+    /// For each instruction the cluster that executes it.
+    pub(super) clusters: Vec<u16>,
+    /// For each instruction when it began, among all.
+    begun: Vec<u32>,
+    count: u32,
+    /// For each cluster the limbs that it met last.
+    files: Vec<[u32; FILE]>,
+    /// Where the next one goes.
+    next: Vec<usize>,
+    /// The cluster that was taken last, without a reason.
+    last: usize,
+    now: usize,
+    /// What ends, what gives its result, and which ports become free: rings of ticks.
+    ends: Vec<Vec<u32>>,
+    gives: Vec<Vec<u32>>,
+    ports: Vec<Vec<u16>>,
+}
+
+/// One bit for each cluster.
+type Bits = Vec<u64>;
+
+pub(super) const NOWHERE: u16 = u16::MAX;
+/// Limbs in the register file of a cluster of a model machine.
+const FILE: usize = 8;
+
+impl<'a> Model<'a> {
+    pub(super) fn new(machine: &'a Machine, work: &'a Work, profile: Profile) -> Self {
+        let clusters = machine.clusters();
+        let words = clusters.len().div_ceil(64);
+        let mut classes: Vec<Vec<usize>> = Vec::new();
+        let class_of = Operation::ALL.map(|operation| {
+            let uses = machine.uses(operation);
+            let known = classes.iter().position(|class| class == uses);
+            known.unwrap_or_else(|| {
+                classes.push(uses.to_vec());
+                classes.len() - 1
+            }) as u8
+        });
+        let mut with_unit = vec![vec![0; words]; machine.units().len()];
+        let mut with_ports = vec![0; words];
+        for (place, cluster) in clusters.iter().enumerate() {
+            set(&mut with_ports, place);
+            for (unit, &count) in cluster.units.iter().enumerate() {
+                if count > 0 {
+                    set(&mut with_unit[unit], place);
+                }
+            }
+        }
+        let count = |&count: &usize| count as u32;
+        let units = clusters.iter().map(|cluster| cluster.units.iter().map(count).collect());
+        let size = clusters.iter().map(|cluster| cluster.units.iter().sum::<usize>().max(1) as u64);
+        let ring = LONGEST as usize;
+        Self {
+            machine,
+            work,
+            profile,
+            classes,
+            class_of,
+            units: units.collect(),
+            with_unit,
+            with_ports,
+            size: size.collect(),
+            clusters: vec![NOWHERE; work.instructions()],
+            begun: vec![0; work.instructions()],
+            count: 0,
+            files: vec![[NONE; FILE]; clusters.len()],
+            next: vec![0; clusters.len()],
+            last: 0,
+            now: 0,
+            ends: vec![Vec::new(); ring],
+            gives: vec![Vec::new(); ring],
+            ports: vec![Vec::new(); ring],
+        }
+    }
+
+    /// Number of classes of operations that occupy the same units.
+    pub(super) fn classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// The class of an instruction.
+    pub(super) fn class(&self, instruction: usize) -> usize {
+        usize::from(self.class_of[self.work.kind(instruction) as usize])
+    }
+
+    /// Whether an instruction of a class can begin now.
+    pub(super) fn able(&self, class: usize) -> bool {
+        (0..self.with_ports.len()).any(|word| self.able_in(class, word) != 0)
+    }
+
+    /// Clusters of a word of bits that can begin an instruction of a class.
+    fn able_in(&self, class: usize, word: usize) -> u64 {
+        let units = self.classes[class].iter().map(|&unit| self.with_unit[unit][word]);
+        units.fold(self.with_ports[word], |all, with| all & with)
+    }
+
+    /// Whether an instruction of a class can begin now on a cluster.
+    pub(super) fn able_on(&self, class: usize, cluster: u16) -> bool {
+        let (word, bit) = (usize::from(cluster) / 64, cluster % 64);
+        self.able_in(class, word) >> bit & 1 == 1
+    }
+
+    /// Whether a cluster has the units of a class.
+    pub(super) fn can_on(&self, class: usize, cluster: u16) -> bool {
+        let units = &self.machine.clusters()[usize::from(cluster)].units;
+        self.classes[class].iter().all(|&unit| units[unit] > 0)
+    }
+
+    /// Whether the ports of a cluster are free.
+    pub(super) fn has_ports(&self, cluster: usize) -> bool {
+        self.with_ports[cluster / 64] >> (cluster % 64) & 1 == 1
+    }
+
+    /// The cluster that made an operand last.
+    pub(super) fn home(&self, instruction: usize) -> Option<u16> {
+        let operands = self.work.operands(instruction);
+        let made = operands.filter(|&limb| (limb as usize) < self.clusters.len());
+        let last = made.max_by_key(|&limb| self.begun[limb as usize])?;
+        Some(self.clusters[last as usize])
+    }
+
+    /// Begins an instruction that can: where an operand was made, if it can there. It is told of as `name`.
+    pub(super) fn issue(&mut self, instruction: usize, name: u32) {
+        let class = self.class(instruction);
+        let near = |limb: u32| {
+            let cluster = *self.clusters.get(limb as usize)?;
+            (cluster != NOWHERE && self.able_on(class, cluster)).then_some(cluster)
+        };
+        let near = self.work.operands(instruction).find_map(near);
+        let cluster = near.unwrap_or_else(|| self.next_able(class));
+        self.issue_on(instruction, name, cluster);
+    }
+
+    /// Begins an instruction on a cluster that can.
+    pub(super) fn issue_on(&mut self, instruction: usize, name: u32, cluster: u16) {
+        let (work, class) = (self.work, self.class(instruction));
+        self.clusters[instruction] = cluster;
+        self.begun[instruction] = self.count;
+        self.count += 1;
+        let place = usize::from(cluster);
+        let terms = work.terms(instruction);
+        let ticks = self.profile.operation(self.machine, work.n(), work.kind(instruction), terms);
+        let mut limbs = 1;
+        for limb in work.operands(instruction).chain([instruction as u32]) {
+            let known = self.files[place].contains(&limb) || limb as usize == instruction;
+            limbs += u64::from(!known);
+            self.files[place][self.next[place]] = limb;
+            self.next[place] = (self.next[place] + 1) % FILE;
+        }
+        let ports = self.profile.ports(limbs, self.size[place]);
+        for &unit in &self.classes[class] {
+            let free = &mut self.units[place][unit];
+            *free -= 1;
+            if *free == 0 {
+                clear(&mut self.with_unit[unit], place);
+            }
+        }
+        clear(&mut self.with_ports, place);
+        let ring = self.ports.len();
+        self.ports[(self.now + ports as usize) % ring].push(cluster);
+        self.begin(name, ticks.busy.max(ports), ticks.latency);
+    }
+
+    /// The first cluster behind the last one that was taken here.
+    fn next_able(&mut self, class: usize) -> u16 {
+        let clusters = self.files.len();
+        let able = |&cluster: &usize| self.able_in(class, cluster / 64) >> (cluster % 64) & 1 == 1;
+        let mut places = (self.last + 1..clusters).chain(0..=self.last);
+        let found = places.find(able).expect("one is able");
+        self.last = found;
+        found as u16
+    }
+
+    /// Notes that something begins now that is no instruction, or occupies units.
+    pub(super) fn begin(&mut self, name: u32, busy: u64, latency: u64) {
+        let ring = self.ends.len();
+        let end = self.now + busy as usize;
+        self.ends[end % ring].push(name);
+        self.gives[(end + latency as usize) % ring].push(name);
+    }
+
+    pub(super) fn now(&self) -> usize { self.now }
+    /// Goes on by a tick. Gives what ends and what gives its result; the lists are to be handed back.
+    pub(super) fn tick(&mut self) -> (Vec<u32>, Vec<u32>) {
+        self.now += 1;
+        let place = self.now % self.ends.len();
+        while let Some(cluster) = self.ports[place].pop() {
+            set(&mut self.with_ports, usize::from(cluster));
+        }
+        let (ends, gives) = (&mut self.ends[place], &mut self.gives[place]);
+        (std::mem::take(ends), std::mem::take(gives))
+    }
+
+    /// Frees the units of an instruction that has ended.
+    pub(super) fn end(&mut self, instruction: usize) {
+        let place = usize::from(self.clusters[instruction]);
+        let class = self.class(instruction);
+        for &unit in &self.classes[class] {
+            self.units[place][unit] += 1;
+            set(&mut self.with_unit[unit], place);
+        }
+    }
+}
+
+fn set(bits: &mut Bits, place: usize) {
+    bits[place / 64] |= 1 << (place % 64);
+}
+
+fn clear(bits: &mut Bits, place: usize) {
+    bits[place / 64] &= !(1 << (place % 64));
+}

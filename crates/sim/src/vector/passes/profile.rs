@@ -1,0 +1,87 @@
+//! Model machines on which orders are found.
+//!
+//! An order that is found on the machine itself may get worse when the machine gets better (Graham's anomalies). These
+//! ones have the clusters and units of the machine at hand, and none of its lanes, latencies, ports and bandwidth.
+
+use crate::vector::machine::{Machine, Operation};
+
+/// Ticks of a pass of a stream.
+const PASS: u64 = 16;
+/// Most ticks of one event.
+pub(super) const LONGEST: u64 = 1 << 16;
+
+/// What things take, in ticks. A pass over words that stream through a unit takes 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Profile {
+    /// Of a transfer between memory and scratchpad.
+    pub(super) transfer: u64,
+    /// From the last word in to the last word out of a transform or a permutation. Others take an eighth of it.
+    pub(super) latency: u64,
+    /// For a limb over the ports of a cluster of one unit. Those of `u` units take a `u`-th of it.
+    pub(super) ports: u64,
+    /// What comes first of events that could begin.
+    pub(super) first: First,
+    /// Instructions of a class that wait for the cluster that made an operand, though another one may be free.
+    pub(super) stay: usize,
+}
+
+/// What comes first of events that could begin at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    /// What the plan has first.
+    Planned,
+    /// What the longest chain waits for.
+    Critical,
+}
+
+/// The model machines of every schedule.
+pub(super) const PROFILES: [Profile; 4] = [
+    Profile { transfer: 8, latency: 32, ports: 32, first: First::Critical, stay: 0 },
+    Profile { transfer: 8, latency: 32, ports: 32, first: First::Critical, stay: 4 },
+    Profile { transfer: 8, latency: 32, ports: 32, first: First::Critical, stay: 16 },
+    Profile { transfer: 8, latency: 32, ports: 32, first: First::Planned, stay: 16 },
+];
+
+/// What an event of a kind takes: ticks in which it occupies resources, and ticks until its result is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ticks {
+    pub(super) busy: u64,
+    pub(super) latency: u64,
+}
+
+impl Profile {
+    /// What an operation of so many terms takes.
+    pub(super) fn operation(&self, machine: &Machine, n: usize, operation: Operation, terms: usize) -> Ticks {
+        let uses = machine.uses(operation).iter();
+        let pass = uses.map(|&unit| machine.units()[unit].weight(n)).max().unwrap_or(1) * PASS;
+        let latency = match operation {
+            Operation::Ntt | Operation::Intt | Operation::Permute => self.latency,
+            _ => self.latency / 8,
+        };
+        Ticks {
+            busy: (pass * terms as u64).min(LONGEST / 2),
+            latency,
+        }
+    }
+
+    /// What a transfer takes.
+    pub(super) fn transfer(&self) -> Ticks {
+        Ticks {
+            busy: self.transfer,
+            latency: self.transfer,
+        }
+    }
+
+    /// What a limb from a seed takes.
+    pub(super) fn generation(&self) -> Ticks {
+        Ticks {
+            busy: PASS,
+            latency: PASS,
+        }
+    }
+
+    /// Ticks of so many limbs over the ports of a cluster of so many units.
+    pub(super) fn ports(&self, limbs: u64, units: u64) -> u64 {
+        (limbs * self.ports / units).clamp(1, LONGEST / 2)
+    }
+}

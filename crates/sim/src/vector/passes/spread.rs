@@ -1,0 +1,223 @@
+//! Instructions that can run at the same time come together, as long as there is room for what they make.
+//!
+//! List scheduling on a model machine whose memory takes no time. While few results are held, those instructions begin
+//! first that the longest chain waits for. While many are held, those begin that come first in the given order, which
+//! holds few.
+//!
+//! # Source
+//! Goodman and Hsu, "Code scheduling and register allocation in large basic blocks", ICS 1988: one scheduler for few
+//! registers and one for many, chosen at each step.
+
+use super::model::Model;
+use super::profile::Profile;
+use crate::vector::machine::Machine;
+use crate::vector::work::Work;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How far instructions are brought forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Results that may be held before the given order decides.
+    pub(super) held: usize,
+    /// Places in the given order from the first instruction that has not begun.
+    pub(super) window: usize,
+    /// The same while too many results are held.
+    pub(super) narrow: usize,
+}
+
+/// Orders instructions by their beginnings on a model machine.
+pub(super) fn by_time(
+    machine: &Machine,
+    work: &Work,
+    order: &[u32],
+    profile: Profile,
+    reach: Reach,
+) -> Vec<u32> {
+    let instructions = work.instructions();
+    let mut place = vec![0; instructions];
+    for (at, &instruction) in order.iter().enumerate() {
+        place[instruction as usize] = at as u32;
+    }
+    let mut uses = vec![0; instructions];
+    let mut waits = vec![0; instructions];
+    for (i, waits) in waits.iter_mut().enumerate() {
+        for limb in work.operands(i) {
+            if let Some(uses) = uses.get_mut(limb as usize) {
+                *uses += 1;
+                *waits += 1;
+            }
+        }
+    }
+    // Outputs are written, and hold room no longer than others.
+    let (first, readers) = readers(work, &uses);
+    let model = Model::new(machine, work, profile);
+    let classes = model.classes();
+    let mut spread = Spread {
+        work,
+        reach,
+        order,
+        ranks: critical(machine, work, order, profile),
+        place,
+        uses,
+        waits,
+        begun: vec![false; instructions],
+        spread: Vec::with_capacity(instructions),
+        by_rank: vec![Heap::new(); classes],
+        by_place: vec![Heap::new(); classes],
+        parked: Heap::new(),
+        oldest: 0,
+        held: 0,
+        model,
+    };
+    for i in 0..instructions {
+        if spread.waits[i] == 0 {
+            spread.list(i as u32);
+        }
+    }
+    while spread.spread.len() < instructions {
+        spread.dispatch();
+        let (ends, gives) = spread.model.tick();
+        for instruction in ends {
+            spread.model.end(instruction as usize);
+        }
+        for made in gives {
+            let made = made as usize;
+            for &reader in &readers[first[made] as usize..first[made + 1] as usize] {
+                let waits = &mut spread.waits[reader as usize];
+                *waits -= 1;
+                if *waits == 0 {
+                    spread.list(reader);
+                }
+            }
+        }
+    }
+    spread.spread
+}
+
+/// For each result the instructions that read it: those of `i` are from `first[i]` to `first[i + 1]`.
+fn readers(work: &Work, uses: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut first = vec![0u32];
+    first.extend(uses.iter().scan(0, |sum, &uses| {
+        *sum += uses;
+        Some(*sum)
+    }));
+    let mut next = first.clone();
+    let mut readers = vec![0; first[uses.len()] as usize];
+    for i in 0..uses.len() {
+        for limb in work.operands(i) {
+            if (limb as usize) < uses.len() {
+                let place = &mut next[limb as usize];
+                readers[*place as usize] = i as u32;
+                *place += 1;
+            }
+        }
+    }
+    (first, readers)
+}
+
+/// Instructions by rank, the first one first.
+type Heap = BinaryHeap<Reverse<(u32, u32)>>;
+
+struct Spread<'a> {
+    work: &'a Work,
+    reach: Reach,
+    order: &'a [u32],
+    ranks: Vec<u32>,
+    /// For each instruction its place in the given order.
+    place: Vec<u32>,
+    /// For each result how often it is still read.
+    uses: Vec<u32>,
+    /// For each instruction how many operands are not there yet.
+    waits: Vec<u32>,
+    begun: Vec<bool>,
+    spread: Vec<u32>,
+    /// For each class what can begin, by rank and by place. What has begun stays in one of them.
+    by_rank: Vec<Heap>,
+    by_place: Vec<Heap>,
+    /// What is too far ahead, by place.
+    parked: Heap,
+    oldest: usize,
+    held: usize,
+    model: Model<'a>,
+}
+
+impl Spread<'_> {
+    /// Lists an instruction whose operands are there.
+    fn list(&mut self, instruction: u32) {
+        let place = self.place[instruction as usize];
+        if place as usize >= self.oldest + self.reach.window {
+            self.parked.push(Reverse((place, instruction)));
+            return;
+        }
+        let class = self.model.class(instruction as usize);
+        self.by_place[class].push(Reverse((place, instruction)));
+        let rank = self.ranks[instruction as usize];
+        self.by_rank[class].push(Reverse((rank, instruction)));
+    }
+
+    fn dispatch(&mut self) {
+        loop {
+            let full = self.held >= self.reach.held;
+            let heaps = if full { &mut self.by_place } else { &mut self.by_rank };
+            let mut best: Option<(Reverse<(u32, u32)>, usize)> = None;
+            for (class, heap) in heaps.iter_mut().enumerate() {
+                while heap.peek().is_some_and(|Reverse((_, i))| self.begun[*i as usize]) {
+                    heap.pop();
+                }
+                if let Some(&head) = heap.peek()
+                    && self.model.able(class)
+                    && best.is_none_or(|best| head > best.0)
+                {
+                    best = Some((head, class));
+                }
+            }
+            let Some((Reverse((rank, instruction)), class)) = best else { break };
+            if full && rank as usize >= self.oldest + self.reach.narrow {
+                break;
+            }
+            heaps[class].pop();
+            self.begin(instruction);
+        }
+    }
+
+    fn begin(&mut self, instruction: u32) {
+        self.begun[instruction as usize] = true;
+        self.spread.push(instruction);
+        self.model.issue(instruction as usize, instruction);
+        self.held += usize::from(self.uses[instruction as usize] > 0);
+        for limb in self.work.operands(instruction as usize) {
+            if let Some(uses) = self.uses.get_mut(limb as usize) {
+                *uses -= 1;
+                self.held -= usize::from(*uses == 0);
+            }
+        }
+        while self.order.get(self.oldest).is_some_and(|&i| self.begun[i as usize]) {
+            self.oldest += 1;
+        }
+        while let Some(&Reverse((place, parked))) = self.parked.peek()
+            && (place as usize) < self.oldest + self.reach.window
+        {
+            self.parked.pop();
+            self.list(parked);
+        }
+    }
+}
+
+/// Ranks by the longest chain behind each instruction: the longest first.
+fn critical(machine: &Machine, work: &Work, order: &[u32], profile: Profile) -> Vec<u32> {
+    let mut behind = vec![0u32; work.instructions()];
+    for &instruction in order.iter().rev() {
+        let i = instruction as usize;
+        let ticks = profile.operation(machine, work.n(), work.kind(i), work.terms(i));
+        let chain = u64::from(behind[i]) + ticks.busy + ticks.latency;
+        behind[i] = u32::try_from(chain).unwrap_or(u32::MAX);
+        let chain = behind[i];
+        for limb in work.operands(i) {
+            if let Some(behind) = behind.get_mut(limb as usize) {
+                *behind = chain.max(*behind);
+            }
+        }
+    }
+    behind.iter().map(|chain| u32::MAX - chain).collect()
+}
