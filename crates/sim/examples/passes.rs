@@ -97,8 +97,16 @@ fn timeline_of(machine: &Machine, work: &Work) -> Result<(), Box<dyn Error>> {
     let report = Report::new(machine, work, &found);
     let ports: u64 = (0..work.instructions()).map(|i| found.ports(i)).sum();
     let transfers = report.traffic.total() / machine.limb_bytes(work.n());
-    println!("{} cycles, {:.2} times {:?}", report.cycles, report.gap(), report.bound);
-    println!("ports {} cycles of each cluster", ports / machine.clusters().len() as u64);
+    println!(
+        "{} cycles, {:.2} times {:?}",
+        report.cycles,
+        report.gap(),
+        report.bound
+    );
+    println!(
+        "ports {} cycles of each cluster",
+        ports / machine.clusters().len() as u64
+    );
     println!("memory {} cycles", transfers * machine.transfer(work.n()));
     let limbs = |bytes: u64| bytes / machine.limb_bytes(work.n());
     for (name, bytes) in report.traffic.all() {
@@ -108,7 +116,11 @@ fn timeline_of(machine: &Machine, work: &Work) -> Result<(), Box<dyn Error>> {
 
     let units = machine.units().len();
     let rows = ["ports", "loads", "again", "writes"];
-    let names = machine.units().iter().map(|unit| unit.name.as_str()).chain(rows);
+    let names = machine
+        .units()
+        .iter()
+        .map(|unit| unit.name.as_str())
+        .chain(rows);
     let mut busy = vec![[0.0f64; COLUMNS]; units + rows.len()];
     let column = report.cycles as f64 / COLUMNS as f64;
     let mut add = |row: usize, start: u64, cycles: u64, of: usize| {
@@ -116,7 +128,13 @@ fn timeline_of(machine: &Machine, work: &Work) -> Result<(), Box<dyn Error>> {
         busy[row][place.min(COLUMNS - 1)] += cycles as f64 / column / of as f64;
     };
     let counts: Vec<usize> = (0..units)
-        .map(|unit| machine.clusters().iter().map(|cluster| cluster.units[unit]).sum())
+        .map(|unit| {
+            machine
+                .clusters()
+                .iter()
+                .map(|cluster| cluster.units[unit])
+                .sum()
+        })
         .collect();
     let mut known = vec![false; work.limbs()];
     for (event, start) in found.events() {
@@ -132,14 +150,20 @@ fn timeline_of(machine: &Machine, work: &Work) -> Result<(), Box<dyn Error>> {
             Event::Fetch(limb) => {
                 let first = !std::mem::replace(&mut known[limb as usize], true);
                 let first = first && work.input(limb).is_some();
-                add(units + if first { 1 } else { 2 }, start, machine.transfer(work.n()), 1);
+                add(
+                    units + if first { 1 } else { 2 },
+                    start,
+                    machine.transfer(work.n()),
+                    1,
+                );
             }
             Event::WriteBack(_) => add(units + 3, start, machine.transfer(work.n()), 1),
             Event::Release(_) => {}
         }
     }
     for (name, row) in names.zip(&busy) {
-        let digit = |share: &f64| char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('?');
+        let digit =
+            |share: &f64| char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('?');
         println!("{name:12} {}", row.iter().map(digit).collect::<String>());
     }
     Ok(())

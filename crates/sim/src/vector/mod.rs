@@ -17,6 +17,6 @@ mod work;
 
 pub use check::{Violation, check};
 pub use machine::{Cluster, Machine, Operation, Unit};
-pub use passes::{Event, Eviction, Options, Order, Place, Schedule, Stall, schedule};
+pub use passes::{Event, Eviction, Options, Order, Place, Schedule, Spread, Stall, schedule};
 pub use report::{Bound, Report, Traffic};
 pub use work::{Input, Kind, MAX_TERMS, Source, Work};

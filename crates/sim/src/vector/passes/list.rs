@@ -5,7 +5,7 @@
 
 use super::graph::Graph;
 use super::model::Model;
-use super::profile::{First, Profile, Ticks};
+use super::profile::{Profile, Ticks};
 use super::schedule::Event;
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::Work;
@@ -20,21 +20,15 @@ pub(super) struct Listed {
 
 /// Orders the events of a graph by list scheduling.
 pub(super) fn order(machine: &Machine, work: &Work, graph: &Graph, profile: Profile) -> Listed {
-    let ranks = match profile.first {
-        First::Planned => Vec::new(),
-        First::Critical => critical(machine, work, graph, profile),
-    };
     let model = Model::new(machine, work, profile);
     let mut list = List {
         work,
         graph,
         profile,
-        ranks,
+        ranks: critical(machine, work, graph, profile),
         waits: graph.waits.clone(),
         order: Vec::with_capacity(graph.events.len()),
         classes: vec![Heap::new(); model.classes()],
-        local: vec![vec![Heap::new(); model.classes()]; machine.clusters().len()],
-        listed: vec![0; machine.clusters().len()],
         memory: Channel::default(),
         generators: Channel::default(),
         generates: !machine.uses(Operation::Sample).is_empty(),
@@ -49,7 +43,6 @@ pub(super) fn order(machine: &Machine, work: &Work, graph: &Graph, profile: Prof
         list.dispatch();
         list.tick();
     }
-    if std::env::var_os("TRY").is_some() { eprintln!("model: {}", list.model.now()); }
     Listed {
         order: list.order,
         clusters: list.model.clusters,
@@ -70,15 +63,12 @@ struct List<'a> {
     work: &'a Work,
     graph: &'a Graph,
     profile: Profile,
-    /// For each event its rank; empty if events come as planned.
+    /// For each event its rank: the longest chain behind it comes first.
     ranks: Vec<u32>,
     waits: Vec<u32>,
     order: Vec<u32>,
     /// Instructions that wait for units, by class.
     classes: Vec<Heap>,
-    /// The same for each cluster, for those that stay where an operand was made, and how many these are.
-    local: Vec<Vec<Heap>>,
-    listed: Vec<u32>,
     memory: Channel,
     generators: Channel,
     generates: bool,
@@ -102,19 +92,11 @@ impl List<'_> {
 
     /// Lists an event that waits for no other one; a release needs nothing, and happens.
     fn begin_or_list(&mut self, event: u32) {
-        let rank = self.ranks.get(event as usize).copied().unwrap_or(event);
+        let rank = self.ranks[event as usize];
         let entry = Reverse((rank, event));
         match Event::unpack(self.graph.events[event as usize]) {
             Event::Issue(instruction) => {
                 let class = self.model.class(instruction as usize);
-                if let Some(home) = self.model.home(instruction as usize) {
-                    let local = &mut self.local[usize::from(home)][class];
-                    if local.len() < self.profile.stay && self.model.can_on(class, home) {
-                        local.push(entry);
-                        self.listed[usize::from(home)] += 1;
-                        return;
-                    }
-                }
                 self.classes[class].push(entry);
             }
             Event::Fetch(limb) if self.generated(limb) => self.generators.waiting.push(entry),
@@ -138,23 +120,6 @@ impl List<'_> {
             {
                 channel.busy = true;
                 self.model.begin(event, ticks.busy, ticks.latency);
-                self.order.push(event);
-            }
-        }
-        for cluster in 0..self.local.len() {
-            if self.listed[cluster] == 0 || !self.model.has_ports(cluster) {
-                continue;
-            }
-            let heads = self.local[cluster].iter().enumerate();
-            let heads = heads.filter_map(|(class, waiting)| Some((waiting.peek()?, class)));
-            let able = |class: usize| self.model.able_on(class, cluster as u16);
-            if let Some((_, class)) = heads.filter(|(_, class)| able(*class)).max() {
-                let Reverse((_, event)) = self.local[cluster][class].pop().expect("it has a head");
-                self.listed[cluster] -= 1;
-                let Event::Issue(instruction) = Event::unpack(self.graph.events[event as usize]) else {
-                    unreachable!("classes list instructions");
-                };
-                self.model.issue_on(instruction as usize, event, cluster as u16);
                 self.order.push(event);
             }
         }
@@ -182,7 +147,10 @@ impl List<'_> {
                 Event::Fetch(_) | Event::WriteBack(_) => self.memory.busy = false,
                 Event::Release(_) => {}
             }
-            graph.leaves(event).iter().for_each(|&leave| self.met(leave));
+            graph
+                .leaves(event)
+                .iter()
+                .for_each(|&leave| self.met(leave));
         }
         for event in gives {
             graph.next(event).iter().for_each(|&next| self.met(next));

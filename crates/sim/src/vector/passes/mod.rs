@@ -2,9 +2,10 @@
 //!
 //! 1. [`order`] brings operations together that share a key-switch hint.
 //! 2. [`walk`] makes one limb of results after the other.
-//! 3. [`interleave`] brings instructions together that do not wait for each other.
+//! 3. [`spread`] brings instructions together that can run at the same time.
 //! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
-//! 5. [`placement`] gives each instruction a cluster, units and a cycle.
+//! 5. [`list`] orders events by list scheduling on model machines.
+//! 6. [`placement`] gives each instruction units and a cycle.
 //!
 //! All but the last fix an order of events, which does not depend on lanes, latencies, ports or bandwidth. The last one
 //! serves every unit, port and channel in that order. More lanes, ports or bandwidth therefore never slow a schedule
@@ -12,7 +13,6 @@
 
 mod assign;
 mod graph;
-mod interleave;
 mod list;
 mod model;
 mod movement;
@@ -30,7 +30,10 @@ use super::machine::Machine;
 use super::work::Work;
 use crate::error::{Error, Result};
 use graph::Graph;
-use profile::PROFILES;
+use placement::place;
+use profile::{PROFILES, Profile};
+use spread::Reach;
+
 pub use schedule::{Event, Place, Schedule, Stall};
 
 /// Order of operations.
@@ -51,17 +54,29 @@ pub enum Eviction {
     Lru,
 }
 
+/// How instructions that can run at the same time come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// The first ones that can begin, in a window of the given order.
+    Window,
+    /// Those that the longest chain waits for, of the whole program, until most of the scratchpad is taken: a list
+    /// scheduler that looks at the pressure on registers, after Goodman and Hsu. To compare with.
+    Pressure,
+}
+
 /// Which passes do their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Order of operations.
     pub order: Order,
     /// Instructions of a region that is executed limb by limb; 0 keeps their order, and 1 makes each operation a region.
-    /// `None` tries 0, 1 and 4,096, and takes the fastest schedule.
+    /// `None` tries 0, 1 and 4,096, and takes the one that moves least over the memory channel.
     pub region: Option<usize>,
-    /// Instructions that are ordered by depth at a time; 1 keeps their order. `None` tries 64 and 256, and takes the
-    /// fastest schedule.
+    /// How far ahead of the first instruction that has not begun another one may begin; 1 keeps their order. `None` tries
+    /// 256, 1,024 and 4,096, and takes the fastest schedule.
     pub window: Option<usize>,
+    /// How instructions that can run at the same time come together.
+    pub spread: Spread,
     /// Which limb leaves a full scratchpad.
     pub eviction: Eviction,
     /// Whether gaps are filled: events are ordered by list scheduling on model machines, and otherwise as planned.
@@ -74,17 +89,20 @@ impl Default for Options {
             order: Order::Hints,
             region: None,
             window: None,
+            spread: Spread::Window,
             eviction: Eviction::Belady,
             listed: true,
         }
     }
 }
 
-/// Regions that are tried: see the table in docs/adr/0024.
+/// How far ahead an operation may come for its hint: see docs/adr/0024, as all that is tried.
+const AHEADS: [usize; 2] = [64, usize::MAX];
+/// Regions that are tried.
 const REGIONS: [usize; 3] = [0, 1, 4096];
-/// Windows that are tried: see the table in docs/adr/0024.
-const WINDOWS: [usize; 4] = [1, 3, 5, 7];
-/// A part of one in so many of the scratchpad is for loads that run ahead: see the table in docs/adr/0024.
+/// Windows that are tried.
+const WINDOWS: [usize; 3] = [256, 1024, 4096];
+/// A part of one in so many of the scratchpad is for loads that run ahead.
 const AHEAD: usize = 8;
 
 /// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
@@ -102,45 +120,66 @@ pub fn schedule(
     let needed = fits(machine, work)?;
     let capacity = machine.scratchpad_limbs(work.n());
     let slots = slots(capacity, needed);
-    let given = match options.order {
-        Order::Program => (0..work.instructions() as u32).collect(),
-        Order::Hints => order::by_hints(work, std::env::var("AHEAD").ok().and_then(|v| v.parse().ok()).unwrap_or(usize::MAX)),
+    let windows = match options.spread {
+        Spread::Window => one_or_all(options.window, &WINDOWS),
+        Spread::Pressure => vec![usize::MAX],
     };
-    let (regions, windows) = (
-        one_or_all(options.region, &REGIONS),
-        one_or_all(options.window, &WINDOWS),
-    );
-    let profiles = if options.listed { &PROFILES[..] } else { &[] };
-    let orders = 1 + profiles.len();
-    let attempts = 1000 * regions.len() * windows.len() * orders;
+    let profiles: Vec<Option<Profile>> = match options.listed {
+        true => PROFILES.into_iter().map(Some).collect(),
+        false => vec![None],
+    };
+    let orders = orders(work, options);
+    // A plan takes about as long as an attempt.
+    let steps = 1000 * windows.len() * (orders.len() + profiles.len());
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
-    for region in regions {
-        let order = match region {
-            0 => given.clone(),
-            size => walk::by_results(work, &given, size),
+    for window in windows {
+        let reach = match options.spread {
+            Spread::Window => Reach::window(window),
+            Spread::Pressure => Reach::pressure(slots),
         };
-        let env = |name: &str, default: usize| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-        for &window in &windows {
-            let reach = spread::Reach { held: slots * window / 8, window: env("WINDOW", 16384), narrow: env("NARROW", 64) };
-            let order = if env("OLD", 0) == 1 { interleave::by_depth(work, order.clone(), window) } else { spread::by_time(machine, work, &order, PROFILES[0], reach) };
-            let events = movement::plan(work, &order, slots, options.eviction);
-            let graph = Graph::new(work, events, capacity);
-            for profile in profiles.iter().copied().map(Some).chain([None]) {
-                let listed = profile.map(|profile| list::order(machine, work, &graph, profile));
-                let mut step = |thousandths: usize| go_on(done + thousandths, attempts);
-                let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
-                // The first of equals, so that the choice is the same everywhere.
-                let found = placement::place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
-                if std::env::var_os("TRY").is_some() {
-                    eprintln!("region {region} window {window} {profile:?} {:?}", found.as_ref().map(|s| s.cycles));
-                }
-                fastest = found.or(fastest);
-                done += 1000;
+        let mut least: Option<(usize, Vec<u32>)> = None;
+        for order in &orders {
+            if !go_on(done, steps) {
+                return Err(Error::Stopped);
             }
+            let order = spread::by_time(machine, work, order, PROFILES[0], reach);
+            let events = movement::plan(work, &order, slots, options.eviction);
+            let transfers = movement::transfers(machine, work, &events);
+            // The first of equals, so that the choice is the same everywhere.
+            if least.as_ref().is_none_or(|least| transfers < least.0) {
+                least = Some((transfers, events));
+            }
+            done += 1000;
+        }
+        let (_, events) = least.expect("something is planned");
+        let graph = Graph::new(work, events, capacity);
+        for profile in &profiles {
+            let listed = profile.map(|profile| list::order(machine, work, &graph, profile));
+            let mut step = |thousandths: usize| go_on(done + thousandths, steps);
+            let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
+            let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
+            fastest = found.or(fastest);
+            done += 1000;
         }
     }
     Ok(fastest.expect("something is tried"))
+}
+
+/// Orders of instructions that are tried.
+fn orders(work: &Work, options: Options) -> Vec<Vec<u32>> {
+    let given: Vec<Vec<u32>> = match options.order {
+        Order::Program => vec![(0..work.instructions() as u32).collect()],
+        Order::Hints => AHEADS.map(|ahead| order::by_hints(work, ahead)).into(),
+    };
+    let regions = one_or_all(options.region, &REGIONS);
+    let walked = given.iter().flat_map(|given| {
+        regions.iter().map(|&region| match region {
+            0 => given.clone(),
+            size => walk::by_results(work, given, size),
+        })
+    });
+    walked.collect()
 }
 
 fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {

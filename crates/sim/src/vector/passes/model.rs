@@ -20,9 +20,6 @@ pub(super) struct Model<'a> {
     size: Vec<u64>,
     /// For each instruction the cluster that executes it.
     pub(super) clusters: Vec<u16>,
-    /// For each instruction when it began, among all.
-    begun: Vec<u32>,
-    count: u32,
     /// For each cluster the limbs that it met last.
     files: Vec<[u32; FILE]>,
     /// Where the next one goes.
@@ -39,7 +36,7 @@ pub(super) struct Model<'a> {
 /// One bit for each cluster.
 type Bits = Vec<u64>;
 
-pub(super) const NOWHERE: u16 = u16::MAX;
+const NOWHERE: u16 = u16::MAX;
 /// Limbs in the register file of a cluster of a model machine.
 const FILE: usize = 8;
 
@@ -67,8 +64,12 @@ impl<'a> Model<'a> {
             }
         }
         let count = |&count: &usize| count as u32;
-        let units = clusters.iter().map(|cluster| cluster.units.iter().map(count).collect());
-        let size = clusters.iter().map(|cluster| cluster.units.iter().sum::<usize>().max(1) as u64);
+        let units = clusters
+            .iter()
+            .map(|cluster| cluster.units.iter().map(count).collect());
+        let size = clusters
+            .iter()
+            .map(|cluster| cluster.units.iter().sum::<usize>().max(1) as u64);
         let ring = LONGEST as usize;
         Self {
             machine,
@@ -81,8 +82,6 @@ impl<'a> Model<'a> {
             with_ports,
             size: size.collect(),
             clusters: vec![NOWHERE; work.instructions()],
-            begun: vec![0; work.instructions()],
-            count: 0,
             files: vec![[NONE; FILE]; clusters.len()],
             next: vec![0; clusters.len()],
             last: 0,
@@ -110,62 +109,41 @@ impl<'a> Model<'a> {
 
     /// Clusters of a word of bits that can begin an instruction of a class.
     fn able_in(&self, class: usize, word: usize) -> u64 {
-        let units = self.classes[class].iter().map(|&unit| self.with_unit[unit][word]);
+        let units = self.classes[class]
+            .iter()
+            .map(|&unit| self.with_unit[unit][word]);
         units.fold(self.with_ports[word], |all, with| all & with)
     }
 
     /// Whether an instruction of a class can begin now on a cluster.
-    pub(super) fn able_on(&self, class: usize, cluster: u16) -> bool {
+    fn able_on(&self, class: usize, cluster: u16) -> bool {
         let (word, bit) = (usize::from(cluster) / 64, cluster % 64);
         self.able_in(class, word) >> bit & 1 == 1
     }
 
-    /// Whether a cluster has the units of a class.
-    pub(super) fn can_on(&self, class: usize, cluster: u16) -> bool {
-        let units = &self.machine.clusters()[usize::from(cluster)].units;
-        self.classes[class].iter().all(|&unit| units[unit] > 0)
-    }
-
-    /// Whether the ports of a cluster are free.
-    pub(super) fn has_ports(&self, cluster: usize) -> bool {
-        self.with_ports[cluster / 64] >> (cluster % 64) & 1 == 1
-    }
-
-    /// The cluster that made an operand last.
-    pub(super) fn home(&self, instruction: usize) -> Option<u16> {
-        let operands = self.work.operands(instruction);
-        let made = operands.filter(|&limb| (limb as usize) < self.clusters.len());
-        let last = made.max_by_key(|&limb| self.begun[limb as usize])?;
-        Some(self.clusters[last as usize])
-    }
-
     /// Begins an instruction that can: where an operand was made, if it can there. It is told of as `name`.
     pub(super) fn issue(&mut self, instruction: usize, name: u32) {
+        let work = self.work;
         let class = self.class(instruction);
         let near = |limb: u32| {
             let cluster = *self.clusters.get(limb as usize)?;
             (cluster != NOWHERE && self.able_on(class, cluster)).then_some(cluster)
         };
-        let near = self.work.operands(instruction).find_map(near);
+        let near = work.operands(instruction).find_map(near);
         let cluster = near.unwrap_or_else(|| self.next_able(class));
-        self.issue_on(instruction, name, cluster);
-    }
-
-    /// Begins an instruction on a cluster that can.
-    pub(super) fn issue_on(&mut self, instruction: usize, name: u32, cluster: u16) {
-        let (work, class) = (self.work, self.class(instruction));
         self.clusters[instruction] = cluster;
-        self.begun[instruction] = self.count;
-        self.count += 1;
         let place = usize::from(cluster);
         let terms = work.terms(instruction);
-        let ticks = self.profile.operation(self.machine, work.n(), work.kind(instruction), terms);
+        let ticks = self
+            .profile
+            .operation(self.machine, work.n(), work.kind(instruction), terms);
         let mut limbs = 1;
         for limb in work.operands(instruction).chain([instruction as u32]) {
-            let known = self.files[place].contains(&limb) || limb as usize == instruction;
+            let known = self.files[place][..self.profile.file].contains(&limb)
+                || limb as usize == instruction;
             limbs += u64::from(!known);
             self.files[place][self.next[place]] = limb;
-            self.next[place] = (self.next[place] + 1) % FILE;
+            self.next[place] = (self.next[place] + 1) % self.profile.file.max(1);
         }
         let ports = self.profile.ports(limbs, self.size[place]);
         for &unit in &self.classes[class] {
@@ -199,7 +177,6 @@ impl<'a> Model<'a> {
         self.gives[(end + latency as usize) % ring].push(name);
     }
 
-    pub(super) fn now(&self) -> usize { self.now }
     /// Goes on by a tick. Gives what ends and what gives its result; the lists are to be handed back.
     pub(super) fn tick(&mut self) -> (Vec<u32>, Vec<u32>) {
         self.now += 1;

@@ -11,6 +11,7 @@
 
 use super::Eviction;
 use super::schedule::Event;
+use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
@@ -23,10 +24,25 @@ pub(super) fn plan(work: &Work, order: &[u32], slots: usize, eviction: Eviction)
     }
     for &output in &work.outputs {
         if !pad.saved[output as usize] {
-            pad.leaves.push((pad.touched[output as usize], output, true));
+            pad.leaves
+                .push((pad.touched[output as usize], output, true));
         }
     }
     pad.with_early_leaves()
+}
+
+/// Limbs that pass the memory channel in planned events.
+pub(super) fn transfers(machine: &Machine, work: &Work, events: &[u32]) -> usize {
+    let generates = !machine.uses(Operation::Sample).is_empty();
+    let passes = |&&event: &&u32| match Event::unpack(event) {
+        Event::Fetch(limb) => {
+            let input = work.input(limb);
+            !(generates && input.is_some_and(|input| input.source.sampled()))
+        }
+        Event::WriteBack(_) => true,
+        Event::Issue(_) | Event::Release(_) => false,
+    };
+    events.iter().filter(passes).count()
 }
 
 struct Pad<'a> {

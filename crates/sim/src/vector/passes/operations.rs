@@ -33,7 +33,9 @@ impl Lists {
     fn turned(&self) -> Self {
         let count = self.first.len() - 1;
         let mut first = vec![0; count + 1];
-        self.all.iter().for_each(|&one| first[one as usize + 1] += 1);
+        self.all
+            .iter()
+            .for_each(|&one| first[one as usize + 1] += 1);
         for place in 0..count {
             first[place + 1] += first[place];
         }
@@ -68,7 +70,9 @@ impl Operations {
         while start < work.instructions() {
             let own = instructions.len() as u32;
             let group = work.groups[start];
-            let same = work.groups[start..].iter().take_while(|&&other| other == group);
+            let same = work.groups[start..]
+                .iter()
+                .take_while(|&&other| other == group);
             let end = start + same.count();
             let mut hint = NO_HINT;
             owner.resize(end, own);

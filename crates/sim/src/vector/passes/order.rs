@@ -21,9 +21,15 @@ pub(super) fn by_hints(work: &Work, ahead: usize) -> Vec<u32> {
     let mut turns = Turns {
         operations: &operations,
         ahead,
-        waits: (0..count).map(|o| operations.before(o).len() as u32).collect(),
-        undone: (0..count).map(|o| operations.before(o).len() as u32).collect(),
-        readers: (0..count).map(|o| operations.after(o).len() as u32).collect(),
+        waits: (0..count)
+            .map(|o| operations.before(o).len() as u32)
+            .collect(),
+        undone: (0..count)
+            .map(|o| operations.before(o).len() as u32)
+            .collect(),
+        readers: (0..count)
+            .map(|o| operations.after(o).len() as u32)
+            .collect(),
         done: vec![false; count],
         oldest: 0,
         by_hint: vec![BinaryHeap::new(); work.hints.len()],
@@ -166,7 +172,9 @@ impl Turns<'_> {
     fn saves_room(&self, operation: usize) -> bool {
         let before = self.operations.before(operation).iter();
         let left = before.filter(|&&before| self.readers[before as usize] == 1);
-        let left: u32 = left.map(|&before| self.operations.limbs(before as usize)).sum();
+        let left: u32 = left
+            .map(|&before| self.operations.limbs(before as usize))
+            .sum();
         self.operations.hint(operation) == NO_HINT && self.operations.limbs(operation) <= left
     }
 }

@@ -19,27 +19,24 @@ pub(super) struct Profile {
     pub(super) latency: u64,
     /// For a limb over the ports of a cluster of one unit. Those of `u` units take a `u`-th of it.
     pub(super) ports: u64,
-    /// What comes first of events that could begin.
-    pub(super) first: First,
-    /// Instructions of a class that wait for the cluster that made an operand, though another one may be free.
-    pub(super) stay: usize,
-}
-
-/// What comes first of events that could begin at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum First {
-    /// What the plan has first.
-    Planned,
-    /// What the longest chain waits for.
-    Critical,
+    /// Limbs in the register file of a cluster.
+    pub(super) file: usize,
 }
 
 /// The model machines of every schedule.
-pub(super) const PROFILES: [Profile; 4] = [
-    Profile { transfer: 8, latency: 32, ports: 32, first: First::Critical, stay: 0 },
-    Profile { transfer: 8, latency: 32, ports: 32, first: First::Critical, stay: 4 },
-    Profile { transfer: 8, latency: 32, ports: 32, first: First::Critical, stay: 16 },
-    Profile { transfer: 8, latency: 32, ports: 32, first: First::Planned, stay: 16 },
+pub(super) const PROFILES: [Profile; 2] = [
+    Profile {
+        transfer: 8,
+        latency: 32,
+        ports: 32,
+        file: 8,
+    },
+    Profile {
+        transfer: 64,
+        latency: 32,
+        ports: 32,
+        file: 8,
+    },
 ];
 
 /// What an event of a kind takes: ticks in which it occupies resources, and ticks until its result is there.
@@ -51,9 +48,19 @@ pub(super) struct Ticks {
 
 impl Profile {
     /// What an operation of so many terms takes.
-    pub(super) fn operation(&self, machine: &Machine, n: usize, operation: Operation, terms: usize) -> Ticks {
+    pub(super) fn operation(
+        &self,
+        machine: &Machine,
+        n: usize,
+        operation: Operation,
+        terms: usize,
+    ) -> Ticks {
         let uses = machine.uses(operation).iter();
-        let pass = uses.map(|&unit| machine.units()[unit].weight(n)).max().unwrap_or(1) * PASS;
+        let pass = uses
+            .map(|&unit| machine.units()[unit].weight(n))
+            .max()
+            .unwrap_or(1)
+            * PASS;
         let latency = match operation {
             Operation::Ntt | Operation::Intt | Operation::Permute => self.latency,
             _ => self.latency / 8,

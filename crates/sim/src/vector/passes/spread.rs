@@ -1,12 +1,14 @@
-//! Instructions that can run at the same time come together, as long as there is room for what they make.
+//! Instructions that can run at the same time come together.
 //!
-//! List scheduling on a model machine whose memory takes no time. While few results are held, those instructions begin
-//! first that the longest chain waits for. While many are held, those begin that come first in the given order, which
-//! holds few.
+//! List scheduling on a model machine whose memory takes no time. Of those that can begin, the first one in the given
+//! order does, if it is not too far ahead. Results that are made early take room, so the window is small.
+//!
+//! To compare with, a list scheduler that looks at the pressure on registers: while few results are held, those begin
+//! that the longest chain waits for. While many are held, those begin that come first in the given order, which holds few.
 //!
 //! # Source
-//! Goodman and Hsu, "Code scheduling and register allocation in large basic blocks", ICS 1988: one scheduler for few
-//! registers and one for many, chosen at each step.
+//! The second one after Goodman and Hsu, "Code scheduling and register allocation in large basic blocks", ICS 1988: one
+//! scheduler for few registers and one for many, chosen at each step.
 
 use super::model::Model;
 use super::profile::Profile;
@@ -24,6 +26,26 @@ pub(super) struct Reach {
     pub(super) window: usize,
     /// The same while too many results are held.
     pub(super) narrow: usize,
+}
+
+impl Reach {
+    /// The first one in a window of the given order.
+    pub(super) fn window(window: usize) -> Self {
+        Self {
+            held: 0,
+            window,
+            narrow: window,
+        }
+    }
+
+    /// The longest chain first, anywhere, until three quarters of the slots hold results.
+    pub(super) fn pressure(slots: usize) -> Self {
+        Self {
+            held: slots * 3 / 4,
+            window: usize::MAX,
+            narrow: 64,
+        }
+    }
 }
 
 /// Orders instructions by their beginnings on a model machine.
@@ -49,7 +71,6 @@ pub(super) fn by_time(
             }
         }
     }
-    // Outputs are written, and hold room no longer than others.
     let (first, readers) = readers(work, &uses);
     let model = Model::new(machine, work, profile);
     let classes = model.classes();
@@ -57,7 +78,11 @@ pub(super) fn by_time(
         work,
         reach,
         order,
-        ranks: critical(machine, work, order, profile),
+        // Ranks decide only while there is room.
+        ranks: match reach.held {
+            0 => Vec::new(),
+            _ => critical(machine, work, order, profile),
+        },
         place,
         uses,
         waits,
@@ -146,23 +171,32 @@ impl Spread<'_> {
     /// Lists an instruction whose operands are there.
     fn list(&mut self, instruction: u32) {
         let place = self.place[instruction as usize];
-        if place as usize >= self.oldest + self.reach.window {
+        if place as usize >= self.oldest.saturating_add(self.reach.window) {
             self.parked.push(Reverse((place, instruction)));
             return;
         }
         let class = self.model.class(instruction as usize);
         self.by_place[class].push(Reverse((place, instruction)));
-        let rank = self.ranks[instruction as usize];
-        self.by_rank[class].push(Reverse((rank, instruction)));
+        if self.reach.held > 0 {
+            let rank = self.ranks[instruction as usize];
+            self.by_rank[class].push(Reverse((rank, instruction)));
+        }
     }
 
     fn dispatch(&mut self) {
         loop {
             let full = self.held >= self.reach.held;
-            let heaps = if full { &mut self.by_place } else { &mut self.by_rank };
+            let heaps = if full {
+                &mut self.by_place
+            } else {
+                &mut self.by_rank
+            };
             let mut best: Option<(Reverse<(u32, u32)>, usize)> = None;
             for (class, heap) in heaps.iter_mut().enumerate() {
-                while heap.peek().is_some_and(|Reverse((_, i))| self.begun[*i as usize]) {
+                while heap
+                    .peek()
+                    .is_some_and(|Reverse((_, i))| self.begun[*i as usize])
+                {
                     heap.pop();
                 }
                 if let Some(&head) = heap.peek()
@@ -172,8 +206,10 @@ impl Spread<'_> {
                     best = Some((head, class));
                 }
             }
-            let Some((Reverse((rank, instruction)), class)) = best else { break };
-            if full && rank as usize >= self.oldest + self.reach.narrow {
+            let Some((Reverse((rank, instruction)), class)) = best else {
+                break;
+            };
+            if full && rank as usize >= self.oldest.saturating_add(self.reach.narrow) {
                 break;
             }
             heaps[class].pop();
@@ -192,11 +228,15 @@ impl Spread<'_> {
                 self.held -= usize::from(*uses == 0);
             }
         }
-        while self.order.get(self.oldest).is_some_and(|&i| self.begun[i as usize]) {
+        while self
+            .order
+            .get(self.oldest)
+            .is_some_and(|&i| self.begun[i as usize])
+        {
             self.oldest += 1;
         }
         while let Some(&Reverse((place, parked))) = self.parked.peek()
-            && (place as usize) < self.oldest + self.reach.window
+            && (place as usize) < self.oldest.saturating_add(self.reach.window)
         {
             self.parked.pop();
             self.list(parked);

@@ -1,6 +1,6 @@
 //! Closed forms, rooflines, and what more of a resource does.
 
-use super::{Eviction, Options, Order, Schedule, schedule};
+use super::{Eviction, Options, Order, Schedule, Spread, schedule};
 use crate::error::Error;
 use crate::vector::check::check;
 use crate::vector::machine::{Machine, Operation};
@@ -201,6 +201,7 @@ fn every_pass_can_be_switched_off() {
             window: Some(1),
             region: Some(0),
             order: Order::Program,
+            listed: false,
             ..Options::default()
         };
         let program = run(&machine, &work, options);
@@ -241,6 +242,17 @@ fn every_pass_can_be_switched_off() {
                 ..options
             },
         );
+        for spread in [Spread::Window, Spread::Pressure] {
+            run(
+                &machine,
+                &work,
+                Options {
+                    spread,
+                    listed: true,
+                    ..options
+                },
+            );
+        }
     }
 }
 
