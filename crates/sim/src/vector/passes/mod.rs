@@ -119,7 +119,9 @@ pub fn schedule(
 ) -> Result<Schedule> {
     let needed = fits(machine, work)?;
     let capacity = machine.scratchpad_limbs(work.n());
-    let slots = slots(capacity, needed);
+    // What fits half the scratchpad is tried too, so that twice as much never slows a schedule.
+    let halves = std::iter::successors(Some(capacity), |capacity| Some(capacity / 2));
+    let capacities: Vec<usize> = halves.take_while(|&half| half >= needed).collect();
     let windows = match options.spread {
         Spread::Window => one_or_all(options.window, &WINDOWS),
         Spread::Pressure => vec![usize::MAX],
@@ -129,38 +131,48 @@ pub fn schedule(
         false => vec![None],
     };
     let orders = orders(work, options);
-    // A plan takes about as long as an attempt.
-    let steps = 1000 * windows.len() * (orders.len() + profiles.len());
+    // An order takes about as long as an attempt.
+    let steps = 1000 * windows.len() * (orders.len() + profiles.len() * capacities.len());
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
     for window in windows {
         let reach = match options.spread {
             Spread::Window => Reach::window(window),
-            Spread::Pressure => Reach::pressure(slots),
+            Spread::Pressure => Reach::pressure(slots(capacity, needed)),
         };
-        let mut least: Option<(usize, Vec<u32>)> = None;
+        let mut spread = Vec::with_capacity(orders.len());
         for order in &orders {
             if !go_on(done, steps) {
                 return Err(Error::Stopped);
             }
-            let order = spread::by_time(machine, work, order, PROFILES[0], reach);
-            let events = movement::plan(work, &order, slots, options.eviction);
-            let transfers = movement::transfers(machine, work, &events);
-            // The first of equals, so that the choice is the same everywhere.
-            if least.as_ref().is_none_or(|least| transfers < least.0) {
-                least = Some((transfers, events));
-            }
+            spread.push(spread::by_time(machine, work, order, PROFILES[0], reach));
             done += 1000;
         }
-        let (_, events) = least.expect("something is planned");
-        let graph = Graph::new(work, events, capacity);
-        for profile in &profiles {
-            let listed = profile.map(|profile| list::order(machine, work, &graph, profile));
-            let mut step = |thousandths: usize| go_on(done + thousandths, steps);
+        for &capacity in &capacities {
+            let slots = slots(capacity, needed);
+            let plans = spread.iter().map(|order| {
+                let events = movement::plan(work, order, slots, options.eviction);
+                (movement::transfers(machine, work, &events), events)
+            });
+            // The first of equals, so that the choice is the same everywhere.
+            let (transfers, events) = plans
+                .reduce(|least, plan| if plan.0 < least.0 { plan } else { least })
+                .expect("something is planned");
             let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
-            let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
-            fastest = found.or(fastest);
-            done += 1000;
+            if transfers as u64 * machine.transfer(work.n()) >= limit {
+                // The memory channel alone would take longer.
+                done += 1000 * profiles.len();
+                continue;
+            }
+            let graph = Graph::new(work, events, capacity);
+            for profile in &profiles {
+                let listed = profile.map(|profile| list::order(machine, work, &graph, profile));
+                let mut step = |thousandths: usize| go_on(done + thousandths, steps);
+                let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
+                let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
+                fastest = found.or(fastest);
+                done += 1000;
+            }
         }
     }
     Ok(fastest.expect("something is tried"))
