@@ -70,10 +70,10 @@ pub struct Options {
     /// Order of operations.
     pub order: Order,
     /// Instructions of a region that is executed limb by limb; 0 keeps their order, and 1 makes each operation a region.
-    /// `None` tries 0, 1 and 4,096, and takes the one that moves least over the memory channel.
+    /// `None` tries 0, 1 and 4,096.
     pub region: Option<usize>,
     /// How far ahead of the first instruction that has not begun another one may begin; 1 keeps their order. `None` tries
-    /// 256, 1,024 and 4,096, and takes the fastest schedule.
+    /// 64, 256 and 1,024.
     pub window: Option<usize>,
     /// How instructions that can run at the same time come together.
     pub spread: Spread,
@@ -98,10 +98,13 @@ impl Default for Options {
 
 /// How far ahead an operation may come for its hint: see docs/adr/0024, as all that is tried.
 const AHEADS: [usize; 2] = [64, usize::MAX];
-/// Regions that are tried.
-const REGIONS: [usize; 3] = [0, 1, 4096];
-/// Windows that are tried.
-const WINDOWS: [usize; 3] = [256, 1024, 4096];
+/// Instructions up to which all regions, windows and orders are tried, and each is given its cycles. Of more instructions
+/// fewer are tried, and of these the order that moves least over the memory channel.
+const FEW: usize = 1 << 17;
+/// Regions that are tried, for few instructions and for many.
+const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
+/// Windows that are tried, for few instructions and for many.
+const WINDOWS: [&[usize]; 2] = [&[64, 256, 1024], &[64]];
 /// A part of one in so many of the scratchpad is for loads that run ahead.
 const AHEAD: usize = 8;
 
@@ -119,20 +122,24 @@ pub fn schedule(
 ) -> Result<Schedule> {
     let needed = fits(machine, work)?;
     let capacity = machine.scratchpad_limbs(work.n());
+    let many = usize::from(work.instructions() > FEW);
     // What fits half the scratchpad is tried too, so that twice as much never slows a schedule.
     let halves = std::iter::successors(Some(capacity), |capacity| Some(capacity / 2));
     let capacities: Vec<usize> = halves.take_while(|&half| half >= needed).collect();
     let windows = match options.spread {
-        Spread::Window => one_or_all(options.window, &WINDOWS),
+        Spread::Window => one_or_all(options.window, WINDOWS[many]),
         Spread::Pressure => vec![usize::MAX],
     };
     let profiles: Vec<Option<Profile>> = match options.listed {
         true => PROFILES.into_iter().map(Some).collect(),
         false => vec![None],
     };
-    let orders = orders(work, options);
+    let orders = orders(work, options, many);
     // An order takes about as long as an attempt.
-    let steps = 1000 * windows.len() * (orders.len() + profiles.len() * capacities.len());
+    let steps = 1000
+        * windows.len()
+        * (orders.len()
+            + profiles.len() * capacities.len() * if many == 0 { orders.len() } else { 1 });
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
     for window in windows {
@@ -154,37 +161,44 @@ pub fn schedule(
                 let events = movement::plan(work, order, slots, options.eviction);
                 (movement::transfers(machine, work, &events), events)
             });
-            // The first of equals, so that the choice is the same everywhere.
-            let (transfers, events) = plans
-                .reduce(|least, plan| if plan.0 < least.0 { plan } else { least })
-                .expect("something is planned");
-            let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
-            if transfers as u64 * machine.transfer(work.n()) >= limit {
-                // The memory channel alone would take longer.
-                done += 1000 * profiles.len();
-                continue;
-            }
-            let graph = Graph::new(work, events, capacity);
-            for profile in &profiles {
-                let listed = profile.map(|profile| list::order(machine, work, &graph, profile));
-                let mut step = |thousandths: usize| go_on(done + thousandths, steps);
+            let mut plans: Vec<(usize, Vec<u32>)> = match many {
+                0 => plans.collect(),
+                // The first of equals, so that the choice is the same everywhere.
+                _ => plans
+                    .reduce(|least, plan| if plan.0 < least.0 { plan } else { least })
+                    .into_iter()
+                    .collect(),
+            };
+            plans.sort_by_key(|plan| plan.0);
+            let attempts = 1000 * profiles.len() * if many == 0 { orders.len() } else { 1 };
+            for (transfers, events) in plans {
                 let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
-                let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
-                fastest = found.or(fastest);
-                done += 1000;
+                if transfers as u64 * machine.transfer(work.n()) >= limit {
+                    // The memory channel alone would take longer.
+                    break;
+                }
+                let graph = Graph::new(work, events, capacity);
+                for profile in &profiles {
+                    let listed = profile.map(|one| list::order(machine, work, &graph, one));
+                    let mut step = |_: usize| go_on(done, steps);
+                    let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
+                    let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
+                    fastest = found.or(fastest);
+                }
             }
+            done += attempts;
         }
     }
     Ok(fastest.expect("something is tried"))
 }
 
 /// Orders of instructions that are tried.
-fn orders(work: &Work, options: Options) -> Vec<Vec<u32>> {
+fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
     let given: Vec<Vec<u32>> = match options.order {
         Order::Program => vec![(0..work.instructions() as u32).collect()],
         Order::Hints => AHEADS.map(|ahead| order::by_hints(work, ahead)).into(),
     };
-    let regions = one_or_all(options.region, &REGIONS);
+    let regions = one_or_all(options.region, REGIONS[many]);
     let walked = given.iter().flat_map(|given| {
         regions.iter().map(|&region| match region {
             0 => given.clone(),

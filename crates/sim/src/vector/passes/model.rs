@@ -1,6 +1,6 @@
 //! Clusters of a model machine in time: what is free, and what ends when.
 
-use super::profile::{LONGEST, Profile};
+use super::profile::Profile;
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
 
@@ -70,7 +70,7 @@ impl<'a> Model<'a> {
         let size = clusters
             .iter()
             .map(|cluster| cluster.units.iter().sum::<usize>().max(1) as u64);
-        let ring = LONGEST as usize;
+        let ring = profile.longest(machine, work.n()) as usize + 1;
         Self {
             machine,
             work,

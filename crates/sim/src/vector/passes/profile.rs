@@ -4,11 +4,12 @@
 //! ones have the clusters and units of the machine at hand, and none of its lanes, latencies, ports and bandwidth.
 
 use crate::vector::machine::{Machine, Operation};
+use crate::vector::work::MAX_TERMS;
 
 /// Ticks of a pass of a stream.
 const PASS: u64 = 16;
-/// Most ticks of one event.
-pub(super) const LONGEST: u64 = 1 << 16;
+/// Most ticks in which an instruction occupies its units, whatever a machine's file says.
+const LONGEST: u64 = 1 << 15;
 
 /// What things take, in ticks. A pass over words that stream through a unit takes 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +67,17 @@ impl Profile {
             _ => self.latency / 8,
         };
         Ticks {
-            busy: (pass * terms as u64).min(LONGEST / 2),
+            busy: (pass * terms as u64).min(LONGEST),
             latency,
         }
+    }
+
+    /// Most ticks from the beginning of an event to its result.
+    pub(super) fn longest(&self, machine: &Machine, n: usize) -> u64 {
+        let passes = Operation::ALL.map(|one| self.operation(machine, n, one, MAX_TERMS).busy);
+        let ports = self.ports(2 * MAX_TERMS as u64 + 2, 1);
+        let busy = passes.into_iter().fold(ports, u64::max);
+        (busy + self.latency).max(2 * self.transfer).max(2 * PASS)
     }
 
     /// What a transfer takes.
@@ -89,6 +98,6 @@ impl Profile {
 
     /// Ticks of so many limbs over the ports of a cluster of so many units.
     pub(super) fn ports(&self, limbs: u64, units: u64) -> u64 {
-        (limbs * self.ports / units).clamp(1, LONGEST / 2)
+        (limbs * self.ports / units).max(1)
     }
 }
