@@ -1,5 +1,4 @@
-//! Shows the value of each pass of the scheduler: a trace on a vector machine, with one pass
-//! switched off at a time.
+//! What each pass of the scheduler is worth: a trace on a vector machine, with one pass switched off at a time.
 //!
 //!     cargo run --release -p palladion-sim --example passes -- mnist.trace f1
 //!
@@ -7,7 +6,9 @@
 //! bounds, traffic by kind, and how busy each part is over time, in tenths.
 
 use program::trace::Trace;
-use sim::vector::{Event, Eviction, Machine, Options, Order, Report, Work, check, schedule};
+use sim::vector::{
+    Event, Eviction, Machine, Options, Order, Report, Spread, Work, check, schedule,
+};
 use std::error::Error;
 use std::time::Instant;
 
@@ -63,6 +64,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             "LRU",
             Options {
                 eviction: Eviction::Lru,
+                ..all
+            },
+        ),
+        (
+            "pressure",
+            Options {
+                spread: Spread::Pressure,
                 ..all
             },
         ),

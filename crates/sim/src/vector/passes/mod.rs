@@ -104,7 +104,7 @@ const FEW: usize = 1 << 17;
 /// Regions that are tried, for few instructions and for many.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
 /// Windows that are tried, for few instructions and for many.
-const WINDOWS: [&[usize]; 2] = [&[64, 256, 1024], &[64]];
+const WINDOWS: [&[usize]; 2] = [&[64, 256, 1024], &[16]];
 /// A part of one in so many of the scratchpad is for loads that run ahead.
 const AHEAD: usize = 8;
 
