@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from onnx import TensorProto
 
 from palladion import files

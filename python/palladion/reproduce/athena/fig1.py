@@ -50,8 +50,9 @@ def chebyshev(function: Callable[[Floats], Floats], reach: float) -> Callable[[i
     """Interpolation in Chebyshev's points."""
 
     def coefficients(order: int) -> Floats:
-        found = np.polynomial.chebyshev.chebinterpolate(lambda x: function(reach * x), order)
-        return np.asarray(found)
+        points = np.polynomial.chebyshev.chebpts1(order + 1)
+        values = function(reach * points)
+        return np.asarray(np.polynomial.chebyshev.chebfit(points, values, order), np.float64)
 
     return coefficients
 

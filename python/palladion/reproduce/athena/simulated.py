@@ -55,12 +55,12 @@ class Run:
         """Percent of the time between steps' ends that goes to steps of these operations."""
         steps = self.found["steps"]
         chosen = sum(s["cycles"] for s in steps if operation_of(s["name"]) in operations)
-        return 100 * chosen / max(1, sum(s["cycles"] for s in steps))
+        return float(100 * chosen / max(1, sum(s["cycles"] for s in steps)))
 
     def energy_share(self, *components: str) -> float:
         """Percent of the energy that components take."""
         joules = self.found["joules_by_component"]
-        return 100 * sum(joules.get(name, 0.0) for name in components) / self.found["joules"]
+        return float(100 * sum(joules.get(name, 0.0) for name in components) / self.found["joules"])
 
 
 def operation_of(step: str) -> str:
