@@ -2,7 +2,7 @@
 
 use crate::bootstrapping::{self, unpacked, unpacked_spec};
 use crate::error::{Error, Result};
-use crate::lookup::Table;
+use crate::lookup::Database;
 use crate::{helr, lola_cifar, lola_mnist};
 use bgv::T_FERMAT;
 use circuits::approximate::{Samples, arithmetic_of};
@@ -205,7 +205,7 @@ fn lookup(
     // As many rows as slots. Keys differ in each word, and no value is 0.
     let [key, record] = LOOKUP_TABLE;
     let column = |of: &dyn Fn(u64) -> u64| (0..n as u64).map(|row| of(row) % T_FERMAT).collect();
-    let table = Table {
+    let table = Database {
         keys: (1..=key).map(|word| column(&|row| word * row)).collect(),
         columns: (1..=record)
             .map(|place| column(&|row| row + place))

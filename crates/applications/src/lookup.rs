@@ -15,9 +15,9 @@
 use crate::error::{Error, Result};
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type, ValueId, sum_strided};
 
-/// A table in the clear: what a server has.
+/// The server's database: a table of integers in the clear.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct Database {
     /// The words of the keys, by word: residues modulo `t`.
     pub keys: Vec<Vec<u64>>,
     /// The values, by column: residues modulo `t`.
@@ -26,7 +26,7 @@ pub struct Table {
     pub cooling: usize,
 }
 
-impl Table {
+impl Database {
     /// Makes the circuit from inputs [`word_name`], each a word of the query in all slots, to
     /// outputs [`column_name`].
     ///

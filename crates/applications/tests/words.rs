@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use applications::lookup::{Table, column_name, word_name};
+use applications::lookup::{Database, column_name, word_name};
 use applications::{Benchmarks, Written, bootstrapping, helr, lola_mnist};
 use bgv::T_FERMAT;
 use circuits::approximate::Samples;
@@ -257,7 +257,7 @@ fn a_row_is_found_in_words_of_32_bits() {
     assert!((measured - expected).abs() < 1.0);
 
     // Without the second limbs a run would be wrong, and is refused.
-    let table = Table {
+    let table = Database {
         keys: vec![(0..64).collect()],
         columns: vec![(0..64).collect()],
         cooling: 0,

@@ -18,7 +18,7 @@ mod replay;
 #[path = "../common/trace.rs"]
 mod trace;
 
-use applications::lookup::{Table, column_name, word_name};
+use applications::lookup::{Database, column_name, word_name};
 use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
 use common::{Result, number, option, timed};
 use mnist::Images;
@@ -179,7 +179,7 @@ fn report(
 }
 
 /// Makes a table of the images of the command line or of the tests.
-fn table() -> Result<Table> {
+fn table() -> Result<Database> {
     let (images, labels) = match option("data") {
         Some(folder) => {
             let Images { pixels, labels } = Images::load(Path::new(&folder), "train")?;
@@ -203,7 +203,7 @@ fn table() -> Result<Table> {
         let word = |image: &Vec<u8>| u64::from(image[at]) << 8 | u64::from(image[at + 1]);
         columns.push(images.iter().map(word).collect());
     }
-    Ok(Table {
+    Ok(Database {
         keys: POINTS.map(word).into(),
         columns,
         cooling: 0,

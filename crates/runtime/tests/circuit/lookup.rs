@@ -2,7 +2,7 @@
 //! tables.
 
 use crate::exact::{Setup, T, insecure_params};
-use applications::lookup::{Table, column_name, word_name};
+use applications::lookup::{Database, column_name, word_name};
 use program::circuit::Arithmetic;
 use rand::Rng;
 use runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
@@ -10,12 +10,12 @@ use runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
 const ROWS: usize = 32;
 
 /// Rows of distinct keys of two words, and two columns of values.
-fn table(setup: &mut Setup) -> Table {
+fn table(setup: &mut Setup) -> Database {
     let mut random = |first: u64| {
         let value = |_| setup.rng.random_range(0..T / 2) * 2 + first;
         (0..ROWS).map(value).collect()
     };
-    Table {
+    Database {
         keys: vec![random(0), random(0)],
         columns: vec![random(1), random(0)],
         cooling: 0,
@@ -52,7 +52,7 @@ fn tables_that_are_none_and_chains_that_are_short_are_refused_insecure() {
     let said = |keys: &[Vec<u64>], columns: &[Vec<u64>]| {
         let (keys, columns) = (keys.to_vec(), columns.to_vec());
         let cooling = 0;
-        let table = Table {
+        let table = Database {
             keys,
             columns,
             cooling,

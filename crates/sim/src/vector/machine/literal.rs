@@ -96,7 +96,7 @@ pub(super) struct UnitLiteral {
     pub(super) lanes: u64,
     pub(super) interval: u64,
     pub(super) latency: i64,
-    pub(super) shape: Shape,
+    pub(super) shape: CostShape,
     pub(super) area_mm2: f64,
     pub(super) watts: f64,
 }
@@ -104,7 +104,7 @@ pub(super) struct UnitLiteral {
 /// How the cycles of a pass over a limb follow from its words.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub(super) enum Shape {
+pub(super) enum CostShape {
     /// Each word passes once: `N / lanes`.
     Stream {},
     /// Each word passes once for each stage of butterflies of so many points: `ceil(log N / log radix) N / lanes`.
@@ -259,8 +259,8 @@ impl UnitLiteral {
         within(&key("area_mm2"), self.area_mm2, WATTS)?;
         within(&key("watts"), self.watts, WATTS)?;
         match self.shape {
-            Shape::Stages { radix } => within(&key("shape.radix"), radix, 2..=1 << 20),
-            Shape::Stream {} | Shape::Square {} => Ok(()),
+            CostShape::Stages { radix } => within(&key("shape.radix"), radix, 2..=1 << 20),
+            CostShape::Stream {} | CostShape::Square {} => Ok(()),
         }
     }
 }

@@ -10,7 +10,7 @@ mod vary_tests;
 
 use crate::error::{Error, Result};
 use crate::machine::built_in;
-use literal::{ClusterLiteral, Literal, Shape, UnitLiteral};
+use literal::{ClusterLiteral, CostShape, Literal, UnitLiteral};
 pub use operation::Operation;
 pub use vary::{integers, scaling, varied};
 
@@ -33,7 +33,7 @@ pub struct Unit {
     interval: u64,
     /// Cycles from the last word in to the last word out.
     pub latency: u64,
-    shape: Shape,
+    shape: CostShape,
     /// Square millimetres of one.
     pub area_mm2: f64,
     /// Watts of one that is always busy.
@@ -60,9 +60,9 @@ impl Unit {
         let stream = n.div_ceil(self.lanes);
         self.interval
             * match self.shape {
-                Shape::Stream {} => stream,
-                Shape::Stages { radix } => stages(n, radix) * stream,
-                Shape::Square {} => 2 * (self.lanes + stream),
+                CostShape::Stream {} => stream,
+                CostShape::Stages { radix } => stages(n, radix) * stream,
+                CostShape::Square {} => 2 * (self.lanes + stream),
             }
     }
 }
@@ -73,9 +73,9 @@ impl Unit {
     pub(in crate::vector) fn weight(&self, n: usize) -> u64 {
         self.interval
             * match self.shape {
-                Shape::Stream {} => 1,
-                Shape::Stages { radix } => stages(n as u64, radix),
-                Shape::Square {} => 4,
+                CostShape::Stream {} => 1,
+                CostShape::Stages { radix } => stages(n as u64, radix),
+                CostShape::Square {} => 4,
             }
     }
 }
