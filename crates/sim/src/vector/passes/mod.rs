@@ -1,7 +1,7 @@
 //! From work to a schedule, in passes that can be switched off one by one.
 //!
 //! 1. [`order`] brings operations together that share a key-switch hint.
-//! 2. [`walk`] makes one limb of results after the other.
+//! 2. [`walk`] makes one limb of results after the other, and [`layers`] what stays within its limbs together.
 //! 3. [`spread`] brings instructions together that can run at the same time.
 //! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
 //! 5. [`list`] orders events by list scheduling on model machines.
@@ -13,6 +13,7 @@
 
 mod assign;
 mod graph;
+mod layers;
 mod list;
 mod model;
 mod movement;
@@ -136,10 +137,8 @@ pub fn schedule(
     };
     let orders = orders(work, options, many);
     // An order takes about as long as an attempt.
-    let steps = 1000
-        * windows.len()
-        * (orders.len()
-            + profiles.len() * capacities.len() * if many == 0 { orders.len() } else { 1 });
+    let attempts = 1000 * profiles.len() * if many == 0 { orders.len() + 1 } else { 1 };
+    let steps = windows.len() * (1000 * orders.len() + attempts * capacities.len());
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
     for window in windows {
@@ -157,10 +156,17 @@ pub fn schedule(
         }
         for &capacity in &capacities {
             let slots = slots(capacity, needed);
-            let plans = spread.iter().map(|order| {
+            let plan = |order: &Vec<u32>| {
                 let events = movement::plan(work, order, slots, options.eviction);
                 (movement::transfers(machine, work, &events), events)
-            });
+            };
+            let mut plans: Vec<(Vec<usize>, Vec<u32>)> = spread.iter().map(plan).collect();
+            if options.region.is_none() {
+                let transfers: Vec<&[usize]> = plans.iter().map(|plan| &plan.0[..]).collect();
+                plans.push(plan(&mixed(work, &spread, &transfers)));
+            }
+            let sum = |plan: (Vec<usize>, Vec<u32>)| (plan.0.iter().sum::<usize>(), plan.1);
+            let plans = plans.into_iter().map(sum);
             let mut plans: Vec<(usize, Vec<u32>)> = match many {
                 0 => plans.collect(),
                 // The first of equals, so that the choice is the same everywhere.
@@ -170,7 +176,6 @@ pub fn schedule(
                     .collect(),
             };
             plans.sort_by_key(|plan| plan.0);
-            let attempts = 1000 * profiles.len() * if many == 0 { orders.len() } else { 1 };
             for (transfers, events) in plans {
                 let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
                 if transfers as u64 * machine.transfer(work.n()) >= limit {
@@ -192,6 +197,28 @@ pub fn schedule(
     Ok(fastest.expect("something is tried"))
 }
 
+/// Takes each step of the program from the order that moves fewest limbs in it, the first of equals.
+fn mixed(work: &Work, orders: &[Vec<u32>], transfers: &[&[usize]]) -> Vec<u32> {
+    let mut steps: Vec<Vec<u32>> = vec![Vec::new(); work.steps().len()];
+    let best: Vec<usize> = (0..steps.len())
+        .map(|step| {
+            let moved = |order: &usize| transfers[*order][step];
+            (0..orders.len())
+                .min_by_key(moved)
+                .expect("there is an order")
+        })
+        .collect();
+    for (place, order) in orders.iter().enumerate() {
+        for &instruction in order {
+            let step = work.step(instruction as usize);
+            if best[step] == place {
+                steps[step].push(instruction);
+            }
+        }
+    }
+    steps.concat()
+}
+
 /// Orders of instructions that are tried.
 fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
     let given: Vec<Vec<u32>> = match options.order {
@@ -205,7 +232,11 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
             size => walk::by_results(work, given, size),
         })
     });
-    walked.collect()
+    let layered = given.iter().map(|given| layers::by_layers(work, given));
+    match options.region {
+        Some(_) => walked.collect(),
+        None => walked.chain(layered).collect(),
+    }
 }
 
 fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {

@@ -31,18 +31,29 @@ pub(super) fn plan(work: &Work, order: &[u32], slots: usize, eviction: Eviction)
     pad.with_early_leaves()
 }
 
-/// Limbs that pass the memory channel in planned events.
-pub(super) fn transfers(machine: &Machine, work: &Work, events: &[u32]) -> usize {
+/// Limbs that pass the memory channel in planned events, by step of the program. An event counts for
+/// the step of the next instruction, and the last events for the last step.
+pub(super) fn transfers(machine: &Machine, work: &Work, events: &[u32]) -> Vec<usize> {
     let generates = !machine.uses(Operation::Sample).is_empty();
-    let passes = |&&event: &&u32| match Event::unpack(event) {
-        Event::Fetch(limb) => {
-            let input = work.input(limb);
-            !(generates && input.is_some_and(|input| input.source.sampled()))
+    let mut found = vec![0; work.steps().len()];
+    let (mut since, mut last) = (0, 0);
+    for &event in events {
+        match Event::unpack(event) {
+            Event::Fetch(limb) => {
+                let input = work.input(limb);
+                let made = generates && input.is_some_and(|input| input.source.sampled());
+                since += usize::from(!made);
+            }
+            Event::WriteBack(_) => since += 1,
+            Event::Release(_) => {}
+            Event::Issue(instruction) => {
+                last = work.step(instruction as usize);
+                found[last] += std::mem::take(&mut since);
+            }
         }
-        Event::WriteBack(_) => true,
-        Event::Issue(_) | Event::Release(_) => false,
-    };
-    events.iter().filter(passes).count()
+    }
+    found[last] += since;
+    found
 }
 
 struct Pad<'a> {

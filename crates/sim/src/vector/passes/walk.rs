@@ -9,8 +9,12 @@ use crate::vector::work::Work;
 /// Orders regions of the given order, each by a walk from its results down to what they need. A region has whole
 /// operations of the trace's main body: as many as it takes to have `size` instructions.
 pub(super) fn by_results(work: &Work, order: &[u32], size: usize) -> Vec<u32> {
-    let regions = regions(work, order, size);
-    let read = read_within(work, &regions);
+    within(work, order, &regions(work, order, size))
+}
+
+/// Orders regions of the given order. `regions` has the number of each instruction's region.
+pub(super) fn within(work: &Work, order: &[u32], regions: &[u32]) -> Vec<u32> {
+    let read = read_within(work, regions);
     let mut walked: Vec<u32> = Vec::with_capacity(order.len());
     let mut done = vec![false; order.len()];
     let mut open: Vec<u32> = Vec::new();

@@ -1,0 +1,99 @@
+//! Operations that stay within their limbs come together, however many they are.
+//!
+//! Sums, products word by word and combinations make a limb from limbs of the same modulus. Key
+//! switches and divisions read limbs of several other moduli: they *cross*. Plaintexts do not, since
+//! all limbs are made from the one modulo `t`. What reads the result of an
+//! operation that crosses is in a later layer. All operations of a layer that do not cross are walked
+//! modulus by modulus. So a table reads the limbs of its powers once for each modulus, for all of its
+//! sums, and not once for each sum. An operation between two that cross, as a product before its key
+//! switch, is walked with the later one.
+
+use super::walk;
+use crate::vector::work::{NONE, Work};
+
+/// Orders operations by layers within each step of the program.
+pub(super) fn by_layers(work: &Work, order: &[u32]) -> Vec<u32> {
+    let group = |instruction: &u32| work.groups[*instruction as usize];
+    let operations: Vec<&[u32]> = order.chunk_by(|a, b| group(a) == group(b)).collect();
+    let layers = layers(work, &operations);
+    let mut sorted: Vec<usize> = (0..operations.len()).collect();
+    sorted.sort_by_key(|&place| (layers[place], place));
+    let mut regions = vec![0; work.instructions()];
+    let mut region = 0;
+    for layer in sorted.chunk_by(|&a, &b| layers[a] == layers[b]) {
+        let instructions = layer.iter().flat_map(|&place| operations[place]);
+        instructions.for_each(|&i| regions[i as usize] = region);
+        region += 1;
+    }
+    let order: Vec<u32> = sorted
+        .iter()
+        .flat_map(|&place| operations[place].iter().copied())
+        .collect();
+    walk::within(work, &order, &regions)
+}
+
+/// Place of an operation among the layers, in order. Those that are equal are walked together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Layer {
+    step: usize,
+    /// Number of layers before it in its step.
+    depth: u32,
+    /// Place of the operation that crosses, or `NONE` for those that do not.
+    crossing: u32,
+}
+
+/// The layer of each operation. What it reads is in an earlier layer, or in its own.
+fn layers(work: &Work, operations: &[&[u32]]) -> Vec<Layer> {
+    let mut owner = vec![NONE; work.instructions()];
+    let mut found: Vec<Layer> = Vec::with_capacity(operations.len());
+    // For each operation the only one that reads it, or `NONE` for several.
+    let mut reader: Vec<Option<u32>> = Vec::with_capacity(operations.len());
+    let mut follows_sum = Vec::with_capacity(operations.len());
+    for (place, operation) in operations.iter().enumerate() {
+        let own = place as u32;
+        operation.iter().for_each(|&i| owner[i as usize] = own);
+        let step = work.step(operation[0] as usize);
+        let step = found.last().map_or(step, |last| last.step.max(step));
+        let (mut other, mut crosses, mut depth, mut follows) = (None, false, 0, false);
+        for &i in *operation {
+            for limb in work.operands(i as usize) {
+                let Some(&from) = owner.get(limb as usize) else {
+                    continue;
+                };
+                let modulus = work.moduli[limb as usize];
+                if work.moduli[i as usize] != modulus {
+                    crosses |= *other.get_or_insert(modulus) != modulus;
+                }
+                if from != own {
+                    let read = &mut reader[from as usize];
+                    *read = Some(read.map_or(own, |other| if other == own { own } else { NONE }));
+                    let before = found[from as usize];
+                    if before.step == step {
+                        let crossed = before.crossing != NONE;
+                        follows |= !crossed;
+                        depth = depth.max(2 * before.depth + u32::from(crossed));
+                    }
+                }
+            }
+        }
+        let crossed = depth % 2 == 1;
+        found.push(Layer {
+            step,
+            depth: depth / 2 + u32::from(crossed || crosses),
+            crossing: if crosses { own } else { NONE },
+        });
+        reader.push(None);
+        follows_sum.push(follows);
+    }
+    for place in 0..found.len() {
+        if found[place].crossing == NONE
+            && !follows_sum[place]
+            && let Some(next) = reader[place]
+            && next != NONE
+            && found[next as usize].crossing != NONE
+        {
+            found[place] = found[next as usize];
+        }
+    }
+    found
+}
