@@ -46,7 +46,7 @@ def test_sets_are_picked_by_what_they_can_do() -> None:
         params.log2_failure_of(1000)
     with pytest.raises(palladion.UsageError, match=r"is -1000000 for Gates, expected at least"):
         tfhe.Params.gates(-1e6)
-    with pytest.raises(palladion.UsageError, match="expected a layout that a named set has"):
+    with pytest.raises(palladion.UsageError, match="expected an encoding that a named set has"):
         tfhe.Params.integers(1, 7)
     with pytest.raises(palladion.UsageError, match="message_bits is 0, expected 1"):
         tfhe.Params.integers(0, 2)

@@ -54,7 +54,7 @@ pub fn fastest(encoding: Encoding, log2_failure: f64) -> Result<(&'static str, P
         what: "log2 of the failure probability of a set",
         found: format!("{log2_failure} for {encoding:?}"),
         expected: if failures.is_empty() {
-            "a encoding that a named set has".to_owned()
+            "an encoding that a named set has".to_owned()
         } else {
             format!("at least one of {}", failures.join(", "))
         },
@@ -91,7 +91,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("a encoding that a named set has"),
+                .contains("an encoding that a named set has"),
             "{error}"
         );
     }
