@@ -19,11 +19,10 @@ pub(super) fn by_layers(work: &Work, order: &[u32]) -> Vec<u32> {
     let mut sorted: Vec<usize> = (0..operations.len()).collect();
     sorted.sort_by_key(|&place| (layers[place], place));
     let mut regions = vec![0; work.instructions()];
-    let mut region = 0;
-    for layer in sorted.chunk_by(|&a, &b| layers[a] == layers[b]) {
+    let together = sorted.chunk_by(|&a, &b| layers[a] == layers[b]);
+    for (region, layer) in together.enumerate() {
         let instructions = layer.iter().flat_map(|&place| operations[place]);
-        instructions.for_each(|&i| regions[i as usize] = region);
-        region += 1;
+        instructions.for_each(|&i| regions[i as usize] = region as u32);
     }
     let order: Vec<u32> = sorted
         .iter()
