@@ -33,8 +33,8 @@ def run(
         ),
         [row(each) for each in runs],
         (
-            "paper W: mean power, EDP over the square of the printed time. It is between "
-            "54 and 106 W, below the 148.1 W of table 9, so activity is counted in both.",
+            "paper W: mean power, EDP over the square of the printed time. It is "
+            "79 to 95 W, below the 148.1 W of table 9, so activity is counted in both.",
             "ours: simulated; each part takes its printed peak power for the share of time in "
             "which "
             "it is busy.",
