@@ -13,22 +13,12 @@ import palladion
 import pytest
 from click.testing import CliRunner
 from palladion import _native
-from palladion.cli.simulate import simulate
 from palladion.errors import DataError, FormatError, UsageError
 from palladion.machines import Machine
 
+from tests.simulations import output, run
+
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-def output(*arguments: str) -> str:
-    result = CliRunner().invoke(simulate, arguments, catch_exceptions=False, standalone_mode=False)
-    assert result.exit_code == 0
-    return result.stdout
-
-
-def run(*arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(output("run", "--json", *arguments))
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +101,7 @@ def test_a_trace_without_names_is_one_step(program: palladion.Program, tmp_path:
     assert [step["name"] for step in found["steps"]] == ["the whole program"]
     # Each step has an order of its own. What is executed, and what bounds it, does not change.
     whole = run_of(program)
-    for name in ("instructions", "lower_bounds", "area_mm2"):
+    for name in ("instructions", "lower_bounds", "traffic_compulsory", "area_mm2"):
         assert found[name] == whole[name]
     palladion.Trace.from_text(trace.read_text()).check(program)
 

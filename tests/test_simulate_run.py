@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import palladion
 import pytest
-from click.testing import CliRunner
-from palladion.cli.simulate import simulate
 from palladion.errors import FormatError, UsageError
 
-
-def output(*arguments: str) -> str:
-    result = CliRunner().invoke(simulate, arguments, catch_exceptions=False, standalone_mode=False)
-    assert result.exit_code == 0
-    return result.stdout
-
-
-def run(*arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(output("run", "--json", *arguments))
-    return found
+from tests.simulations import output, run
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,6 @@ impl Workload {
             |py, news| tell(py, progress.as_ref(), None, news),
             |line| -> Result<_, Error> {
                 let machine = Machine::from_toml(machine)?;
-                vector::check_words(&machine, &self.work)?;
                 let mut go_on = |done: usize, all: usize| {
                     line.tell(News::Progress {
                         step: "schedule".into(),

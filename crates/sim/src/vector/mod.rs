@@ -24,5 +24,4 @@ pub use machine::{Cluster, Machine, Operation, Unit, integers, scaling, varied};
 pub use passes::{Event, Eviction, Options, Order, Place, Schedule, Spread, Stall, schedule};
 pub use report::{Bound, Component, Report, Series, StepReport, Traffic};
 pub use timeline::{MAX_SLICES, timeline};
-pub use words::check_words;
 pub use work::{Input, Kind, MAX_TERMS, Source, Work};

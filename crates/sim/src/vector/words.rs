@@ -11,7 +11,7 @@ const SMALLEST: u64 = 32;
 ///
 /// # Errors
 /// [`Error::Unfit`], which names what makes programs of smaller words.
-pub fn check_words(machine: &Machine, work: &Work) -> Result<()> {
+pub(super) fn check_words(machine: &Machine, work: &Work) -> Result<()> {
     let (found, words) = (u64::from(work.bits()), machine.word_bits());
     if found <= words {
         return Ok(());

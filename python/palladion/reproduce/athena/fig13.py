@@ -10,8 +10,7 @@ from palladion import _native
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
 from palladion.machines import Machine
-from palladion.nn.network import IntNetwork
-from palladion.reproduce.athena.simulated import FILES
+from palladion.reproduce.athena.simulated import network_of
 from palladion.reproduce.reproduction import Column, Panel, Reproduction, Series
 
 UNITS: Final = {"NTT": "ntt", "FRU": "fru", "Automorphism": "automorphism", "SE": "extraction"}
@@ -24,11 +23,9 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
     chosen = [*(benchmarks or ("MNIST",))]
     if len(chosen) > 1:
         raise UsageError(f"fig13 sweeps one network at a time, {len(chosen)} are given")
-    path = models / FILES[chosen[0]]["w7a7"]
-    if not path.is_file():
-        raise UsageError(f"--models {models}: no {path.name} in it, which {chosen[0]} needs")
+    network = network_of(chosen[0], "w7a7", models)
     with steps.step(f"compile {chosen[0]}"):
-        trace, _ = _native.compile(IntNetwork.load(path).to_json(), 1).lower()
+        trace, _ = _native.compile(network.to_json(), 1).lower()
         work = _native.Workload(trace.decode())
     machine = Machine.named("athena")
     steps.start_run()

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from palladion import _native
-from palladion.errors import PalladionError, UsageError
+from palladion.errors import PalladionError
 from palladion.evaluation import Steps
 from palladion.machines import Machine
-from palladion.nn.network import IntNetwork
-from palladion.reproduce.athena.simulated import FILES
+from palladion.reproduce.athena.simulated import network_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 MACHINES: Final = ("athena", "sharp", "craterlake", "f1")
@@ -26,12 +25,9 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
     rows: list[tuple[Cell, ...]] = []
     refused: dict[str, None] = {}
     for name in benchmarks or ("MNIST",):
-        path = models / FILES[name]["w6a7"]
-        if not path.is_file():
-            raise UsageError(f"--models {models}: no {path.name} in it, which {name} needs")
+        network = network_of(name, "w6a7", models)
         with steps.step(f"compile {name}"):
-            network = IntNetwork.load(path).to_json()
-            trace, _ = _native.compile(network, 1, words=WORDS).lower()
+            trace, _ = _native.compile(network.to_json(), 1, words=WORDS).lower()
         work = _native.Workload(trace.decode())
         steps.start_run()
         base = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from palladion import _native
 from palladion.errors import UsageError
@@ -13,27 +13,15 @@ from palladion.evaluation import Steps
 from palladion.machines import Machine
 from palladion.nn.network import IntNetwork
 from palladion.reproduce.athena.paper import BENCHMARKS
-
-FILES: Final = {
-    "MNIST": {"w7a7": "mnist.json", "w6a7": "mnist_w6a7.json"},
-    "LeNet": {"w7a7": "lenet5_w7a7.json", "w6a7": "lenet5_w6a7.json"},
-    "ResNet-20": {"w7a7": "resnet20_w7a7.json", "w6a7": "resnet20_w6a7.json"},
-    "ResNet-56": {"w7a7": "resnet56_w7a7.json", "w6a7": "resnet56_w6a7.json"},
-}
-"""Files of integer networks in the folder of models, by the paper's name and precision."""
-
-FBS: Final = ("pack", "table", "slots_to_coefficients")
-"""Operations of our programs that the paper counts as non-linear: packing, tables, and back."""
+from palladion.reproduce.athena.table5 import FILES
 
 
 @dataclass(frozen=True)
 class Run:
-    """One network at one precision on one machine. ``found`` is the report of the simulation."""
+    """One network at one precision. ``found`` is the report of the simulation."""
 
     benchmark: str
     precision: str
-    network: IntNetwork
-    program: dict[str, Any]
     found: dict[str, Any]
 
     @property
@@ -68,12 +56,25 @@ def operation_of(step: str) -> str:
     return step.rpartition(": ")[2]
 
 
+def network_of(benchmark: str, precision: str, models: Path) -> IntNetwork:
+    """A network of the folder of models.
+
+    Raises
+    ------
+    UsageError
+        If the folder lacks it.
+    """
+    path = models / FILES[benchmark][precision]
+    if not path.is_file():
+        raise UsageError(f"--models {models}: no {path.name} in it, which {benchmark} needs")
+    return IntNetwork.load(path)
+
+
 def simulated(
     benchmarks: Sequence[str],
     precisions: Sequence[str],
     models: Path,
     steps: Steps,
-    machine: Machine | None = None,
 ) -> list[Run]:
     """Each network at each precision, all of them if none is named.
 
@@ -84,17 +85,12 @@ def simulated(
     """
     chosen = [name for name in FILES if not benchmarks or name in benchmarks]
     work = [(name, precision) for name in chosen for precision in precisions]
-    return [run_of(name, precision, models, steps, machine) for name, precision in work]
+    return [run_of(name, precision, models, steps) for name, precision in work]
 
 
-def run_of(
-    benchmark: str, precision: str, models: Path, steps: Steps, machine: Machine | None = None
-) -> Run:
-    """Compile, lower and simulate one network. ``machine`` is the paper's unless given."""
-    path = models / FILES[benchmark][precision]
-    if not path.is_file():
-        raise UsageError(f"--models {models}: no {path.name} in it, which {benchmark} needs")
-    network = IntNetwork.load(path)
+def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
+    """Compile, lower and simulate one network on the paper's machine."""
+    network = network_of(benchmark, precision, models)
     label = f"{benchmark} {precision}"
     with steps.step(f"compile {label}"):
         program = _native.compile(network.to_json(), 1)
@@ -102,6 +98,5 @@ def run_of(
         trace, _ = program.lower()
         work = _native.Workload(trace.decode())
     steps.start_run()
-    chosen = machine or Machine.named("athena")
-    found = chosen.simulate(work, steps.count).report()
-    return Run(benchmark, precision, network, program.report(), found)
+    found = Machine.named("athena").simulate(work, steps.count).report()
+    return Run(benchmark, precision, found)

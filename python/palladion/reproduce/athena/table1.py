@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from palladion import _native
-from palladion.errors import UsageError
 from palladion.evaluation import Steps
-from palladion.nn.network import IntNetwork
 from palladion.reproduce.athena.paper import LOG_N, LOG_Q
-from palladion.reproduce.athena.simulated import FILES
+from palladion.reproduce.athena.simulated import network_of
+from palladion.reproduce.athena.table5 import FILES
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 CIPHERTEXT_BYTES: Final = 2 * (1 << LOG_N) * LOG_Q / 8
@@ -24,12 +23,10 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     rows: list[tuple[Cell, ...]] = [
         ("paper", benchmark, 1 << LOG_N, LOG_Q, None, PRINTED_CIPHERTEXT_MB, PRINTED_KEYS_MB)
     ]
-    for precision, name in FILES[benchmark].items():
-        path = models / name
-        if not path.is_file():
-            raise UsageError(f"--models {models}: no {name} in it, which {benchmark} needs")
-        with steps.step(f"compile {name}"):
-            report = _native.compile(IntNetwork.load(path).to_json(), 1).report()
+    for precision in FILES[benchmark]:
+        network = network_of(benchmark, precision, models)
+        with steps.step(f"compile {benchmark} {precision}"):
+            report = _native.compile(network.to_json(), 1).report()
         n, log_q = 1 << report["log_n"], report["log_q"]
         rows.append(
             (

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from palladion import _native
-from palladion.errors import UsageError
 from palladion.evaluation import Steps
-from palladion.nn.network import IntNetwork
 from palladion.reproduce.athena import loop
 from palladion.reproduce.athena.fig9 import PARTS
-from palladion.reproduce.athena.simulated import FILES, operation_of
+from palladion.reproduce.athena.simulated import network_of, operation_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 PRINTED: Final = {
@@ -31,11 +29,9 @@ ROTATIONS: Final = ("rotate", "automorphism", "turn")
 
 def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     """Orders as printed, the counts of algorithm 2, and those of our program's trace."""
-    path = models / FILES[benchmark]["w7a7"]
-    if not path.is_file():
-        raise UsageError(f"--models {models}: no {path.name} in it, which {benchmark} needs")
+    network = network_of(benchmark, "w7a7", models)
     with steps.step(f"compile {benchmark}"):
-        trace, _ = _native.compile(IntNetwork.load(path).to_json(), 1).lower()
+        trace, _ = _native.compile(network.to_json(), 1).lower()
     found = calls(trace.decode())
     table = loop.Table()
     rows: list[tuple[Cell, ...]] = []

@@ -28,6 +28,7 @@ mod tests;
 mod walk;
 
 use super::machine::Machine;
+use super::words::check_words;
 use super::work::Work;
 use crate::error::{Error, Result};
 use graph::Graph;
@@ -259,17 +260,7 @@ fn fits(machine: &Machine, work: &Work) -> Result<usize> {
             expected,
         ));
     }
-    if u64::from(work.bits()) > machine.word_bits() {
-        let expected = format!(
-            "at most word_bits = {}: `palladion compile --words 32` makes programs for words of 32 bits",
-            machine.word_bits()
-        );
-        return Err(unfit(
-            "the largest modulus".into(),
-            format!("of {} bits", work.bits()),
-            expected,
-        ));
-    }
+    check_words(machine, work)?;
     if work.instructions() == 0 {
         return Err(unfit(
             "its length".into(),
