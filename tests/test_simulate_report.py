@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from palladion import _native
 from palladion.errors import DataError, FormatError, UsageError
 from palladion.machines import Machine
 
+from tests import perfetto_judge
 from tests.simulations import output, run
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -252,24 +252,17 @@ def unknown(message: Any) -> bool:
     return False
 
 
-@pytest.mark.skipif(
-    shutil.which("trace_processor_shell") is None,
-    reason="Perfetto's trace processor is no part of its package, which downloads it",
-)
 def test_a_timeline_loads_in_the_trace_processor(
     path: str, tmp_path: Path, found: dict[str, Any]
 ) -> None:
-    pytest.importorskip("perfetto")
-    from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
-
     file = tmp_path / "mnist.pftrace"
     output("run", path, "--machine", "f1", "--timeline", str(file))
-    config = TraceProcessorConfig(bin_path=shutil.which("trace_processor_shell"))
-    with TraceProcessor(trace=str(file), config=config) as processor:
-        rows = processor.query("select count(*) as n, max(ts + dur) as e from slice")
-        row = next(iter(rows))
-        assert row.n == sum(entry["instructions"] for entry in found["components"])
-        assert row.e <= found["cycles"]
+    counted = "select count(*), min(ts), max(ts + dur) from slice"
+    [[slices, begin, end]] = perfetto_judge.query(file.read_bytes(), counted)
+    assert slices == sum(entry["instructions"] for entry in found["components"])
+    assert 0 <= begin < end <= found["cycles"]
+    lost = "select name, value from stats where value > 0 and severity in ('error', 'data_loss')"
+    assert perfetto_judge.query(file.read_bytes(), lost) == []
 
 
 def test_a_program_that_is_cut_is_refused_by_name(path: str, tmp_path: Path) -> None:
