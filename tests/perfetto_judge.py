@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +46,12 @@ def query(trace: bytes, sql: str) -> list[list[Any]]:
 def _rows(batch_type: Any, found: Any) -> list[list[Any]]:
     cells: list[Any] = []
     for batch in found.batch:
-        numbers = iter(batch.varint_cells)
-        texts = iter(batch.string_cells.split("\0"))
-        take = {
-            batch_type.CELL_NULL: lambda: None,
-            batch_type.CELL_VARINT: lambda numbers=numbers: next(numbers),
-            batch_type.CELL_STRING: lambda texts=texts: next(texts),
+        values: dict[int, Iterator[Any]] = {
+            batch_type.CELL_NULL: repeat(None),
+            batch_type.CELL_VARINT: iter(batch.varint_cells),
+            batch_type.CELL_STRING: iter(batch.string_cells.split("\0")),
         }
-        cells += [take[kind]() for kind in batch.cells]
+        cells += [next(values[kind]) for kind in batch.cells]
     width = max(1, len(found.column_names))
     return [cells[first : first + width] for first in range(0, len(cells), width)]
 
