@@ -26,8 +26,9 @@ demo: build
 	$(BIN)/palladion demo
 
 test: $(VENV)/dev
-	cargo test --workspace --locked
-	$(BIN)/python -m pytest
+	cargo test --workspace --locked --lib --bins --tests
+	cargo test --workspace --locked --doc
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/dev
 	cargo fmt --all --check

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::automorphism::coefficient_target;
+use crate::quotient::{self, Reciprocal};
 use crate::{Modulus, NttTable, Scalar};
 
 /// Operations on one limb: a slice of residues modulo `q`.
@@ -71,6 +72,20 @@ pub trait Kernels: Send + Sync {
         x: (&[&[u64]], u32),
         out: &mut [&mut [u64]],
     );
+
+    /// `out[k] = round(sum_i y[i][k] / q_i)`, from the reciprocals of the moduli `q_i`: the quotient
+    /// of a basis conversion. `y[i]` holds residues modulo `q_i`.
+    ///
+    /// Exact for one modulus. For `l > 1` moduli, the result may be one too small where the sum
+    /// exceeds the middle of two integers by less than `l 2^-30`. The computation is in integers, so
+    /// that all machines give the same result: see `program::trace::Op::Convert`.
+    ///
+    /// # Panics
+    /// Also if there are more than 64 moduli.
+    fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
+        quotient::check(y, reciprocals, out);
+        quotient::quotients(y, reciprocals, out);
+    }
 
     /// `out[i] = a[index[i]]`: an automorphism in the evaluation domain.
     ///

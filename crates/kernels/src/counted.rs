@@ -2,7 +2,7 @@
 //! with the run.
 
 use crate::backend::{CHOSEN, available};
-use crate::{Kernels, Modulus, NttTable};
+use crate::{Kernels, Modulus, NttTable, Reciprocal};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The fastest backend, with counters. It counts only passes over whole limbs, because no caller
@@ -103,6 +103,10 @@ impl Kernels for Counted {
         out: &mut [&mut [u64]],
     ) {
         self.inner.mat_mul_into(moduli, m, x, out);
+    }
+
+    fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
+        self.inner.quotients(y, reciprocals, out);
     }
 
     fn permute_into(&self, out: &mut [u64], a: &[u64], index: &[u32]) {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ntt_prime, words};
-use kernels::{Kernels, Modulus, Scalar, available};
+use kernels::{Kernels, Modulus, Reciprocal, Scalar, available};
 use proptest::prelude::*;
 
 /// Lengths around the width of a vector, of four vectors and of a matrix panel; and one limb.
@@ -222,6 +222,62 @@ fn matrix_products_of_wide_words() {
             mat_mul_case(&moduli, inner, 41, 1 << 50, 1 << x_bits);
         }
     }
+}
+
+/// Against the fixed-point sum that defines the quotient, and against the nearest integer where the
+/// sum is not near the middle of two.
+#[test]
+fn quotients_of_sums_of_up_to_64_moduli() {
+    for moduli in [
+        vec![ntt_prime(30, 1 << 12)],
+        vec![ntt_prime(32, 1 << 12); 2],
+        vec![ntt_prime(34, 1 << 12); 5],
+        [20, 28, 31, 32, 33, 36, 49, 50, 51, 60]
+            .map(|bits| ntt_prime(bits, 1 << 12))
+            .to_vec(),
+        vec![ntt_prime(60, 1 << 12); 64],
+    ] {
+        for len in LEN {
+            let mut y: Vec<Vec<u64>> = (0..)
+                .zip(&moduli)
+                .map(|(i, q)| operands(q, len, i).0)
+                .collect();
+            let reciprocals: Vec<Reciprocal> = moduli.iter().map(Reciprocal::new).collect();
+            let rows: Vec<&mut [u64]> = y.iter_mut().map(|row| &mut row[..]).collect();
+            let run = |backend: &dyn Kernels| {
+                let mut out = vec![1; len];
+                backend.quotients(&rows, &reciprocals, &mut out);
+                out
+            };
+            let want = run(&Scalar);
+            for (k, &v) in want.iter().enumerate() {
+                assert_eq!(v, quotient(&moduli, |i| rows[i][k]), "word {k} of {len}");
+            }
+            for backend in available() {
+                assert_eq!(run(backend), want, "{}: {moduli:?}, {len}", backend.name());
+            }
+        }
+    }
+}
+
+/// The quotient by its definition.
+fn quotient(moduli: &[Modulus], word: impl Fn(usize) -> u64) -> u64 {
+    if let [q] = moduli {
+        return u64::from(2 * u128::from(word(0)) >= u128::from(q.value()));
+    }
+    let terms = moduli.iter().enumerate().map(|(i, q)| {
+        let leading = (u128::from(word(i)) << 32) >> q.bits();
+        let factor = (1u128 << (31 + q.bits())) / u128::from(q.value());
+        (leading * factor) >> 7
+    });
+    let sum = (1u128 << 55) + terms.sum::<u128>();
+    let ratio: f64 = (0..moduli.len())
+        .map(|i| word(i) as f64 / moduli[i].value() as f64)
+        .sum();
+    if (ratio.fract() - 0.5).abs() > moduli.len() as f64 * 2f64.powi(-30) {
+        assert_eq!((sum >> 56) as f64, ratio.round());
+    }
+    (sum >> 56) as u64
 }
 
 #[test]

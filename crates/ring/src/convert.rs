@@ -9,7 +9,7 @@ use crate::basis::Basis;
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Poly};
 use crate::pool;
-use kernels::{Kernels, Modulus, Scalar, kernels};
+use kernels::{Kernels, Modulus, Reciprocal, Scalar, kernels};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -96,7 +96,7 @@ impl BasisConverter {
         for (i, y) in y.iter_mut().enumerate() {
             kernels().scalar_mul_assign(self.from.modulus(i), y, self.hat_inverse[i]);
         }
-        quotients(y, &self.inverse, v);
+        kernels().quotients(y, &self.inverse, v);
     }
 
     /// The second step, to the moduli of `rows`. `scaled` holds the scaled limbs, then the
@@ -177,61 +177,9 @@ pub(crate) fn bits(basis: &Basis) -> u32 {
     basis.moduli().map(Modulus::bits).max().unwrap_or(0)
 }
 
-/// `1 / q` in fixed point. A word `y` below `q` becomes the 32 bits `y 2^shift`, and `y / q` is
-/// about `(y 2^shift) factor / 2^63`.
-pub(crate) struct Reciprocal {
-    /// 32 minus the bits of `q`. A negative shift drops low bits of the word.
-    shift: i32,
-    /// `2^(63 - shift) / q`, rounded down: in `[2^31, 2^32)`.
-    factor: u32,
-    /// `(q - 1) / 2`: the largest centred residue.
-    half: u64,
-}
-
 /// The reciprocals of all moduli.
 pub(crate) fn reciprocals(basis: &Basis) -> Vec<Reciprocal> {
-    let reciprocal = |q: &Modulus| {
-        let factor = (1u128 << (31 + q.bits())) / u128::from(q.value());
-        Reciprocal {
-            shift: 32 - q.bits() as i32,
-            factor: u32::try_from(factor).expect("q has a bit more than 2^(bits - 1)"),
-            half: (q.value() - 1) / 2,
-        }
-    };
-    basis.moduli().map(reciprocal).collect()
-}
-
-/// Bits after the binary point in a sum of quotients. With that many, 64 quotients fit a word.
-const POINT: u32 = 56;
-
-/// `v[k] = round(sum_i y_i[k] / q_i)`, with the reciprocals of the moduli. Exact for one modulus.
-/// For `l > 1` moduli it may be one too small where the sum exceeds the middle of two integers by
-/// less than `l 2^-30`.
-///
-/// The computation is in integers, so that all machines give the same result: see
-/// `program::trace::Op::Convert`. Vector units multiply 32 by 32 bits as fast as doubles.
-pub(crate) fn quotients(y: &[&mut [u64]], reciprocals: &[Reciprocal], v: &mut [u64]) {
-    const STEP: usize = 64; // sums stay in the L1 cache, or in registers
-    if let ([row], [Reciprocal { half, .. }]) = (y, reciprocals) {
-        let words = v.iter_mut().zip(row.iter());
-        words.for_each(|(v, y)| *v = u64::from(y > half));
-        return;
-    }
-    for (start, v) in (0..).step_by(STEP).zip(v.chunks_mut(STEP)) {
-        let mut sums = [1u64 << (POINT - 1); STEP];
-        for (row, &Reciprocal { shift, factor, .. }) in y.iter().zip(reciprocals) {
-            let words = sums.iter_mut().zip(&row[start..start + v.len()]);
-            let quotient = |y: u64| ((y & 0xffff_ffff) * u64::from(factor)) >> (63 - POINT);
-            if shift < 0 {
-                words.for_each(|(sum, &y)| *sum += quotient(y >> -shift));
-            } else {
-                words.for_each(|(sum, &y)| *sum += quotient(y << shift));
-            }
-        }
-        for (out, sum) in v.iter_mut().zip(sums) {
-            *out = sum >> POINT;
-        }
-    }
+    basis.moduli().map(Reciprocal::new).collect()
 }
 
 /// Centred conversion of the coefficients of a polynomial to one small modulus. This is the last

@@ -16,12 +16,10 @@
 //! the small integers `v` are rounded, and the result is exact.
 
 use crate::basis::Basis;
-use crate::convert::{
-    BasisConverter, Reciprocal, bits, blocks, quotients, reciprocals, with_scratch,
-};
+use crate::convert::{BasisConverter, bits, blocks, reciprocals, with_scratch};
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Poly};
-use kernels::{Modulus, kernels};
+use kernels::{Modulus, Reciprocal, kernels};
 
 /// Tables for `d -> round(t d / Q)`.
 pub struct Scaler {
@@ -143,7 +141,7 @@ impl Scaler {
                     let d = &d_r.limb(j)[columns.clone()];
                     kernels().scalar_mul_add_assign(&self.r_moduli[j], z, d, self.own[j]);
                 }
-                quotients(&z, &self.r_inverse, v);
+                kernels().quotients(&z, &self.r_inverse, v);
                 let z = with_last(&z, v);
                 kernels().mat_mul_into(
                     &self.q_moduli,
@@ -161,7 +159,7 @@ impl Scaler {
         for (i, y) in d.iter_mut().enumerate() {
             kernels().scalar_mul_assign(&self.q_moduli[i], y, self.entry[i]);
         }
-        quotients(d, &self.q_inverse, v);
+        kernels().quotients(d, &self.q_inverse, v);
         kernels().mat_mul_into(
             &self.r_moduli,
             &self.first,

@@ -11,6 +11,7 @@ mod transform;
 
 use self::sums::MIN_BITS;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::quotient::{self, Reciprocal};
 use crate::{Kernels, Modulus, NttTable, Scalar};
 
 /// Proof that this CPU has AVX2 and FMA: only [`Avx2::detect`] makes one.
@@ -151,5 +152,15 @@ impl Kernels for Avx2 {
             },
             |(moduli, m, out)| Scalar.mat_mul_into(moduli, m, (x, x_bits), out),
         );
+    }
+
+    fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
+        #[target_feature(enable = "avx2")]
+        fn compiled(y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
+            quotient::quotients(y, reciprocals, out);
+        }
+        quotient::check(y, reciprocals, out);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { compiled(y, reciprocals, out) }
     }
 }

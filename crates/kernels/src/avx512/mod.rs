@@ -14,6 +14,7 @@ mod wide;
 mod wide_sums;
 
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::quotient::{self, Reciprocal};
 use crate::{Kernels, Modulus, NttTable, Scalar};
 
 /// The smallest modulus for which the constants of [`vector::Consts`] are in range. Smaller ones,
@@ -200,6 +201,16 @@ impl Kernels for Avx512 {
             // SAFETY: as above.
             |(moduli, m, out)| unsafe { wide_sums::mat_mul(moduli, m, x, out) },
         );
+    }
+
+    fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
+        #[target_feature(enable = "avx512f,avx512dq")]
+        fn compiled(y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
+            quotient::quotients(y, reciprocals, out);
+        }
+        quotient::check(y, reciprocals, out);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { compiled(y, reciprocals, out) }
     }
 
     fn permute_into(&self, out: &mut [u64], a: &[u64], index: &[u32]) {
