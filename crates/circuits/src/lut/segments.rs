@@ -35,11 +35,14 @@ pub(super) fn apply<O: Operations>(
     let high = powers(engine, &low[k0 - 1], k1 - 1)?;
     let polynomial = segment_polynomials(lut, engine, layout, (&low, &high), unit)?;
     let low = &low[..k0 - 1];
+    // The powers are most of what a run holds. Each list is dropped after its last use.
     let product = if engine.model().settles() {
+        drop(high);
         let power = segment_powers(engine, layout, low, (segments, segments.ilog2()), len)?;
         engine.mul(CIRCUIT, &polynomial, &power)?
     } else {
         let tops = top_powers(engine, &high, segments)?;
+        drop(high);
         let lower = segments.ilog2() - top_bits(segments);
         let polynomial = match lower {
             0 => polynomial,
