@@ -148,9 +148,7 @@ class BootstrapSet:
 
 
 SETS: Final = {
-    "I": BootstrapSet(
-        "I", 586, 2, 512, (8, 2), (2, 8), "INSECURE: 110.1 bits (128 by the paper)"
-    ),
+    "I": BootstrapSet("I", 586, 2, 512, (8, 2), (2, 8), "INSECURE: 110.1 bits (128 by the paper)"),
     "II": BootstrapSet(
         *("II", 500, 1, 1024, (10, 3), (1, 15)),
         "INSECURE: 115.0 bits (110 by the paper, 80 by its code)",

@@ -77,7 +77,7 @@ fn compare(params: &Params, design: (Multiplier, Place), orders: &[Order]) {
     };
     // Arbitrary words: the comparison does not depend on their phase.
     let arbitrary = |count: usize| -> Vec<u32> {
-        let word = |i| (i + 1u32).wrapping_mul(0x9e37_79b9);
+        let word = |i: u32| (i + 1).wrapping_mul(0x9e37_79b9);
         (0..count as u32).map(word).collect()
     };
     let test = arbitrary(n);

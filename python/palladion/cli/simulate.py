@@ -47,7 +47,9 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                **{"set": name, "security": given.security, "multiplier": multiplier},
+                "set": name,
+                "security": given.security,
+                "multiplier": multiplier,
                 **found,
                 "as_printed": printed and {key: printed[key] for key in PRINTED},
                 "published_ms": PUBLISHED[name].milliseconds,
@@ -106,18 +108,19 @@ def print_whole(whole: Mapping[str, Any]) -> None:
     places = {place: whole[place] for place in ("processor", "array") if whole[place]}
     click.echo()
     click.echo("A whole bootstrapping, from LWE sample in to LWE sample out, in us:")
-    rows: dict[str, dict[str, str]] = {}
-    for place, run in places.items():
-        for part in run["parts"]:
-            rows.setdefault(part["name"], {})[place] = f"{part['us']:,.1f} {part['at']}"
+    longest = max((made["parts"] for made in places.values()), key=len)
+    rows: dict[str, dict[str, str]] = {part["name"]: {} for part in longest}
+    for place, made in places.items():
+        for part in made["parts"]:
+            rows[part["name"]][place] = f"{part['us']:,.1f} {part['at']}"
     totals = {
         "all, ms": "latency_ms",
         "energy, mJ": "energy_mj",
         "average power, W": "watts",
     }
     for title, key in totals.items():
-        rows[title] = {place: f"{run[key]:.2f}" for place, run in places.items()}
-    rows["tiles"] = {place: str(run["tiles"]) for place, run in places.items()}
+        rows[title] = {place: f"{made[key]:.2f}" for place, made in places.items()}
+    rows["tiles"] = {place: str(made["tiles"]) for place, made in places.items()}
     print_table(
         [
             {

@@ -199,7 +199,7 @@ impl Floorplan {
             kind(
                 "element",
                 self.multipliers() * self.elements(),
-                "a block of a product",
+                self.unit.does(),
             ),
             kind(
                 "merge",

@@ -74,6 +74,14 @@ impl Unit {
         self.passes
     }
 
+    /// The work of an element.
+    pub(super) fn does(&self) -> &'static str {
+        match self.kind {
+            Multiplier::Direct => "a block of a product",
+            Multiplier::Fft | Multiplier::FftAsPrinted => "a stage of a product",
+        }
+    }
+
     /// Whether the words of the multiplier are those of the ring.
     pub(super) fn exact(&self) -> bool {
         self.kind != Multiplier::FftAsPrinted
