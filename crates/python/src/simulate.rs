@@ -33,8 +33,8 @@ pub(crate) fn simulate_products<'py>(
     })
 }
 
-/// Time of products of polynomials of `n` coefficients on a pipeline of transforms, for digits of at
-/// most `digit` in size.
+/// Time of products of polynomials of `n` coefficients on a pipeline of transforms, for digits of
+/// at most `digit` in size.
 #[pyfunction]
 pub(crate) fn simulate_fft_products<'py>(
     py: Python<'py>,

@@ -2,8 +2,8 @@
 //!
 //! Its parts are steps of the processor, the blind rotation on the array, and the key switch on
 //! either. Every part needs the last word of the part before it. So their times add up. Keys that a
-//! channel fetches while the part before is still running would save at most its buffer's words, and
-//! are not counted.
+//! channel fetches while the part before is still running would save at most its buffer's words,
+//! and are not counted.
 
 use super::blind::{Around, BlindRotation};
 use super::floorplan::{Kind, Parameters};
@@ -68,7 +68,8 @@ pub struct Bootstrapped {
 /// Keys of a bootstrapping, as words.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys<'a> {
-    /// A GGSW ciphertext for each bit of the small secret, as [`BlindRotation::emulate`] takes them.
+    /// A GGSW ciphertext for each bit of the small secret, as [`BlindRotation::emulate`] takes
+    /// them.
     pub bootstrap: &'a [u32],
     /// For each word of a mask of dimension `k N` and each digit, a sample of dimension `n`.
     pub switch: &'a [u32],

@@ -66,8 +66,8 @@ impl Kernel for ElementTile {
     }
 }
 
-/// Adds a multiplier of `elements` elements to a network. Returns the inputs of digits and of words,
-/// and the output of results.
+/// Adds a multiplier of `elements` elements to a network. Returns the inputs of digits and of
+/// words, and the output of results.
 pub(super) fn add_chain(
     network: &mut Network,
     machine: &Machine,

@@ -1,10 +1,10 @@
 //! The memory behind the logic, and the channels that bring its words to the array.
 //!
-//! The memory is a tile. It reads one burst at a time, each for one of its readers, in an order that
-//! is fixed before the run. Each reader is a channel with a buffer: as many words as it has asked
-//! for and not yet sent to the array. A word takes the memory's latency to arrive. So a channel waits
-//! if the memory is busy with others, or if its buffer is too small for the latency. The memory
-//! waits if the next reader in order has no room.
+//! The memory is a tile. It reads one burst at a time, each for one of its readers, in an order
+//! that is fixed before the run. Each reader is a channel with a buffer: as many words as it has
+//! asked for and not yet sent to the array. A word takes the memory's latency to arrive. So a
+//! channel waits if the memory is busy with others, or if its buffer is too small for the latency.
+//! The memory waits if the next reader in order has no room.
 
 use super::moved_by;
 use crate::machine::Machine;

@@ -1,5 +1,5 @@
-//! ATHENA's designs on a spatial array: two multipliers, blind rotations made of several of them, and
-//! whole bootstrappings with the memory and the processor beside the array.
+//! ATHENA's designs on a spatial array: two multipliers, blind rotations made of several of them,
+//! and whole bootstrappings with the memory and the processor beside the array.
 //!
 //! *Source.* Wu, Arafin, "ATHENA: Accelerating Torus Fully Homomorphic Encryption on
 //! Energy-Efficient Heterogeneous Architecture", sections III-A2 and III-B, figures 8 and 9. The

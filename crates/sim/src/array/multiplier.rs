@@ -36,8 +36,8 @@ pub(super) struct Unit {
 pub(super) type Tables = Option<Arc<Garner>>;
 
 impl Unit {
-    /// A multiplier for digits of at most `digit` in size. `elements` is the number of elements of a
-    /// wavefront.
+    /// A multiplier for digits of at most `digit` in size. `elements` is the number of elements of
+    /// a wavefront.
     pub(super) fn new(
         machine: &Machine,
         kind: Multiplier,

@@ -1,7 +1,7 @@
 //! The processor beside the array: the words of its steps, and their times.
 //!
-//! The paper leaves "the serial operations" to the processor. Its code does there the modulus switch,
-//! the first accumulator, the starts of channels and graph, the extraction and the key switch.
+//! The paper leaves "the serial operations" to the processor. Its code does the modulus switch, the
+//! first accumulator, the starts of channels and graph, the extraction and the key switch there.
 
 use super::switch::Sizes;
 use crate::machine::Machine;

@@ -39,8 +39,8 @@ impl Products {
         Self::of(machine, n, unit)
     }
 
-    /// A pipeline of transforms for polynomials of `n` coefficients and digits of at most `digit` in
-    /// size, exact or as printed.
+    /// A pipeline of transforms for polynomials of `n` coefficients and digits of at most `digit`
+    /// in size, exact or as printed.
     ///
     /// # Errors
     /// [`Error::Ring`] if three primes do not hold the products. [`Error::TooSmall`] as

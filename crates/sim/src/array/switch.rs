@@ -7,8 +7,8 @@
 //! pairs. The last tile adds the body.
 //!
 //! The words are those of `tfhe::Switch`. Digits leave a rest of each word of the mask, and half of
-//! the sum of all rests is taken from the body. Tiles send halves and odd bits of their rests apart,
-//! since the half of a sum is not the sum of halves.
+//! the sum of all rests is taken from the body. Tiles send halves and odd bits of their rests
+//! apart, since the half of a sum is not the sum of halves.
 //!
 //! The channels are those of the blind rotation: a tile behind each channel sends its words to one
 //! of both, and so does a tile before the channel of results.
@@ -78,8 +78,8 @@ pub(super) struct Switch {
 const WIDEST: usize = 64;
 
 impl Switch {
-    /// The fastest key switch beside a blind rotation that takes `tiles` tiles and `inputs` channels
-    /// into the array.
+    /// The fastest key switch beside a blind rotation that takes `tiles` tiles and `inputs`
+    /// channels into the array.
     ///
     /// # Errors
     /// [`crate::Error::TooSmall`] if there are too few tiles, or too little memory in each.

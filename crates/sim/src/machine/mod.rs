@@ -13,8 +13,8 @@ use ring::torus::wavefront::LANES;
 
 /// A spatial array beside programmable logic, checked.
 ///
-/// Time is counted in *ticks*. A cycle of either clock is a whole number of ticks, and a multiple of
-/// the lanes of a vector.
+/// Time is counted in *ticks*. A cycle of either clock is a whole number of ticks, and a multiple
+/// of the lanes of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     literal: Literal,

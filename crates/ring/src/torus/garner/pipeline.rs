@@ -69,9 +69,9 @@ impl Role {
     /// The instructions of a pass as sections. A vector of [`LANES`] lanes holds half as many
     /// complex numbers.
     ///
-    /// Four vectors are computed at a time, as in the direct multiplier. The butterflies are those of
-    /// the transform. The numbers of instructions for the limbs, the
-    /// reduction modulo a prime and Garner's algorithm are *inferred*.
+    /// Four vectors are computed at a time, as in the direct multiplier. The butterflies are those
+    /// of the transform. The numbers of instructions for the limbs, the reduction modulo a prime
+    /// and Garner's algorithm are *inferred*.
     pub fn sections(self, n: usize, last: bool) -> Vec<Section> {
         let values = n / LANES;
         let butterflies = (n / 2 / LANES).max(1);
