@@ -5,7 +5,8 @@
 //! values, as many stages of the inverse, and an element that gathers the passes of a product. With
 //! `N = 2048` these are `4 + 3 x 10 = 34` elements. 34 is what ATHENA's table IV prints for its FFT
 //! multiplier, whose kernels are not published. So this structure is *inferred* from that number
-//! and from the paper's figures 3 to 5.
+//! and from the paper's figures 3 to 5. Three transforms of 11 stages, of `N` points, and one more
+//! element would be 34 too.
 //!
 //! The words of a pass are exact when they are rounded, by the bound of [`Garner`]. The paper's
 //! algorithm 2 has three passes, one for each prime, and is [not exact](super::published).
