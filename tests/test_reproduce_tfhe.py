@@ -10,7 +10,15 @@ import pytest
 from click.testing import CliRunner
 from palladion.cli.reproduce import WIDTH, reproduce
 from palladion.reproduce import PAPERS
-from palladion.reproduce.athena_tfhe import algorithm2, fig10, table2, table4, table5
+from palladion.reproduce.athena_tfhe import (
+    algorithm2,
+    fig10,
+    readings,
+    sensitivity,
+    table2,
+    table4,
+    table5,
+)
 from palladion.reproduce.athena_tfhe.paper import ATHENA, TABLE_2, TABLE_5
 from palladion.reproduce.reproduction import Column
 
@@ -18,6 +26,8 @@ MODULES = {
     "table2": table2,
     "table4": table4,
     "table5": table5,
+    "readings": readings,
+    "sensitivity": sensitivity,
     "fig10": fig10,
     "algorithm2": algorithm2,
 }
@@ -85,6 +95,46 @@ def test_table_5_holds_time_power_and_energy() -> None:
         assert row["time_ratio"] == pytest.approx(1, abs=0.1)
         assert row["energy_ratio"] == pytest.approx(1, abs=0.1)
     assert all(row["simulated_ms"] is None for row in found[:-2])
+
+
+def test_a_product_of_the_fft_pipeline_takes_about_what_the_paper_prints() -> None:
+    found = next(row for row in rows("table4") if row["design"] == "ATHENA-FFT")
+    # The tiles are inferred from their number: the order of the time is all that can agree.
+    assert 0.5 < found["ratio"] < 2
+
+
+def test_readings_of_table_5_are_the_rotation_and_whole_bootstrappings() -> None:
+    found = rows("readings")
+    assert [(row["set"], row["reading"]) for row in found] == [
+        (name, reading)
+        for name in ("I", "II")
+        for reading in ("rotation alone", "whole, processor", "whole, array")
+    ]
+    for row in found:
+        if row["reading"] == "rotation alone":
+            assert row["ratio"] == pytest.approx(1, abs=0.1)
+            assert row["simulated_ms"] == row["rotation_ms"]
+            continue
+        parts = ("words_ms", "starts_ms", "rotation_ms", "switch_ms")
+        assert row["simulated_ms"] == pytest.approx(sum(row[part] for part in parts))
+        assert row["ratio"] > 1.1
+
+
+def test_the_published_times_have_no_room_for_a_key_switch() -> None:
+    text = " ".join(run("readings").split())
+    # 6190 / 586 and 10350 / 500, beside table II; 19.2 and 30.8 MB at 25.6 GB/s.
+    for words in ("10.56 us", "11.56 us", "20.70 us", "21.33 us", "19.2 MB", "0.75 ms", "1.20 ms"):
+        assert words in text, words
+
+
+def test_inferred_keys_change_the_time_in_the_right_direction() -> None:
+    found = rows("sensitivity")
+    base, changed = found[0], found[1:]
+    assert [row["key"] for row in changed] == [key for key in sensitivity.KEYS for _ in range(2)]
+    for smaller, larger in zip(changed[::2], changed[1::2], strict=True):
+        times = [row["processor_ms"] for row in (smaller, base, larger)]
+        better = smaller["key"] in ("efficiency_percent", "buffer_words", "megabytes_per_second")
+        assert times == sorted(times, reverse=better), smaller["key"]
 
 
 def test_notes_of_table_5_compare_like_with_like() -> None:

@@ -43,6 +43,45 @@ def test_both_sets_come_near_the_paper(
     assert each == pytest.approx(found["iteration_us"], rel=0.01)
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_a_whole_bootstrapping_is_its_parts_on_either_place(name: str) -> None:
+    found = pbs("--set", name)
+    for place in ("processor", "array"):
+        whole = found["whole"][place]
+        times = {part["name"]: (part["at"], part["us"]) for part in whole["parts"]}
+        assert times["key switch"][0] == place
+        assert times["modulus switch"][0] == times["extraction"][0] == "processor"
+        total = sum(us for _, us in times.values()) / 1000
+        assert whole["latency_ms"] == pytest.approx(total)
+        assert whole["energy_mj"] == pytest.approx(whole["watts"] * total)
+        # The memory delivers the keys of the blind rotation in time.
+        assert times["blind rotation"][1] / 1000 == pytest.approx(found["latency_ms"], rel=0.002)
+        assert found["tiles"] <= whole["tiles"] <= found["tiles_available"]
+    assert found["whole"]["array"]["tiles"] > found["tiles"]
+    assert found["whole"]["array_refused"] is None
+    assert len(found["published"]) == 4
+
+
+def test_pipelines_of_transforms_are_slower_and_need_more_tiles() -> None:
+    direct, fft = pbs("--set", "II"), pbs("--set", "II", "--multiplier", "fft")
+    # 4 + 3 x 9 stages for N = 1024, and 25 tiles that are no multipliers.
+    assert (fft["elements"], fft["tiles"]) == (31, 12 * 31 + 25)
+    assert fft["passes"] > fft["as_printed"]["passes"] == 3
+    assert fft["latency_ms"] > fft["as_printed"]["latency_ms"] > direct["latency_ms"]
+    assert (direct["multiplier"], direct["passes"], direct["as_printed"]) == ("direct", 1, None)
+    with pytest.raises(UsageError, match="543 tiles"):
+        pbs("--set", "I", "--multiplier", "fft")
+
+
+def test_a_key_switch_without_room_on_the_array_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(Machine.named("versal").text.replace("tiles = 400", "tiles = 217"))
+    found = pbs("--machine", str(path), "--set", "II")
+    assert found["whole"]["array"] is None
+    assert "220 tiles" in found["whole"]["array_refused"]
+    assert "220 tiles" in output("pbs", "--machine", str(path), "--set", "II")
+
+
 def test_the_table_fits_a_terminal_and_says_what_is_insecure() -> None:
     for name, given in SETS.items():
         text = output("pbs", "--set", name)
@@ -77,6 +116,12 @@ def test_unknown_and_broken_machines_are_refused_by_name(tmp_path: Path) -> None
         (text.replace("tiles = 400\n", ""), "missing field `tiles`"),
         (text.replace("[power]", "[power]\nmood = 1"), "unknown field `mood`"),
         ("", "missing field"),
+        (text.replace("start_us = 20.0", ""), r"missing field `start_us`[^$]*start_us = 20\.0"),
+        (text.replace("[memory]", "[memories]"), r"missing field `memory`[^$]*burst_words = 16"),
+        (
+            text.replace("efficiency_percent = 70", "efficiency_percent = 0"),
+            r"memory\.efficiency_percent is 0, expected 1 to 100",
+        ),
     ]:
         path.write_text(changed)
         with pytest.raises(FormatError, match=words):
@@ -92,9 +137,9 @@ def test_unknown_and_broken_machines_are_refused_by_name(tmp_path: Path) -> None
 def test_sizes_without_a_mapping_are_refused() -> None:
     machine = Machine.named("versal")
     with pytest.raises(UsageError, match="4096"):
-        machine.bootstrap(BootstrapSet("large", 10, 1, 4096, 10, 3, ""))
+        machine.bootstrap(BootstrapSet("large", 10, 1, 4096, (10, 3), (1, 15), ""))
     with pytest.raises(UsageError, match="digits"):
-        machine.bootstrap(BootstrapSet("odd", 10, 1, 1024, 31, 3, ""))
+        machine.bootstrap(BootstrapSet("odd", 10, 1, 1024, (31, 3), (1, 15), ""))
     with pytest.raises(UsageError, match="7 elements"):
         machine.products(1024, 7)
 

@@ -64,7 +64,7 @@ def simulate_products(machine: str, n: int, elements: int) -> dict[str, float]:
     """Products on a multiplier of ``elements`` elements. ``machine`` is the text of its file.
 
     ``latency_us`` is for a single product, ``interval_us`` from one to the next, ``computing`` a
-    share.
+    share, ``passes`` the number of passes of a product through the ``elements``.
 
     Raises
     ------
@@ -74,8 +74,25 @@ def simulate_products(machine: str, n: int, elements: int) -> dict[str, float]:
         If the multiplier does not fit the machine.
     """
 
-def simulate_pbs(machine: str, sizes: tuple[int, int, int, int, int]) -> dict[str, Any]:
-    """A blind rotation. ``sizes``: LWE dimension, rank, ring degree, bits of a digit, digits.
+def simulate_fft_products(machine: str, n: int, digit: int, exact: bool) -> dict[str, float]:
+    """Products on a pipeline of transforms, for digits of at most ``digit`` in size.
+
+    ``exact`` or in the three passes of the paper. The rest is as :func:`simulate_products` has it.
+
+    Raises
+    ------
+    FormatError, UsageError
+        As :func:`simulate_products`.
+    """
+
+def simulate_pbs(
+    machine: str,
+    sizes: tuple[int, int, int, tuple[int, int], tuple[int, int]],
+    multiplier: str,
+) -> dict[str, Any]:
+    """A bootstrapping. ``sizes``: LWE dimension, rank, ring degree, and bits and number of the
+    digits of external products and of the key switch. ``multiplier``: ``direct``, ``fft`` or
+    ``fft as printed``.
 
     See ``simulate pbs --json`` in docs/cli.md.
 

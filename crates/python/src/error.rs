@@ -162,11 +162,11 @@ impl ToPython for compiler::Error {
 impl ToPython for sim::Error {
     fn to_python(self) -> PyErr {
         use sim::Error::{
-            Deadlock, Family, Key, NoMapping, Parameters, Ring, Stopped, Toml, TooLong, TooSmall,
-            Unfit, UnknownMachine, Value, Violation, Words,
+            Deadlock, Family, Inexact, Key, Missing, NoMapping, Parameters, Ring, Stopped, Toml,
+            TooLong, TooSmall, Unfit, UnknownMachine, Value, Violation, Words,
         };
         let fault = match &self {
-            Toml(_) | Value { .. } | Key { .. } => Fault::File,
+            Toml(_) | Missing { .. } | Value { .. } | Key { .. } => Fault::File,
             UnknownMachine { .. }
             | Family { .. }
             | Unfit { .. }
@@ -175,6 +175,7 @@ impl ToPython for sim::Error {
             | TooSmall { .. }
             | Parameters { .. }
             | Words { .. }
+            | Inexact { .. }
             | Deadlock { .. } => Fault::Usage,
             Ring(error) => of_ring(error).of_operands(),
             Stopped => Fault::Stop,

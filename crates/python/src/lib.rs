@@ -51,6 +51,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::machine_file, module)?)?;
     module.add_function(wrap_pyfunction!(vector::machine_parts, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_products, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::simulate_fft_products, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_pbs, module)?)?;
     module.add_class::<vector::Workload>()?;
     module.add_class::<vector::Simulation>()?;

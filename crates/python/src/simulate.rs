@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ring::torus::garner::published;
 use ring::torus::{Decomposition, Garner};
-use sim::{BlindRotation, Machine, Parameters, Products};
+use sim::{Bootstrapped, Bootstrapping, Machine, Multiplier, Parameters, Place, Products};
 
 use crate::guard::guard;
 
@@ -28,37 +28,97 @@ pub(crate) fn simulate_products<'py>(
     n: usize,
     elements: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let timing = guard(py, || {
-        Products::new(&Machine::from_toml(machine)?, n, elements)?.simulate()
+    products(py, || {
+        Products::new(&Machine::from_toml(machine)?, n, elements)
+    })
+}
+
+/// Time of products of polynomials of `n` coefficients on a pipeline of transforms, for digits of
+/// at most `digit` in size.
+#[pyfunction]
+pub(crate) fn simulate_fft_products<'py>(
+    py: Python<'py>,
+    machine: &str,
+    n: usize,
+    digit: u32,
+    exact: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    products(py, || {
+        Products::fft(&Machine::from_toml(machine)?, n, digit, exact)
+    })
+}
+
+fn products<'py>(
+    py: Python<'py>,
+    make: impl FnOnce() -> sim::Result<Products> + Send,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (made, timing) = guard(py, || -> sim::Result<_> {
+        let made = make()?;
+        let timing = made.simulate()?;
+        Ok((made, timing))
     })?;
     let found = PyDict::new(py);
+    found.set_item("elements", made.elements())?;
+    found.set_item("passes", made.passes())?;
     found.set_item("latency_us", timing.latency)?;
     found.set_item("interval_us", timing.interval)?;
     found.set_item("computing", timing.computing)?;
     Ok(found)
 }
 
-/// Time and power of a blind rotation. `sizes` are dimension, rank, ring degree, bits of a digit,
-/// and number of digits.
+/// LWE dimension, rank, ring degree, and bits and number of the digits of external products and of
+/// the key switch.
+type Sizes = (usize, usize, usize, (u32, u32), (u32, u32));
+
+/// The multipliers that the command line names.
+fn multiplier_of(name: &str) -> sim::Result<Multiplier> {
+    match name {
+        "direct" => Ok(Multiplier::Direct),
+        "fft" => Ok(Multiplier::Fft),
+        "fft as printed" => Ok(Multiplier::FftAsPrinted),
+        found => Err(sim::Error::Key {
+            key: "multiplier".into(),
+            found: format!("{found:?}"),
+            expected: "\"direct\", \"fft\" or \"fft as printed\"".into(),
+        }),
+    }
+}
+
+/// Time and power of a bootstrapping: of the blind rotation alone, and of the whole with the key
+/// switch on the processor and on the array.
 #[pyfunction]
 pub(crate) fn simulate_pbs<'py>(
     py: Python<'py>,
     machine: &str,
-    sizes: (usize, usize, usize, u32, u32),
+    sizes: Sizes,
+    multiplier: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (lwe_dimension, rank, n, base_log, levels) = sizes;
-    let (rotation, run) = guard(py, || -> Result<_, sim::Error> {
+    let (lwe_dimension, rank, n, digits, switch) = sizes;
+    let make = |place| -> sim::Result<_> {
         let parameters = Parameters {
             lwe_dimension,
             rank,
             n,
-            decomposition: Decomposition::new(base_log, levels)?,
+            decomposition: Decomposition::new(digits.0, digits.1)?,
         };
-        let rotation = BlindRotation::new(&Machine::from_toml(machine)?, parameters)?;
-        let run = rotation.simulate()?;
-        Ok((rotation, run))
+        let switch = Decomposition::new(switch.0, switch.1)?;
+        let design = (multiplier_of(multiplier)?, place);
+        let machine = Machine::from_toml(machine)?;
+        let made = Bootstrapping::new(&machine, parameters, switch, design)?;
+        let run = made.simulate()?;
+        Ok((made, run))
+    };
+    let (processor, array, run) = guard(py, || -> sim::Result<_> {
+        let processor = make(Place::Processor)?;
+        let run = processor.0.rotation().simulate()?;
+        // The blind rotation has fitted, so this can only be too little room for the key switch.
+        let array = match make(Place::Array) {
+            Err(error @ sim::Error::TooSmall { .. }) => Err(error.to_string()),
+            other => Ok(other?),
+        };
+        Ok((processor, array, run))
     })?;
-    let layout = rotation.floorplan();
+    let layout = processor.0.rotation().floorplan();
     let kinds = layout.kinds().into_iter().map(|kind| {
         let entry = PyDict::new(py);
         entry.set_item("name", kind.name)?;
@@ -72,6 +132,7 @@ pub(crate) fn simulate_pbs<'py>(
     found.set_item("iterations", run.iterations)?;
     found.set_item("multipliers", layout.multipliers())?;
     found.set_item("elements", layout.elements())?;
+    found.set_item("passes", layout.passes())?;
     found.set_item("tiles", layout.tiles())?;
     found.set_item("tiles_available", layout.machine().tiles())?;
     found.set_item("channels", layout.channels())?;
@@ -85,6 +146,42 @@ pub(crate) fn simulate_pbs<'py>(
     found.set_item("watts", run.power.watts())?;
     found.set_item("energy_mj", run.millijoules())?;
     found.set_item("kinds", kinds.collect::<PyResult<Vec<_>>>()?)?;
+    let [bootstrap, switch] = processor.0.key_bytes();
+    found.set_item("bootstrap_key_bytes", bootstrap)?;
+    found.set_item("switch_key_bytes", switch)?;
+    let memory = layout.machine().memory();
+    let peak = memory.peak_megabytes_per_second;
+    found.set_item("memory_megabytes_per_second", peak)?;
+    let whole = PyDict::new(py);
+    whole.set_item("processor", of_whole(py, &processor)?)?;
+    match &array {
+        Ok(array) => whole.set_item("array", of_whole(py, array)?)?,
+        Err(_) => whole.set_item("array", py.None())?,
+    }
+    whole.set_item("array_refused", array.err())?;
+    found.set_item("whole", whole)?;
+    Ok(found)
+}
+
+/// A whole bootstrapping.
+fn of_whole<'py>(
+    py: Python<'py>,
+    (made, run): &(Bootstrapping, Bootstrapped),
+) -> PyResult<Bound<'py, PyDict>> {
+    let parts = run.parts.iter().map(|part| {
+        let entry = PyDict::new(py);
+        entry.set_item("name", part.name)?;
+        entry.set_item("at", part.at)?;
+        entry.set_item("us", part.microseconds)?;
+        Ok(entry)
+    });
+    let found = PyDict::new(py);
+    found.set_item("latency_ms", run.milliseconds())?;
+    found.set_item("watts", run.power.watts())?;
+    found.set_item("energy_mj", run.millijoules())?;
+    found.set_item("tiles", made.tiles())?;
+    found.set_item("switch_channels", made.switch_channels())?;
+    found.set_item("parts", parts.collect::<PyResult<Vec<_>>>()?)?;
     Ok(found)
 }
 

@@ -20,6 +20,16 @@ pub enum Error {
     /// The file is not TOML, lacks a key, or has an unknown one.
     #[error("the machine's file: {0}")]
     Toml(String),
+    /// The file of a spatial machine lacks a key or a section.
+    #[error(
+        "the machine's file: missing field `{field}`: the file of `palladion simulate machine versal` has\n{write}"
+    )]
+    Missing {
+        /// The key or the section.
+        field: String,
+        /// The lines of a file that has it.
+        write: String,
+    },
     /// A value is out of range.
     #[error("the machine's {key} is {found}, expected {expected}")]
     Value {
@@ -112,6 +122,14 @@ pub enum Error {
         found: usize,
         /// The values allowed, in words.
         expected: String,
+    },
+    /// The multiplier gives wrong words.
+    #[error(
+        "the FFT multiplier as printed, of {found} passes, gives wrong words: only the exact one can be emulated"
+    )]
+    Inexact {
+        /// Number of passes of a product.
+        found: usize,
     },
     /// Data has the wrong length.
     #[error("{found} words of {what}, expected {expected}")]

@@ -39,6 +39,9 @@ pub(crate) enum Phase {
         to: Ports,
         ticks: u64,
     },
+    /// `words` words to the output `port`, at once when there is room. A memory has more outputs
+    /// than a tile, one for each of its readers.
+    Send { words: usize, port: usize },
     /// `ticks` ticks without any stream.
     Compute { ticks: u64 },
 }
@@ -50,7 +53,7 @@ pub(crate) trait Kernel: Send {
     /// Phases of a turn.
     fn turn(&self, turn: usize) -> Vec<Phase>;
     /// Step `i` of a phase that moves words. Takes the words read from the ports, returns the words
-    /// for the ports.
+    /// for the ports. A phase that sends words to one port returns the word first.
     fn step(&mut self, phase: usize, i: usize, words: [u32; 2]) -> [u32; 2];
     /// Runs a phase that computes.
     fn compute(&mut self, _phase: usize) {}
@@ -85,6 +88,8 @@ pub(crate) struct Usage {
     pub(crate) kind: &'static str,
     /// Ticks of steps and computation. The rest is waiting.
     pub(crate) busy: u64,
+    /// Ticks of computation.
+    pub(crate) computing: u64,
     /// The tick in which each turn ended.
     pub(crate) ends: Vec<u64>,
 }
@@ -127,7 +132,9 @@ impl Network {
             to.iter().map(|p| p.tile),
             (room, latency),
         ));
-        let output = &mut self.tiles[from.tile].outputs[from.port];
+        let outputs = &mut self.tiles[from.tile].outputs;
+        outputs.resize(outputs.len().max(from.port + 1), None);
+        let output = &mut outputs[from.port];
         assert!(output.replace(id).is_none(), "one stream for each output");
         for (reader, to) in to.iter().enumerate() {
             let input = &mut self.tiles[to.tile].inputs[to.port];

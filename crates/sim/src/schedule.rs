@@ -28,7 +28,7 @@ fn unit(instruction: Instruction) -> Unit {
         Instruction::Load => Unit::Load,
         // "Two move (update registers)": section II-D of the paper.
         Instruction::Broadcast | Instruction::Shift | Instruction::Narrow => Unit::Move,
-        Instruction::MultiplyAccumulate => Unit::Vector,
+        Instruction::MultiplyAccumulate | Instruction::Float => Unit::Vector,
         Instruction::Store => Unit::Store,
     }
 }
@@ -52,6 +52,7 @@ fn latency(machine: &Machine, instruction: Instruction) -> u64 {
         Instruction::Broadcast => latency.broadcast,
         Instruction::Shift => latency.shift,
         Instruction::MultiplyAccumulate => latency.multiply_accumulate,
+        Instruction::Float => latency.float,
         Instruction::Narrow => latency.narrow,
         Instruction::Store => latency.store,
     }
@@ -120,7 +121,11 @@ pub(crate) fn section_cycles(machine: &Machine, section: &Section) -> u64 {
 
 /// Cycles in which an element computes, for one product.
 pub(crate) fn compute_cycles(machine: &Machine, element: &Element) -> u64 {
-    let sections = element.sections();
+    cycles(machine, &element.sections())
+}
+
+/// Cycles of sections, one after the other.
+pub(crate) fn cycles(machine: &Machine, sections: &[Section]) -> u64 {
     sections
         .iter()
         .map(|section| section_cycles(machine, section))

@@ -13,7 +13,7 @@ from palladion.cli.machines import machine_of
 from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
-from palladion.machines import SETS, Machine
+from palladion.machines import PUBLISHED, SETS, Machine, published
 
 
 @click.group()
@@ -24,35 +24,63 @@ def simulate() -> None:
 @simulate.command()
 @click.option("--machine", default="versal", help="Name of a packaged machine, or a TOML file.")
 @click.option("--set", "name", type=click.Choice([*SETS]), default="I", help="Parameter set.")
+@click.option(
+    "--multiplier",
+    type=click.Choice(["direct", "fft"]),
+    default="direct",
+    help="Products by definition, or by pipelines of transforms.",
+)
 @json_option
-def pbs(machine: str, name: str, as_json: bool) -> None:
+def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
     """Simulate a programmable bootstrapping: tiles, time, power, energy.
 
-    Simulates the blind rotation. The modulus switch and the key switch, which run on the processor,
-    are not simulated.
+    First the blind rotation alone, then a whole bootstrapping from LWE sample in to LWE sample out:
+    with the memory behind the logic, the processor, and the key switch on the processor, as in the
+    paper's code, or on the array.
     """
-    given = SETS[name]
-    found = machine_of(machine).bootstrap(given)
+    given, versal = SETS[name], machine_of(machine)
+    found = versal.bootstrap(given, multiplier)
+    says = published(given, found) if multiplier == "direct" else []
+    printed = None
+    if multiplier == "fft":
+        printed = versal.bootstrap(given, "fft as printed")
     if as_json:
-        print_json({"set": name, "security": given.security, **found})
+        print_json(
+            {
+                "set": name,
+                "security": given.security,
+                "multiplier": multiplier,
+                **found,
+                "as_printed": printed and {key: printed[key] for key in PRINTED},
+                "published_ms": PUBLISHED[name].milliseconds,
+                "published": says,
+            }
+        )
         return
+    passes = "" if multiplier == "direct" else f", {found['passes']} passes for a product"
+    base_log, levels = given.digits
     print_rows(
         {
             "machine": found["machine"],
             "set": f"{name}: n = {given.lwe_dimension}, k = {given.rank}, N = {given.n}, "
-            f"{given.levels} digits of {given.base_log} bits",
+            f"{levels} digits of {base_log} bits",
             "security": given.security,
-            "multipliers": f"{found['multipliers']} of {found['elements']} elements",
+            "multipliers": f"{found['multipliers']} of {found['elements']} elements{passes}",
             "tiles": f"{found['tiles']} of {found['tiles_available']}",
             "channels": f"{found['channels']}, {found['channel_gigabits']:.2f} Gbit/s at most",
             "keys": f"{found['key_gigabits']:.2f} Gbit/s",
             "an iteration": f"{found['iteration_us']:.2f} us, {found['iterations']} of them",
-            "simulated time": f"{found['latency_ms']:.2f} ms",
+            "simulated time": f"{found['latency_ms']:.2f} ms, the blind rotation alone",
             "power": f"{found['watts']:.1f} W: {found['static_watts']:.1f} static, "
             f"{found['tile_watts']:.1f} tiles, {found['channel_watts']:.1f} keys",
             "energy": f"{found['energy_mj']:.1f} mJ",
         }
     )
+    if printed:
+        click.echo(
+            f"in the {printed['passes']} passes that the paper prints: "
+            f"{printed['latency_ms']:.2f} ms, with wrong words"
+        )
     click.echo()
     print_table(
         [
@@ -65,6 +93,45 @@ def pbs(machine: str, name: str, as_json: bool) -> None:
             for kind in found["kinds"]
         ]
     )
+    print_whole(found["whole"])
+    for line in says:
+        click.echo()
+        click.echo(click.wrap_text(line, 98))
+
+
+PRINTED = ("passes", "iteration_us", "latency_ms", "energy_mj")
+"""What the three passes of the paper's FFT multiplier take."""
+
+
+def print_whole(whole: Mapping[str, Any]) -> None:
+    """A whole bootstrapping, with the key switch in both places."""
+    places = {place: whole[place] for place in ("processor", "array") if whole[place]}
+    click.echo()
+    click.echo("A whole bootstrapping, from LWE sample in to LWE sample out, in us:")
+    longest = max((made["parts"] for made in places.values()), key=len)
+    rows: dict[str, dict[str, str]] = {part["name"]: {} for part in longest}
+    for place, made in places.items():
+        for part in made["parts"]:
+            rows[part["name"]][place] = f"{part['us']:,.1f} {part['at']}"
+    totals = {
+        "all, ms": "latency_ms",
+        "energy, mJ": "energy_mj",
+        "average power, W": "watts",
+    }
+    for title, key in totals.items():
+        rows[title] = {place: f"{made[key]:.2f}" for place, made in places.items()}
+    rows["tiles"] = {place: str(made["tiles"]) for place, made in places.items()}
+    print_table(
+        [
+            {
+                "part": part,
+                **{f"key switch on {place}": cells.get(place, "-") for place in places},
+            }
+            for part, cells in rows.items()
+        ]
+    )
+    if whole["array_refused"]:
+        click.echo(f"no key switch on the array: {whole['array_refused']}")
 
 
 @simulate.command()

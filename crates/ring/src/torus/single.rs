@@ -48,43 +48,63 @@ impl Transform {
 
     /// Values of the polynomial with coefficients `real(j)`, in bit-reversed order.
     pub(super) fn forward(&self, out: &mut [Complex], real: impl Fn(usize) -> f32) {
-        let half = self.n / 2;
-        for (j, (out, &twist)) in out.iter_mut().zip(&self.twist).enumerate() {
-            *out = mul([real(j), real(j + half)], twist);
-        }
-        let mut size = half;
-        while size > 1 {
-            let stride = half / size;
-            for block in out.chunks_exact_mut(size) {
-                let (low, high) = block.split_at_mut(size / 2);
-                for (j, (x, y)) in low.iter_mut().zip(high).enumerate() {
-                    let difference = [x[0] - y[0], x[1] - y[1]];
-                    *x = [x[0] + y[0], x[1] + y[1]];
-                    *y = mul(difference, self.roots[j * stride]);
-                }
-            }
-            size /= 2;
+        self.twist(out, real);
+        for stage in 0..self.stages() {
+            self.forward_stage(out, stage);
         }
     }
 
     /// The inverse of [`Transform::forward`], in place. Place `j` then holds coefficients `j` and
     /// `j + N/2`.
     pub(super) fn inverse(&self, values: &mut [Complex]) {
-        let half = self.n / 2;
-        let mut size = 2;
-        while size <= half {
-            let stride = half / size;
-            for block in values.chunks_exact_mut(size) {
-                let (low, high) = block.split_at_mut(size / 2);
-                for (j, (x, y)) in low.iter_mut().zip(high).enumerate() {
-                    let turned = mul(*y, conjugate(self.roots[j * stride]));
-                    *y = [x[0] - turned[0], x[1] - turned[1]];
-                    *x = [x[0] + turned[0], x[1] + turned[1]];
-                }
-            }
-            size *= 2;
+        for stage in 0..self.stages() {
+            self.inverse_stage(values, stage);
         }
-        let scale = 1.0 / half as f32; // a power of two
+        self.untwist(values);
+    }
+
+    /// Number of stages of butterflies: `log2(N/2)`.
+    pub(super) fn stages(&self) -> u32 {
+        (self.n / 2).ilog2()
+    }
+
+    /// The polynomial with coefficients `real(j)` as a cyclic one, twisted.
+    pub(super) fn twist(&self, out: &mut [Complex], real: impl Fn(usize) -> f32) {
+        let half = self.n / 2;
+        for (j, (out, &twist)) in out.iter_mut().zip(&self.twist).enumerate() {
+            *out = mul([real(j), real(j + half)], twist);
+        }
+    }
+
+    /// Stage `stage` of the transform: butterflies on blocks of `N/2 >> stage` points.
+    pub(super) fn forward_stage(&self, values: &mut [Complex], stage: u32) {
+        let stride = 1 << stage;
+        for block in values.chunks_exact_mut((self.n / 2) >> stage) {
+            let (low, high) = block.split_at_mut(block.len() / 2);
+            for (j, (x, y)) in low.iter_mut().zip(high).enumerate() {
+                let difference = [x[0] - y[0], x[1] - y[1]];
+                *x = [x[0] + y[0], x[1] + y[1]];
+                *y = mul(difference, self.roots[j * stride]);
+            }
+        }
+    }
+
+    /// Stage `stage` of the inverse: butterflies on blocks of `2 << stage` points.
+    pub(super) fn inverse_stage(&self, values: &mut [Complex], stage: u32) {
+        let stride = (self.n / 4) >> stage;
+        for block in values.chunks_exact_mut(2 << stage) {
+            let (low, high) = block.split_at_mut(block.len() / 2);
+            for (j, (x, y)) in low.iter_mut().zip(high).enumerate() {
+                let turned = mul(*y, conjugate(self.roots[j * stride]));
+                *y = [x[0] - turned[0], x[1] - turned[1]];
+                *x = [x[0] + turned[0], x[1] + turned[1]];
+            }
+        }
+    }
+
+    /// Undoes the twist, and divides by the number of points.
+    pub(super) fn untwist(&self, values: &mut [Complex]) {
+        let scale = 1.0 / (self.n / 2) as f32; // a power of two
         for (value, &twist) in values.iter_mut().zip(&self.twist) {
             let [a, b] = mul(*value, conjugate(twist));
             *value = [a * scale, b * scale];

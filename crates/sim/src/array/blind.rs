@@ -3,10 +3,12 @@
 mod graph;
 
 use super::floorplan::{Floorplan, Parameters};
-use super::product::{expect, fits};
+use super::multiplier::Multiplier;
+use super::product::{exact, expect, fits};
 use crate::error::Result;
 use crate::machine::{Machine, Power};
 use crate::network::Usage;
+pub(super) use graph::Around;
 use graph::{Graph, Job};
 use std::collections::BTreeMap;
 
@@ -57,9 +59,17 @@ impl BlindRotation {
     /// # Errors
     /// As [`Floorplan::new`].
     pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
-        let floorplan = Floorplan::new(machine, parameters)?;
+        Self::of(machine, parameters, Multiplier::Direct)
+    }
+
+    /// As [`BlindRotation::new`], with multipliers of one kind.
+    ///
+    /// # Errors
+    /// As [`Floorplan::new`].
+    pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
+        let floorplan = Floorplan::of(machine, parameters, multiplier)?;
         let made = Self { floorplan };
-        let graph = Graph::new(&made.floorplan, 1, Job::default())?;
+        let graph = Graph::new(&made.floorplan, Around::NOTHING, 1, Job::default())?;
         let memory = graph.network.memory();
         fits(
             machine,
@@ -89,10 +99,15 @@ impl BlindRotation {
     /// # Errors
     /// [`crate::Error::Deadlock`] if streams are too short.
     pub fn simulate(&self) -> Result<Simulated> {
+        self.simulate_in(Around::NOTHING)
+    }
+
+    /// As [`BlindRotation::simulate`], with the channels and what is around.
+    pub(super) fn simulate_in(&self, around: Around) -> Result<Simulated> {
         const FEW: usize = 6;
         let iterations = self.floorplan.parameters.lwe_dimension;
         let simulated = iterations.min(FEW);
-        let mut graph = Graph::new(&self.floorplan, simulated, Job::default())?;
+        let mut graph = Graph::new(&self.floorplan, around, simulated, Job::default())?;
         let usage = graph.network.run()?;
         let machine = &self.floorplan.machine;
         let ends = &usage[graph.rotation].ends;
@@ -124,14 +139,26 @@ impl BlindRotation {
     ///   level, each with its mask polynomials and its body.
     ///
     /// # Errors
-    /// [`crate::Error::Words`] for other lengths, and [`crate::Error::Parameters`] for other
-    /// exponents.
+    /// [`crate::Error::Words`] for other lengths, [`crate::Error::Parameters`] for other exponents,
+    /// and [`crate::Error::Inexact`] for multipliers as printed.
     pub fn emulate(
         &self,
         accumulator: &[u32],
         exponents: &[u32],
         rows: &[u32],
     ) -> Result<Emulated> {
+        self.emulate_in(Around::NOTHING, accumulator, exponents, rows)
+    }
+
+    /// As [`BlindRotation::emulate`], with the channels and what is around.
+    pub(super) fn emulate_in(
+        &self,
+        around: Around,
+        accumulator: &[u32],
+        exponents: &[u32],
+        rows: &[u32],
+    ) -> Result<Emulated> {
+        exact(&self.floorplan.unit)?;
         let parameters = &self.floorplan.parameters;
         let (n, components) = (parameters.n, parameters.components());
         expect("the accumulator", accumulator.len(), components * n)?;
@@ -160,7 +187,7 @@ impl BlindRotation {
             exponents: exponents.to_vec(),
             rows: rows.to_vec(),
         };
-        let mut graph = Graph::new(&self.floorplan, exponents.len(), job)?;
+        let mut graph = Graph::new(&self.floorplan, around, exponents.len(), job)?;
         let usage = graph.network.run()?;
         let end = usage[graph.sink].ends[0];
         Ok(Emulated {

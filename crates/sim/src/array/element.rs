@@ -66,14 +66,14 @@ impl Kernel for ElementTile {
     }
 }
 
-/// Adds a multiplier of `elements` elements to a network. Its operands go to the two inputs of the
-/// first tile. Returns that tile and the output of the results.
+/// Adds a multiplier of `elements` elements to a network. Returns the inputs of digits and of
+/// words, and the output of results.
 pub(super) fn add_chain(
     network: &mut Network,
     machine: &Machine,
     name: &str,
     (n, elements, turns): (usize, usize, usize),
-) -> Result<(usize, Port)> {
+) -> Result<([Port; 2], Port)> {
     let chain = Wavefront::new(n, elements)?.chain();
     let mut tiles = Vec::with_capacity(elements);
     for (place, element) in chain.into_iter().enumerate() {
@@ -86,5 +86,6 @@ pub(super) fn add_chain(
         // The last element sends only results, but takes both operands.
         network.connect(port(pair[0], 1), &[port(pair[1], 1)], stream);
     }
-    Ok((tiles[0], port(tiles[elements - 1], 0)))
+    let inputs = [0, 1].map(|input| port(tiles[0], input));
+    Ok((inputs, port(tiles[elements - 1], 0)))
 }

@@ -1,50 +1,7 @@
-//! The ends of channels in the logic: sources and sinks of words.
+//! The end of a channel in the logic that takes words from the array.
 
 use crate::machine::Machine;
 use crate::network::{FIRST, Kernel, NONE, Phase};
-
-/// Sends `per_turn` words in each turn, one per cycle of the logic.
-pub(super) struct Source {
-    turns: usize,
-    per_turn: usize,
-    ticks: u64,
-    words: std::vec::IntoIter<u32>,
-}
-
-impl Source {
-    /// A source. `words` may be empty if only times are wanted.
-    pub(super) fn new(
-        machine: &Machine,
-        (turns, per_turn): (usize, usize),
-        words: Vec<u32>,
-    ) -> Self {
-        Self {
-            turns,
-            per_turn,
-            ticks: machine.logic_cycle(),
-            words: words.into_iter(),
-        }
-    }
-}
-
-impl Kernel for Source {
-    fn turns(&self) -> usize {
-        self.turns
-    }
-
-    fn turn(&self, _turn: usize) -> Vec<Phase> {
-        vec![Phase::Move {
-            words: self.per_turn,
-            from: NONE,
-            to: FIRST,
-            ticks: self.ticks,
-        }]
-    }
-
-    fn step(&mut self, _phase: usize, _i: usize, _words: [u32; 2]) -> [u32; 2] {
-        [self.words.next().unwrap_or_default(), 0]
-    }
-}
 
 /// Takes `per_turn` words in each turn, one per cycle of the logic.
 pub(super) struct Sink {

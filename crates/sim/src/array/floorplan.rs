@@ -1,6 +1,7 @@
 //! Figure 9 as a structure: the tiles that a blind rotation needs.
 
-use super::product::{chain_fits, fits};
+use super::multiplier::{Multiplier, Unit};
+use super::product::fits;
 use crate::error::{Error, Result};
 use crate::machine::{Machine, Mapping};
 use ring::torus::Decomposition;
@@ -96,6 +97,7 @@ pub struct Floorplan {
     pub(super) machine: Machine,
     pub(super) parameters: Parameters,
     pub(super) mapping: Mapping,
+    pub(super) unit: Unit,
 }
 
 impl Floorplan {
@@ -105,6 +107,14 @@ impl Floorplan {
     /// [`Error::Parameters`], [`Error::NoMapping`], and [`Error::TooSmall`] if there are too few
     /// tiles or channels, or too little memory.
     pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
+        Self::of(machine, parameters, Multiplier::Direct)
+    }
+
+    /// As [`Floorplan::new`], with multipliers of one kind.
+    ///
+    /// # Errors
+    /// As [`Floorplan::new`].
+    pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         parameters.check()?;
         let mapping = machine.mapping(parameters.n)?;
         if !parameters
@@ -120,12 +130,14 @@ impl Floorplan {
                 ),
             });
         }
+        let digit = 1 << (parameters.decomposition.base_log() - 1);
+        let size = (parameters.n, mapping.elements);
         let made = Self {
             machine: machine.clone(),
             parameters,
             mapping,
+            unit: Unit::new(machine, multiplier, size, digit)?,
         };
-        chain_fits(machine, parameters.n, mapping.elements)?;
         fits(machine, "tiles", made.tiles(), machine.tiles())?;
         fits(machine, "channels", made.channels(), machine.channels())?;
         Ok(made)
@@ -143,7 +155,12 @@ impl Floorplan {
 
     /// Number of elements of each multiplier.
     pub fn elements(&self) -> usize {
-        self.mapping.elements
+        self.unit.elements()
+    }
+
+    /// Number of passes of a product: 1 for a direct multiplier.
+    pub fn passes(&self) -> usize {
+        self.unit.passes()
     }
 
     /// Number of multipliers: one for each row and component.
@@ -182,7 +199,7 @@ impl Floorplan {
             kind(
                 "element",
                 self.multipliers() * self.elements(),
-                "a block of a product",
+                self.unit.does(),
             ),
             kind(
                 "merge",

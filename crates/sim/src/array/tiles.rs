@@ -5,7 +5,7 @@
 
 use super::moved;
 use crate::machine::Machine;
-use crate::network::{BOTH, FIRST, Kernel, NONE, Phase, SECOND};
+use crate::network::{FIRST, Kernel, NONE, Phase, SECOND};
 use ring::torus::Decomposition;
 
 /// Keeps a group of the accumulator, and sends `X^a ACC - ACC`, one component to each output.
@@ -125,77 +125,6 @@ impl Kernel for Decompose {
 
     fn step(&mut self, _phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
         [self.digit(words[0]), 0]
-    }
-}
-
-/// Sends the first `first` words to output 0 and the next `rest` to output 1: keys of a row to its
-/// multipliers.
-pub(super) struct Split {
-    pub(super) machine: Machine,
-    pub(super) first: usize,
-    pub(super) rest: usize,
-    pub(super) turns: usize,
-}
-
-impl Kernel for Split {
-    fn turns(&self) -> usize {
-        self.turns
-    }
-
-    fn turn(&self, _turn: usize) -> Vec<Phase> {
-        vec![
-            moved(&self.machine, self.first, FIRST, FIRST),
-            moved(&self.machine, self.rest, FIRST, SECOND),
-        ]
-    }
-
-    fn step(&mut self, _phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
-        [words[0]; 2]
-    }
-}
-
-/// Passes on the `n` words of input 0, then those of input 1.
-pub(super) struct Merge {
-    pub(super) machine: Machine,
-    pub(super) n: usize,
-    pub(super) turns: usize,
-}
-
-impl Kernel for Merge {
-    fn turns(&self) -> usize {
-        self.turns
-    }
-
-    fn turn(&self, _turn: usize) -> Vec<Phase> {
-        vec![
-            moved(&self.machine, self.n, FIRST, FIRST),
-            moved(&self.machine, self.n, SECOND, FIRST),
-        ]
-    }
-
-    fn step(&mut self, phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
-        [words[phase], 0]
-    }
-}
-
-/// Adds the words of both inputs.
-pub(super) struct Compose {
-    pub(super) machine: Machine,
-    pub(super) words: usize,
-    pub(super) turns: usize,
-}
-
-impl Kernel for Compose {
-    fn turns(&self) -> usize {
-        self.turns
-    }
-
-    fn turn(&self, _turn: usize) -> Vec<Phase> {
-        vec![moved(&self.machine, self.words, BOTH, FIRST)]
-    }
-
-    fn step(&mut self, _phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
-        [words[0].wrapping_add(words[1]), 0]
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Literal {
     pub(super) tile: Tile,
     pub(super) latency: Latency,
     pub(super) logic: Logic,
+    pub(super) memory: Memory,
+    pub(super) processor: Processor,
     pub(super) power: PowerLiteral,
     pub(super) mapping: Vec<Mapping>,
 }
@@ -77,6 +79,8 @@ pub struct Latency {
     pub shift: u64,
     /// Eight products added to an accumulator.
     pub multiply_accumulate: u64,
+    /// Eight products, sums or differences in single precision.
+    pub float: u64,
     /// A conversion of an accumulator to a vector.
     pub narrow: u64,
     /// A store to memory.
@@ -89,6 +93,38 @@ pub(super) struct Logic {
     pub(super) clock_mhz: u64,
     pub(super) channels: usize,
     pub(super) channel_bits: u64,
+}
+
+/// The memory behind the logic. All channels into the array read it, in bursts.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Megabytes per second of the interface.
+    pub peak_megabytes_per_second: u64,
+    /// Share of these that reads get, in percent.
+    pub efficiency_percent: u64,
+    /// Words of a burst. A shorter read takes the time of a burst.
+    pub burst_words: usize,
+    /// Nanoseconds from the end of a read to its arrival in the logic.
+    pub latency_ns: u64,
+    /// Words that a channel has requested or received, and not yet sent to the array.
+    pub buffer_words: usize,
+}
+
+/// The processor beside the array. It does what is not on the array, on one core.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Processor {
+    /// Clock.
+    pub clock_mhz: u64,
+    /// Cycles to read, compute and write a word of a sample or an accumulator.
+    pub cycles_per_word: f64,
+    /// Cycles to subtract the product of a digit and a word of key.
+    pub cycles_per_product: f64,
+    /// Megabytes of keys that one core reads in a second.
+    pub megabytes_per_second: u64,
+    /// Microseconds to start a channel of the logic, or the graph of the array.
+    pub start_us: f64,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -126,6 +162,8 @@ impl Literal {
             tile,
             latency,
             logic,
+            memory,
+            processor,
             power,
             mapping,
         } = self;
@@ -154,12 +192,8 @@ impl Literal {
         within("streams.switch_cycles", streams.switch_cycles, CYCLES)?;
         within("streams.access_cycles", streams.access_cycles, CYCLES)?;
         // The memory of a simulation is proportional to these.
-        let memory = (1 << 31) / array.tiles;
-        within(
-            "array.data_memory_bytes",
-            array.data_memory_bytes,
-            1..=memory,
-        )?;
+        let most = (1 << 31) / array.tiles;
+        within("array.data_memory_bytes", array.data_memory_bytes, 1..=most)?;
         within(
             "streams.fifo_words",
             streams.fifo_words,
@@ -179,11 +213,14 @@ impl Literal {
             latency.multiply_accumulate,
             CYCLES,
         )?;
+        within("latency.float", latency.float, CYCLES)?;
         within("latency.narrow", latency.narrow, CYCLES)?;
         within("latency.store", latency.store, CYCLES)?;
         within("logic.clock_mhz", logic.clock_mhz, CLOCKS)?;
         within("logic.channels", logic.channels, 1..=1 << 16)?;
         within("logic.channel_bits", logic.channel_bits, 32..=32)?;
+        memory.check()?;
+        processor.check()?;
         for (key, watts) in [
             ("power.static_watts", power.static_watts),
             ("power.tile_watts", power.tile_watts),
@@ -209,6 +246,34 @@ impl Literal {
             Wavefront::new(one.n, one.elements)?;
         }
         Ok(())
+    }
+}
+
+impl Memory {
+    fn check(&self) -> Result<()> {
+        const RATES: RangeInclusive<u64> = 1..=100_000_000;
+        const WORDS: RangeInclusive<usize> = 1..=1 << 16;
+        let peak = self.peak_megabytes_per_second;
+        within("memory.peak_megabytes_per_second", peak, RATES)?;
+        let efficiency = self.efficiency_percent;
+        within("memory.efficiency_percent", efficiency, 1..=100)?;
+        within("memory.burst_words", self.burst_words, WORDS)?;
+        within("memory.latency_ns", self.latency_ns, 0..=1_000_000)?;
+        within("memory.buffer_words", self.buffer_words, WORDS)
+    }
+}
+
+impl Processor {
+    fn check(&self) -> Result<()> {
+        const RATES: RangeInclusive<u64> = 1..=100_000_000;
+        within("processor.clock_mhz", self.clock_mhz, CLOCKS)?;
+        let per_word = self.cycles_per_word;
+        within("processor.cycles_per_word", per_word, 0.0..=1e6)?;
+        let per_product = self.cycles_per_product;
+        within("processor.cycles_per_product", per_product, 0.0..=1e6)?;
+        let rate = self.megabytes_per_second;
+        within("processor.megabytes_per_second", rate, RATES)?;
+        within("processor.start_us", self.start_us, 0.0..=1e6)
     }
 }
 

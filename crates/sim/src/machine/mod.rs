@@ -2,16 +2,19 @@
 
 mod family;
 mod literal;
+mod missing;
 
 use crate::error::{Error, Result};
 pub use family::Family;
 pub(crate) use family::{built_in, expect_family};
 use literal::Literal;
-pub use literal::{Latency, Mapping, Tile};
+pub use literal::{Latency, Mapping, Memory, Processor, Tile};
+use ring::torus::wavefront::LANES;
 
 /// A spatial array beside programmable logic, checked.
 ///
-/// Time is counted in *ticks*. A cycle of either clock is a whole number of ticks.
+/// Time is counted in *ticks*. A cycle of either clock is a whole number of ticks, and a multiple
+/// of the lanes of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     literal: Literal,
@@ -43,16 +46,18 @@ impl Machine {
     /// Reads and checks a machine.
     ///
     /// # Errors
-    /// [`Error::Toml`] for missing and unknown keys, [`Error::Value`] for values out of range,
-    /// [`Error::Family`] for the file of a vector machine.
+    /// [`Error::Missing`] for missing keys, [`Error::Toml`] for unknown ones, [`Error::Value`] for
+    /// values out of range, [`Error::Family`] for the file of a vector machine.
     pub fn from_toml(text: &str) -> Result<Self> {
         expect_family(text, "spatial")?;
+        missing::check(text)?;
         let literal: Literal =
             toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))?;
         literal.check()?;
         let (a, b) = (literal.array.clock_mhz, literal.logic.clock_mhz);
         Ok(Self {
-            ticks_per_microsecond: a / gcd(a, b) * b,
+            // The words of a vector share its cycles evenly.
+            ticks_per_microsecond: a / gcd(a, b) * b * LANES as u64,
             literal,
         })
     }
@@ -132,6 +137,32 @@ impl Machine {
         &self.literal.latency
     }
 
+    /// The memory behind the logic.
+    pub fn memory(&self) -> &Memory {
+        &self.literal.memory
+    }
+
+    /// Ticks in which the memory reads a burst, rounded up.
+    pub fn burst(&self) -> u64 {
+        let memory = self.memory();
+        let bytes = 4 * memory.burst_words as u128;
+        // Microseconds are bytes divided by megabytes per second.
+        let rate = u128::from(memory.peak_megabytes_per_second * memory.efficiency_percent);
+        let ticks = 100 * bytes * u128::from(self.ticks_per_microsecond);
+        ticks.div_ceil(rate) as u64
+    }
+
+    /// Ticks from the end of a read of the memory to its arrival in the logic, rounded up.
+    pub fn memory_latency(&self) -> u64 {
+        let ticks = u128::from(self.memory().latency_ns) * u128::from(self.ticks_per_microsecond);
+        ticks.div_ceil(1000) as u64
+    }
+
+    /// The processor beside the array.
+    pub fn processor(&self) -> &Processor {
+        &self.literal.processor
+    }
+
     /// The layout of bootstrapping for a ring degree.
     ///
     /// # Errors
@@ -180,88 +211,4 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_built_in_machine_is_that_of_the_paper() {
-        let machine = Machine::named("versal").expect("built in");
-        assert_eq!(machine.name(), "versal-vck190");
-        assert_eq!((machine.tiles(), machine.data_memory()), (400, 32 << 10));
-        assert!(
-            (machine.channel_gigabits() - 149.76).abs() < 1e-9,
-            "equation 11"
-        );
-        assert_eq!((machine.array_cycle(), machine.logic_cycle()), (52, 125));
-        assert_eq!(machine.microseconds(52 * 1250), 1.0);
-    }
-
-    #[test]
-    fn unknown_names_and_degrees_are_refused_by_name() {
-        let error = Machine::named("f2").expect_err("unknown").to_string();
-        assert!(
-            error.contains("\"f2\"") && error.contains("versal"),
-            "{error}"
-        );
-        let machine = Machine::named("versal").expect("built in");
-        let error = machine.mapping(4096).expect_err("none").to_string();
-        assert!(error.contains("4096") && error.contains("1024"), "{error}");
-    }
-
-    #[test]
-    fn missing_unknown_and_absurd_values_are_refused_by_name() {
-        let text = Machine::file("versal").expect("built in");
-        for (from, to, words) in [
-            ("tiles = 400\n", "", &["missing", "tiles"][..]),
-            (
-                "tiles = 400",
-                "tiles = 400\nrows = 8",
-                &["unknown", "rows", "tiles"],
-            ),
-            ("tiles = 400", "tiles = 0", &["array.tiles", "0", "1 to"]),
-            ("tiles = 400", "tiles = -1", &["tiles", "-1"]),
-            (
-                "fifo_words = 1024",
-                "fifo_words = 0",
-                &["streams.fifo_words", "0"],
-            ),
-            (
-                "clock_mhz = 520",
-                "clock_mhz = 1000000",
-                &["logic.clock_mhz", "1000000"],
-            ),
-            (
-                "stream_bits = 32",
-                "stream_bits = 64",
-                &["array.stream_bits", "64", "32"],
-            ),
-            (
-                "streams_in = 2",
-                "streams_in = 1",
-                &["array.streams_in", "1", "2"],
-            ),
-            ("lanes = 8", "lanes = 16", &["tile.lanes", "16", "8"]),
-            (
-                "static_watts = 23.55",
-                "static_watts = nan",
-                &["power.static_watts", "NaN"],
-            ),
-            ("elements = 8", "elements = 0", &["mapping.elements", "0"]),
-            ("elements = 8", "elements = 7", &["7", "512"]),
-            ("n = 1024", "n = 512", &["mapping.n", "512", "once"]),
-            (
-                "components_per_stream = 1",
-                "components_per_stream = 3",
-                &["3", "1 to 2"],
-            ),
-            ("name = \"versal-vck190\"", "name = \"\"", &["name"]),
-        ] {
-            assert!(text.contains(from), "{from}");
-            let error = Machine::from_toml(&text.replacen(from, to, 1));
-            let error = error.expect_err(to).to_string();
-            for word in words {
-                assert!(error.contains(word), "{to}: {error}");
-            }
-        }
-    }
-}
+mod tests;

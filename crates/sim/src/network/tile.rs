@@ -7,7 +7,7 @@ pub(super) struct Running {
     pub(super) kernel: Box<dyn Kernel>,
     /// The stream, and the tile's position among its readers.
     pub(super) inputs: [Option<(usize, usize)>; 2],
-    pub(super) outputs: [Option<usize>; 2],
+    pub(super) outputs: Vec<Option<usize>>,
     pub(super) usage: Usage,
     phases: Vec<Phase>,
     phase: usize,
@@ -24,11 +24,12 @@ impl Running {
         Self {
             kernel,
             inputs: [None; 2],
-            outputs: [None; 2],
+            outputs: vec![None; 2],
             usage: Usage {
                 name,
                 kind,
                 busy: 0,
+                computing: 0,
                 ends: Vec::new(),
             },
             phases,
@@ -62,7 +63,11 @@ impl Running {
                     }
                     self.clock += ticks;
                     self.usage.busy += ticks;
+                    self.usage.computing += ticks;
                     true
+                }
+                Some(Phase::Send { words: count, port }) => {
+                    self.send((count, port), streams, words)
                 }
                 Some(Phase::Move {
                     words: count,
@@ -78,6 +83,24 @@ impl Running {
             self.step = 0;
         }
         before != (self.usage.ends.len(), self.phase, self.step)
+    }
+
+    /// Sends words to one port until room runs out. Returns true when the phase has ended.
+    fn send(&mut self, (count, port): (usize, usize), streams: &mut [Stream], words: bool) -> bool {
+        let stream = &mut streams[self.outputs[port].expect("a stream at this output")];
+        while self.step < count {
+            let Some(room) = stream.writable() else {
+                return false;
+            };
+            self.clock = self.clock.max(room);
+            let word = match words {
+                true => self.kernel.step(self.phase, self.step, [0; 2])[0],
+                false => 0,
+            };
+            stream.write(self.clock, word);
+            self.step += 1;
+        }
+        true
     }
 
     /// Runs the steps of a phase until input words or output room run out. Returns true when the

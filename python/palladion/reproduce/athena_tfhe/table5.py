@@ -101,9 +101,8 @@ NOTES: Final = (
     "W: a fit. Two printed powers fix two of the three parts of the machine's power; tiles in "
     "use alone would say the opposite (183 with 39.2 W, 217 with 37.6 W). What grows from II to "
     "I is the traffic of keys: docs/machines.md.",
-    "Time is the blind rotation from the first word in to the last word out. The key switch and "
-    "the work of the processor are not in the published graph; whether the paper's times have "
-    "them is not said.",
+    "Time is the blind rotation from the first word in to the last word out. `reproduce "
+    "athena-tfhe readings` has whole bootstrappings, and why the paper's times cannot be those.",
     "Power of cuFHE is printed as above 200 W, of YKP as about 50 W; MATCHA's time as above 6.8 "
     "ms, by simulation of its logic.",
 )

@@ -22,6 +22,7 @@
 //! *Source.* Wu, Arafin, "ATHENA", section III-A1 and algorithm 2; the splitting: Fateman, "Exact
 //! polynomial multiplication using approximate FFT", 2005, and Percival 2003 for the bound.
 
+pub mod pipeline;
 pub mod published;
 
 use super::residues::Residues;

@@ -17,7 +17,10 @@ pub enum Instruction {
     Shift,
     /// Adds eight products to an accumulator: `mac`, equation 10.
     MultiplyAccumulate,
-    /// Takes the low 32 bits of each lane of an accumulator: `srs` by 0, wrapping.
+    /// Multiplies, adds or subtracts eight numbers in single precision.
+    Float,
+    /// Takes the low 32 bits of each lane of an accumulator: `srs` by 0, wrapping. In a pipeline of
+    /// transforms also a conversion between integers and floating-point numbers.
     Narrow,
     /// Stores a vector into local memory.
     Store,

@@ -1,9 +1,11 @@
 //! The graph of a blind rotation: the connections between tiles.
 
-use crate::array::element::add_chain;
-use crate::array::ends::{Sink, Source};
+use crate::array::ends::Sink;
 use crate::array::floorplan::Floorplan;
-use crate::array::tiles::{Accumulate, Compose, Decompose, Merge, Rotation, Split};
+use crate::array::memory::{Channels, Load, Supply};
+use crate::array::multiplier::Tables;
+use crate::array::streams::{Merge, Split, add_sums};
+use crate::array::tiles::{Accumulate, Decompose, Rotation};
 use crate::error::Result;
 use crate::network::{Network, Port, port};
 
@@ -13,6 +15,24 @@ pub(super) struct Job {
     pub(super) accumulator: Vec<u32>,
     pub(super) exponents: Vec<u32>,
     pub(super) rows: Vec<u32>,
+}
+
+/// What is around a blind rotation.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::array) struct Around {
+    /// Where its channels get their words.
+    pub(in crate::array) supply: Supply,
+    /// Number of its channels that it shares with a key switch on the array. A tile behind each of
+    /// them sends the words to one of both. If there are any, both share the channel of results.
+    pub(in crate::array) shared: usize,
+}
+
+impl Around {
+    /// A blind rotation alone, whose words are always there.
+    pub(in crate::array) const NOTHING: Self = Self {
+        supply: Supply::Ready,
+        shared: 0,
+    };
 }
 
 /// A network, and the tiles from which words and times are read.
@@ -25,12 +45,28 @@ pub(super) struct Graph {
 /// The data from which all parts of a graph are built.
 struct Builder<'a> {
     floorplan: &'a Floorplan,
+    around: Around,
+    tables: Tables,
+    channels: Channels<'a>,
+    /// Number of channels so far.
+    count: usize,
 }
 
 impl Graph {
     /// The graph of `turns` iterations.
-    pub(super) fn new(floorplan: &Floorplan, turns: usize, job: Job) -> Result<Self> {
-        let build = Builder { floorplan };
+    pub(super) fn new(
+        floorplan: &Floorplan,
+        around: Around,
+        turns: usize,
+        job: Job,
+    ) -> Result<Self> {
+        let mut build = Builder {
+            floorplan,
+            around,
+            tables: floorplan.unit.tables()?,
+            channels: Channels::new(&floorplan.machine, around.supply),
+            count: 0,
+        };
         let (machine, parameters) = (&floorplan.machine, &floorplan.parameters);
         let (n, components, rows) = (parameters.n, parameters.components(), parameters.rows());
         let per_group = floorplan.mapping.components_per_stream;
@@ -74,10 +110,13 @@ impl Graph {
             for (level, tile) in levels.into_iter().enumerate() {
                 let row = component * parameters.decomposition.levels() as usize + level;
                 let (inputs, outputs) = build.row(network, row, turns)?;
-                let digits: Vec<Port> = inputs.iter().map(|&tile| port(tile, 0)).collect();
+                let (digits, words): (Vec<Port>, Vec<Port>) = inputs
+                    .into_iter()
+                    .map(|[digits, words]| (digits, words))
+                    .unzip();
                 network.connect(port(tile, 0), &digits, stream);
                 let keys = build.keys_of_row(row, turns, &job.rows);
-                build.key_stream(network, (row, turns), keys, &inputs);
+                build.key_stream(network, (row, turns), keys, &words);
                 for (group, outputs) in outputs.chunks(per_group).enumerate() {
                     products[group].push(build.merged(network, (row, group, turns), outputs));
                 }
@@ -85,25 +124,38 @@ impl Graph {
         }
         debug_assert!(products.iter().all(|group| group.len() == rows));
         for (group, products) in products.into_iter().enumerate() {
-            let sum = build.composed(network, (group, turns), products);
+            let name = format!("composition{group}");
+            let sum = add_sums(network, machine, (&name, group_words, turns), products);
             network.connect(sum, &[port(accumulations[group], 0)], stream);
         }
 
-        let words = (1, components * n);
-        let source = Source::new(machine, words, job.accumulator);
-        let source = network.add("channel", "in0".into(), Box::new(source));
-        network.connect(port(source, 0), &[port(accumulations[0], 1)], stream);
-        let source = Source::new(machine, (turns, 1), job.exponents);
-        let source = network.add("channel", "exponents".into(), Box::new(source));
+        let words = components * n;
+        let load = |turns, words| Load {
+            turns,
+            words,
+            ahead: true,
+        };
+        let from = build.channel(network, "in0".into(), load(1, words), job.accumulator);
+        network.connect(from, &[port(accumulations[0], 1)], stream);
+        let from = build.channel(network, "exponents".into(), load(turns, 1), job.exponents);
         let inputs: Vec<Port> = rotations.iter().map(|&tile| port(tile, 1)).collect();
-        network.connect(port(source, 0), &inputs, stream);
-        let sink = network.add(
-            "channel",
-            "out0".into(),
-            Box::new(Sink::new(machine, words)),
-        );
-        let last = accumulations[floorplan.groups() - 1];
-        network.connect(port(last, 1), &[port(sink, 0)], stream);
+        network.connect(from, &inputs, stream);
+        let mut last = port(accumulations[floorplan.groups() - 1], 1);
+        if around.shared > 0 {
+            let join = Merge {
+                machine: machine.clone(),
+                first: words,
+                rest: 0,
+                turns: 1,
+            };
+            let join = network.add("join", "join".into(), Box::new(join));
+            network.connect(last, &[port(join, 0)], stream);
+            last = port(join, 0);
+        }
+        let sink = Sink::new(machine, (1, words));
+        let sink = network.add("channel", "out0".into(), Box::new(sink));
+        network.connect(last, &[port(sink, 0)], stream);
+        build.channels.finish(network);
         Ok(Self {
             network: std::mem::take(network),
             sink,
@@ -113,24 +165,48 @@ impl Graph {
 }
 
 impl Builder<'_> {
-    /// The multipliers of a row. Returns their first tiles and their outputs.
+    /// The multipliers of a row. Returns their inputs and their outputs.
     fn row(
         &self,
         network: &mut Network,
         row: usize,
         turns: usize,
-    ) -> Result<(Vec<usize>, Vec<Port>)> {
+    ) -> Result<(Vec<[Port; 2]>, Vec<Port>)> {
         let floorplan = self.floorplan;
-        let size = (floorplan.parameters.n, floorplan.elements(), turns);
         let chains = (0..floorplan.parameters.components()).map(|column| {
-            add_chain(
-                network,
-                &floorplan.machine,
-                &format!("element{row}.{column}"),
-                size,
-            )
+            let name = format!("element{row}.{column}");
+            let name = (name.as_str(), turns);
+            floorplan
+                .unit
+                .add(network, &floorplan.machine, &self.tables, name)
         });
         Ok(chains.collect::<Result<Vec<_>>>()?.into_iter().unzip())
+    }
+
+    /// A channel into the array. If a key switch shares it, a tile passes the words on.
+    fn channel(
+        &mut self,
+        network: &mut Network,
+        name: String,
+        load: Load,
+        words: Vec<u32>,
+    ) -> Port {
+        let machine = &self.floorplan.machine;
+        let gate = format!("gate.{name}");
+        let from = self.channels.add(network, name, load, words);
+        self.count += 1;
+        if self.count > self.around.shared {
+            return from;
+        }
+        let tile = Split {
+            machine: machine.clone(),
+            first: load.words,
+            rest: 0,
+            turns: load.turns,
+        };
+        let tile = network.add("gate", gate, Box::new(tile));
+        network.connect(from, &[port(tile, 0)], (machine.fifo(), machine.hop()));
+        port(tile, 0)
     }
 
     /// Keys of one row for all iterations, in order.
@@ -149,23 +225,24 @@ impl Builder<'_> {
     /// A channel of keys through splits. Each split sends a polynomial to a multiplier and passes
     /// the rest on.
     fn key_stream(
-        &self,
+        &mut self,
         network: &mut Network,
         (row, turns): (usize, usize),
         keys: Vec<u32>,
-        multipliers: &[usize],
+        multipliers: &[Port],
     ) {
         let (machine, n) = (&self.floorplan.machine, self.floorplan.parameters.n);
         let stream = (machine.fifo(), machine.hop());
-        let source = Source::new(machine, (turns, multipliers.len() * n), keys);
-        let mut from = port(
-            network.add("channel", format!("key{row}"), Box::new(source)),
-            0,
-        );
-        for (column, &tile) in multipliers.iter().enumerate() {
+        let load = Load {
+            turns,
+            words: multipliers.len() * n,
+            ahead: false,
+        };
+        let mut from = self.channel(network, format!("key{row}"), load, keys);
+        for (column, &words) in multipliers.iter().enumerate() {
             let rest = multipliers.len() - column - 1;
             if rest == 0 {
-                network.connect(from, &[port(tile, 1)], stream);
+                network.connect(from, &[words], stream);
                 break;
             }
             let split = Split {
@@ -176,7 +253,7 @@ impl Builder<'_> {
             };
             let split = network.add("split", format!("split{row}.{column}"), Box::new(split));
             network.connect(from, &[port(split, 0)], stream);
-            network.connect(port(split, 0), &[port(tile, 1)], stream);
+            network.connect(port(split, 0), &[words], stream);
             from = port(split, 1);
         }
     }
@@ -195,47 +272,13 @@ impl Builder<'_> {
         };
         let merge = Merge {
             machine: machine.clone(),
-            n: self.floorplan.parameters.n,
+            first: self.floorplan.parameters.n,
+            rest: self.floorplan.parameters.n,
             turns,
         };
         let merge = network.add("merge", format!("merge{row}.{group}"), Box::new(merge));
         network.connect(first, &[port(merge, 0)], stream);
         network.connect(second, &[port(merge, 1)], stream);
         port(merge, 0)
-    }
-
-    /// The sum of all streams of a group, added in pairs.
-    fn composed(
-        &self,
-        network: &mut Network,
-        (group, turns): (usize, usize),
-        mut waiting: Vec<Port>,
-    ) -> Port {
-        let machine = &self.floorplan.machine;
-        let stream = (machine.fifo(), machine.hop());
-        let words = self.floorplan.mapping.components_per_stream * self.floorplan.parameters.n;
-        let mut count = 0;
-        while waiting.len() > 1 {
-            let mut sums = Vec::new();
-            for pair in waiting.chunks(2) {
-                let [left, right] = *pair else {
-                    sums.push(pair[0]);
-                    continue;
-                };
-                let tile = Compose {
-                    machine: machine.clone(),
-                    words,
-                    turns,
-                };
-                let name = format!("composition{group}.{count}");
-                let tile = network.add("composition", name, Box::new(tile));
-                count += 1;
-                network.connect(left, &[port(tile, 0)], stream);
-                network.connect(right, &[port(tile, 1)], stream);
-                sums.push(port(tile, 0));
-            }
-            waiting = sums;
-        }
-        waiting[0]
     }
 }

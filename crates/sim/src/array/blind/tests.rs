@@ -175,7 +175,8 @@ fn counted_iterations_take_as_long_as_simulated_ones() {
         parameters.lwe_dimension = 20;
         let rotation = BlindRotation::new(&versal(), parameters).expect("fits");
         let found = rotation.simulate().expect("runs");
-        let mut graph = Graph::new(rotation.floorplan(), 20, Job::default()).expect("fits");
+        let mut graph =
+            Graph::new(rotation.floorplan(), Around::NOTHING, 20, Job::default()).expect("fits");
         let usage = graph.network.run().expect("runs");
         let all = versal().microseconds(usage[graph.sink].ends[0]) / 1000.0;
         assert!(
