@@ -1,16 +1,16 @@
 //! Values loaded from outside, and their checks.
 
 use super::Outside;
-use super::machine::Machine;
+use super::sources::Sources;
 use super::value::Value;
 use crate::error::{Error, Result};
 use program::trace::Type;
 use ring::par_map;
 
-impl Machine<'_> {
+impl Sources<'_> {
     /// Loads a value, and checks that its limbs are residues.
     pub(super) fn load(
-        &mut self,
+        &self,
         name: &str,
         ty: &Type,
         outside: &mut impl Outside,
@@ -43,7 +43,6 @@ impl Machine<'_> {
             }
         });
         checked.into_iter().collect::<Result<()>>()?;
-        self.counts.passes.loaded += limbs.len() as u64;
         let ty = ty.clone();
         Ok(Value { ty, limbs })
     }
