@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-PRIMES = (97, 4294966657, 2147483713, 65537, 1073741441, 193)
-"""For a ring of degree 16. The first is the smallest."""
-
-
 def primes(n: int) -> list[int]:
     """Primes that are 1 modulo ``2 n``: the smallest, and the largest of some lengths."""
     found = [next(q for q in range(2 * n + 1, 1 << 32, 2 * n) if is_prime(q))]
@@ -31,7 +27,10 @@ class Value:
     limbs: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.domain} " + ",".join(f"{limb}..{limb + 1}" for limb in self.limbs)
+        starts = [limb for limb in self.limbs if limb - 1 not in self.limbs]
+        ends = [limb + 1 for limb in self.limbs if limb + 1 not in self.limbs]
+        ranges = (f"{start}..{end}" for start, end in zip(starts, ends, strict=True))
+        return f"{self.domain} {','.join(ranges)}"
 
 
 @dataclass

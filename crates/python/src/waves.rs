@@ -1,6 +1,5 @@
 //! Plans of traces as waves, and the values that cross the border of a machine's store.
 
-use exchange::{Answer, files};
 use program::trace::{Op, Trace, Type};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -268,9 +267,10 @@ impl Waves {
     fn load<'py>(
         &self,
         py: Python<'py>,
-        (first, count): (usize, usize),
+        span: (usize, usize),
         outside: &WavesOutside,
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let (first, count) = span;
         let loads = some(&self.plan.loads, first, count)?;
         let trace = &*self.trace;
         let words = outside.with(py, |border| {

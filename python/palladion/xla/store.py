@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 from jax import lax
 
 Array = Any
 
-SLICES = 64
+SLICES: Final = 64
 """Most rows that are read or written one by one. A slice of a row is faster than a gather."""
 
 
@@ -30,12 +30,18 @@ def read_all(store: Array, rows: Array) -> Array:
 
 def write(store: Array, rows: Array, words: Array) -> Array:
     """The store with other words ``u32[B, K, N]`` in the rows ``i32[B, K]``."""
-    # Without the barrier, the words would be computed within the update of the store, which reads
-    # the store too: XLA would then copy all of it.
-    words = lax.optimization_barrier(words)
-    if rows.size <= SLICES:
-        flat = words.reshape(-1, 1, words.shape[-1])
-        for place, row in enumerate(rows.reshape(-1)):
-            store = lax.dynamic_update_slice_in_dim(store, flat[place], row, 0)
-        return store
-    return store.at[rows].set(words, mode="promise_in_bounds")
+    rows, words = rows.reshape(-1), words.reshape(-1, words.shape[-1])
+    if len(rows) == 1:
+        # Without the barrier, the words may be computed within the update of the store, which reads
+        # the store too: XLA then copies all of it.
+        words = lax.optimization_barrier(words)
+        return lax.dynamic_update_slice_in_dim(store, words, rows[0], 0)
+    if len(rows) > SLICES:
+        return store.at[rows].set(words, mode="promise_in_bounds")
+
+    def one(index: Array, store: Array) -> Array:
+        row = lax.dynamic_slice_in_dim(words, index, 1)
+        return lax.dynamic_update_slice_in_dim(store, row, rows[index], 0)
+
+    # What a loop reads is computed before it, so it keeps the store in its place.
+    return lax.fori_loop(0, len(rows), one, store)

@@ -135,7 +135,7 @@ class Intt:
                 wide(t[:, blocks : 2 * blocks]).reshape(rows, blocks, 1, 1)
                 for t in (root, quotient)
             )
-            difference = mul_shoup(low + q - high, w, w_quotient, q)
+            difference = mul_shoup(once(low + q - high, q), w, w_quotient, q)
             x = jnp.concatenate([once(low + high, q), difference], axis=2)
             blocks //= 2
         # Place 0 is no node. The inverse of N is kept there.
@@ -309,7 +309,7 @@ class Extract:
         entries = turned(places, words[:, 2], words[:, 3])
         # Wrapping products are right modulo a power of two.
         exponent = (narrow(entries) * narrow(words[:, 4:])) & (2 * n - 1)
-        place = (narrow(at) - exponent) & (2 * n - 1)
+        place = (narrow(at & (n - 1)) - exponent) & (2 * n - 1)
         source = (at // n) * n + (place & (n - 1)).astype(jnp.int32)
         flat = values.reshape(rows, -1)
         found = jnp.take_along_axis(flat, jnp.maximum(source, 0), axis=1)

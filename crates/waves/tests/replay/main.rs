@@ -4,7 +4,7 @@
 
 mod machine;
 mod outside;
-#[path = "../../program/tests/trace/random.rs"]
+#[path = "../../../program/tests/trace/random.rs"]
 #[allow(dead_code, reason = "traces here have no powers of two")]
 mod random;
 mod rows;
@@ -76,7 +76,7 @@ fn random_traces_have_all_kernels() {
 
 #[test]
 fn a_key_switch_gives_the_words_of_a_replay() {
-    let text = include_str!("../../program/tests/exchange/key_switch.trace");
+    let text = include_str!("../../../program/tests/exchange/key_switch.trace");
     let trace = Trace::parse(text).unwrap();
     if trace.moduli.iter().all(|q| q >> 32 == 0) {
         check(&trace, Plan::WINDOW);
