@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+
 def primes(n: int) -> list[int]:
     """Primes that are 1 modulo ``2 n``: the smallest, and the largest of some lengths."""
     found = [next(q for q in range(2 * n + 1, 1 << 32, 2 * n) if is_prime(q))]

@@ -5,6 +5,11 @@ use crate::tables::Permutation;
 use crate::work::{Limb, Origin, Writer, ZERO};
 use program::trace::{ConstantId, Domain, Instruction, Limbs, Op, Type};
 
+/// Limbs of the result in an instruction of a conversion. What they have in common, a few products
+/// for each limb that is read, is computed again for the next ones. With all limbs in one instruction
+/// there were 50 shapes of conversions in MNIST's plan.
+const CONVERTED: usize = 4;
+
 impl Writer<'_> {
     /// Adds the limbs of the results of an instruction that is no call.
     pub(crate) fn operation(
@@ -182,16 +187,22 @@ impl Writer<'_> {
         limbs.map(one).collect()
     }
 
-    /// All limbs of the result in one instruction.
+    /// A few limbs of the result in each instruction.
     fn convert(&mut self, value: &[Limb], from: &Limbs, to: &Limbs) -> Vec<Limb> {
         let shape = Shape {
             kernel: Kernel::Convert,
             reads: padded(value.len()),
-            writes: padded(to.len()),
+            writes: CONVERTED,
         };
-        let conversion = self.tables.conversion((from, to), shape);
         let reads = filled(value.iter().copied(), shape.reads);
-        self.run(shape, reads, to.len(), &[conversion]).collect()
+        let to: Vec<usize> = to.iter().collect();
+        let mut made = Vec::with_capacity(to.len());
+        for some in to.chunks(CONVERTED) {
+            let limbs = Limbs::new(some.iter().map(|&limb| limb..limb + 1));
+            let conversion = self.tables.conversion((from, &limbs), shape);
+            made.extend(self.run(shape, reads.iter().copied(), some.len(), &[conversion]));
+        }
+        made
     }
 }
 

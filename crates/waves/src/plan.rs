@@ -87,7 +87,7 @@ impl Plan {
     /// The first row for limbs.
     pub(crate) const FIRST: u32 = 2;
     /// A window that suits most programs.
-    pub const WINDOW: usize = 4096;
+    pub const WINDOW: usize = 1024;
 
     /// Plans a trace. A larger `window`, in instructions on limbs, gives fewer waves and more rows.
     ///

@@ -12,7 +12,7 @@ import click
 import palladion
 from palladion.cli.common import peak_memory, phases, print_rows, security_rows
 from palladion.cli.progress import Steps
-from palladion.cli.target import Target
+from palladion.cli.target import CPU, Target
 from palladion.text import size
 
 
@@ -32,7 +32,7 @@ def both_halves(
     program: palladion.Program,
     inputs: list[list[int]],
     steps: Steps,
-    target: Target = Target(),  # noqa: B008: it is immutable
+    target: Target = CPU,
 ) -> Outcome:
     """Run client and server in one process. The server's part gets no secret.
 

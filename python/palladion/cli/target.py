@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -51,11 +51,19 @@ class Target:
             return program.run(keys, query, steps.update, *saved)
         from palladion import xla
 
-        device = xla.chosen_device(self.device)
-        with steps.step(f"prepare {device.device_kind}"):
-            prepared = xla.Run.of(program, device)
+        xla.enable()
+        from palladion.xla.device import chosen_device
+        from palladion.xla.run import Run
+
+        device = chosen_device(self.device)
+        with steps.step(f"prepare for {device.platform}"):
+            prepared = Run.of(program, device)
         steps.start_run()
         return prepared.run(keys, query, steps.update)
+
+
+CPU: Final = Target()
+"""The kernels of this package."""
 
 
 def target_options(command: Command) -> Command:

@@ -1,27 +1,26 @@
-"""Programs on GPUs, TPUs and CPUs, through JAX.
+"""Traces executed through XLA, on whatever JAX finds: CPU, GPU or TPU.
 
-Importing this package switches JAX to 64-bit words, for the whole process: kernels need them. It
-needs the extra ``xla``::
-
-    pip install palladion[xla]
+Needs JAX: ``pip install 'palladion[xla]'``. Words of 64 bits are a setting of JAX for the whole
+process, which its default refuses: :func:`enable` allows them.
 """
 
 from __future__ import annotations
 
 from palladion.errors import UsageError
 
-try:
-    import jax
-except ImportError as error:
-    raise UsageError(
-        "JAX is not installed, expected it for the target xla: pip install 'palladion[xla]'"
-    ) from error
 
-jax.config.update("jax_enable_x64", True)
+def enable() -> None:
+    """Allow words of 64 bits in JAX, in this process.
 
-from palladion.xla.device import chosen_device  # noqa: E402
-from palladion.xla.executor import Executor  # noqa: E402
-from palladion.xla.plan import Plan  # noqa: E402
-from palladion.xla.run import Run  # noqa: E402
-
-__all__ = ["Executor", "Plan", "Run", "chosen_device"]
+    Raises
+    ------
+    UsageError
+        If JAX is not installed.
+    """
+    try:
+        import jax
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            "XLA needs the package `jax`, which was not found: pip install 'palladion[xla]'"
+        ) from error
+    jax.config.update("jax_enable_x64", True)

@@ -19,15 +19,18 @@ import numpy as np
 from jax import lax
 
 from palladion import _native
+from palladion.errors import StoppedError
 from palladion.xla import stages, store
 from palladion.xla.device import chunk
-from palladion.xla.plan import SPARE, ZERO, Plan, Stage
+from palladion.xla.plan import SPARE, ZERO, Plan, Stage, Wave
 
 Array = Any
 Progress = Callable[[str, float, float], bool | None]
 
 LOADED: Final = 64
 """Rows that are brought to the device at once."""
+TOLD: Final = 0.01
+"""Share of the work after which progress is reported. The device is waited for then."""
 
 
 @dataclass
@@ -76,46 +79,40 @@ class Executor:
         """
         plan, report = self.plan, Report()
         taken: dict[str, float] = defaultdict(float)
+        done, told, total = 0.0, 0.0, sum(plan.cost(wave) for wave in plan.waves)
         began = step_began = time.perf_counter()
         rows = jax.device_put(jnp.zeros((plan.rows, plan.n), jnp.uint32), self.device)
-        waves = plan.waves
-        for index, wave in enumerate(waves):
-            if index == 0 or wave.step != waves[index - 1].step:
-                if index:
-                    rows.block_until_ready()
-                    step_began = self._finished(report, waves[index - 1].step, step_began)
-                if progress and progress(plan.steps[wave.step], index, len(waves)) is False:
-                    from palladion.errors import StoppedError
-
-                    raise StoppedError("the progress callback stopped the run")
+        for wave, after in zip(plan.waves, [*plan.waves[1:], None], strict=True):
             wave_began = time.perf_counter()
-            if wave.stage is not None:
-                rows = self._stages[wave.stage](rows, wave.first, wave.count)
-                name = plan.stages[wave.stage].name
-            elif wave.stores:
-                self._store(rows, wave.first, wave.count, outside)
-                name = "store"
-            else:
-                rows = self._load(rows, wave.first, wave.count, outside)
-                name = "load"
-            if profile:
+            rows = self._wave(rows, wave, outside)
+            done += plan.cost(wave)
+            ends = after is None or after.step != wave.step
+            if profile or ends or done - told > total * TOLD:
                 rows.block_until_ready()
-                taken[name] += time.perf_counter() - wave_began
-        rows.block_until_ready()
-        if waves:
-            self._finished(report, waves[-1].step, step_began)
+            if profile:
+                taken[plan.name(wave)] += time.perf_counter() - wave_began
+            if ends or done - told > total * TOLD:
+                told = done
+                if progress and progress(plan.steps[wave.step], done, total) is False:
+                    raise StoppedError("the progress callback stopped the run")
+            if ends:
+                now = time.perf_counter()
+                report.steps.append({"name": plan.steps[wave.step], "seconds": now - step_began})
+                step_began = now
         report.seconds = time.perf_counter() - began
         report.kernels = dict(taken)
         return report
 
-    def _finished(self, report: Report, step: int, began: float) -> float:
-        now = time.perf_counter()
-        report.steps.append({"name": self.plan.steps[step], "seconds": now - began})
-        return now
+    def _wave(self, rows: Array, wave: Wave, outside: _native.WavesOutside) -> Array:
+        """The store after a wave."""
+        if wave.stage is not None:
+            return self._stages[wave.stage](rows, wave.first, wave.count)
+        if not wave.stores:
+            return self._load(rows, wave.first, wave.count, outside)
+        self._store(rows, wave.first, wave.count, outside)
+        return rows
 
-    def _load(
-        self, rows: Array, first: int, count: int, outside: _native.WavesOutside
-    ) -> Array:
+    def _load(self, rows: Array, first: int, count: int, outside: _native.WavesOutside) -> Array:
         """Bring values into the store, a few at a time."""
         lengths, end = self.plan.load_lengths, first + count
         while first < end:
@@ -134,9 +131,7 @@ class Executor:
             first = some
         return rows
 
-    def _store(
-        self, rows: Array, first: int, count: int, outside: _native.WavesOutside
-    ) -> None:
+    def _store(self, rows: Array, first: int, count: int, outside: _native.WavesOutside) -> None:
         """Give values of the store to the outside."""
         for index in range(first, first + count):
             numbers = np.frombuffer(self.plan.native.store_rows(index), np.int32)

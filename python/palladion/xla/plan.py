@@ -103,6 +103,26 @@ class Plan:
         rows = words(self.native.waves(), np.uint32, 4).tolist()
         return [Wave(what - 2 if what > 1 else None, what == 1, *rest) for what, *rest in rows]
 
+    def name(self, wave: Wave) -> str:
+        """What a wave does, for reports."""
+        if wave.stage is None:
+            return "store" if wave.stores else "load"
+        return self.stages[wave.stage].name
+
+    def cost(self, wave: Wave) -> float:
+        """Work of a wave, about in passes over rows."""
+        if wave.stage is None:
+            lengths = self.load_lengths[wave.first : wave.first + wave.count]
+            return float(wave.count if wave.stores else 2 * sum(lengths))
+        stage = self.stages[wave.stage]
+        each = {
+            "ntt": self.n.bit_length(),
+            "intt": self.n.bit_length(),
+            "convert": stage.reads * stage.writes,
+            "combine": stage.reads * stage.writes,
+        }.get(stage.kernel, stage.reads + stage.writes)
+        return float(wave.count * each)
+
     @property
     def store_bytes(self) -> int:
         """Bytes of the store."""

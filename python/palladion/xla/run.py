@@ -1,4 +1,7 @@
-"""A program on a device: from keys and query to the answer."""
+"""A program on a device: from keys and query to the answer.
+
+:func:`palladion.xla.enable` must be called before this is used.
+"""
 
 from __future__ import annotations
 

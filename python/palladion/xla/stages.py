@@ -75,9 +75,7 @@ def single(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -
     return apply(tables, prime(words), *operands)[:, None]
 
 
-def worded(
-    apply: Any, of: slice, tables: Any, rows_of: Array, rows: Array, words: Array
-) -> Array:
+def worded(apply: Any, of: slice, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     """A kernel of one row with words of its own."""
     own = words[:, of]
     if own.shape[1] == 1:

@@ -280,10 +280,10 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
                 entries,
             }
         }),
-        15 => pick(c, &|ty| coeff(ty) && (odd(ty) || ty.limbs.len() == 1)).map(|value| {
+        15 => pick(c, &|ty| coeff(ty) && (odd(ty) || ty.limbs.len() == 1)).and_then(|value| {
             let others = table.all().minus(&made[value].limbs);
-            let to = c.limbs(&others);
-            Op::Convert { value, to }
+            let to = (!others.is_empty()).then(|| c.limbs(&others))?;
+            Some(Op::Convert { value, to })
         }),
         16 => pick(c, &all).map(|value| Op::Select {
             value,

@@ -1,7 +1,6 @@
 //! Values from outside for tests: residues that depend on the name alone.
 
-use crate::NARROW;
-use program::trace::{ModulusId, Type};
+use program::trace::{Trace, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
@@ -11,18 +10,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Values that were stored, by name.
-#[derive(Default)]
 pub(crate) struct Values {
+    moduli: Vec<u64>,
     pub(crate) stored: BTreeMap<String, Vec<Vec<u64>>>,
 }
 
 /// Random residues, the smallest and the largest.
-fn limb(name: &str, id: ModulusId) -> Vec<u64> {
-    let seed = name.bytes().fold(id as u64, |sum, byte| {
+fn limb(name: &str, q: u64) -> Vec<u64> {
+    let seed = name.bytes().fold(q, |sum, byte| {
         sum.wrapping_mul(257).wrapping_add(byte.into())
     });
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let greatest = NARROW.greatest(id);
+    let greatest = q - 1;
     let mut words: Vec<u64> = (0..crate::N)
         .map(|_| rng.random_range(0..=greatest))
         .collect();
@@ -30,9 +29,19 @@ fn limb(name: &str, id: ModulusId) -> Vec<u64> {
     words
 }
 
+impl Values {
+    /// No values yet. Those that the trace loads are residues of its moduli.
+    pub(crate) fn of(trace: &Trace) -> Self {
+        Self {
+            moduli: trace.moduli.clone(),
+            stored: BTreeMap::new(),
+        }
+    }
+}
+
 impl Outside for Values {
     fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>> {
-        let limbs = ty.limbs.iter().map(|id| limb(name, id));
+        let limbs = ty.limbs.iter().map(|id| limb(name, self.moduli[id]));
         Ok(limbs.map(Arc::new).collect())
     }
 

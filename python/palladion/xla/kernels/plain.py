@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.modular import (
+from palladion.xla.kernels.arithmetic import (
     Array,
     Primes,
     dot,
