@@ -86,10 +86,8 @@ class Writer:
     def residues(self, limbs: tuple[int, ...]) -> str:
         return " ".join(str(self.below(self.moduli[limb])) for limb in limbs)
 
-    def load(self) -> None:
-        everything = tuple(range(len(self.moduli)))
-        value = Value(["coeff", "eval"][self.below(2)], self.limbs(everything))
-        name = f"in/{len(self.inputs)}"
+    def load(self, domain: str, limbs: tuple[int, ...]) -> None:
+        value, name = Value(domain, limbs), f"in/{len(self.inputs)}"
         self.inputs[name] = value
         self.add(f"load {name}", value)
 
@@ -125,10 +123,10 @@ class Writer:
             case "slots":
                 self.add(f"slots %{a}", Value("eval", value.limbs))
             case "extract":
-                operands = self.alike(a, 1 + self.below(5))
-                at = self.words(-2, len(operands) * self.n)
+                read = self.alike(a, 1 + self.below(5))
+                at = self.words(-2, len(read) * self.n)
                 entries = f" entries @{self.words(0, 50)} gap {1 + self.below(self.n)}"
-                names = " ".join(f"%{x}" for x in operands)
+                names = " ".join(f"%{x}" for x in read)
                 self.add(f"extract {names} at @{at}{entries * self.below(2)}", value)
             case "convert":
                 others = tuple(set(everything) - set(value.limbs))
@@ -168,8 +166,9 @@ KINDS = ("add", "sub", "scale", "combine", "automorphism", "select", *OPERANDS)
 def random_trace(rng: np.random.Generator, n: int, length: int) -> Writer:
     """A trace with about ``length`` operations, most kinds several times."""
     writer = Writer(rng, n)
-    for _ in range(6):
-        writer.load()
+    for domain in ("coeff", "eval"):
+        for limbs in ((1,), (2,), (0, 2), (1, 3, 4)):
+            writer.load(domain, limbs)
     writer.add("sample seed 3", Value("eval", tuple(range(len(writer.moduli)))))
     constant = writer.words(-(1 << 40), 1 << 40)
     writer.add(f"constant @{constant}", Value("coeff", tuple(range(len(writer.moduli)))))

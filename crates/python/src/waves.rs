@@ -1,5 +1,6 @@
 //! Plans of traces as waves, and the values that cross the border of a machine's store.
 
+use ::waves::{Conversion, Move, Plan, Stage, What};
 use program::trace::{Op, Trace, Type};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -9,7 +10,6 @@ use runtime::Error;
 use runtime::replay::{Limb, Outside, Results, RunOutside, Sources, replay};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use ::waves::{Conversion, Move, Plan, Stage, What};
 
 use crate::error::UsageError;
 use crate::guard::guard;
@@ -59,7 +59,9 @@ impl Outside for Border<'_> {
         match self {
             Self::Run(run) => run.load(name, ty),
             Self::Values(outside, _) => match &outside.given {
-                Given::Values { values, .. } => values.get(name).cloned().ok_or_else(|| missing(name)),
+                Given::Values { values, .. } => {
+                    values.get(name).cloned().ok_or_else(|| missing(name))
+                }
                 Given::Run { .. } => Err(missing(name)),
             },
         }
@@ -69,7 +71,9 @@ impl Outside for Border<'_> {
         match self {
             Self::Run(run) => run.seed(name),
             Self::Values(outside, _) => match &outside.given {
-                Given::Values { seeds, .. } => seeds.get(name).copied().ok_or_else(|| missing(name)),
+                Given::Values { seeds, .. } => {
+                    seeds.get(name).copied().ok_or_else(|| missing(name))
+                }
                 Given::Run { .. } => Err(missing(name)),
             },
         }
@@ -173,7 +177,9 @@ impl WavesOutside {
     /// The answer of a run, after all of it is stored.
     fn answer(&self, py: Python<'_>) -> PyResult<crate::messages::Answer> {
         let Given::Run { query, .. } = &self.given else {
-            return Err(UsageError::new_err("there is no query, expected those of a run"));
+            return Err(UsageError::new_err(
+                "there is no query, expected those of a run",
+            ));
         };
         let query = query.get();
         let exchange = query.exchange.clone();
@@ -255,7 +261,10 @@ impl Waves {
     /// Places of extractions: `N` signed integers of 32 bits each.
     fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let places = self.plan.tables.places.concat();
-        bytes(py, &places.iter().map(|&place| place as u32).collect::<Vec<_>>())
+        bytes(
+            py,
+            &places.iter().map(|&place| place as u32).collect::<Vec<_>>(),
+        )
     }
 
     /// Numbers of limbs of all loads.

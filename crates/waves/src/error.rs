@@ -26,9 +26,7 @@ pub enum Error {
         bits: u32,
     },
     /// A modulus is a power of two.
-    #[error(
-        "modulus {index} is 2^{bits}, expected a prime: programs of TFHE run on the CPU only"
-    )]
+    #[error("modulus {index} is 2^{bits}, expected a prime: programs of TFHE run on the CPU only")]
     Power {
         /// Its index in the table of moduli.
         index: usize,

@@ -125,7 +125,10 @@ impl<'a> Window<'a> {
                 self.next += 1;
             }
             let task = self.chosen();
-            let waiting = self.tasks.get_mut(&task).expect("it was chosen among these");
+            let waiting = self
+                .tasks
+                .get_mut(&task)
+                .expect("it was chosen among these");
             let mut instructions = std::mem::take(&mut waiting.ready);
             waiting.all -= instructions.len();
             instructions.sort_unstable();

@@ -281,12 +281,13 @@ fn check_length(trace: &Trace) -> Result<()> {
     check("instructions and passes", found, LIMIT)?;
     let mut depths: Vec<u64> = Vec::with_capacity(trace.subs.len());
     for body in trace.subs.iter().chain([&trace.main]) {
-        let called = body.instructions.iter().map(|instruction| {
-            match (&instruction.op, &depths) {
+        let called = body
+            .instructions
+            .iter()
+            .map(|instruction| match (&instruction.op, &depths) {
                 (Op::Call { sub, .. }, depths) => depths[*sub],
                 _ => 0,
-            }
-        });
+            });
         let depth = 1 + called.max().unwrap_or(0);
         check("levels of calls", depth, DEPTH)?;
         depths.push(depth);

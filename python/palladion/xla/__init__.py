@@ -6,6 +6,8 @@ process, which its default refuses: :func:`enable` allows them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from palladion.errors import UsageError
 
 
@@ -23,4 +25,5 @@ def enable() -> None:
         raise UsageError(
             "XLA needs the package `jax`, which was not found: pip install 'palladion[xla]'"
         ) from error
-    jax.config.update("jax_enable_x64", True)
+    config: Any = jax.config
+    config.update("jax_enable_x64", True)

@@ -106,10 +106,10 @@ class Executor:
     def _wave(self, rows: Array, wave: Wave, outside: _native.WavesOutside) -> Array:
         """The store after a wave."""
         if wave.stage is not None:
-            return self._stages[wave.stage](rows, wave.first, wave.count)
+            return self._stages[wave.stage](rows, wave.first, wave.length)
         if not wave.stores:
-            return self._load(rows, wave.first, wave.count, outside)
-        self._store(rows, wave.first, wave.count, outside)
+            return self._load(rows, wave.first, wave.length, outside)
+        self._store(rows, wave.first, wave.length, outside)
         return rows
 
     def _load(self, rows: Array, first: int, count: int, outside: _native.WavesOutside) -> Array:

@@ -30,7 +30,8 @@ class Wave(NamedTuple):
     """Whether it stores."""
     first: int
     """First instruction: index in the stage, among the loads or among the stores."""
-    count: int
+    length: int
+    """Number of instructions."""
     step: int
 
 
@@ -112,8 +113,8 @@ class Plan:
     def cost(self, wave: Wave) -> float:
         """Work of a wave, about in passes over rows."""
         if wave.stage is None:
-            lengths = self.load_lengths[wave.first : wave.first + wave.count]
-            return float(wave.count if wave.stores else 2 * sum(lengths))
+            lengths = self.load_lengths[wave.first : wave.first + wave.length]
+            return float(wave.length if wave.stores else 2 * sum(lengths))
         stage = self.stages[wave.stage]
         each = {
             "ntt": self.n.bit_length(),
@@ -121,7 +122,7 @@ class Plan:
             "convert": stage.reads * stage.writes,
             "combine": stage.reads * stage.writes,
         }.get(stage.kernel, stage.reads + stage.writes)
-        return float(wave.count * each)
+        return float(wave.length * each)
 
     @property
     def store_bytes(self) -> int:

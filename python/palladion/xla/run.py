@@ -84,9 +84,10 @@ class Run:
 
 def keep_compilations() -> None:
     """Keep what JAX compiles in the user's cache directory, unless JAX has one of its own."""
-    if jax.config.jax_compilation_cache_dir is None:
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", SHORT)
+    config: Any = jax.config
+    if config.jax_compilation_cache_dir is None:
+        config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
+        config.update("jax_persistent_cache_min_compile_time_secs", SHORT)
 
 
 def cache_folder() -> Path:

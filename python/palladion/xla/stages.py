@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from palladion.xla.plan import Plan, Stage, Words
 
 Array = Any
 
-UNARY = {"ntt": plain.Ntt, "intt": plain.Intt}
-BINARY = {"add": plain.Add, "sub": plain.Sub, "mul": plain.Mul}
+UNARY: Final[dict[str, Any]] = {"ntt": plain.Ntt, "intt": plain.Intt}
+BINARY: Final[dict[str, Any]] = {"add": plain.Add, "sub": plain.Sub, "mul": plain.Mul}
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ def work(plan: Plan, stage: Stage) -> Work:
         return Work(permuted, partial(plain.Permute.tables, primes, plan.permutations), kernel)
     if kernel == "extract":
         return Work(extracted, partial(plain.Extract.tables, primes, plan.places), kernel)
-    apply = {
+    kernels: dict[str, Any] = {
         "dot": dotted,
         "scale": partial(worded, plain.Scale.apply, slice(1, 2)),
         "round": partial(worded, plain.Round.apply, slice(1, 2)),
         "digit": partial(worded, plain.Digit.apply, slice(1, 4)),
         **{name: partial(single, of.apply) for name, of in BINARY.items()},
-    }[kernel]
-    return Work(apply, partial(plain.Add.tables, primes, plan.n), "primes")
+    }
+    return Work(kernels[kernel], partial(plain.Add.tables, primes, plan.n), "primes")
 
 
 def with_primes(primes: Words, matrices: Words) -> Any:

@@ -28,13 +28,16 @@ def read_all(store: Array, rows: Array) -> Array:
     return store.at[rows].get(mode="promise_in_bounds")
 
 
+barrier: Any = lax.optimization_barrier
+
+
 def write(store: Array, rows: Array, words: Array) -> Array:
     """The store with other words ``u32[B, K, N]`` in the rows ``i32[B, K]``."""
     rows, words = rows.reshape(-1), words.reshape(-1, words.shape[-1])
     if len(rows) == 1:
         # Without the barrier, the words may be computed within the update of the store, which reads
         # the store too: XLA then copies all of it.
-        words = lax.optimization_barrier(words)
+        words = barrier(words)
         return lax.dynamic_update_slice_in_dim(store, words, rows[0], 0)
     if len(rows) > SLICES:
         return store.at[rows].set(words, mode="promise_in_bounds")

@@ -9,12 +9,7 @@ use ring::par_map;
 
 impl Sources<'_> {
     /// Loads a value, and checks that its limbs are residues.
-    pub(super) fn load(
-        &self,
-        name: &str,
-        ty: &Type,
-        outside: &mut impl Outside,
-    ) -> Result<Value> {
+    pub(super) fn load(&self, name: &str, ty: &Type, outside: &mut impl Outside) -> Result<Value> {
         let limbs = outside.load(name, ty)?;
         let refused = |what: String, found: u64, expected: String| Error::Replay {
             what: format!("{what} of {name}"),

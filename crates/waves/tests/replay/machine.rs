@@ -157,7 +157,10 @@ impl Machine<'_> {
             .map(|i| {
                 let q = self.q(table.from[i]);
                 let factor = u64::from(table.hat_inverse[i]);
-                rows[i].iter().map(|&x| q.mul(q.reduce(x), factor)).collect()
+                rows[i]
+                    .iter()
+                    .map(|&x| q.mul(q.reduce(x), factor))
+                    .collect()
             })
             .collect();
         let quotient = self.each(&scaled, |y| {
@@ -173,9 +176,8 @@ impl Machine<'_> {
         });
         scaled.extend(quotient);
         let to = table.to.iter().zip(table.matrix.chunks(shape.reads + 1));
-        let row = |(&to, row): (&u32, &[u32])| {
-            self.each(&scaled, |x| dot(self.q(to), row, x)).remove(0)
-        };
+        let row =
+            |(&to, row): (&u32, &[u32])| self.each(&scaled, |x| dot(self.q(to), row, x)).remove(0);
         to.map(row).collect()
     }
 

@@ -36,7 +36,10 @@ pub(crate) fn check(plan: &Plan) {
         assert!(!written.contains(&Plan::ZERO), "the row of zeros");
         for row in reads {
             assert!(!written.contains(&row), "row {row} is read and written");
-            assert!(made.contains(&row), "row {row} is read before it is written");
+            assert!(
+                made.contains(&row),
+                "row {row} is read before it is written"
+            );
             assert_ne!(row, Plan::SPARE, "nothing reads the spare row");
         }
         made.extend(written);

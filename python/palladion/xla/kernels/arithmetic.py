@@ -6,13 +6,16 @@ broadcast against the words.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 Array = Any
 """An array of JAX. Its types are not known to mypy."""
+
+WRITTEN: Final = 16
+"""Terms of a sum that are written one by one, which is faster. More take long to compile."""
 
 
 class Primes(NamedTuple):
@@ -77,14 +80,17 @@ def mul_shoup(x: Array, factor: Array, quotient: Array, q: Array) -> Array:
     return once(x * factor - ((x * quotient) >> 32) * q, q)
 
 
-def dot(pairs: list[tuple[Array, Array]], p: Primes) -> Array:
-    """The sum of products of words below ``2**32``, modulo ``q``. Less than ``2**31`` pairs."""
-    # Halves of products are added up apart, so that nothing overflows.
-    low = high = jnp.uint64(0)
-    for a, b in pairs:
+def dot(a: Array, b: Array, p: Primes) -> Array:
+    """``sum_k a_k b_k mod q`` over the axis before the last, for words below ``2**32``."""
+    # Halves of products are added up apart, so that less than 2^31 of them do not overflow.
+    terms = max(a.shape[-2], b.shape[-2])
+    if terms > WRITTEN:
         product = a * b
-        low = low + (product & 0xFFFFFFFF)
-        high = high + (product >> 32)
+        return halves((product >> 32).sum(axis=-2), (product & 0xFFFFFFFF).sum(axis=-2), p)
+    low = high = jnp.uint64(0)
+    for k in range(terms):
+        product = a[..., k, :] * b[..., k, :]
+        low, high = low + (product & 0xFFFFFFFF), high + (product >> 32)
     return halves(high, low, p)
 
 

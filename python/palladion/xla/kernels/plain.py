@@ -61,8 +61,7 @@ class Dot:
 
     @staticmethod
     def apply(tables: Primes, prime: Array, left: Array, right: Array) -> Array:
-        pairs = [(wide(left[:, k]), wide(right[:, k])) for k in range(left.shape[1])]
-        return narrow(dot(pairs, tables.rows(prime)))
+        return narrow(dot(wide(left), wide(right), tables.rows(prime)))
 
 
 class Scale:
@@ -156,12 +155,8 @@ def roots(moduli: Words, n: int, *, inverse: bool) -> Roots:
         row[order] = powers(generator, n, q)
         if inverse:
             row[0] = pow(n, -1, q)
-    q = moduli.astype(np.uint64)[:, None]
-    return Roots(Primes.of(moduli), narrow_words(root), narrow_words((root << 32) // q))
-
-
-def narrow_words(words: Words) -> Words:
-    return words.astype(np.uint32)
+    quotient = (root << 32) // moduli.astype(np.uint64)[:, None]
+    return Roots(Primes.of(moduli), root.astype(np.uint32), quotient.astype(np.uint32))
 
 
 def powers(base: int, count: int, q: int) -> Words:
@@ -270,8 +265,7 @@ class Convert:
         y = jnp.concatenate([y, quotient], axis=1)
         matrix = of(tables.matrix)
         target = Primes(*(of(part) for part in tables.target))
-        pairs = [(matrix[:, :, i], y[:, i : i + 1]) for i in range(y.shape[1])]
-        return narrow(dot(pairs, target))
+        return narrow(dot(matrix, y[:, None], target))
 
 
 class Permute:
