@@ -44,8 +44,10 @@ STANDS_ON: dict[str, set[str]] = {
     "timing": {"client", "circuits"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},
+    # Machines of many limbs run traces: docs/adr/0025-traces-as-waves.md.
+    "waves": {"program", "kernels"},
     "server": {"runtime"},
-    "python": {"server", "inspect", "timing", "compiler", "applications", "sim"},
+    "python": {"server", "inspect", "timing", "compiler", "applications", "sim", "waves"},
 }
 # External crates that only some of our crates may use.
 RESERVED = {"pyo3": {"python"}}
@@ -100,7 +102,10 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "memory",
         "report",
         "text",
+        "xla",
     },
+    # Another machine for programs; only those who ask for it import it.
+    "xla": {"_native", "errors", "memory", "text"},
     "text": set(),
     "memory": {"errors", "text"},
     "report": {"nn", "text"},

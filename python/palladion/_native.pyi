@@ -377,6 +377,98 @@ class Trace:
         """
 
 @final
+class Waves:
+    """A trace as waves of independent instructions on rows.
+
+    Arrays are bytes in this machine's order: words of 32 bits, unless stated otherwise.
+    """
+
+    @staticmethod
+    def of_program(program: Program, window: int = ...) -> Waves:
+        """Plan the trace of a program. A larger window gives fewer waves and more rows.
+
+        Raises
+        ------
+        UsageError
+            If a modulus has more than 32 bits.
+        """
+
+    @staticmethod
+    def of_text(text: str, window: int = ...) -> Waves:
+        """Plan a trace. Raises as :meth:`of_program`, and ``FormatError`` for no trace."""
+
+    @property
+    def n(self) -> int:
+        """Words of a row."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the store. Row 0 is zero, and row 1 is for what nobody reads."""
+
+    @property
+    def primes(self) -> list[int]:
+        """The primes that instructions name by index."""
+
+    @property
+    def steps(self) -> list[str]:
+        """Names of the steps."""
+
+    def waves(self) -> bytes:
+        """Four words for each wave.
+
+        These are 0 for a load, 1 for a store, or the stage and 2; its first instruction; their
+        number; its step.
+        """
+
+    def stages(self) -> list[dict[str, Any]]:
+        """Each ``kernel`` with its numbers of rows, and all its instructions.
+
+        ``reads`` and ``writes`` are numbers of rows, ``arguments`` the names of an instruction's
+        words. For all instructions there are ``read_rows``, ``write_rows`` and ``words``.
+        Combinations have ``matrices``, conversions ``from``, ``to``, ``hat_inverse`` and
+        ``matrix``: see the crate ``waves``.
+        """
+
+    def permutations(self) -> bytes:
+        """Permutations, ``n`` entries each. The highest bit of an entry is the sign."""
+
+    def places(self) -> bytes:
+        """Places of extractions, ``n`` signed integers each."""
+
+    def load_lengths(self) -> list[int]:
+        """Numbers of limbs of all loads."""
+
+    def load(self, some: tuple[int, int], outside: WavesOutside) -> tuple[bytes, bytes]:
+        """Get the values of some loads, given the first and their number: rows and words."""
+
+    def store_rows(self, index: int) -> bytes:
+        """The rows of a value that is stored."""
+
+    def store(self, index: int, words: bytes, outside: WavesOutside) -> None:
+        """Give the words of these rows to the outside."""
+
+    def replay(self, outside: WavesOutside) -> None:
+        """Execute the trace itself on the CPU, as its definition says."""
+
+@final
+class WavesOutside:
+    """What a trace loads from and stores to: keys and a query, or values by name."""
+
+    @staticmethod
+    def of_run(program: Program, keys: EvaluationKeys, query: Query) -> WavesOutside:
+        """The keys and the query of a run. Raises ``UsageError`` for those of another program."""
+
+    @staticmethod
+    def of_values(values: dict[str, list[bytes]], seeds: dict[str, bytes]) -> WavesOutside:
+        """Values by name, each a list of limbs of 64-bit words, and seeds of 32 bytes."""
+
+    def values(self) -> dict[str, list[bytes]]:
+        """The values stored so far: limbs of 64-bit words."""
+
+    def answer(self) -> Answer:
+        """The answer of a run, after all of it is stored."""
+
+@final
 class Answer:
     """Encrypted results, for the client."""
 

@@ -223,6 +223,19 @@ impl ToPython for runtime::Error {
     }
 }
 
+impl ToPython for ::waves::Error {
+    fn to_python(self) -> PyErr {
+        use ::waves::Error::{NotPrime, Power, Program, TooLong, Wide};
+        let fault = match &self {
+            Program(error) => of_program(error),
+            NotPrime { .. } => Fault::File,
+            Wide { .. } | Power { .. } | TooLong { .. } => Fault::Usage,
+            _ => Fault::Internal,
+        };
+        fault.exception(self.to_string())
+    }
+}
+
 impl ToPython for inspect::Error {
     fn to_python(self) -> PyErr {
         use inspect::Error::{Bfv, Circuits, Client, Misfit, Runtime};

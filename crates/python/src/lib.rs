@@ -21,6 +21,7 @@ mod simulate;
 mod tfhe;
 mod trace;
 mod vector;
+mod waves;
 
 use pyo3::prelude::*;
 
@@ -33,6 +34,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_class::<waves::Waves>()?;
+    module.add_class::<waves::WavesOutside>()?;
     module.add_class::<keys::SecretKey>()?;
     module.add_class::<keys::EvaluationKeys>()?;
     module.add_class::<messages::Query>()?;

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 import palladion
-from palladion import memory
 from palladion.cli.common import peak_memory, phases, print_rows, security_rows
 from palladion.cli.progress import Steps
+from palladion.cli.target import CPU, Target
 from palladion.text import size
 
 
@@ -28,7 +28,12 @@ class Outcome:
     evaluation_key_bytes: int
 
 
-def both_halves(program: palladion.Program, inputs: list[list[int]], steps: Steps) -> Outcome:
+def both_halves(
+    program: palladion.Program,
+    inputs: list[list[int]],
+    steps: Steps,
+    target: Target = CPU,
+) -> Outcome:
     """Run client and server in one process. The server's part gets no secret.
 
     ``inputs`` are rows of the network's integers. They are run one batch at a time.
@@ -39,7 +44,7 @@ def both_halves(program: palladion.Program, inputs: list[list[int]], steps: Step
         If keys or a run need more memory than is left.
     """
     report = program.report()
-    memory.check_run(report)
+    target.check_run(report)
     batch = report["batch"]
     with steps.step("make keys"):
         secret, keys = palladion.keygen(program)
@@ -49,8 +54,7 @@ def both_halves(program: palladion.Program, inputs: list[list[int]], steps: Step
         with steps.step("encrypt"):
             query = secret.encrypt(inputs[start : start + batch])
         encrypted = time.perf_counter() - began
-        steps.start_run()
-        answer, ran = program.run(keys, query, steps.update)
+        answer, ran = target.run(program, keys, query, steps)
         found.seconds += ran["seconds"]
         began = time.perf_counter()
         with steps.step("decrypt"):

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 import palladion
-from palladion import files, memory
+from palladion import files
 from palladion.cli.common import (
     FILE,
     json_option,
@@ -30,6 +30,7 @@ from palladion.cli.halves import both_halves, figures, show_figures
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.cli.target import Target, target_options
 from palladion.errors import DataError, UsageError
 from palladion.nn.boundary import Boundary
 from palladion.nn.dataset import labels_beside
@@ -56,6 +57,7 @@ from palladion.text import size
     "--count", type=click.IntRange(min=1), help="Number of inputs to run; one batch unless given."
 )
 @click.argument("query", type=FILE)
+@target_options
 @threads_option
 @json_option
 def run(
@@ -65,6 +67,7 @@ def run(
     output: Path | None,
     checkpoint: Path | None,
     count: int | None,
+    target: Target,
     as_json: bool,
 ) -> None:
     """Run a program on encrypted inputs. With --keys it reads no secret key.
@@ -76,11 +79,13 @@ def run(
     if keys is None:
         if checkpoint is not None:
             raise UsageError("--checkpoint is for a query: give --keys with it")
-        run_inputs(program, query, output, count, as_json)
+        run_inputs(program, query, output, count, target, as_json)
         return
     if output is None or count is not None:
         raise UsageError("--keys is for a query: give --output for its answer, and no --count")
-    run_query(program, keys, query, output, checkpoint, as_json)
+    if checkpoint is not None:
+        target.check_checkpoint()
+    run_query(program, keys, query, output, checkpoint, target, as_json)
 
 
 def run_query(
@@ -89,6 +94,7 @@ def run_query(
     query: Path,
     output: Path,
     checkpoint: Path | None,
+    target: Target,
     as_json: bool,
 ) -> None:
     """Run the server's half."""
@@ -97,7 +103,7 @@ def run_query(
     }:
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
     security = program.report()["security"]
-    memory.check_run(program.report())
+    target.check_run(program.report())
     with Steps(quiet=as_json) as steps:
         given = files.parsed(query, partial(palladion.Query.from_bytes, program), b"ENCI")
         with steps.step("read keys"):
@@ -106,8 +112,7 @@ def run_query(
             )
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
         save = partial(files.write, checkpoint) if checkpoint else None
-        steps.start_run()
-        answer, report = program.run(evaluation, given, steps.update, resumed, save)
+        answer, report = target.run(program, evaluation, given, steps, (resumed, save))
         data = answer.to_bytes()
         files.write(output, data)
         if checkpoint:
@@ -124,7 +129,12 @@ def run_query(
 
 
 def run_inputs(
-    program: palladion.Program, path: Path, output: Path | None, count: int | None, as_json: bool
+    program: palladion.Program,
+    path: Path,
+    output: Path | None,
+    count: int | None,
+    target: Target,
+    as_json: bool,
 ) -> None:
     """Run both halves on the user's inputs, and compare with their labels if there are any."""
     refuse_ciphertexts(path)
@@ -140,7 +150,7 @@ def run_inputs(
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
     with Steps(quiet=as_json) as steps:
-        outcome = both_halves(program, inputs[chosen].tolist(), steps)
+        outcome = both_halves(program, inputs[chosen].tolist(), steps, target)
     found, compared = score(boundary, np.array(outcome.logits, dtype=np.int64), labels)
     predicted = None if found.classes is None else found.classes.tolist()
     if output is not None:

@@ -19,32 +19,64 @@ pub(crate) const MODULI: [u64; 8] = [
     257,
 ];
 
-/// Length of the table of moduli.
-const ALL: usize = MODULI.len() + POWERS.len();
-
 /// Index of the modulus of which values are only coefficients.
 pub(crate) const ODD: usize = 6;
 
 /// Exponents of the powers of two after the primes. The first power is twice the ring degree.
 pub(crate) const POWERS: [u32; 3] = [5, 64, 12];
 
-/// The largest residue of a modulus of the table.
-pub(crate) fn greatest(modulus: usize) -> u64 {
-    match MODULI.get(modulus) {
-        Some(q) => q - 1,
-        None => u64::MAX >> (64 - POWERS[modulus - MODULI.len()]),
+/// A table of moduli for random traces.
+#[derive(Clone, Copy)]
+pub(crate) struct Table {
+    /// Eight primes as [`MODULI`]: the first is the smallest, and that at [`ODD`] has no root.
+    pub(crate) moduli: &'static [u64],
+    /// None, or powers as [`POWERS`].
+    pub(crate) powers: &'static [u32],
+}
+
+/// The table of [`MODULI`] and [`POWERS`].
+pub(crate) const TABLE: Table = Table {
+    moduli: &MODULI,
+    powers: &POWERS,
+};
+
+impl Table {
+    /// The largest residue of a modulus.
+    pub(crate) fn greatest(&self, modulus: usize) -> u64 {
+        match self.moduli.get(modulus) {
+            Some(q) => q - 1,
+            None => u64::MAX >> (64 - self.powers[modulus - self.moduli.len()]),
+        }
     }
+
+    fn odd(&self) -> Limbs {
+        Limbs::from(0..self.moduli.len())
+    }
+
+    fn powers(&self) -> Limbs {
+        Limbs::from(self.moduli.len()..self.moduli.len() + self.powers.len())
+    }
+
+    fn all(&self) -> Limbs {
+        self.odd().union(&self.powers())
+    }
+}
+
+/// The largest residue of a modulus of [`TABLE`].
+pub(crate) fn greatest(modulus: usize) -> u64 {
+    TABLE.greatest(modulus)
 }
 
 /// Choices, made by numbers that a property test draws. After the last number, all choices are 0.
 pub(crate) struct Choices<'a> {
+    table: Table,
     numbers: std::slice::Iter<'a, u32>,
 }
 
 impl<'a> Choices<'a> {
-    pub(crate) fn new(numbers: &'a [u32]) -> Self {
+    pub(crate) fn new(table: Table, numbers: &'a [u32]) -> Self {
         let numbers = numbers.iter();
-        Self { numbers }
+        Self { table, numbers }
     }
 
     fn below(&mut self, bound: usize) -> usize {
@@ -62,7 +94,7 @@ impl<'a> Choices<'a> {
 
     /// A random residue.
     fn residue(&mut self, modulus: usize) -> u64 {
-        match greatest(modulus) {
+        match self.table.greatest(modulus) {
             u64::MAX => self.any(),
             greatest => self.word(greatest + 1),
         }
@@ -79,11 +111,11 @@ impl<'a> Choices<'a> {
     }
 
     fn ty(&mut self) -> Type {
-        let odd = Limbs::from(0..MODULI.len());
+        let odd = self.table.odd();
         match self.below(8) {
-            0 => Type::coeff(Limbs::one(MODULI.len())),
-            1 => Type::coeff(self.limbs(&Limbs::from(0..ALL))),
-            2..4 => Type::coeff(self.limbs(&odd)),
+            0 if !self.table.powers.is_empty() => Type::coeff(Limbs::one(odd.len())),
+            1 => Type::coeff(self.limbs(&self.table.all())),
+            0..4 => Type::coeff(self.limbs(&odd)),
             _ => Type::eval(self.limbs(&odd.minus(&Limbs::one(ODD)))),
         }
     }
@@ -91,10 +123,15 @@ impl<'a> Choices<'a> {
 
 /// Makes a trace with at most two sub-traces. Every operation can occur.
 pub(crate) fn trace(numbers: &[u32]) -> Trace {
-    let mut choices = Choices::new(numbers);
+    trace_over(TABLE, numbers)
+}
+
+/// As [`trace`], over another table. Without powers, operations that need one do not occur.
+pub(crate) fn trace_over(table: Table, numbers: &[u32]) -> Trace {
+    let mut choices = Choices::new(table, numbers);
     let c = &mut choices;
-    let mut builder = TraceBuilder::new(N, &MODULI).unwrap();
-    for bits in POWERS {
+    let mut builder = TraceBuilder::new(N, table.moduli).unwrap();
+    for &bits in table.powers {
         builder.power(bits).unwrap();
     }
     let mut main = builder.main();
@@ -159,7 +196,8 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
     };
     let coeff = |ty: &Type| ty.domain == Domain::Coeff;
     let eval = |ty: &Type| ty.domain == Domain::Eval;
-    let powers = Limbs::from(MODULI.len()..ALL);
+    let table = c.table;
+    let (moduli, powers) = (table.moduli, table.powers());
     let odd = |ty: &Type| ty.limbs.is_disjoint(&powers);
     let friendly = |ty: &Type| coeff(ty) && odd(ty) && !ty.limbs.contains(ODD);
     let one = |ty: &Type| coeff(ty) && ty.limbs.len() == 1;
@@ -176,7 +214,7 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
         }
         1 => {
             let bound = c.word(1 << 62) as i64;
-            let limbs = c.limbs(&Limbs::from(0..ALL));
+            let limbs = c.limbs(&table.all());
             let constant = words(b, c, -bound, bound);
             Some(Op::Constant { constant, limbs })
         }
@@ -186,11 +224,11 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
             stream: c.below(1 << 32) as u32,
             limbs: c.limbs(&Limbs::from(0..ODD)),
         }),
-        22 if is_main => Some(Op::Expand {
+        22 if is_main && !powers.is_empty() => Some(Op::Expand {
             seed: "seed".into(),
             stream: c.below(1 << 32) as u32,
             skip: c.below(1 << 10) as u32,
-            modulus: MODULI.len() + 1,
+            modulus: moduli.len() + 1,
         }),
         4 => pick(c, &friendly).map(Op::Ntt),
         5 => pick(c, &eval).map(Op::Intt),
@@ -213,10 +251,10 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
             factors: made[value].limbs.iter().map(|q| c.residue(q)).collect(),
         }),
         11 => pick(c, &odd).map(|v| {
-            let (terms, modulus) = (1 + c.below(3), c.below(MODULI.len()));
+            let (terms, modulus) = (1 + c.below(3), c.below(moduli.len()));
             let integers = (0..c.below(8)).map(|_| c.word(1 << 40) as i64 - (1 << 39));
             let list = b.define(Constant::List(integers.collect()));
-            let mut factors = |count| (0..count).map(|_| c.word(MODULI[modulus])).collect();
+            let mut factors = |count| (0..count).map(|_| c.word(moduli[modulus])).collect();
             let (rows, columns) = (factors(1 + terms % 2), factors(terms));
             Op::Combine {
                 values: several(c, v, terms),
@@ -242,10 +280,10 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
                 entries,
             }
         }),
-        15 => pick(c, &|ty| coeff(ty) && (odd(ty) || ty.limbs.len() == 1)).map(|value| {
-            let others = Limbs::from(0..ALL).minus(&made[value].limbs);
-            let to = c.limbs(&others);
-            Op::Convert { value, to }
+        15 => pick(c, &|ty| coeff(ty) && (odd(ty) || ty.limbs.len() == 1)).and_then(|value| {
+            let others = table.all().minus(&made[value].limbs);
+            let to = (!others.is_empty()).then(|| c.limbs(&others))?;
+            Some(Op::Convert { value, to })
         }),
         16 => pick(c, &all).map(|value| Op::Select {
             value,
@@ -259,20 +297,20 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
         18 => {
             // The first modulus is above the smallest power.
             let above =
-                |ty: &Type| one(ty) && !ty.limbs.contains(0) && !ty.limbs.contains(MODULI.len());
+                |ty: &Type| one(ty) && !ty.limbs.contains(0) && !ty.limbs.contains(moduli.len());
             pick(c, &above).map(|value| Op::Round {
                 value,
-                to: [0, MODULI.len()][c.below(2)],
+                to: [0, moduli.len()][c.below(2.min(1 + powers.len()))],
             })
         }
         19 => pick(c, &one).map(|value| {
             let (mut bits, mut count) = (1 + c.below(30) as u32, 1 + c.below(3));
             if let Some(place) = made[value].limbs.ranges()[0]
                 .start
-                .checked_sub(MODULI.len())
+                .checked_sub(moduli.len())
             {
                 bits = [5, 16, 3][place];
-                count = (POWERS[place] / bits) as usize;
+                count = (table.powers[place] / bits) as usize;
             }
             let index = c.below(count);
             Op::Digit {
@@ -291,7 +329,7 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
                 arguments,
             })
         }
-        21 => pick(c, &|ty| *ty == Type::coeff(Limbs::one(MODULI.len()))).and_then(|by| {
+        21 => pick(c, &|ty| *ty == Type::coeff(Limbs::one(moduli.len()))).and_then(|by| {
             let value = pick(c, &coeff)?;
             Some(Op::Turn { value, by })
         }),

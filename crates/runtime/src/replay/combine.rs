@@ -58,7 +58,7 @@ impl Machine<'_> {
             // Beyond the end of all lists if the index is no word.
             let place = r.checked_mul(columns.len());
             let place = place.and_then(|place| place.checked_add(k)?.checked_add(*first));
-            let integer = t.from_i64(self.listed(*list, place));
+            let integer = t.from_i64(self.sources.listed(*list, place));
             t.mul(t.mul(integer, rows[r]), columns[k])
         };
         let row = |r: usize| (0..columns.len()).map(|k| entry(r, k)).collect();

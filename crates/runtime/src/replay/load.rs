@@ -1,20 +1,15 @@
 //! Values loaded from outside, and their checks.
 
 use super::Outside;
-use super::machine::Machine;
+use super::sources::Sources;
 use super::value::Value;
 use crate::error::{Error, Result};
 use program::trace::Type;
 use ring::par_map;
 
-impl Machine<'_> {
+impl Sources<'_> {
     /// Loads a value, and checks that its limbs are residues.
-    pub(super) fn load(
-        &mut self,
-        name: &str,
-        ty: &Type,
-        outside: &mut impl Outside,
-    ) -> Result<Value> {
+    pub(super) fn load(&self, name: &str, ty: &Type, outside: &mut impl Outside) -> Result<Value> {
         let limbs = outside.load(name, ty)?;
         let refused = |what: String, found: u64, expected: String| Error::Replay {
             what: format!("{what} of {name}"),
@@ -43,7 +38,6 @@ impl Machine<'_> {
             }
         });
         checked.into_iter().collect::<Result<()>>()?;
-        self.counts.passes.loaded += limbs.len() as u64;
         let ty = ty.clone();
         Ok(Value { ty, limbs })
     }

@@ -1,26 +1,21 @@
 //! Data that instructions need besides their operands: moduli, transform tables, constants,
 //! conversions.
 
-use super::arithmetic::{Arithmetic, Power};
+use super::arithmetic::Arithmetic;
 use super::convert::Conversion;
+use super::sources::{Sources, not_prime};
 use super::spare::Spare;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use kernels::{Modulus, NttTable, is_prime};
-use program::trace::{Body, Constant, ConstantId, Counts, Limbs, ModulusId, Op, Trace, Type};
-use std::borrow::Cow;
+use program::trace::{Body, Counts, Limbs, ModulusId, Op, Trace, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The tables of one trace, and the counts of what was executed.
 pub(super) struct Machine<'a> {
-    pub(super) n: usize,
-    moduli: Vec<Arithmetic>,
+    pub(super) sources: Sources<'a>,
     /// Transform tables, for the moduli whose limbs are transformed.
     tables: Vec<Option<NttTable>>,
-    constants: &'a [Constant],
-    /// For each constant, the constant that it rotates and the steps to the left. A constant that
-    /// is no rotation has itself and 0 steps.
-    turns: Vec<(ConstantId, usize)>,
     conversions: HashMap<(Limbs, Limbs), Arc<Conversion>>,
     pub(super) spare: Spare,
     pub(super) counts: Counts,
@@ -29,23 +24,17 @@ pub(super) struct Machine<'a> {
 impl<'a> Machine<'a> {
     /// Makes the tables of a verified trace.
     pub(super) fn new(trace: &'a Trace) -> Result<Self> {
+        let sources = Sources::new(trace)?;
         let converted = converted(trace);
         let used = transformed(trace);
-        let prime = |(id, &q): (usize, &u64)| match Modulus::new(q) {
-            Some(modulus) if is_prime(q) || !(used[id] || converted[id]) => Ok(modulus),
-            _ => Err(not_prime(id, q)),
-        };
-        let primes: Vec<Modulus> = trace
-            .moduli
-            .iter()
-            .enumerate()
-            .map(prime)
-            .collect::<Result<_>>()?;
-        let tables = ring::par_map(primes.len(), |id| {
-            used[id].then(|| NttTable::new(primes[id], trace.n))
+        for (id, &q) in trace.moduli.iter().enumerate() {
+            if (used[id] || converted[id]) && !is_prime(q) {
+                return Err(not_prime(id, q));
+            }
+        }
+        let tables = ring::par_map(trace.moduli.len(), |id| {
+            used[id].then(|| NttTable::new(*sources.modulus(id), trace.n))
         });
-        let powers = trace.powers.iter();
-        let powers = powers.map(|&bits| Arithmetic::Power(Power::new(bits)));
         let tables = tables
             .into_iter()
             .enumerate()
@@ -54,31 +43,24 @@ impl<'a> Machine<'a> {
                 table => Ok(table.flatten()),
             });
         Ok(Self {
-            n: trace.n,
             tables: tables.collect::<Result<_>>()?,
-            moduli: primes
-                .into_iter()
-                .map(Arithmetic::Prime)
-                .chain(powers)
-                .collect(),
-            constants: &trace.constants,
-            turns: turns(trace),
             conversions: HashMap::new(),
             spare: Spare::new(trace.n),
             counts: Counts::default(),
+            sources,
         })
     }
 
-    pub(super) fn arithmetic(&self, id: ModulusId) -> &Arithmetic {
-        &self.moduli[id]
+    pub(super) fn n(&self) -> usize {
+        self.sources.n
     }
 
-    /// A modulus for products in the evaluation domain.
+    pub(super) fn arithmetic(&self, id: ModulusId) -> &Arithmetic {
+        self.sources.arithmetic(id)
+    }
+
     pub(super) fn modulus(&self, id: ModulusId) -> &Modulus {
-        match &self.moduli[id] {
-            Arithmetic::Prime(q) => q,
-            Arithmetic::Power(_) => unreachable!("the verifier lets no power of two here"),
-        }
+        self.sources.modulus(id)
     }
 
     pub(super) fn table(&self, id: ModulusId) -> &NttTable {
@@ -86,55 +68,15 @@ impl<'a> Machine<'a> {
         table.expect("tables of all transformed limbs are made at the beginning")
     }
 
-    /// The `N` words of a constant.
-    pub(super) fn words(&self, id: ConstantId) -> Cow<'a, [i64]> {
-        let (of, steps) = self.turns[id];
-        let mut words: Cow<'a, [i64]> = match &self.constants[of] {
-            Constant::Words(words) => words.into(),
-            Constant::Sparse(pairs) => {
-                let mut words = vec![0; self.n];
-                pairs.iter().for_each(|&(place, word)| words[place] = word);
-                words.into()
-            }
-            Constant::Repeat { run, values } => {
-                let word = |i| values[i / run % values.len()];
-                (0..self.n).map(word).collect()
-            }
-            Constant::Turn { .. } | Constant::List(_) => {
-                unreachable!(
-                    "turns are followed to the constant they rotate, and lists are verified"
-                )
-            }
-        };
-        if steps > 0 {
-            let rows = words.to_mut().chunks_exact_mut(self.n / 2);
-            rows.for_each(|row| row.rotate_left(steps));
-        }
-        words
-    }
-
-    /// An integer of a list. 0 beyond its end.
-    pub(super) fn listed(&self, list: ConstantId, place: Option<usize>) -> i64 {
-        match (&self.constants[list], place) {
-            (Constant::List(integers), Some(place)) => integers.get(place).copied().unwrap_or(0),
-            _ => 0,
-        }
-    }
-
     /// The tables of a conversion. They are made on first use.
     pub(super) fn conversion(&mut self, from: &Limbs, to: &Limbs) -> Arc<Conversion> {
-        let moduli = |limbs: &Limbs| limbs.iter().map(|id| self.moduli[id]).collect::<Vec<_>>();
+        let moduli = |limbs: &Limbs| {
+            let moduli = limbs.iter().map(|id| *self.sources.arithmetic(id));
+            moduli.collect::<Vec<_>>()
+        };
         let make = || Arc::new(Conversion::new(&moduli(from), moduli(to)));
         let key = (from.clone(), to.clone());
         self.conversions.entry(key).or_insert_with(make).clone()
-    }
-}
-
-fn not_prime(id: ModulusId, q: u64) -> Error {
-    Error::Replay {
-        what: format!("modulus {id}"),
-        found: q.to_string(),
-        expected: "a prime".into(),
     }
 }
 
@@ -167,18 +109,4 @@ fn converted(trace: &Trace) -> Vec<bool> {
         }
     }
     used
-}
-
-fn turns(trace: &Trace) -> Vec<(ConstantId, usize)> {
-    let mut turns: Vec<(ConstantId, usize)> = Vec::with_capacity(trace.constants.len());
-    for (id, constant) in trace.constants.iter().enumerate() {
-        turns.push(match *constant {
-            Constant::Turn { of, steps } => {
-                let (root, before) = turns[of];
-                (root, (before + steps) % (trace.n / 2))
-            }
-            _ => (id, 0),
-        });
-    }
-    turns
 }

@@ -17,6 +17,7 @@ mod machine;
 mod operation;
 mod outside;
 mod run;
+mod sources;
 mod spare;
 mod value;
 mod words;
@@ -29,8 +30,9 @@ use ring::sample::Seed;
 use std::sync::Arc;
 
 pub use circuit::replay_circuit;
-pub use outside::SwitchKeys;
-pub use run::replay_run;
+pub use outside::{Results, SwitchKeys};
+pub use run::{RunOutside, replay_run};
+pub use sources::Sources;
 
 /// The `N` residues of a limb.
 pub type Limb = Arc<Vec<u64>>;

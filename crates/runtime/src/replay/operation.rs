@@ -8,7 +8,6 @@ use super::words;
 use crate::error::Result;
 use kernels::{eval_automorphism_index, kernels};
 use program::trace::{Domain, Limbs, ModulusId, Op, Passes, Type, ValueId};
-use std::sync::Arc;
 
 /// Largest number of terms in one call to the kernel of inner products.
 const DOT_TERMS: usize = 256;
@@ -26,32 +25,25 @@ impl Machine<'_> {
         outside: &mut impl Outside,
     ) -> Result<Vec<Value>> {
         let made = match op {
-            Op::Load { name, ty } => self.load(name, ty, outside)?,
+            Op::Load { .. }
+            | Op::Constant { .. }
+            | Op::Zero { .. }
+            | Op::Sample { .. }
+            | Op::Expand { .. } => {
+                let made = self.sources.make(op, &types[0], outside, &self.spare)?;
+                let passes = &mut self.counts.passes;
+                *match op {
+                    Op::Load { .. } => &mut passes.loaded,
+                    Op::Constant { .. } | Op::Zero { .. } => &mut passes.constants,
+                    _ => &mut passes.sampled,
+                } += made.len();
+                made
+            }
             Op::Store { value, name } => {
                 let Value { ty, limbs } = frame.value(*value).clone();
                 self.counts.passes.stored += limbs.len() as u64;
                 outside.store(name, &ty, limbs)?;
                 return Ok(Vec::new());
-            }
-            Op::Sample { seed, stream, .. } => {
-                let seed = outside.seed(seed)?;
-                let made = Value::each(&types[0], |i, id| {
-                    let stream = (u64::from(*stream) << 32) + i as u64;
-                    words::sample(&seed, stream, self.modulus(id), self.n)
-                });
-                self.counts.passes.sampled += made.len();
-                made
-            }
-            Op::Expand {
-                seed, stream, skip, ..
-            } => {
-                let seed = outside.seed(seed)?;
-                let made = Value::each(&types[0], |_, id| {
-                    let bits = self.arithmetic(id).largest().count_ones();
-                    words::expand(&seed, (*stream, *skip), bits, self.n)
-                });
-                self.counts.passes.sampled += made.len();
-                made
             }
             Op::Dot { left, right } => self.dot(&operands(frame, left), &operands(frame, right)),
             Op::Combine { values, .. } => {
@@ -74,21 +66,6 @@ impl Machine<'_> {
     fn one_pass(&self, op: &Op, ty: &Type, frame: &Frame) -> (Value, Pass) {
         let value = |id: ValueId| frame.value(id);
         match op {
-            Op::Constant { constant, .. } => {
-                let words = self.words(*constant);
-                let made = Value::each(ty, |_, id| {
-                    let q = self.arithmetic(id);
-                    let words = words.iter().map(|&word| q.residue(word));
-                    self.spare.filled(words)
-                });
-                (made, |passes| &mut passes.constants)
-            }
-            Op::Zero { .. } => {
-                let zero = Arc::new(vec![0; self.n]);
-                let limbs = vec![zero; ty.limbs.len()];
-                let ty = ty.clone();
-                (Value { ty, limbs }, |passes| &mut passes.constants)
-            }
             Op::Ntt(x) => {
                 let made = self.changed(value(*x), ty, |words, _, id| {
                     kernels().ntt(self.table(id), words);
@@ -128,7 +105,7 @@ impl Machine<'_> {
             Op::Turn { value: x, by } => {
                 let x = value(*x);
                 let exponent = value(*by).limbs[0][0] as usize;
-                let sources = words::turned(self.n, exponent);
+                let sources = words::turned(self.n(), exponent);
                 let made = Value::each(ty, |i, id| {
                     let limb: [&[u64]; 1] = [&x.limbs[i]];
                     let words = words::extract(self.arithmetic(id), &limb, &sources);
@@ -141,7 +118,7 @@ impl Machine<'_> {
                 (made, |passes| &mut passes.permutations)
             }
             Op::Slots(x) => {
-                let (x, places) = (value(*x), words::slot_places(self.n));
+                let (x, places) = (value(*x), words::slot_places(self.n()));
                 let made = Value::each(ty, |i, _| {
                     let mut words = self.spare.stale();
                     let slots = x.limbs[i].iter().zip(&places);
@@ -155,8 +132,8 @@ impl Machine<'_> {
                 at,
                 entries,
             } => {
-                let (x, at) = (operands(frame, values), self.words(*at));
-                let entries = entries.map(|(entries, gap)| (self.words(entries), gap));
+                let (x, at) = (operands(frame, values), self.sources.words(*at));
+                let entries = entries.map(|(entries, gap)| (self.sources.words(entries), gap));
                 let entries = entries.as_ref().map(|(entries, gap)| (&**entries, *gap));
                 let sources = words::sources(&at, entries);
                 let made = Value::each(ty, |i, id| {
@@ -230,7 +207,7 @@ impl Machine<'_> {
     fn automorphism(&self, x: &Value, element: usize) -> Value {
         let index = match x.ty.domain {
             Domain::Coeff => Vec::new(),
-            Domain::Eval => eval_automorphism_index(self.n, element),
+            Domain::Eval => eval_automorphism_index(self.n(), element),
         };
         Value::each(&x.ty, |i, id| {
             let mut words = self.spare.stale();

@@ -77,8 +77,8 @@ pub(super) fn no_seed(name: &str) -> Error {
 }
 
 /// Components of results, by name and index.
-#[derive(Default)]
-pub(super) struct Results(BTreeMap<(String, usize), Vec<Limb>>);
+#[derive(Debug, Default)]
+pub struct Results(BTreeMap<(String, usize), Vec<Limb>>);
 
 impl Results {
     /// Stores a component.

@@ -11,10 +11,10 @@ use ring::sample::Seed;
 use ring::{Eval, Poly};
 
 /// Keys and query of a run, and the results as they are stored.
-struct RunOutside<'a> {
+pub struct RunOutside<'a> {
     keys: &'a EvaluationKeys,
     query: &'a Query,
-    results: Results,
+    results: &'a mut Results,
 }
 
 /// Replays the trace of a program on a query. Returns its answer, which equals that of
@@ -30,28 +30,42 @@ pub fn replay_run(
     observe: impl FnMut(Progress) -> bool,
 ) -> Result<(Answer, Counts)> {
     query.check_program(exchange)?;
-    let mut outside = RunOutside {
-        keys,
-        query,
-        results: Results::default(),
-    };
+    let mut results = Results::default();
+    let mut outside = RunOutside::new(keys, query, &mut results);
     let counts = replay(trace, &mut outside, observe)?;
-    let mut ciphertexts = Vec::new();
-    let rlwe = exchange.params().bfv().rlwe();
-    for (index, &level) in exchange.output_levels().iter().enumerate() {
-        let name = index.to_string();
-        let ct = outside.results.ciphertext(&name, rlwe.basis(level))?;
-        ciphertexts.push(bfv::Ciphertext::new(ct, 1));
-    }
-    let answer = Answer {
-        query: query.hash(),
-        images: query.images,
-        ciphertexts,
-    };
-    Ok((answer, counts))
+    Ok((results.answer(exchange, query)?, counts))
 }
 
-impl RunOutside<'_> {
+impl Results {
+    /// The answer to a query, of the results that a run of its program has stored.
+    ///
+    /// # Errors
+    /// [`Error::Replay`](crate::Error::Replay) for results that the program does not have.
+    pub fn answer(&self, exchange: &Exchange, query: &Query) -> Result<Answer> {
+        let mut ciphertexts = Vec::new();
+        let rlwe = exchange.params().bfv().rlwe();
+        for (index, &level) in exchange.output_levels().iter().enumerate() {
+            let ct = self.ciphertext(&index.to_string(), rlwe.basis(level))?;
+            ciphertexts.push(bfv::Ciphertext::new(ct, 1));
+        }
+        Ok(Answer {
+            query: query.hash(),
+            images: query.images,
+            ciphertexts,
+        })
+    }
+}
+
+impl<'a> RunOutside<'a> {
+    /// Values are loaded from keys and query, and stored into the results.
+    pub fn new(keys: &'a EvaluationKeys, query: &'a Query, results: &'a mut Results) -> Self {
+        Self {
+            keys,
+            query,
+            results,
+        }
+    }
+
     /// The body of a key or ciphertext, by name.
     fn body(&self, name: &str) -> Option<&Poly<Eval>> {
         let (seed, index) = name.rsplit_once('/')?;

@@ -1,0 +1,54 @@
+//! Errors of the `waves` layer.
+
+use thiserror::Error;
+
+/// Result of the `waves` layer.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a trace has no plan.
+#[derive(Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The trace breaks a rule.
+    #[error(transparent)]
+    Program(#[from] program::Error),
+    /// A modulus does not fit a word of a row.
+    #[error(
+        "modulus {index} is {found}, of {bits} bits, expected at most 32 bits: compile the program \
+         with --words 32"
+    )]
+    Wide {
+        /// Its index in the table of moduli.
+        index: usize,
+        /// The modulus.
+        found: u64,
+        /// Its number of bits.
+        bits: u32,
+    },
+    /// A modulus is a power of two.
+    #[error("modulus {index} is 2^{bits}, expected a prime: programs of TFHE run on the CPU only")]
+    Power {
+        /// Its index in the table of moduli.
+        index: usize,
+        /// The exponent.
+        bits: u32,
+    },
+    /// A modulus that must be a prime is none.
+    #[error("modulus {index} is {found}, expected a prime")]
+    NotPrime {
+        /// Its index in the table of moduli.
+        index: usize,
+        /// The modulus.
+        found: u64,
+    },
+    /// The trace is too long to be written out.
+    #[error("the trace has {found} {what}, expected at most {limit}: use a smaller program")]
+    TooLong {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there are.
+        found: u64,
+        /// How many are possible.
+        limit: u64,
+    },
+}

@@ -1,0 +1,94 @@
+"""Where a program runs: on the CPU's own kernels, or through XLA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import click
+
+import palladion
+from palladion import memory
+from palladion.cli.progress import Steps
+from palladion.errors import UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Saved = tuple[bytes | None, Callable[[bytes], object] | None]
+"""The bytes of a checkpoint to go on from, and what takes those of new ones."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What executes a program."""
+
+    name: str = "cpu"
+    """``cpu`` or ``xla``."""
+    device: str | None = None
+    """Kind of the device of ``xla``; ``None`` for JAX's choice."""
+
+    def check_run(self, report: dict[str, Any]) -> None:
+        """Check the memory of a run on the CPU. That of ``xla`` is checked when it is known."""
+        if self.name == "cpu":
+            memory.check_run(report)
+
+    def check_checkpoint(self) -> None:
+        """Refuse checkpoints where there are none."""
+        if self.name != "cpu":
+            raise UsageError("--checkpoint is for the target cpu: leave out --checkpoint")
+
+    def run(
+        self,
+        program: palladion.Program,
+        keys: palladion.EvaluationKeys,
+        query: palladion.Query,
+        steps: Steps,
+        saved: Saved = (None, None),
+    ) -> tuple[palladion.Answer, dict[str, Any]]:
+        """Run a program on ciphertexts. Returns the answer and the report."""
+        if self.name == "cpu":
+            steps.start_run()
+            return program.run(keys, query, steps.update, *saved)
+        from palladion import xla
+
+        xla.enable()
+        from palladion.xla.device import chosen_device
+        from palladion.xla.run import Run
+
+        device = chosen_device(self.device)
+        with steps.step(f"prepare for {device.platform}"):
+            prepared = Run.of(program, device)
+        steps.start_run()
+        return prepared.run(keys, query, steps.update)
+
+
+CPU: Final = Target()
+"""The kernels of this package."""
+
+
+def target_options(command: Command) -> Command:
+    """``--target`` and ``--device``, given to the command as ``target``."""
+
+    def chosen(context: click.Context, _option: click.Parameter, device: str | None) -> Target:
+        name = context.params.pop("target_name")
+        if name == "cpu" and device is not None:
+            raise UsageError("--device is for the target xla: give --target xla with it")
+        return Target(name, device)
+
+    device = click.option(
+        "--device",
+        "target",
+        type=click.Choice(["cpu", "gpu", "tpu"]),
+        callback=chosen,
+        help="Device of the target xla; default: the one that JAX chooses.",
+    )
+    target = click.option(
+        "--target",
+        "target_name",
+        type=click.Choice(["cpu", "xla"]),
+        default="cpu",
+        is_eager=True,
+        help="What computes: cpu, the kernels of this package, or xla, JAX on a CPU, GPU or TPU "
+        "(docs/xla.md), for programs compiled with --words 32. Default: cpu.",
+    )
+    return target(device(command))

@@ -1,0 +1,78 @@
+"""Devices: which there are, what fits them, and how many rows they work on at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import jax
+
+from palladion import memory
+from palladion.errors import BudgetError, UsageError
+from palladion.text import size
+from palladion.xla.plan import Plan, Stage
+
+KINDS: Final = ("cpu", "gpu", "tpu")
+
+CACHED: Final = 1
+"""Instructions in a chunk on a CPU, where rows should stay in the cache."""
+SPREAD: Final = 1 << 28
+"""Bytes that a chunk reads and writes on other devices, which need much work at once."""
+
+
+def chosen_device(kind: str | None = None) -> jax.Device:
+    """The first device of a kind, or JAX's own choice.
+
+    Raises
+    ------
+    UsageError
+        If there is none. The message names those that there are.
+    """
+    if kind is None:
+        return jax.devices()[0]
+    try:
+        return jax.devices(kind)[0]
+    except RuntimeError as error:
+        found = []
+        for other in KINDS:
+            try:
+                found += [other] * bool(jax.devices(other))
+            except RuntimeError:
+                continue
+        words = " and ".join(found) or "none"
+        raise UsageError(f"there is no device {kind} here, JAX has {words}") from error
+
+
+def chunk(device: jax.Device, stage: Stage, n: int) -> int:
+    """Instructions of a stage that are executed at once."""
+    if device.platform == "cpu":
+        return CACHED
+    # Combinations and conversions have intermediate values larger than their rows.
+    each = 4 * n * (stage.reads + stage.writes)
+    return max(1, min(256, SPREAD // each))
+
+
+def check_memory(plan: Plan, device: jax.Device, what: str) -> int:
+    """Bytes that a run takes on the device.
+
+    Raises
+    ------
+    BudgetError
+        If the device has less.
+    """
+    tables = 16 * len(plan.primes) * plan.n
+    lists = sum(s.read_rows.nbytes + s.write_rows.nbytes + s.words.nbytes for s in plan.stages)
+    lists += sum(part.nbytes for s in plan.stages for part in s.tables.values())
+    shared = plan.permutations.nbytes + plan.places.nbytes
+    widest = max((s.reads + 3 * s.writes for s in plan.stages), default=0)
+    needed = plan.store_bytes + tables + lists + shared + 16 * widest * plan.n
+    remedy = "compile with a smaller batch, or take a device with more memory"
+    if device.platform == "cpu":
+        memory.check(what, needed, remedy)
+        return needed
+    left = (device.memory_stats() or {}).get("bytes_limit")
+    if left is not None and needed > left:
+        raise BudgetError(
+            f"{what} needs {size(needed)} of memory on {device.device_kind} and it has "
+            f"{size(left)}: {remedy}"
+        )
+    return needed

@@ -1,0 +1,123 @@
+"""Programs through XLA: the words of a replay, the bytes of a run, and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import palladion
+import pytest
+from palladion import _native, xla
+from palladion.errors import UsageError
+
+from tests.conftest import Command, Halves, refused
+from tests.random_traces import random_trace
+
+pytest.importorskip("jax")
+
+Stored = dict[str, list[bytes]]
+
+
+def given(rng: np.random.Generator, n: int) -> tuple[str, dict[str, list[bytes]]]:
+    """A random trace and the values that it loads: random residues and extreme ones."""
+    writer = random_trace(rng, n, 90)
+    values = {}
+    for name, value in writer.inputs.items():
+        limbs = []
+        for limb in value.limbs:
+            q = writer.moduli[limb]
+            words = rng.integers(q, size=n, dtype=np.uint64)
+            words[:4] = [0, q - 1, q // 2, q // 2 + 1]
+            limbs.append(words.tobytes())
+        values[name] = limbs
+    return writer.text(), values
+
+
+@pytest.mark.parametrize(("n", "seed", "rows"), [(16, 1, 1), (64, 2, 3), (256, 3, 2)])
+def test_random_traces_give_the_words_of_a_replay(
+    n: int, seed: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    xla.enable()
+    from palladion.xla import device
+    from palladion.xla.executor import Executor
+    from palladion.xla.plan import Plan
+
+    monkeypatch.setattr(device, "CACHED", rows)
+    rng = np.random.default_rng(seed)
+    text, values = given(rng, n)
+    seeds = {"seed": bytes(range(32))}
+    replayed = _native.WavesOutside.of_values(values, seeds)
+    ran = _native.WavesOutside.of_values(values, seeds)
+    waves = _native.Waves.of_text(text, 50)
+    waves.replay(replayed)
+    plan = Plan(waves)
+    kernels = {stage.kernel for stage in plan.stages}
+    assert len(kernels) == 13, kernels
+    Executor(plan, device.chosen_device("cpu")).run(ran)
+    expected, found = replayed.values(), ran.values()
+    assert expected.keys() == found.keys()
+    for name, limbs in expected.items():
+        for index, limb in enumerate(limbs):
+            theirs, ours = (np.frombuffer(data, np.uint64) for data in (limb, found[name][index]))
+            np.testing.assert_array_equal(ours, theirs, err_msg=f"{name}, limb {index}")
+
+
+@pytest.fixture(scope="module")
+def narrow(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packaged network in words of 32 bits."""
+    path = tmp_path_factory.mktemp("narrow") / "program"
+    network = Path(palladion.__file__).parent / "data" / "mnist.json"
+    result = command("compile", network, "--words", 32, "--output", path)
+    assert result.returncode == 0, result.stderr
+    return path
+
+
+def test_a_run_through_xla_gives_the_bytes_of_a_run(
+    command: Command, narrow: Path, picture: Path, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys"
+    made = command("keygen", "--program", narrow, "--output", keys)
+    assert made.returncode == 0, made.stderr
+    query, run, through = (tmp_path / name for name in ("query", "run", "xla"))
+    sent = command(
+        "encrypt", "--program", narrow, "--secret", keys / "secret.key", "--output", query, picture
+    )
+    assert sent.returncode == 0, sent.stderr
+    given = ["--program", narrow, "--keys", keys / "evaluation.key", query]
+    result = command("run", "--output", run, *given)
+    assert result.returncode == 0, result.stderr
+    result = command(
+        "run", "--output", through, "--target", "xla", "--device", "cpu", "--json", *given
+    )
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["device_memory_bytes"] > 0 < report["waves"]
+    assert through.read_bytes() == run.read_bytes()
+
+
+def test_what_does_not_fit_is_refused_by_name(
+    command: Command, halves: Halves, tmp_path: Path
+) -> None:
+    answer = tmp_path / "answer"
+    run = ["run", "--program", halves.program, "--keys", halves.evaluation, "--output", answer]
+    wide = command(*run, "--target", "xla", halves.query)
+    refused(wide, "modulus 1 is", "of 34 bits", "--words 32")
+    refused(command(*run, "--device", "cpu", halves.query), "--target xla")
+    missing = command(*run, "--target", "xla", "--device", "tpu", halves.query)
+    refused(missing, "no device tpu", "cpu")
+    checkpoint = command(*run, "--target", "xla", "--checkpoint", tmp_path / "saved", halves.query)
+    refused(checkpoint, "--checkpoint", "target cpu")
+    assert not answer.exists()
+
+
+def test_values_of_a_run_are_asked_for_by_name() -> None:
+    with pytest.raises(UsageError, match="expected those of a run"):
+        _native.WavesOutside.of_values({}, {}).answer()
+    body = "main:\n  %0: eval 0..1 = load x\n  store y %0\nend\n"
+    text = f"palladion-trace/1\nring 16\nmoduli 97\n\n{body}"
+    waves = _native.Waves.of_text(text)
+    with pytest.raises(palladion.FormatError, match="the value x is missing"):
+        waves.replay(_native.WavesOutside.of_values({}, {}))
+    with pytest.raises(palladion.UsageError, match="2\\^64, expected a prime"):
+        _native.Waves.of_text(text.replace("moduli 97", "moduli 97 2^64"))
