@@ -80,6 +80,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "machines": {"files", "_native"},
     "sweeps": {"errors", "machines"},
     "reproduce": {"errors", "evaluation", "machines", "_native"},
+    "xla": {"errors", "files"},
     "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",
@@ -100,6 +101,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "memory",
         "report",
         "text",
+        "xla",
     },
     "text": set(),
     "memory": {"errors", "text"},

@@ -1,0 +1,29 @@
+"""Traces executed through XLA, on whatever JAX finds: CPU, GPU or TPU.
+
+Needs JAX: ``pip install 'palladion[xla]'``. Words of 64 bits are a setting of JAX for the whole
+process, which its default refuses: :func:`enable` allows them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palladion.errors import UsageError
+
+
+def enable() -> None:
+    """Allow words of 64 bits in JAX, in this process.
+
+    Raises
+    ------
+    UsageError
+        If JAX is not installed.
+    """
+    try:
+        import jax
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            "XLA needs the package `jax`, which was not found: pip install 'palladion[xla]'"
+        ) from error
+    config: Any = jax.config
+    config.update("jax_enable_x64", True)
