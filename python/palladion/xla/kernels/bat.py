@@ -9,6 +9,7 @@ ways:
   product of 4 times the rows and 4 times the columns.
 - :class:`Chunks`: the matrix is cut as it is, and products are added up by weight. With entries
   below 2^17 these are 12 products of pieces.
+- :class:`Blocks`: entries of at most 17 bits times whole words are exact in doubles for 64 terms.
 - :class:`Parts`: words are cut into two parts or three, and products with whole entries are exact
   in doubles, or in words of 64 bits.
 
@@ -43,6 +44,8 @@ LARGEST: Final = np.uint32(0x7F7F7F7F)
 OFFSET: Final = np.uint32(0x80808080)
 """Minus the smallest one. Added to a word, its bytes are the digits plus 128."""
 PIECES: Final = 4
+TERMS: Final = 64
+"""Terms of a block of :class:`Blocks`."""
 ENTRY_PIECES: Final = 3
 """Pieces of an entry below 2^17."""
 
@@ -194,7 +197,7 @@ class Chunks:
     ) -> jax.Array:
         """Three pieces of the entries times four of the words, added up by weight."""
         assert side == "left", "entries of at most 17 bits are left factors"
-        # Entries with the highest piece first, words with the lowest: the products of one weight
+        # Entries with the highest piece first, words with the lowest: the products of a weight
         # are those of neighbouring columns with neighbouring rows.
         few = merged(pieces(table, -2)[..., ENTRY_PIECES - 1 :: -1, :], -2)
         cut = merged(pieces(words, -3), -3)
@@ -207,6 +210,40 @@ class Chunks:
             part = jnp.matmul(left, right, preferred_element_type=jnp.int32)
             sums = sums + (part.astype(jnp.int64) << np.int64(8 * weight))
         return reduced(sums, inner * int(OFFSET) << 17, q, division)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Whole words times whole entries, at most 2^17, by 64 terms in doubles.
+
+    An entry less 2^16 is at most 2^16 in size and a centred residue at most 2^31. So 64 products
+    are at most 2^53. """
+
+    name = "blocks-f64"
+
+    def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
+        """The entries."""
+        return Chunks().table(matrix, q)
+
+    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """Centred residues, modulo 2^32."""
+        return words - jnp.where(words > q >> np.uint32(1), q, jnp.uint32(0))
+
+    def product(
+        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
+    ) -> jax.Array:
+        """The sum over blocks of terms, and the sum of words for what entries were lowered by."""
+        assert side == "left", "entries of at most 17 bits are left factors"
+        inner, middle = words.shape[-2], 16
+        whole = jax.lax.bitcast_convert_type(words, jnp.int32)
+        entries = table.astype(jnp.float64) - (1 << middle)
+        numbers = whole.astype(jnp.float64)
+        sums = jnp.sum(whole.astype(jnp.int64), axis=-2, keepdims=True) << np.int64(middle)
+        for start in range(0, inner, TERMS):
+            block = slice(start, start + TERMS)
+            part = jnp.matmul(entries[..., block], numbers[..., block, :])
+            sums = sums + part.astype(jnp.int64)
+        return reduced(sums, inner << (17 + 31), q, division)
 
 
 @dataclass(frozen=True)

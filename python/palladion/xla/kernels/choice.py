@@ -18,7 +18,7 @@ import jax
 
 from palladion import files
 from palladion.errors import UsageError
-from palladion.xla.kernels.bat import Aligned, Chunks, Parts, Product
+from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product
 from palladion.xla.kernels.butterflies import ButterflyIntt, ButterflyNtt
 from palladion.xla.kernels.combine import Combine
 from palladion.xla.kernels.constant_geometry import ConstantGeometryIntt, ConstantGeometryNtt
@@ -40,7 +40,7 @@ RESIDUES: Final[tuple[Product, ...]] = (
     Parts("u64", 31),
 )
 """Products of matrices of residues."""
-SMALL: Final[tuple[Product, ...]] = (Chunks(), Parts("f64", 17), Parts("u64", 17))
+SMALL: Final[tuple[Product, ...]] = (Blocks(), Chunks(), Parts("f64", 17), Parts("u64", 17))
 """Products of matrices of integers below 2^17."""
 
 OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
@@ -74,9 +74,9 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
 """Kernels by operation. They give the same words."""
 
 DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "cpu": {"combine": "parts-f64", "convert": "parts-f64"},
+    "cpu": {},
     "gpu": {},
-    "tpu": {"ntt": "mat-bat-s8", "intt": "mat-bat-s8"},
+    "tpu": {"ntt": "mat-bat-s8", "intt": "mat-bat-s8", "combine": "chunks-s8"},
 }
 """Variants by platform and operation, where it is not the first one of :data:`OPERATIONS`."""
 

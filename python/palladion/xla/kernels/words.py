@@ -25,8 +25,7 @@ BITS: Final = np.uint64(32)
 def high64(a: jax.Array, b: jax.Array) -> jax.Array:
     """The upper 32 bits of a product, through a product of 64 bits."""
     product = a.astype(jnp.uint64) * b.astype(jnp.uint64)
-    upper: jax.Array = (product >> BITS).astype(jnp.uint32)
-    return upper
+    return (product >> BITS).astype(jnp.uint32)
 
 
 def high32(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -37,7 +36,8 @@ def high32(a: jax.Array, b: jax.Array) -> jax.Array:
     # Each sum is at most (2^16 - 1)^2 + 2 (2^16 - 1), which fits a word.
     middle = a1 * b0 + ((a0 * b0) >> half)
     other = a0 * b1 + (middle & low)
-    return a1 * b1 + (middle >> half) + (other >> half)
+    upper: jax.Array = a1 * b1 + (middle >> half) + (other >> half)
+    return upper
 
 
 HIGH: Final[dict[str, High]] = {"u64": high64, "u32": high32}
