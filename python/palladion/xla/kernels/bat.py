@@ -217,7 +217,7 @@ class Blocks:
     """Whole words times whole entries, at most 2^17, by 64 terms in doubles.
 
     An entry less 2^16 is at most 2^16 in size and a centred residue at most 2^31. So 64 products
-    are at most 2^53. """
+    are at most 2^53."""
 
     name = "blocks-f64"
 

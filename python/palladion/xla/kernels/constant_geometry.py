@@ -61,7 +61,8 @@ class ConstantGeometryNtt:
         def stage(s: jax.Array, a: jax.Array) -> jax.Array:
             factor = jax.lax.dynamic_index_in_dim(roots, s, 1, keepdims=False)
             x, y = a[:, : n // 2], montgomery(a[:, n // 2 :], factor, inverse, q)
-            return jnp.stack([add(x, y, q), sub(x, y, q)], axis=2).reshape(a.shape)
+            both = jnp.stack([add(x, y, q), sub(x, y, q)], axis=1)
+            return both.swapaxes(1, 2).reshape(a.shape)
 
         found: jax.Array = jax.lax.fori_loop(0, roots.shape[1], stage, a)
         return found
