@@ -44,7 +44,7 @@ STANDS_ON: dict[str, set[str]] = {
     "timing": {"client", "circuits"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},
-    # Machines of many limbs run traces: docs/adr/0025-traces-as-waves.md.
+    # Machines of many limbs run traces: docs/adr/0026-traces-as-waves.md.
     "waves": {"program", "kernels"},
     "server": {"runtime"},
     "python": {"server", "inspect", "timing", "compiler", "applications", "sim", "waves"},
